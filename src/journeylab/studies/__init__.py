@@ -1,0 +1,1 @@
+"""The studies: one folder each, found by name, independent of each other."""
