@@ -1,0 +1,1 @@
+"""From measurements and pre-registered claims to verdicts."""

@@ -1,0 +1,294 @@
+"""Judge the claims of a study: measurements → estimates → verdicts."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from journeylab.claims import register as reg
+from journeylab.claims import wording
+from journeylab.claims.reading import read, read_rows
+from journeylab.claims.statistics import (
+    Interval,
+    Values,
+    decide,
+    median_interval,
+    order,
+    seeds_needed,
+    success_interval,
+)
+from journeylab.config import Scale
+from journeylab.records.verdicts import Estimate, Part, Point, StudyVerdicts, Verdict, Word
+
+PILOT = 1000
+"""Seeds from here on serve for tuning and are never judged."""
+
+
+def judge_study(
+    measurements: pd.DataFrame,
+    study: str,
+    register: reg.Register,
+    seeds: Sequence[int],
+    scale: Scale,
+    evidence: bool,
+) -> StudyVerdicts:
+    """The verdicts on all claims of ``study``.
+
+    ``measurements`` is the tidy table (study, arm, variant, seed, metric, factors …, value).
+    ``seeds`` are the seeds that were meant to run, in their order: one without a value counts as
+    failed. Where their number is not a look of this scale, results are exploratory.
+    Raises UserError if a cell selects several values of one seed.
+    """
+    claims = register.studies.get(study, reg.StudyClaims(claims=()))
+    table = measurements[measurements["study"] == study]
+    weights = register.looks.get(scale, {})
+    look = evidence and len(seeds) in weights and max(seeds) < PILOT
+    spent = {n: weights[n] for n in sorted(weights) if n <= len(seeds)} if look else {}
+    tails = {n: weight * register.alpha / max(claims.tails, 1) for n, weight in spent.items()}
+
+    def verdict(claim: reg.Claim) -> Verdict:
+        if isinstance(claim.effect, reg.Every):
+            return _judge_exact(claim, claim.effect.every, table)
+        values = [read(term, table, claims.measures, seeds) for term in claim.terms]
+        if tails:
+            return _judge_looks(claim, claims.measures, values, seeds, tails)
+        tail = register.alpha / max(claims.tails, 1)
+        note = f"exploratory: {len(seeds)} seeds at scale {scale} are not a registered look"
+        return _judge(claim, claims.measures, values, seeds, tail, note, exploratory=True)
+
+    return StudyVerdicts(
+        study=study,
+        scale=scale,
+        seeds=len(seeds),
+        look=look,
+        evidence=evidence,
+        alpha=register.alpha,
+        M=claims.tails,
+        verdicts=tuple(verdict(claim) for claim in claims.claims),
+    )
+
+
+def _judge_looks(
+    claim: reg.Claim,
+    measures: Mapping[str, reg.Measure],
+    values: list[Values],
+    seeds: Sequence[int],
+    tails: Mapping[int, float],
+) -> Verdict:
+    """Judge at each look in turn; the first decision is final."""
+    *earlier, last = tails
+    for n in earlier:
+        first = [one[:n] for one in values]
+        note = f"decided at the look of {n} seeds"
+        verdict = _judge(claim, measures, first, seeds[:n], tails[n], note)
+        if verdict.verdict in ("supported", "refuted"):
+            return verdict
+    return _judge(claim, measures, values, seeds, tails[last], "")
+
+
+def _judge(
+    claim: reg.Claim,
+    measures: Mapping[str, reg.Measure],
+    values: list[Values],
+    seeds: Sequence[int],
+    tail: float,
+    note: str,
+    exploratory: bool = False,
+) -> Verdict:
+    k = order(len(seeds), tail)
+    support, refute = tail, tail
+    if claim.kind == "all_of":
+        refute = tail / len(values)
+    elif claim.kind == "any_of":
+        support = tail / len(values)
+    estimates = [_estimate(one, claim.region, seeds, support, refute) for one in values]
+    whole = estimates[0] if len(estimates) == 1 else _combine(claim, estimates)
+    word: Word | None = whole.verdict
+    notes = [note] if note else []
+    if k == 0:
+        word = "undecidable"
+        notes.append(f"undecidable at n; needs ≥ {seeds_needed(tail)} seeds")
+    if absent := [wording.run_name(cell) for cell in _absent(claim, values, measures)]:
+        notes.append(f"no values of {', '.join(absent)}")
+    judged = claim.primary and not exploratory
+    parts = [
+        Part(
+            **{**dict(estimate), "verdict": estimate.verdict if judged and k else None},
+            effect_text=wording.term_text(term),
+            metric_label=wording.metric_label(term, measures),
+        )
+        for term, estimate in zip(claim.terms, estimates, strict=True)
+        if len(estimates) > 1
+    ]
+    return _record(
+        claim,
+        whole.model_copy(update={"verdict": word if judged else None}),
+        tail=tail,
+        k=k,
+        effect_text=wording.effect_text(claim),
+        metric_label=wording.metric_label(claim.terms[0], measures),
+        note="; ".join(notes),
+        parts=tuple(parts),
+    )
+
+
+def _estimate(
+    values: Values, region: reg.Region, seeds: Sequence[int], support: float, refute: float
+) -> Estimate:
+    """The effect of one term; ``support`` and ``refute`` are the tails of the two decisions."""
+    finished = values[np.isfinite(values)]
+    if isinstance(region, reg.Solves):
+        solved = np.where(np.isfinite(values), _reaches(values, region), np.nan)
+        effect = float(np.nansum(solved)) / max(values.size, 1)
+        supporting, refuting = (success_interval(solved, tail) for tail in (support, refute))
+    else:
+        effect = float(np.median(finished)) if finished.size else math.nan
+        supporting, refuting = (median_interval(values, tail) for tail in (support, refute))
+    bounds = _bounds(region)
+    word: Word = "inconclusive"
+    if decide(supporting, bounds) == "supported":
+        word = "supported"
+    elif decide(refuting, bounds) == "refuted":
+        word = "refuted"
+    shown = {
+        "up": (supporting[0], refuting[1]),
+        "down": (refuting[0], supporting[1]),
+        "band": supporting,
+    }[_direction(region)]
+    return Estimate(
+        effect=_finite(effect),
+        mean=_finite(float(finished.mean()) if finished.size else math.nan),
+        low=_finite(shown[0]),
+        high=_finite(shown[1]),
+        n=values.size,
+        failures=values.size - finished.size,
+        verdict=word,
+        points=tuple(
+            Point(seed=int(seed), value=_finite(float(value)))
+            for seed, value in zip(seeds, values, strict=True)
+        ),
+    )
+
+
+def _combine(claim: reg.Claim, parts: Sequence[Estimate]) -> Estimate:
+    """The worst part of ``all_of``, the best of ``any_of``; a band has no single number."""
+    settling: tuple[Word, Word] = ("supported", "refuted")
+    needs_all, needs_one = settling if claim.kind == "all_of" else settling[::-1]
+    word: Word = "inconclusive"
+    if all(part.verdict == needs_all for part in parts):
+        word = needs_all
+    elif any(part.verdict == needs_one for part in parts):
+        word = needs_one
+    direction = _direction(claim.region)
+    numbers: dict[str, float | None] = dict.fromkeys(("effect", "mean", "low", "high"))
+    if direction != "band":
+        pick = min if (direction == "up") == (claim.kind == "all_of") else max
+        unbounded = {"effect": math.nan, "mean": math.nan, "low": -math.inf, "high": math.inf}
+        for name in numbers:
+            found = [getattr(part, name) for part in parts]
+            bounds = [unbounded[name] if value is None else value for value in found]
+            numbers[name] = _finite(math.nan if any(map(math.isnan, bounds)) else pick(bounds))
+    failed = {point.seed for part in parts for point in part.points if point.value is None}
+    return Estimate(**numbers, n=parts[0].n, failures=len(failed), verdict=word)
+
+
+def _judge_exact(claim: reg.Claim, rows: reg.Rows, table: pd.DataFrame) -> Verdict:
+    """The extreme value over all matching rows; what is not finite is infinitely wrong."""
+    found, missing = read_rows(rows, table)
+    upward = isinstance(claim.region, reg.AtMost)
+    failures = int((~np.isfinite(found)).sum())
+    worst = np.where(np.isfinite(found), found, math.inf if upward else -math.inf)
+    extreme = float(worst.max() if upward else worst.min()) if found.size else math.nan
+    word: Word = "supported" if _holds(extreme, claim.region) else "refuted"
+    if not found.size or (missing and word == "supported"):
+        word = "inconclusive"
+    notes = [f"{failures} values are not finite"] if failures else []
+    if missing:
+        notes.append(f"not measured: {', '.join(missing)}")
+    estimate = Estimate(
+        effect=_finite(extreme),
+        mean=None,
+        low=None,
+        high=None,
+        n=found.size,
+        failures=failures,
+        verdict=word if claim.primary else None,
+    )
+    return _record(
+        claim,
+        estimate,
+        tail=None,
+        k=None,
+        effect_text=f"{'largest' if upward else 'smallest'} {rows.label}",
+        metric_label=rows.label,
+        note="; ".join(notes),
+    )
+
+
+def _holds(extreme: float, region: reg.Region) -> bool:
+    if isinstance(region, reg.AtMost):
+        return extreme <= region.at_most
+    return isinstance(region, reg.AtLeast) and extreme >= region.at_least
+
+
+def _absent(
+    claim: reg.Claim, values: Sequence[Values], measures: Mapping[str, reg.Measure]
+) -> list[reg.Cell]:
+    """Cells of the terms that no seed has a value of."""
+    return [
+        cell
+        for term, one in zip(claim.terms, values, strict=True)
+        if one.size and np.isnan(one).all()
+        for cell in reg.cells([term])
+    ]
+
+
+def _record(claim: reg.Claim, estimate: Estimate, **more: Any) -> Verdict:
+    spread = None
+    if estimate.low is not None and estimate.high is not None:
+        spread = (estimate.high - estimate.low) / 2
+    verdict = Verdict(
+        **dict(estimate),
+        **more,
+        id=claim.id,
+        theorem=claim.theorem,
+        statement=claim.statement,
+        source=claim.source,
+        primary=claim.primary,
+        kind=claim.kind,
+        region=claim.region.model_dump(),
+        region_text=wording.region_text(claim),
+        minimum_detectable=spread,
+        sentence="",
+    )
+    return verdict.model_copy(update={"sentence": wording.sentence(verdict)})
+
+
+def _bounds(region: reg.Region) -> Interval:
+    """The open region on the scale of the interval."""
+    if isinstance(region, reg.Above):
+        return region.above, math.inf
+    if isinstance(region, reg.Below):
+        return -math.inf, region.below
+    if isinstance(region, reg.Inside):
+        return region.inside
+    return 0.5, math.inf
+
+
+def _direction(region: reg.Region) -> Literal["up", "down", "band"]:
+    if isinstance(region, reg.Inside):
+        return "band"
+    return "down" if isinstance(region, reg.Below) else "up"
+
+
+def _reaches(values: Values, region: reg.Solves) -> Any:
+    threshold = region.solves
+    if isinstance(threshold, reg.Above):
+        return values > threshold.above
+    return values >= threshold.at_least
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,72 @@
+"""Read a term of a claim out of the tidy measurements."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from journeylab.claims import register as reg
+from journeylab.claims.statistics import Values
+from journeylab.config import UserError
+
+
+def read(
+    term: reg.Term,
+    table: pd.DataFrame,
+    measures: Mapping[str, reg.Measure],
+    seeds: Sequence[int],
+) -> Values:
+    """The term at each seed, shape (n,); NaN where the seed failed or was not measured."""
+    if isinstance(term, reg.Difference):
+        first, second = (read(part, table, measures, seeds) for part in term.difference)
+        with np.errstate(invalid="ignore"):
+            difference = first - second
+        return np.where(np.isfinite(difference), difference, np.nan)
+    if not isinstance(term, reg.Cell):
+        return np.full(len(seeds), float(term))
+    measure = measures[term.measure]
+    chosen = (table["arm"] == term.arm) & (table["variant"] == term.variant)
+    chosen &= table["metric"] == measure.metric
+    for factor, level in measure.at.items():
+        chosen &= _matches(table, factor, level)
+    found = table.loc[chosen].set_index("seed")["value"]
+    if found.index.has_duplicates:
+        seed = found.index[found.index.duplicated()][0]
+        raise UserError(
+            f"measurements: seed {seed} of {term.run} has several values of "
+            f"{measure.metric} at {measure.at}"
+        )
+    values = found.reindex(list(seeds)).to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def read_rows(rows: reg.Rows, table: pd.DataFrame) -> tuple[Values, list[str]]:
+    """All values that match, and the levels asked for that no row has."""
+    chosen = (table["arm"] == rows.arm) & (table["metric"] == rows.metric)
+    if rows.variant is not None:
+        chosen &= table["variant"] == rows.variant
+    asked = {
+        (factor, level): _matches(table, factor, level)
+        for factor, levels in rows.at.items()
+        for level in (levels if isinstance(levels, tuple) else (levels,))
+    }
+    for factor in rows.at:
+        levels = [match for (name, _), match in asked.items() if name == factor]
+        chosen &= np.logical_or.reduce(levels)
+    missing = [
+        f"{name} = {level}" for (name, level), match in asked.items() if not match[chosen].any()
+    ]
+    if not chosen.any():
+        missing = [rows.metric]
+    return table.loc[chosen, "value"].to_numpy(dtype=np.float64), missing
+
+
+def _matches(table: pd.DataFrame, factor: str, level: reg.Level) -> "pd.Series[bool]":
+    if factor not in table.columns:
+        return pd.Series(level is None, index=table.index, dtype=bool)
+    column = table[factor]
+    if level is None:
+        return column.isna()
+    if isinstance(level, int):
+        return (pd.to_numeric(column, errors="coerce") == level).fillna(False).astype(bool)
+    return (column.astype("string") == level).fillna(False).astype(bool)

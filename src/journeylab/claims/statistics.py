@@ -1,0 +1,80 @@
+"""The one statistical mechanism: the median over seeds and its distribution-free interval.
+
+With θ the population median of i.i.d. differences d₁ … dₙ and d₍₁₎ ≤ … ≤ d₍ₙ₎, for every
+distribution P(θ < d₍ₖ₎) ≤ P(Bin(n, ½) ≤ k − 1), and likewise above. A failed seed is NaN here.
+Source: Conover, Practical Nonparametric Statistics, 3rd ed., section 3.2.
+"""
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom, binomtest, quantile_test
+
+Values = NDArray[np.float64]
+Interval = tuple[float, float]
+Decision = Literal["supported", "refuted", "inconclusive"]
+
+
+def order(n: int, tail: float) -> int:
+    """The largest integer k with P(Bin(n, ½) ≤ k − 1) ≤ tail; 0 if there is none."""
+    return int(np.searchsorted(binom.cdf(np.arange(n), n, 0.5), tail, side="right"))
+
+
+def seeds_needed(tail: float) -> int:
+    """The smallest n at which an interval exists: ⌈log₂(1/tail)⌉."""
+    return math.ceil(-math.log2(tail))
+
+
+def median_interval(differences: Values, tail: float) -> Interval:
+    """[d₍ₖ₎, d₍ₙ₊₁₋ₖ₎] with non-coverage ≤ tail on each side; shape (n,).
+
+    A seed that is not finite counts as −∞ in the lower bound and as +∞ in the upper one.
+    """
+    n = differences.size
+    k = order(n, tail)
+    if k == 0:
+        return -math.inf, math.inf
+    failed = ~np.isfinite(differences)
+    # scipy drops to d₍ₖ₋₁₎ where P(Bin ≤ k − 1) equals the tail exactly; between two steps it can't
+    level = 1.0 - float(np.mean(binom.cdf([k - 1, k], n, 0.5)))
+    pessimistic = np.where(failed, -np.inf, differences)
+    optimistic = np.where(failed, np.inf, differences)
+    below: Any = quantile_test(pessimistic, alternative="greater").confidence_interval(level)
+    above: Any = quantile_test(optimistic, alternative="less").confidence_interval(level)
+    return float(below.low), float(above.high)
+
+
+def success_interval(solved: Values, tail: float) -> Interval:
+    """Clopper–Pearson interval of P(success) with non-coverage ≤ tail on each side.
+
+    ``solved``, shape (n,), is 1 for success, 0 for no success and NaN for a failed seed, which
+    counts as no success in the lower bound and as success in the upper one.
+    """
+    n = solved.size
+    if n == 0:
+        return 0.0, 1.0
+    least, most = int(np.nansum(solved)), int(np.nansum(solved) + np.isnan(solved).sum())
+    level = 1.0 - 2.0 * tail
+    return (
+        float(binomtest(least, n).proportion_ci(level, method="exact").low),
+        float(binomtest(most, n).proportion_ci(level, method="exact").high),
+    )
+
+
+def decide(interval: Interval, region: Interval) -> Decision:
+    """Where the interval lies relative to the open region (lo, hi); an infinite end is no bound.
+
+    A tie at a margin decides nothing, and neither does a distance that is only rounding.
+    """
+    (low, high), (lower, upper) = interval, region
+    if (lower == -math.inf or _less(lower, low)) and (upper == math.inf or _less(high, upper)):
+        return "supported"
+    if _less(upper, low) or _less(high, lower):
+        return "refuted"
+    return "inconclusive"
+
+
+def _less(a: float, b: float) -> bool:
+    return a < b and not math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)

@@ -1,0 +1,103 @@
+"""Claims and verdicts in words; plain text with true minus signs."""
+
+import re
+from collections.abc import Mapping
+
+from journeylab.claims import register as reg
+from journeylab.records.verdicts import Verdict
+
+
+def number(value: float) -> str:
+    """Three significant digits, with a true minus sign."""
+    return re.sub(r"e-0?", "e-", f"{value + 0.0:.3g}").replace("-", "−")
+
+
+def region_text(claim: reg.Claim) -> str:
+    """The region that a claim names, e.g. “all > 0.95”."""
+    region = claim.region
+    if isinstance(region, reg.AtMost):
+        return f"≤ {number(region.at_most)}"
+    if isinstance(region, reg.AtLeast):
+        return f"≥ {number(region.at_least)}"
+    if isinstance(region, reg.Solves):
+        threshold = region.solves
+        bound = (
+            f"> {number(threshold.above)}"
+            if isinstance(threshold, reg.Above)
+            else f"≥ {number(threshold.at_least)}"
+        )
+        text = f"{bound} in most seeds"
+    elif isinstance(region, reg.Inside):
+        text = f"in ({number(region.inside[0])}, {number(region.inside[1])})"
+    elif isinstance(region, reg.Above):
+        text = f"> {number(region.above)}"
+    else:
+        text = f"< {number(region.below)}"
+    quantifier = {"all_of": "all ", "any_of": "some "}.get(claim.kind, "")
+    return quantifier + text
+
+
+def effect_text(claim: reg.Claim) -> str:
+    """What is compared with the region, e.g. “native/A − 7a/B”."""
+    terms = ", ".join(term_text(term) for term in claim.terms)
+    return {"all_of": f"all of {terms}", "any_of": f"any of {terms}"}.get(claim.kind, terms)
+
+
+def term_text(term: reg.Term) -> str:
+    """The term in the names of runs; measures are told where they differ."""
+    measures = {cell.measure for cell in reg.cells([term])}
+
+    def text(part: reg.Term, nested: bool) -> str:
+        if isinstance(part, reg.Cell):
+            name = run_name(part)
+            return f"{name} {part.measure}" if len(measures) > 1 else name
+        if isinstance(part, reg.Difference):
+            left, right = part.difference
+            if isinstance(left, reg.Cell) and isinstance(right, reg.Cell) and left.run == right.run:
+                return f"{run_name(left)} ({left.measure} − {right.measure})"
+            first, second = text(left, True), text(right, True)
+            return f"({first} − {second})" if nested else f"{first} − {second}"
+        return number(part)
+
+    return text(term, False)
+
+
+def run_name(cell: reg.Cell) -> str:
+    """The run as people write it, with a prime sign."""
+    return cell.run.removesuffix("prime") + ("′" if cell.run.endswith("prime") else "")
+
+
+def metric_label(term: reg.Term, measures: Mapping[str, reg.Measure]) -> str:
+    """The label of the first measure that a term reads."""
+    first = next(reg.cells([term]), None)
+    return measures[first.measure].label if first else ""
+
+
+def sentence(verdict: Verdict) -> str:
+    """The verdict in plain words, with the numbers it rests on."""
+    opening = {
+        "supported": "Supported",
+        "refuted": "Refuted",
+        "inconclusive": "Undecided by these data",
+        "undecidable": "Cannot be decided with so few seeds",
+        None: "Not judged" if verdict.primary else "Secondary, not judged",
+    }[verdict.verdict]
+    claimed = f"claimed {verdict.region_text}"
+    if verdict.kind == "exact":
+        found = "is not finite" if verdict.effect is None else number(verdict.effect)
+        numbers = f"{verdict.effect_text} {found} over {verdict.n} cases, {claimed}"
+    elif verdict.effect is None:
+        numbers = f"no single number; {claimed}, {verdict.n} seeds"
+    else:
+        name = "share of solving seeds" if "solves" in verdict.region else "median effect"
+        if verdict.parts:
+            name = f"{'worst' if verdict.kind == 'all_of' else 'best'} part's {name}"
+        low = "−∞" if verdict.low is None else number(verdict.low)
+        high = "∞" if verdict.high is None else number(verdict.high)
+        rounding = 1e-12 * max(abs(verdict.low or 0), abs(verdict.high or 0))
+        effect = 0.0 if abs(verdict.effect) < rounding else verdict.effect
+        numbers = f"{name} {number(effect)}, interval [{low}, {high}], {claimed}, {verdict.n} seeds"
+    if verdict.failures and verdict.kind != "exact":
+        numbers += f", {verdict.failures} failed"
+    ending = f"; {verdict.note}" if verdict.note else ""
+    return f"{opening}: {verdict.statement.removesuffix('.')} ({numbers}{ending})."

@@ -1,0 +1,1 @@
+"""What was computed, from what and where: files with checked hashes, run records, provenance."""

@@ -1,0 +1,90 @@
+"""Verdicts of a study, as written to ``results/<study>/verdicts.json``."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeInt
+
+from journeylab.config import Frozen
+
+Word = Literal["supported", "refuted", "inconclusive", "undecidable"]
+Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class Point(Frozen):
+    """The value of one seed; None where the seed failed."""
+
+    seed: int
+    value: float | None
+
+
+class Estimate(Frozen):
+    """An effect over seeds and its distribution-free interval.
+
+    ``effect`` is the median over the seeds that finished, the share of solving seeds, or the
+    extreme value of an exact claim. ``low`` and ``high`` are the bounds that were compared with
+    the region; None means unbounded (−∞, +∞), and an ``effect`` of None that no number exists.
+    """
+
+    effect: float | None
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: NonNegativeInt
+    failures: NonNegativeInt
+    verdict: Word | None
+    points: tuple[Point, ...] = ()
+
+
+class Part(Estimate):
+    """One part of an ``all_of`` or ``any_of`` claim.
+
+    Of a one-sided region, the bound that can settle the whole claim by itself (the upper one of
+    “all above”) is taken at the tail divided by the number of parts. Of a band, the interval shown
+    is the one at the full tail.
+    """
+
+    effect_text: str
+    metric_label: str
+
+
+class Verdict(Estimate):
+    """One claim, what was measured, and the word on it.
+
+    ``tail`` and ``k`` say which order statistics bound the interval (None for exact claims).
+    ``verdict`` is None for secondary rows and for exploratory results. ``minimum_detectable`` is
+    half the width of the interval.
+    """
+
+    id: str
+    theorem: str
+    statement: str
+    source: Literal["document", "corrected"]
+    primary: bool
+    kind: Literal["above", "below", "inside", "solves", "all_of", "any_of", "exact"]
+    region: dict[str, float | tuple[float, float] | dict[str, float]]
+    region_text: str
+    effect_text: str
+    metric_label: str
+    tail: Probability | None
+    k: NonNegativeInt | None
+    minimum_detectable: float | None
+    note: str
+    sentence: str
+    parts: tuple[Part, ...] = ()
+
+
+class StudyVerdicts(Frozen):
+    """All claims of a study.
+
+    ``look`` says whether the number of seeds is one at which the register judges, ``evidence``
+    whether the scale's results may be cited, ``M`` how many tails share ``alpha``.
+    """
+
+    study: str
+    scale: Literal["quick", "default", "paper"]
+    seeds: NonNegativeInt
+    look: bool
+    evidence: bool
+    alpha: Probability
+    M: NonNegativeInt
+    verdicts: tuple[Verdict, ...]

@@ -1,0 +1,76 @@
+from collections.abc import Callable, Mapping, Sequence
+
+import pandas as pd
+import pytest
+
+from journeylab.claims.judge import judge_study
+from journeylab.claims.register import Register
+from journeylab.config import Scale
+from journeylab.records.verdicts import StudyVerdicts, Verdict
+
+Judge = Callable[..., StudyVerdicts]
+
+
+@pytest.fixture(scope="session")
+def judge() -> Judge:
+    """Judge claims on runs ``{"arm/variant": values}``; the seeds are 0, 1, …, None is a failure.
+
+    Every claim is ``(effect, region)`` or ``(effect, region, primary)``.
+    """
+
+    def judged(
+        runs: Mapping[str, Sequence[float | None]],
+        claims: Sequence[tuple],
+        looks: Mapping[int, float] | None = None,
+        alpha: float = 0.05,
+        scale: Scale = "default",
+        evidence: bool = True,
+        seeds: Sequence[int] | None = None,
+    ) -> StudyVerdicts:
+        n = max((len(values) for values in runs.values()), default=0)
+        register = Register.model_validate(
+            {
+                "alpha": alpha,
+                "looks": {"default": looks or {12: 1}},
+                "studies": {
+                    "exp1": {
+                        "measures": {"x": {"label": "x", "metric": "x"}},
+                        "claims": [
+                            {
+                                "id": f"exp1.{index}",
+                                "theorem": "thm:x",
+                                "statement": "It is so.",
+                                "source": "document",
+                                "primary": primary[0] if primary else True,
+                                "effect": effect,
+                                "region": region,
+                            }
+                            for index, (effect, region, *primary) in enumerate(claims, 1)
+                        ],
+                    }
+                },
+            }
+        )
+        rows = [
+            ("exp1", *run.split("/"), seed, "x", value)
+            for run, values in runs.items()
+            for seed, value in enumerate(values)
+            if value is not None
+        ]
+        columns = ["study", "arm", "variant", "seed", "metric", "value"]
+        table = pd.DataFrame(rows, columns=columns).sample(frac=1, random_state=0)
+        expected = range(n) if seeds is None else seeds
+        return judge_study(table, "exp1", register, expected, scale, evidence)
+
+    return judged
+
+
+@pytest.fixture(scope="session")
+def judge_one(judge: Judge) -> Callable[..., Verdict]:
+    """The verdict on one claim about the run ``a/x``."""
+
+    def one(values: Sequence[float | None], region: dict, **options) -> Verdict:
+        effect = {"run": "a/x", "measure": "x"}
+        return judge({"a/x": values}, [(effect, region)], **options).verdicts[0]
+
+    return one

@@ -1,0 +1,331 @@
+import math
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from journeylab.claims.judge import judge_study
+from journeylab.claims.register import Register
+from journeylab.config import UserError
+from journeylab.records.verdicts import StudyVerdicts
+
+A, B, C, D = ({"run": f"a/{name}", "measure": "x"} for name in "abcd")
+FAILED = None
+UP, DOWN = [1.0] * 12, [-1.0] * 12
+
+values = st.lists(
+    st.none() | st.floats(-1, 1) | st.sampled_from([0.0, 0.02, 0.5]), min_size=12, max_size=12
+)
+regions = st.sampled_from(
+    [{"above": 0.02}, {"below": 0.02}, {"inside": [-0.02, 0.02]}, {"inside": [0.0, 0.5]}]
+)
+
+
+def beyond(low, high):
+    return (-math.inf if low is None else low), (math.inf if high is None else high)
+
+
+@settings(max_examples=150, deadline=None)
+@given(runs=values, region=regions)
+def test_interval_and_verdict_agree(judge_one, runs, region):
+    verdict = judge_one(runs, region)
+    low, high = beyond(verdict.low, verdict.high)
+    lower, upper = region.get("inside", (region.get("above"), region.get("below")))
+    clear = 1e-6
+    if verdict.verdict == "supported":
+        assert lower is None or low > lower
+        assert upper is None or high < upper
+    elif verdict.verdict == "refuted":
+        assert (lower is not None and high < lower) or (upper is not None and low > upper)
+    else:
+        assert not (
+            (lower is None or low > lower + clear) and (upper is None or high < upper - clear)
+        )
+        assert lower is None or high >= lower - clear
+        assert upper is None or low <= upper + clear
+    if verdict.effect is not None:
+        assert low <= verdict.effect <= high
+
+
+def test_equal_seeds_are_judged(judge_one):
+    verdict = judge_one([0.1] * 12, {"above": 0.02})
+    assert (verdict.verdict, verdict.low, verdict.high) == ("supported", 0.1, 0.1)
+    assert judge_one([0.02] * 12, {"above": 0.02}).verdict == "inconclusive"
+    assert judge_one([0.0] * 12, {"above": 0.02}).verdict == "refuted"
+    assert judge_one([0.0] * 12, {"below": 0.02}).verdict == "supported"
+    assert judge_one([0.0] * 12, {"inside": [-0.02, 0.02]}).verdict == "supported"
+
+
+def test_a_failed_seed_counts_against_support_and_against_refutation(judge_one):
+    for one, word in ((1.0, "supported"), (-1.0, "refuted")):
+        fine, lost = [one] * 11 + [FAILED], [one] * 9 + [FAILED] * 3
+        assert judge_one(fine, {"above": 0.02}).verdict == word
+        assert judge_one(lost, {"above": 0.02}).verdict == "inconclusive"
+        assert judge_one(lost, {"above": 0.02}).failures == 3
+        assert judge_one([one] * 9 + [-one] * 3, {"above": 0.02}).verdict == "inconclusive"
+
+
+def test_a_failure_in_either_arm_and_a_value_that_is_not_finite_fail_the_pair(judge):
+    runs = {"a/a": [FAILED, *UP[1:]], "a/b": [0.0, math.inf, math.nan, *DOWN[3:]]}
+    verdict = judge(runs, [({"difference": [A, B]}, {"above": 0.02})]).verdicts[0]
+    assert (verdict.n, verdict.failures) == (12, 3)
+    assert [point.value for point in verdict.points] == [None] * 3 + [2.0] * 9
+    assert verdict.effect == 2.0
+
+
+def test_seeds_that_left_no_rows_count_as_failed(judge_one):
+    verdict = judge_one([1.0] * 9, {"above": 0.02}, seeds=range(12))
+    assert (verdict.n, verdict.failures, verdict.verdict) == (12, 3, "inconclusive")
+
+
+def test_a_run_that_was_not_made_decides_nothing_and_is_named(judge):
+    verdict = judge({"a/a": UP}, [({"difference": [A, B]}, {"above": 0.02})]).verdicts[0]
+    assert (verdict.verdict, verdict.effect, verdict.failures) == ("inconclusive", None, 12)
+    assert "a/b" in verdict.note
+
+
+def test_too_few_seeds_are_undecidable(judge_one):
+    verdict = judge_one([1.0] * 4, {"above": 0.02}, looks={4: 1})
+    assert (verdict.verdict, verdict.k, verdict.low, verdict.high) == ("undecidable", 0, None, None)
+    assert verdict.note == "undecidable at n; needs ≥ 5 seeds"
+    assert judge_one([1.0] * 5, {"above": 0.02}, looks={5: 1}).verdict == "supported"
+
+
+def test_primary_rows_share_alpha(judge):
+    rows = [(A, {"above": 0}), (A, {"inside": [-2, 2]}), (A, {"solves": {"above": 0}})]
+    rows += [({"all_of": [A, B]}, {"inside": [-2, 2]}), (A, {"above": 0}, False)]
+    study = judge({"a/a": UP, "a/b": UP}, rows)
+    assert study.M == 1 + 2 + 1 + 2
+    assert {verdict.tail for verdict in study.verdicts} == {0.05 / 6}
+
+
+def test_secondary_rows_get_numbers_and_no_word(judge):
+    verdict = judge({"a/a": UP}, [(A, {"above": 0.02}, False)]).verdicts[0]
+    assert (verdict.verdict, verdict.effect, verdict.low) == (None, 1.0, 1.0)
+
+
+def test_solves_counts_seeds(judge_one):
+    region = {"solves": {"at_least": 0.99}}
+    assert judge_one([0.99] * 12, region).verdict == "supported"
+    assert judge_one([0.99] * 12, {"solves": {"above": 0.99}}).verdict == "refuted"
+    mixed = judge_one([1.0] * 8 + [0.5] * 4, region)
+    assert (mixed.verdict, mixed.effect) == ("inconclusive", 8 / 12)
+    assert mixed.low < 0.5 < mixed.high
+    lost = judge_one([1.0] * 8 + [FAILED] * 4, region)
+    assert (lost.effect, lost.low, lost.high) == (mixed.effect, mixed.low, 1.0)
+    assert judge_one([0.5] * 8 + [FAILED] * 4, region).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize("region", [{"above": 0}, {"inside": [0, 2]}, {"solves": {"above": 0}}])
+def test_all_of_needs_every_part_and_any_of_one(judge, region):
+    runs = {"a/a": UP, "a/b": UP, "a/c": DOWN, "a/d": [1.0, -1.0] * 6}
+
+    def words(*parts):
+        claims = [({"all_of": parts}, region), ({"any_of": parts}, region)]
+        return [verdict.verdict for verdict in judge(runs, claims).verdicts]
+
+    assert words(A, B) == ["supported", "supported"]
+    assert words(A, D) == ["inconclusive", "supported"]
+    assert words(A, C) == ["refuted", "supported"]
+    assert words(C, D) == ["refuted", "inconclusive"]
+    assert words(C, C) == ["refuted", "refuted"]
+
+
+def test_the_single_part_that_settles_a_claim_pays_for_the_number_of_parts(judge):
+    """At α = 0.02 eleven of twelve seeds settle a row, but not one part out of ten."""
+    nearly_up, nearly_down = [-1.0, *UP[1:]], [1.0, *DOWN[1:]]
+    runs = {"a/a": nearly_up, "a/b": UP, "a/c": nearly_down, "a/d": DOWN}
+    nine_up, nine_down = [B] * 9, [D] * 9
+
+    def word(effect):
+        return judge(runs, [(effect, {"above": 0})], alpha=0.02).verdicts[0].verdict
+
+    assert word(A) == "supported"
+    assert word({"all_of": [A, *nine_up]}) == "supported"
+    assert word({"any_of": [A, *nine_down]}) == "inconclusive"
+    assert word({"any_of": [B, *nine_down]}) == "supported"
+    assert word({"any_of": [C, *nine_down]}) == "refuted"
+    assert word({"all_of": [C, *nine_up]}) == "inconclusive"
+    assert word({"all_of": [D, *nine_up]}) == "refuted"
+
+
+@settings(max_examples=60, deadline=None)
+@given(first=values, second=values, region=regions, kind=st.sampled_from(["all_of", "any_of"]))
+def test_the_interval_of_parts_agrees_with_their_verdict(judge, first, second, region, kind):
+    runs = {"a/a": first, "a/b": second}
+    verdict = judge(runs, [({kind: [A, B]}, region)]).verdicts[0]
+    if "inside" in region:
+        assert verdict.low is verdict.high is verdict.effect is None
+        return
+    low, high = beyond(verdict.low, verdict.high)
+    (margin,) = region.values()
+    up = "above" in region
+    if verdict.verdict == "supported":
+        assert low > margin if up else high < margin
+    elif verdict.verdict == "refuted":
+        assert high < margin if up else low > margin
+    else:
+        assert low <= margin + 1e-6
+        assert high >= margin - 1e-6
+
+
+def test_differences_nest_and_take_constants(judge):
+    runs = {"a/a": [4.0] * 12, "a/b": [1.0] * 12, "a/c": [1.5] * 12, "a/d": [1.0] * 12}
+    nested = {"difference": [{"difference": [A, B]}, {"difference": [C, D]}]}
+    shifted = {"difference": [A, 0.5]}
+    study = judge(runs, [(nested, {"above": 2}), (shifted, {"above": 2})])
+    assert [verdict.effect for verdict in study.verdicts] == [2.5, 3.5]
+    assert study.verdicts[0].effect_text == "(a/a − a/b) − (a/c − a/d)"
+
+
+def test_a_number_of_seeds_that_is_no_look_is_exploratory(judge):
+    for options in ({}, {"scale": "quick"}, {"evidence": False}, {"seeds": range(1000, 1012)}):
+        runs = {"a/a": UP if options else [*UP, 1.0]}
+        study = judge(runs, [(A, {"above": 0.02})], **options)
+        assert not study.look
+        assert study.verdicts[0].verdict is None
+        assert study.verdicts[0].note.startswith("exploratory")
+
+
+def test_a_row_decided_at_a_look_is_final(judge):
+    looks = {12: 0.5, 30: 0.5}
+    early = UP + [-1.0] * 18
+    late = [1.0, -1.0] * 6 + [1.0] * 18
+    runs = {"a/a": early, "a/b": late}
+    first, second = judge(runs, [(A, {"above": 0}), (B, {"above": 0})], looks=looks).verdicts
+    assert (first.verdict, first.n, first.tail) == ("supported", 12, 0.05 / 2 / 2)
+    assert first.note == "decided at the look of 12 seeds"
+    assert (second.verdict, second.n, second.note) == ("supported", 30, "")
+    assert judge({"a/a": early}, [(A, {"above": 0})], looks={30: 1}).verdicts[0].verdict != (
+        "supported"
+    )
+    at_twelve = judge({"a/a": early[:12]}, [(A, {"above": 0})], looks=looks)
+    assert at_twelve.look
+    assert at_twelve.verdicts[0].tail == 0.025
+
+
+def exact(region, values, at=None, primary=True):
+    register = Register.model_validate(
+        {
+            "studies": {
+                "exp1": {
+                    "claims": [
+                        {
+                            "id": "exp1.1",
+                            "theorem": "thm:x",
+                            "statement": "It is exact.",
+                            "source": "corrected",
+                            "primary": primary,
+                            "effect": {
+                                "every": {"label": "error", "metric": "error", "at": at or {}}
+                            },
+                            "region": region,
+                        }
+                    ]
+                }
+            }
+        }
+    )
+    table = pd.DataFrame(
+        [
+            ("exp1", "certificate", case, seed, "error", case, value)
+            for seed, (case, value) in enumerate(values)
+        ],
+        columns=["study", "arm", "variant", "seed", "metric", "case", "value"],
+    )
+    return judge_study(table, "exp1", register, (), "default", True)
+
+
+def test_exact_takes_the_largest_error_of_the_matching_rows():
+    rows = [("a", 1e-13), ("a", 1e-12), ("b", 1e-3)]
+    study = exact({"at_most": 1e-12}, rows, {"case": "a"})
+    assert study.M == 0
+    verdict = study.verdicts[0]
+    assert (verdict.verdict, verdict.effect, verdict.n) == ("supported", 1e-12, 2)
+    assert (verdict.tail, verdict.k, verdict.low, verdict.high) == (None, None, None, None)
+    assert exact({"at_most": 1e-12}, rows).verdicts[0].verdict == "refuted"
+    assert exact({"at_most": 1e-12}, rows, primary=False).verdicts[0].verdict is None
+    assert exact({"at_least": 1e-13}, rows).verdicts[0].verdict == "supported"
+    assert exact({"at_least": 1e-12}, rows).verdicts[0].verdict == "refuted"
+
+
+@pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf])
+def test_an_error_that_is_not_finite_is_infinite(broken):
+    verdict = exact({"at_most": 1.0}, [("a", 0.0), ("a", broken)]).verdicts[0]
+    assert (verdict.verdict, verdict.effect, verdict.failures) == ("refuted", None, 1)
+    assert exact({"at_least": -1.0}, [("a", 0.0), ("a", broken)]).verdicts[0].verdict == "refuted"
+
+
+def test_exact_is_not_supported_by_cases_that_were_not_measured():
+    at = {"case": ["a", "b"]}
+    assert exact({"at_most": 1.0}, [("a", 0.0)], at).verdicts[0].verdict == "inconclusive"
+    assert exact({"at_most": 1.0}, [("a", 2.0)], at).verdicts[0].verdict == "refuted"
+    verdict = exact({"at_most": 1.0}, [], at).verdicts[0]
+    assert (verdict.verdict, verdict.effect) == ("inconclusive", None)
+    assert verdict.note.startswith("not measured")
+
+
+@pytest.mark.parametrize("template", [[0, 1, None], [0.0, 1.0, math.nan], ["0", "1", None]])
+def test_a_cell_finds_its_level_however_the_column_is_stored(template):
+    rows = pd.DataFrame(
+        {
+            "study": "exp1",
+            "arm": "a",
+            "variant": "x",
+            "seed": [seed for seed in range(12) for _ in template],
+            "metric": "m",
+            "template": template * 12,
+            "value": [0.0, 1.0, 2.0] * 12,
+        }
+    )
+    claim = {
+        "theorem": "thm:x",
+        "statement": "It is so.",
+        "source": "document",
+        "primary": True,
+        "region": {"above": 0.5},
+    }
+    measures = {
+        "one": {"label": "one", "metric": "m", "at": {"template": 1}},
+        "none": {"label": "none", "metric": "m", "at": {"template": None}},
+        "any": {"label": "any", "metric": "m"},
+    }
+
+    def effects(*names):
+        claims = [
+            claim | {"id": f"exp1.{index}", "effect": {"run": "a/x", "measure": name}}
+            for index, name in enumerate(names)
+        ]
+        register = Register.model_validate(
+            {"studies": {"exp1": {"measures": measures, "claims": claims}}}
+        )
+        study = judge_study(rows, "exp1", register, range(12), "default", True)
+        return [verdict.effect for verdict in study.verdicts]
+
+    assert effects("one", "none") == [1.0, 2.0]
+    with pytest.raises(UserError, match=r"seed 0 of a/x has several values of m"):
+        effects("any")
+
+
+def test_verdicts_survive_json(judge):
+    rows = [({"any_of": [A, B]}, {"above": 0}), (A, {"inside": [-2, 2]})]
+    rows += [(A, {"solves": {"at_least": 1}}), (B, {"below": 0.5}, False)]
+    study = judge({"a/a": UP, "a/b": [FAILED, *DOWN[1:]]}, rows)
+    assert StudyVerdicts.model_validate_json(study.model_dump_json()) == study
+
+
+def test_the_sentence_tells_word_effect_interval_and_region(judge_one):
+    verdict = judge_one([0.05] * 11 + [FAILED], {"above": 0.02})
+    assert verdict.sentence == (
+        "Supported: It is so (median effect 0.05, interval [0.05, 0.05], claimed > 0.02, "
+        "12 seeds, 1 failed)."
+    )
+    assert verdict.minimum_detectable == 0.0
+    broken = exact({"at_most": 1e-6}, [("a", math.nan)]).verdicts[0]
+    assert broken.sentence == (
+        "Refuted: It is exact (largest error is not finite over 1 cases, claimed ≤ 1e−6; "
+        "1 values are not finite)."
+    )
+    assert judge_one(UP, {"below": 0.02}).sentence.startswith("Refuted: It is so")
+    assert judge_one(UP[:2], {"below": 0.02}).sentence.startswith("Not judged: It is so")

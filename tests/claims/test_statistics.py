@@ -1,0 +1,126 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.stats import binom, quantile_test
+
+from journeylab.claims.statistics import (
+    decide,
+    median_interval,
+    order,
+    seeds_needed,
+    success_interval,
+)
+
+tails = st.floats(1e-4, 0.2)
+numbers = st.floats(-1e6, 1e6) | st.sampled_from([0.0, 0.02, 1.0])
+samples = st.lists(numbers | st.just(math.nan), min_size=1, max_size=40).map(np.array)
+
+
+@given(n=st.integers(1, 60), tail=tails)
+def test_order_is_the_largest_k_within_the_tail(n, tail):
+    k = order(n, tail)
+    assert k == 0 or binom.cdf(k - 1, n, 0.5) <= tail
+    assert binom.cdf(k, n, 0.5) > tail
+
+
+def test_order_at_twelve_seeds_and_fifteen_tails_is_two():
+    assert [order(12, 0.05 / m) for m in (1, 12, 15, 16)] == [3, 2, 2, 1]
+
+
+def test_order_includes_a_tail_that_is_met_exactly():
+    assert order(12, 13 / 4096) == 2
+    low, _ = median_interval(np.arange(12.0), 13 / 4096)
+    assert low == 1.0
+
+
+@given(tail=tails)
+def test_seeds_needed_is_the_first_decidable_n(tail):
+    n = seeds_needed(tail)
+    assert order(n, tail) >= 1
+    assert order(n - 1, tail) == 0
+
+
+@given(values=samples, tail=tails)
+def test_interval_is_made_of_order_statistics(values, tail):
+    n, k = values.size, order(values.size, tail)
+    worst = np.sort(np.where(np.isnan(values), -np.inf, values))
+    best = np.sort(np.where(np.isnan(values), np.inf, values))
+    expected = (worst[k - 1], best[n - k]) if k else (-math.inf, math.inf)
+    assert median_interval(values, tail) == expected
+
+
+@given(values=st.lists(numbers, min_size=1, max_size=40).map(np.array), tail=tails)
+def test_interval_equals_the_one_of_quantile_test(values, tail):
+    theirs = quantile_test(values).confidence_interval(1 - 2 * tail)
+    ours = median_interval(values, tail)
+    if order(values.size, tail) == 0:
+        assert np.isnan(theirs.low)
+        assert np.isnan(theirs.high)
+    else:
+        assert ours == (theirs.low, theirs.high)
+
+
+@given(values=samples, tail=tails)
+def test_a_failed_seed_only_widens_the_interval(values, tail):
+    finished = np.isfinite(values)
+    assume(finished.any())
+    low, high = median_interval(values, tail)
+    median = float(np.median(values[finished]))
+    assert low <= median <= high
+    for replacement in (-1e9, median, 1e9):
+        l_, h_ = median_interval(np.where(finished, values, replacement), tail)
+        assert low <= l_
+        assert h_ <= high
+
+
+def test_equal_seeds_give_an_interval_of_no_width():
+    assert median_interval(np.full(12, 0.1), 0.004) == (0.1, 0.1)
+
+
+@given(n=st.integers(1, 40), solved=st.integers(0, 40), tail=tails)
+def test_solving_is_decided_by_the_same_binomial(n, solved, tail):
+    solved = min(solved, n)
+    # where a binomial probability meets the tail exactly, rounding may choose either side
+    assume(not np.isclose(binom.cdf(np.arange(n + 1), n, 0.5), tail, rtol=1e-6).any())
+    values = np.array([1.0] * solved + [0.0] * (n - solved))
+    word = decide(success_interval(values, tail), (0.5, math.inf))
+    k = order(n, tail)
+    expected = "inconclusive"
+    if n - solved <= k - 1:
+        expected = "supported"
+    elif solved <= k - 1:
+        expected = "refuted"
+    assert word == expected
+
+
+def test_a_failed_seed_neither_solves_nor_refutes():
+    values = np.array([1.0] * 6 + [math.nan] * 6)
+    pessimistic = success_interval(np.array([1.0] * 6 + [0.0] * 6), 0.004)
+    optimistic = success_interval(np.ones(12), 0.004)
+    assert success_interval(values, 0.004) == (pessimistic[0], optimistic[1])
+
+
+@pytest.mark.parametrize(
+    ("interval", "region", "word"),
+    [
+        ((0.03, 0.2), (0.02, math.inf), "supported"),
+        ((0.03, math.inf), (0.02, math.inf), "supported"),
+        ((0.02, 0.2), (0.02, math.inf), "inconclusive"),
+        ((0.1 + 0.02 - 0.1, 0.2), (0.02, math.inf), "inconclusive"),
+        ((-0.1, 0.01), (0.02, math.inf), "refuted"),
+        ((-0.1, 0.02), (0.02, math.inf), "inconclusive"),
+        ((-math.inf, math.inf), (0.02, math.inf), "inconclusive"),
+        ((-1.0, -0.1), (-math.inf, 0.0), "supported"),
+        ((0.1, 0.3), (-math.inf, 0.0), "refuted"),
+        ((-0.01, 0.01), (-0.02, 0.02), "supported"),
+        ((-0.02, 0.01), (-0.02, 0.02), "inconclusive"),
+        ((0.03, 0.05), (-0.02, 0.02), "refuted"),
+        ((-0.05, -0.03), (-0.02, 0.02), "refuted"),
+        ((-0.05, 0.05), (-0.02, 0.02), "inconclusive"),
+    ],
+)
+def test_the_word_says_where_the_interval_lies(interval, region, word):
+    assert decide(interval, region) == word

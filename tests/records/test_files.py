@@ -1,0 +1,207 @@
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from journeylab.config import UserError
+from journeylab.records import files
+
+TABLE = pd.DataFrame(
+    {
+        "seed": [0, 1, 2],
+        "metric": ["hits@1", "loss", "loss"],
+        "tier": ["join", None, "1-hop"],
+        "hops": pd.array([1, None, 3], dtype="Int64"),
+        "value": [0.25, float("nan"), -1.5],
+    }
+)
+TENSORS = {"b.weight": torch.arange(6.0).reshape(2, 3).T, "a": torch.tensor(2, dtype=torch.int64)}
+
+
+def write_example(path):
+    match path.suffix:
+        case ".parquet":
+            files.write_table(path, TABLE)
+        case ".json":
+            files.write_json(path, {"b": [1, None, "θ"], "a": {"y": 1.5, "x": "′"}})
+        case ".safetensors":
+            files.write_tensors(path, TENSORS)
+
+
+def read_example(path):
+    readers = {
+        ".parquet": files.read_table,
+        ".json": files.read_json,
+        ".safetensors": files.read_tensors,
+    }
+    return readers[path.suffix](path)
+
+
+def fail_half_way(path):
+    path.write_text("half")
+    raise ZeroDivisionError
+
+
+every_format = pytest.mark.parametrize("name", ["x.parquet", "x.json", "x.safetensors"])
+
+
+def test_a_table_returns_as_it_was(tmp_path):
+    files.write_table(tmp_path / "t.parquet", TABLE)
+    pd.testing.assert_frame_equal(files.read_table(tmp_path / "t.parquet"), TABLE)
+
+
+def test_tensors_return_as_they_were(tmp_path):
+    files.write_tensors(tmp_path / "t.safetensors", TENSORS)
+    read = files.read_tensors(tmp_path / "t.safetensors")
+    assert read.keys() == TENSORS.keys()
+    assert all(torch.equal(read[name], TENSORS[name]) for name in TENSORS)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)  # fmt: skip
+
+
+@given(value=st.dictionaries(st.text().filter(lambda key: key != files.SEAL), json_values))
+def test_an_object_returns_as_it_was(tmp_path_factory, value):
+    path = tmp_path_factory.mktemp("json") / "x.json"
+    files.write_json(path, value)
+    assert files.read_json(path) == value
+
+
+@pytest.mark.parametrize("bad", [{"a": float("nan")}, {"a": [np.inf]}, {"seal": "mine"}])
+def test_an_object_that_json_or_the_seal_cannot_hold_is_refused(tmp_path, bad):
+    with pytest.raises(ValueError, match=r"JSON|taken"):
+        files.write_json(tmp_path / "x.json", bad)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_for_other_tools_carries_no_seal(tmp_path):
+    files.write_json(tmp_path / "x.json", {"b": 1, "a": 2}, sealed=False)
+    assert (tmp_path / "x.json").read_text() == '{\n  "a": 2,\n  "b": 1\n}\n'
+    assert files.read_json(tmp_path / "x.json", sealed=False) == {"a": 2, "b": 1}
+    with pytest.raises(UserError, match="damaged"):
+        files.read_json(tmp_path / "x.json")
+
+
+@every_format
+def test_equal_contents_give_equal_bytes_in_any_process(tmp_path, name):
+    write_example(tmp_path / name)
+    other = tmp_path / "other" / name
+    script = "import sys, pathlib, test_files; test_files.write_example(pathlib.Path(sys.argv[1]))"
+    subprocess.run(
+        [sys.executable, "-c", script, str(other)],
+        check=True,
+        env=os.environ | {"PYTHONPATH": os.path.dirname(__file__), "PYTHONHASHSEED": "7"},  # noqa: PTH120
+    )
+    assert other.read_bytes() == (tmp_path / name).read_bytes()
+
+
+@every_format
+def test_any_damaged_byte_is_noticed_and_the_file_named(tmp_path, name):
+    path = tmp_path / name
+    write_example(path)
+    files.verify(path)
+    whole = path.read_bytes()
+    for position in range(0, len(whole), max(1, len(whole) // 64)):
+        damaged = bytearray(whole)
+        damaged[position] ^= 1
+        path.write_bytes(damaged)
+        with pytest.raises(UserError, match=name):
+            read_example(path)
+    path.write_bytes(whole[:-1])
+    with pytest.raises(UserError, match="delete it"):
+        read_example(path)
+
+
+@every_format
+def test_a_missing_file_is_named(tmp_path, name):
+    with pytest.raises(UserError, match=f"{name} is missing"):
+        read_example(tmp_path / name)
+
+
+def test_a_failed_writer_leaves_the_old_file_and_no_other(tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("old")
+    with pytest.raises(ZeroDivisionError), files.write_atomic(path) as partial:
+        fail_half_way(partial)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.txt"]
+    assert path.read_text() == "old"
+
+
+def test_a_killed_writer_leaves_the_old_file_and_the_next_one_cleans_up(tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("old")
+    script = (
+        "import os, pathlib, sys; from journeylab.records.files import write_atomic\n"
+        "with write_atomic(pathlib.Path(sys.argv[1])) as partial:\n"
+        "    partial.write_text('half'); os.kill(os.getpid(), 9)"
+    )
+    killed = subprocess.run([sys.executable, "-c", script, str(path)], check=False)
+    assert killed.returncode == -9
+    assert path.read_text() == "old"
+    with files.write_atomic(path) as partial:
+        partial.write_text("new")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.txt"]
+    assert path.read_text() == "new"
+
+
+def test_a_folder_is_replaced_whole(tmp_path):
+    folder = tmp_path / "figures"
+    for name in ("stale.pdf", "fresh.pdf"):
+        with files.write_folder(folder) as partial:
+            (partial / name).write_text(name)
+    assert {entry.name for entry in folder.iterdir()} == {"fresh.pdf", files.MANIFEST}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["figures"]
+
+
+def test_a_failed_writer_leaves_the_old_folder(tmp_path):
+    folder = tmp_path / "figures"
+    with files.write_folder(folder) as partial:
+        (partial / "a.pdf").write_text("old")
+    with pytest.raises(ZeroDivisionError), files.write_folder(folder) as partial:
+        fail_half_way(partial / "a.pdf")
+    assert (folder / "a.pdf").read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["figures"]
+
+
+def test_a_damaged_or_lost_file_of_a_folder_is_noticed(tmp_path):
+    folder = tmp_path / "figures"
+    with files.write_folder(folder) as partial:
+        (partial / "a.pdf").write_text("a")
+        (partial / "b.pdf").write_text("b")
+    (folder / ".snakemake_timestamp").touch()
+    files.verify(folder)
+    (folder / "a.pdf").write_text("A")
+    with pytest.raises(UserError, match=r"a\.pdf is damaged"):
+        files.verify(folder)
+    (folder / "a.pdf").unlink()
+    with pytest.raises(UserError, match=r"a\.pdf is missing"):
+        files.verify(folder)
+
+
+def test_sealing_needs_exactly_one_blank_digest(tmp_path):
+    path = tmp_path / "x.txt"
+    for text in ("no digest", "self-sha256:" + "0" * 64 + " self-sha256:" + "0" * 64):
+        path.write_text(text)
+        with pytest.raises(ValueError, match="exactly one"):
+            files.seal(path)
+
+
+def test_the_seal_is_the_hash_of_the_file_with_a_blank_digest(tmp_path):
+    import hashlib
+
+    files.write_json(tmp_path / "x.json", {"a": 1})
+    content = (tmp_path / "x.json").read_bytes()
+    digest = json.loads(content)["seal"].removeprefix("self-sha256:").encode()
+    assert hashlib.sha256(content.replace(digest, b"0" * 64)).hexdigest().encode() == digest

@@ -1,0 +1,211 @@
+import io
+import sys
+import tokenize
+from pathlib import Path
+
+import pytest
+
+import journeylab
+from journeylab.config import UserError
+from journeylab.records import fingerprint as module
+from journeylab.records.fingerprint import closure, fingerprint, strip
+
+MODULES = {
+    "__init__": '"""A small laboratory."""',
+    "config": "LIMIT = 1",
+    "cli": "import lab.training.loop",
+    "training.__init__": "",
+    "training.loop": (
+        "import lab.training.clip\nimport lab.config\n\n\ndef train(x):\n    return x\n"
+    ),
+    "training.clip": "def clip(x):\n    return min(x, 1)\n",
+    "studies.__init__": "",
+    "studies.exp1.__init__": "from lab.studies.exp1 import names",
+    "studies.exp1.names": "NAME = 'exp1'",
+    "studies.exp1.settings": "LABEL = 'one'",
+    "studies.exp1.models": (
+        "from typing import TYPE_CHECKING\n"
+        "from lab.training import loop\n"
+        "if TYPE_CHECKING:\n    from lab.studies.exp1 import settings\n"
+    ),
+    "studies.exp1.figures": "import lab.studies.exp1.models",
+    "studies.exp2.__init__": "",
+    "studies.exp2.models": "from lab.training import loop",
+}
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    """A package `lab` to edit; returns an editor that forgets what was computed before."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def edit(name, text):
+        path = tmp_path / "lab" / (name.replace(".", "/") + ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        for cached in (module.fingerprint, module._graph, module._hash_module):
+            cached.cache_clear()
+
+    for name, text in MODULES.items():
+        edit(name, text)
+    yield edit
+    edit("__init__", "")
+    sys.modules.pop("lab", None)
+
+
+def of(*roots):
+    return fingerprint(tuple(f"lab.{root}" for root in roots), "lab")
+
+
+def test_the_closure_is_transitive_with_every_enclosing_package(lab):
+    assert closure(("lab.studies.exp1.models",), "lab") == [
+        "lab",
+        "lab.studies",
+        "lab.studies.exp1",
+        "lab.studies.exp1.models",
+        "lab.studies.exp1.names",
+        "lab.training",
+        "lab.training.clip",
+        "lab.training.loop",
+    ]
+
+
+def test_a_package_stands_for_all_below_it_but_config_and_cli(lab):
+    everything = closure(("lab",), "lab")
+    assert "lab.studies.exp1.figures" in everything
+    assert not {"lab.config", "lab.cli"} & set(everything)
+
+
+def test_rewording_changes_nothing(lab):
+    before = of("studies.exp1.models")
+    lab(
+        "training.loop",
+        '"""How training goes."""\n'
+        "import lab.training.clip  # needed\nimport lab.config\n\n"
+        "# the loop\ndef train( x ):\n"
+        '    """Train.\n\n    # not a comment, yet no code either\n    """\n\n'
+        "    return x  # at once\n",
+    )
+    assert of("studies.exp1.models") == before
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("training.clip", "def clip(x):\n    return min(x, 2)\n"),
+        ("studies.exp1.names", "NAME = 'exp 1'"),
+        ("training.__init__", "import os"),
+        ("__init__", "VERSION = 1"),
+    ],
+)
+def test_changed_code_anywhere_in_the_closure_changes_it(lab, name, text):
+    before = of("studies.exp1.models")
+    lab(name, text)
+    assert of("studies.exp1.models") != before
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("studies.exp2.models", "import os"),
+        ("studies.exp1.figures", "import os"),
+        ("studies.exp1.settings", "LABEL = 'two'"),
+        ("config", "LIMIT = 2"),
+        ("cli", "import os"),
+    ],
+)
+def test_code_outside_the_closure_does_not_matter(lab, name, text):
+    before = of("studies.exp1.models")
+    lab(name, text)
+    assert of("studies.exp1.models") == before
+
+
+def test_a_root_that_does_not_exist_is_named(lab):
+    with pytest.raises(UserError, match=r"lab\.studies\.exp9"):
+        of("studies.exp9.models")
+
+
+def test_nothing_is_imported():
+    import subprocess
+
+    script = (
+        "import sys\n"
+        "from journeylab.records.fingerprint import fingerprint\n"
+        "fingerprint(('journeylab.records',))\n"
+        "heavy = {'torch', 'pandas', 'pyarrow', 'mlflow', 'journeylab.records.tracking'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("x = 1", "x=1  # one"),
+        ("f(a,\n  b)", "f(a, b)"),
+        ("x = 1 + \\\n  2", "x = 1 + 2"),
+        ("def f():\n    r'''Doc.'''\n    pass", "def f():\n\n    pass\n"),
+        ("class A:\n    x: int = 1\n    'about x'", "class A:\n    x: int = 1"),
+    ],
+)
+def test_layout_and_documentation_are_no_code(one, other):
+    assert strip(one) == strip(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("x = 'a # b'", "x = 'a # c'"),
+        ("x = 'a  b'", "x = 'a b'"),
+        ("x = f'{y!r} # {z}'", "x = f'{y!r} # {w}'"),
+        ("f'{effect()}'", "f'{other()}'"),
+        ("@cache\ndef f(): pass", "def f(): pass"),
+        ("f(\n    'a'\n    'b'\n)", "f(\n    'a'\n)"),
+        ("x = '''\na\n'''", "x = '''\nb\n'''"),
+        ("x = 'it\\'s # a'", "x = 'it\\'s # b'"),
+        ("if a:\n    b()\nc()", "if a:\n    b()\n    c()"),
+        ("return x", "returnx"),
+        ("x = {'a':\n 'b'\n}", "x = {'a':\n 'c'\n}"),
+    ],
+)
+def test_strings_and_structure_are_code(one, other):
+    assert strip(one) != strip(other)
+
+
+def significant_tokens(source):
+    """What Python's own tokenizer sees, without comments and bare-string statements."""
+    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
+    skipped |= {tokenize.INDENT, tokenize.DEDENT}
+    statement, statements = [], []
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.NEWLINE:
+            plain = all(
+                part.type == tokenize.STRING and "f" not in part.string[:2].lower()
+                for part in statement
+            )
+            if not plain:
+                words = [part.string for part in statement if part.string]
+                statements.append((statement[0].start[1], words))
+            statement = []
+        elif token.type not in skipped:
+            statement.append(token)
+    return statements
+
+
+SOURCES = sorted(Path(journeylab.__path__[0]).rglob("*.py"))
+SOURCES += [Path(tokenize.__file__), Path(io.__file__).with_name("typing.py")]
+SOURCES += sorted(Path(io.__file__).parent.glob("email/*.py"))
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer tokenizers split f-strings")
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_stripping_keeps_exactly_the_tokens_of_real_code(path):
+    source = path.read_text(encoding="utf-8")
+    assert significant_tokens(strip(source) + "\n") == significant_tokens(source)
+
+
+def test_the_hash_is_the_same_on_every_python():
+    source = (
+        'from a import b\n\n\n@b\ndef f(x: int) -> str:\n    """Doc."""\n    return f"{x:>3}"\n'
+    )
+    assert strip(source) == 'from a import b\n@b\ndef f(x:int)->str:\n    return f"{x:>3}"'
