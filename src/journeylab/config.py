@@ -248,7 +248,7 @@ def canonical(content: Any) -> str:
 def explain(error: ValidationError, model: type[BaseModel], file: str, at: tuple[str, ...]) -> str:
     """The first problem of a validation as one line: file, key, value, what would be right."""
     problem = error.errors()[0]
-    loc = tuple(str(part) for part in problem["loc"] if part != "[key]")
+    loc = tuple(part for part in map(str, problem["loc"]) if part != "[key]" and part[0] != "(")
     key = ".".join(at + loc) or "the file"
     value = problem["input"]
     if problem["type"] == "extra_forbidden":
@@ -293,6 +293,8 @@ def _merge(base: Any, override: Any) -> Any:
 
 
 def _accepted(name: str, known: Mapping[str, Any] | list[str]) -> str:
+    if not known:
+        return " remove it"
     close = difflib.get_close_matches(name, list(known), n=1)
     hint = f" did you mean {close[0]!r}?" if close else ""
     return f"{hint} accepted: {', '.join(known)}"
@@ -305,7 +307,8 @@ def _keys_at(model: type[BaseModel], loc: tuple[str, ...]) -> list[str]:
         while "$ref" in node or "anyOf" in node:
             node = node["anyOf"][0] if "anyOf" in node else schema["$defs"][node["$ref"][8:]]
         if part:
-            node = node.get("properties", {}).get(part) or node.get("additionalProperties") or {}
+            inner = node.get("additionalProperties") or node.get("items") or {}
+            node = node.get("properties", {}).get(part) or inner
     return list(node.get("properties", {}))
 
 

@@ -1,0 +1,49 @@
+"""journeylab: from a claim to evidence. One topic per file in workflow/rules."""
+
+from snakemake.utils import min_version, validate
+
+from journeylab.config import UserError
+from journeylab.workflow import Plan
+
+min_version("9.27")
+
+
+configfile: "config.yaml"
+
+
+try:
+    plan = Plan(config)
+except UserError as problem:
+    raise SystemExit(f"error: {problem}")
+validate(config, "workflow/schemas/config.schema.json")
+
+
+pathvars:
+    data=plan.folder("data"),
+    results=plan.folder("results"),
+    reports=plan.folder("reports"),
+    logs=plan.folder("logs"),
+
+
+wildcard_constraints:
+    study=r"exp\d+",
+    arm=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
+    variant=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
+    seeds=r"seeds-\d{2,}-\d{2,}",
+
+
+rule all:
+    """Every configured study's report, and the metrics that DVC compares."""
+    default_target: True
+    input:
+        expand("<reports>/{study}.pdf", study=plan.studies),
+        "<results>/metrics.json",
+
+
+include: "workflow/rules/generate.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/measure.smk"
+include: "workflow/rules/certify.smk"
+include: "workflow/rules/judge.smk"
+include: "workflow/rules/report.smk"
+include: "workflow/rules/track.smk"

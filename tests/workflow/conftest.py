@@ -1,0 +1,147 @@
+"""A copy of the project in a temporary folder, in which snakemake and dvc are really run."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+PROJECT = Path(__file__).parents[2]
+COPIED = (
+    *("Snakefile", "workflow", "src", "config.yaml", "claims.yaml", "dvc.yaml"),
+    *(".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore"),
+)
+
+TINY_TRAINING = {"steps": 12, "warmup": 2, "evaluate_every": 6, "checkpoint_every": 4}
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A working copy of the project with budgets small enough for a test."""
+
+    path: Path
+
+    def run(self, *command: str, check: bool = True, **more: Any) -> subprocess.CompletedProcess:
+        done = subprocess.run(
+            command, cwd=self.path, env=self.environment, capture_output=True, text=True, **more
+        )
+        if check and done.returncode:
+            pytest.fail(f"{' '.join(command)} failed:\n{done.stdout[-4000:]}\n{done.stderr[-6000:]}")
+        return done
+
+    def snakemake(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess:
+        return self.run("snakemake", "--cores", "2", *arguments, check=check)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        binaries = str(Path(sys.executable).parent)
+        return os.environ | {
+            "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(self.path / "src"),
+            "OMP_NUM_THREADS": "1",
+        }
+
+    def planned(self, *arguments: str) -> set[tuple[str, ...]]:
+        """The jobs that snakemake would run: (rule, wildcard values…)."""
+        text = self.snakemake("--dry-run", *arguments).stdout
+        jobs = set()
+        for block in re.split(r"\n(?=(?:local)?rule \w+:)", text)[1:]:
+            rule = re.match(r"(?:local)?rule (\w+):", block)
+            wildcards = re.search(r"\n    wildcards: (.*)", block)
+            assert rule
+            values = re.findall(r"\w+=([^,\s]+)", wildcards[1]) if wildcards else []
+            jobs.add((rule[1], *values))
+        return jobs
+
+    def rules(self, *arguments: str) -> set[str]:
+        """The rules that snakemake would run, without the bookkeeping of `all`."""
+        return {job[0] for job in self.planned(*arguments)} - {"all"}
+
+    def edit(self, file: str, change: Callable[[str], str]) -> None:
+        path = self.path / file
+        before = path.read_text(encoding="utf-8")
+        after = change(before)
+        assert after != before, f"the edit of {file} changed nothing"
+        path.write_text(after, encoding="utf-8")
+
+    def configure(self, change: Callable[[dict[str, Any]], None]) -> None:
+        path = self.path / "config.yaml"
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        change(content)
+        path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+    def duplicate(self, path: Path) -> "Copy":
+        """The same project with the same results, elsewhere."""
+        subprocess.run(["cp", "-a", str(self.path), str(path)], check=True)
+        return Copy(path)
+
+
+def make_tiny(config: dict[str, Any]) -> None:
+    """Two seeds in chunks of one, a dozen steps, three trained variants: every path, little work."""
+    config["scale"] = "quick"
+    exp7 = config["studies"]["exp7"]
+    exp7["chunk"] = 1
+    exp7["scales"]["quick"].setdefault("training", {}).update(TINY_TRAINING)
+    kept = {"native": ["A", "Aprime"], "7a": ["B"]}
+    exp7["arms"] = {
+        arm: exp7["arms"][arm] | {"variants": {name: {} for name in names}}
+        for arm, names in kept.items()
+    }
+
+
+def keep_tiny_claims(claims: dict[str, Any]) -> dict[str, Any]:
+    """The register without the rows that need variants which a tiny copy does not train."""
+    text_of = {id(row): yaml.safe_dump(row) for row in claims["studies"]["exp7"]["claims"]}
+    missing = ("7b-", "Bprime", "7a/C", "A-no-slots", "A-causal", "B-mlm")
+    kept = [
+        row
+        for row in claims["studies"]["exp7"]["claims"]
+        if not any(name in text_of[id(row)] for name in missing)
+    ]
+    claims["studies"]["exp7"]["claims"] = kept
+    return claims
+
+
+def copy_project(path: Path) -> Copy:
+    path.mkdir(parents=True)
+    for name in COPIED:
+        source, target = PROJECT / name, path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+            shutil.copytree(source, target, ignore=ignored)
+        else:
+            shutil.copy2(source, target)
+    copy = Copy(path)
+    copy.configure(make_tiny)
+    claims = path / "claims.yaml"
+    content = keep_tiny_claims(yaml.safe_load(claims.read_text(encoding="utf-8")))
+    claims.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return copy
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """A copy whose reports are all made; tests take a duplicate and never change this one."""
+    copy = copy_project(tmp_path_factory.mktemp("finished") / "project")
+    copy.snakemake("all")
+    return copy
+
+
+@pytest.fixture
+def project(finished: Copy, tmp_path: Path) -> Copy:
+    """A finished copy of its own for a test to change."""
+    return finished.duplicate(tmp_path / "project")
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Copy:
+    """A copy in which nothing has run yet."""
+    return copy_project(tmp_path / "project")

@@ -1,0 +1,70 @@
+"""Mistakes in the two files cost one clear line, a non-zero exit, and nothing else."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .conftest import Copy
+
+pytestmark = pytest.mark.workflow
+
+
+def misspell(config: dict[str, Any]) -> None:
+    training = config["studies"]["exp7"]["training"]
+    training["learning_rte"] = training.pop("learning_rate")
+
+
+def negate(config: dict[str, Any]) -> None:
+    config["studies"]["exp7"]["training"]["learning_rate"] = -0.1
+
+
+def rename_variant(config: dict[str, Any]) -> None:
+    config["studies"]["exp7"]["arms"]["native"]["variants"]["D"] = {}
+
+
+def rename_arm(config: dict[str, Any]) -> None:
+    arms = config["studies"]["exp7"]["arms"]
+    arms["7a; rm -rf x"] = arms.pop("7a")
+
+
+def misspell_override(config: dict[str, Any]) -> None:
+    config["studies"]["exp7"]["arms"]["native"]["variants"]["A"] = {"training": {"step": 3}}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (misspell, ("studies.exp7.training.learning_rte", "learning_rate")),
+        (negate, ("studies.exp7.training.learning_rate", "-0.1", "greater than 0")),
+        (rename_variant, ("studies.exp7.arms.native.variants", "'D'", "Aprime")),
+        (rename_arm, ("studies.exp7.arms", "7a; rm -rf x")),
+        (misspell_override, ("studies.exp7.arms.native.variants.A", "step", "steps")),
+    ],
+)
+def test_a_mistake_in_the_configuration_is_one_line(
+    fresh: Copy, change: Callable[[dict[str, Any]], None], expected: tuple[str, ...]
+) -> None:
+    fresh.configure(change)
+    before = sorted(path for path in fresh.path.rglob("*") if ".snakemake" not in path.parts)
+    done = fresh.snakemake("all", check=False)
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    message = [line for line in lines if "config.yaml" in line]
+    assert done.returncode != 0
+    assert len(lines) == len(message) == 1, lines
+    assert all(part in message[0] for part in expected), message
+    after = sorted(path for path in fresh.path.rglob("*") if ".snakemake" not in path.parts)
+    written = [path for path in after if path not in before and "__pycache__" not in path.parts]
+    assert written == []
+
+
+def test_a_claim_that_names_an_unknown_metric_is_one_line(fresh: Copy) -> None:
+    fresh.edit("claims.yaml", lambda text: text.replace("hits@1", "hits@one", 1))
+    done = fresh.snakemake("all", check=False)
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    assert done.returncode != 0
+    assert len(lines) == 1, lines
+    assert "claims.yaml" in lines[0]
+    assert "hits@one" in lines[0]
+    assert "hits@1" in lines[0]
+    assert not (fresh.path / "results").exists()

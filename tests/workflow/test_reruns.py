@@ -1,0 +1,103 @@
+"""What an edit makes snakemake do again: exactly what depends on it, and nothing else."""
+
+import re
+
+import pytest
+
+from .conftest import Copy
+
+pytestmark = pytest.mark.workflow
+
+EXP7 = "src/journeylab/studies/exp7_native_kg"
+EXP5 = "src/journeylab/studies/exp5_ssm_bridge"
+
+
+def add_code(text: str) -> str:
+    return text + "\n_CHANGED = 1\n"
+
+
+def test_nothing_to_do_when_finished(finished: Copy) -> None:
+    assert finished.planned() == set()
+
+
+def test_a_figure_module_redraws_and_typesets_only(project: Copy) -> None:
+    project.edit(f"{EXP7}/figures.py", add_code)
+    assert project.planned() == {("all",), ("draw_figures", "exp7"), ("typeset_report", "exp7")}
+
+
+def test_the_figure_style_redraws_and_typesets_only(project: Copy) -> None:
+    project.edit("src/journeylab/plotting/journeylab.mplstyle", lambda text: text + "\n")
+    assert project.rules() == {"draw_figures", "typeset_report"}
+
+
+def test_prose_typesets_only(project: Copy) -> None:
+    project.edit(f"{EXP7}/report.typ", lambda text: text + "\n// a remark\n")
+    assert project.planned() == {("all",), ("typeset_report", "exp7")}
+
+
+def test_rewording_comments_and_docstrings_reruns_nothing(project: Copy) -> None:
+    def reword(text: str) -> str:
+        return "# a remark\n" + re.sub(r'^"""', '"""Reworded. ', text, count=1)
+
+    project.edit("src/journeylab/training/loop.py", reword)
+    project.edit(f"{EXP7}/models.py", reword)
+    assert project.planned() == set()
+
+
+def test_the_model_of_a_study_retrains_that_study_only(project: Copy) -> None:
+    project.edit(f"{EXP7}/models.py", add_code)
+    jobs = project.planned()
+    trained = {job for job in jobs if job[0] == "train_variant"}
+    assert len(trained) == 6
+    assert {job[1] for job in jobs if len(job) > 1} == {"exp7"}
+    assert not any(job[0] == "generate_dataset" for job in jobs)
+
+
+def test_the_training_engine_retrains(project: Copy) -> None:
+    project.edit("src/journeylab/training/loop.py", add_code)
+    assert "train_variant" in project.rules()
+
+
+def test_another_study_is_left_alone(project: Copy) -> None:
+    project.edit(f"{EXP5}/certify.py", add_code)
+    jobs = project.planned()
+    assert ("certify_theorem", "exp5") in jobs
+    assert {job[1] for job in jobs if len(job) > 1} == {"exp5"}
+
+
+def test_the_command_line_and_the_loader_rerun_nothing(project: Copy) -> None:
+    for module in ("cli", "config", "workflow"):
+        project.edit(f"src/journeylab/{module}.py", add_code)
+    assert project.planned() == set()
+
+
+def test_more_seeds_train_new_chunks_only(project: Copy) -> None:
+    project.configure(lambda config: config["seeds"].update(quick=3))
+    jobs = project.planned()
+    trained = {job for job in jobs if job[0] == "train_variant"}
+    assert {job[-1] for job in trained} == {"seeds-02-02"}
+    assert len(trained) == 3
+
+
+def test_one_rate_retrains_one_variant(project: Copy) -> None:
+    def change(config: dict) -> None:
+        variants = config["studies"]["exp7"]["arms"]["native"]["variants"]
+        variants["A"] = {"training": {"learning_rate": 0.001}}
+
+    project.configure(change)
+    trained = {job[1:4] for job in project.planned() if job[0] == "train_variant"}
+    assert trained == {("exp7", "native", "A")}
+
+
+def test_evaluation_settings_do_not_retrain(project: Copy) -> None:
+    project.edit(f"{EXP7}/measure.py", add_code)
+    rules = project.rules()
+    assert "measure_variant" in rules
+    assert "train_variant" not in rules
+
+
+def test_a_claim_is_judged_again_without_measuring(project: Copy) -> None:
+    project.edit("claims.yaml", lambda text: text.replace("alpha: 0.05", "alpha: 0.04"))
+    rules = project.rules()
+    assert "judge_claims" in rules
+    assert not rules & {"train_variant", "measure_variant", "collect_measurements"}

@@ -1,0 +1,73 @@
+"""The pipeline, end to end: results that do not depend on how they were computed."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from journeylab.records.files import sha256
+
+from .conftest import Copy, copy_project
+
+pytestmark = pytest.mark.workflow
+
+
+def hashes(copy: Copy, *patterns: str) -> dict[str, str]:
+    """SHA-256 of every file of the results that must not depend on the circumstances."""
+    return {
+        str(path.relative_to(copy.path)): sha256(path)
+        for pattern in patterns
+        for path in sorted(copy.path.glob(pattern))
+    }
+
+
+RESULTS = (
+    "data/**/*.parquet",
+    "results/**/*.parquet",
+    "results/**/*.safetensors",
+    "results/**/run.json",
+    "results/**/verdicts.json",
+    "reports/**/figures/*.pdf",
+    "reports/**/tables/*.tex",
+    "reports/**/numbers.tex",
+)
+
+
+def test_results_do_not_depend_on_the_number_of_cores(finished: Copy, fresh: Copy) -> None:
+    fresh.run("snakemake", "--cores", "8", "all")
+    expected = hashes(finished, *RESULTS)
+    assert len(expected) > 30
+    assert hashes(fresh, *RESULTS) == expected
+
+
+def test_the_pdf_is_the_same_on_rerun(project: Copy) -> None:
+    before = hashes(project, "reports/*.pdf")
+    project.snakemake("--forcerun", "draw_figures", "typeset_report", "--", "all")
+    assert hashes(project, "reports/*.pdf") == before
+    assert len(before) == 2
+
+
+def test_a_killed_pipeline_resumes_to_the_same_bytes(finished: Copy, tmp_path: Path) -> None:
+    copy = copy_project(tmp_path / "project")
+    copy.edit("Snakefile", lambda text: text + "\n# killed once\n")
+    process = subprocess.Popen(
+        ["snakemake", "--cores", "1", "reports/exp7.pdf"],
+        cwd=copy.path,
+        env=copy.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline and not list(copy.path.glob("results/**/*.checkpoint*")):
+        assert process.poll() is None, "the pipeline ended before it could be killed"
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    copy.snakemake("--unlock")
+    copy.snakemake("--rerun-incomplete", "all")
+    assert hashes(copy, *RESULTS) == hashes(finished, *RESULTS)
+    assert not list(copy.path.glob("results/**/*.checkpoint*"))
