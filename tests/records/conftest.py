@@ -26,7 +26,7 @@ def write_chunk():
             arm=arm,
             variant=variant,
             settings={"training": {"steps": steps, "rates": [0.1, 0.2]}, "note": "plain"},
-            data={"data/exp7/seeds-00-01.parquet": "ab" * 32},
+            data={"seeds-00-01.parquet": "ab" * 32},
             code=code,
             engine="sequential",
             device="cpu",

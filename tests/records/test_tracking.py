@@ -1,5 +1,6 @@
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -28,6 +29,19 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def initialised(tmp_path_factory):
+    root = tmp_path_factory.mktemp("initialised")
+    assert tracking.import_runs(root, "exp1").warning is None
+    return root / "mlflow.db"
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path, initialised):
+    """Copy a store that knows another study only: initialising one takes over a second."""
+    shutil.copy(initialised, tmp_path)
 
 
 @contextlib.contextmanager
@@ -229,9 +243,19 @@ def test_redrawn_figures_replace_the_old_ones(filled, client):
     assert parent_run(client(tracking.LOCAL, filled)).info.status == "FINISHED"
 
 
-def test_the_stamp_does_not_tell_how_often_an_import_ran(filled):
-    first = tracking.import_runs(filled, "exp7", "sqlite:///other.db")
-    second = tracking.import_runs(filled, "exp7", "sqlite:///other.db")
+def test_a_study_without_training_shows_its_figures(tmp_path, client):
+    (tmp_path / "results/exp7").mkdir(parents=True)
+    draw_figure(tmp_path)
+    tracking.watch(tmp_path, rounds=1)
+    connection = client(tracking.LOCAL, tmp_path)
+    assert seed_runs(connection) == {}
+    assert len(connection.list_artifacts(parent_run(connection).info.run_id, "figures")) == 1
+
+
+def test_the_stamp_does_not_tell_how_often_an_import_ran(tmp_path, write_chunk):
+    write_chunk(tmp_path, "journey", "A")
+    first = tracking.import_runs(tmp_path, "exp7")
+    second = tracking.import_runs(tmp_path, "exp7")
     assert first.imported != second.imported
     assert first.stamp() == second.stamp()
 
@@ -263,20 +287,21 @@ def test_an_import_that_cannot_get_the_lock_is_a_warning(tmp_path, write_chunk):
 
 
 def test_imports_at_once_write_every_run_once(tmp_path, write_chunk, client):
+    root = tmp_path / "without_a_store"
     for variant in "AB":
-        write_chunk(tmp_path, "journey", variant)
+        write_chunk(root, "journey", variant)
     script = (
         "import pathlib, sys; from journeylab.records.tracking import import_runs\n"
         "print(import_runs(pathlib.Path(sys.argv[1]), 'exp7').imported)"
     )
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", script, str(root)], stdout=subprocess.PIPE, text=True
         )
         for _ in range(2)
     ]
     assert sorted(writer.communicate()[0].strip() for writer in writers) == ["0", "4"]
-    assert len(seed_runs(client(tracking.LOCAL, tmp_path))) == 4
+    assert len(seed_runs(client(tracking.LOCAL, root))) == 4
 
 
 def test_the_environment_is_left_as_it_was(filled):

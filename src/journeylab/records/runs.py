@@ -35,8 +35,8 @@ class RunSeed(Frozen):
 class Run(Frozen):
     """What determines a chunk's result, and what came of each seed.
 
-    `parameters`, `training_flops` and `tokens` are per seed; `data` and `files` map names to
-    SHA-256 hashes, `data` relative to the root, `files` relative to the chunk's folder.
+    `parameters`, `training_flops` and `tokens` are per seed; `data` maps the names of the datasets
+    read, `files` those of the files written beside this record, to SHA-256 hashes.
     """
 
     study: str

@@ -166,8 +166,8 @@ def server_environment() -> dict[str, str]:
 
 
 def find_studies(root: Path) -> list[str]:
-    """The studies that have trained chunks below `root`."""
-    return sorted({path.parents[3].name for path in root.glob(f"results/*/*/*/*/{runs.RUN}")})
+    """The studies that have results below `root`, trained or not."""
+    return sorted(path.name for path in root.glob("results/*") if path.is_dir())
 
 
 def is_local(uri: str) -> bool:

@@ -1,0 +1,30 @@
+"""What a process that trains must set once, before its first tensor."""
+
+from __future__ import annotations
+
+import ctypes
+
+import torch
+
+M_TRIM_THRESHOLD = -1
+M_MMAP_THRESHOLD = -3
+
+
+def prepare_process(threads: int = 1) -> None:
+    """Fix the thread count, forbid nondeterministic kernels, and keep freed memory.
+
+    A training step allocates and frees the same tens of megabytes over and over. By default the C
+    library gives them back to the system and pays thousands of page faults per step for it.
+    """
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True)
+    # Filling new memory is for finding bugs; nothing here reads what it has not written.
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    _keep_freed_memory()
+
+
+def _keep_freed_memory() -> None:
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_TRIM_THRESHOLD, 1 << 30)
+        mallopt(M_MMAP_THRESHOLD, 1 << 25)

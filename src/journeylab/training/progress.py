@@ -1,0 +1,90 @@
+"""Progress of training: a bar on a terminal, plain lines in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Protocol, TextIO
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class Progress(Protocol):
+    """Where a training loop says how far it is."""
+
+    def advance(self, step: int, loss: float) -> None:
+        """Say that `step` is done and had this loss."""
+        ...
+
+
+@contextmanager
+def report_progress(
+    label: str, steps: int, done: int = 0, stream: TextIO | None = None
+) -> Iterator[Progress]:
+    """Show the progress of `label` from step `done` to `steps` on `stream` (standard error)."""
+    stream = sys.stderr if stream is None else stream
+    if stream.isatty():
+        with _bar(label, steps, done, stream) as bar:
+            yield bar
+    else:
+        yield Lines(label, steps, done, stream)
+
+
+class Lines:
+    """One line at the first step, every ten seconds, and at the last step."""
+
+    def __init__(self, label: str, steps: int, done: int, stream: TextIO) -> None:
+        self.label, self.steps, self.start, self.stream = label, steps, done, stream
+        self.began = time.monotonic()
+        self.due = self.began
+        resumed = f", resumed after step {done}" if done else ""
+        print(f"{label}: {steps} steps{resumed}", file=stream, flush=True)
+
+    def advance(self, step: int, loss: float) -> None:
+        """Print a line if one is due."""
+        now = time.monotonic()
+        if now < self.due and step < self.steps:
+            return
+        self.due = now + SECONDS_BETWEEN_LINES
+        rate = (step - self.start) / max(now - self.began, 1e-9)
+        left = timedelta(seconds=round((self.steps - step) / rate))
+        print(
+            f"{self.label}: step {step}/{self.steps}, loss {loss:.4f}, "
+            f"{rate:.1f} steps/s, {left} left",
+            file=self.stream,
+            flush=True,
+        )
+
+
+@contextmanager
+def _bar(label: str, steps: int, done: int, stream: TextIO) -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Display
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("loss {task.fields[loss]}"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    began = time.monotonic()
+    with Display(*columns, console=Console(file=stream), refresh_per_second=4) as display:
+        task = display.add_task(label, total=steps, completed=done, loss="–", rate="")
+
+        class Bar:
+            def advance(self, step: int, loss: float) -> None:
+                rate = (step - done) / max(time.monotonic() - began, 1e-9)
+                display.update(task, completed=step, loss=f"{loss:.4f}", rate=f"{rate:.1f} steps/s")
+
+        yield Bar()

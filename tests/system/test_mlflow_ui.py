@@ -1,0 +1,147 @@
+"""A reader opens MLflow's page that compares two variants and sees both curves."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+import pandas as pd
+import pytest
+
+from journeylab.records import files, runs, tracking
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1600,1000",
+    "--virtual-time-budget=30000",
+]
+CURVES = {"A": [1.0, 0.5, 0.25], "B": [1.0, 0.9, 0.8]}
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (apt-get install chromium)"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def write_run(root, variant, curve):
+    outcomes = [runs.SeedOutcome(seed=0, status="finished", seconds=1.0)]
+    run = runs.describe_run(
+        study="exp7",
+        arm="journey",
+        variant=variant,
+        settings={"training": {"steps": len(curve)}},
+        data={},
+        code="0" * 16,
+        engine="sequential",
+        device="cpu",
+        threads=1,
+        parameters=1,
+        training_flops=1.0,
+        tokens=1,
+        outcomes=outcomes,
+        files={},
+    )
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    host = runs.describe_host(
+        started=moment, finished=moment, outcomes=outcomes, git=runs.GitState()
+    )
+    folder = root / f"results/exp7/journey/{variant}/seeds-00-00"
+    points = {"seed": 0, "step": range(len(curve)), "metric": "loss", "value": curve}
+    files.write_table(folder / "curves.parquet", pd.DataFrame(points))
+    runs.write_run(folder, run, host)
+
+
+@pytest.fixture
+def served(tmp_path):
+    """Both variants imported into a root's store, and that store served."""
+    for variant, curve in CURVES.items():
+        write_run(tmp_path, variant, curve)
+    assert tracking.import_runs(tmp_path, "exp7").imported == len(CURVES)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with (tmp_path / "server.log").open("w") as log:
+        process = subprocess.Popen(
+            tracking.server_command(tmp_path, tracking.LOCAL, port),
+            env=tracking.server_environment(),
+            cwd=tmp_path,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        try:
+            for _ in range(600):
+                with contextlib.suppress(OSError):
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
+                    break
+                assert process.poll() is None, (tmp_path / "server.log").read_text()
+                time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def run_ids(uri):
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(tracking_uri=uri)
+    experiment = client.get_experiment_by_name("exp7").experiment_id
+    found = client.search_runs([experiment], "tags.kind = 'seed'")
+    return experiment, {run.info.run_name: run.info.run_id for run in found}
+
+
+def comparison(uri, experiment, ids, metric):
+    """The address that MLflow's own compare button leads to for one metric's curves."""
+    query = {
+        "runs": ids,
+        "metric": metric,
+        "experiments": [experiment],
+        "plot_metric_keys": [metric],
+        "plot_layout": {"autosize": True},
+        "deselected_curves": [],
+        "last_linear_y_axis_range": [],
+    }
+    encoded = "&".join(f"{name}={quote(json.dumps(value))}" for name, value in query.items())
+    options = "x_axis=step&y_axis_scale=linear&line_smoothness=1&show_point=true"
+    return f"{uri}/#/metric?{encoded}&{options}"
+
+
+def drawn_page(address, profile):
+    command = [CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "--dump-dom", address]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+def test_the_comparison_of_two_variants_shows_both_curves(served, tmp_path):
+    experiment, ids = run_ids(served)
+    assert sorted(ids) == ["journey/A/0", "journey/B/0"]
+    address = comparison(served, experiment, list(ids.values()), "loss")
+    for attempt in range(3):
+        page = drawn_page(address, tmp_path / f"profile-{attempt}")
+        lines = set(re.findall(r'<path class="js-line" d="([^"]+)"', page))
+        if len(lines) == len(CURVES):
+            break
+    assert len(lines) == len(CURVES)
+    for variant, curve in CURVES.items():
+        assert f"journey/{variant}/0 (loss)" in page
+        assert f"{curve[-1]} (step={len(curve) - 1})" in page
