@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from journeylab.config import (
-
     UserError,
     build,
     chunk_seeds,
@@ -24,7 +23,9 @@ from journeylab.config import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch import Tensor
 
+    from journeylab.records.runs import RunHost, SeedOutcome
     from journeylab.records.tracking import TrackingSummary
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
@@ -76,15 +77,21 @@ def train(
     job = _section(study, "Job", settings)
     dataset = read_table(data)
     models = study_module(study, "models")
-    folder = output.parent
+    folder, hashes = output.parent, {data.name: sha256(data)}
     started = datetime.now(UTC)
-    weights, curves, outcomes = {}, [], []
+    weights: dict[str, Tensor] = {}
+    curves, outcomes = [], []
     for position, seed in enumerate(chunk_seeds(seeds), start=1):
         streams = training.Streams(seed)
         problem = models.problem(job, _of_seed(dataset, seed), streams)
         label = f"{study} {arm}/{variant} seed {seed} ({position}/{len(chunk_seeds(seeds))})"
         trained = training.train(
-            problem, job.training, streams, folder / f"seed-{seed:02d}.checkpoint", label=label
+            problem,
+            job.training,
+            streams,
+            folder / f"seed-{seed:02d}.checkpoint",
+            label=label,
+            identity=f"{code} {hashes}",
         )
         outcomes.append(
             runs.SeedOutcome(
@@ -102,7 +109,7 @@ def train(
         arm=arm,
         variant=variant,
         settings=json.loads(settings),
-        data={data.name: sha256(data)},
+        data=hashes,
         code=code,
         engine="sequential",
         device="cpu",
@@ -113,14 +120,7 @@ def train(
         outcomes=outcomes,
         files={name: sha256(folder / name) for name in written},
     )
-    host = runs.describe_host(
-        started=started,
-        finished=datetime.now(UTC),
-        outcomes=outcomes,
-        git=runs.git_state(Path.cwd()),
-        scheduler=runs.scheduler(os.environ),
-    )
-    runs.write_run(folder, run, host)
+    runs.write_run(folder, run, _host(started, outcomes))
     training.discard_checkpoints(folder)
 
 
@@ -164,13 +164,41 @@ def measure(
 
 
 @app.command()
-def certify(study: Study, settings: Settings, output: Output) -> None:
+def certify(
+    study: Study,
+    settings: Settings,
+    code: Annotated[str, typer.Option(help="Fingerprint of the code.")],
+    run: Annotated[Path, typer.Option(help="run.json to write, with its sibling.")],
+    output: Output,
+) -> None:
     """Check a study's algebra by exact construction, without training."""
-    from journeylab.records.files import write_table
+    from journeylab import training
+    from journeylab.records import runs
+    from journeylab.records.files import sha256, write_table
 
+    training.prepare_process(threads=1)
     module = study_module(study, "certify")
+    started = datetime.now(UTC)
     table = module.certify(_section(study, "Certificates", settings))
     write_table(output, _labelled(table, study=study, arm="certificate"))
+    outcomes = [runs.SeedOutcome(seed=0, status="finished")]
+    record = runs.describe_run(
+        study=study,
+        arm="certificate",
+        variant="all",
+        settings=json.loads(settings),
+        data={},
+        code=code,
+        engine="sequential",
+        device="cpu",
+        threads=1,
+        parameters=0,
+        training_flops=0.0,
+        tokens=0,
+        outcomes=outcomes,
+        files={output.name: sha256(output)},
+    )
+    runs.write_run(run.parent, record, _host(started, outcomes))
 
 
 @app.command()
@@ -340,6 +368,18 @@ def main() -> None:
         sys.exit(2)
 
 
+def _host(started: datetime, outcomes: "list[SeedOutcome]") -> "RunHost":
+    from journeylab.records import runs
+
+    return runs.describe_host(
+        started=started,
+        finished=datetime.now(UTC),
+        outcomes=outcomes,
+        git=runs.git_state(Path.cwd()),
+        scheduler=runs.scheduler(os.environ),
+    )
+
+
 def _tell_import(summary: "TrackingSummary") -> None:
     if summary.warning:
         typer.echo(f"warning: {summary.warning}", err=True)
@@ -375,5 +415,3 @@ def _joined(tables: list["pd.DataFrame"]) -> "pd.DataFrame":
     filled = [table for table in tables if not table.empty]
     columns = ["study", "arm", "variant", "seed", "metric", "value"]
     return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=columns)
-
-

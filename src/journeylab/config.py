@@ -9,11 +9,11 @@ import importlib
 import json
 import pkgutil
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal, Self, TypeVar, cast
 
 import yaml
 from pydantic import (
@@ -26,14 +26,19 @@ from pydantic import (
     PositiveInt,
     StringConstraints,
     ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
 )
+
+STUDIES = "journeylab.studies"
 
 M = TypeVar("M", bound=BaseModel)
 
 Scale = Literal["quick", "default", "paper"]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=64)]
 """A name that may reach a path or a shell: letters, digits, ``_ . -``."""
-FolderPath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_./-]+$")]
+FolderPath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_./][A-Za-z0-9_./-]*$")]
 
 
 class UserError(Exception):
@@ -44,6 +49,14 @@ class Frozen(BaseModel):
     """An immutable record that refuses keys it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_text_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        field = cls.model_fields.get(info.field_name or "")
+        if field and field.annotation in (int, float) and isinstance(value, str | bool):
+            raise ValueError("write a number; before an exponent YAML wants a dot, as in 3.0e-3")
+        return value
 
 
 class Metric(Frozen):
@@ -66,6 +79,12 @@ class TrainingSettings(Frozen):
     evaluate_every: PositiveInt = 100
     checkpoint_every: PositiveInt = 300
 
+    @model_validator(mode="after")
+    def _warms_up_within_its_budget(self) -> Self:
+        if self.warmup > self.steps:
+            raise ValueError(f"warmup {self.warmup}: write at most steps, {self.steps}")
+        return self
+
 
 class VariantSettings(Frozen):
     """One variant of an arm; ``training`` overrides the arm's."""
@@ -81,7 +100,7 @@ class ArmSettings(Frozen):
 
     enabled: bool = True
     training: dict[str, Any] = {}
-    variants: dict[Name, VariantSettings]
+    variants: Annotated[dict[Name, VariantSettings], Field(min_length=1)]
 
 
 class StudySettings(Frozen):
@@ -140,6 +159,12 @@ class Config(Frozen):
     tracking: Tracking = Tracking()
     studies: Mapping[Name, StudySettings]
 
+    @model_validator(mode="after")
+    def _counts_the_seeds(self) -> Self:
+        if self.scale not in self.seeds:
+            raise ValueError(f"seeds: write how many scale {self.scale!r} runs")
+        return self
+
     @property
     def seed_count(self) -> int:
         """How many seeds this scale runs."""
@@ -154,10 +179,14 @@ class Config(Frozen):
 @cache
 def discover() -> dict[str, str]:
     """Study id → module path of every study folder, in numeric order."""
-    import journeylab.studies as package
-
+    package = importlib.import_module(STUDIES)
     found = (module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg)
-    named = {name.split("_")[0]: f"{package.__name__}.{name}" for name in found}
+    named: dict[str, str] = {}
+    for name in found:
+        study, module = name.split("_")[0], f"{STUDIES}.{name}"
+        if study in named:
+            raise UserError(f"{named[study]} and {module} are both study {study}; rename one")
+        named[study] = module
     return dict(sorted(named.items(), key=lambda item: (len(item[0]), item[0])))
 
 
@@ -218,7 +247,9 @@ def resolve(raw: Mapping[str, Any], file: str = "config.yaml") -> Config:
             raise UserError(f"{file}: studies.{study}: no such study;{_accepted(study, known)}")
     scale = top.get("scale", "default")
     studies = {
-        study: _resolve_study(study, section, scale, file) for study, section in written.items()
+        study: _resolve_study(study, written[study], scale, file)
+        for study in known
+        if study in written
     }
     return build(Config, top | {"studies": studies}, file)
 
@@ -249,15 +280,16 @@ def explain(error: ValidationError, model: type[BaseModel], file: str, at: tuple
     """The first problem of a validation as one line: file, key, value, what would be right."""
     problem = error.errors()[0]
     loc = tuple(part for part in map(str, problem["loc"]) if part != "[key]" and part[0] != "(")
-    key = ".".join(at + loc) or "the file"
+    key = ".".join(at + loc)
+    where = f"{file}: {key}:" if key else f"{file}:"
     value = problem["input"]
     if problem["type"] == "extra_forbidden":
-        return f"{file}: {key}: unknown key;{_accepted(loc[-1], _keys_at(model, loc[:-1]))}"
+        return f"{where} unknown key;{_accepted(loc[-1], _keys_at(model, loc[:-1]))}"
     if problem["type"] == "missing":
-        return f"{file}: {key}: is missing"
+        return f"{where} is missing"
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     shown = "" if isinstance(value, dict | BaseModel) else f" {value!r}:"
-    return " ".join(f"{file}: {key}:{shown} {message}".split())
+    return " ".join(f"{where}{shown} {message}".split())
 
 
 def build(model: type[M], content: Any, file: str, at: tuple[str, ...] = ()) -> M:
@@ -274,15 +306,29 @@ def _resolve_study(study: str, section: Any, scale: str, file: str) -> StudySett
     at = ("studies", study)
     written = section if section is not None else {}
     settings = build(model, written, file, at)
+    _check_jobs(settings, module.Job, file, at)
     for name, override in settings.scales.items():
-        scaled = build(model, _merge(written, override), file, (*at, "scales", name))
+        here = (*at, "scales", name)
+        if "scales" in override:
+            raise UserError(f"{file}: {'.'.join(here)}.scales: a scale has no scales; remove it")
+        scaled = build(model, _merge(written, override), file, here)
+        _check_jobs(scaled, module.Job, file, here)
         if name == scale:
             settings = scaled
-    for arm, chosen in settings.arms.items():
-        for variant in chosen.variants:
-            where = (*at, "arms", arm, "variants", variant)
-            build(module.Job, settings.job(arm, variant), file, where)
     return settings
+
+
+def _check_jobs(
+    settings: StudySettings, job: type[BaseModel], file: str, at: tuple[str, ...]
+) -> None:
+    training = settings.section("training")
+    for arm, chosen in settings.arms.items():
+        here = (*at, "arms", arm)
+        if training is not None:
+            overridden = training.model_dump() | chosen.training
+            build(type(training), overridden, file, (*here, "training"))
+        for variant in chosen.variants:
+            build(job, settings.job(arm, variant), file, (*here, "variants", variant))
 
 
 def _merge(base: Any, override: Any) -> Any:
@@ -292,10 +338,10 @@ def _merge(base: Any, override: Any) -> Any:
     return {**base, **changed}
 
 
-def _accepted(name: str, known: Mapping[str, Any] | list[str]) -> str:
+def _accepted(name: object, known: Mapping[str, Any] | list[str]) -> str:
     if not known:
         return " remove it"
-    close = difflib.get_close_matches(name, list(known), n=1)
+    close = difflib.get_close_matches(str(name), list(known), n=1)
     hint = f" did you mean {close[0]!r}?" if close else ""
     return f"{hint} accepted: {', '.join(known)}"
 
@@ -307,7 +353,8 @@ def _keys_at(model: type[BaseModel], loc: tuple[str, ...]) -> list[str]:
         while "$ref" in node or "anyOf" in node:
             node = node["anyOf"][0] if "anyOf" in node else schema["$defs"][node["$ref"][8:]]
         if part:
-            inner = node.get("additionalProperties") or node.get("items") or {}
+            by_pattern = next(iter(node.get("patternProperties", {}).values()), None)
+            inner = by_pattern or node.get("additionalProperties") or node.get("items") or {}
             node = node.get("properties", {}).get(part) or inner
     return list(node.get("properties", {}))
 
@@ -318,7 +365,11 @@ class _UniqueKeyLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key_node, _ in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                continue
             key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, Hashable):
+                break  # the base class refuses it
             if key in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"key {key!r} is written twice", key_node.start_mark

@@ -23,31 +23,50 @@ def config_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "properties": {study: {"$ref": f"#/$defs/{study}"} for study in discover()},
     }
-    return {"$schema": DIALECT, "title": "config.yaml", **_without_titles(schema)}
+    return {"$schema": DIALECT, "title": "config.yaml", **_tidied(schema)}
 
 
 def claims_schema() -> dict[str, Any]:
     """The schema of ``claims.yaml``."""
     schema = TypeAdapter(Register).json_schema()
-    return {"$schema": DIALECT, "title": "claims.yaml", **_without_titles(schema)}
+    return {"$schema": DIALECT, "title": "claims.yaml", **_tidied(schema)}
 
 
 def _study_schema(study: str) -> dict[str, Any]:
     model = cast(type[StudySettings], study_module(study, "settings").Settings)
     schema = model.model_json_schema(ref_template=f"#/$defs/{study}.{{model}}")
+    definitions = schema.get("$defs", {})
     if training := schema["properties"].get("training"):
-        known = schema["$defs"][training["$ref"].rpartition(".")[2]]["properties"]
-        for definition in schema["$defs"].values():
+        known = definitions[training["$ref"].rpartition(".")[2]]["properties"]
+        for definition in definitions.values():
             override = definition.get("properties", {}).get("training", {})
             if override.get("type") == "object":
                 override |= {"additionalProperties": False, "properties": known}
+    sections = {key: node for key, node in schema["properties"].items() if key != "scales"}
+    schema["properties"]["scales"]["additionalProperties"] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {key: _partial(node, definitions) for key, node in sections.items()},
+    }
     return schema
 
 
-def _without_titles(node: Any) -> Any:
+def _partial(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """The same shape with nothing required and nothing filled in: what a scale may override."""
+    while "$ref" in node:
+        node = definitions[node["$ref"].rpartition(".")[2]]
+    kept = {k: v for k, v in node.items() if k not in ("required", "default", "minProperties")}
+    for group in ("properties", "patternProperties"):
+        if group in kept:
+            kept[group] = {key: _partial(v, definitions) for key, v in kept[group].items()}
+    return kept
+
+
+def _tidied(node: Any) -> Any:
+    """Without the generated titles; a name that fits no pattern is refused."""
     if isinstance(node, dict):
-        kept = {k: v for k, v in node.items() if k != "title" or not isinstance(v, str)}
-        return {key: _without_titles(value) for key, value in kept.items()}
+        kept = {k: _tidied(v) for k, v in node.items() if k != "title" or not isinstance(v, str)}
+        return kept | ({"additionalProperties": False} if "patternProperties" in kept else {})
     if isinstance(node, list):
-        return [_without_titles(item) for item in node]
+        return [_tidied(item) for item in node]
     return node

@@ -91,11 +91,14 @@ class Plan:
         """Input function: file ``name`` of every training job of the study."""
         return lambda wildcards: [f"{run}/{name}" for run in self.run_folders(wildcards.study)]
 
-    def certificates(self, wildcards: Wildcards) -> list[str]:
-        """Input function: the study's certificates, if it has any."""
-        if not has_part(wildcards.study, "certify"):
-            return []
-        return [f"{self.folder('results')}/{wildcards.study}/certificates.parquet"]
+    def certified(self, name: str) -> Any:
+        """Input function: file ``name`` of the study's certificates, if it has any."""
+
+        def of_study(wildcards: Wildcards) -> list[str]:
+            known = has_part(wildcards.study, "certify")
+            return [f"{self.folder('results')}/{wildcards.study}/{name}"] if known else []
+
+        return of_study
 
     def prose(self, wildcards: Wildcards) -> list[str]:
         """Input function: the study's own text and the templates of the page."""

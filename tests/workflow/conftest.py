@@ -33,7 +33,7 @@ class Copy:
             command, cwd=self.path, env=self.environment, capture_output=True, text=True, **more
         )
         if check and done.returncode:
-            pytest.fail(f"{' '.join(command)} failed:\n{done.stdout[-4000:]}\n{done.stderr[-6000:]}")
+            pytest.fail(f"{command} failed:\n{done.stdout[-4000:]}\n{done.stderr[-6000:]}")
         return done
 
     def snakemake(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess:
@@ -84,7 +84,7 @@ class Copy:
 
 
 def make_tiny(config: dict[str, Any]) -> None:
-    """Two seeds in chunks of one, a dozen steps, three trained variants: every path, little work."""
+    """Two seeds in chunks of one, a dozen steps, three variants: every path, little work."""
     config["scale"] = "quick"
     exp7 = config["studies"]["exp7"]
     exp7["chunk"] = 1

@@ -1,7 +1,9 @@
 rule certify_theorem:
     """Check a study's algebra by exact construction, without training."""
     output:
-        "<results>/{study}/certificates.parquet",
+        certificates="<results>/{study}/certificates.parquet",
+        run="<results>/{study}/certificate/run.json",
+        host="<results>/{study}/certificate/run.host.json",
     log:
         "<logs>/certify/{study}.log",
     benchmark:
@@ -15,4 +17,4 @@ rule certify_theorem:
         libraries=plan.libraries(),
     shell:
         "journeylab certify {wildcards.study} --settings {params.settings:q}"
-        " --output {output} > {log} 2>&1"
+        " --code {params.code} --run {output.run} --output {output.certificates} > {log} 2>&1"

@@ -26,7 +26,7 @@ rule collect_measurements:
     """Join everything measured in a study into one tidy table."""
     input:
         measurements=plan.runs("measurements.parquet"),
-        certificates=plan.certificates,
+        certificates=plan.certified("certificates.parquet"),
     output:
         "<results>/{study}/measurements.parquet",
     log:

@@ -45,6 +45,8 @@ rule typeset_report:
         content="<reports>/{study}/content.json",
         runs=plan.runs("run.json"),
         hosts=plan.runs("run.host.json"),
+        certificate=plan.certified("certificate/run.json"),
+        certificate_host=plan.certified("certificate/run.host.json"),
         prose=plan.prose,
         tracked=ancient("<results>/{study}/tracked.json"),
     output:
@@ -67,4 +69,4 @@ rule typeset_report:
     shell:
         "journeylab typeset {wildcards.study} --settings {params.settings:q}"
         " --verdicts {input.verdicts} --content $(dirname {input.numbers})"
-        " --output {output} {input.runs} > {log} 2>&1"
+        " --output {output} {input.runs} {input.certificate} > {log} 2>&1"

@@ -107,7 +107,7 @@ def train(
                 reason = f"the loss was {value} at step {step}"
                 break
             optimizer.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             norm = nn.utils.clip_grad_norm_(trainable, settings.clip).item()
             if not math.isfinite(norm):
                 reason = f"the gradient's norm was {norm} at step {step}"
@@ -126,11 +126,12 @@ def train(
 
 
 def build_optimizer(model: nn.Module, settings: TrainingSettings) -> torch.optim.AdamW:
-    """Return AdamW (β = 0.9, 0.95) that decays the matrices of affine maps and nothing else.
+    """Return AdamW (β = 0.9, 0.999) that decays the matrices of affine maps and nothing else.
 
     Embeddings, biases, norms and angle tables have a scale that means something; they are free.
     """
-    decayed, free = [], []
+    decayed: list[nn.Parameter] = []
+    free: list[nn.Parameter] = []
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             continue
@@ -143,7 +144,6 @@ def build_optimizer(model: nn.Module, settings: TrainingSettings) -> torch.optim
     return torch.optim.AdamW(
         [group for group in groups if group["params"]],
         lr=settings.learning_rate,
-        betas=(0.9, 0.95),
         fused=True,
     )
 

@@ -19,7 +19,7 @@ def prepare_process(threads: int = 1) -> None:
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
     # Filling new memory is for finding bugs; nothing here reads what it has not written.
-    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    torch.utils.deterministic.fill_uninitialized_memory = False
     _keep_freed_memory()
 
 

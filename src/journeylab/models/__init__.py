@@ -1,0 +1,1 @@
+"""Models: plain `nn.Module`s for one seed, initialised from a generator and nothing else."""

@@ -1,0 +1,227 @@
+"""A small pre-LN transformer whose positions act by toral operators.
+
+The model reads several groups of rows in one pass. Everything position-wise (embeddings,
+projections, MLP) runs over the tokens of all groups laid end to end; only attention looks at the
+groups, each with its own length, mask and angles. Causal text rows and bidirectional triple
+rows therefore share one forward pass without padding one to the length of the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import embedding
+
+from journeylab.models.attention import Weighting, attend, mask_scores
+from journeylab.operators.affine import affine, gelu_mlp
+from journeylab.operators.rotary import Rotation, Turn, count_planes
+
+
+class Rows(NamedTuple):
+    """A group of rows of one length.
+
+    `angles` [rows or 1, length, width/2] turn each position's planes (None: no position);
+    `mask` [rows or 1, length or 1, length] is True where a query may attend (None: everywhere).
+    """
+
+    tokens: Int[Tensor, "rows length"]
+    angles: Float[Tensor, "#rows length planes"] | None = None
+    mask: Bool[Tensor, "#rows #length length"] | None = None
+
+
+class Affine(nn.Module):
+    """y = x Wᵀ + b, with W drawn from N(0, std²) and b = 0."""
+
+    def __init__(self, inputs: int, outputs: int, std: float, generator: torch.Generator) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(outputs, inputs, generator=generator) * std)
+        self.bias = nn.Parameter(torch.zeros(outputs))
+
+    def forward(self, x: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch outputs"]:
+        """Apply the map to the last dimension."""
+        return affine(x, self.weight, self.bias)
+
+
+class Group(NamedTuple):
+    """A group of rows as the layers see it: operators and mask computed once per forward pass."""
+
+    rows: int
+    length: int
+    turn: Turn | None
+    query: Turn | None
+    mask: Float[Tensor, "#rows #length length"] | None
+
+
+class Block(nn.Module):
+    """Pre-LN attention and MLP with residual connections.
+
+    With `transport` the values travel along the operators as well: v_j is turned by R_j and the
+    output by R_i⁻¹, so what arrives at i is Σ_j a_ij R_i⁻¹ R_j v_j.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        depth: int,
+        transport: bool,
+        weighting: Weighting,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        self.transport = transport
+        self.weighting: Weighting = weighting
+        std, into_residual = width**-0.5, (2 * depth * width) ** -0.5
+        self.attention_norm = nn.LayerNorm(width)
+        self.project = Affine(width, 3 * width, std, generator)
+        self.output = Affine(width, width, into_residual, generator)
+        self.mlp_norm = nn.LayerNorm(width)
+        self.expand = Affine(width, 4 * width, std, generator)
+        self.contract = Affine(4 * width, width, into_residual / 2, generator)
+
+    def read(
+        self, projected: Float[Tensor, "rows length threefold"], group: Group
+    ) -> tuple[
+        Float[Tensor, "rows length width"],
+        Float[Tensor, "rows length width"],
+        Float[Tensor, "rows length width"],
+    ]:
+        """Return scaled turned queries, turned (baked) keys and values of projected rows."""
+        q, k, v = projected.unflatten(-1, (3, -1)).unbind(-2)
+        if group.turn is None or group.query is None:
+            return q * q.shape[-1] ** -0.5, k, v
+        if self.transport:
+            v = group.turn.apply(v)
+        return group.query.apply(q), group.turn.apply(k), v
+
+    def arrive(
+        self, x: Float[Tensor, "rows length width"], group: Group
+    ) -> Float[Tensor, "rows length width"]:
+        """Bring gathered values into the frame of the position that asked for them."""
+        return group.turn.undo(x) if self.transport and group.turn is not None else x
+
+    def mix(
+        self, projected: Float[Tensor, "tokens threefold"], groups: Sequence[Group]
+    ) -> Float[Tensor, "tokens width"]:
+        """Attend within the rows of every group."""
+        mixed = []
+        sizes = [group.rows * group.length for group in groups]
+        for part, group in zip(projected.split(sizes), groups, strict=True):
+            q, k, v = self.read(part.unflatten(0, (group.rows, group.length)), group)
+            out = attend(q, k, v, group.mask, self.weighting)
+            mixed.append(self.arrive(out, group).flatten(0, 1))
+        return torch.cat(mixed) if len(mixed) > 1 else mixed[0]
+
+    def feed(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+        """The MLP branch, without its residual connection."""
+        up, down = self.expand, self.contract
+        return gelu_mlp(self.mlp_norm(x), up.weight, up.bias, down.weight, down.bias)
+
+    def forward(
+        self,
+        x: Float[Tensor, "tokens width"],
+        groups: Sequence[Group],
+        dropout: Float[Tensor, "2 tokens width"] | None,
+    ) -> Float[Tensor, "tokens width"]:
+        """Apply the block to the tokens of all groups laid end to end."""
+        mixed = self.output(self.mix(self.project(self.attention_norm(x)), groups))
+        x = x + mixed if dropout is None else torch.addcmul(x, mixed, dropout[0])
+        fed = self.feed(x)
+        return x + fed if dropout is None else torch.addcmul(x, fed, dropout[1])
+
+
+class Transformer(nn.Module):
+    """Pre-LN transformer, one head, GELU MLP of width 4d, untied output projection.
+
+    ```
+    model = Transformer(55, transport=True, generator=streams.generator("init"))
+    text = Rows(tokens, rotary_angles(torch.arange(40), standard_frequencies(64))[None], mask)
+    logits = model([text])                       # one row of logits per token
+    ```
+
+    Parameters: 2·V·d + V for embedding and output, 12d² + 13d per block, 2d for the last norm.
+    Weights are drawn from N(0, 1/fan_in) in the order they are written, from `generator` only;
+    projections into the residual stream are divided by √(2·layers), the output starts at 0.02.
+    Raises ValueError for an odd width or an empty vocabulary.
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        *,
+        width: int = 64,
+        layers: int = 2,
+        transport: bool = False,
+        weighting: Weighting = "softmax",
+        turn: type[Turn] = Rotation,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        count_planes(width)
+        if vocabulary < 1 or layers < 1:
+            raise ValueError(
+                f"a transformer needs tokens and layers, got vocabulary {vocabulary}, "
+                f"layers {layers}"
+            )
+        self.vocabulary, self.width, self.layers = vocabulary, width, layers
+        self.weighting: Weighting = weighting
+        self.turn = turn
+        self.embedding = nn.Parameter(torch.randn(vocabulary, width, generator=generator))
+        self.blocks = nn.ModuleList(
+            Block(width, layers, transport, weighting, generator) for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(width)
+        self.head = Affine(width, vocabulary, 0.02, generator)
+
+    @property
+    def sites(self) -> int:
+        """Places where dropout acts: the embedding, and both branches of every block."""
+        return 1 + 2 * self.layers
+
+    def prepare(self, rows: Rows) -> Group:
+        """Compute a group's operators (cos and sin) and mask, shared by all layers."""
+        turn = None if rows.angles is None else self.turn.by(rows.angles)
+        query = None if turn is None else turn.scaled(1.0 / math.sqrt(self.width))
+        mask = None if rows.mask is None else mask_scores(rows.mask, self.weighting)
+        count, length = rows.tokens.shape
+        return Group(count, length, turn, query, mask)
+
+    def hidden(
+        self,
+        rows: Sequence[Rows],
+        dropout: Float[Tensor, "sites tokens width"] | None = None,
+    ) -> Float[Tensor, "tokens width"]:
+        """Return the last block's output for the tokens of all groups, laid end to end.
+
+        `dropout` holds factors 0 or 1/(1 − p) for every site, as `draw_masks` makes them.
+        """
+        groups = [self.prepare(group) for group in rows]
+        x = embedding(torch.cat([group.tokens.flatten() for group in rows]), self.embedding)
+        if dropout is not None:
+            x = x * dropout[0]
+        for layer, block in enumerate(self.blocks):
+            masks = None if dropout is None else dropout[1 + 2 * layer : 3 + 2 * layer]
+            x = block(x, groups, masks)
+        return x
+
+    def predict(self, hidden: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch vocabulary"]:
+        """Return the logits of hidden states."""
+        logits: Tensor = self.head(self.norm(hidden))
+        return logits
+
+    def forward(
+        self,
+        rows: Sequence[Rows],
+        dropout: Float[Tensor, "sites tokens width"] | None = None,
+        select: Int[Tensor, " chosen"] | None = None,
+    ) -> Float[Tensor, "predictions vocabulary"]:
+        """Return logits for the tokens of all groups laid end to end, or for `select` of them.
+
+        Selecting the supervised positions before the output projection saves its cost elsewhere.
+        """
+        hidden = self.hidden(rows, dropout)
+        return self.predict(hidden if select is None else hidden.index_select(0, select))

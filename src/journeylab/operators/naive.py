@@ -1,0 +1,99 @@
+"""Slow obvious twins of the fast operators: the truth in tests, the baseline in benchmarks."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+
+def block_matrices(
+    angles: Float[Tensor, "*batch planes"],
+) -> Float[Tensor, "*batch planes 2 2"]:
+    """Return the 2×2 rotation matrix [[cos φ, −sin φ], [sin φ, cos φ]] of every plane."""
+    cos, sin = angles.cos(), angles.sin()
+    return torch.stack((torch.stack((cos, -sin), -1), torch.stack((sin, cos), -1)), -2)
+
+
+def rotation_matrix(angles: Float[Tensor, " planes"]) -> Float[Tensor, "width width"]:
+    """Return the d×d block-diagonal matrix R of one position."""
+    return torch.block_diag(*block_matrices(angles))
+
+
+def rotate_by_blocks(
+    x: Float[Tensor, "*batch width"], blocks: Float[Tensor, "*#batch planes 2 2"]
+) -> Float[Tensor, "*batch width"]:
+    """Multiply the coordinate pair (2k, 2k + 1) of x by block k."""
+    pairs = x.unflatten(-1, (-1, 2))
+    return torch.einsum("...kij,...kj->...ki", blocks, pairs).flatten(-2)
+
+
+class BlockTurn(NamedTuple):
+    """Twin of `rotary.Rotation` with explicit 2×2 matrices, built once per forward pass."""
+
+    blocks: Float[Tensor, "*batch planes 2 2"]
+
+    @classmethod
+    def by(cls, angles: Float[Tensor, "*batch planes"]) -> BlockTurn:
+        """Build the matrices of all planes from their angles, in radians."""
+        return cls(block_matrices(angles))
+
+    def scaled(self, factor: float) -> BlockTurn:
+        """Return factor · R."""
+        return self._replace(blocks=self.blocks * factor)
+
+    def apply(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+        """Return R x."""
+        return rotate_by_blocks(x, self.blocks)
+
+    def undo(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+        """Return Rᵀ x."""
+        return rotate_by_blocks(x, self.blocks.transpose(-1, -2))
+
+
+def accumulate(
+    steps: Float[Tensor, "length planes"], direction: Literal["prefix", "suffix"] = "prefix"
+) -> Float[Tensor, "length planes"]:
+    """Running sums of one sequence, one addition at a time."""
+    rows = list(steps) if direction == "prefix" else list(steps.flip(0))
+    total = torch.zeros_like(rows[0])
+    sums = []
+    for row in rows:
+        total = total + row
+        sums.append(total)
+    stacked = torch.stack(sums)
+    return stacked if direction == "prefix" else stacked.flip(0)
+
+
+def attend(
+    q: Float[Tensor, "length width"],
+    k: Float[Tensor, "length width"],
+    v: Float[Tensor, "length width"],
+    angles: Float[Tensor, "length planes"],
+    mask: Bool[Tensor, "length length"],
+    weighting: Literal["softmax", "softplus"] = "softmax",
+    transport: bool = False,
+) -> Float[Tensor, "length width"]:
+    """Attention of one sequence, one pair of positions at a time, with d×d matrices.
+
+    s_ij = ⟨R_i q_i, R_j k_j⟩/√d; weights a_ij by softmax over the allowed j, or softplus(s_ij)
+    without normalisation; output Σ_j a_ij v_j, or Σ_j a_ij R_i⁻¹ R_j v_j with `transport`.
+    """
+    length, width = q.shape
+    matrices = [rotation_matrix(row) for row in angles]
+    outputs = []
+    for i in range(length):
+        allowed = [j for j in range(length) if bool(mask[i, j])]
+        scores = torch.stack(
+            [(matrices[i] @ q[i]) @ (matrices[j] @ k[j]) / math.sqrt(width) for j in allowed]
+        )
+        if weighting == "softmax":
+            weights = scores.exp() / scores.exp().sum()
+        else:
+            weights = (1 + scores.exp()).log()
+        carried = [matrices[i].T @ matrices[j] @ v[j] if transport else v[j] for j in allowed]
+        outputs.append(sum(w * c for w, c in zip(weights, carried, strict=True)))
+    return torch.stack([torch.as_tensor(row) for row in outputs])

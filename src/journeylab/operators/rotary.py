@@ -1,0 +1,110 @@
+"""Rotary position operators: rotations of d/2 planes, applied as complex products.
+
+Plane k of a vector holds the coordinates (2k, 2k + 1), read as the complex number
+x[2k] + i·x[2k + 1]. Turning the plane by an angle φ is the product with e^{iφ}. The numbers e^{iφ}
+are computed once per forward pass and shared by all layers.
+
+Source: Su et al., RoFormer (2021), section 3.2.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Complex, Float, Real
+from torch import Tensor
+
+
+@runtime_checkable
+class Turn(Protocol):
+    """A toral operator R with one block per position, fixed for one forward pass."""
+
+    @classmethod
+    def by(cls, angles: Float[Tensor, "*batch planes"]) -> Turn:
+        """Build R from the angles of its planes, in radians."""
+        ...
+
+    def scaled(self, factor: float) -> Turn:
+        """Return the operator factor · R, for `apply` only."""
+        ...
+
+    def apply(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+        """Return R x."""
+        ...
+
+    def undo(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+        """Return R⁻¹ x."""
+        ...
+
+
+def count_planes(width: int) -> int:
+    """Return the number of planes d/2; raise ValueError for an odd or empty width."""
+    if width < 2 or width % 2:
+        raise ValueError(f"a rotation needs an even width of at least 2, got {width}")
+    return width // 2
+
+
+def standard_frequencies(width: int, base: float = 10000.0) -> Float[Tensor, " planes"]:
+    """Return ω_k = base^(−2k/d) for k = 0 … d/2 − 1, in radians per position."""
+    planes = count_planes(width)
+    exponents = torch.arange(planes, dtype=torch.float64) * (-2.0 / width)
+    return torch.pow(torch.tensor(base, dtype=torch.float64), exponents).float()
+
+
+def integer_frequencies(width: int) -> Float[Tensor, " planes"]:
+    """Return ω_k = k for k = 0 … d/2 − 1: plane 0 never turns (the as-shipped ablation)."""
+    return torch.arange(count_planes(width), dtype=torch.float32)
+
+
+def rotary_angles(
+    positions: Real[Tensor, "*batch length"], frequencies: Float[Tensor, " planes"]
+) -> Float[Tensor, "*batch length planes"]:
+    """Return φ[i, k] = i·ω_k: rotary embedding is the journey of constant steps ω."""
+    return positions.to(frequencies.dtype)[..., None] * frequencies
+
+
+def unit_circle(angles: Float[Tensor, "*shape"]) -> Complex[Tensor, "*shape"]:
+    """Return e^{iφ} = cos φ + i sin φ, elementwise."""
+    return torch.view_as_complex(torch.stack((angles.cos(), angles.sin()), dim=-1))
+
+
+def rotate(
+    x: Float[Tensor, "*batch width"], unit: Complex[Tensor, "*#batch planes"]
+) -> Float[Tensor, "*batch width"]:
+    """Turn every plane of x by the angle of `unit`: (R x)_k = unit_k · x_k as complex numbers.
+
+    The result has the dtype of x; leading dimensions of `unit` broadcast against those of x.
+    """
+    planes = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+    return torch.view_as_real(planes * unit).flatten(-2)
+
+
+class Rotation(NamedTuple):
+    """Fast form of a toral operator: e^{iφ} and its conjugate, shared by all layers.
+
+    >>> turn = Rotation.by(rotary_angles(torch.arange(5), standard_frequencies(8)))
+    >>> turn.undo(turn.apply(torch.ones(5, 8))).round(decimals=4).eq(1).all()
+    tensor(True)
+    """
+
+    unit: Complex[Tensor, "*batch planes"]
+    inverse: Complex[Tensor, "*batch planes"]
+
+    @classmethod
+    def by(cls, angles: Float[Tensor, "*batch planes"]) -> Rotation:
+        """Build R from the angles of its planes, in radians."""
+        unit = unit_circle(angles)
+        return cls(unit, unit.conj().resolve_conj())
+
+    def scaled(self, factor: float) -> Rotation:
+        """Return factor · R: a scaled operator costs no pass over the vectors it is applied to."""
+        return self._replace(unit=self.unit * factor)
+
+    def apply(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+        """Return R x."""
+        return rotate(x, self.unit)
+
+    def undo(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+        """Return R⁻¹ x = Rᵀ x."""
+        return rotate(x, self.inverse)

@@ -1,0 +1,48 @@
+"""What a study's figures are drawn from, and what its tables are."""
+
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from journeylab.config import StudySettings
+from journeylab.records.runs import Run
+from journeylab.records.verdicts import StudyVerdicts
+
+
+@dataclass(frozen=True)
+class StudyResults:
+    """Everything that is known of a study once it is judged.
+
+    ``measurements`` is tidy: study, arm, variant, seed, metric, factors…, value. ``curves``, where
+    the study trains: study, arm, variant, seed, step, metric, value. Failed seeds have no rows in
+    either; they are in ``runs``.
+    """
+
+    study: str
+    settings: StudySettings
+    measurements: pd.DataFrame
+    verdicts: StudyVerdicts | None = None
+    curves: pd.DataFrame | None = None
+    runs: tuple[Run, ...] = ()
+
+    def select(self, metric: str, **where: str | int) -> pd.DataFrame:
+        """The measurements of one metric whose columns have the given values."""
+        rows = self.measurements[self.measurements["metric"] == metric]
+        for column, value in where.items():
+            rows = rows[rows[column] == value]
+        return rows
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for the PDF and for LaTeX.
+
+    The frame's columns are the heads and its cells are printed as they are: format numbers first.
+    Columns named in ``numeric`` are aligned to the right.
+    """
+
+    name: str
+    caption: str
+    frame: pd.DataFrame
+    notes: str = ""
+    numeric: tuple[str, ...] = field(default=())

@@ -1,0 +1,248 @@
+"""The report of one study: what was judged, drawn and recorded, typeset by Typst."""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from journeylab.config import StudySettings, UserError, canonical, discover
+from journeylab.records.files import read_json, verify, write_atomic, write_json
+from journeylab.records.runs import Run, RunHost, RunSeed, read_host, read_run
+from journeylab.records.verdicts import Estimate, StudyVerdicts, Verdict
+from journeylab.reports.numbers import plain, readable
+from journeylab.reports.tables import (
+    CERTIFICATE,
+    by_variant,
+    display,
+    failures,
+    found,
+    shown,
+    source,
+)
+
+SYMBOLS = {"supported": "✓", "refuted": "✗", "inconclusive": "∼", "undecidable": "?"}
+ORDER = ("supported", "refuted", "inconclusive", "undecidable")
+
+
+def typeset_study(
+    *,
+    study: str,
+    settings: StudySettings,
+    verdicts: Path,
+    content: Path,
+    runs: Sequence[Path],
+    output: Path,
+) -> None:
+    """Write the PDF of a study; the same inputs give the same bytes.
+
+    ``content`` is the folder that ``draw_study`` wrote, ``runs`` the folders of the run records.
+    Raises UserError for an input that is missing or damaged, or prose that Typst refuses.
+    """
+    verify(content)
+    report = describe(
+        StudyVerdicts.model_validate(read_json(verdicts)),
+        settings,
+        content,
+        [(read_run(folder), read_host(folder)) for folder in runs],
+    )
+    prose = files(discover()[study]) / "report.typ"
+    compile_report(report, content, prose.read_text(encoding="utf-8"), output)
+
+
+def describe(
+    verdicts: StudyVerdicts,
+    settings: StudySettings,
+    content: Path,
+    records: Sequence[tuple[Run, RunHost]],
+) -> dict[str, Any]:
+    """Everything the template prints, numbers already in their printed form."""
+    drawn = read_json(content / "content.json")
+    numbers = read_json(content / "numbers.json")
+    runs = [run for run, _ in records]
+    primary = [v for v in verdicts.verdicts if v.primary and v.kind != "exact"]
+    secondary = [v for v in verdicts.verdicts if not v.primary and v.kind != "exact"]
+    exact = [v for v in verdicts.verdicts if v.kind == "exact"]
+    has_ledger = (content / "tables" / "ledger.json").exists()
+    return {
+        "study": verdicts.study,
+        "title": drawn["title"],
+        "stamp": None if verdicts.evidence else "quick run – not evidence",
+        "scale": verdicts.scale,
+        "seeds": plain(verdicts.seeds),
+        "judging": _judging(verdicts),
+        "headline": headline(verdicts),
+        "summary": [_summary(v) for v in _by_word(verdicts.verdicts)],
+        "verdicts": [_effect(v) for v in primary],
+        "secondary": [_effect(v) for v in secondary],
+        "certificates": [_certificate(v) for v in exact],
+        "figures": drawn["figures"],
+        "tables": [read_json(content / "tables" / f"{name}.json") for name in drawn["tables"]],
+        "ledger": read_json(content / "tables" / "ledger.json") if has_ledger else None,
+        "failures": failures(runs),
+        "provenance": _provenance(records),
+        "numbers": {key: plain(value) for key, value in numbers.items()},
+        "settings": settings.model_dump(mode="json"),
+    }
+
+
+def compile_report(report: dict[str, Any], content: Path, prose: str, output: Path) -> None:
+    """Compile the template with its data, prose and figures, and write ``output`` atomically."""
+    import typst
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for template in files("journeylab.reports.templates").iterdir():
+            if template.name.endswith(".typ"):
+                text = template.read_text(encoding="utf-8")
+                (folder / template.name).write_text(text, encoding="utf-8")
+        (folder / "study.typ").write_text(prose, encoding="utf-8")
+        shutil.copytree(content / "figures", folder / "figures")
+        write_json(folder / "report.json", report, sealed=False)
+        try:
+            pdf = typst.compile(
+                str(folder / "report.typ"), root=str(folder), ignore_system_fonts=True
+            )
+        except typst.TypstError as error:
+            reason = " ".join(str(error).split())
+            raise UserError(f"report.typ of {report['study']}: {reason}") from error
+    with write_atomic(output) as partial:
+        partial.write_bytes(pdf)
+
+
+def headline(verdicts: StudyVerdicts) -> str:
+    """How many claims ended how, in one sentence."""
+    words = [v.verdict for v in verdicts.verdicts if v.verdict is not None]
+    if not words:
+        return "No claim was judged."
+    counts = [(word, sum(one == word for one in words)) for word in ORDER]
+    told = [f"{n} {'is' if n == 1 else 'are'} {word}" for word, n in counts if n]
+    *most, last = told
+    listed = f"{', '.join(most)} and {last}" if most else last
+    claims = "claim" if len(words) == 1 else "claims"
+    return f"Of {len(words)} judged {claims}, {listed}."
+
+
+def _judging(verdicts: StudyVerdicts) -> str:
+    if not verdicts.M:
+        return "Every claim of this study is exact: the extreme value over all cases decides."
+    if not verdicts.look:
+        return (
+            f"{verdicts.seeds} seeds are not a registered look: effects and intervals are shown, "
+            "claims about trained models are not judged."
+        )
+    tails = [v.tail for v in verdicts.verdicts if v.primary and v.tail is not None]
+    orders = [v.k for v in verdicts.verdicts if v.primary and v.k is not None]
+    if not max(orders, default=0):
+        return f"With {verdicts.seeds} seeds no claim about trained models can be decided."
+    return (
+        f"The effect is the median over {verdicts.seeds} seeds of a paired difference. Its "
+        f"interval reaches from the ordered difference {max(orders)} to "
+        f"{verdicts.seeds + 1 - max(orders)} (tail {plain(min(tails), 2)}: {verdicts.alpha} shared "
+        f"by {verdicts.M} tails) and is valid for any distribution. A claim is supported if the "
+        "whole interval lies in the claimed region, refuted if it lies outside, and otherwise "
+        "inconclusive. A failed seed counts against either decision. The probability of any wrong "
+        f"verdict in this study is at most {verdicts.alpha}."
+    )
+
+
+def _by_word(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    judged = [v for v in verdicts if v.verdict is not None]
+    return sorted(judged, key=lambda v: ORDER.index(v.verdict or ORDER[-1]))
+
+
+def _summary(verdict: Verdict) -> dict[str, Any]:
+    _, _, told = verdict.sentence.partition(": ")
+    return _word(verdict) | {
+        "id": verdict.id,
+        "source": source(verdict),
+        "sentence": readable(told or verdict.sentence),
+    }
+
+
+def _word(row: Estimate) -> dict[str, Any]:
+    return {"word": row.verdict, "symbol": SYMBOLS.get(row.verdict or "", "")}
+
+
+def _effect(verdict: Verdict) -> dict[str, Any]:
+    parts = [
+        shown(part) | _word(part) | {"name": part.effect_text, "failures": part.failures}
+        for part in verdict.parts
+    ]
+    joined = "" if parts else f"{verdict.effect_text}; "
+    return (
+        _word(verdict)
+        | shown(verdict)
+        | {
+            "id": verdict.id,
+            "source": source(verdict),
+            "theorem": verdict.theorem,
+            "statement": verdict.statement,
+            "measured": joined + verdict.metric_label,
+            "region": readable(verdict.region_text),
+            "n": plain(verdict.n),
+            "failures": verdict.failures,
+            "detectable": plain(verdict.minimum_detectable, 2),
+            "note": verdict.note,
+            "parts": parts,
+        }
+    )
+
+
+def _certificate(verdict: Verdict) -> dict[str, Any]:
+    return _word(verdict) | {
+        "id": verdict.id,
+        "source": source(verdict),
+        "theorem": verdict.theorem,
+        "statement": verdict.statement,
+        "measured": verdict.effect_text,
+        "found": found(verdict),
+        "region": readable(verdict.region_text),
+        "n": plain(verdict.n),
+        "note": verdict.note,
+    }
+
+
+def _provenance(records: Sequence[tuple[Run, RunHost]]) -> dict[str, Any]:
+    runs = [run for run, _ in records]
+    hosts = [host for _, host in records]
+    data = {path: digest for run in runs for path, digest in run.data.items()}
+    commits = sorted({(host.commit or "unknown", host.dirty) for host in hosts}, key=str)
+    days = sorted({host.started.date().isoformat() for host in hosts})
+    seconds = sum(sum(host.seconds.values()) for host in hosts)
+    return {
+        "commits": [
+            commit + (" with uncommitted changes" if dirty else "") for commit, dirty in commits
+        ],
+        "days": " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "",
+        "minutes": plain(round(seconds / 60, 1)),
+        "versions": _unique(
+            ", ".join(f"{name} {version}" for name, version in run.versions.items()) for run in runs
+        ),
+        "cpu": _unique(run.cpu for run in runs),
+        "engine": _unique(
+            f"{run.engine}, {run.device}, {run.threads} "
+            f"{'thread' if run.threads == 1 else 'threads'}"
+            for run in runs
+        ),
+        "code": _unique(run.code for run in runs),
+        "data": hashlib.sha256(canonical(data).encode()).hexdigest() if data else None,
+        "runs": [
+            {
+                "name": f"{arm}/{display(variant)}",
+                "keys": [_key(seed) for run in chunks for seed in run.seeds],
+            }
+            for (arm, variant), chunks in by_variant(runs).items()
+        ],
+        "trained": any(run.arm != CERTIFICATE for run in runs),
+    }
+
+
+def _key(seed: RunSeed) -> dict[str, Any]:
+    return {"seed": str(seed.seed), "key": seed.run_key, "failed": seed.status == "failed"}
+
+
+def _unique(values: Iterable[str]) -> list[str]:
+    return sorted(set(values))

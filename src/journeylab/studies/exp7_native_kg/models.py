@@ -1,0 +1,327 @@
+"""The models of exp7, and what a training job asks of them.
+
+One transformer, three ways to turn its positions (ω the frequencies, θ_s the angle of slot s):
+
+    rope     φ_i = i·ω                    text of A and B, linearised rows of B
+    slots    φ_i = i·ω + θ_s              triples of A, i counted inside the slot; text has θ = 0
+    tokens   φ_i = Σ_{t≤i} a(x_t)         C: one angle vector per token, shared by the layers
+
+Loss of a step = mean over the text rows + λ · mean over the KG rows, for all models alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+import pandas as pd
+import torch
+from torch import Generator, Tensor, nn
+from torch.nn.functional import cross_entropy, embedding, pad
+
+from journeylab.models.attention import causal_mask
+from journeylab.models.transformer import Rows as Group
+from journeylab.models.transformer import Transformer
+from journeylab.operators.dropout import draw_masks
+from journeylab.operators.journey import accumulate, slot_angles
+from journeylab.operators.rotary import integer_frequencies, rotary_angles, standard_frequencies
+from journeylab.studies.exp7_native_kg.data import Rows, entities, facts_of, training_rows
+from journeylab.studies.exp7_native_kg.language import SYMBOLS, sentence
+from journeylab.studies.exp7_native_kg.rows import (
+    HEAD,
+    REL,
+    TAIL,
+    Batch,
+    Table,
+    draw_hidden,
+    hide,
+    next_tokens,
+    tabulate_sentences,
+    tabulate_triples,
+)
+from journeylab.studies.exp7_native_kg.settings import TEMPLATES, TIERS, Job
+
+if TYPE_CHECKING:
+    from journeylab.training import Problem, Streams
+
+SPLIT_OF_TIER = dict(zip(TIERS, ("teaching", "transfer", "generalisation"), strict=True))
+"""Tier 1 asks for derived facts that were taught, so that the tiers differ in training only."""
+
+
+class Reader(nn.Module):
+    """A transformer that reads sentences causally, and KG rows as its variant does.
+
+    Raises ValueError, as the transformer does, for sizes that fit no rotation.
+    """
+
+    frequencies: Tensor
+    slots: Tensor
+
+    def __init__(self, job: Job, name_width: int, generator: Generator) -> None:
+        super().__init__()
+        spec, sizes = job.spec, job.model
+        integer = job.frequencies == "integer"
+        frequencies = integer_frequencies(sizes.d) if integer else standard_frequencies(sizes.d)
+        self.spec, self.name_width = spec, name_width
+        self.register_buffer("frequencies", frequencies, persistent=False)
+        self.transformer = Transformer(
+            len(SYMBOLS),
+            width=sizes.d,
+            layers=sizes.layers,
+            transport=spec.values == "operator",
+            weighting=job.attention,
+            generator=generator,
+        )
+        with torch.no_grad():
+            self.transformer.embedding.mul_(sizes.embedding_scale)
+        if spec.angles == "tokens":
+            spread = torch.randn(len(SYMBOLS), sizes.d // 2, generator=generator)
+            self.token_angles = nn.Parameter(
+                frequencies * (1.0 + sizes.token_angle_spread * spread)
+            )
+        slots = sizes.slot_scale * torch.randn(3, sizes.d // 2, generator=generator)
+        if spec.slots == "learned":
+            self.slots = nn.Parameter(slots)
+        else:
+            self.register_buffer("slots", torch.zeros_like(slots), persistent=False)
+
+    def sentences(self, tokens: Tensor) -> Group:
+        """Rows ``(rows, length)`` of text with causal attention."""
+        return Group(tokens, self._text_angles(tokens), causal_mask(tokens.shape[1]))
+
+    def branching_sentences(self, tokens: Tensor, ancestors: Tensor) -> Group:
+        """Text that branches: ``ancestors[i, j]`` says that token j lies on the way to token i.
+
+        One row holds a prompt and all its continuations; each is read as if it stood alone.
+        """
+        if self.spec.angles == "tokens":
+            angles = ancestors.float() @ embedding(tokens, self.token_angles)
+        else:
+            angles = rotary_angles(ancestors.sum(-1) - 1, self.frequencies)[None]
+        return Group(tokens, angles, ancestors[None])
+
+    def hidden_sentences(self, tokens: Tensor, present: Tensor) -> Group:
+        """Rows of text with characters hidden: attention in both directions, fillings unseen."""
+        return Group(tokens, self._text_angles(tokens), present[:, None, :])
+
+    def triples(self, tokens: Tensor) -> Group:
+        """Rows of HEAD, REL and TAIL characters, or their beginnings."""
+        length = tokens.shape[1]
+        causal = self.spec.objective == "causal"
+        return Group(
+            tokens, self.triple_angles()[:, :length], causal_mask(length) if causal else None
+        )
+
+    def branching_triples(self, tokens: Tensor, ancestors: Tensor) -> Group:
+        """Triples that branch, read causally; see :meth:`branching_sentences`."""
+        return Group(tokens, self.triple_angles()[:, ancestors.sum(-1) - 1], ancestors[None])
+
+    def triple_angles(self) -> Tensor:
+        """Angles ``(1, 2·width + 1, d/2)`` of a triple's positions."""
+        width = self.name_width
+        each = torch.arange(width)
+        places = torch.cat((each, torch.zeros(1, dtype=torch.long), each))
+        if self.spec.positions == "sequential":
+            places = torch.arange(2 * width + 1)
+        slots = torch.tensor([HEAD] * width + [REL] + [TAIL] * width)
+        return slot_angles(places, slots, self.frequencies, self.slots)[None]
+
+    def forward(self, groups: Sequence[Group], dropout: Tensor | None = None) -> list[Tensor]:
+        """Logits ``(rows, length, vocabulary)`` of every group, read in one pass."""
+        logits = self.transformer(groups, dropout)
+        parts = logits.split([group.tokens.numel() for group in groups])
+        return [
+            part.unflatten(0, tuple(group.tokens.shape))
+            for part, group in zip(parts, groups, strict=True)
+        ]
+
+    def _text_angles(self, tokens: Tensor) -> Tensor:
+        if self.spec.angles == "tokens":
+            return accumulate(embedding(tokens, self.token_angles))
+        return rotary_angles(torch.arange(tokens.shape[1]), self.frequencies)[None]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """One seed's training problem: the world's rows, and how a variant learns from them."""
+
+    job: Job
+    facts: pd.DataFrame
+
+    @cached_property
+    def name_width(self) -> int:
+        """Characters of the longest name: the width of a slot."""
+        return max(map(len, entities(self.facts)))
+
+    @cached_property
+    def sentence_length(self) -> int:
+        """Tokens of the longest sentence that any fact makes, BEGIN included."""
+        splits = ("base", "teaching", "transfer", "generalisation")
+        known = facts_of(self.facts, *splits)
+        return 1 + max(len(sentence(*fact, t)) for fact in known for t in TEMPLATES)
+
+    @cached_property
+    def text(self) -> Batch:
+        """All text rows, for next-token prediction."""
+        return next_tokens(tabulate_sentences(self._rows.text, self.sentence_length))
+
+    @cached_property
+    def kg(self) -> Table:
+        """All KG rows: triples, or sentences."""
+        if self.job.spec.kg == "native":
+            return tabulate_triples(self._rows.triples, self.name_width)
+        return tabulate_sentences(self._rows.linearised, self.sentence_length)
+
+    @property
+    def tokens_per_step(self) -> int:
+        """Expected number of supervised tokens of a step, to the nearest one."""
+        training = self.job.training
+        text = float(self.text.weights.sum(1).mean()) * training.text_rows
+        return round(text + self._supervised_kg() * training.kg_rows)
+
+    def build(self, generator: Generator) -> nn.Module:
+        """A fresh model, initialised from ``generator`` only."""
+        return Reader(self.job, self.name_width, generator)
+
+    def batch(self, order: Generator, dropout: Generator) -> dict[str, Tensor]:
+        """One step's rows, drawn uniformly with replacement, and its dropout masks.
+
+        What is hidden of a KG row comes from the dropout stream, so that variants with and without
+        hiding read the same text rows at the same step of a seed.
+        """
+        training = self.job.training
+        text = torch.randint(len(self.text.inputs), (training.text_rows,), generator=order)
+        kg = torch.randint(len(self.kg.tokens), (training.kg_rows,), generator=order)
+        asked = self._ask(kg, dropout)
+        batch = _named(Batch(*(column[text] for column in self.text)), asked, self.kg.present[kg])
+        if training.dropout > 0.0:
+            tokens = batch["text_inputs"].numel() + batch["kg_inputs"].numel()
+            sites = 1 + 2 * self.job.model.layers
+            shape = (sites, tokens, self.job.model.d)
+            batch["dropout"] = draw_masks(shape, training.dropout, dropout)
+        return batch
+
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+        """Mean over the text rows' characters + λ · mean over what the KG rows ask for."""
+        text, kg = self._losses(model, batch)
+        return text + self.job.training.kg_weight * kg
+
+    def evaluate(self, model: nn.Module) -> dict[str, float]:
+        """Training losses without dropout, and each tier's perplexity on template 0."""
+        with torch.no_grad():
+            text, kg = (float(part) for part in self._losses(model, self._all_rows))
+            loss = text + self.job.training.kg_weight * kg
+            curve = {"loss": loss, "text_loss": text, "kg_loss": kg}
+            for tier, rows in self._tier_rows.items():
+                [logits] = model([_reader(model).sentences(rows.inputs)])
+                curve[f"perplexity_{tier}"] = float(_mean_loss(logits, rows).exp())
+        return curve
+
+    def flops_per_step(self, model: nn.Module) -> float:
+        """Floating-point operations of the matrix products of a step, backward included (×3)."""
+        training, sizes = self.job.training, self.job.model
+        kg_length = self._ask_everything().inputs.shape[1]
+        groups = ((training.text_rows, self.text.inputs.shape[1]), (training.kg_rows, kg_length))
+        total = 0.0
+        for rows, length in groups:
+            layer = 2 * 12 * sizes.d**2 + 4 * length * sizes.d
+            total += rows * length * (sizes.layers * layer + 2 * sizes.d * len(SYMBOLS))
+        return 3.0 * total
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return training_rows(self.facts, self.job)
+
+    @cached_property
+    def _all_rows(self) -> dict[str, Tensor]:
+        asked = self._ask_everything()
+        repeats = len(asked.inputs) // len(self.kg.tokens)
+        return _named(self.text, asked, self.kg.present.repeat(repeats, 1))
+
+    @cached_property
+    def _tier_rows(self) -> dict[str, Batch]:
+        tiers = {}
+        for tier, split in SPLIT_OF_TIER.items():
+            sentences = [sentence(*fact, 0) for fact in facts_of(self.facts, split)]
+            table = tabulate_sentences(sentences, self.sentence_length)
+            rows = next_tokens(table)
+            tiers[tier] = rows._replace(weights=rows.weights * _after_prompt(table)[:, 1:])
+        return tiers
+
+    def _losses(self, model: nn.Module, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        reader = _reader(model)
+        text = reader.sentences(batch["text_inputs"])
+        if self.job.spec.kg == "native":
+            kg = reader.triples(batch["kg_inputs"])
+        elif self.job.spec.objective == "mlm":
+            kg = reader.hidden_sentences(batch["kg_inputs"], batch["kg_present"])
+        else:
+            kg = reader.sentences(batch["kg_inputs"])
+        logits = model([text, kg], batch.get("dropout"))
+        asked = (_batch_of("text", batch), _batch_of("kg", batch))
+        text_loss, kg_loss = (_mean_loss(*pair) for pair in zip(logits, asked, strict=True))
+        return text_loss, kg_loss
+
+    def _ask(self, rows: Tensor, generator: Generator) -> Batch:
+        objective = self.job.spec.objective
+        tokens = self.kg.tokens[rows]
+        if objective == "mlm":
+            rate = self.job.training.mask_rate
+            return hide(tokens, draw_hidden(self.kg, rows, rate, generator))
+        return self._ask_openly(rows)
+
+    def _ask_openly(self, rows: Tensor) -> Batch:
+        table = Table(*(column[rows] for column in self.kg))
+        if self.job.spec.objective == "causal":
+            return next_tokens(table)
+        return Batch(table.tokens, table.tokens, table.present.float())
+
+    def _ask_everything(self) -> Batch:
+        """All KG rows; with hiding, each three times: once for every part."""
+        if self.job.spec.objective != "mlm":
+            return self._ask_openly(torch.arange(len(self.kg.tokens)))
+        asked = [hide(self.kg.tokens, self.kg.parts == part) for part in (HEAD, REL, TAIL)]
+        return Batch(*(torch.cat(column) for column in zip(*asked, strict=True)))
+
+    def _supervised_kg(self) -> float:
+        if self.job.spec.objective != "mlm":
+            return float(self._ask_everything().weights.sum(1).mean())
+        parts = (self.kg.parts >= 0).sum(1).float()
+        scattered = self.job.training.mask_rate * self.kg.letters.sum(1).float()
+        return float((parts + scattered).mean()) / 4.0
+
+
+def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Problem:
+    """The training problem of one seed; ``dataset`` as :func:`data.generate` makes it."""
+    del streams  # the world is in the dataset, and the engine hands the other streams over
+    return Knowledge(job, dataset)
+
+
+def _after_prompt(table: Table) -> Tensor:
+    stop = table.present & ~pad(table.present[:, 1:], (0, 1))
+    return (table.parts == TAIL) | stop
+
+
+def _named(text: Batch, kg: Batch, present: Tensor) -> dict[str, Tensor]:
+    named = {f"text_{name}": column for name, column in text._asdict().items()}
+    return (
+        named
+        | {f"kg_{name}": column for name, column in kg._asdict().items()}
+        | {"kg_present": present}
+    )
+
+
+def _batch_of(kind: str, batch: dict[str, Tensor]) -> Batch:
+    return Batch(*(batch[f"{kind}_{name}"] for name in Batch._fields))
+
+
+def _mean_loss(logits: Tensor, rows: Batch) -> Tensor:
+    lost = cross_entropy(logits.flatten(0, 1), rows.targets.flatten(), reduction="none")
+    weights = rows.weights.flatten()
+    return (lost * weights).sum() / weights.sum().clamp(min=1.0)
+
+
+def _reader(model: nn.Module) -> Reader:
+    return cast(Reader, model)

@@ -1,0 +1,260 @@
+"""What config.yaml may say about exp7, and the models it may name."""
+
+import difflib
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
+
+from journeylab.config import (
+    ArmSettings,
+    Frozen,
+    Metric,
+    Name,
+    StudySettings,
+    TrainingSettings,
+)
+
+TITLE = "Native KG against linearised KG"
+TUNING = (
+    "one setting for all variants, fixed on pilot seeds (1000 and above) before the first reported "
+    "run; no variant was tuned on its own"
+)
+
+TEMPLATES = (0, 1, 2)
+TIERS = ("T1", "T2", "T3")
+
+Linearisation = Literal["none", "all", "held", "same"]
+LINEARISED_TEMPLATES: dict[Linearisation, tuple[int, ...]] = {
+    "none": (),
+    "all": TEMPLATES,
+    "held": (1,),
+    "same": (0,),
+}
+"""The templates in which a model without native triples reads its KG facts."""
+
+
+class Spec(Frozen):
+    """What makes a model: angles × KG handling × value aggregation, and its KG objective.
+
+    ``positions``: a native triple restarts its positions in each slot, or counts through.
+    ``slots``: the slot angles θ are learned, or held at zero.
+    """
+
+    label: str
+    angles: Literal["rope", "slots", "tokens"]
+    kg: Literal["native", "linearised"]
+    values: Literal["commutative", "operator"] = "commutative"
+    objective: Literal["mlm", "causal", "copy"]
+    slots: Literal["learned", "zero"] = "zero"
+    positions: Literal["reset", "sequential"] = "sequential"
+
+
+def _native(
+    label: str,
+    objective: Literal["mlm", "causal", "copy"] = "mlm",
+    values: Literal["commutative", "operator"] = "commutative",
+    slots: Literal["learned", "zero"] = "learned",
+    positions: Literal["reset", "sequential"] = "reset",
+) -> Spec:
+    return Spec(
+        label=label,
+        angles="slots",
+        kg="native",
+        values=values,
+        objective=objective,
+        slots=slots,
+        positions=positions,
+    )
+
+
+def _linearised(
+    label: str,
+    angles: Literal["rope", "tokens"],
+    values: Literal["commutative", "operator"] = "commutative",
+    objective: Literal["mlm", "causal"] = "causal",
+) -> Spec:
+    return Spec(label=label, angles=angles, kg="linearised", values=values, objective=objective)
+
+
+SPECS: dict[str, Spec] = {
+    "A": _native("A"),
+    "Aprime": _native("A′", values="operator"),
+    "A-no-slots": _native("A (θ = 0)", slots="zero"),
+    "A-causal": _native("A (causal KG)", objective="causal"),
+    "A-predict-all": _native("A (predict all)", objective="copy"),
+    "A-sequential": _native("A (θ = 0, sequential)", slots="zero", positions="sequential"),
+    "B": _linearised("B", "rope"),
+    "Bprime": _linearised("B′", "rope", values="operator"),
+    "C": _linearised("C", "tokens"),
+    "Cprime": _linearised("C′", "tokens", values="operator"),
+    "B-mlm": _linearised("B (MLM)", "rope", objective="mlm"),
+}
+"""Every model by its name in config.yaml."""
+
+Share = Annotated[float, Field(gt=0.0, lt=1.0)]
+
+
+class Data(Frozen):
+    """The world: sizes of the generations and of the geography, and how derived facts are split.
+
+    ``teaching`` and ``transfer`` are rounded up per relation; generalisation keeps the rest.
+    """
+
+    generations: tuple[PositiveInt, ...] = (4, 8, 9, 9)
+    cities: PositiveInt = 10
+    countries: PositiveInt = 5
+    teaching: Share = 0.6
+    transfer: Share = 0.2
+
+    @model_validator(mode="after")
+    def _is_functional(self) -> Self:
+        sizes = self.generations
+        if len(sizes) != 4:
+            raise ValueError(f"write four generations, not {len(sizes)}")
+        for parents, children in pairwise(sizes):
+            if not parents <= children <= 2 * parents:
+                raise ValueError(
+                    f"{children} children of {parents} fathers: each father needs one or two, so "
+                    "that every relation is functional"
+                )
+        if sum(sizes) > 300:
+            raise ValueError(f"{sum(sizes)} people: there are names for 300")
+        if not self.countries <= self.cities <= 100:
+            raise ValueError(f"{self.cities} cities: write {self.countries} (countries) to 100")
+        if self.teaching + self.transfer >= 1.0:
+            raise ValueError("teaching + transfer must leave a share for generalisation")
+        return self
+
+
+class Model(Frozen):
+    """The transformer that every variant shares, and the scales that it starts from.
+
+    With embeddings of unit scale the native models do not reach the gate in the budget.
+    """
+
+    d: Annotated[int, Field(ge=4, le=512, multiple_of=2)] = 64
+    layers: Annotated[int, Field(ge=1, le=12)] = 2
+    embedding_scale: PositiveFloat = 0.02
+    slot_scale: NonNegativeFloat = 0.5
+    token_angle_spread: NonNegativeFloat = 0.1
+
+
+class Training(TrainingSettings):
+    """The budget, and how a step is composed: loss = mean over text + kg_weight · mean over KG."""
+
+    text_rows: PositiveInt = 48
+    kg_rows: PositiveInt = 32
+    kg_weight: NonNegativeFloat = 0.5
+    mask_rate: Share = 0.3
+
+
+class Evaluation(Frozen):
+    """Which templates are scored, and when a run counts as trained."""
+
+    templates: tuple[Literal[0, 1, 2], ...] = (0, 1, 2)
+    gate: Annotated[float, Field(gt=0.0, le=1.0)] = 0.95
+
+
+class Certificates(Frozen):
+    """How often, and at which sizes, the algebra is checked without training."""
+
+    draws: PositiveInt = 20
+    model: Model = Model()
+    name_width: PositiveInt = 6
+
+
+class Arm(ArmSettings):
+    """One condition: how KG facts become text, and which ablation of the attention is on."""
+
+    linearisation: Linearisation = "none"
+    attention: Literal["softmax", "softplus"] = "softmax"
+    frequencies: Literal["standard", "integer"] = "standard"
+
+    @model_validator(mode="after")
+    def _variants_fit(self) -> Self:
+        for variant in self.variants:
+            _check_variant(variant, self.linearisation)
+        return self
+
+
+class Settings(StudySettings):
+    """The exp7 section of config.yaml."""
+
+    arms: Mapping[Name, Arm]
+    data: Data = Data()
+    model: Model = Model()
+    training: Training
+    evaluation: Evaluation = Evaluation()
+    certificates: Certificates = Certificates()
+
+
+class Job(Frozen):
+    """All that determines one trained variant, besides its seed."""
+
+    variant: str
+    linearisation: Linearisation
+    attention: Literal["softmax", "softplus"]
+    frequencies: Literal["standard", "integer"]
+    data: Data
+    model: Model
+    training: Training
+
+    @model_validator(mode="after")
+    def _variant_fits(self) -> Self:
+        _check_variant(self.variant, self.linearisation)
+        return self
+
+    @property
+    def spec(self) -> Spec:
+        """What the variant's name means."""
+        return SPECS[self.variant]
+
+    @property
+    def linearised_templates(self) -> tuple[int, ...]:
+        """The templates of its KG rows; none for a native model."""
+        return LINEARISED_TEMPLATES[self.linearisation]
+
+
+def _check_variant(variant: str, linearisation: Linearisation) -> None:
+    if variant not in SPECS:
+        close = difflib.get_close_matches(variant, list(SPECS), n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise ValueError(f"unknown variant {variant!r}; {hint}accepted: {', '.join(SPECS)}")
+    native = SPECS[variant].kg == "native"
+    if native and linearisation != "none":
+        raise ValueError(
+            f"variant {variant!r} reads native triples: it needs linearisation none, "
+            f"not {linearisation!r}"
+        )
+    if not native and linearisation == "none":
+        raise ValueError(
+            f"variant {variant!r} reads triples as text: it needs linearisation all, held or same"
+        )
+
+
+_RANKED: dict[str, tuple[str | int, ...]] = {
+    "tier": TIERS,
+    "format": ("text", "kg"),
+    "template": TEMPLATES,
+    "candidates": ("all", "type"),
+}
+_SCORED = {name: _RANKED[name] for name in ("tier", "format", "template")}
+_FLOOR = {"tier": _RANKED["tier"]}
+
+METRICS = {
+    "hits@1": Metric(label="hits@1", factors=_RANKED),
+    "hits@5": Metric(label="hits@5", factors=_RANKED),
+    "mrr": Metric(label="mean reciprocal rank", factors=_RANKED),
+    "log_rank": Metric(label="mean log rank", factors=_RANKED, better="lower"),
+    "perplexity": Metric(label="perplexity per character", factors=_SCORED, better="lower"),
+    "exact_match": Metric(label="greedy exact match", factors=_SCORED),
+    "floor_uniform": Metric(label="floor: any entity", factors=_FLOOR),
+    "floor_type": Metric(label="floor: any entity of the type", factors=_FLOOR),
+    "floor_marginal": Metric(label="floor: relation marginal", factors=_FLOOR),
+    "slot_within_error": Metric(label="slot angle within a slot", better="lower"),
+    "slot_across_effect": Metric(label="slot angle across slots"),
+    "text_equivalence_error": Metric(label="A against B on text", better="lower"),
+    "baked_key_error": Metric(label="stored against recomputed keys", better="lower"),
+}

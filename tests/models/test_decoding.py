@@ -1,0 +1,90 @@
+"""Baked keys equal recomputed keys: in caches, in scores, in decoded text."""
+
+import pytest
+import torch
+
+from journeylab.models.attention import causal_mask
+from journeylab.models.decoding import bake, decode_greedily, score_continuations
+from journeylab.models.transformer import Rows, Transformer
+from journeylab.operators.journey import accumulate
+from journeylab.operators.rotary import rotary_angles, standard_frequencies
+
+VOCABULARY, WIDTH = 11, 16
+TABLE = torch.randn(VOCABULARY, WIDTH // 2, generator=torch.Generator().manual_seed(5))
+
+
+def rope(tokens: torch.Tensor) -> torch.Tensor:
+    return rotary_angles(torch.arange(tokens.shape[1]), standard_frequencies(WIDTH))[None]
+
+
+def journey(tokens: torch.Tensor) -> torch.Tensor:
+    return accumulate(TABLE[tokens])
+
+
+@pytest.fixture(params=["softmax", "softplus"])
+def model(request: pytest.FixtureRequest) -> Transformer:
+    generator = torch.Generator().manual_seed(0)
+    built = Transformer(
+        VOCABULARY, width=WIDTH, transport=True, weighting=request.param, generator=generator
+    )
+    with torch.no_grad():
+        built.head.weight.mul_(50)
+    return built.eval()
+
+
+def draw(rows: int, length: int) -> torch.Tensor:
+    return torch.randint(VOCABULARY, (rows, length), generator=torch.Generator().manual_seed(1))
+
+
+@pytest.mark.parametrize("angles", [rope, journey])
+def test_baked_keys_equal_recomputed_keys(model: Transformer, angles) -> None:
+    tokens = draw(3, 12)
+    whole = angles(tokens)
+    hidden, recomputed = bake(model, Rows(tokens, whole))
+    cache = None
+    parts = []
+    for start, stop in ((0, 5), (5, 6), (6, 12)):
+        part, cache = bake(model, Rows(tokens[:, start:stop], whole[:, start:stop]), cache)
+        parts.append(part)
+    torch.testing.assert_close(torch.cat(parts, 1), hidden, rtol=1e-4, atol=1e-5)
+    for baked, again in zip((*cache.keys, *cache.values), (*recomputed.keys, *recomputed.values)):
+        torch.testing.assert_close(baked, again, rtol=1e-4, atol=1e-5)
+    plain = model.hidden([Rows(tokens, whole, causal_mask(12))]).view(3, 12, -1)
+    torch.testing.assert_close(hidden, plain, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("angles", [rope, journey])
+def test_scores_equal_reading_every_row_alone(model: Transformer, angles) -> None:
+    prompts = [[1, 2, 3], [4, 5], [6, 7, 8], [9]]
+    continuations = [[1], [2, 3, 4], [5, 6], [0, 0, 0, 0]]
+    found = score_continuations(model, prompts, continuations, angles, rows_at_once=5)
+    for i, prompt in enumerate(prompts):
+        for j, continuation in enumerate(continuations):
+            row = torch.tensor([prompt + continuation])
+            group = Rows(row, angles(row), causal_mask(row.shape[1]))
+            said = model([group]).log_softmax(-1)[len(prompt) - 1 : -1]
+            wanted = torch.tensor(continuation)
+            score = said.gather(1, wanted[:, None]).sum()
+            torch.testing.assert_close(found.scores[i, j], score, rtol=1e-4, atol=1e-4)
+            assert bool(found.greedy[i, j]) == bool((said.argmax(-1) == wanted).all())
+
+
+@pytest.mark.parametrize("angles", [rope, journey])
+def test_cached_decoding_equals_reading_again(model: Transformer, angles) -> None:
+    prompts = draw(4, 6)
+    cached = decode_greedily(model, prompts, 8, angles)
+    assert torch.equal(cached, decode_greedily(model, prompts, 8, angles, cached=False))
+    assert cached.shape == (4, 8)
+    greedy = score_continuations(model, prompts.tolist(), cached.tolist(), angles).greedy
+    assert bool(greedy.diagonal().all())
+
+
+def test_mistakes_are_refused(model: Transformer) -> None:
+    tokens = draw(3, 4)
+    with pytest.raises(ValueError, match="no mask"):
+        bake(model, Rows(tokens, rope(tokens), causal_mask(4)))
+    _, cache = bake(model, Rows(tokens[:2], rope(tokens)))
+    with pytest.raises(ValueError, match="3 rows do not continue 2"):
+        bake(model, Rows(tokens, rope(tokens)), cache)
+    with pytest.raises(ValueError, match="at least one token"):
+        score_continuations(model, [[]], [[1]], rope)

@@ -1,0 +1,198 @@
+"""The transformer against its twin, and what its rows may see of each other."""
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from journeylab.models.attention import attend, causal_mask, mask_scores, padding_mask
+from journeylab.models.flops import training_flops
+from journeylab.models.transformer import Rows, Transformer
+from journeylab.operators import naive
+from journeylab.operators.dropout import draw_masks
+from journeylab.operators.journey import accumulate
+from journeylab.operators.rotary import Rotation, rotary_angles, standard_frequencies
+
+VOCABULARY, WIDTH = 11, 16
+KINDS = [
+    (weighting, transport) for weighting in ("softmax", "softplus") for transport in (False, True)
+]
+
+
+def build(seed: int = 0, **options) -> Transformer:
+    generator = torch.Generator().manual_seed(seed)
+    return Transformer(VOCABULARY, width=WIDTH, generator=generator, **options)
+
+
+def tokens(rows: int, length: int, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(VOCABULARY, (rows, length), generator=generator)
+
+
+def text(rows: int, length: int, seed: int = 0) -> Rows:
+    angles = rotary_angles(torch.arange(length), standard_frequencies(WIDTH))[None]
+    return Rows(tokens(rows, length, seed), angles, causal_mask(length))
+
+
+def journey(rows: int, length: int, seed: int = 0) -> tuple[Rows, torch.Tensor]:
+    table = torch.randn(VOCABULARY, WIDTH // 2, generator=torch.Generator().manual_seed(9))
+    table.requires_grad_()
+    group = tokens(rows, length, seed)
+    return Rows(group, accumulate(table[group]), causal_mask(length)), table
+
+
+@pytest.mark.parametrize(("weighting", "transport"), KINDS)
+def test_attention_equals_pair_by_pair_matrices(weighting: str, transport: bool) -> None:
+    generator = torch.Generator().manual_seed(1)
+    q, k, v = (torch.randn(6, 8, generator=generator, dtype=torch.float64) for _ in range(3))
+    angles = torch.randn(6, 4, generator=generator, dtype=torch.float64)
+    inputs = [tensor.requires_grad_() for tensor in (q, k, v, angles)]
+    mask = causal_mask(6)
+
+    def fast() -> torch.Tensor:
+        turn = Rotation.by(angles)
+        values = turn.apply(v) if transport else v
+        added = mask_scores(mask, weighting).double()
+        out = attend(
+            turn.scaled(8**-0.5).apply(q)[None],
+            turn.apply(k)[None],
+            values[None],
+            added,
+            weighting,
+        )[0]
+        return turn.undo(out) if transport else out
+
+    slow = naive.attend(q, k, v, angles, mask[0], weighting, transport)
+    torch.testing.assert_close(fast(), slow)
+    upstream = torch.randn(6, 8, generator=generator, dtype=torch.float64)
+    wanted = inputs if transport or weighting else inputs[:3]
+    for ours, theirs in zip(
+        torch.autograd.grad(fast(), wanted, upstream),
+        torch.autograd.grad(slow, wanted, upstream),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize(("weighting", "transport"), KINDS)
+def test_model_equals_its_explicit_matrix_twin(weighting: str, transport: bool) -> None:
+    results = []
+    for turn in (Rotation, naive.BlockTurn):
+        model = build(weighting=weighting, transport=transport, turn=turn)
+        rows, table = journey(24, 15)
+        loss = cross_entropy(model([rows]), rows.tokens.flatten())
+        results.append((loss, *torch.autograd.grad(loss, (table, *model.parameters()))))
+    for fast, slow in zip(*results, strict=True):
+        torch.testing.assert_close(fast, slow, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize(("weighting", "transport"), KINDS)
+def test_causal_rows_do_not_see_the_future(weighting: str, transport: bool) -> None:
+    model = build(weighting=weighting, transport=transport)
+    rows = text(4, 20)
+    changed = rows._replace(tokens=rows.tokens.clone())
+    changed.tokens[:, 12:] = (changed.tokens[:, 12:] + 1) % VOCABULARY
+    before, after = (model([group]).view(4, 20, -1) for group in (rows, changed))
+    torch.testing.assert_close(before[:, :12], after[:, :12])
+    assert not torch.allclose(before[:, 12:], after[:, 12:])
+
+
+@pytest.mark.parametrize("weighting", ["softmax", "softplus"])
+def test_padding_changes_nothing(weighting: str) -> None:
+    model = build(weighting=weighting)
+    short = text(3, 9)._replace(mask=None)
+    padded = text(3, 14)
+    padded.tokens[:, :9] = short.tokens
+    padded = padded._replace(mask=padding_mask(torch.tensor([9, 9, 9]), 14))
+    torch.testing.assert_close(
+        model([padded]).view(3, 14, -1)[:, :9], model([short]).view(3, 9, -1)
+    )
+
+
+def test_a_row_that_may_attend_to_nothing_stays_finite() -> None:
+    rows = text(2, 5)._replace(mask=torch.zeros(1, 5, 5, dtype=torch.bool))
+    assert build()([rows]).isfinite().all()
+
+
+def test_groups_do_not_see_each_other() -> None:
+    model = build(transport=True)
+    first, second = text(20, 13, 1), text(12, 7, 2)._replace(mask=None)
+    together = model([first, second])
+    alone = torch.cat((model([first]), model([second])))
+    torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-5)
+
+
+def test_selection_and_dropout() -> None:
+    model = build()
+    rows = [text(20, 13, 1), text(12, 7, 2)]
+    count = 20 * 13 + 12 * 7
+    chosen = torch.tensor([5, 0, count - 1])
+    torch.testing.assert_close(model(rows, select=chosen), model(rows)[chosen])
+    masks = draw_masks((model.sites, count, WIDTH), 0.2, torch.Generator().manual_seed(0))
+    assert not torch.allclose(model(rows, masks), model(rows))
+    ones = torch.ones(model.sites, count, WIDTH)
+    torch.testing.assert_close(model(rows, ones), model(rows))
+
+
+def test_parameters_come_from_the_generator_only() -> None:
+    torch.manual_seed(1)
+    first = build(3).state_dict()
+    torch.manual_seed(2)
+    second, other = build(3).state_dict(), build(4).state_dict()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert not torch.equal(first["embedding"], other["embedding"])
+    count = sum(value.numel() for value in first.values())
+    d, V = WIDTH, VOCABULARY
+    assert count == 2 * V * d + V + 2 * (12 * d * d + 13 * d) + 2 * d
+
+
+def test_wrong_sizes_are_refused() -> None:
+    generator = torch.Generator()
+    with pytest.raises(ValueError, match="even width"):
+        Transformer(5, width=7, generator=generator)
+    with pytest.raises(ValueError, match="vocabulary 0"):
+        Transformer(0, generator=generator)
+
+
+@pytest.mark.parametrize(("weighting", "transport"), KINDS)
+def test_seeds_batched_by_vmap_equal_seeds_alone(weighting: str, transport: bool) -> None:
+    models = [build(seed, weighting=weighting, transport=transport) for seed in range(3)]
+    rows = [text(24, 15, seed) for seed in range(3)]
+    parameters, buffers = torch.func.stack_module_state(models)
+    stacked = torch.stack([group.tokens for group in rows])
+    masks = torch.stack(
+        [
+            draw_masks((models[0].sites, 360, WIDTH), 0.1, torch.Generator().manual_seed(seed))
+            for seed in range(3)
+        ]
+    )
+
+    def one(parameters, buffers, tokens, masks):
+        group = rows[0]._replace(tokens=tokens)
+        return torch.func.functional_call(models[0], (parameters, buffers), ([group], masks))
+
+    batched = torch.func.vmap(one)(parameters, buffers, stacked, masks)
+    batched.square().sum().backward()
+    for seed, model in enumerate(models):
+        alone = model([rows[seed]], masks[seed])
+        torch.testing.assert_close(batched[seed], alone, rtol=1e-4, atol=1e-5)
+        alone.square().sum().backward()
+        for name, parameter in model.named_parameters():
+            ours = parameters[name].grad[seed]
+            torch.testing.assert_close(ours, parameter.grad, rtol=1e-3, atol=1e-3)
+
+
+def test_flops_count_the_matrix_products() -> None:
+    from torch.utils.flop_counter import FlopCounterMode
+
+    model = build().double()
+    model.turn = _Double
+    rows = text(4, 10)
+    rows = rows._replace(angles=None, mask=None)
+    with FlopCounterMode(display=False) as counter:
+        model([rows]).sum().backward()
+    expected = training_flops([(4, 10)], width=WIDTH, layers=2, vocabulary=VOCABULARY)
+    assert counter.get_total_flops() == pytest.approx(expected, rel=0.02)
+
+
+class _Double(Rotation):
+    """A turn that is not used."""

@@ -1,0 +1,58 @@
+"""The fast affine map and MLP equal the textbook ones, values and gradients, batched or not."""
+
+import pytest
+import torch
+from torch.nn.functional import gelu, linear
+
+from journeylab.operators.affine import affine, gelu_mlp
+
+
+def textbook_mlp(x, up, up_bias, down, down_bias):
+    return linear(gelu(linear(x, up, up_bias)), down, down_bias)
+
+
+def parameters(*shapes: tuple[int, ...]) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randn(shape, generator=generator).mul_(0.3).requires_grad_() for shape in shapes]
+
+
+CASES = {
+    "affine": (affine, linear, ((24, 16), (24,))),
+    "narrowing": (affine, linear, ((5, 16), (5,))),
+    "mlp": (gelu_mlp, textbook_mlp, ((64, 16), (64,), (16, 64), (16,))),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("rows", [(2, 3), (16, 20), (7, 43)])
+def test_equals_the_textbook_in_values_and_gradients(case: str, rows: tuple[int, ...]) -> None:
+    fast, slow, shapes = CASES[case]
+    x, *rest = parameters((*rows, 16), *shapes)
+    results = []
+    for function in (fast, slow):
+        y = function(x, *rest)
+        loss = (y * torch.linspace(-1, 1, y.numel()).view_as(y)).sum()
+        results.append((y, *torch.autograd.grad(loss, (x, *rest))))
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("shared_weights", [False, True])
+def test_seeds_batched_by_vmap_equal_seeds_alone(case: str, shared_weights: bool) -> None:
+    fast, slow, shapes = CASES[case]
+    x, *rest = parameters((3, 320, 16), *((3, *shape) for shape in shapes))
+    if shared_weights:
+        rest = [tensor[0].detach().requires_grad_() for tensor in rest]
+    in_dims = (0, *([None] * len(rest) if shared_weights else [0] * len(rest)))
+    batched = torch.func.vmap(fast, in_dims=in_dims)(x, *rest)
+    alone = torch.stack(
+        [slow(x[i], *(t if shared_weights else t[i] for t in rest)) for i in range(3)]
+    )
+    torch.testing.assert_close(batched, alone, rtol=1e-4, atol=1e-4)
+    for ours, theirs in zip(
+        torch.autograd.grad(batched.square().sum(), (x, *rest)),
+        torch.autograd.grad(alone.square().sum(), (x, *rest)),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-3)

@@ -1,0 +1,131 @@
+"""Laws of the toral operators, values and gradients, against explicit matrices."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from journeylab.operators import naive
+from journeylab.operators.journey import accumulate, slot_angles
+from journeylab.operators.rotary import (
+    Rotation,
+    integer_frequencies,
+    rotary_angles,
+    rotate,
+    standard_frequencies,
+    unit_circle,
+)
+
+sizes = st.integers(1, 5)
+
+
+def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+@settings(deadline=None, max_examples=30)
+@given(rows=sizes, length=sizes, planes=sizes, shared=st.booleans(), seed=st.integers(0, 99))
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+def test_rotation_equals_blocks_in_values_and_gradients(
+    dtype: torch.dtype,
+    tolerance: float,
+    rows: int,
+    length: int,
+    planes: int,
+    shared: bool,
+    seed: int,
+) -> None:
+    x = draw(rows, length, 2 * planes, seed=seed, dtype=dtype).requires_grad_()
+    angles = draw(1 if shared else rows, length, planes, seed=seed + 1, dtype=dtype)
+    angles.requires_grad_()
+    upstream = draw(rows, length, 2 * planes, seed=seed + 2, dtype=dtype)
+    for method in ("apply", "undo"):
+        results = []
+        for kind in (Rotation, naive.BlockTurn):
+            y = getattr(kind.by(angles), method)(x)
+            results.append((y, *torch.autograd.grad(y, (x, angles), upstream)))
+        for fast, slow in zip(*results, strict=True):
+            torch.testing.assert_close(fast, slow, rtol=tolerance, atol=tolerance)
+
+
+def test_gradients_agree_with_finite_differences() -> None:
+    x, angles = draw(2, 3, 4).requires_grad_(), draw(2, 3, 2, seed=1).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x, a: Rotation.by(a).scaled(0.5).apply(x), (x, angles))
+    assert torch.autograd.gradcheck(lambda x, a: Rotation.by(a).undo(x), (x, angles))
+
+
+def test_blocks_make_the_rotation_matrix() -> None:
+    angles, x = draw(3), draw(6, seed=1)
+    expected = naive.rotation_matrix(angles) @ x
+    torch.testing.assert_close(Rotation.by(angles).apply(x), expected)
+
+
+@given(planes=sizes, seed=st.integers(0, 99))
+@settings(deadline=None, max_examples=20)
+def test_operators_are_orthogonal_and_commute(planes: int, seed: int) -> None:
+    R, S = (naive.rotation_matrix(draw(planes, seed=seed + i)) for i in range(2))
+    torch.testing.assert_close(R.T @ R, torch.eye(2 * planes, dtype=R.dtype))
+    torch.testing.assert_close(R @ S, S @ R)
+
+
+@given(shift=st.integers(-50, 50))
+@settings(deadline=None, max_examples=20)
+def test_scores_depend_on_the_distance_only(shift: int) -> None:
+    frequencies = standard_frequencies(8).double()
+    q, k, positions = draw(8), draw(8, seed=1), torch.tensor([3, 11])
+
+    def score(at: torch.Tensor) -> torch.Tensor:
+        turn = Rotation.by(rotary_angles(at, frequencies))
+        left, right = turn.apply(torch.stack((q, k)))
+        return left @ right
+
+    torch.testing.assert_close(score(positions), score(positions + shift))
+
+
+@given(length=sizes, planes=sizes, seed=st.integers(0, 99))
+@settings(deadline=None, max_examples=20)
+def test_running_sums_equal_the_loop(length: int, planes: int, seed: int) -> None:
+    steps = draw(length, planes, seed=seed)
+    for direction in ("prefix", "suffix"):
+        torch.testing.assert_close(accumulate(steps, direction), naive.accumulate(steps, direction))
+
+
+def test_constant_steps_recover_rotary_embedding() -> None:
+    frequencies = standard_frequencies(16).double()
+    x = draw(7, 16)
+    journey = Rotation.by(accumulate(frequencies.expand(7, -1)))
+    rope = Rotation.by(rotary_angles(torch.arange(7), frequencies))
+    torch.testing.assert_close(
+        journey.apply(x) @ journey.apply(x).T, rope.apply(x) @ rope.apply(x).T
+    )
+
+
+def test_suffix_sums_are_prefix_sums_reflected() -> None:
+    steps = draw(6, 4)
+    suffix = accumulate(steps, "suffix")
+    before = accumulate(steps) - steps
+    differences = suffix[:, None] - suffix[None]
+    torch.testing.assert_close(differences, before[None] - before[:, None])
+
+
+def test_slots_cancel_within_and_act_across() -> None:
+    frequencies, offsets = standard_frequencies(8).double(), draw(2, 4)
+    positions, slots = torch.tensor([0, 1, 2, 0, 1]), torch.tensor([0, 0, 0, 1, 1])
+    angles = slot_angles(positions, slots, frequencies, offsets)
+    plain = rotary_angles(positions, frequencies)
+    torch.testing.assert_close(angles[2] - angles[0], plain[2] - plain[0])
+    torch.testing.assert_close(angles[3] - angles[0], offsets[1] - offsets[0])
+
+
+def test_frequencies() -> None:
+    assert standard_frequencies(64)[0] == 1
+    torch.testing.assert_close(standard_frequencies(64)[-1].item(), 10000 ** (-62 / 64))
+    assert integer_frequencies(6).tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="even width of at least 2, got 5"):
+        standard_frequencies(5)
+
+
+def test_rotation_runs_under_vmap() -> None:
+    x, angles = draw(4, 3, 5, 8), draw(4, 3, 5, 4, seed=1)
+    batched = torch.func.vmap(lambda x, a: Rotation.by(a).apply(x))(x, angles)
+    torch.testing.assert_close(batched, rotate(x, unit_circle(angles)))

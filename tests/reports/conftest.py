@@ -1,0 +1,255 @@
+"""A computed study and a trained one, small and synthetic, with every kind of verdict."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from journeylab.config import StudySettings
+from journeylab.plotting import StudyResults, canvas, forest, save, styled
+from journeylab.records.files import write_folder, write_json
+from journeylab.records.runs import GitState, Run, RunHost, SeedOutcome, describe_host, describe_run
+from journeylab.records.verdicts import Part, Point, StudyVerdicts, Verdict
+from journeylab.reports.draw import draw_results
+from journeylab.reports.numbers import study_numbers
+from journeylab.studies.exp5_ssm_bridge.certify import certify
+from journeylab.studies.exp5_ssm_bridge.settings import Certificates, Settings
+
+PROSE = """#let question(report) = [Does a native triple transfer to text?]
+#let protocol = [Twelve worlds, $d = 64$.]
+"""
+
+
+def exact(identity: str, word: str | None, effect: float | None, **more: Any) -> Verdict:
+    told = {"supported": "Supported", "refuted": "Refuted", None: "Secondary, not judged"}[word]
+    given: dict[str, Any] = {
+        "theorem": "prop:ssm-bridge",
+        "statement": f"The error of {identity} stays within 100·u·N·max‖R^±k‖².",
+        "source": "corrected",
+        "primary": word is not None,
+        "kind": "exact",
+        "region": {"at_most": 1e-12},
+        "region_text": "≤ 1e−12",
+        "effect_text": "largest relative error",
+        "metric_label": "relative error",
+        "note": "",
+        "sentence": f"{told}: The error is within its bound (largest 2.69e−13, claimed ≤ 1e−12).",
+    }
+    numbers = {"effect": effect, "mean": None, "low": None, "high": None, "n": 120, "failures": 0}
+    nothing = {"tail": None, "k": None, "minimum_detectable": None}
+    return Verdict(id=identity, verdict=word, **nothing, **numbers, **(given | more))
+
+
+def effect(identity: str, word: str | None, values: Sequence[float | None], **more: Any) -> Verdict:
+    """A verdict with the interval of the second smallest and second largest of ``values``."""
+    low = sorted(-np.inf if x is None else x for x in values)[1]
+    high = sorted(np.inf if x is None else x for x in values)[-2]
+    seen = [x for x in values if x is not None]
+    told = {
+        "supported": "Supported",
+        "refuted": "Refuted",
+        "inconclusive": "Undecided by these data",
+        "undecidable": "Cannot be decided with so few seeds",
+        None: "Secondary, not judged",
+    }[word]
+    statement = more.get(
+        "statement", "Native triples transfer to text better than linearised ones."
+    )
+    given: dict[str, Any] = {
+        "theorem": "prop:lis-union",
+        "statement": statement,
+        "source": "document",
+        "primary": word is not None,
+        "kind": "above",
+        "region": {"above": 0.02},
+        "region_text": "> 0.02",
+        "effect_text": "native/A − 7a/B",
+        "metric_label": "hits@1, tier 2",
+        "tail": 0.00333,
+        "k": 2,
+        "minimum_detectable": None,
+        "note": "",
+        "sentence": f"{told}: {statement} (median effect {np.median(seen):.3g}, claimed > 0.02).",
+    }
+    return Verdict(
+        id=identity,
+        verdict=word,
+        effect=float(np.median(seen)),
+        mean=float(np.mean(seen)),
+        low=float(low) if np.isfinite(low) else None,
+        high=float(high) if np.isfinite(high) else None,
+        n=len(values),
+        failures=len(values) - len(seen),
+        points=tuple(Point(seed=i, value=x) for i, x in enumerate(values)),
+        **(given | more),
+    )
+
+
+def part(verdict: Verdict, name: str) -> Part:
+    kept = {key: value for key, value in verdict if key in Part.model_fields}
+    return Part(**(kept | {"effect_text": name}))
+
+
+def trained_verdicts(*, evidence: bool) -> StudyVerdicts:
+    rng = np.random.default_rng(7)
+
+    def around(center: float, spread: float = 0.08) -> list[float | None]:
+        return [float(x) for x in rng.normal(center, spread, 12)]
+
+    failed = around(0.3)
+    failed[3] = failed[8] = None
+    models = ("native/A", "native/A′", "7a/B", "7a/B′", "7a/C", "7a/C′")
+    inner = [effect("x", "supported", around(0.99, 0.004)) for _ in models]
+    gate = effect(
+        "exp7.1",
+        "supported",
+        around(0.985, 0.004),
+        statement="Every model memorises its training facts.",
+        source="corrected",
+        kind="all_of",
+        region={"above": 0.95},
+        region_text="all > 0.95",
+        effect_text="all of native/A, native/A′, 7a/B, 7a/B′, 7a/C, 7a/C′",
+        metric_label="hits@1, tier 1",
+        parts=tuple(part(v, name) for v, name in zip(inner, models, strict=True)),
+    )
+    verdicts = (
+        gate,
+        effect("exp7.2", "refuted", around(-0.4)),
+        effect("exp7.3", "inconclusive", around(0.03)),
+        effect("exp7.4", "supported", around(0.35), statement="Native beats cumulative angles."),
+        effect("exp7.5", "inconclusive", failed, note="no values of native/A′"),
+        effect(
+            "exp7.6",
+            "undecidable",
+            around(0.0),
+            kind="inside",
+            region={"inside": (-0.02, 0.02)},
+            region_text="in (−0.02, 0.02)",
+            note="undecidable at n; needs ≥ 9 seeds",
+        ),
+        effect("exp7.s1", None, around(1.2), statement="Mean reciprocal rank, A − B."),
+        exact("exp7.s2", None, 3e-16, theorem="thm:baked-key"),
+    )
+    return StudyVerdicts(
+        study="exp7",
+        scale="default" if evidence else "quick",
+        seeds=12,
+        look=True,
+        evidence=evidence,
+        alpha=0.05,
+        M=15,
+        verdicts=verdicts,
+    )
+
+
+def trained_records() -> list[tuple[Run, RunHost]]:
+    records = []
+    when = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    for arm, variant in (("native", "A"), ("native", "Aprime"), ("7a", "B"), ("7b-held", "C")):
+        for first in (0, 4, 8):
+            outcomes = [
+                SeedOutcome(
+                    seed=seed,
+                    status="failed" if (variant, seed) == ("Aprime", 5) else "finished",
+                    reason="the loss became NaN at step 12" if seed == 5 else None,
+                    seconds=41.5,
+                )
+                for seed in range(first, first + 4)
+            ]
+            run = describe_run(
+                study="exp7",
+                arm=arm,
+                variant=variant,
+                settings={"training": {"steps": 1800, "learning_rate": 3e-3}},
+                data={f"data/exp7/seeds-{first:02d}-{first + 3:02d}.parquet": f"{first:064x}"},
+                code="0123456789abcdef",
+                engine="sequential",
+                device="cpu",
+                threads=1,
+                parameters=123456,
+                training_flops=2.5e12,
+                tokens=8_640_000,
+                outcomes=outcomes,
+                files={},
+                processor="A processor",
+            )
+            git = GitState(commit="0" * 40, dirty=True)
+            host = describe_host(started=when, finished=when, outcomes=outcomes, git=git)
+            records.append((run, host))
+    return records
+
+
+def write_trained_content(folder: Path, verdicts: StudyVerdicts) -> None:
+    """What ``draw_study`` would write, with a forest of all claims as the only figure."""
+    with write_folder(folder) as partial, styled():
+        figure, (axes,) = canvas(height=5.2)
+        forest(axes, verdicts)
+        save(figure, partial / "figures" / "effects.pdf")
+        write_json(partial / "numbers.json", study_numbers(verdicts, {"worlds": 12}))
+        figures = [{"name": "effects", "caption": "Effects with intervals; regions shaded."}]
+        content = {"title": "Native against linearised knowledge", "figures": figures, "tables": []}
+        write_json(partial / "content.json", content)
+
+
+def computed_results(*, evidence: bool) -> StudyResults:
+    certificates = Certificates(draws=2, lengths=(20, 200))
+    table = certify(certificates)
+    table.insert(0, "study", "exp5")
+    table.insert(1, "arm", "certificate")
+    table.loc[table["metric"].eq("relative_error").idxmax(), "value"] = np.inf
+    verdicts = StudyVerdicts(
+        study="exp5",
+        scale="default" if evidence else "quick",
+        seeds=12,
+        look=evidence,
+        evidence=evidence,
+        alpha=0.05,
+        M=0,
+        verdicts=(
+            exact("exp5.1", "supported", 2.69e-13),
+            exact("exp5.2", "refuted", 1.43e-4, region_text="≤ 1e−4"),
+            exact("exp5.3", "refuted", None, source="document", note="20 values are not finite"),
+            exact("exp5.s1", None, 4.7e-51),
+        ),
+    )
+    return StudyResults("exp5", Settings(certificates=certificates), table, verdicts)
+
+
+@pytest.fixture(scope="session")
+def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResults, Path]:
+    """exp5 at a tiny size, and the folder drawn from it."""
+    results = computed_results(evidence=True)
+    folder = tmp_path_factory.mktemp("computed") / "exp5"
+    with write_folder(folder) as partial:
+        draw_results(results, partial)
+    return results, folder
+
+
+@pytest.fixture(scope="session", params=[True, False], ids=["evidence", "quick"])
+def trained(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[StudyVerdicts, Path]:
+    """Verdicts of a trained study and its drawn folder, as evidence and as a quick run."""
+    verdicts = trained_verdicts(evidence=request.param)
+    folder = tmp_path_factory.mktemp("trained") / "exp7"
+    write_trained_content(folder, verdicts)
+    return verdicts, folder
+
+
+@pytest.fixture(scope="session")
+def records() -> list[tuple[Run, RunHost]]:
+    return trained_records()
+
+
+@pytest.fixture(scope="session")
+def prose() -> str:
+    return PROSE
+
+
+@pytest.fixture(scope="session")
+def no_settings() -> StudySettings:
+    return StudySettings()

@@ -1,0 +1,66 @@
+import re
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from journeylab.config import UserError
+from journeylab.plotting import Table
+from journeylab.reports.latex import escape, latex_macros, latex_table
+
+SPECIAL = "\\{}$&#%_^~"
+COMMANDS = re.compile(
+    r"\\(textbackslash|textasciicircum|textasciitilde|textless|textgreater|textbar"
+    r"|textquotedblright|dots|ss|o|O|ae|AE)\{\}"
+    r"|\\ensuremath\{(?:[^{}]|\{[^{}]*\})*\}|\\texttt\{U\+[0-9A-F]{4,6}\}"
+    r"|\\[`'^~\"cr]\{[A-Za-z]\}|\\[{}$&#%_,]"
+)
+
+
+@given(st.text())
+def test_escaped_text_is_ascii_and_inert(text):
+    """What is left after the known commands holds no character that LaTeX acts on."""
+    escaped = escape(text)
+    assert escaped.isascii()
+    rest = COMMANDS.sub("", escaped)
+    assert rest.count("~") == text.count("\u00a0")
+    assert not set(re.sub(r"\{[\[\]\-'`]\}", "", rest).replace("~", "")) & set(SPECIAL)
+
+
+@given(st.text(), st.text())
+def test_escaping_is_by_character(first, second):
+    assert escape(first + second) == escape(first) + escape(second)
+
+
+@given(st.text(alphabet="abcXYZ 0123456789.,:;()=+*/@!?"))
+def test_ordinary_text_stays_as_it_is(text):
+    assert escape(text) == text
+
+
+def test_the_symbols_of_the_reports_are_mathematics():
+    assert escape("A′ − B ≤ 10⁻³") == (
+        r"A\ensuremath{{}^{\prime}} \ensuremath{-} B \ensuremath{\leq} "
+        r"10\ensuremath{{}^{-}}\ensuremath{{}^{3}}"
+    )
+    assert escape("中") == r"\texttt{U+4E2D}"
+
+
+def test_tables_have_rules_and_escaped_cells():
+    frame = pd.DataFrame({"Model & tier": ["A′_1", "[x]"], "n%": ["1", "−2"]})
+    text = latex_table(Table("t", "50 % of it", frame, "A note.", ("n%",)), "tab:t")
+    for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\begin{tabular}{lr}"):
+        assert rule in text
+    assert r"Model \& tier & n\%" in text
+    assert r"A\ensuremath{{}^{\prime}}\_1 & 1" in text
+    assert r"{[}x{]}" in text
+    assert r"\caption{50 \% of it}" in text
+    assert "A note." in text
+
+
+def test_macros_go_through_csname_and_refuse_bad_keys():
+    text = latex_macros({"exp7.2.effect": -0.25, "exp7.2.verdict": "refuted"})
+    assert r"\@namedef{journeylab@exp7.2.effect}{\ensuremath{-}0.250}" in text
+    assert r"\csname journeylab@#1\endcsname" in text
+    with pytest.raises(UserError, match="key"):
+        latex_macros({"bad key}": 1})

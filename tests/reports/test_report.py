@@ -1,0 +1,153 @@
+import shutil
+import subprocess
+from importlib.resources import files
+
+import pytest
+import typst
+
+from journeylab.config import UserError, discover
+from journeylab.records.files import read_json, verify, write_folder
+from journeylab.reports import gallery
+from journeylab.reports.draw import draw_results
+from journeylab.reports.numbers import plain
+from journeylab.reports.typeset import compile_report, describe, headline
+
+STAMP = "quick run – not evidence"
+
+
+@pytest.fixture(scope="module")
+def exp5_prose():
+    return (files(discover()["exp5"]) / "report.typ").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def pdf(trained, records, prose, no_settings, tmp_path):
+    verdicts, content = trained
+    report = describe(verdicts, no_settings, content, records)
+    compile_report(report, content, prose, tmp_path / "exp7.pdf")
+    return verdicts, report, tmp_path / "exp7.pdf"
+
+
+def pages(path):
+    if shutil.which("pdftotext") is None:
+        pytest.skip("pdftotext is missing (apt-get install poppler-utils)")
+    text = subprocess.run(
+        ["pdftotext", "-layout", str(path), "-"], capture_output=True, text=True, check=True
+    ).stdout
+    return text.split("\f")[:-1]
+
+
+def test_what_is_drawn_is_sealed_and_the_same_twice(computed, tmp_path):
+    results, folder = computed
+    verify(folder)
+    again = tmp_path / "again"
+    with write_folder(again) as partial:
+        draw_results(results, partial)
+    names = sorted(p.relative_to(folder) for p in folder.rglob("*") if p.is_file())
+    assert {"numbers.tex", "figures", "tables"} <= {name.parts[0] for name in names}
+    for name in names:
+        assert (folder / name).read_bytes() == (again / name).read_bytes(), name
+
+
+def test_every_number_is_a_macro(computed):
+    _, folder = computed
+    numbers = read_json(folder / "numbers.json")
+    macros = (folder / "numbers.tex").read_text(encoding="ascii")
+    assert {"exp5.1.effect", "exp5.2.verdict", "exp5.draws"} <= set(numbers)
+    for key in numbers:
+        assert rf"\@namedef{{journeylab@{key}}}{{" in macros
+
+
+def test_the_report_of_a_computed_study_is_the_same_twice(computed, exp5_prose, tmp_path):
+    results, folder = computed
+    for name in ("first.pdf", "second.pdf"):
+        report = describe(results.verdicts, results.settings, folder, [])
+        compile_report(report, folder, exp5_prose, tmp_path / name)
+    assert (tmp_path / "first.pdf").read_bytes() == (tmp_path / "second.pdf").read_bytes()
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_every_page_of_a_quick_run_is_stamped_and_no_page_of_evidence(pdf):
+    verdicts, _, path = pdf
+    told = [STAMP in page for page in pages(path)]
+    assert len(told) > 1
+    assert all(told) if not verdicts.evidence else not any(told)
+
+
+def test_a_refuted_claim_is_reported_refuted(pdf):
+    verdicts, report, path = pdf
+    words = {row["id"]: row["word"] for row in report["verdicts"]}
+    assert words["exp7.2"] == "refuted"
+    summary = next(row for row in report["summary"] if row["id"] == "exp7.2")
+    assert summary["word"] == "refuted"
+    assert "1 is refuted" in headline(verdicts)
+    assert any("✗ refuted" in page or "refuted" in page for page in pages(path))
+
+
+def test_the_report_shows_what_failed_and_where_it_came_from(pdf, records):
+    _, report, path = pdf
+    text = "\n".join(pages(path))
+    assert "the loss became NaN at step 12" in text
+    assert "with uncommitted changes" in text
+    for run, _ in records:
+        for seed in run.seeds:
+            assert seed.run_key in text
+    failed = next(row for row in report["verdicts"] if row["id"] == "exp7.5")
+    assert failed["failures"] == 2
+    assert failed["interval"] == "[−∞, ∞]"
+
+
+def test_printed_effects_are_the_effects(pdf):
+    verdicts, report, _ = pdf
+    for row in report["verdicts"]:
+        verdict = next(v for v in verdicts.verdicts if v.id == row["id"])
+        shown = float(row["effect"].replace("−", "-"))
+        assert shown == pytest.approx(verdict.effect, abs=5e-4)
+        assert report["numbers"][f"{row['id']}.effect"] == plain(verdict.effect)
+
+
+def test_prose_with_an_unknown_number_is_one_line_naming_it(computed, tmp_path):
+    results, folder = computed
+    report = describe(results.verdicts, results.settings, folder, [])
+    prose = '#import "journeylab.typ": number\n#let notes(report) = number(report, "nothing")\n'
+    with pytest.raises(UserError, match="unknown number nothing") as caught:
+        compile_report(report, folder, prose, tmp_path / "x.pdf")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "x.pdf").exists()
+
+
+def test_damaged_figures_are_noticed(computed, tmp_path):
+    _, folder = computed
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    (copy / "figures" / "error.pdf").write_bytes(b"other")
+    with pytest.raises(UserError, match=r"error\.pdf"):
+        verify(copy)
+
+
+def test_the_gallery_holds_every_page_as_a_picture(pdf, tmp_path):
+    _, _, path = pdf
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    shutil.copy(path, reports / "exp7.pdf")
+    gallery.publish(reports, tmp_path / "gallery")
+    pictures = sorted(p.name for p in (tmp_path / "gallery").glob("*.png"))
+    assert pictures[0] == "exp7-1.png"
+    assert (tmp_path / "gallery" / "exp7.pdf").read_bytes() == path.read_bytes()
+    if shutil.which("pdftotext"):
+        assert len(pictures) == len(pages(path))
+
+
+def test_typst_needs_no_system_fonts(computed, exp5_prose, tmp_path, monkeypatch):
+    results, folder = computed
+    seen = {}
+    compiled = typst.compile
+
+    def watch(*arguments, **options):
+        seen.update(options)
+        return compiled(*arguments, **options)
+
+    monkeypatch.setattr(typst, "compile", watch)
+    report = describe(results.verdicts, results.settings, folder, [])
+    compile_report(report, folder, exp5_prose, tmp_path / "x.pdf")
+    assert seen["ignore_system_fonts"] is True

@@ -1,0 +1,162 @@
+from collections import Counter
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from journeylab.studies.exp7_native_kg.data import (
+    DOCUMENTED_COUNTS,
+    Fact,
+    Rows,
+    assert_lawful,
+    assert_no_leak,
+    entities,
+    facts_of,
+    generate,
+    training_rows,
+)
+from journeylab.studies.exp7_native_kg.language import RELATIONS, SENTENCES, prompt, sentence
+from journeylab.studies.exp7_native_kg.settings import Data
+
+SEEDS = st.integers(min_value=0, max_value=10**6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_every_world_has_the_documented_facts(seed: int):
+    facts = generate(Data(), seed)
+    assert facts["relation"].value_counts().to_dict() == DOCUMENTED_COUNTS
+    splits = facts["split"].value_counts().to_dict()
+    assert splits == {"base": 55, "teaching": 30, "transfer": 11, "generalisation": 6}
+    assert Counter(entities(facts).values()) == {"person": 30, "city": 10, "country": 5}
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_derived_facts_follow_from_base_facts_and_are_complete(seed: int):
+    facts = generate(Data(), seed)
+    tail = {(f.relation, f.head): f.tail for f in facts_of(facts, "base")}
+    derived = set(facts_of(facts, "teaching", "transfer", "generalisation"))
+
+    def follow(head: str, *path: str) -> str | None:
+        for relation in path:
+            head = tail.get((relation, head), "")
+        return head or None
+
+    paths = {
+        "grandson_of": ("son_of", "son_of"),
+        "great_grandson_of": ("son_of", "son_of", "son_of"),
+        "nephew_of": ("son_of", "brother_of"),
+        "citizen_of": ("lives_in", "located_in"),
+    }
+    expected = {
+        Fact(head, relation, end)
+        for relation, path in paths.items()
+        for head in entities(facts)
+        if (end := follow(head, *path))
+    }
+    assert derived == expected
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_brothers_are_mutual_and_share_a_father(seed: int):
+    base = facts_of(generate(Data(), seed), "base")
+    father = {f.head: f.tail for f in base if f.relation == "son_of"}
+    brothers = {(f.head, f.tail) for f in base if f.relation == "brother_of"}
+    assert brothers == {(b, a) for a, b in brothers}
+    assert all(a != b and father[a] == father[b] for a, b in brothers)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_siblings_share_the_split_of_a_relation(seed: int):
+    facts = generate(Data(), seed)
+    father = {f.head: f.tail for f in facts_of(facts, "base") if f.relation == "son_of"}
+    splits: dict[tuple[str, str], set[str]] = {}
+    for row in facts[facts["kind"] == "derived"].itertuples():
+        splits.setdefault((row.relation, father[row.head]), set()).add(row.split)
+    assert all(len(each) == 1 for each in splits.values())
+
+
+def test_a_world_depends_on_its_seed_only():
+    pd.testing.assert_frame_equal(generate(Data(), 7), generate(Data(), 7))
+    assert not generate(Data(), 7).equals(generate(Data(), 8))
+
+
+def test_other_sizes_keep_the_laws():
+    data = Data(generations=(3, 5, 8, 12), cities=7, countries=3)
+    facts = generate(data, 3)
+    assert facts["relation"].value_counts()["son_of"] == 25
+
+
+def test_every_sentence_ends_with_its_tail():
+    for relation in RELATIONS:
+        for template in range(3):
+            whole = sentence("Bado", relation, "Mirelo", template)
+            assert whole == prompt("Bado", relation, template) + "Mirelo."
+            assert whole.index("Bado") < whole.index("Mirelo")
+    forms = [form for forms in SENTENCES.values() for form in forms]
+    assert len(set(forms)) == len(forms)
+
+
+@pytest.mark.parametrize(
+    ("variant", "linearisation", "linearised", "triples"),
+    [("A", "none", 0, 96), ("B", "all", 288, 0), ("B", "held", 96, 0), ("B", "same", 96, 0)],
+)
+def test_rows_of_each_arm(make_job, facts, variant, linearisation, linearised, triples):
+    rows = training_rows(facts, make_job(variant, linearisation))
+    assert (len(rows.text), len(rows.linearised), len(rows.triples)) == (255, linearised, triples)
+    assert rows.text == training_rows(facts, make_job("A")).text
+
+
+def test_held_and_same_show_transfer_facts_in_one_template_each(make_job, facts):
+    for linearisation, template in (("held", 1), ("same", 0)):
+        rows = training_rows(facts, make_job("B", linearisation))
+        for fact in facts_of(facts, "transfer"):
+            seen = [t for t in range(3) if sentence(*fact, t) in {*rows.text, *rows.linearised}]
+            assert seen == [template]
+
+
+@pytest.mark.parametrize("kind", ["text", "linearised", "triples"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_generalisation_fact_in_any_row_is_a_leak(make_job, facts, kind, turned):
+    fact = facts_of(facts, "generalisation")[0]
+    if turned:
+        fact = Fact(fact.tail, "son_of", fact.head)
+    rows = training_rows(facts, make_job("A"))
+    shown = fact if kind == "triples" else sentence(*fact, 2)
+    with pytest.raises(AssertionError, match="occurs in training"):
+        assert_no_leak(facts, rows._replace(**{kind: (*getattr(rows, kind), shown)}))
+
+
+def test_a_transfer_fact_leaks_through_text_only(make_job, facts):
+    fact = facts_of(facts, "transfer")[0]
+    rows = training_rows(facts, make_job("A"))
+    assert fact in rows.triples
+    with pytest.raises(AssertionError, match="text row"):
+        assert_no_leak(facts, rows._replace(text=(*rows.text, sentence(*fact, 1))))
+    assert_no_leak(facts, Rows(rows.text, (sentence(*fact, 1),), ()))
+
+
+def test_broken_laws_are_refused(facts):
+    data = Data()
+    with pytest.raises(AssertionError, match="functional"):
+        assert_lawful(pd.concat([facts, facts.iloc[:1]]), data)
+    with pytest.raises(AssertionError, match="numbers of facts"):
+        assert_lawful(facts[facts.index != facts.index[facts["relation"] == "brother_of"][0]], data)
+    renamed = facts.copy()
+    first, second = list(entities(facts))[-2:]
+    renamed[["head", "tail"]] = renamed[["head", "tail"]].replace({second: first + "x"})
+    with pytest.raises(AssertionError, match="prefix"):
+        assert_lawful(renamed, data)
+    siblings = facts[(facts["relation"] == "grandson_of")]
+    father = {f.head: f.tail for f in facts_of(facts, "base") if f.relation == "son_of"}
+    pair = siblings["head"].map(father).duplicated(keep=False)
+    one = siblings.index[pair][0]
+    torn = facts.copy()
+    others = {"teaching": "transfer", "transfer": "teaching", "generalisation": "teaching"}
+    torn.loc[one, "split"] = others[torn.loc[one, "split"]]
+    with pytest.raises(AssertionError, match="siblings"):
+        assert_lawful(torn, data)

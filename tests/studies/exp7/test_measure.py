@@ -1,0 +1,153 @@
+import math
+
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from journeylab.studies.exp7_native_kg.data import entities, facts_of, generate
+from journeylab.studies.exp7_native_kg.language import IDENTIFIERS, MASK, encode, pad, sentence
+from journeylab.studies.exp7_native_kg.measure import (
+    answer_text,
+    answer_triples,
+    floors,
+    measure,
+    ranks,
+)
+from journeylab.studies.exp7_native_kg.rows import tabulate_triples
+from journeylab.studies.exp7_native_kg.settings import METRICS, TIERS, Data, Evaluation
+from journeylab.training import Streams
+
+
+def reader_of(problem):
+    """A model whose weights are large enough for its answers to differ."""
+    model = problem.build(Streams(3).generator("init"))
+    with torch.no_grad():
+        for parameter in model.transformer.parameters():
+            if parameter.ndim == 2:
+                parameter.mul_(3.0)
+    return model.eval()
+
+
+@pytest.mark.parametrize("variant", ["A", "Bprime", "C", "Cprime"])
+@pytest.mark.parametrize("template", [0, 2])
+def test_branching_answers_equal_one_sentence_at_a_time(make_problem, facts, variant, template):
+    problem = make_problem(variant)
+    model = reader_of(problem)
+    asked, names = facts_of(facts, "transfer")[::4], list(entities(facts))
+    with torch.no_grad():
+        answers = answer_text(model, asked, template, names)
+        for row, fact in enumerate(asked):
+            for column in (0, 17, 44, int(answers.gold[row])):
+                whole = sentence(fact.head, fact.relation, names[column], template)
+                tokens = torch.tensor([[IDENTIFIERS["<begin>"], *encode(whole)]])
+                said = model([model.sentences(tokens)])[0][0].log_softmax(-1)[:-1]
+                ending = range(len(whole) - len(names[column]) - 1, len(whole))
+                score = sum(said[i, tokens[0, i + 1]] for i in ending)
+                assert answers.scores[row, column].item() == pytest.approx(float(score), abs=2e-3)
+            greedy = all(said[i].argmax() == tokens[0, i + 1] for i in ending)
+            assert bool(answers.greedy[row]) == greedy
+
+
+def test_a_masked_tail_is_scored_character_by_character(make_problem, facts):
+    model = reader_of(make_problem("A"))
+    asked, names = facts_of(facts, "transfer")[:3], list(entities(facts))
+    with torch.no_grad():
+        answers = answer_triples(model, asked, names)
+        shown = tabulate_triples(asked, 6).tokens
+        shown[:, 7:] = IDENTIFIERS[MASK]
+        said = model([model.triples(shown)])[0].log_softmax(-1)
+    for column in (0, 20, 44):
+        tail = pad(encode(names[column]), 6)
+        score = sum(said[:, 7 + i, token] for i, token in enumerate(tail))
+        torch.testing.assert_close(answers.scores[:, column], score)
+
+
+def test_a_causal_tail_is_scored_given_the_characters_before(make_problem, facts):
+    model = reader_of(make_problem("A-causal"))
+    asked, names = facts_of(facts, "transfer")[:3], list(entities(facts))
+    with torch.no_grad():
+        answers = answer_triples(model, asked, names)
+        for column in (0, 44):
+            filled = [fact._replace(tail=names[column]) for fact in asked]
+            tokens = tabulate_triples(filled, 6).tokens
+            said = model([model.triples(tokens)])[0].log_softmax(-1)
+            score = said[:, 6:-1].gather(2, tokens[:, 7:, None]).sum((1, 2))
+            torch.testing.assert_close(answers.scores[:, column], score, atol=2e-3, rtol=1e-4)
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=12), st.data())
+def test_tied_entities_share_the_middle_rank(values, data):
+    gold = data.draw(st.integers(0, len(values) - 1))
+    rank = ranks(
+        torch.tensor([values]), torch.tensor([gold]), torch.ones(1, len(values), dtype=torch.bool)
+    ).item()
+    ordered = sorted(values, reverse=True)
+    places = [i + 1 for i, value in enumerate(ordered) if value == values[gold]]
+    assert rank == sum(places) / len(places)
+
+
+def test_only_candidates_compete():
+    scores = torch.tensor([[5.0, 3.0, 4.0, 3.0]])
+    allowed = torch.tensor([[False, True, True, True]])
+    assert ranks(scores, torch.tensor([1]), allowed).tolist() == [2.5]
+    assert ranks(scores, torch.tensor([1]), torch.ones_like(allowed)).tolist() == [3.5]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_floors_equal_brute_force(seed):
+    facts = generate(Data(), seed)
+    known = entities(facts)
+    found = {(row["metric"], row["tier"]): row["value"] for row in floors(facts)}
+    seen = facts_of(facts, "teaching", "transfer")
+    splits = dict(zip(TIERS, ("teaching", "transfer", "generalisation"), strict=True))
+    for tier, split in splits.items():
+        asked = facts_of(facts, split)
+        marginal, typed = [], []
+        for fact in asked:
+            counts = {
+                name: sum(f.relation == fact.relation and f.tail == name for f in seen)
+                for name in known
+            }
+            best = [name for name in known if counts[name] == max(counts.values())]
+            marginal.append(sum(name == fact.tail for name in best) / len(best))
+            typed.append(1 / sum(kind == known[fact.tail] for kind in known.values()))
+        assert found["floor_uniform", tier] == pytest.approx(1 / 45)
+        assert found["floor_type", tier] == pytest.approx(sum(typed) / len(typed))
+        assert found["floor_marginal", tier] == pytest.approx(sum(marginal) / len(marginal))
+
+
+@pytest.mark.parametrize("variant", ["A", "A-causal", "B"])
+def test_measurements_are_tidy_and_complete(make_problem, variant):
+    problem = make_problem(variant)
+    measured = measure(problem.job, Evaluation(), problem, reader_of(problem))
+    assert not measured["value"].isna().any()
+    factors = ["metric", "tier", "format", "template", "candidates"]
+    assert not measured.duplicated(factors).any()
+    assert set(measured["metric"]) <= set(METRICS)
+    formats = {"text", "kg"} if variant != "B" else {"text"}
+    assert set(measured["format"].dropna()) == formats
+    for metric, rows in measured.groupby("metric"):
+        for factor in ("tier", "format", "template", "candidates"):
+            levels = METRICS[metric].factors.get(factor, ())
+            assert set(rows[factor].dropna()) <= set(levels)
+    assert measured[measured["format"] == "kg"]["template"].isna().all()
+    hits = measured[measured["metric"] == "hits@1"].set_index(factors[1:])["value"]
+    assert len(hits) == 3 * 2 * (3 + (variant != "B"))
+
+
+def test_a_model_that_knows_nothing_is_at_chance(make_problem):
+    problem = make_problem("B")
+    model = problem.build(Streams(3).generator("init"))
+    with torch.no_grad():
+        for parameter in model.transformer.head.parameters():
+            parameter.zero_()
+    measured = measure(problem.job, Evaluation(templates=(0,)), problem, model)
+    rows = measured[(measured["tier"] == "T2") & (measured["candidates"] != "all")]
+    value = rows.set_index("metric")["value"]
+    assert value["perplexity"] == pytest.approx(54.0, rel=1e-4)
+    assert value["exact_match"] == 0.0
+    assert value["hits@1"] == 0.0
+    assert value["log_rank"] < math.log(45)
+    assert isinstance(measured, pd.DataFrame)

@@ -1,0 +1,199 @@
+import dataclasses
+
+import pytest
+import torch
+
+from journeylab.studies.exp7_native_kg.rows import TAIL
+from journeylab.studies.exp7_native_kg.settings import SPECS
+from journeylab.training import Streams, train
+
+VARIANTS = list(SPECS)
+
+
+def fresh(problem, seed=0):
+    return problem.build(Streams(seed).generator("init"))
+
+
+@pytest.mark.parametrize(("native", "linearised"), [("A", "B"), ("Aprime", "Bprime")])
+def test_a_native_model_reads_text_as_rope_does(make_problem, native, linearised):
+    problems = [make_problem(name) for name in (native, linearised)]
+    a, b = (fresh(problem) for problem in problems)
+    b.load_state_dict(a.state_dict(), strict=False)
+    tokens = problems[0].text.inputs[:20]
+    with torch.no_grad():
+        assert torch.equal(a([a.sentences(tokens)])[0], b([b.sentences(tokens)])[0])
+
+
+def test_text_has_no_slot_angle(make_problem):
+    problem = make_problem("A")
+    model = fresh(problem)
+    tokens = problem.text.inputs[:5]
+    triples = problem.kg.tokens[:5]
+    with torch.no_grad():
+        before = model([model.sentences(tokens), model.triples(triples)])
+        model.slots += 1.0 + torch.arange(3)[:, None]
+        after = model([model.sentences(tokens), model.triples(triples)])
+    assert torch.equal(before[0], after[0])
+    assert not torch.allclose(before[1], after[1], atol=1e-5)
+
+
+def test_a_common_turn_of_all_slots_changes_nothing(make_problem):
+    problem = make_problem("Aprime")
+    model = fresh(problem).double()
+    with torch.no_grad():
+        before = model([model.triples(problem.kg.tokens)])[0]
+        model.slots += torch.randn(model.slots.shape[1], dtype=torch.float64)
+        after = model([model.triples(problem.kg.tokens)])[0]
+    torch.testing.assert_close(before, after, atol=1e-9, rtol=0)
+
+
+def test_per_token_angles_without_spread_are_rope(make_problem):
+    problem, positional = make_problem("C"), make_problem("B")
+    c, b = fresh(problem), fresh(positional)
+    b.load_state_dict(c.state_dict(), strict=False)
+    with torch.no_grad():
+        c.token_angles.copy_(c.frequencies.expand_as(c.token_angles))
+        tokens = problem.text.inputs[:10]
+        of_c, of_b = c([c.sentences(tokens)])[0], b([b.sentences(tokens)])[0]
+    torch.testing.assert_close(of_c, of_b, atol=1e-5, rtol=1e-4)
+
+
+def test_variants_of_a_seed_start_alike(make_problem):
+    states = [fresh(make_problem(name)).transformer.state_dict() for name in VARIANTS]
+    for state in states[1:]:
+        assert all(torch.equal(state[name], value) for name, value in states[0].items())
+
+
+def test_only_named_angles_are_learned(make_problem):
+    learned = {
+        name: {n for n, _ in fresh(make_problem(name)).named_parameters() if "." not in n}
+        for name in VARIANTS
+    }
+    for name, spec in SPECS.items():
+        expected = {"token_angles"} if spec.angles == "tokens" else set()
+        expected |= {"slots"} if spec.slots == "learned" else set()
+        assert learned[name] == expected
+    zero = fresh(make_problem("A-no-slots")).slots
+    assert not zero.any()
+
+
+@pytest.mark.parametrize("variant", ["A", "A-no-slots", "B-mlm"])
+def test_masked_rows_see_both_directions_and_causal_ones_do_not(make_problem, variant):
+    problem = make_problem(variant)
+    model = fresh(problem)
+    tokens = problem.kg.tokens[:1].clone()
+    changed = tokens.clone()
+    last = int(problem.kg.present[0].sum()) - 1
+    changed[0, last] = changed[0, 1]
+
+    def read(rows):
+        native = problem.job.spec.kg == "native"
+        group = (
+            model.triples(rows) if native else model.hidden_sentences(rows, problem.kg.present[:1])
+        )
+        return model([group])[0][0, 0]
+
+    with torch.no_grad():
+        assert not torch.allclose(read(tokens), read(changed), atol=1e-7)
+        text = [model([model.sentences(rows)])[0][0, 0] for rows in (tokens, changed)]
+    torch.testing.assert_close(*text)
+
+
+def test_hidden_sentences_do_not_see_their_filling(make_problem):
+    problem = make_problem("B-mlm")
+    model = fresh(problem)
+    shortest = int(problem.kg.present.sum(1).argmin())
+    tokens, present = problem.kg.tokens[[shortest]], problem.kg.present[[shortest]]
+    other = tokens.masked_fill(~present, 7)
+    with torch.no_grad():
+        one, two = (model([model.hidden_sentences(t, present)])[0] for t in (tokens, other))
+    torch.testing.assert_close(one[present], two[present])
+
+
+def test_a_causal_triple_does_not_see_its_tail(make_problem):
+    problem = make_problem("A-causal")
+    model = fresh(problem)
+    tokens = problem.kg.tokens[:4]
+    changed = torch.where(problem.kg.parts[:4] == TAIL, tokens.roll(1, 0), tokens)
+    with torch.no_grad():
+        one, two = (model([model.triples(t)])[0][:, :7] for t in (tokens, changed))
+    torch.testing.assert_close(one, two)
+
+
+def test_sequential_places_tell_head_from_tail(make_problem):
+    angles = fresh(make_problem("A-sequential")).triple_angles()[0]
+    assert len(angles.unique(dim=0)) == 13
+    reset = fresh(make_problem("A-no-slots")).triple_angles()[0]
+    assert torch.equal(reset[:6], reset[7:])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_batches_repeat_and_text_rows_agree_across_variants(make_problem, variant):
+    def batches(name):
+        streams = Streams(5)
+        order, dropout = streams.generator("order"), streams.generator("dropout")
+        problem = make_problem(name)
+        return [problem.batch(order, dropout) for _ in range(3)]
+
+    first, again, reference = batches(variant), batches(variant), batches("A")
+    for one, two, other in zip(first, again, reference, strict=True):
+        assert all(torch.equal(one[key], two[key]) for key in one)
+        assert torch.equal(one["text_inputs"], other["text_inputs"])
+    assert not torch.equal(first[0]["text_inputs"], first[1]["text_inputs"])
+
+
+def test_a_step_has_the_configured_rows(make_problem):
+    streams = Streams(0)
+    batch = make_problem("A").batch(streams.generator("order"), streams.generator("dropout"))
+    assert batch["text_inputs"].shape == (48, 33)
+    assert batch["kg_inputs"].shape == (32, 13)
+    assert batch["dropout"].shape == (5, 48 * 33 + 32 * 13, 16)
+    dry = make_problem("A", dropout=0.0)
+    assert "dropout" not in dry.batch(streams.generator("order"), streams.generator("dropout"))
+
+
+def test_the_loss_is_text_plus_weighted_kg(make_problem):
+    problem = make_problem("A", dropout=0.0)
+    streams = Streams(0)
+    batch = problem.batch(streams.generator("order"), streams.generator("dropout"))
+    model = fresh(problem)
+    losses = {}
+    for weight in (0.0, 0.5, 1.0):
+        training = problem.job.training.model_copy(update={"kg_weight": weight})
+        job = problem.job.model_copy(update={"training": training})
+        losses[weight] = dataclasses.replace(problem, job=job).loss(model, batch).item()
+    assert losses[0.5] == pytest.approx((losses[0.0] + losses[1.0]) / 2)
+    assert losses[0.0] == pytest.approx(problem.evaluate(model)["text_loss"], rel=0.1)
+
+
+@pytest.mark.parametrize("variant", ["A", "A-causal", "B", "B-mlm"])
+def test_supervised_tokens_are_counted(make_problem, variant):
+    problem = make_problem(variant, dropout=0.0)
+    order, hidden = Streams(0).generator("order"), Streams(0).generator("dropout")
+    batches = [problem.batch(order, hidden) for _ in range(200)]
+    seen = sum(float(b["text_weights"].sum() + b["kg_weights"].sum()) for b in batches) / 200
+    assert problem.tokens_per_step == pytest.approx(seen, rel=0.02)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_learns(make_problem, tmp_path, variant):
+    problem = make_problem(variant, evaluate_every=20)
+    trained = train(problem, problem.job.training, Streams(0), tmp_path / "checkpoint")
+    assert trained.status == "finished"
+    curve = trained.curve.pivot_table(index="step", columns="metric", values="value")
+    assert set(curve.columns) > {"loss", "text_loss", "kg_loss", "perplexity_T1", "perplexity_T3"}
+    untrained = problem.evaluate(fresh(problem))
+    last = curve.iloc[-1]
+    assert last["loss"] < 0.9 * untrained["loss"]
+    assert last["kg_loss"] < untrained["kg_loss"]
+    assert last["perplexity_T2"] < untrained["perplexity_T2"]
+
+
+@pytest.mark.parametrize("variant", ["Aprime", "Cprime"])
+def test_the_ablation_as_shipped_learns(make_problem, tmp_path, variant):
+    problem = make_problem(variant)
+    shipped = {"attention": "softplus", "frequencies": "integer"}
+    problem = dataclasses.replace(problem, job=problem.job.model_copy(update=shipped))
+    trained = train(problem, problem.job.training, Streams(0), tmp_path / "checkpoint")
+    curve = trained.curve.set_index("metric")["value"]
+    assert curve["loss"] < 0.9 * problem.evaluate(fresh(problem))["loss"]

@@ -1,0 +1,78 @@
+import pytest
+import torch
+
+from journeylab.studies.exp7_native_kg.data import facts_of
+from journeylab.studies.exp7_native_kg.language import END, IDENTIFIERS, MASK, SYMBOLS
+from journeylab.studies.exp7_native_kg.rows import (
+    HEAD,
+    REL,
+    TAIL,
+    draw_hidden,
+    hide,
+    next_tokens,
+    tabulate_sentences,
+    tabulate_triples,
+)
+
+
+def spell(tokens: torch.Tensor) -> str:
+    return "".join(
+        symbol if len(symbol) == 1 else "·" for symbol in map(SYMBOLS.__getitem__, tokens)
+    )
+
+
+@pytest.fixture
+def triples(facts):
+    return tabulate_triples(facts_of(facts, "base", "teaching", "transfer"), 6)
+
+
+def test_slots_hold_head_relation_and_tail(facts, triples):
+    fact = facts_of(facts, "base")[0]
+    assert spell(triples.tokens[0]) == f"{fact.head:·<6}·{fact.tail:·<6}"
+    assert SYMBOLS[triples.tokens[0, 6]] == f"<{fact.relation}>"
+    assert triples.parts[0].tolist() == [HEAD] * 6 + [REL] + [TAIL] * 6
+
+
+def test_a_quarter_of_the_rows_hides_each_part(triples):
+    rows = torch.zeros(40_000, dtype=torch.long)
+    hidden = draw_hidden(triples, rows, 0.3, torch.Generator().manual_seed(0))
+    whole = [(hidden == (triples.parts[0] == part)).all(1) for part in (HEAD, REL, TAIL)]
+    for each in whole:
+        assert each.float().mean().item() == pytest.approx(0.25, abs=0.01)
+    scattered = hidden[~torch.stack(whole).any(0)]
+    assert not scattered[:, 6].any()
+    assert scattered[:, triples.letters[0]].float().mean().item() == pytest.approx(0.3, abs=0.01)
+
+
+def test_hiding_a_name_hides_its_length(facts, triples):
+    lengths = {len(fact.tail) for fact in facts_of(facts, "base")}
+    assert len(lengths) > 1
+    hidden = triples.parts == TAIL
+    asked = hide(triples.tokens, hidden)
+    assert asked.weights.sum(1).unique().tolist() == [6.0]
+    assert (asked.inputs[hidden] == IDENTIFIERS[MASK]).all()
+    assert not (asked.inputs[:, 7:] == IDENTIFIERS[END]).any()
+
+
+def test_only_hidden_tokens_are_asked_for_and_the_others_are_shown(triples):
+    rows = torch.arange(len(triples.tokens))
+    hidden = draw_hidden(triples, rows, 0.3, torch.Generator().manual_seed(1))
+    asked = hide(triples.tokens, hidden)
+    assert torch.equal(asked.weights.bool(), hidden)
+    assert torch.equal(asked.inputs[~hidden], triples.tokens[~hidden])
+    assert torch.equal(asked.targets, triples.tokens)
+
+
+def test_sentences_are_split_into_names_and_words():
+    table = tabulate_sentences(["Bado is a son of Mire.", "the uncle of Bado is Mirelo."], 33)
+    for row, (head, tail) in enumerate((("Bado", "Mire"), ("Bado", "Mirelo"))):
+        assert spell(table.tokens[row][table.parts[row] == HEAD]) == head
+        assert spell(table.tokens[row][table.parts[row] == TAIL]) == tail
+    assert spell(table.tokens[0][table.parts[0] == REL]) == " is a son of ."
+    assert table.present.sum(1).tolist() == [23, 29]
+
+
+def test_nothing_is_predicted_beyond_the_full_stop():
+    asked = next_tokens(tabulate_sentences(["Bado is a son of Mire."], 33))
+    assert spell(asked.targets[0][asked.weights[0] == 1]) == "Bado is a son of Mire."
+    assert asked.inputs.shape == asked.targets.shape == (1, 32)

@@ -1,0 +1,52 @@
+import pytest
+from pydantic import ValidationError
+
+from journeylab.studies.exp7_native_kg.settings import METRICS, SPECS, Arm, Data
+
+
+@pytest.mark.parametrize("variant", [name for name, spec in SPECS.items() if spec.kg == "native"])
+def test_native_variants_refuse_a_linearisation(variant: str):
+    Arm(variants={variant: {}})
+    with pytest.raises(ValidationError, match="needs linearisation none"):
+        Arm(linearisation="held", variants={variant: {}})
+
+
+@pytest.mark.parametrize("variant", [name for name, s in SPECS.items() if s.kg == "linearised"])
+def test_linearised_variants_ask_for_one(variant: str):
+    Arm(linearisation="all", variants={variant: {}})
+    with pytest.raises(ValidationError, match="linearisation all, held or same"):
+        Arm(variants={variant: {}})
+
+
+def test_an_unknown_variant_is_answered_with_the_known_ones():
+    with pytest.raises(ValidationError, match=r"did you mean 'Aprime'.*Cprime") as caught:
+        Arm(variants={"Aprimee": {}})
+    assert "\n" not in caught.value.errors()[0]["msg"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"generations": (4, 8, 9)},
+        {"generations": (4, 9, 9, 9)},
+        {"generations": (4, 8, 7, 9)},
+        {"cities": 3},
+        {"teaching": 0.8, "transfer": 0.2},
+    ],
+)
+def test_impossible_worlds_are_refused(wrong: dict):
+    with pytest.raises(ValidationError):
+        Data(**wrong)
+
+
+def test_primes_carry_values_and_nothing_else_differs():
+    for name in ("A", "B", "C"):
+        plain, prime = SPECS[name], SPECS[f"{name}prime"]
+        assert prime.values == "operator"
+        changed = {"values": plain.values, "label": plain.label}
+        assert prime.model_copy(update=changed) == plain
+
+
+def test_ranks_have_candidates_and_scores_have_none():
+    assert set(METRICS["hits@1"].factors) == {"tier", "format", "template", "candidates"}
+    assert set(METRICS["perplexity"].factors) == {"tier", "format", "template"}
