@@ -3,6 +3,7 @@
 from snakemake.utils import min_version, validate
 
 from journeylab.config import UserError
+from journeylab.remaining import tell_remaining
 from journeylab.workflow import Plan
 
 min_version("9.27")
@@ -25,11 +26,15 @@ pathvars:
     logs=plan.folder("logs"),
 
 
+onstart:
+    tell_remaining(workflow, plan.steps)
+
+
 wildcard_constraints:
     study=r"exp\d+",
     arm=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
     variant=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
-    seeds=r"seeds-\d{2,}-\d{2,}",
+    seeds=r"seeds-\d\d+-\d\d+",
 
 
 rule all:

@@ -162,6 +162,11 @@ class Plan:
         known = versions()
         return canonical({name: known[name] for name in NUMERIC_LIBRARIES})
 
+    def steps(self, wildcards: Wildcards) -> int:
+        """The training steps of one seed of a job."""
+        job = self.study(wildcards.study).job(wildcards.arm, wildcards.variant)
+        return int(job["training"]["steps"])
+
     def _section(self, study: str, name: str) -> str:
         section = self.study(study).section(name)
         return canonical(section.model_dump(mode="json") if section else {})

@@ -23,5 +23,4 @@ rule train_variant:
     shell:
         "journeylab train {wildcards.study} {wildcards.arm} {wildcards.variant} {wildcards.seeds}"
         " --settings {params.settings:q} --code {params.code} --data {input.data}"
-        " --engine {params.engine} --device {params.device} --output {output.run}"
-        " 2>&1 | tee {log}"
+        " --engine {params.engine} --device {params.device} --output {output.run} > {log} 2>&1"

@@ -8,7 +8,7 @@ tokens neither turn it nor its baked value. One cached prompt serves any number 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn.functional import embedding
 
 from journeylab.models.attention import causal_mask, mask_scores, weigh
-from journeylab.models.transformer import Group, Rows, Transformer
+from journeylab.models.transformer import Block, Group, Rows, Transformer
 
 Angles = Callable[[Tensor], Tensor]
 """Angles [rows or 1, length, planes] of whole rows of tokens; those of a prefix must not change."""
@@ -58,7 +58,7 @@ def bake(
     group = model.prepare(rows._replace(mask=own))
     x = embedding(rows.tokens, model.embedding)
     keys, values = [], []
-    for layer, block in enumerate(model.blocks):
+    for layer, block in enumerate(cast(Sequence[Block], model.blocks)):
         q, k, v = block.read(block.project(block.attention_norm(x)), group)
         cached = None if cache is None else (cache.keys[layer], cache.values[layer])
         mixed = _attend(q, k, v, cached, group, model)

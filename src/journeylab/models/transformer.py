@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
-from journeylab.models.attention import Weighting, attend, mask_scores
+from journeylab.models.attention import Weighting, attend, mask_scores, turned_attention
 from journeylab.operators.affine import affine, gelu_mlp
 from journeylab.operators.rotary import Rotation, Turn, count_planes
 
@@ -111,9 +111,13 @@ class Block(nn.Module):
         mixed = []
         sizes = [group.rows * group.length for group in groups]
         for part, group in zip(projected.split(sizes), groups, strict=True):
-            q, k, v = self.read(part.unflatten(0, (group.rows, group.length)), group)
-            out = attend(q, k, v, group.mask, self.weighting)
-            mixed.append(self.arrive(out, group).flatten(0, 1))
+            rows = part.unflatten(0, (group.rows, group.length))
+            if isinstance(group.turn, Rotation):
+                out = turned_attention(rows, group.turn, group.mask, self.weighting, self.transport)
+            else:
+                q, k, v = self.read(rows, group)
+                out = self.arrive(attend(q, k, v, group.mask, self.weighting), group)
+            mixed.append(out.flatten(0, 1))
         return torch.cat(mixed) if len(mixed) > 1 else mixed[0]
 
     def feed(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
@@ -171,9 +175,8 @@ class Transformer(nn.Module):
         self.weighting: Weighting = weighting
         self.turn = turn
         self.embedding = nn.Parameter(torch.randn(vocabulary, width, generator=generator))
-        self.blocks = nn.ModuleList(
-            Block(width, layers, transport, weighting, generator) for _ in range(layers)
-        )
+        blocks = [Block(width, layers, transport, weighting, generator) for _ in range(layers)]
+        self.blocks = nn.ModuleList(blocks)
         self.norm = nn.LayerNorm(width)
         self.head = Affine(width, vocabulary, 0.02, generator)
 

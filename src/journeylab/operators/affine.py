@@ -30,7 +30,7 @@ def affine(
     if not _convolves(x):
         return linear(x, weight, bias)
     flat, rows = _lay_out(x)
-    y: Tensor = _Affine.apply(flat, weight, bias)
+    y: Tensor = _Affine.apply(flat, weight, bias)  # type: ignore[no-untyped-call]
     return y[:rows].reshape(*x.shape[:-1], weight.shape[0])
 
 
@@ -45,7 +45,8 @@ def gelu_mlp(
     if not _convolves(x):
         return linear(gelu(linear(x, up, up_bias)), down, down_bias)
     flat, rows = _lay_out(x)
-    y, *_ = _Mlp.apply(flat, up, up_bias, down, down_bias)
+    outputs = _Mlp.apply(flat, up, up_bias, down, down_bias)  # type: ignore[no-untyped-call]
+    y: Tensor = outputs[0]
     return y[:rows].reshape(x.shape)
 
 
@@ -76,7 +77,8 @@ def _weight_gradient(grad: Tensor, x: Tensor) -> Tensor:
         # The wider side as output: the other way round runs at half the rate on cold data.
         return _weight_gradient(x, grad).t()
     shape = (outputs, inputs, 1, 1)
-    return conv2d_weight(_images(x), shape, _images(grad))[:, :, 0, 0]
+    kernel: Tensor = conv2d_weight(_images(x), shape, _images(grad))
+    return kernel[:, :, 0, 0]
 
 
 def _stack(info: Any, in_dims: tuple[int | None, ...], inputs: tuple[Tensor, ...]) -> list[Tensor]:
@@ -96,9 +98,9 @@ class _Affine(torch.autograd.Function):
         ctx.save_for_backward(*inputs[:2])
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
-        grad = grads[0].contiguous()
+        grad = grad.contiguous()
         return (
             _product(grad, weight.t()) if ctx.needs_input_grad[0] else None,
             _weight_gradient(grad, x),
@@ -131,9 +133,9 @@ class _Mlp(torch.autograd.Function):
         ctx.save_for_backward(x, up, down, inner, active)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
+    def backward(ctx: Any, grad: Tensor, *unused: None) -> tuple[Tensor, ...]:
         x, up, down, inner, active = ctx.saved_tensors
-        grad = grads[0].contiguous()
+        grad = grad.contiguous()
         grad_down = _weight_gradient(grad, active)
         grad_inner = torch.ops.aten.gelu_backward(_product(grad, down.t()), inner)
         return (

@@ -20,7 +20,8 @@ def block_matrices(
 
 def rotation_matrix(angles: Float[Tensor, " planes"]) -> Float[Tensor, "width width"]:
     """Return the d×d block-diagonal matrix R of one position."""
-    return torch.block_diag(*block_matrices(angles))
+    matrix: Tensor = torch.block_diag(*block_matrices(angles))
+    return matrix
 
 
 def rotate_by_blocks(

@@ -88,6 +88,7 @@ class Rotation(NamedTuple):
     tensor(True)
     """
 
+    angles: Float[Tensor, "*batch planes"]
     unit: Complex[Tensor, "*batch planes"]
     inverse: Complex[Tensor, "*batch planes"]
 
@@ -95,7 +96,7 @@ class Rotation(NamedTuple):
     def by(cls, angles: Float[Tensor, "*batch planes"]) -> Rotation:
         """Build R from the angles of its planes, in radians."""
         unit = unit_circle(angles)
-        return cls(unit, unit.conj().resolve_conj())
+        return cls(angles, unit, unit.conj().resolve_conj())
 
     def scaled(self, factor: float) -> Rotation:
         """Return factor · R: a scaled operator costs no pass over the vectors it is applied to."""

@@ -45,10 +45,7 @@ class Run(NamedTuple):
 
 def save_checkpoint(path: Path, run: Run, place: Place) -> None:
     """Write the run's state, atomically."""
-    metadata = {
-        "identity": run.identity,
-        "place": json.dumps(place._asdict(), sort_keys=True),
-    }
+    metadata = {"run": json.dumps({"identity": run.identity} | place._asdict())}
     with write_atomic(path) as partial:
         save_file(_tensors(run), partial, metadata=metadata)
 
@@ -64,12 +61,11 @@ def load_checkpoint(path: Path, run: Run) -> Place:
         return start
     try:
         with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
+            saved = json.loads((file.metadata() or {})["run"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if metadata.get("identity") != run.identity:
+        if saved["identity"] != run.identity:
             log.warning("%s belongs to a run with other settings; training restarts", path)
             return start
-        saved = json.loads(metadata["place"])
         place = Place(saved["step"], [(s, m, v) for s, m, v in saved["curve"]], saved["reason"])
         _restore(run, tensors, place)
     except (SafetensorError, KeyError, ValueError, OSError) as error:

@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@runtime_checkable
 class Problem(Protocol):
     """What a study hands to the engine for one seed. All methods are pure but for generators."""
 

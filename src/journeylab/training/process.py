@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 
 import torch
+from torch.utils import deterministic
 
 M_TRIM_THRESHOLD = -1
 M_MMAP_THRESHOLD = -3
@@ -19,7 +20,7 @@ def prepare_process(threads: int = 1) -> None:
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
     # Filling new memory is for finding bugs; nothing here reads what it has not written.
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     _keep_freed_memory()
 
 

@@ -7,11 +7,29 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Protocol, TextIO
+from typing import IO, Protocol, cast, runtime_checkable
 
 SECONDS_BETWEEN_LINES = 10.0
 
 
+@runtime_checkable
+class Stream(Protocol):
+    """What progress is written to: a terminal, a file, a buffer."""
+
+    def write(self, text: str, /) -> object:
+        """Write text."""
+        ...
+
+    def flush(self) -> object:
+        """Hand written text on."""
+        ...
+
+    def isatty(self) -> bool:
+        """Say whether a person is watching."""
+        ...
+
+
+@runtime_checkable
 class Progress(Protocol):
     """Where a training loop says how far it is."""
 
@@ -22,7 +40,7 @@ class Progress(Protocol):
 
 @contextmanager
 def report_progress(
-    label: str, steps: int, done: int = 0, stream: TextIO | None = None
+    label: str, steps: int, done: int = 0, stream: Stream | None = None
 ) -> Iterator[Progress]:
     """Show the progress of `label` from step `done` to `steps` on `stream` (standard error)."""
     stream = sys.stderr if stream is None else stream
@@ -36,7 +54,7 @@ def report_progress(
 class Lines:
     """One line at the first step, every ten seconds, and at the last step."""
 
-    def __init__(self, label: str, steps: int, done: int, stream: TextIO) -> None:
+    def __init__(self, label: str, steps: int, done: int, stream: Stream) -> None:
         self.label, self.steps, self.start, self.stream = label, steps, done, stream
         self.began = time.monotonic()
         self.due = self.began
@@ -60,7 +78,7 @@ class Lines:
 
 
 @contextmanager
-def _bar(label: str, steps: int, done: int, stream: TextIO) -> Iterator[Progress]:
+def _bar(label: str, steps: int, done: int, stream: Stream) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -79,7 +97,9 @@ def _bar(label: str, steps: int, done: int, stream: TextIO) -> Iterator[Progress
         TimeRemainingColumn(),
     )
     began = time.monotonic()
-    with Display(*columns, console=Console(file=stream), refresh_per_second=4) as display:
+    with Display(
+        *columns, console=Console(file=cast(IO[str], stream)), refresh_per_second=4
+    ) as display:
         task = display.add_task(label, total=steps, completed=done, loss="–", rate="")
 
         class Bar:

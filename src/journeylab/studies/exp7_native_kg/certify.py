@@ -49,7 +49,8 @@ def stored_scores(q: Tensor, stored: Tensor, query_angles: Tensor) -> Tensor:
 def recomputed_scores(q: Tensor, k: Tensor, query_angles: Tensor, key_angles: Tensor) -> Tensor:
     """The same scores with every key turned by R_i⁻¹R_j anew, for every query i."""
     between = block_matrices(key_angles[None] - query_angles[:, None])
-    return torch.einsum("id,ijd->ij", q, rotate_by_blocks(k[None], between))
+    turned = rotate_by_blocks(k.expand(len(q), -1, -1), between)
+    return torch.einsum("id,ijd->ij", q, turned)
 
 
 def bake(k: Tensor, key_angles: Tensor) -> Tensor:

@@ -98,8 +98,8 @@ def answer_text(
     for length, places in by_length.items():
         tree = grow(length, endings)
         beginnings = torch.tensor([prompts[place] for place in places])
-        tokens = torch.cat((beginnings, tree.tokens.expand(len(places), -1)), 1)
-        group = reader.branching_sentences(tokens, tree.ancestors)
+        rows = torch.cat((beginnings, tree.tokens.expand(len(places), -1)), 1)
+        group = reader.branching_sentences(rows, tree.ancestors)
         scores[places], greedy[places] = _follow(reader, group, tree, len(names))
     return _of_gold(facts, names, scores, greedy, [len(ending) for ending in endings])
 

@@ -143,7 +143,7 @@ class Reader(nn.Module):
         return rotary_angles(torch.arange(tokens.shape[1]), self.frequencies)[None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Knowledge:
     """One seed's training problem: the world's rows, and how a variant learns from them."""
 

@@ -1,0 +1,136 @@
+"""A new study, complete and running: the researcher replaces its parts one by one."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from textwrap import indent
+from typing import Any
+
+import yaml
+
+from journeylab.config import UserError, read_yaml
+from journeylab.records.files import write_atomic
+
+MODULES = ("__init__", "settings", "data", "models", "measure", "certify", "figures")
+REGISTERS = ("config.yaml", "claims.yaml")
+SCHEMAS = Path("workflow/schemas")
+LONGEST = 40
+"""Characters of a study's folder name, so that no import of it is longer than a line."""
+
+
+def scaffold(name: str, project: Path) -> list[Path]:
+    """Write the study ``name``, e.g. ``exp12_name``, into a project; return what was written.
+
+    Its modules and tests are new; ``config.yaml`` and ``claims.yaml`` gain a section each and keep
+    the rest to the letter; the JSON schemas are generated anew. It is all or nothing. Raises
+    UserError for a name that is malformed or taken, and for a folder that is no project.
+    """
+    match = re.fullmatch(r"(exp[1-9][0-9]*)_([a-z0-9]+(?:_[a-z0-9]+)*)", name)
+    if not match or len(name) > LONGEST:
+        raise UserError(f"study {name!r}: write exp, a number, _ and a short name, e.g. exp12_name")
+    study, title = match[1], match[2].replace("_", " ").capitalize()
+    modules, tests = project / "src/journeylab/studies" / name, project / "tests/studies" / study
+    _check_free(study, project, modules, tests)
+    names = {"study": study, "folder": name, "title": title}
+    texts = {modules / f"{part}.py": _filled(f"{part}.py", names) for part in MODULES}
+    texts[modules / "report.typ"] = _filled("report.typ", names)
+    texts[tests / f"test_{study}.py"] = _filled("test.py", names)
+    for register in REGISTERS:
+        texts[project / register] = _extended(project / register, study, _filled(register, names))
+    with _all_or_nothing(project, modules, tests):
+        for path, text in texts.items():
+            with write_atomic(path) as partial:
+                partial.write_text(text, encoding="utf-8")
+        _generate_schemas(project)
+    return [*texts, *(project / SCHEMAS).glob("*.json")]
+
+
+def _check_free(study: str, project: Path, modules: Path, tests: Path) -> None:
+    if not modules.parent.is_dir():
+        raise UserError(f"{project}: no {modules.parent.relative_to(project)}; run in the project")
+    for register in REGISTERS:
+        if study in _studies(read_yaml(project / register)):
+            raise UserError(f"{project / register}: studies.{study}: exists; choose another number")
+    for taken in (*modules.parent.glob(f"{study}_*"), *modules.parent.glob(study), tests):
+        if taken.exists():
+            raise UserError(f"{taken}: exists; choose another number than {study}")
+
+
+def _filled(file: str, names: Mapping[str, str]) -> str:
+    template = files("journeylab") / "study_template" / f"{file}.template"
+    return Template(template.read_text(encoding="utf-8")).substitute(names)
+
+
+def _extended(path: Path, study: str, section: str) -> str:
+    """The file's text with ``section`` as the last of its studies."""
+    text = path.read_text(encoding="utf-8")
+    before, after = _split_after_studies(text)
+    first = re.search(r"^studies:.*\n(?:\s*(?:#.*)?\n)*( +)", text, re.MULTILINE)
+    extended = f"{before}\n{indent(section, first[1] if first else '  ')}{after}"
+    expected = _studies(yaml.safe_load(text)) | yaml.safe_load(section)
+    try:
+        found = _studies(yaml.safe_load(extended))
+    except yaml.YAMLError:
+        found = {}
+    if found != expected:
+        raise UserError(f"{path}: write studies: as an indented block, so that {study} can join it")
+    return extended
+
+
+def _split_after_studies(text: str) -> tuple[str, str]:
+    lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    start = next((i for i, line in enumerate(lines) if line.startswith("studies:")), len(lines))
+    end = start + 1
+    for i, line in enumerate(lines[start + 1 :], start + 1):
+        if re.match(r"[^\s#]", line):
+            break
+        if re.match(r"\s+\S", line):
+            end = i + 1
+    return "".join(lines[:end]), "".join(lines[end:])
+
+
+def _studies(content: Mapping[str, Any]) -> dict[str, Any]:
+    studies = content.get("studies")
+    return dict(studies) if isinstance(studies, Mapping) else {}
+
+
+def _generate_schemas(project: Path) -> None:
+    """In a process of its own, which sees the study that this one was started without."""
+    call = "from journeylab.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", call, "schema", "--output", str(SCHEMAS)],
+        cwd=project,
+        env=os.environ | {"PYTHONPATH": str(project.resolve() / "src")},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise UserError(f"the schemas could not be generated: {reason}")
+
+
+@contextmanager
+def _all_or_nothing(project: Path, *created: Path) -> Iterator[None]:
+    kept = [project / register for register in REGISTERS]
+    kept += (project / SCHEMAS).glob("*.json")
+    before = {path: path.read_bytes() for path in kept}
+    try:
+        yield
+    except BaseException as error:
+        for folder in created:
+            shutil.rmtree(folder, ignore_errors=True)
+        for path, content in before.items():
+            with write_atomic(path) as partial:
+                partial.write_bytes(content)
+        if isinstance(error, OSError):
+            raise UserError(f"{error.filename}: cannot be written ({error.strerror})") from None
+        raise

@@ -1,0 +1,175 @@
+"""`journeylab new`: a study that runs, and touches nothing that other studies share."""
+
+import hashlib
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from journeylab.config import UserError, read_yaml
+from journeylab.scaffold import LONGEST, scaffold
+
+from .workflow.conftest import PROJECT, Copy, copy_project
+
+NAME = "exp99_hidden_layer"
+SHARED = {"config.yaml", "claims.yaml"}
+GENERATED = {"workflow/schemas/config.schema.json"}
+
+CONFIG = """# What a researcher edits.
+seeds: {default: 12} # reported seeds
+
+studies:
+  # A study.
+  exp1:
+    chunk: 4 # per job
+
+# What follows.
+engine: auto
+"""
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+@pytest.fixture
+def skeleton(tmp_path: Path) -> Path:
+    """As little of a project as scaffolding looks at before it writes."""
+    project = tmp_path / "project"
+    (project / "src/journeylab/studies/exp1_first").mkdir(parents=True)
+    (project / "workflow/schemas").mkdir(parents=True)
+    (project / "config.yaml").write_text(CONFIG, encoding="utf-8")
+    (project / "claims.yaml").write_text("studies:\n  exp1:\n    claims: []\n", encoding="utf-8")
+    return project
+
+
+@pytest.fixture
+def without_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("journeylab.scaffold._generate_schemas", lambda project: None)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("exp99", "exp99_", "exp_name", "exp0_name", "exp09_name", "name", "", "exp99_Name"),
+        *("exp99_a b", "exp99_a;rm", "../exp99_a", "exp99_a/b", "exp99_a-b", "exp99__a"),
+        *("exp99_a\n", "exp99_" + "a" * LONGEST),
+    ],
+)
+def test_a_bad_name_is_one_line_and_nothing_is_written(skeleton: Path, name: str) -> None:
+    before = contents(skeleton)
+    with pytest.raises(UserError, match=r"e\.g\. exp12_name") as caught:
+        scaffold(name, skeleton)
+    assert "\n" not in str(caught.value)
+    assert contents(skeleton) == before
+
+
+@pytest.mark.parametrize("file", ["config.yaml", "claims.yaml"])
+def test_a_missing_file_is_one_line_and_nothing_is_written(skeleton: Path, file: str) -> None:
+    (skeleton / file).unlink()
+    before = contents(skeleton)
+    with pytest.raises(UserError, match=file):
+        scaffold(NAME, skeleton)
+    assert contents(skeleton) == before
+
+
+def test_a_folder_that_is_no_project_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="run in the project"):
+        scaffold(NAME, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("taken", ["config.yaml", "claims.yaml", "modules", "tests"])
+def test_a_study_that_exists_is_left_alone(skeleton: Path, taken: str) -> None:
+    if taken == "modules":
+        (skeleton / "src/journeylab/studies/exp99_other").mkdir()
+    elif taken == "tests":
+        (skeleton / "tests/studies/exp99").mkdir(parents=True)
+    else:
+        (skeleton / taken).write_text("studies:\n  exp99: {}\n", encoding="utf-8")
+    before = contents(skeleton)
+    with pytest.raises(UserError, match="exists; choose another number"):
+        scaffold(NAME, skeleton)
+    assert contents(skeleton) == before
+
+
+@pytest.mark.parametrize("text", ["studies: {exp1: {}}\n", "engine: auto\n", "studies: []\n"])
+def test_studies_in_another_form_are_left_alone(skeleton: Path, text: str) -> None:
+    (skeleton / "config.yaml").write_text(text, encoding="utf-8")
+    before = contents(skeleton)
+    with pytest.raises(UserError, match="indented block"):
+        scaffold(NAME, skeleton)
+    assert contents(skeleton) == before
+
+
+def test_a_failure_half_way_leaves_nothing_behind(
+    skeleton: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(project: Path) -> None:
+        assert (project / "src/journeylab/studies" / NAME / "models.py").exists()
+        raise UserError("no schema")
+
+    monkeypatch.setattr("journeylab.scaffold._generate_schemas", fail)
+    before = contents(skeleton)
+    with pytest.raises(UserError, match="no schema"):
+        scaffold(NAME, skeleton)
+    assert contents(skeleton) == before
+
+
+@pytest.mark.usefixtures("without_schemas")
+def test_sections_are_added_and_the_rest_is_kept_to_the_letter(skeleton: Path) -> None:
+    scaffold(NAME, skeleton)
+    after = (skeleton / "config.yaml").read_text(encoding="utf-8")
+    start, end = after.index("  # Hidden layer."), after.index("\n# What follows.")
+    assert after[:start].rstrip("\n") + "\n" + after[end:] == CONFIG
+    assert list(yaml.safe_load(after)["studies"]) == ["exp1", "exp99"]
+    assert list(read_yaml(skeleton / "claims.yaml")["studies"]) == ["exp1", "exp99"]
+
+
+@pytest.mark.usefixtures("without_schemas")
+def test_a_second_study_does_not_move_the_first(skeleton: Path) -> None:
+    scaffold(NAME, skeleton)
+    before = contents(skeleton)
+    written = scaffold("exp100_other", skeleton)
+    after = contents(skeleton)
+    changed = {name for name in before if after[name] != before[name]}
+    assert changed == SHARED
+    assert {str(path.relative_to(skeleton)) for path in written} == set(after) - set(
+        before
+    ) | SHARED
+
+
+@pytest.mark.workflow
+def test_a_new_study_runs_to_its_report(tmp_path: Path) -> None:
+    copy = copy_project(tmp_path / "project")
+    (copy.path / "pyproject.toml").write_bytes((PROJECT / "pyproject.toml").read_bytes())
+    before = contents(copy.path)
+    copy.run("journeylab", "new", NAME)
+    after = contents(copy.path)
+    assert {name for name in before if after.get(name) != before[name]} == SHARED | GENERATED
+    folders = (f"src/journeylab/studies/{NAME}/", "tests/studies/exp99/")
+    assert all(name.startswith(folders) for name in set(after) - set(before))
+    copy.run("ruff", "check", *folders)
+    copy.run("ruff", "format", "--check", *folders)
+    copy.run("lint-imports")
+    copy.run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "tests/studies/exp99")
+    copy.snakemake("reports/exp99.pdf")
+    assert (copy.path / "reports/exp99.pdf").read_bytes().startswith(b"%PDF")
+    assert (copy.path / "reports/exp99/figures/accuracy.pdf").exists()
+    assert (copy.path / "reports/exp99/tables/accuracy.tex").exists()
+    assert not (copy.path / "results/exp7").exists()
+    assert copy.planned("reports/exp99.pdf") == set()
+    check_other_studies_are_left_alone(copy)
+
+
+def check_other_studies_are_left_alone(copy: Copy) -> None:
+    """An edit of the new study's model retrains it, and plans nothing of any other study."""
+    copy.edit(f"src/journeylab/studies/{NAME}/models.py", lambda text: text + "\n_CHANGED = 1\n")
+    jobs = copy.planned("reports/exp99.pdf")
+    assert "train_variant" in {job[0] for job in jobs}
+    assert {job[1] for job in jobs if len(job) > 1} == {"exp99"}

@@ -1,0 +1,89 @@
+"""A small problem that uses everything the engine offers: order, dropout, an angle table."""
+
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from journeylab.config import TrainingSettings
+from journeylab.models.attention import causal_mask
+from journeylab.models.flops import training_flops
+from journeylab.models.transformer import Rows, Transformer
+from journeylab.operators.dropout import draw_masks
+from journeylab.operators.journey import accumulate
+from journeylab.training import Streams, Trained, prepare_process, train
+
+ROWS, LENGTH, WIDTH, VOCABULARY = 32, 9, 16, 7
+
+
+class Reader(nn.Module):
+    def __init__(self, generator: torch.Generator) -> None:
+        super().__init__()
+        self.transformer = Transformer(
+            VOCABULARY, width=WIDTH, layers=1, transport=True, generator=generator
+        )
+        self.angles = nn.Parameter(torch.randn(VOCABULARY, WIDTH // 2, generator=generator))
+
+    def forward(self, tokens: Tensor, dropout: Tensor | None) -> Tensor:
+        rows = Rows(tokens, accumulate(self.angles[tokens]), causal_mask(tokens.shape[1]))
+        return self.transformer([rows], dropout)
+
+
+@dataclass
+class Repeating:
+    """Say each token again."""
+
+    pause: float = 0.0
+    broken_after: int | None = None
+    batches: int = field(default=0)
+
+    tokens_per_step: int = ROWS * LENGTH
+
+    def build(self, generator: torch.Generator) -> nn.Module:
+        return Reader(generator)
+
+    def batch(self, order: torch.Generator, dropout: torch.Generator) -> dict[str, Tensor]:
+        time.sleep(self.pause)
+        self.batches += 1
+        tokens = torch.randint(VOCABULARY, (ROWS, LENGTH), generator=order)
+        masks = draw_masks((3, ROWS * LENGTH, WIDTH), 0.1, dropout)
+        return {"tokens": tokens, "dropout": masks}
+
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+        logits = model(batch["tokens"], batch["dropout"])
+        loss = cross_entropy(logits, batch["tokens"].flatten())
+        broken = self.broken_after is not None and self.batches > self.broken_after
+        return loss * float("nan") if broken else loss
+
+    def evaluate(self, model: nn.Module) -> dict[str, float]:
+        tokens = torch.arange(ROWS * LENGTH).view(ROWS, LENGTH) % VOCABULARY
+        logits = model(tokens, None)
+        return {"fixed_loss": cross_entropy(logits, tokens.flatten()).item()}
+
+    def flops_per_step(self, model: nn.Module) -> float:
+        return training_flops([(ROWS, LENGTH)], width=WIDTH, layers=1, vocabulary=VOCABULARY)
+
+
+def settings(**changes: float) -> TrainingSettings:
+    chosen = {
+        "steps": 40,
+        "learning_rate": 3e-3,
+        "warmup": 5,
+        "weight_decay": 0.1,
+        "evaluate_every": 15,
+        "checkpoint_every": 10,
+    }
+    return TrainingSettings(**(chosen | changes))
+
+
+def run(checkpoint: Path, problem: Repeating | None = None, **changes: float) -> Trained:
+    return train(problem or Repeating(), settings(**changes), Streams(5), checkpoint)
+
+
+if __name__ == "__main__":
+    prepare_process(threads=1)
+    run(Path(sys.argv[1]), Repeating(pause=0.02), steps=60)

@@ -1,0 +1,213 @@
+"""Laws of training: reproducible, resumable after any death, honest about failure."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from safetensors import safe_open
+
+from journeylab.training import (
+    Streams,
+    Trained,
+    discard_checkpoints,
+    learning_rate,
+    prepare_process,
+    report_progress,
+)
+from journeylab.training.loop import build_optimizer
+
+sys.path.insert(0, str(Path(__file__).parent))
+from problems import Reader, Repeating, run, settings
+
+
+def assert_identical(first: Trained, second: Trained) -> None:
+    assert first.state.keys() == second.state.keys()
+    for name, value in first.state.items():
+        assert torch.equal(value, second.state[name]), name
+    pd.testing.assert_frame_equal(first.curve, second.curve, check_exact=True)
+
+
+class StoppedError(Exception):
+    pass
+
+
+class Interrupting(Repeating):
+    def batch(self, order, dropout):
+        if self.batches == 27:
+            raise StoppedError
+        return super().batch(order, dropout)
+
+
+def test_training_learns_and_reports(tmp_path: Path) -> None:
+    trained = run(tmp_path / "a.checkpoint", steps=150)
+    curve = trained.curve.pivot(index="step", columns="metric", values="value")
+    assert list(curve.index) == [*range(15, 150, 15), 150]
+    assert curve["fixed_loss"].iloc[-1] < 0.8 * curve["fixed_loss"].iloc[0]
+    assert trained.status == "finished"
+    assert trained.reason is None
+    assert trained.tokens == 150 * 32 * 9
+    assert trained.flops > 0
+    assert trained.parameters == sum(value.numel() for value in trained.state.values())
+
+
+def test_the_same_seed_gives_the_same_bits(tmp_path: Path) -> None:
+    assert_identical(run(tmp_path / "a.checkpoint"), run(tmp_path / "b.checkpoint"))
+
+
+def test_resuming_equals_never_stopping(tmp_path: Path) -> None:
+    path = tmp_path / "a.checkpoint"
+    with pytest.raises(StoppedError):
+        run(path, Interrupting())
+    again = Repeating()
+    resumed = run(path, again)
+    assert again.batches == 20
+    assert_identical(resumed, run(tmp_path / "b.checkpoint"))
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
+    first = run(tmp_path / "a.checkpoint")
+    again = Repeating()
+    assert_identical(first, run(tmp_path / "a.checkpoint", again))
+    assert again.batches == 0
+
+
+def test_a_killed_process_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    path = tmp_path / "a.checkpoint"
+    script = Path(__file__).parent / "problems.py"
+    command = [sys.executable, str(script), str(path)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not path.exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGKILL)
+    _, _ = process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    with safe_open(path, framework="pt") as file:
+        assert '"step": 60' not in file.metadata()["run"]
+    resumed = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert "resumed after step" in resumed.stderr
+    uninterrupted = tmp_path / "b.checkpoint"
+    subprocess.run([*command[:-1], str(uninterrupted)], env=environment, check=True)
+    assert path.read_bytes() == uninterrupted.read_bytes()
+
+
+@pytest.mark.parametrize("content", [b"", b"not a checkpoint", None])
+def test_a_damaged_checkpoint_is_told_and_ignored(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes | None
+) -> None:
+    path = tmp_path / "a.checkpoint"
+    first = run(path)
+    path.write_bytes(path.read_bytes()[:-100] if content is None else content)
+    assert_identical(first, run(path))
+    assert "training restarts" in caplog.text
+
+
+def test_a_foreign_checkpoint_is_told_and_ignored(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.checkpoint"
+    run(path)
+    changed = run(path, learning_rate=1e-3)
+    assert "other settings" in caplog.text
+    assert_identical(changed, run(tmp_path / "b.checkpoint", learning_rate=1e-3))
+
+
+def test_a_diverged_seed_is_recorded_as_failed(tmp_path: Path) -> None:
+    path = tmp_path / "a.checkpoint"
+    failed = run(path, Repeating(broken_after=20))
+    assert failed.status == "failed"
+    assert failed.reason == "the loss was nan at step 21"
+    assert all(value.isfinite().all() for value in failed.state.values())
+    assert failed.curve["step"].max() == 15
+    again = Repeating()
+    assert_identical(failed, run(path, again))
+    assert again.batches == 0
+
+
+def test_a_diverged_gradient_is_recorded_as_failed(tmp_path: Path) -> None:
+    class Steep(Repeating):
+        def loss(self, model, batch):
+            zero = super().loss(model, batch) * 0
+            return zero + torch.sqrt(model.angles - model.angles.detach()).sum()
+
+    failed = run(tmp_path / "a.checkpoint", Steep())
+    assert failed.status == "failed"
+    assert "gradient's norm" in failed.reason
+
+
+def test_checkpoints_are_discarded(tmp_path: Path) -> None:
+    run(tmp_path / "seed-00.checkpoint", steps=1, warmup=0)
+    (tmp_path / "run.json").write_text("{}")
+    discard_checkpoints(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_decay_acts_on_affine_maps_only() -> None:
+    model = Reader(torch.Generator())
+    optimizer = build_optimizer(model, settings())
+    decayed, free = optimizer.param_groups
+    assert (decayed["weight_decay"], free["weight_decay"]) == (0.1, 0.0)
+    assert sum(p.numel() for p in decayed["params"]) == 12 * 16 * 16 + 16 * 7
+    assert any(p is model.angles for p in free["params"])
+
+
+def test_the_schedule_warms_up_and_decays() -> None:
+    rates = [learning_rate(t, peak=2.0, warmup=10, steps=100) for t in range(1, 101)]
+    assert rates[:10] == pytest.approx([0.2 * t for t in range(1, 11)])
+    assert max(rates) == rates[9] == 2.0
+    assert rates[9:] == sorted(rates[9:], reverse=True)
+    assert 0 < rates[-1] < 0.01
+    assert learning_rate(1, peak=1.0, warmup=0, steps=1) > 0
+    with pytest.raises(ValueError, match="outside the budget"):
+        learning_rate(0, peak=1.0, warmup=0, steps=10)
+
+
+def test_streams_are_separate_and_repeatable() -> None:
+    def numbers(seed: int, name: str) -> list[int]:
+        return torch.randint(1 << 30, (4,), generator=Streams(seed).generator(name)).tolist()
+
+    drawn = [numbers(seed, name) for seed in (0, 1, 11) for name in ("init", "order", "dropout")]
+    assert len({tuple(row) for row in drawn}) == 9
+    assert numbers(0, "init") == drawn[0]
+
+
+def test_a_log_gets_plain_lines() -> None:
+    stream = io.StringIO()
+    with report_progress("seed 3", 5, 2, stream) as progress:
+        for step in (3, 4, 5):
+            progress.advance(step, 1.25)
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "seed 3: 5 steps, resumed after step 2"
+    assert lines[1].startswith("seed 3: step 3/5, loss 1.2500, ")
+    assert lines[-1].endswith("0:00:00 left")
+
+
+def test_a_terminal_gets_a_bar() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Terminal()
+    with report_progress("seed 3", 2, stream=stream) as progress:
+        progress.advance(1, 1.5)
+        progress.advance(2, 0.5)
+    assert "seed 3" in stream.getvalue()
+    assert "2/2" in stream.getvalue()
+
+
+def test_a_prepared_process_has_one_thread() -> None:
+    prepare_process(threads=1)
+    assert torch.get_num_threads() == 1
+    assert torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(False)
