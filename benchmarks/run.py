@@ -12,10 +12,11 @@ import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import torch
-from torch import nn
-from torch.nn.functional import cross_entropy
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, embedding, gelu, linear
 
 from journeylab.models.attention import causal_mask
 from journeylab.models.decoding import decode_greedily
@@ -46,7 +47,7 @@ def training_step(turn: type[Turn], width: int, layers: int, length: int, rows: 
     def step() -> None:
         tokens = torch.randint(VOCABULARY, (rows, length), generator=generator)
         masks = draw_masks((model.sites, rows * length, width), 0.05, generator)
-        group = Rows(tokens, accumulate(table[tokens]), causal_mask(length))
+        group = Rows(tokens, accumulate(embedding(tokens, table)), causal_mask(length))
         loss = cross_entropy(model([group], masks), tokens.roll(-1, 1).flatten())
         optimizer.zero_grad()
         loss.backward()
@@ -54,6 +55,20 @@ def training_step(turn: type[Turn], width: int, layers: int, length: int, rows: 
         optimizer.step()
 
     return step
+
+
+def textbook_mlp(x: Tensor, up: Tensor, up_bias: Tensor, down: Tensor, down_bias: Tensor) -> Tensor:
+    return linear(gelu(linear(x, up, up_bias)), down, down_bias)
+
+
+def textbook(step: Step) -> Step:
+    """The same step with the library's affine maps as well: a model as one would first write it."""
+
+    def plain() -> None:
+        with patch.multiple("journeylab.models.transformer", affine=linear, gelu_mlp=textbook_mlp):
+            step()
+
+    return plain
 
 
 def decoding(cached: bool) -> Step:
@@ -104,14 +119,15 @@ def compare(fast: Step, slow: Step, pairs: int) -> dict[str, float]:
 def step_against_twin(pairs: int) -> list[dict[str, object]]:
     rows = []
     for width, layers, length, count in ((64, 2, 48, 32), (90, 3, 20, 32), (32, 1, 20, 32)):
-        steps = (
+        fast, matrices = (
             training_step(turn, width, layers, length, count) for turn in (Rotation, BlockTurn)
         )
-        name = f"step d {width}, {layers} layers, T {length}, batch {count}"
-        result = compare(*steps, pairs)
         shape = {"width": width, "layers": layers, "vocabulary": VOCABULARY}
         floor = training_flops([(count, length)], **shape) / product_rate(width, count * length)
-        rows.append({"name": name, **result, "floor_ms": 1e3 * floor})
+        sizes = f"d {width}, {layers} layers, T {length}, batch {count}"
+        for twin, slow in {"2×2": matrices, "2×2, textbook maps": textbook(matrices)}.items():
+            result = compare(fast, slow, pairs)
+            rows.append({"name": f"step ({twin}) {sizes}", **result, "floor_ms": 1e3 * floor})
     return rows
 
 
@@ -124,11 +140,11 @@ def main() -> None:
     results = step_against_twin(options.pairs)
     cache = compare(decoding(True), decoding(False), max(3, options.pairs // 8))
     results.append({"name": "decoding 64 tokens: baked keys against reading again", **cache})
-    print(f"{'':54}{'fast':>9}{'twin':>10}  ratio (quartiles)      floor")
+    print(f"{'':62}{'fast':>9}{'twin':>10}  ratio (quartiles)      floor")
     for row in results:
         floor = f"{row['floor_ms']:7.1f} ms" if "floor_ms" in row else ""
         print(
-            f"{row['name']:54}{row['fast_ms']:6.1f} ms{row['slow_ms']:7.1f} ms  "
+            f"{row['name']:62}{row['fast_ms']:6.1f} ms{row['slow_ms']:7.1f} ms  "
             f"{row['ratio']:5.2f} ({row['low']:.2f} – {row['high']:.2f}) {floor}"
         )
     options.output.mkdir(parents=True, exist_ok=True)

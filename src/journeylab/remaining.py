@@ -11,7 +11,7 @@ from typing import Any
 
 from journeylab.config import chunk_seeds
 
-SECONDS_UNTIL_FIRST, SECONDS_BETWEEN = 5.0, 30.0
+SECONDS_BETWEEN, SECONDS_UNTIL_RATE = 15.0, 20.0
 _STEP = re.compile(r": step (\d+)/(\d+),")
 
 
@@ -57,7 +57,7 @@ def tell_remaining(workflow: Any, steps_of: Any) -> None:
 def describe(done: int, total: int, seconds: float) -> str:
     """One line: the share that is done, the rate since the start, and the time left."""
     share = f"training: {100 * done // total} % of {total:,} steps"
-    if not done:
+    if not done or seconds < SECONDS_UNTIL_RATE:
         return f"{share}, starting"
     rate = done / seconds
     left = timedelta(seconds=round((total - done) / rate))
@@ -66,9 +66,8 @@ def describe(done: int, total: int, seconds: float) -> str:
 
 def _tell(jobs: list[TrainingJob]) -> None:
     total, began = sum(job.steps for job in jobs), time.monotonic()
-    done, pause = 0, SECONDS_UNTIL_FIRST
+    done = 0
     while done < total:
         done = sum(job.done() for job in jobs)
         print(describe(done, total, time.monotonic() - began), file=sys.stderr, flush=True)
-        time.sleep(pause)
-        pause = SECONDS_BETWEEN if done else SECONDS_UNTIL_FIRST
+        time.sleep(SECONDS_BETWEEN)

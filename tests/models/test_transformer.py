@@ -7,12 +7,20 @@ from torch.nn.functional import cross_entropy
 from journeylab.models.attention import attend, causal_mask, mask_scores, padding_mask
 from journeylab.models.flops import training_flops
 from journeylab.models.transformer import Rows, Transformer
+from journeylab.operators import affine as maps
 from journeylab.operators import naive
 from journeylab.operators.dropout import draw_masks
 from journeylab.operators.journey import accumulate
 from journeylab.operators.rotary import Rotation, rotary_angles, standard_frequencies
 
 VOCABULARY, WIDTH = 11, 16
+
+
+@pytest.fixture(autouse=True, params=[0, maps.WORTHWHILE], ids=["fast", "plain"])
+def both_paths(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maps, "WORTHWHILE", request.param)
+
+
 KINDS = [
     (weighting, transport) for weighting in ("softmax", "softplus") for transport in (False, True)
 ]

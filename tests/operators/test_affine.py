@@ -4,11 +4,17 @@ import pytest
 import torch
 from torch.nn.functional import gelu, linear
 
+from journeylab.operators import affine as maps
 from journeylab.operators.affine import affine, gelu_mlp
 
 
 def textbook_mlp(x, up, up_bias, down, down_bias):
     return linear(gelu(linear(x, up, up_bias)), down, down_bias)
+
+
+@pytest.fixture(autouse=True)
+def small_products_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maps, "WORTHWHILE", 0)
 
 
 def parameters(*shapes: tuple[int, ...]) -> list[torch.Tensor]:

@@ -143,20 +143,18 @@ class _TurnedAttention(torch.autograd.Function):
     def vmap(
         info: Any, in_dims: tuple[int | None, ...], *inputs: Any
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+        # Attention has no weights: seeds are more rows.
         seeds = info.batch_size
-        tensors = [
-            tensor
-            if tensor is None
-            else tensor.expand(seeds, *tensor.shape)
-            if dim is None
-            else tensor.movedim(dim, 0)
-            for tensor, dim in zip(inputs[:4], in_dims[:4], strict=True)
-        ]
-        rows = tensors[0].shape[1]
-        folded = [
-            None if tensor is None else tensor.expand(seeds, rows, *tensor.shape[2:]).flatten(0, 1)
-            for tensor in tensors
-        ]
+        projected, dim = inputs[0], in_dims[0]
+        rows = projected.shape[0] if dim is None else projected.movedim(dim, 0).shape[1]
+
+        def fold(tensor: Tensor | None, dim: int | None) -> Tensor | None:
+            if tensor is None:
+                return None
+            stacked = tensor[None] if dim is None else tensor.movedim(dim, 0)
+            return stacked.expand(seeds, rows, *stacked.shape[2:]).flatten(0, 1)
+
+        folded = map(fold, inputs[:4], in_dims[:4])
         outputs = _TurnedAttention.apply(*folded, *inputs[4:])  # type: ignore[no-untyped-call]
         return tuple(y.unflatten(0, (seeds, rows)) for y in outputs), (0,) * len(outputs)
 

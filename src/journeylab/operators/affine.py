@@ -18,7 +18,8 @@ from torch.nn.functional import conv2d, gelu, linear, pad
 from torch.nn.grad import conv2d_weight
 
 IMAGES = 16
-SMALLEST = 16 * IMAGES
+WORTHWHILE = 1 << 23
+"""Multiply-adds below which the convolution's fixed cost outweighs its rate."""
 
 
 def affine(
@@ -27,7 +28,7 @@ def affine(
     bias: Float[Tensor, " outputs"],
 ) -> Float[Tensor, "*batch outputs"]:
     """Return x Wᵀ + b."""
-    if not _convolves(x):
+    if not _convolves(x, weight):
         return linear(x, weight, bias)
     flat, rows = _lay_out(x)
     y: Tensor = _Affine.apply(flat, weight, bias)  # type: ignore[no-untyped-call]
@@ -42,7 +43,7 @@ def gelu_mlp(
     down_bias: Float[Tensor, " width"],
 ) -> Float[Tensor, "*batch width"]:
     """Return W₂ gelu(W₁ x + b₁) + b₂ with the exact (erf) GELU."""
-    if not _convolves(x):
+    if not _convolves(x, up):
         return linear(gelu(linear(x, up, up_bias)), down, down_bias)
     flat, rows = _lay_out(x)
     outputs = _Mlp.apply(flat, up, up_bias, down, down_bias)  # type: ignore[no-untyped-call]
@@ -50,9 +51,10 @@ def gelu_mlp(
     return y[:rows].reshape(x.shape)
 
 
-def _convolves(x: Tensor) -> bool:
-    rows = x.numel() // x.shape[-1]
-    return bool(x.device.type == "cpu" and x.dtype == torch.float32 and rows >= SMALLEST)
+def _convolves(x: Tensor, weight: Tensor) -> bool:
+    if x.device.type != "cpu" or x.dtype != torch.float32:
+        return False
+    return x.numel() * weight.shape[0] >= WORTHWHILE
 
 
 def _lay_out(x: Tensor) -> tuple[Tensor, int]:

@@ -76,6 +76,7 @@ class Reader(nn.Module):
         )
         with torch.no_grad():
             self.transformer.embedding.mul_(sizes.embedding_scale)
+            self.transformer.head.weight.mul_(sizes.output_scale)
         if spec.angles == "tokens":
             spread = torch.randn(len(SYMBOLS), sizes.d // 2, generator=generator)
             self.token_angles = nn.Parameter(

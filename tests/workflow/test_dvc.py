@@ -1,0 +1,138 @@
+"""DVC owns the bytes: push, clone and pull lose nothing, and an experiment redoes what it must."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Copy, copy_project
+
+pytestmark = pytest.mark.workflow
+
+VARIANT = "studies.exp7.arms.native.variants.A.training.learning_rate"
+RESULTS = ("data", "results", "reports", ".snakemake/metadata")
+HASHED_BY_DEFAULT = 1_000_000
+"""Bytes up to which snakemake compares an input's content if it is newer than the output."""
+
+
+class Repository(Copy):
+    """A copy under git and DVC, with a name to commit by and a DVC site of its own."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        roles = ("AUTHOR", "COMMITTER")
+        identity = {f"GIT_{role}_NAME": "Test" for role in roles}
+        identity |= {f"GIT_{role}_EMAIL": "test@example.org" for role in roles}
+        apart = {"DVC_SITE_CACHE_DIR": str(self.path.parent / "site"), "DVC_NO_ANALYTICS": "1"}
+        nobody = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+        return super().environment | identity | apart | nobody
+
+    def git(self, *arguments: str) -> str:
+        return self.run("git", *arguments).stdout
+
+    def dvc(self, *arguments: str) -> str:
+        return self.run("dvc", *arguments).stdout
+
+    def commit(self, message: str) -> None:
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", message)
+
+    def use_remote(self, folder: Path) -> None:
+        self.dvc("remote", "add", "--local", "--default", "store", str(folder))
+
+    def runs(self) -> dict[str, tuple[str, str]]:
+        """Of every trained chunk, its first run key and when it was computed."""
+        found = {}
+        for path in sorted(self.path.glob("results/*/*/*/*/run.json")):
+            host = json.loads(path.with_name("run.host.json").read_text(encoding="utf-8"))
+            key = json.loads(path.read_text(encoding="utf-8"))["seeds"][0]["run_key"]
+            found[str(path.parent.relative_to(self.path / "results"))] = (key, host["started"])
+        return found
+
+    def nothing_to_do(self) -> bool:
+        quiet = self.dvc("status", "--json").strip() == "{}"
+        return quiet and "didn't change, skipping" in self.dvc("repro") and not self.planned()
+
+
+def enlarge(config: dict[str, Any]) -> None:
+    """Few steps, and weights that snakemake does not hash by default."""
+    exp7 = config["studies"]["exp7"]
+    exp7["model"]["d"] = 128
+    exp7["scales"]["quick"]["training"].update(steps=4, evaluate_every=4, warmup=1)
+
+
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """A repository whose results were computed by `dvc repro`, committed and pushed."""
+    folder = tmp_path_factory.mktemp("dvc")
+    repository = Repository(copy_project(folder / "project").path)
+    repository.configure(enlarge)
+    shutil.rmtree(repository.path / ".snakemake", ignore_errors=True)
+    repository.git("init", "--quiet", "--initial-branch", "main")
+    repository.commit("a project")
+    repository.use_remote(folder / "remote")
+    repository.dvc("repro")
+    repository.commit("its results")
+    repository.dvc("push")
+    return repository
+
+
+@pytest.fixture
+def clone(computed: Repository, tmp_path: Path) -> Repository:
+    """A fresh clone with its results pulled."""
+    repository = Repository(tmp_path / "clone")
+    computed.git("clone", "--quiet", str(computed.path), str(repository.path))
+    assert not any((repository.path / name).exists() for name in RESULTS)
+    repository.use_remote(computed.path.parent / "remote")
+    repository.dvc("pull")
+    return repository
+
+
+def test_git_holds_no_result(computed: Repository) -> None:
+    tracked = computed.git("ls-files").splitlines()
+    assert "dvc.lock" in tracked
+    assert not [name for name in tracked if name.startswith(RESULTS)]
+    assert computed.git("status", "--porcelain") == ""
+    largest = max(path.stat().st_size for path in computed.path.glob("results/**/*.safetensors"))
+    assert largest > HASHED_BY_DEFAULT
+    assert computed.nothing_to_do()
+
+
+def test_a_clone_that_pulled_has_nothing_to_do(computed: Repository, clone: Repository) -> None:
+    assert clone.planned() == set()
+    assert clone.nothing_to_do()
+    assert clone.runs() == computed.runs()
+    assert clone.git("status", "--porcelain") == ""
+
+
+def test_an_experiment_redoes_what_depends_on_it(clone: Repository) -> None:
+    before, reports = clone.runs(), written(clone, "reports/*.pdf")
+    clone.dvc("exp", "run", "--set-param", f"config.yaml:+{VARIANT}=0.02")
+    after = clone.runs()
+    changed = {run for run in before if after[run] != before[run]}
+    assert after.keys() == before.keys()
+    assert changed == {run for run in before if run.startswith("exp7/native/A/")}
+    assert all(after[run][0] != before[run][0] for run in changed)
+    redone = {
+        name for name, time in written(clone, "reports/*.pdf").items() if time != reports[name]
+    }
+    assert redone == {"reports/exp7.pdf"}
+    assert clone.planned() == set()
+    difference = json.loads(clone.dvc("metrics", "diff", "--json"))["results/metrics.json"]
+    assert difference
+    assert {name.split(".")[0] for name in difference} == {"exp7"}
+    assert all(isinstance(values["diff"], float) for values in difference.values())
+    assert "exp7" in clone.dvc("metrics", "show")
+    clone.git("checkout", "--quiet", "--", ".")
+    clone.dvc("checkout", "--force")
+    assert clone.runs() == before
+    assert clone.planned() == set()
+
+
+def written(copy: Copy, pattern: str) -> Mapping[str, int]:
+    """When the files that match were written."""
+    paths = copy.path.glob(pattern)
+    return {str(path.relative_to(copy.path)): path.stat().st_mtime_ns for path in paths}
