@@ -25,7 +25,6 @@ $(READY): constraints.txt pyproject.toml
 	@echo "setting up $(VENV) (about two minutes, once)"
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	@mkdir -p .snakemake && echo /metadata > .snakemake/.gitignore
 	@touch $@
 
 exp%: setup ## run one study and typeset its report, e.g. make exp7
@@ -60,7 +59,8 @@ test-system: setup ## the tests that need LaTeX, Chromium …
 	python -m pytest -m system
 
 bench: setup ## benchmarks: a table and build/bench/*.json
-	python -m pytest benchmarks --benchmark-disable-gc
+	python benchmarks/run.py
+	python -m pytest benchmarks --benchmark-disable-gc --benchmark-json build/bench/forms.json
 
 schemas: setup ## regenerate workflow/schemas from the models
 	journeylab schema --output workflow/schemas

@@ -1,12 +1,20 @@
 """journeylab: from a claim to evidence. One topic per file in workflow/rules."""
 
+from pathlib import Path
+
 from snakemake.utils import min_version, validate
 
-from journeylab.config import UserError
+from journeylab.config import UserError, read_yaml
 from journeylab.remaining import tell_remaining
 from journeylab.workflow import Plan
 
 min_version("9.27")
+
+
+try:
+    read_yaml(Path("config.yaml"))  # snakemake's own reader keeps the last of two equal keys
+except UserError as problem:
+    raise SystemExit(f"error: {problem}")
 
 
 configfile: "config.yaml"

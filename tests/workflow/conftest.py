@@ -16,7 +16,7 @@ import yaml
 PROJECT = Path(__file__).parents[2]
 COPIED = (
     *("Snakefile", "workflow", "src", "config.yaml", "claims.yaml", "dvc.yaml"),
-    *(".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore"),
+    *(".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore", ".snakemake/.gitignore"),
 )
 
 TINY_TRAINING = {"steps": 12, "warmup": 2, "evaluate_every": 6, "checkpoint_every": 4}

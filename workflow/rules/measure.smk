@@ -2,7 +2,7 @@ rule measure_variant:
     """Evaluate the trained models of one chunk of seeds."""
     input:
         data="<data>/{study}/{seeds}.parquet",
-        weights="<results>/{study}/{arm}/{variant}/{seeds}/weights.safetensors",
+        weights=ancient("<results>/{study}/{arm}/{variant}/{seeds}/weights.safetensors"),
         run="<results>/{study}/{arm}/{variant}/{seeds}/run.json",
     output:
         "<results>/{study}/{arm}/{variant}/{seeds}/measurements.parquet",

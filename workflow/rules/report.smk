@@ -4,7 +4,7 @@ rule draw_figures:
         measurements="<results>/{study}/measurements.parquet",
         verdicts="<results>/{study}/verdicts.json",
         runs=plan.runs("run.json"),
-        curves=plan.runs("curves.parquet"),
+        curves=ancient(plan.runs("curves.parquet")),
         styles=plan.styles(),
     output:
         figures=report(
@@ -39,8 +39,9 @@ rule typeset_report:
     """Typeset a study's report."""
     input:
         verdicts="<results>/{study}/verdicts.json",
-        figures="<reports>/{study}/figures",
-        tables="<reports>/{study}/tables",
+        manifest="<reports>/{study}/manifest.json",  # the hashes of figures and tables
+        figures=ancient("<reports>/{study}/figures"),
+        tables=ancient("<reports>/{study}/tables"),
         numbers="<reports>/{study}/numbers.json",
         content="<reports>/{study}/content.json",
         runs=plan.runs("run.json"),

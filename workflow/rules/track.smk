@@ -3,7 +3,7 @@ rule log_runs:
     input:
         runs=plan.runs("run.json"),
         hosts=plan.runs("run.host.json"),
-        curves=plan.runs("curves.parquet"),
+        curves=ancient(plan.runs("curves.parquet")),
         measurements="<results>/{study}/measurements.parquet",
         figures=ancient("<reports>/{study}/figures"),
     output:
