@@ -13,7 +13,7 @@ export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup all quick ui check format test test-system bench schemas gallery clean
+.PHONY: help setup all quick ui check format test test-system verify bench schemas gallery clean
 
 help: ## what there is
 	@awk -F':.*## ' '/^[a-z%0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,10 +53,13 @@ format: setup ## format Python and Snakemake files
 	snakefmt Snakefile workflow
 
 test: setup ## the tests that need nothing but pip
-	python -m pytest -m "not system" -n 2 --dist worksteal
+	python -m pytest -m "not system" -n 2 --dist loadgroup
 
 test-system: setup ## the tests that need LaTeX, Chromium …
 	python -m pytest -m system
+
+verify: setup ## compare the verdicts of your results with the reference results
+	journeylab verify
 
 bench: setup ## benchmarks: a table and build/bench/*.json
 	python benchmarks/run.py

@@ -328,6 +328,43 @@ def ui(
 
 
 @app.command()
+def verify(
+    reference: Annotated[Path, typer.Option(help="Folder of the references.")] = Path("reference"),
+    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
+    record: Annotated[bool, typer.Option(help="Write the references anew.")] = False,
+) -> None:
+    """Compare the verdicts of this machine's results with the reference results."""
+    from journeylab.claims.reference import Reference, differences, refer
+    from journeylab.records.files import read_json, write_json
+    from journeylab.records.verdicts import StudyVerdicts
+
+    found = {
+        path.parent.name: StudyVerdicts.model_validate(read_json(path))
+        for path in sorted(results.glob("*/verdicts.json"))
+    }
+    if not found:
+        raise UserError(f"{results}: there are no verdicts; run `make all`, or `make exp7`, first")
+    if record:
+        for study, verdicts in found.items():
+            write_json(reference / f"{study}.json", refer(verdicts), sealed=False)
+        return
+    problems = []
+    for study, verdicts in found.items():
+        path = reference / f"{study}.json"
+        if not path.exists():
+            typer.echo(f"{study}: no reference")
+            continue
+        known = Reference.model_validate(read_json(path, sealed=False))
+        different = list(differences(verdicts, known))
+        problems += different
+        same, claims = len(known.claims) - len(different), len(known.claims)
+        typer.echo(f"{study}: {same} of {claims} claims reproduce")
+    for problem in problems:
+        typer.echo(problem, err=True)
+    raise typer.Exit(1 if problems else 0)
+
+
+@app.command()
 def schema(output: Annotated[Path, typer.Option(help="Folder to write to.")]) -> None:
     """Write the JSON schemas of config.yaml and claims.yaml."""
     from journeylab.records.files import write_json
@@ -415,3 +452,7 @@ def _joined(tables: list["pd.DataFrame"]) -> "pd.DataFrame":
     filled = [table for table in tables if not table.empty]
     columns = ["study", "arm", "variant", "seed", "metric", "value"]
     return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=columns)
+
+
+if __name__ == "__main__":
+    main()

@@ -6,7 +6,7 @@ import pytest
 
 from .conftest import Copy
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("finished")]
 
 EXP7 = "src/journeylab/studies/exp7_native_kg"
 EXP5 = "src/journeylab/studies/exp5_ssm_bridge"

@@ -12,7 +12,7 @@ from journeylab.records.files import sha256
 
 from .conftest import Copy, copy_project
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("finished")]
 
 
 def hashes(copy: Copy, *patterns: str) -> dict[str, str]:
