@@ -278,7 +278,8 @@ def canonical(content: Any) -> str:
 
 def explain(error: ValidationError, model: type[BaseModel], file: str, at: tuple[str, ...]) -> str:
     """The first problem of a validation as one line: file, key, value, what would be right."""
-    problem = error.errors()[0]
+    # A misspelt key is also a missing one; the former is the one to mend.
+    problem = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     loc = tuple(part for part in map(str, problem["loc"]) if part != "[key]" and part[0] != "(")
     key = ".".join(at + loc)
     where = f"{file}: {key}:" if key else f"{file}:"

@@ -10,7 +10,7 @@ import pytest
 
 from .conftest import Copy, copy_project
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("dvc")]
 
 VARIANT = "studies.exp7.arms.native.variants.A.training.learning_rate"
 RESULTS = ("data", "results", "reports", ".snakemake/metadata")

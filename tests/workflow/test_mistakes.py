@@ -37,7 +37,7 @@ def misspell_override(config: dict[str, Any]) -> None:
     [
         (misspell, ("studies.exp7.training.learning_rte", "learning_rate")),
         (negate, ("studies.exp7.training.learning_rate", "-0.1", "greater than 0")),
-        (rename_variant, ("studies.exp7.arms.native.variants", "'D'", "Aprime")),
+        (rename_variant, ("studies.exp7.arms.native", "'D'", "Aprime")),
         (rename_arm, ("studies.exp7.arms", "7a; rm -rf x")),
         (misspell_override, ("studies.exp7.arms.native.variants.A", "step", "steps")),
     ],
@@ -59,7 +59,7 @@ def test_a_mistake_in_the_configuration_is_one_line(
 
 
 def test_a_claim_that_names_an_unknown_metric_is_one_line(fresh: Copy) -> None:
-    fresh.edit("claims.yaml", lambda text: text.replace("hits@1", "hits@one", 1))
+    fresh.edit("claims.yaml", lambda text: text.replace("metric: hits@1", "metric: hits@one", 1))
     done = fresh.snakemake("all", check=False)
     lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     assert done.returncode != 0
