@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from journeylab.remaining import TrainingJob, describe
+from journeylab.remaining import Done, TrainingJob, describe
 
 LOG = """\
 exp7 7a/B seed 0 (1/2): 100 steps
@@ -16,17 +16,23 @@ exp7 7a/B seed 1 (2/2): step 60/100, loss 0.8, 29.0 steps/s, 0:00:02 left
 """
 
 
-@pytest.mark.parametrize(("lines", "done"), [(0, 0), (2, 1), (3, 100), (4, 100), (6, 160)])
-def test_finished_and_running_seeds_count(tmp_path: Path, lines: int, done: int) -> None:
+@pytest.mark.parametrize(
+    ("lines", "done"),
+    [(0, (0, 0)), (2, (1, 0)), (3, (100, 0)), (4, (130, 30)), (6, (160, 30))],
+)
+def test_finished_and_running_seeds_count(
+    tmp_path: Path, lines: int, done: tuple[int, int]
+) -> None:
     log = tmp_path / "job.log"
     log.write_text("".join(LOG.splitlines(keepends=True)[:lines]), encoding="utf-8")
     assert TrainingJob(log, 200).done() == done
 
 
 def test_a_job_without_a_log_has_not_begun(tmp_path: Path) -> None:
-    assert TrainingJob(tmp_path / "none.log", 200).done() == 0
+    assert TrainingJob(tmp_path / "none.log", 200).done() == (0, 0)
 
 
 def test_the_time_left_follows_from_the_rate() -> None:
-    assert describe(0, 1000, 60.0) == "training: 0 % of 1,000 steps, starting"
-    assert describe(250, 1000, 50.0) == "training: 25 % of 1,000 steps, 5 steps/s, 0:02:30 left"
+    assert describe(Done(0, 0), 1000, 60.0) == "training: 0 % of 1,000 steps, starting"
+    told = describe(Done(350, 100), 1000, 50.0)
+    assert told == "training: 35 % of 1,000 steps, 5 steps/s, 0:02:10 left"

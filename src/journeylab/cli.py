@@ -16,6 +16,7 @@ import typer
 from journeylab.config import (
     UserError,
     build,
+    canonical,
     chunk_seeds,
     load,
     study_module,
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
-    from journeylab.records.runs import RunHost, SeedOutcome
+    from journeylab.records.runs import GitState, RunHost, SeedOutcome
     from journeylab.records.tracking import TrackingSummary
+    from journeylab.workflow import Stage
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 
@@ -73,11 +75,13 @@ def train(
     from journeylab.records import runs
     from journeylab.records.files import read_table, sha256, write_table, write_tensors
 
+    git = _checked_out(study, "train", code)
     training.prepare_process(threads=1)
     job = _section(study, "Job", settings)
     dataset = read_table(data)
     models = study_module(study, "models")
     folder, hashes = output.parent, {data.name: sha256(data)}
+    identity = canonical([code, json.loads(settings), hashes, runs.versions()])
     started = datetime.now(UTC)
     weights: dict[str, Tensor] = {}
     curves, outcomes = [], []
@@ -91,7 +95,7 @@ def train(
             streams,
             folder / f"seed-{seed:02d}.checkpoint",
             label=label,
-            identity=f"{code} {hashes}",
+            identity=identity,
         )
         outcomes.append(
             runs.SeedOutcome(
@@ -120,7 +124,7 @@ def train(
         outcomes=outcomes,
         files={name: sha256(folder / name) for name in written},
     )
-    runs.write_run(folder, run, _host(started, outcomes))
+    runs.write_run(folder, run, _host(started, outcomes, git))
     training.discard_checkpoints(folder)
 
 
@@ -134,11 +138,12 @@ def measure(
 ) -> None:
     """Evaluate the trained models of one chunk of seeds."""
     from journeylab import training
-    from journeylab.records.files import read_table, read_tensors, write_table
+    from journeylab.records.files import read_table, read_tensors, verify_files, write_table
     from journeylab.records.runs import read_run
 
     training.prepare_process(threads=1)
     record = read_run(run.parent)
+    verify_files(run.parent, record.files)
     job = _section(study, "Job", json.dumps(record.settings))
     evaluation = _section(study, "Evaluation", settings)
     dataset, weights = read_table(data), read_tensors(run.parent / "weights.safetensors")
@@ -176,6 +181,7 @@ def certify(
     from journeylab.records import runs
     from journeylab.records.files import sha256, write_table
 
+    git = _checked_out(study, "certify", code)
     training.prepare_process(threads=1)
     module = study_module(study, "certify")
     started = datetime.now(UTC)
@@ -198,7 +204,7 @@ def certify(
         outcomes=outcomes,
         files={output.name: sha256(output)},
     )
-    runs.write_run(run.parent, record, _host(started, outcomes))
+    runs.write_run(run.parent, record, _host(started, outcomes, git))
 
 
 @app.command()
@@ -348,6 +354,8 @@ def verify(
         for study, verdicts in found.items():
             write_json(reference / f"{study}.json", refer(verdicts), sealed=False)
         return
+    if not any((reference / f"{study}.json").exists() for study in found):
+        raise UserError(f"{reference}: has no reference for {', '.join(found)}; --record writes it")
     problems = []
     for study, verdicts in found.items():
         path = reference / f"{study}.json"
@@ -405,14 +413,24 @@ def main() -> None:
         sys.exit(2)
 
 
-def _host(started: datetime, outcomes: "list[SeedOutcome]") -> "RunHost":
+def _checked_out(study: str, stage: "Stage", code: str) -> "GitState":
+    """The commit of the code that is about to run; refuses code that is not the one planned."""
+    from journeylab.records import runs
+    from journeylab.workflow import stage_code
+
+    if stage_code(study, stage) != code:
+        raise UserError(f"{study}: the code changed since this job was planned; run it again")
+    return runs.git_state(Path.cwd())
+
+
+def _host(started: datetime, outcomes: "list[SeedOutcome]", git: "GitState") -> "RunHost":
     from journeylab.records import runs
 
     return runs.describe_host(
         started=started,
         finished=datetime.now(UTC),
         outcomes=outcomes,
-        git=runs.git_state(Path.cwd()),
+        git=git,
         scheduler=runs.scheduler(os.environ),
     )
 

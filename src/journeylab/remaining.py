@@ -7,12 +7,20 @@ import time
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from journeylab.config import chunk_seeds
 
-SECONDS_BETWEEN, SECONDS_UNTIL_RATE = 15.0, 20.0
-_STEP = re.compile(r": step (\d+)/(\d+),")
+SECONDS_BETWEEN, SECONDS_UNTIL_RATE = 10.0, 5.0
+_SEED = re.compile(r": \d+ steps(?:, resumed after step (\d+))?$")
+_STEP = re.compile(r": step (\d+)/\d+,")
+
+
+class Done(NamedTuple):
+    """Steps that are done, and how many of them were done before this run of snakemake."""
+
+    steps: int
+    before: int
 
 
 @dataclass(frozen=True)
@@ -22,16 +30,21 @@ class TrainingJob:
     log: Path
     steps: int
 
-    def done(self) -> int:
-        """The steps that its log tells of, over all its seeds."""
+    def done(self) -> Done:
+        """What its log tells, over all its seeds."""
         try:
-            text = self.log.read_text(encoding="utf-8", errors="replace")
+            lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
-            return 0
-        told = [(int(step), int(steps)) for step, steps in _STEP.findall(text)]
-        finished = sum(step for step, steps in told if step == steps)
-        running = told[-1][0] if told and told[-1][0] != told[-1][1] else 0
-        return min(finished + running, self.steps)
+            return Done(0, 0)
+        resumed: list[int] = []
+        reached: list[int] = []
+        for line in lines:
+            if seed := _SEED.search(line):
+                resumed.append(int(seed[1] or 0))
+                reached.append(resumed[-1])
+            elif reached and (step := _STEP.search(line)):
+                reached[-1] = int(step[1])
+        return Done(sum(reached), sum(resumed))
 
 
 def tell_remaining(workflow: Any, steps_of: Any) -> None:
@@ -54,20 +67,22 @@ def tell_remaining(workflow: Any, steps_of: Any) -> None:
         threading.Thread(target=_tell, args=(jobs,), daemon=True).start()
 
 
-def describe(done: int, total: int, seconds: float) -> str:
+def describe(done: Done, total: int, seconds: float) -> str:
     """One line: the share that is done, the rate since the start, and the time left."""
-    share = f"training: {100 * done // total} % of {total:,} steps"
-    if not done or seconds < SECONDS_UNTIL_RATE:
+    share = f"training: {100 * done.steps // total} % of {total:,} steps"
+    fresh = done.steps - done.before
+    if not fresh or seconds < SECONDS_UNTIL_RATE:
         return f"{share}, starting"
-    rate = done / seconds
-    left = timedelta(seconds=round((total - done) / rate))
+    rate = fresh / seconds
+    left = timedelta(seconds=round((total - done.steps) / rate))
     return f"{share}, {rate:.0f} steps/s, {left} left"
 
 
 def _tell(jobs: list[TrainingJob]) -> None:
     total, began = sum(job.steps for job in jobs), time.monotonic()
-    done = 0
-    while done < total:
-        done = sum(job.done() for job in jobs)
+    done = Done(0, 0)
+    while done.steps < total:
+        each = [job.done() for job in jobs]
+        done = Done(sum(one.steps for one in each), sum(one.before for one in each))
         print(describe(done, total, time.monotonic() - began), file=sys.stderr, flush=True)
         time.sleep(SECONDS_BETWEEN)

@@ -40,6 +40,12 @@ ROOTS: dict[Stage, tuple[str, ...]] = {
 NUMERIC_LIBRARIES = ("torch", "numpy")
 
 
+def stage_code(study: str, stage: Stage) -> str:
+    """The fingerprint of the code that a stage of a study runs."""
+    module = discover()[study]
+    return fingerprint(tuple(root.format(study=module) for root in ROOTS[stage]))
+
+
 class Wildcards(Protocol):
     """The wildcards a rule has; snakemake passes them to every function below."""
 
@@ -116,11 +122,7 @@ class Plan:
     def code(self, stage: Stage) -> Any:
         """Params function: fingerprint of the code that a stage of the study runs."""
 
-        def of_study(wildcards: Wildcards) -> str:
-            module = discover()[wildcards.study]
-            return fingerprint(tuple(root.format(study=module) for root in ROOTS[stage]))
-
-        return of_study
+        return lambda wildcards: stage_code(wildcards.study, stage)
 
     def data_settings(self, wildcards: Wildcards) -> str:
         """Params function: what the dataset depends on."""

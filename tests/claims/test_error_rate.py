@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom, norm, t
 
 from journeylab.claims.statistics import decide, median_interval, order
 
@@ -146,3 +146,19 @@ def test_whole_studies_get_the_words_of_the_rule(distribution, judge):
         low, high = bounds(values - base, ALPHA / rows)
         for verdict, interval in zip(verdicts, zip(low, high, strict=True), strict=True):
             assert verdict.verdict == decide(interval, (MARGIN, math.inf))
+
+
+def test_a_t_interval_is_wrong_far_more_often_where_runs_fail_rarely():
+    """One run in thirty fails and scores far lower: the mean moves, its t interval does not."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(scale=0.01, size=(STUDIES, SEEDS))
+    values[rng.random(values.shape) < 1 / 30] -= 1.0
+    truth = -1.0 / 30
+    center, spread = values.mean(1), values.std(1, ddof=1) / math.sqrt(SEEDS)
+    reach = t.ppf(1 - ALPHA / 2, SEEDS - 1) * spread
+    wrong_by_t = (np.abs(center - truth) > reach).mean()
+    low, high = bounds(values, ALPHA / 2)
+    median = norm.ppf(0.5 / (1 - 1 / 30)) * 0.01
+    wrong_by_rank = ((low > median) | (high < median)).mean()
+    assert wrong_by_t > 5 * ALPHA
+    assert wrong_by_rank <= ALPHA

@@ -33,26 +33,27 @@ def rotate_by_blocks(
 
 
 class BlockTurn(NamedTuple):
-    """Twin of `rotary.Rotation` with explicit 2×2 matrices, built once per forward pass."""
+    """Twin of `rotary.Rotation`: every application builds its explicit 2×2 matrices anew."""
 
-    blocks: Float[Tensor, "*batch planes 2 2"]
+    angles: Float[Tensor, "*batch planes"]
+    factor: float = 1.0
 
     @classmethod
     def by(cls, angles: Float[Tensor, "*batch planes"]) -> BlockTurn:
-        """Build the matrices of all planes from their angles, in radians."""
-        return cls(block_matrices(angles))
+        """Keep the angles of the planes, in radians."""
+        return cls(angles)
 
     def scaled(self, factor: float) -> BlockTurn:
         """Return factor · R."""
-        return self._replace(blocks=self.blocks * factor)
+        return self._replace(factor=self.factor * factor)
 
     def apply(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
         """Return R x."""
-        return rotate_by_blocks(x, self.blocks)
+        return self.factor * rotate_by_blocks(x, block_matrices(self.angles))
 
     def undo(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
         """Return Rᵀ x."""
-        return rotate_by_blocks(x, self.blocks.transpose(-1, -2))
+        return rotate_by_blocks(x, block_matrices(self.angles).transpose(-1, -2))
 
 
 def accumulate(

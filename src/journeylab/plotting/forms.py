@@ -69,6 +69,9 @@ def points_with_interval(
         ends = [max(low, float(seen.min())), min(high, float(seen.max()))]
         if math.isfinite(low) or math.isfinite(high):
             axes.plot([position] * 2, ends, color=look.color, linewidth=1.0, zorder=3)
+            for bound, end, arrow in zip((low, high), ends, ("v", "^"), strict=True):
+                if missing and math.isinf(bound):
+                    axes.scatter([position], [end], s=14, marker=arrow, color=look.color, zorder=4)
     if missing:
         axes.annotate(
             f"✗{missing}",

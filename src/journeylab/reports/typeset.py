@@ -125,6 +125,12 @@ def headline(verdicts: StudyVerdicts) -> str:
     return f"Of {len(words)} judged {claims}, {listed}."
 
 
+_PARTS = (
+    " Of a claim with several parts, the end of an interval by which one part alone can settle it "
+    "is taken at the tail divided by the number of parts."
+)
+
+
 def _judging(verdicts: StudyVerdicts) -> str:
     if not verdicts.M:
         return "Every claim of this study is exact: the extreme value over all cases decides."
@@ -144,7 +150,9 @@ def _judging(verdicts: StudyVerdicts) -> str:
         f"by {verdicts.M} tails) and is valid for any distribution. A claim is supported if the "
         "whole interval lies in the claimed region, refuted if it lies outside, and otherwise "
         "inconclusive. A failed seed counts against either decision. The probability of any wrong "
-        f"verdict in this study is at most {verdicts.alpha}."
+        f"verdict in this study is at most {verdicts.alpha}. Under an interval, ± is half its "
+        "width: a smaller distance from the margin could not have been told from none."
+        f"{_PARTS if any(v.parts and v.primary for v in verdicts.verdicts) else ''}"
     )
 
 
@@ -193,6 +201,7 @@ def _effect(verdict: Verdict) -> dict[str, Any]:
 
 def _certificate(verdict: Verdict) -> dict[str, Any]:
     return _word(verdict) | {
+        "unjudged": "not judged" if verdict.primary else "secondary",
         "id": verdict.id,
         "source": source(verdict),
         "theorem": verdict.theorem,

@@ -160,3 +160,12 @@ def test_broken_laws_are_refused(facts):
     torn.loc[one, "split"] = others[torn.loc[one, "split"]]
     with pytest.raises(AssertionError, match="siblings"):
         assert_lawful(torn, data)
+
+
+@pytest.mark.parametrize(("variant", "linearisation"), [("A", "none"), ("B", "all"), ("B", "held")])
+def test_every_kg_row_is_a_fact_that_may_be_shown(make_job, facts, variant, linearisation):
+    rows = training_rows(facts, make_job(variant, linearisation))
+    shown = facts_of(facts, "base", "teaching", "transfer")
+    assert set(rows.triples) <= set(shown)
+    assert set(rows.linearised) <= {sentence(*fact, t) for fact in shown for t in (0, 1, 2)}
+    assert rows.triples or rows.linearised

@@ -144,8 +144,7 @@ def assert_no_leak(facts: pd.DataFrame, rows: Rows) -> None:
     """Refuse rows that show a fact they must not.
 
     A generalisation pair {head, tail} occurs in no row of any kind, under any relation and in
-    either order; a transfer pair occurs in no text row; and what occurs in a linearised row or a
-    triple is a fact of the table.
+    either order; a transfer pair occurs in no text row.
     """
     text = _pairs(rows.text)
     everything = text | _pairs(rows.linearised)

@@ -1,0 +1,70 @@
+"""Orthogonal operators from free parameters, and which orthogonal operators each way reaches.
+
+O(d) has two components: the rotations SO(d), of determinant 1, and the rest, of determinant −1.
+No parametrisation that is continuous on a connected space reaches both.
+
+- `exponential` reaches all of SO(d) and nothing else.
+- `cayley` reaches the operators of SO(d) without eigenvalue −1: a half turn only in the limit of
+  infinite parameters, where the gradient vanishes.
+- `householder` with k vectors, none of them zero, has determinant (−1)^k. With d vectors it reaches
+  every operator of that determinant, with d − 1 every operator of the other; eigenvalue −1
+  included. A zero vector counts as no reflection, so d vectors, some of them zero, reach all of
+  O(d); but gradients never switch a reflection on or off.
+
+All take leading batch dimensions, have gradients and work under `torch.func.vmap`.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+
+def exponential(
+    square: Float[Tensor, "*batch rows columns"],
+) -> Float[Tensor, "*batch rows columns"]:
+    """Return exp(S − Sᵀ) for any S of size d×d, the identity at S = 0.
+
+    Raises ValueError where S is not square. Source: Lezcano-Casado and Martínez-Rubio, Cheap
+    orthogonal constraints in neural networks, 2019, section 3.
+    """
+    return torch.matrix_exp(_antisymmetric(square))
+
+
+def cayley(square: Float[Tensor, "*batch rows columns"]) -> Float[Tensor, "*batch rows columns"]:
+    """Return (I − A)(I + A)⁻¹ with A = S − Sᵀ, for any S of size d×d; the identity at S = 0.
+
+    A turn by φ has |A| = tan(φ/2) in its plane. Raises ValueError where S is not square. Source:
+    Helfrich, Willmott and Ye, Orthogonal recurrent networks with scaled Cayley transform, 2018.
+    """
+    A = _antisymmetric(square)
+    identity = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
+    # The factors commute.
+    operator: Tensor = torch.linalg.solve(identity + A, identity - A)
+    return operator
+
+
+def householder(
+    vectors: Float[Tensor, "*batch count width"],
+) -> Float[Tensor, "*batch width width"]:
+    """Return H_1 H_2 ⋯ H_k, H_i = I − 2 v_i v_iᵀ / v_iᵀv_i, for k vectors of d coordinates.
+
+    A zero vector leaves its factor out, and has no gradient. The product is computed at once as
+    I − Vᵀ T⁻¹ V with the rows v_i of V and the upper triangle T of V Vᵀ, its diagonal halved.
+    Source: Joffrain and others, Accumulating Householder transformations, revisited, 2006.
+    """
+    gram = vectors @ vectors.mT
+    squares = gram.diagonal(dim1=-2, dim2=-1)
+    halves = torch.where(squares > 0, squares / 2, torch.ones_like(squares))
+    triangle = gram.triu(1) + torch.diag_embed(halves)
+    identity = torch.eye(vectors.shape[-1], dtype=vectors.dtype, device=vectors.device)
+    solved: Tensor = torch.linalg.solve_triangular(triangle, vectors, upper=True)
+    return identity - vectors.mT @ solved
+
+
+def _antisymmetric(square: Tensor) -> Tensor:
+    rows, columns = square.shape[-2:]
+    if rows != columns:
+        raise ValueError(f"the parameters are not square: {rows} rows, {columns} columns")
+    return square - square.mT
