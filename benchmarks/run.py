@@ -24,9 +24,11 @@ from journeylab.models.flops import training_flops
 from journeylab.models.transformer import Rows, Transformer
 from journeylab.operators.affine import affine
 from journeylab.operators.dropout import draw_masks
-from journeylab.operators.journey import accumulate
+from journeylab.operators.journey import accumulate, slot_angles
 from journeylab.operators.naive import BlockTurn
 from journeylab.operators.rotary import Rotation, Turn, rotary_angles, standard_frequencies
+from journeylab.studies.exp7_native_kg.certify import bake as bake_keys
+from journeylab.studies.exp7_native_kg.certify import stored_scores
 from journeylab.training import prepare_process
 
 VOCABULARY = 55
@@ -82,6 +84,19 @@ def decoding(cached: bool) -> Step:
         return rotary_angles(torch.arange(tokens.shape[1]), frequencies)[None]
 
     return lambda: decode_greedily(model, prompts, 64, angles, cached=cached)
+
+
+def repository_scores(baked: bool) -> Step:
+    """Scores of 48 queries against all triples of an exp7 world, keys stored turned or not."""
+    generator = torch.Generator().manual_seed(0)
+    frequencies, slots = standard_frequencies(64), torch.arange(13) // 6 % 3
+    angles = slot_angles(torch.arange(13) % 6, slots, frequencies, torch.randn(3, 32)).repeat(96, 1)
+    k, q = torch.randn(1248, 64, generator=generator), torch.randn(48, 64, generator=generator)
+    query_angles = rotary_angles(torch.arange(48), frequencies)
+    stored = bake_keys(k, angles)
+    if baked:
+        return lambda: stored_scores(q, stored, query_angles)
+    return lambda: stored_scores(q, bake_keys(k, angles), query_angles)
 
 
 def product_rate(width: int, tokens: int) -> float:
@@ -140,6 +155,8 @@ def main() -> None:
     results = step_against_twin(options.pairs)
     cache = compare(decoding(True), decoding(False), max(3, options.pairs // 8))
     results.append({"name": "decoding 64 tokens: baked keys against reading again", **cache})
+    stored = compare(repository_scores(True), repository_scores(False), 5 * options.pairs)
+    results.append({"name": "48 queries, 96 triples: baked keys against turning anew", **stored})
     print(f"{'':62}{'fast':>9}{'twin':>10}  ratio (quartiles)      floor")
     for row in results:
         floor = f"{row['floor_ms']:7.1f} ms" if "floor_ms" in row else ""

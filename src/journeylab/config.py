@@ -170,11 +170,6 @@ class Config(Frozen):
         """How many seeds this scale runs."""
         return self.seeds[self.scale]
 
-    @property
-    def evidence(self) -> bool:
-        """Whether results at this scale may be cited."""
-        return self.scale != "quick"
-
 
 @cache
 def discover() -> dict[str, str]:

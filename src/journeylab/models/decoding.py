@@ -2,7 +2,7 @@
 
 The operators of a toral model commute, so R_{i←j} = R_i R_j⁻¹ and the score ⟨R_i q_i, R_j k_j⟩
 needs of position j only the baked key R_j k_j. It does not change when the sequence grows: later
-tokens neither turn it nor its baked value. One cached prompt serves any number of continuations.
+tokens neither turn it nor its baked value.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import embedding
 
@@ -27,17 +27,6 @@ class Cache(NamedTuple):
 
     keys: tuple[Float[Tensor, "prompts length width"], ...]
     values: tuple[Float[Tensor, "prompts length width"], ...]
-
-
-class Continuations(NamedTuple):
-    """What a model says about given continuations of given prompts.
-
-    `scores` is the summed log-probability of a continuation's tokens, `greedy` says whether each
-    of them is the most probable one after those before it.
-    """
-
-    scores: Float[Tensor, "prompts continuations"]
-    greedy: Bool[Tensor, "prompts continuations"]
 
 
 def bake(
@@ -69,37 +58,6 @@ def bake(
     return x, Cache(tuple(keys), tuple(values))
 
 
-def score_continuations(
-    model: Transformer,
-    prompts: Sequence[Sequence[int]],
-    continuations: Sequence[Sequence[int]],
-    angles: Angles,
-    *,
-    rows_at_once: int = 4096,
-) -> Continuations:
-    """Score every continuation of every prompt; each prompt is read once.
-
-    Prompts of one length are read together, and their keys serve all continuations. Raises
-    ValueError for an empty prompt or continuation.
-    """
-    if not all(map(len, prompts)) or not all(map(len, continuations)):
-        raise ValueError("prompts and continuations need at least one token each")
-    scores = torch.empty(len(prompts), len(continuations))
-    greedy = torch.empty(len(prompts), len(continuations), dtype=torch.bool)
-    by_length: dict[int, list[int]] = {}
-    for place, prompt in enumerate(prompts):
-        by_length.setdefault(len(prompt), []).append(place)
-    at_once = max(1, rows_at_once // len(continuations))
-    with torch.no_grad():
-        for places in by_length.values():
-            for start in range(0, len(places), at_once):
-                chosen = places[start : start + at_once]
-                tokens = torch.tensor([list(prompts[place]) for place in chosen])
-                found = _score(model, tokens, continuations, angles)
-                scores[chosen], greedy[chosen] = found.scores, found.greedy
-    return Continuations(scores, greedy)
-
-
 def decode_greedily(
     model: Transformer,
     prompts: Int[Tensor, "rows length"],
@@ -123,31 +81,6 @@ def decode_greedily(
             following = model.predict(hidden[:, -1]).argmax(-1, keepdim=True)
             tokens = torch.cat((tokens, following), 1)
     return tokens[:, prompts.shape[1] :]
-
-
-def _score(
-    model: Transformer,
-    prompts: Tensor,
-    continuations: Sequence[Sequence[int]],
-    angles: Angles,
-) -> Continuations:
-    lengths = torch.tensor([len(continuation) for continuation in continuations])
-    longest = int(lengths.max())
-    padded = torch.tensor([[*c, *[c[-1]] * (longest - len(c))] for c in continuations])
-    count, length = prompts.shape
-    hidden, cache = bake(model, Rows(prompts, angles(prompts)))
-    last = hidden[:, -1:].repeat_interleave(len(padded), 0)
-    ends = padded.repeat(count, 1)
-    if longest > 1:
-        whole = torch.cat((prompts.repeat_interleave(len(padded), 0), ends[:, :-1]), 1)
-        grown, _ = bake(model, Rows(ends[:, :-1], angles(whole)[:, length:]), cache)
-        last = torch.cat((last, grown), 1)
-    said = model.predict(last).log_softmax(-1)
-    asked = (torch.arange(longest) < lengths[:, None]).repeat(count, 1)
-    scores = said.gather(2, ends[..., None])[..., 0].where(asked, torch.zeros(()))
-    greedy = (said.argmax(-1) == ends) | ~asked
-    shape = (count, len(padded))
-    return Continuations(scores.sum(-1).view(shape), greedy.all(-1).view(shape))
 
 
 def _attend(
