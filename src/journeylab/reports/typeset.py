@@ -1,6 +1,7 @@
 """The report of one study: what was judged, drawn and recorded, typeset by Typst."""
 
 import hashlib
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -193,9 +194,16 @@ def _effect(verdict: Verdict) -> dict[str, Any]:
             "n": plain(verdict.n),
             "failures": verdict.failures,
             "detectable": plain(verdict.minimum_detectable, 2),
-            "note": verdict.note,
+            "note": _own_note(verdict),
             "parts": parts,
         }
+    )
+
+
+def _own_note(verdict: Verdict) -> str:
+    """What is to be said of this row alone; that all rows are exploratory is said above them."""
+    return re.sub(
+        r"^exploratory:[^;]*(; undecidable at n; needs ≥ \d+ seeds)?(; )?", "", verdict.note
     )
 
 
