@@ -12,7 +12,9 @@ min_version("9.27")
 
 
 try:
-    read_yaml(Path("config.yaml"))  # snakemake's own reader keeps the last of two equal keys
+    read_yaml(
+        Path("config.yaml")
+    )  # snakemake's own reader keeps the last of two equal keys
 except UserError as problem:
     raise SystemExit(f"error: {problem}")
 
