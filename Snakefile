@@ -11,10 +11,9 @@ from journeylab.workflow import Plan
 min_version("9.27")
 
 
+# snakemake's own reader, below, would silently keep the last of two equal keys
 try:
-    read_yaml(
-        Path("config.yaml")
-    )  # snakemake's own reader keeps the last of two equal keys
+    read_yaml(Path("config.yaml"))
 except UserError as problem:
     raise SystemExit(f"error: {problem}")
 
