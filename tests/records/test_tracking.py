@@ -1,12 +1,8 @@
-import contextlib
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 
 import pytest
 from filelock import FileLock
@@ -25,12 +21,6 @@ pytestmark = [
 ]
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @pytest.fixture(scope="module")
 def initialised(tmp_path_factory):
     root = tmp_path_factory.mktemp("initialised")
@@ -42,31 +32,6 @@ def initialised(tmp_path_factory):
 def store(tmp_path, initialised):
     """Copy a store that knows another study only: initialising one takes over a second."""
     shutil.copy(initialised, tmp_path)
-
-
-@contextlib.contextmanager
-def served(root, port):
-    """A real MLflow server over `root`; killed, not asked, at the end."""
-    with (root / "server.log").open("w") as log:
-        process = subprocess.Popen(
-            tracking.server_command(root, tracking.LOCAL, port),
-            env=tracking.server_environment(),
-            cwd=root,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-        try:
-            for _ in range(600):
-                with contextlib.suppress(OSError):
-                    urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
-                    break
-                assert process.poll() is None, (root / "server.log").read_text()
-                time.sleep(0.1)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
 
 
 @pytest.fixture
@@ -130,7 +95,7 @@ def check_complete(connection, chunk):
 
 
 def test_a_server_is_filled_killed_and_filled_again(
-    tmp_path, write_chunk, write_measurements, client
+    tmp_path, write_chunk, write_measurements, client, served, free_port
 ):
     first = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=1200)
     write_measurements(first)
@@ -261,7 +226,7 @@ def test_the_stamp_does_not_tell_how_often_an_import_ran(tmp_path, write_chunk):
 
 
 @pytest.mark.parametrize("uri", ["http://127.0.0.1:{port}", "postgresql://127.0.0.1:{port}/runs"])
-def test_an_unreachable_server_is_a_warning(tmp_path, write_chunk, uri):
+def test_an_unreachable_server_is_a_warning(tmp_path, write_chunk, free_port, uri):
     write_chunk(tmp_path, "journey", "A")
     summary = tracking.import_runs(tmp_path, "exp7", uri.format(port=free_port()))
     assert summary.warning is not None

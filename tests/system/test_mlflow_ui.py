@@ -1,15 +1,9 @@
 """A reader opens MLflow's page that compares two variants and sees both curves."""
 
-import contextlib
 import json
-import os
 import re
 import shutil
-import signal
-import socket
 import subprocess
-import time
-import urllib.request
 from datetime import UTC, datetime
 from urllib.parse import quote
 
@@ -31,7 +25,7 @@ FLAGS = [
     "--window-size=1600,1000",
     "--virtual-time-budget=30000",
 ]
-CURVES = {"A": [1.0, 0.5, 0.25], "B": [1.0, 0.9, 0.8]}
+CURVES = {"native/A": [1.0, 0.5, 0.25], "7b-held/B": [1.0, 0.9, 0.8]}
 
 pytestmark = [
     pytest.mark.system,
@@ -43,11 +37,11 @@ pytestmark = [
 ]
 
 
-def write_run(root, variant, curve):
+def write_run(root, arm, variant, curve):
     outcomes = [runs.SeedOutcome(seed=0, status="finished", seconds=1.0)]
     run = runs.describe_run(
         study="exp7",
-        arm="journey",
+        arm=arm,
         variant=variant,
         settings={"training": {"steps": len(curve)}},
         data={},
@@ -65,41 +59,20 @@ def write_run(root, variant, curve):
     host = runs.describe_host(
         started=moment, finished=moment, outcomes=outcomes, git=runs.GitState()
     )
-    folder = root / f"results/exp7/journey/{variant}/seeds-00-00"
+    folder = root / f"results/exp7/{arm}/{variant}/seeds-00-00"
     points = {"seed": 0, "step": range(len(curve)), "metric": "loss", "value": curve}
     files.write_table(folder / "curves.parquet", pd.DataFrame(points))
     runs.write_run(folder, run, host)
 
 
 @pytest.fixture
-def served(tmp_path):
+def address(tmp_path, served, free_port):
     """Both variants imported into a root's store, and that store served."""
     for variant, curve in CURVES.items():
-        write_run(tmp_path, variant, curve)
+        write_run(tmp_path, *variant.split("/"), curve)
     assert tracking.import_runs(tmp_path, "exp7").imported == len(CURVES)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with (tmp_path / "server.log").open("w") as log:
-        process = subprocess.Popen(
-            tracking.server_command(tmp_path, tracking.LOCAL, port),
-            env=tracking.server_environment(),
-            cwd=tmp_path,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-        try:
-            for _ in range(600):
-                with contextlib.suppress(OSError):
-                    urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
-                    break
-                assert process.poll() is None, (tmp_path / "server.log").read_text()
-                time.sleep(0.1)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    with served(tmp_path, free_port()) as uri:
+        yield uri
 
 
 def run_ids(uri):
@@ -132,16 +105,16 @@ def drawn_page(address, profile):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
-def test_the_comparison_of_two_variants_shows_both_curves(served, tmp_path):
-    experiment, ids = run_ids(served)
-    assert sorted(ids) == ["journey/A/0", "journey/B/0"]
-    address = comparison(served, experiment, list(ids.values()), "loss")
+def test_the_comparison_of_two_variants_shows_both_curves(address, tmp_path):
+    experiment, ids = run_ids(address)
+    assert set(ids) == {f"{variant}/0" for variant in CURVES}
+    page_address = comparison(address, experiment, list(ids.values()), "loss")
     for attempt in range(3):
-        page = drawn_page(address, tmp_path / f"profile-{attempt}")
+        page = drawn_page(page_address, tmp_path / f"profile-{attempt}")
         lines = set(re.findall(r'<path class="js-line" d="([^"]+)"', page))
         if len(lines) == len(CURVES):
             break
     assert len(lines) == len(CURVES)
     for variant, curve in CURVES.items():
-        assert f"journey/{variant}/0 (loss)" in page
+        assert f"{variant}/0 (loss)" in page
         assert f"{curve[-1]} (step={len(curve) - 1})" in page
