@@ -4,6 +4,7 @@ import re
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -47,7 +48,7 @@ class TrainingJob:
         return Done(sum(reached), sum(resumed))
 
 
-def tell_remaining(workflow: Any, steps_of: Any) -> None:
+def tell_remaining(workflow: Any, steps_of: Callable[[Any], int]) -> None:
     """Start telling, on standard error, what share of the training is done and when it ends.
 
     ``workflow`` is snakemake's; ``steps_of(wildcards)`` gives the steps of one seed of a job. The

@@ -67,8 +67,6 @@ class Plan:
         metrics = {study: study_module(study, "settings").METRICS for study in discover()}
         check_register(self.register, self.config.studies, metrics, str(claims))
 
-    # -- places -----------------------------------------------------------------------------
-
     def folder(self, name: str) -> str:
         """``name`` under the configured root, as snakemake writes paths."""
         return str(PurePath(self.config.root) / name)
@@ -81,8 +79,6 @@ class Plan:
     def study(self, study: str) -> StudySettings:
         """Settings of one study."""
         return self.config.studies[study]
-
-    # -- files ------------------------------------------------------------------------------
 
     def run_folders(self, study: str) -> list[str]:
         """The folder of every training job of a study, below ``results``."""
@@ -116,8 +112,6 @@ class Plan:
         """Input: the style sheets of the figures."""
         sheets = sorted(_source("journeylab.plotting").glob("*.mplstyle"))
         return [_relative(sheet) for sheet in sheets]
-
-    # -- params -----------------------------------------------------------------------------
 
     def code(self, stage: Stage) -> Any:
         """Params function: fingerprint of the code that a stage of the study runs."""
