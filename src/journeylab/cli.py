@@ -9,7 +9,7 @@ import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -65,8 +65,12 @@ def train(
     code: Annotated[str, typer.Option(help="Fingerprint of the code.")],
     data: Annotated[Path, typer.Option(help="Dataset of these seeds.")],
     output: Annotated[Path, typer.Option(help="run.json to write, with its siblings.")],
-    engine: Annotated[str, typer.Option(help="auto or sequential.")] = "auto",
-    device: Annotated[str, typer.Option(help="auto or cpu.")] = "auto",
+    engine: Annotated[
+        Literal["auto", "sequential", "batched"], typer.Option(help="Seeds in turn or at once.")
+    ] = "auto",
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"], typer.Option(help="Where seeds are trained.")
+    ] = "auto",
 ) -> None:
     """Train one variant on a chunk of seeds; a killed job resumes where it was."""
     import pandas as pd
@@ -83,20 +87,22 @@ def train(
     folder, hashes = output.parent, {data.name: sha256(data)}
     identity = canonical([code, json.loads(settings), hashes, runs.versions()])
     started = datetime.now(UTC)
+    streams = [training.Streams(seed) for seed in chunk_seeds(seeds)]
+    problems = [models.problem(job, _of_seed(dataset, one.seed), one) for one in streams]
+    flops = problems[0].flops_per_step(problems[0].build(streams[0].generator("init")))
+    way = training.choose_way(engine, device, seeds=len(streams), flops=flops)
+    results = training.train_seeds(
+        problems,
+        job.training,
+        streams,
+        folder,
+        way,
+        label=f"{study} {arm}/{variant}",
+        identity=identity,
+    )
     weights: dict[str, Tensor] = {}
     curves, outcomes = [], []
-    for position, seed in enumerate(chunk_seeds(seeds), start=1):
-        streams = training.Streams(seed)
-        problem = models.problem(job, _of_seed(dataset, seed), streams)
-        label = f"{study} {arm}/{variant} seed {seed} ({position}/{len(chunk_seeds(seeds))})"
-        trained = training.train(
-            problem,
-            job.training,
-            streams,
-            folder / f"seed-{seed:02d}.checkpoint",
-            label=label,
-            identity=identity,
-        )
+    for seed, trained in zip(chunk_seeds(seeds), results, strict=True):
         outcomes.append(
             runs.SeedOutcome(
                 seed=seed, status=trained.status, reason=trained.reason, seconds=trained.seconds
@@ -115,8 +121,8 @@ def train(
         settings=json.loads(settings),
         data=hashes,
         code=code,
-        engine="sequential",
-        device="cpu",
+        engine=way.engine,
+        device=training.device_name(way.device),
         threads=1,
         parameters=trained.parameters,
         training_flops=trained.flops,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from journeylab.config import chunk_seeds
 
 SECONDS_BETWEEN, SECONDS_UNTIL_RATE = 10.0, 5.0
-_SEED = re.compile(r": \d+ steps(?:, resumed after step (\d+))?$")
+_BEGUN = re.compile(r": \d+ steps(?: of (\d+) seeds)?(?:, resumed after step (\d+))?$")
 _STEP = re.compile(r": step (\d+)/\d+,")
 
 
@@ -39,12 +39,14 @@ class TrainingJob:
             return Done(0, 0)
         resumed: list[int] = []
         reached: list[int] = []
+        seeds = 1
         for line in lines:
-            if seed := _SEED.search(line):
-                resumed.append(int(seed[1] or 0))
+            if begun := _BEGUN.search(line):
+                seeds = int(begun[1] or 1)
+                resumed.append(seeds * int(begun[2] or 0))
                 reached.append(resumed[-1])
             elif reached and (step := _STEP.search(line)):
-                reached[-1] = int(step[1])
+                reached[-1] = seeds * int(step[1])
         return Done(sum(reached), sum(resumed))
 
 

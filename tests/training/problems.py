@@ -3,6 +3,7 @@
 import sys
 import time
 from dataclasses import dataclass, field
+from math import nan
 from pathlib import Path
 
 import torch
@@ -39,6 +40,7 @@ class Repeating:
 
     pause: float = 0.0
     broken_after: int | None = None
+    rate: float = 0.1
     batches: int = field(default=0)
 
     tokens_per_step: int = ROWS * LENGTH
@@ -46,18 +48,19 @@ class Repeating:
     def build(self, generator: torch.Generator) -> nn.Module:
         return Reader(generator)
 
-    def batch(self, order: torch.Generator, dropout: torch.Generator) -> dict[str, Tensor]:
+    def batch(
+        self, step: int, order: torch.Generator, dropout: torch.Generator
+    ) -> dict[str, Tensor]:
         time.sleep(self.pause)
         self.batches += 1
         tokens = torch.randint(VOCABULARY, (ROWS, LENGTH), generator=order)
-        masks = draw_masks((3, ROWS * LENGTH, WIDTH), 0.1, dropout)
-        return {"tokens": tokens, "dropout": masks}
+        masks = draw_masks((3, ROWS * LENGTH, WIDTH), self.rate, dropout)
+        broken = self.broken_after is not None and self.batches > self.broken_after
+        return {"tokens": tokens, "dropout": masks, "health": torch.tensor(nan if broken else 1.0)}
 
     def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
         logits = model(batch["tokens"], batch["dropout"])
-        loss = cross_entropy(logits, batch["tokens"].flatten())
-        broken = self.broken_after is not None and self.batches > self.broken_after
-        return loss * float("nan") if broken else loss
+        return cross_entropy(logits, batch["tokens"].flatten()) * batch["health"]
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         tokens = torch.arange(ROWS * LENGTH).view(ROWS, LENGTH) % VOCABULARY

@@ -21,7 +21,7 @@ from journeylab.training import (
     prepare_process,
     report_progress,
 )
-from journeylab.training.loop import build_optimizer
+from journeylab.training.loop import build_optimizer, split_decayed
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import Reader, Repeating, run, settings
@@ -39,10 +39,10 @@ class StoppedError(Exception):
 
 
 class Interrupting(Repeating):
-    def batch(self, order, dropout):
+    def batch(self, step, order, dropout):
         if self.batches == 27:
             raise StoppedError
-        return super().batch(order, dropout)
+        return super().batch(step, order, dropout)
 
 
 def test_training_learns_and_reports(tmp_path: Path) -> None:
@@ -155,11 +155,12 @@ def test_checkpoints_are_discarded(tmp_path: Path) -> None:
 
 def test_decay_acts_on_affine_maps_only() -> None:
     model = Reader(torch.Generator())
-    optimizer = build_optimizer(model, settings())
-    decayed, free = optimizer.param_groups
-    assert (decayed["weight_decay"], free["weight_decay"]) == (0.1, 0.0)
-    assert sum(p.numel() for p in decayed["params"]) == 12 * 16 * 16 + 16 * 7
-    assert any(p is model.angles for p in free["params"])
+    decayed, free = split_decayed(model)
+    assert sum(p.numel() for p in decayed.values()) == 12 * 16 * 16 + 16 * 7
+    assert free["angles"] is model.angles
+    first, second = build_optimizer(decayed.values(), free.values(), settings()).param_groups
+    assert (first["weight_decay"], second["weight_decay"]) == (0.1, 0.0)
+    assert len(second["params"]) == len(free)
 
 
 def test_the_schedule_warms_up_and_decays() -> None:
@@ -184,9 +185,9 @@ def test_streams_are_separate_and_repeatable() -> None:
 
 def test_a_log_gets_plain_lines() -> None:
     stream = io.StringIO()
-    with report_progress("seed 3", 5, 2, stream) as progress:
+    with report_progress("seed 3", 5, 2, stream=stream) as progress:
         for step in (3, 4, 5):
-            progress.advance(step, 1.25)
+            progress.advance(step, lambda: 1.25)
     lines = stream.getvalue().splitlines()
     assert lines[0] == "seed 3: 5 steps, resumed after step 2"
     assert lines[1].startswith("seed 3: step 3/5, loss 1.2500, ")
@@ -200,8 +201,8 @@ def test_a_terminal_gets_a_bar() -> None:
 
     stream = Terminal()
     with report_progress("seed 3", 2, stream=stream) as progress:
-        progress.advance(1, 1.5)
-        progress.advance(2, 0.5)
+        progress.advance(1, lambda: 1.5)
+        progress.advance(2, lambda: 0.5)
     assert "seed 3" in stream.getvalue()
     assert "2/2" in stream.getvalue()
 

@@ -1,11 +1,13 @@
-"""Training one seed in one thread: streams, schedule, loop, checkpoints, progress.
+"""Training seeds in one thread or on one GPU: streams, schedule, loop, ensembles, checkpoints.
 
-The engine knows no study. A study hands it a `Problem` and gets `Trained` back.
+The engine knows no study. A study hands it a `Problem` per seed and gets `Trained` back.
 """
 
 from journeylab.training.checkpoint import discard_checkpoints
+from journeylab.training.engine import Way, choose_way, train_seeds
+from journeylab.training.ensemble import train_ensemble
 from journeylab.training.loop import Problem, Trained, train
-from journeylab.training.process import prepare_process
+from journeylab.training.process import device_name, prepare_process
 from journeylab.training.progress import Progress, report_progress
 from journeylab.training.schedule import learning_rate
 from journeylab.training.streams import Streams
@@ -15,9 +17,14 @@ __all__ = [
     "Progress",
     "Streams",
     "Trained",
+    "Way",
+    "choose_way",
+    "device_name",
     "discard_checkpoints",
     "learning_rate",
     "prepare_process",
     "report_progress",
     "train",
+    "train_ensemble",
+    "train_seeds",
 ]

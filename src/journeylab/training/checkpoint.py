@@ -26,21 +26,23 @@ Curve = list[tuple[int, str, float]]
 
 
 class Place(NamedTuple):
-    """Where a run is: steps done, curve so far, and the reason if it failed."""
+    """Where a run is: steps done, and every seed's curve so far."""
 
     step: int
-    curve: Curve
-    reason: str | None
+    curves: list[Curve]
 
 
 class Run(NamedTuple):
-    """The parts of a run that change while it trains, and the identity that must not."""
+    """The parts of a run that change while it trains, and the identity that must not.
+
+    `tallies` has one row per seed.
+    """
 
     identity: str
     model: nn.Module
     optimizer: torch.optim.Optimizer
     generators: Mapping[str, torch.Generator]
-    totals: Tensor
+    tallies: Tensor
 
 
 def save_checkpoint(path: Path, run: Run, place: Place) -> None:
@@ -50,13 +52,12 @@ def save_checkpoint(path: Path, run: Run, place: Place) -> None:
         save_file(_tensors(run), partial, metadata=metadata)
 
 
-def load_checkpoint(path: Path, run: Run) -> Place:
+def load_checkpoint(path: Path, run: Run, start: Place) -> Place:
     """Put the run into the saved state, and return where it was.
 
     A missing, damaged or foreign checkpoint (other settings, other code, other model) leaves the
-    run as it is and returns step 0; except for a missing one, a warning says so.
+    run as it is and returns `start`; except for a missing one, a warning says so.
     """
-    start = Place(0, [], None)
     if not path.exists():
         return start
     try:
@@ -66,7 +67,8 @@ def load_checkpoint(path: Path, run: Run) -> Place:
         if saved["identity"] != run.identity:
             log.warning("%s belongs to a run with other settings; training restarts", path)
             return start
-        place = Place(saved["step"], [(s, m, v) for s, m, v in saved["curve"]], saved["reason"])
+        curves = [[(s, m, v) for s, m, v in curve] for curve in saved["curves"]]
+        place = Place(saved["step"], curves)
         _restore(run, tensors, place)
     except (SafetensorError, KeyError, ValueError, OSError) as error:
         log.warning("%s cannot be read (%s); training restarts", path, error)
@@ -90,8 +92,8 @@ def _tensors(run: Run) -> dict[str, Tensor]:
             tensors[f"optimizer/{name}/{key}"] = value
     for name, generator in run.generators.items():
         tensors[f"generator/{name}"] = generator.get_state()
-    tensors["totals"] = run.totals
-    return {name: value.detach().clone().contiguous() for name, value in tensors.items()}
+    tensors["tallies"] = run.tallies
+    return {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
 
 
 def _positions(run: Run) -> dict[str, int]:
@@ -106,8 +108,8 @@ def _restore(run: Run, tensors: dict[str, Tensor], place: Place) -> None:
     if {name: value.shape for name, value in model.items()} != expected:
         raise ValueError("its tensors fit another model")
     streams = {name: tensors[f"generator/{name}"] for name in run.generators}
-    totals = tensors["totals"]
-    if place.step:
+    tallies = tensors["tallies"]
+    if any(name.startswith("optimizer/") for name in tensors):
         moments = run.optimizer.state_dict()
         moments["state"] = {
             position: {
@@ -119,7 +121,7 @@ def _restore(run: Run, tensors: dict[str, Tensor], place: Place) -> None:
     run.model.load_state_dict(model)
     for name, generator in run.generators.items():
         generator.set_state(streams[name])
-    run.totals.copy_(totals)
+    run.tallies.copy_(tallies)
 
 
 def _below(name: str) -> str:

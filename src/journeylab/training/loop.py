@@ -1,9 +1,10 @@
-"""The training loop of one seed."""
+"""The training loop, and the learner that trains one seed."""
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
@@ -21,10 +22,22 @@ from journeylab.training.streams import Streams
 if TYPE_CHECKING:
     import pandas as pd
 
+STREAMS = ("order", "dropout")
+SUM, COUNT, FAILED, LOSS, NORM = range(5)
+"""Columns of a learner's tallies: Σ loss and steps since the last point of the curve; the step at
+which the seed failed (0: it did not) and the loss and the gradient's norm of that step."""
+
 
 @runtime_checkable
 class Problem(Protocol):
-    """What a study hands to the engine for one seed. All methods are pure but for generators."""
+    """What a study hands to the engine for one seed. All methods are pure but for generators.
+
+    Seeds may be trained at once. Then the batches of all seeds have the same names, shapes and
+    types at the same step, and `loss` is computed by the first seed's problem under
+    `torch.func.vmap` over models and batches: it depends on nothing else of the problem that
+    differs between seeds, and no Python branch of it on a tensor's value. All tensors of a model
+    are parameters or buffers; its buffers do not change in training.
+    """
 
     @property
     def tokens_per_step(self) -> int:
@@ -35,12 +48,14 @@ class Problem(Protocol):
         """Return a fresh model whose parameters depend on `generator` only."""
         ...
 
-    def batch(self, order: torch.Generator, dropout: torch.Generator) -> dict[str, Tensor]:
-        """Draw one step's rows and its dropout masks."""
+    def batch(
+        self, step: int, order: torch.Generator, dropout: torch.Generator
+    ) -> dict[str, Tensor]:
+        """Draw the rows of step 1, 2, …, and the key of its dropout, on the CPU."""
         ...
 
     def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
-        """Return the scalar that a step lowers."""
+        """Return the scalar that a step lowers, on the batch's device."""
         ...
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
@@ -54,7 +69,7 @@ class Problem(Protocol):
 
 @dataclass(frozen=True)
 class Trained:
-    """One seed's result. A failed seed keeps its last finite parameters and says why."""
+    """One seed's result. The parameters of a failed seed are finite, and of no use."""
 
     state: dict[str, Tensor]
     curve: pd.DataFrame
@@ -62,10 +77,34 @@ class Trained:
     status: Literal["finished", "failed"]
     reason: str | None
     seconds: float
-    """Wall time of this process only: a resumed run does not count what it found done."""
+    """Wall time of this process only, shared evenly by seeds that were trained at once: a resumed
+    run does not count what it found done."""
     parameters: int
     flops: float
     tokens: int
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """What the loop advances: one seed, or several at once."""
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """The seeds' problems."""
+        ...
+
+    @property
+    def run(self) -> Run:
+        """What changes in training, with a row of tallies per seed."""
+        ...
+
+    def advance(self, step: int, rate: float) -> None:
+        """Take step 1, 2, …; a seed whose loss or gradient is not finite fails and stops."""
+        ...
+
+    def solo(self, place: int) -> nn.Module:
+        """Return the model of the seed at `place`, to be read before the next call."""
+        ...
 
 
 def train(
@@ -76,6 +115,7 @@ def train(
     *,
     label: str = "training",
     identity: str = "",
+    device: str = "cpu",
 ) -> Trained:
     """Train one seed to the end of its budget, from its checkpoint if there is one.
 
@@ -86,95 +126,175 @@ def train(
     with another identity is not resumed.
     """
     began = time.monotonic()
-    model = problem.build(streams.generator("init"))
-    optimizer = build_optimizer(model, settings)
-    generators = {name: streams.generator(name) for name in ("order", "dropout")}
-    totals = torch.zeros(2, dtype=torch.float64)
-    run = Run(_identify(settings, streams, identity), model, optimizer, generators, totals)
-    step, curve, reason = load_checkpoint(checkpoint, run)
-    trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    learner = Solo(problem, settings, streams, identity, torch.device(device))
+    [trained] = learn(learner, settings, checkpoint, label, began)
+    return trained
 
-    with report_progress(label, settings.steps, step) as progress:
-        while step < settings.steps and reason is None:
+
+def learn(
+    learner: Learner, settings: TrainingSettings, checkpoint: Path, label: str, began: float
+) -> list[Trained]:
+    """Advance a learner from its checkpoint to the end of the budget; one result per seed."""
+    run, seeds = learner.run, len(learner.problems)
+    step, curves = load_checkpoint(checkpoint, run, Place(0, [[] for _ in range(seeds)]))
+    failed = _all_failed(run.tallies)
+    with report_progress(label, settings.steps, step, seeds=seeds) as progress:
+        while step < settings.steps and not failed:
             step += 1
-            for group in optimizer.param_groups:
-                group["lr"] = learning_rate(
-                    step, peak=settings.learning_rate, warmup=settings.warmup, steps=settings.steps
-                )
-            model.train()
-            loss = problem.loss(model, problem.batch(generators["order"], generators["dropout"]))
-            value = loss.item()
-            if not math.isfinite(value):
-                reason = f"the loss was {value} at step {step}"
-                break
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            norm = nn.utils.clip_grad_norm_(trainable, settings.clip).item()
-            if not math.isfinite(norm):
-                reason = f"the gradient's norm was {norm} at step {step}"
-                break
-            optimizer.step()
-            totals += torch.tensor([value, 1.0], dtype=torch.float64)
+            rate = learning_rate(
+                step, peak=settings.learning_rate, warmup=settings.warmup, steps=settings.steps
+            )
+            learner.advance(step, rate)
+            progress.advance(step, lambda: _mean_loss(run.tallies))
             last = step == settings.steps
-            if last or step % settings.evaluate_every == 0:
-                curve += _point(problem, model, step, totals)
-            if last or step % settings.checkpoint_every == 0:
-                save_checkpoint(checkpoint, run, Place(step, curve, None))
-            progress.advance(step, value)
-    if reason is not None:
-        save_checkpoint(checkpoint, run, Place(step, curve, reason))
-    return _result(problem, settings, model, curve, reason, time.monotonic() - began)
+            due = last or step % settings.evaluate_every == 0
+            if due or run.tallies.device.type == "cpu":  # elsewhere, asking means waiting
+                failed = _all_failed(run.tallies)
+            if due:
+                for curve, point in zip(curves, _points(learner, step), strict=True):
+                    curve += point
+            if failed or last or step % settings.checkpoint_every == 0:
+                save_checkpoint(checkpoint, run, Place(step, curves))
+    seconds = (time.monotonic() - began) / seeds
+    tallies = run.tallies.tolist()
+    return [
+        _result(learner, settings, place, *of_seed, seconds)
+        for place, of_seed in enumerate(zip(curves, tallies, strict=True))
+    ]
 
 
-def build_optimizer(model: nn.Module, settings: TrainingSettings) -> torch.optim.AdamW:
-    """Return AdamW (β = 0.9, 0.999) that decays the matrices of affine maps and nothing else.
+class Solo:
+    """One seed, trained as a plain module."""
 
-    Embeddings, biases, norms and angle tables have a scale that means something; they are free.
+    def __init__(
+        self,
+        problem: Problem,
+        settings: TrainingSettings,
+        streams: Streams,
+        identity: str,
+        device: torch.device,
+    ) -> None:
+        model = problem.build(streams.generator("init")).to(device)
+        decayed, free = split_decayed(model)
+        self.problems, self.device, self.clip = (problem,), device, settings.clip
+        self.trainable = [*decayed.values(), *free.values()]
+        self.run = Run(
+            identity=identify(settings, [streams], identity),
+            model=model,
+            optimizer=build_optimizer(decayed.values(), free.values(), settings),
+            generators={name: streams.generator(name) for name in STREAMS},
+            tallies=torch.zeros(1, 5, dtype=torch.float64),
+        )
+
+    def advance(self, step: int, rate: float) -> None:
+        """Take one step, unless its loss or gradient is not finite: then say so in the tallies."""
+        [problem], run, tallies = self.problems, self.run, self.run.tallies
+        for group in run.optimizer.param_groups:
+            group["lr"] = rate
+        run.model.train()
+        drawn = problem.batch(step, *(run.generators[name] for name in STREAMS))
+        loss = problem.loss(run.model, {k: v.to(self.device) for k, v in drawn.items()})
+        value, norm = loss.item(), math.nan
+        if math.isfinite(value):
+            run.optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            norm = nn.utils.clip_grad_norm_(self.trainable, self.clip).item()
+        if math.isfinite(norm):
+            run.optimizer.step()
+            tallies += torch.tensor([value, 1.0, 0.0, 0.0, 0.0])
+        else:
+            tallies += torch.tensor([0.0, 0.0, step, value, norm])
+
+    def solo(self, place: int) -> nn.Module:
+        """Return the model."""
+        return self.run.model
+
+
+def split_decayed(
+    model: nn.Module,
+) -> tuple[dict[str, nn.Parameter], dict[str, nn.Parameter]]:
+    """Return the trainable parameters that weight decay acts on, and the others, by name.
+
+    The matrices of affine maps decay. Embeddings, biases, norms and angle tables have a scale that
+    means something; they are free.
     """
-    decayed: list[nn.Parameter] = []
-    free: list[nn.Parameter] = []
+    decayed: dict[str, nn.Parameter] = {}
+    free: dict[str, nn.Parameter] = {}
     for name, parameter in model.named_parameters():
-        if not parameter.requires_grad:
-            continue
-        of_affine_map = name.rpartition(".")[2] == "weight" and parameter.ndim == 2
-        (decayed if of_affine_map else free).append(parameter)
+        if parameter.requires_grad:
+            of_affine_map = name.rpartition(".")[2] == "weight" and parameter.ndim == 2
+            (decayed if of_affine_map else free)[name] = parameter
+    return decayed, free
+
+
+def build_optimizer(
+    decayed: Iterable[nn.Parameter],
+    free: Iterable[nn.Parameter],
+    settings: TrainingSettings,
+    rate: float | Tensor = 0.0,
+) -> torch.optim.AdamW:
+    """Return fused AdamW (β = 0.9, 0.999) that decays the first parameters and not the others.
+
+    A rate that is a tensor may be changed between the replays of a captured step.
+    """
     groups = [
-        {"params": decayed, "weight_decay": settings.weight_decay},
-        {"params": free, "weight_decay": 0.0},
+        {"params": list(decayed), "weight_decay": settings.weight_decay},
+        {"params": list(free), "weight_decay": 0.0},
     ]
     return torch.optim.AdamW(
         [group for group in groups if group["params"]],
-        lr=settings.learning_rate,
+        lr=rate,
         fused=True,
+        capturable=isinstance(rate, Tensor),
     )
 
 
-def _identify(settings: TrainingSettings, streams: Streams, identity: str) -> str:
-    return " | ".join((settings.model_dump_json(), f"seed {streams.seed}", identity))
+def identify(settings: TrainingSettings, streams: Sequence[Streams], identity: str) -> str:
+    """Return what a checkpoint must agree in with the run that resumes it."""
+    seeds = ",".join(str(stream.seed) for stream in streams)
+    return " | ".join((settings.model_dump_json(), f"seed {seeds}", identity))
 
 
-def _point(problem: Problem, model: nn.Module, step: int, totals: Tensor) -> Curve:
-    total, count = totals.tolist()
-    totals.zero_()
-    model.eval()
-    with torch.no_grad():
-        measured = problem.evaluate(model)
-    return [(step, name, x) for name, x in {"train_loss": total / count, **measured}.items()]
+def _all_failed(tallies: Tensor) -> bool:
+    return bool(tallies[:, FAILED].all())
+
+
+def _mean_loss(tallies: Tensor) -> float:
+    total, count = tallies[:, (SUM, COUNT)].sum(0).tolist()
+    return total / count if count else math.nan
+
+
+def _points(learner: Learner, step: int) -> list[Curve]:
+    """One point of every seed's curve; none of a seed that failed."""
+    tallies = learner.run.tallies.tolist()
+    learner.run.tallies[:, (SUM, COUNT)] = 0.0
+    points: list[Curve] = []
+    for place, (problem, tally) in enumerate(zip(learner.problems, tallies, strict=True)):
+        if tally[FAILED]:
+            points.append([])
+            continue
+        with torch.no_grad():
+            measured = problem.evaluate(learner.solo(place).eval())
+        values = {"train_loss": tally[SUM] / tally[COUNT], **measured}
+        points.append([(step, name, value) for name, value in values.items()])
+    return points
 
 
 def _result(
-    problem: Problem,
+    learner: Learner,
     settings: TrainingSettings,
-    model: nn.Module,
+    place: int,
     curve: Curve,
-    reason: str | None,
+    tally: list[float],
     seconds: float,
 ) -> Trained:
     import pandas as pd
 
+    problem, model = learner.problems[place], learner.solo(place)
     table = pd.DataFrame(curve, columns=["step", "metric", "value"])
+    reason = _reason(tally)
     return Trained(
-        state={name: value.detach().clone() for name, value in model.state_dict().items()},
+        state={name: value.detach().cpu().clone() for name, value in model.state_dict().items()},
         curve=table.astype({"step": "int64", "metric": "object", "value": "float64"}),
         status="finished" if reason is None else "failed",
         reason=reason,
@@ -183,3 +303,11 @@ def _result(
         flops=problem.flops_per_step(model) * settings.steps,
         tokens=problem.tokens_per_step * settings.steps,
     )
+
+
+def _reason(tally: list[float]) -> str | None:
+    if not tally[FAILED]:
+        return None
+    if math.isfinite(tally[LOSS]):
+        return f"the gradient's norm was {tally[NORM]} at step {tally[FAILED]:.0f}"
+    return f"the loss was {tally[LOSS]} at step {tally[FAILED]:.0f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 
 import torch
 from torch.utils import deterministic
@@ -17,11 +18,18 @@ def prepare_process(threads: int = 1) -> None:
     A training step allocates and frees the same tens of megabytes over and over. By default the C
     library gives them back to the system and pays thousands of page faults per step for it.
     """
+    # cuBLAS is deterministic only with a workspace of fixed size, which it reads once from here.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
     # Filling new memory is for finding bugs; nothing here reads what it has not written.
     deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     _keep_freed_memory()
+
+
+def device_name(device: str) -> str:
+    """Return what a record says of a device: "cpu", or "cuda" and the GPU's model."""
+    return f"cuda ({torch.cuda.get_device_name()})" if device == "cuda" else device
 
 
 def _keep_freed_memory() -> None:

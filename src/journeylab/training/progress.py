@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import IO, Protocol, cast, runtime_checkable
 
 SECONDS_BETWEEN_LINES = 10.0
+SECONDS_BETWEEN_UPDATES = 0.25
 
 
 @runtime_checkable
@@ -33,35 +34,39 @@ class Stream(Protocol):
 class Progress(Protocol):
     """Where a training loop says how far it is."""
 
-    def advance(self, step: int, loss: float) -> None:
-        """Say that `step` is done and had this loss."""
+    def advance(self, step: int, loss: Callable[[], float]) -> None:
+        """Say that `step` is done; `loss` is asked for when it is shown."""
         ...
 
 
 @contextmanager
 def report_progress(
-    label: str, steps: int, done: int = 0, stream: Stream | None = None
+    label: str, steps: int, done: int = 0, *, seeds: int = 1, stream: Stream | None = None
 ) -> Iterator[Progress]:
-    """Show the progress of `label` from step `done` to `steps` on `stream` (standard error)."""
+    """Show the progress of `label` from step `done` to `steps` on `stream` (standard error).
+
+    `seeds` says how many seeds every step advances.
+    """
     stream = sys.stderr if stream is None else stream
     if stream.isatty():
         with _bar(label, steps, done, stream) as bar:
             yield bar
     else:
-        yield Lines(label, steps, done, stream)
+        yield Lines(label, steps, done, seeds, stream)
 
 
 class Lines:
     """One line at the first step, every ten seconds, and at the last step."""
 
-    def __init__(self, label: str, steps: int, done: int, stream: Stream) -> None:
+    def __init__(self, label: str, steps: int, done: int, seeds: int, stream: Stream) -> None:
         self.label, self.steps, self.start, self.stream = label, steps, done, stream
         self.began = time.monotonic()
         self.due = self.began
         resumed = f", resumed after step {done}" if done else ""
-        print(f"{label}: {steps} steps{resumed}", file=stream, flush=True)
+        together = f" of {seeds} seeds" if seeds > 1 else ""
+        print(f"{label}: {steps} steps{together}{resumed}", file=stream, flush=True)
 
-    def advance(self, step: int, loss: float) -> None:
+    def advance(self, step: int, loss: Callable[[], float]) -> None:
         """Print a line if one is due."""
         now = time.monotonic()
         if now < self.due and step < self.steps:
@@ -70,7 +75,7 @@ class Lines:
         rate = (step - self.start) / max(now - self.began, 1e-9)
         left = timedelta(seconds=round((self.steps - step) / rate))
         print(
-            f"{self.label}: step {step}/{self.steps}, loss {loss:.4f}, "
+            f"{self.label}: step {step}/{self.steps}, loss {loss():.4f}, "
             f"{rate:.1f} steps/s, {left} left",
             file=self.stream,
             flush=True,
@@ -103,8 +108,14 @@ def _bar(label: str, steps: int, done: int, stream: Stream) -> Iterator[Progress
         task = display.add_task(label, total=steps, completed=done, loss="–", rate="")
 
         class Bar:
-            def advance(self, step: int, loss: float) -> None:
-                rate = (step - done) / max(time.monotonic() - began, 1e-9)
-                display.update(task, completed=step, loss=f"{loss:.4f}", rate=f"{rate:.1f} steps/s")
+            due = began
+
+            def advance(self, step: int, loss: Callable[[], float]) -> None:
+                now = time.monotonic()
+                if now < self.due and step < steps:
+                    return
+                self.due = now + SECONDS_BETWEEN_UPDATES
+                rate = f"{(step - done) / max(now - began, 1e-9):.1f} steps/s"
+                display.update(task, completed=step, loss=f"{loss():.4f}", rate=rate)
 
         yield Bar()

@@ -186,7 +186,7 @@ class Knowledge:
         """A fresh model, initialised from ``generator`` only."""
         return Reader(self.job, self.name_width, generator)
 
-    def batch(self, order: Generator, dropout: Generator) -> dict[str, Tensor]:
+    def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
         """One step's rows, drawn uniformly with replacement, and its dropout masks.
 
         What is hidden of a KG row comes from the dropout stream, so that variants with and without

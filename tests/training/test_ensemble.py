@@ -1,0 +1,228 @@
+"""Laws of ensembles: a seed among others is the seed alone; failures and kills stay its own."""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+from journeylab.config import UserError
+from journeylab.training import (
+    Streams,
+    Trained,
+    Way,
+    choose_way,
+    device_name,
+    prepare_process,
+    train,
+    train_ensemble,
+    train_seeds,
+)
+from journeylab.training.ensemble import Stack
+
+sys.path.insert(0, str(Path(__file__).parent))
+from problems import Reader, Repeating, settings
+
+SEEDS = (5, 6, 11)
+NEEDS_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+
+
+class StoppedError(Exception):
+    pass
+
+
+class Interrupting(Repeating):
+    def batch(self, step, order, dropout):
+        if step == 28:
+            raise StoppedError
+        return super().batch(step, order, dropout)
+
+
+class Shifted(Repeating):
+    """A problem whose models have a buffer that is not the same for all seeds."""
+
+    def build(self, generator):
+        model = super().build(generator)
+        model.register_buffer("shift", torch.rand((), generator=generator))
+        return model
+
+    def loss(self, model, batch):
+        return super().loss(model, batch) + (model.shift * model.angles).square().mean()
+
+
+def together(
+    checkpoint: Path, problems=None, seeds=SEEDS, device="cpu", **changes
+) -> list[Trained]:
+    problems = problems or [Repeating() for _ in seeds]
+    streams = [Streams(seed) for seed in seeds]
+    return train_ensemble(problems, settings(**changes), streams, checkpoint, device=device)
+
+
+def alone(folder: Path, problem=Repeating, seeds=SEEDS, device="cpu", **changes) -> list[Trained]:
+    return [
+        train(problem(), settings(**changes), Streams(s), folder / f"{s}.checkpoint", device=device)
+        for s in seeds
+    ]
+
+
+def assert_agree(first: list[Trained], second: list[Trained], tolerance: float = 1e-4) -> None:
+    for one, other in zip(first, second, strict=True):
+        keys = ["step", "metric"]
+        pd.testing.assert_frame_equal(one.curve[keys], other.curve[keys])
+        assert (one.curve["value"] - other.curve["value"]).abs().max() < tolerance
+        assert one.state.keys() == other.state.keys()
+        for name in ("parameters", "tokens", "flops", "status", "reason"):
+            assert getattr(one, name) == getattr(other, name)
+
+
+def assert_identical(first: list[Trained], second: list[Trained]) -> None:
+    for one, other in zip(first, second, strict=True):
+        pd.testing.assert_frame_equal(one.curve, other.curve, check_exact=True)
+        for name, value in one.state.items():
+            assert torch.equal(value, other.state[name]), name
+
+
+@pytest.mark.parametrize("problem", [Repeating, Shifted])
+def test_a_seed_among_others_is_the_seed_alone(tmp_path: Path, problem) -> None:
+    batched = together(tmp_path / "a.checkpoint", [problem() for _ in SEEDS], evaluate_every=1)
+    assert_agree(batched, alone(tmp_path, problem, evaluate_every=1))
+    assert len({float(one.curve["value"].iloc[-1]) for one in batched}) == len(SEEDS)
+
+
+def test_clipping_is_by_the_norm_of_each_seed(tmp_path: Path) -> None:
+    batched = together(tmp_path / "a.checkpoint", clip=0.05, evaluate_every=1)
+    assert_agree(batched, alone(tmp_path, clip=0.05, evaluate_every=1))
+    loose = together(tmp_path / "b.checkpoint", clip=5.0, evaluate_every=1)
+    assert (loose[0].curve["value"] - batched[0].curve["value"]).abs().max() > 1e-3
+
+
+def test_a_solo_run_and_an_ensemble_agree_at_full_length(tmp_path: Path) -> None:
+    budget = {"steps": 600, "warmup": 20, "evaluate_every": 600, "checkpoint_every": 600}
+    batched = together(tmp_path / "a.checkpoint", **budget)
+    single = alone(tmp_path, **budget)
+    for one, other in zip(batched, single, strict=True):
+        losses = [
+            trained.curve.set_index("metric")["value"]["fixed_loss"] for trained in (one, other)
+        ]
+        assert losses[0] == pytest.approx(losses[1], abs=0.02)
+        assert max(losses) < 0.5
+
+
+def test_resuming_equals_never_stopping(tmp_path: Path) -> None:
+    path = tmp_path / "a.checkpoint"
+    with pytest.raises(StoppedError):
+        together(path, [Interrupting() for _ in SEEDS])
+    again = [Repeating() for _ in SEEDS]
+    resumed = together(path, again)
+    assert [one.batches for one in again] == [20, 20, 20]
+    assert_identical(resumed, together(tmp_path / "b.checkpoint"))
+    finished = [Repeating() for _ in SEEDS]
+    assert_identical(resumed, together(path, finished))
+    assert [one.batches for one in finished] == [0, 0, 0]
+
+
+def test_a_failed_seed_stays_where_it_was_and_disturbs_no_other(tmp_path: Path) -> None:
+    problems = [Repeating(), Repeating(broken_after=20), Repeating()]
+    first, failed, third = together(tmp_path / "a.checkpoint", problems)
+    assert_identical(
+        [first, third],
+        [one for one in together(tmp_path / "b.checkpoint") if one.status == "finished"][::2],
+    )
+    assert failed.status == "failed"
+    assert failed.reason == "the loss was nan at step 21"
+    assert failed.curve["step"].max() == 15
+    solo = train(Repeating(broken_after=20), settings(), Streams(6), tmp_path / "solo.checkpoint")
+    for name, value in solo.state.items():
+        torch.testing.assert_close(failed.state[name], value, atol=1e-4, rtol=1e-3)
+
+
+def test_seeds_that_all_failed_stop(tmp_path: Path) -> None:
+    problems = [Repeating(broken_after=3) for _ in SEEDS]
+    results = together(tmp_path / "a.checkpoint", problems)
+    assert {one.status for one in results} == {"failed"}
+    assert problems[0].batches < 40
+    again = [Repeating() for _ in SEEDS]
+    assert_identical(results, together(tmp_path / "a.checkpoint", again))
+    assert again[0].batches == 0
+
+
+def test_models_of_different_shapes_are_refused() -> None:
+    with pytest.raises(ValueError, match="same shapes"):
+        Stack([nn.Linear(2, 3), nn.Linear(3, 3)])
+
+
+def test_a_stack_gives_back_its_models() -> None:
+    models = [Reader(torch.Generator().manual_seed(seed)) for seed in range(3)]
+    views = Stack(models).views()
+    for place, model in enumerate(models):
+        for name, value in model.named_parameters():
+            assert torch.equal(views[name][place], value)
+
+
+@pytest.mark.parametrize("engine", ["sequential", "batched"])
+def test_a_chunk_is_resumed_by_its_own_engine_only(
+    tmp_path: Path, engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    def chunk(kind):
+        problems = [Repeating() for _ in SEEDS]
+        streams = [Streams(seed) for seed in SEEDS]
+        way = Way(kind, "cpu")
+        budget = settings(steps=10)
+        results = train_seeds(problems, budget, streams, tmp_path, way, label="a", identity="b")
+        return results, [one.batches for one in problems]
+
+    first, batches = chunk(engine)
+    assert batches == [10, 10, 10]
+    again, batches = chunk(engine)
+    assert batches == [0, 0, 0]
+    assert_identical(first, again)
+    other, batches = chunk("batched" if engine == "sequential" else "sequential")
+    assert batches == [10, 10, 10]
+    assert_agree(first, other)
+
+
+def test_small_steps_are_batched_on_the_cpu_and_large_ones_are_not() -> None:
+    assert choose_way("auto", "cpu", seeds=12, flops=6e7) == ("batched", "cpu")
+    assert choose_way("auto", "cpu", seeds=12, flops=1.5e9) == ("sequential", "cpu")
+    assert choose_way("auto", "cpu", seeds=1, flops=6e7) == ("sequential", "cpu")
+    assert choose_way("sequential", "cpu", seeds=12, flops=6e7) == ("sequential", "cpu")
+    assert choose_way("batched", "cpu", seeds=12, flops=1.5e9) == ("batched", "cpu")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_a_missing_gpu_is_told_in_one_line() -> None:
+    assert choose_way("auto", "auto", seeds=12, flops=1.5e9).device == "cpu"
+    with pytest.raises(UserError, match=r"no usable CUDA GPU here; write auto or cpu"):
+        choose_way("auto", "cuda", seeds=12, flops=1.0)
+
+
+@NEEDS_GPU
+@pytest.mark.parametrize("rate", [0.0, 0.1])
+def test_a_gpu_gives_what_the_cpu_gives(tmp_path: Path, rate: float) -> None:
+    prepare_process()
+    problems = [Repeating(rate=rate) for _ in SEEDS]
+    on_gpu = together(tmp_path / "a.checkpoint", problems, device="cuda", evaluate_every=1)
+    on_cpu = [Repeating(rate=rate) for _ in SEEDS]
+    assert_agree(on_gpu, together(tmp_path / "b.checkpoint", on_cpu, evaluate_every=1), 1e-3)
+    solo = alone(tmp_path, device="cuda", evaluate_every=1)
+    if rate:
+        assert_agree(on_gpu, solo, 1e-3)
+
+
+@NEEDS_GPU
+def test_a_captured_run_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    prepare_process()
+    path = tmp_path / "a.checkpoint"
+    with pytest.raises(StoppedError):
+        together(path, [Interrupting() for _ in SEEDS], device="cuda")
+    resumed = together(path, device="cuda")
+    assert_identical(resumed, together(tmp_path / "b.checkpoint", device="cuda"))
+
+
+@NEEDS_GPU
+def test_on_a_gpu_seeds_are_always_batched_and_the_record_names_it() -> None:
+    assert choose_way("auto", "auto", seeds=12, flops=1.5e9) == ("batched", "cuda")
+    assert choose_way("auto", "cpu", seeds=12, flops=1.5e9) == ("sequential", "cpu")
+    assert device_name("cuda").startswith("cuda (")
