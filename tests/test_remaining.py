@@ -28,6 +28,16 @@ def test_finished_and_running_seeds_count(
     assert TrainingJob(log, 200).done() == done
 
 
+def test_every_step_of_an_ensemble_counts_for_all_its_seeds(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(
+        "exp1 A/toral seeds 0 to 11: 100 steps of 12 seeds, resumed after step 30\n"
+        "exp1 A/toral seeds 0 to 11: step 60/100, loss 0.8, 29.0 steps/s, 0:00:02 left\n",
+        encoding="utf-8",
+    )
+    assert TrainingJob(log, 1200).done() == (720, 360)
+
+
 def test_a_job_without_a_log_has_not_begun(tmp_path: Path) -> None:
     assert TrainingJob(tmp_path / "none.log", 200).done() == (0, 0)
 
