@@ -64,7 +64,7 @@ class Plan:
     def __init__(self, raw: Mapping[str, Any], claims: Path = Path("claims.yaml")) -> None:
         self.config: Config = resolve(raw)
         self.register = build(Register, read_yaml(claims), str(claims))
-        metrics = {study: study_module(study, "settings").METRICS for study in discover()}
+        metrics = {study: study_module(study, "metrics").METRICS for study in discover()}
         check_register(self.register, self.config.studies, metrics, str(claims))
 
     def folder(self, name: str) -> str:

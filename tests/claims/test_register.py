@@ -223,5 +223,5 @@ def test_primary_rows_leave_twelve_seeds_enough(registered):
 
 
 def test_the_register_fits_the_studies(registered):
-    metrics = {study: study_module(study, "settings").METRICS for study in discover()}
+    metrics = {study: study_module(study, "metrics").METRICS for study in discover()}
     check_register(registered, {}, metrics)
