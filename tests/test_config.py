@@ -173,6 +173,11 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: arms(c)["native"]["variants"].update(A={"training": {"step": 3}}),
         (f"{NATIVE}.variants.A.training.step", "did you mean 'steps'", "learning_rate"),
     ),
+    "a variant's switch": (
+        lambda c: arms(c)["native"]["variants"].update(A={"enabled": "perhaps"}),
+        (f"{NATIVE}.variants.A.enabled", "'perhaps'", "boolean"),
+    ),
+    "a device": (lambda c: c.update(device="gpu"), ("device", "'gpu'", "'cuda'")),
     "a variant's key": (
         lambda c: arms(c)["native"]["variants"].update(A={"trainin": {}}),
         (f"{NATIVE}.variants.A.trainin", "did you mean 'training'"),
@@ -405,6 +410,19 @@ def test_an_arm_that_is_off_is_not_trained() -> None:
         }
     )
     assert list(settings.trained()) == [("on", "a"), ("on", "b")]
+
+
+def test_a_variant_that_is_off_is_not_trained_and_may_be_off_at_one_scale() -> None:
+    def write(config: dict[str, Any]) -> None:
+        exp7(config)["scales"]["quick"]["arms"] = {
+            "7a": {"variants": {"B-mlm": {"enabled": False}, "C": {"enabled": False}}}
+        }
+
+    written = changed(write)
+    quick, default = (resolve(written | {"scale": s}).studies["exp7"] for s in ("quick", "default"))
+    assert set(default.trained()) - set(quick.trained()) == {("7a", "B-mlm"), ("7a", "C")}
+    assert quick.job("7a", "C")["model"] == default.job("7a", "C")["model"]
+    assert "enabled" not in quick.job("7a", "C")
 
 
 def test_equal_contents_have_one_canonical_text() -> None:

@@ -1,3 +1,1 @@
 """journeylab: from a claim about attention and position operators to evidence, in one command."""
-
-__version__ = "0.1.0"

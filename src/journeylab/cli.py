@@ -209,6 +209,7 @@ def certify(
         tokens=0,
         outcomes=outcomes,
         files={output.name: sha256(output)},
+        libraries=("mpmath",),
     )
     runs.write_run(run.parent, record, _host(started, outcomes, git))
 

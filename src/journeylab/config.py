@@ -89,6 +89,7 @@ class TrainingSettings(Frozen):
 class VariantSettings(Frozen):
     """One variant of an arm; ``training`` overrides the arm's."""
 
+    enabled: bool = True
     training: dict[str, Any] = {}
 
 
@@ -121,8 +122,9 @@ class StudySettings(Frozen):
     def trained(self) -> Iterator[tuple[str, str]]:
         """The (arm, variant) pairs that are trained."""
         for arm, settings in self.arms.items():
-            if settings.enabled:
-                yield from ((arm, variant) for variant in settings.variants)
+            for variant, chosen in settings.variants.items():
+                if settings.enabled and chosen.enabled:
+                    yield arm, variant
 
     def job(self, arm: str, variant: str) -> dict[str, Any]:
         """The resolved settings of one training job, and nothing it does not depend on."""
@@ -154,8 +156,8 @@ class Config(Frozen):
     root: FolderPath = "."
     scale: Scale = "default"
     seeds: dict[Scale, PositiveInt]
-    engine: Literal["auto", "sequential"] = "auto"
-    device: Literal["auto", "cpu"] = "auto"
+    engine: Literal["auto", "sequential", "batched"] = "auto"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
     tracking: Tracking = Tracking()
     studies: Mapping[Name, StudySettings]
 

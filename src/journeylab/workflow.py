@@ -37,8 +37,6 @@ ROOTS: dict[Stage, tuple[str, ...]] = {
 }
 """The modules whose import closure is the code of a stage."""
 
-NUMERIC_LIBRARIES = ("torch", "numpy")
-
 
 def stage_code(study: str, stage: Stage) -> str:
     """The fingerprint of the code that a stage of a study runs."""
@@ -64,7 +62,7 @@ class Plan:
     def __init__(self, raw: Mapping[str, Any], claims: Path = Path("claims.yaml")) -> None:
         self.config: Config = resolve(raw)
         self.register = build(Register, read_yaml(claims), str(claims))
-        metrics = {study: study_module(study, "settings").METRICS for study in discover()}
+        metrics = {study: study_module(study, "metrics").METRICS for study in discover()}
         check_register(self.register, self.config.studies, metrics, str(claims))
 
     def folder(self, name: str) -> str:
@@ -153,10 +151,10 @@ class Plan:
         """Params: what the judge must know of the scale."""
         return canonical({"name": self.config.scale, "seeds": self.config.seed_count})
 
-    def libraries(self) -> str:
-        """Params: the public versions of the libraries that numbers depend on."""
-        known = versions()
-        return canonical({name: known[name] for name in NUMERIC_LIBRARIES})
+    def libraries(self, *names: str) -> str:
+        """Params: the public versions of the libraries that a stage's numbers depend on."""
+        known = versions(*names)
+        return canonical({name: known[name] for name in names})
 
     def steps(self, wildcards: Wildcards) -> int:
         """The training steps of one seed of a job."""

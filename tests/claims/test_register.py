@@ -162,6 +162,17 @@ def test_a_study_that_is_not_configured_is_checked_for_its_metrics_only():
     check_register(register, {}, {"exp1": METRICS})
 
 
+@pytest.mark.parametrize("off", ["arm", "variant"])
+def test_a_claim_may_name_what_is_not_trained(off):
+    """The judge finds its cells missing; only a name that does not exist is a mistake."""
+    arm = ArmSettings(
+        enabled=off != "arm",
+        variants={"A": VariantSettings(), "B": VariantSettings(enabled=off != "variant")},
+    )
+    register = Register.model_validate(RAW)
+    check_register(register, {"exp1": StudySettings(arms={"main": arm})}, {"exp1": METRICS})
+
+
 def test_the_register_is_light_to_import():
     code = (
         "import sys, journeylab.claims.register\n"
@@ -223,5 +234,5 @@ def test_primary_rows_leave_twelve_seeds_enough(registered):
 
 
 def test_the_register_fits_the_studies(registered):
-    metrics = {study: study_module(study, "settings").METRICS for study in discover()}
+    metrics = {study: study_module(study, "metrics").METRICS for study in discover()}
     check_register(registered, {}, metrics)

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 import journeylab
-from journeylab.config import UserError
+from journeylab.config import UserError, discover, has_part
 from journeylab.records import fingerprint as module
 from journeylab.records.fingerprint import closure, fingerprint, strip
+from journeylab.workflow import ROOTS
 
 MODULES = {
     "__init__": '"""A small laboratory."""',
@@ -123,6 +124,20 @@ def test_code_outside_the_closure_does_not_matter(lab, name, text):
 def test_a_root_that_does_not_exist_is_named(lab):
     with pytest.raises(UserError, match=r"lab\.studies\.exp9"):
         of("studies.exp9.models")
+
+
+PART = {"generate": "data", "train": "models", "measure": "measure", "certify": "certify"}
+COMPUTED = [
+    (study, stage) for study in discover() for stage in PART if has_part(study, PART[stage])
+]
+
+
+@pytest.mark.parametrize(("study", "stage"), COMPUTED)
+def test_no_number_depends_on_what_only_names_it(study, stage):
+    """A label reworded, in metrics.py or in a figure, must not train or measure anything anew."""
+    roots = tuple(root.format(study=discover()[study]) for root in ROOTS[stage])
+    reached = {name.rpartition(".")[2] for name in closure(roots)}
+    assert not reached & {"metrics", "figures", "plotting", "reports", "claims", "workflow"}
 
 
 def test_nothing_is_imported():

@@ -1,5 +1,6 @@
 import subprocess
 from datetime import UTC, datetime
+from importlib.metadata import version
 
 import pytest
 from pydantic import ValidationError
@@ -91,6 +92,12 @@ def test_what_follows_from_a_run_does_not_enter_its_key(changed):
 def test_versions_are_public_ones():
     assert set(runs.versions()) == {"python", "torch", "numpy", "journeylab"}
     assert not any("+" in text for text in runs.versions().values())
+
+
+def test_a_run_records_the_libraries_that_computed_it():
+    with_more = describe(libraries=("mpmath",))
+    assert with_more.versions == describe().versions | {"mpmath": version("mpmath")}
+    assert with_more.seeds[0].run_key != describe().seeds[0].run_key
 
 
 def test_the_processor_has_a_name():

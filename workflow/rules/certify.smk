@@ -14,7 +14,7 @@ rule certify_theorem:
     params:
         settings=plan.certificate_settings,
         code=plan.code("certify"),
-        libraries=plan.libraries(),
+        libraries=plan.libraries("torch", "numpy", "mpmath"),
     shell:
         "journeylab certify {wildcards.study} --settings {params.settings:q}"
         " --code {params.code} --run {output.run} --output {output.certificates} > {log} 2>&1"

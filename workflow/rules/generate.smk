@@ -12,7 +12,7 @@ rule generate_dataset:
     params:
         settings=plan.data_settings,
         code=plan.code("generate"),
-        libraries=plan.libraries(),
+        libraries=plan.libraries("torch", "numpy"),
     shell:
         "journeylab generate {wildcards.study} {wildcards.seeds}"
         " --settings {params.settings:q} --output {output} > {log} 2>&1"

@@ -15,6 +15,7 @@ rule judge_claims:
         claims=plan.claims,
         scale=plan.scale(),
         code=plan.code("judge"),
+        libraries=plan.libraries("numpy", "scipy"),
     shell:
         "journeylab judge {wildcards.study} --claims {params.claims:q} --scale {params.scale:q}"
         " --measurements {input} --output {output} > {log} 2>&1"

@@ -16,7 +16,7 @@ rule measure_variant:
     params:
         settings=plan.evaluation_settings,
         code=plan.code("measure"),
-        libraries=plan.libraries(),
+        libraries=plan.libraries("torch", "numpy"),
     shell:
         "journeylab measure {wildcards.study} --settings {params.settings:q}"
         " --data {input.data} --run {input.run} --output {output} > {log} 2>&1"

@@ -17,7 +17,7 @@ rule train_variant:
     params:
         settings=plan.job_settings,
         code=plan.code("train"),
-        libraries=plan.libraries(),
+        libraries=plan.libraries("torch", "numpy"),
         engine=plan.config.engine,
         device=plan.config.device,
     shell:

@@ -112,8 +112,12 @@ def describe_run(
     outcomes: Sequence[SeedOutcome],
     files: Mapping[str, str],
     processor: str | None = None,
+    libraries: Sequence[str] = (),
 ) -> Run:
-    """Build the record of a chunk; CPU model (or `processor`) and versions are filled in here."""
+    """Build the record of a chunk; CPU model (or `processor`) and versions are filled in here.
+
+    `libraries` names those that compute besides torch and numpy.
+    """
     identity: dict[str, Any] = {
         "study": study,
         "arm": arm,
@@ -125,7 +129,7 @@ def describe_run(
         "device": device,
         "threads": threads,
         "cpu": processor or cpu_model(),
-        "versions": versions(),
+        "versions": versions(*libraries),
     }
     seeds = tuple(
         RunSeed(
@@ -207,9 +211,9 @@ def cpu_model() -> str:
     return next(names, "") or platform.processor() or platform.machine()
 
 
-def versions() -> dict[str, str]:
+def versions(*more: str) -> dict[str, str]:
     """Public versions of what computes: builds of one release (`2.13.0+cpu`) count as equal."""
-    installed = {name: version(name) for name in ("torch", "numpy", "journeylab")}
+    installed = {name: version(name) for name in ("torch", "numpy", "journeylab", *more)}
     installed["python"] = platform.python_version()
     return {name: text.partition("+")[0] for name, text in sorted(installed.items())}
 

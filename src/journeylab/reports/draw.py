@@ -47,8 +47,7 @@ def draw_results(results: StudyResults, folder: Path) -> None:
     if results.verdicts is None:
         raise ValueError("a study is drawn after it is judged")
     figures = study_module(results.study, "figures")
-    settings = study_module(results.study, "settings")
-    tuning = getattr(settings, "TUNING", "not recorded")
+    metrics = study_module(results.study, "metrics")
     for name in ("figures", "tables"):
         (folder / name).mkdir()
     with styled():
@@ -57,7 +56,7 @@ def draw_results(results: StudyResults, folder: Path) -> None:
             save(figure, folder / "figures" / f"{name}.pdf")
     own: dict[str, Table] = figures.tabulate(results)
     tables = verdict_tables(results.verdicts) | own
-    if fair := ledger(results.runs, tuning):
+    if fair := ledger(results.runs, metrics.TUNING):
         tables["ledger"] = fair
     for name, table in tables.items():
         _write_table(folder / "tables" / name, table, f"tab:{results.study}-{name}")
@@ -65,7 +64,7 @@ def draw_results(results: StudyResults, folder: Path) -> None:
     (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
     write_json(folder / "numbers.json", numbers)
     content = {
-        "title": settings.TITLE,
+        "title": metrics.TITLE,
         "figures": [{"name": name, "caption": figures.CAPTIONS[name]} for name in drawn],
         "tables": list(own),
     }

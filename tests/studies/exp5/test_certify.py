@@ -7,7 +7,8 @@ from mpmath import mp
 from pydantic import ValidationError
 
 from journeylab.studies.exp5_ssm_bridge import certify
-from journeylab.studies.exp5_ssm_bridge.settings import METRICS, OPERATORS, PRECISIONS, Certificates
+from journeylab.studies.exp5_ssm_bridge.metrics import METRICS
+from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, PRECISIONS, Certificates
 
 TINY = Certificates(draws=2, lengths=(20, 200))
 

@@ -3,7 +3,8 @@ import torch
 from journeylab.operators.journey import slot_angles
 from journeylab.operators.rotary import standard_frequencies
 from journeylab.studies.exp7_native_kg.certify import bake, certify, stored_scores
-from journeylab.studies.exp7_native_kg.settings import METRICS, Certificates, Model
+from journeylab.studies.exp7_native_kg.metrics import METRICS
+from journeylab.studies.exp7_native_kg.settings import Certificates, Model
 
 FEW = Certificates(draws=3, model=Model(d=16))
 

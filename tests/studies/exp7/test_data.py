@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from journeylab.studies.exp7_native_kg.data import (
     DOCUMENTED_COUNTS,
+    NAME_WIDTH,
+    SENTENCE_LENGTH,
     Fact,
     Rows,
     assert_lawful,
@@ -140,6 +142,16 @@ def test_a_transfer_fact_leaks_through_text_only(make_job, facts):
     assert_no_leak(facts, Rows(rows.text, (sentence(*fact, 1),), ()))
 
 
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_rows_are_as_long_in_every_world(seed: int):
+    facts = generate(Data(), seed)
+    known = facts_of(facts, "base", "teaching", "transfer", "generalisation")
+    assert max(map(len, entities(facts))) == NAME_WIDTH == 6
+    longest = max(len(sentence(*fact, template)) for fact in known for template in range(3))
+    assert 1 + longest == SENTENCE_LENGTH == 34
+
+
 def test_broken_laws_are_refused(facts):
     data = Data()
     with pytest.raises(AssertionError, match="functional"):
@@ -151,6 +163,10 @@ def test_broken_laws_are_refused(facts):
     renamed[["head", "tail"]] = renamed[["head", "tail"]].replace({second: first + "x"})
     with pytest.raises(AssertionError, match="prefix"):
         assert_lawful(renamed, data)
+    longer = facts.copy()
+    longer[["head", "tail"]] = longer[["head", "tail"]].replace({second: second + "x"})
+    with pytest.raises(AssertionError, match=f"{second}x: a person has 4 letters"):
+        assert_lawful(longer, data)
     siblings = facts[(facts["relation"] == "grandson_of")]
     father = {f.head: f.tail for f in facts_of(facts, "base") if f.relation == "son_of"}
     pair = siblings["head"].map(father).duplicated(keep=False)

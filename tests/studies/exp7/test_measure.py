@@ -15,8 +15,9 @@ from journeylab.studies.exp7_native_kg.measure import (
     measure,
     ranks,
 )
+from journeylab.studies.exp7_native_kg.metrics import METRICS
 from journeylab.studies.exp7_native_kg.rows import tabulate_triples
-from journeylab.studies.exp7_native_kg.settings import METRICS, TIERS, Data, Evaluation
+from journeylab.studies.exp7_native_kg.settings import TIERS, Data, Evaluation
 from journeylab.training import Streams
 
 

@@ -2,9 +2,14 @@ import dataclasses
 
 import pytest
 import torch
+from torch import nn
+from torch.func import functional_call, stack_module_state, vmap
 
+from journeylab.studies.exp7_native_kg.data import generate
+from journeylab.studies.exp7_native_kg.language import SYMBOLS
+from journeylab.studies.exp7_native_kg.models import Knowledge
 from journeylab.studies.exp7_native_kg.rows import TAIL
-from journeylab.studies.exp7_native_kg.settings import SPECS
+from journeylab.studies.exp7_native_kg.settings import SPECS, Data
 from journeylab.training import Streams, train
 
 VARIANTS = list(SPECS)
@@ -133,7 +138,7 @@ def test_batches_repeat_and_text_rows_agree_across_variants(make_problem, varian
         streams = Streams(5)
         order, dropout = streams.generator("order"), streams.generator("dropout")
         problem = make_problem(name)
-        return [problem.batch(order, dropout) for _ in range(3)]
+        return [problem.batch(step, order, dropout) for step in (1, 2, 3)]
 
     first, again, reference = batches(variant), batches(variant), batches("A")
     for one, two, other in zip(first, again, reference, strict=True):
@@ -144,18 +149,80 @@ def test_batches_repeat_and_text_rows_agree_across_variants(make_problem, varian
 
 def test_a_step_has_the_configured_rows(make_problem):
     streams = Streams(0)
-    batch = make_problem("A").batch(streams.generator("order"), streams.generator("dropout"))
+    batch = make_problem("A").batch(1, streams.generator("order"), streams.generator("dropout"))
     assert batch["text_inputs"].shape == (48, 33)
     assert batch["kg_inputs"].shape == (32, 13)
     assert batch["dropout"].shape == (5, 48 * 33 + 32 * 13, 16)
     dry = make_problem("A", dropout=0.0)
-    assert "dropout" not in dry.batch(streams.generator("order"), streams.generator("dropout"))
+    assert "dropout" not in dry.batch(1, streams.generator("order"), streams.generator("dropout"))
+
+
+class Lossy(nn.Module):
+    """A model whose output is the problem's loss."""
+
+    def __init__(self, problem, model):
+        super().__init__()
+        self.problem, self.model = problem, model
+
+    def forward(self, batch):
+        return self.problem.loss(self.model, batch)
+
+
+@pytest.mark.parametrize("variant", ["A", "Aprime", "A-causal", "B", "C", "B-mlm"])
+def test_seeds_together_lose_what_each_loses_alone(make_job, variant):
+    problems = [Knowledge(make_job(variant), generate(Data(), seed)) for seed in range(3)]
+    models = [Lossy(problem, fresh(problem, seed)) for seed, problem in enumerate(problems)]
+    streams = [Streams(seed) for seed in range(3)]
+    batches = [
+        problem.batch(1, stream.generator("order"), stream.generator("dropout"))
+        for problem, stream in zip(problems, streams, strict=True)
+    ]
+    alone = [model(batch) for model, batch in zip(models, batches, strict=True)]
+    for loss in alone:
+        loss.backward()
+
+    stacked = {name: torch.stack([batch[name] for batch in batches]) for name in batches[0]}
+    parameters, buffers = stack_module_state(models)
+    together = vmap(lambda *given: functional_call(models[0], given[:2], (given[2],)))(
+        parameters, buffers, stacked
+    )
+    torch.testing.assert_close(together, torch.stack(alone), atol=1e-5, rtol=0)
+    together.sum().backward()
+    for name, stack in parameters.items():
+        gradients = torch.stack([dict(model.named_parameters())[name].grad for model in models])
+        torch.testing.assert_close(stack.grad, gradients, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_batches_of_all_seeds_have_one_shape(make_job, variant):
+    shapes = set()
+    for seed in range(4):
+        problem, streams = Knowledge(make_job(variant), generate(Data(), seed)), Streams(seed)
+        batch = problem.batch(1, streams.generator("order"), streams.generator("dropout"))
+        shapes.add(tuple((name, value.shape, value.dtype) for name, value in batch.items()))
+    assert len(shapes) == 1
+
+
+@pytest.mark.parametrize("variant", ["A", "A-causal", "B", "C", "B-mlm"])
+def test_the_loss_makes_its_tensors_where_the_batch_is(make_problem, variant):
+    problem = make_problem(variant, dropout=0.0)
+    streams = Streams(0)
+    batch = problem.batch(1, streams.generator("order"), streams.generator("dropout"))
+    elsewhere = {name: value.to("meta") for name, value in batch.items()}
+    assert problem.loss(fresh(problem).to("meta"), elsewhere).device.type == "meta"
+
+
+def test_operations_of_a_step_are_those_of_its_matrix_products(make_problem):
+    problem, d, layers = make_problem("B"), 16, 2
+    per_token = layers * (2 * 12 * d**2 + 4 * 33 * d) + 2 * d * len(SYMBOLS)
+    expected = 3.0 * (48 + 32) * 33 * per_token
+    assert problem.flops_per_step(fresh(problem)) == expected
 
 
 def test_the_loss_is_text_plus_weighted_kg(make_problem):
     problem = make_problem("A", dropout=0.0)
     streams = Streams(0)
-    batch = problem.batch(streams.generator("order"), streams.generator("dropout"))
+    batch = problem.batch(1, streams.generator("order"), streams.generator("dropout"))
     model = fresh(problem)
     losses = {}
     for weight in (0.0, 0.5, 1.0):
@@ -170,7 +237,7 @@ def test_the_loss_is_text_plus_weighted_kg(make_problem):
 def test_supervised_tokens_are_counted(make_problem, variant):
     problem = make_problem(variant, dropout=0.0)
     order, hidden = Streams(0).generator("order"), Streams(0).generator("dropout")
-    batches = [problem.batch(order, hidden) for _ in range(200)]
+    batches = [problem.batch(step, order, hidden) for step in range(1, 201)]
     seen = sum(float(b["text_weights"].sum() + b["kg_weights"].sum()) for b in batches) / 200
     assert problem.tokens_per_step == pytest.approx(seen, rel=0.02)
 

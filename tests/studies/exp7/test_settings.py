@@ -1,7 +1,8 @@
 import pytest
 from pydantic import ValidationError
 
-from journeylab.studies.exp7_native_kg.settings import METRICS, SPECS, Arm, Data
+from journeylab.studies.exp7_native_kg.metrics import LABELS, METRICS
+from journeylab.studies.exp7_native_kg.settings import SPECS, Arm, Data
 
 
 @pytest.mark.parametrize("variant", [name for name, spec in SPECS.items() if spec.kg == "native"])
@@ -43,8 +44,12 @@ def test_primes_carry_values_and_nothing_else_differs():
     for name in ("A", "B", "C"):
         plain, prime = SPECS[name], SPECS[f"{name}prime"]
         assert prime.values == "operator"
-        changed = {"values": plain.values, "label": plain.label}
-        assert prime.model_copy(update=changed) == plain
+        assert prime.model_copy(update={"values": plain.values}) == plain
+
+
+def test_every_model_has_a_name_in_print():
+    assert LABELS.keys() == SPECS.keys()
+    assert len(set(LABELS.values())) == len(SPECS)
 
 
 def test_ranks_have_candidates_and_scores_have_none():

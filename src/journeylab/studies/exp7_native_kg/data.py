@@ -46,6 +46,19 @@ DERIVED = {
 }
 TYPES = BASE | DERIVED
 SYLLABLES = {"person": 2, "city": 3, "country": 3}
+LETTERS = {kind: 2 * syllables for kind, syllables in SYLLABLES.items()}
+"""Every name of a type has as many letters, so that rows are as long in every world."""
+
+NAME_WIDTH = max(LETTERS.values())
+"""The width of a slot: letters of the longest name."""
+
+SENTENCE_LENGTH = 1 + max(
+    len(sentence("x" * LETTERS[head], relation, "x" * LETTERS[tail], template))
+    for relation, (head, tail) in TYPES.items()
+    for template in TEMPLATES
+)
+"""Tokens of the longest sentence, BEGIN included."""
+
 DOCUMENTED_COUNTS = {
     "son_of": 26,
     "brother_of": 10,
@@ -165,6 +178,8 @@ def assert_lawful(facts: pd.DataFrame, data: Data) -> None:
     ordered = sorted(known)
     for name, following in pairwise(ordered):
         assert not following.startswith(name), f"{name} is a prefix of {following}"
+    for name, kind in known.items():
+        assert len(name) == LETTERS[kind], f"{name}: a {kind} has {LETTERS[kind]} letters"
     if data.generations == Data().generations and data.cities == Data().cities:
         counts = facts["relation"].value_counts().to_dict()
         assert counts == DOCUMENTED_COUNTS, f"unexpected numbers of facts: {counts}"

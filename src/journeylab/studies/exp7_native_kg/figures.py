@@ -24,6 +24,7 @@ from journeylab.plotting import (
 )
 from journeylab.studies.exp7_native_kg.data import entities, facts_of, generate
 from journeylab.studies.exp7_native_kg.language import SYMBOLS, sentence
+from journeylab.studies.exp7_native_kg.metrics import LABELS
 from journeylab.studies.exp7_native_kg.settings import (
     LINEARISED_TEMPLATES,
     SPECS,
@@ -101,7 +102,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     gate = _settings(results).evaluation.gate
     hits, secondary = [], []
     for run in _present(results, _all_runs(results)):
-        head = {"Arm": run[0], "Model": SPECS[run[1]].label}
+        head = {"Arm": run[0], "Model": LABELS[run[1]]}
         tiers = {tier: _values(results, "hits@1", run, {**_ASKED, "tier": tier}) for tier in TIERS}
         trained = int((tiers["T1"] >= gate).sum())
         hits.append(
@@ -264,7 +265,7 @@ def _draw_perplexity(results: StudyResults) -> Figure:
             for run in dict.fromkeys([*_flat((_MODELS[0],)), *((arm, v) for v in _LINEARISED)]):
                 rows = wanted[(wanted["arm"] == run[0]) & (wanted["variant"] == run[1])]
                 if len(rows):
-                    label = SPECS[run[1]].label
+                    label = LABELS[run[1]]
                     curves_with_band(each, rows, _look(run[1]), label=label)
             if i == len(TIERS) - 1:
                 each.set_xlabel("step")
@@ -380,4 +381,4 @@ def _label_runs(axes: Axes, places: dict[Run, float]) -> None:
 
 
 def _name(run: Run) -> str:
-    return _SHORT.get(run[1], SPECS[run[1]].label)
+    return _SHORT.get(run[1], LABELS[run[1]])

@@ -21,13 +21,19 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, embedding, pad
 
-from journeylab.models.attention import causal_mask
+from journeylab.models.flops import training_flops
 from journeylab.models.transformer import Rows as Group
 from journeylab.models.transformer import Transformer
 from journeylab.operators.dropout import draw_masks
 from journeylab.operators.journey import accumulate, slot_angles
 from journeylab.operators.rotary import integer_frequencies, rotary_angles, standard_frequencies
-from journeylab.studies.exp7_native_kg.data import Rows, entities, facts_of, training_rows
+from journeylab.studies.exp7_native_kg.data import (
+    NAME_WIDTH,
+    SENTENCE_LENGTH,
+    Rows,
+    facts_of,
+    training_rows,
+)
 from journeylab.studies.exp7_native_kg.language import SYMBOLS, sentence
 from journeylab.studies.exp7_native_kg.rows import (
     HEAD,
@@ -41,7 +47,7 @@ from journeylab.studies.exp7_native_kg.rows import (
     tabulate_sentences,
     tabulate_triples,
 )
-from journeylab.studies.exp7_native_kg.settings import TEMPLATES, TIERS, Job
+from journeylab.studies.exp7_native_kg.settings import TIERS, Job
 
 if TYPE_CHECKING:
     from journeylab.training import Problem, Streams
@@ -58,6 +64,8 @@ class Reader(nn.Module):
 
     frequencies: Tensor
     slots: Tensor
+    places: Tensor
+    parts: Tensor
 
     def __init__(self, job: Job, name_width: int, generator: Generator) -> None:
         super().__init__()
@@ -66,6 +74,13 @@ class Reader(nn.Module):
         frequencies = integer_frequencies(sizes.d) if integer else standard_frequencies(sizes.d)
         self.spec, self.name_width = spec, name_width
         self.register_buffer("frequencies", frequencies, persistent=False)
+        each = torch.arange(name_width)
+        places = torch.cat((each, torch.zeros(1, dtype=torch.long), each))
+        if spec.positions == "sequential":
+            places = torch.arange(2 * name_width + 1)
+        self.register_buffer("places", places, persistent=False)
+        parts = torch.tensor([HEAD] * name_width + [REL] + [TAIL] * name_width)
+        self.register_buffer("parts", parts, persistent=False)
         self.transformer = Transformer(
             len(SYMBOLS),
             width=sizes.d,
@@ -90,7 +105,7 @@ class Reader(nn.Module):
 
     def sentences(self, tokens: Tensor) -> Group:
         """Rows ``(rows, length)`` of text with causal attention."""
-        return Group(tokens, self._text_angles(tokens), causal_mask(tokens.shape[1]))
+        return Group(tokens, self._text_angles(tokens), _causal_mask(tokens))
 
     def branching_sentences(self, tokens: Tensor, ancestors: Tensor) -> Group:
         """Text that branches: ``ancestors[i, j]`` says that token j lies on the way to token i.
@@ -109,11 +124,8 @@ class Reader(nn.Module):
 
     def triples(self, tokens: Tensor) -> Group:
         """Rows of HEAD, REL and TAIL characters, or their beginnings."""
-        length = tokens.shape[1]
-        causal = self.spec.objective == "causal"
-        return Group(
-            tokens, self.triple_angles()[:, :length], causal_mask(length) if causal else None
-        )
+        mask = _causal_mask(tokens) if self.spec.objective == "causal" else None
+        return Group(tokens, self.triple_angles()[:, : tokens.shape[1]], mask)
 
     def branching_triples(self, tokens: Tensor, ancestors: Tensor) -> Group:
         """Triples that branch, read causally; see :meth:`branching_sentences`."""
@@ -121,13 +133,7 @@ class Reader(nn.Module):
 
     def triple_angles(self) -> Tensor:
         """Angles ``(1, 2·width + 1, d/2)`` of a triple's positions."""
-        width = self.name_width
-        each = torch.arange(width)
-        places = torch.cat((each, torch.zeros(1, dtype=torch.long), each))
-        if self.spec.positions == "sequential":
-            places = torch.arange(2 * width + 1)
-        slots = torch.tensor([HEAD] * width + [REL] + [TAIL] * width)
-        return slot_angles(places, slots, self.frequencies, self.slots)[None]
+        return slot_angles(self.places, self.parts, self.frequencies, self.slots)[None]
 
     def forward(self, groups: Sequence[Group], dropout: Tensor | None = None) -> list[Tensor]:
         """Logits ``(rows, length, vocabulary)`` of every group, read in one pass."""
@@ -141,7 +147,7 @@ class Reader(nn.Module):
     def _text_angles(self, tokens: Tensor) -> Tensor:
         if self.spec.angles == "tokens":
             return accumulate(embedding(tokens, self.token_angles))
-        return rotary_angles(torch.arange(tokens.shape[1]), self.frequencies)[None]
+        return rotary_angles(_positions(tokens), self.frequencies)[None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,28 +158,16 @@ class Knowledge:
     facts: pd.DataFrame
 
     @cached_property
-    def name_width(self) -> int:
-        """Characters of the longest name: the width of a slot."""
-        return max(map(len, entities(self.facts)))
-
-    @cached_property
-    def sentence_length(self) -> int:
-        """Tokens of the longest sentence that any fact makes, BEGIN included."""
-        splits = ("base", "teaching", "transfer", "generalisation")
-        known = facts_of(self.facts, *splits)
-        return 1 + max(len(sentence(*fact, t)) for fact in known for t in TEMPLATES)
-
-    @cached_property
     def text(self) -> Batch:
         """All text rows, for next-token prediction."""
-        return next_tokens(tabulate_sentences(self._rows.text, self.sentence_length))
+        return next_tokens(tabulate_sentences(self._rows.text, SENTENCE_LENGTH))
 
     @cached_property
     def kg(self) -> Table:
         """All KG rows: triples, or sentences."""
         if self.job.spec.kg == "native":
-            return tabulate_triples(self._rows.triples, self.name_width)
-        return tabulate_sentences(self._rows.linearised, self.sentence_length)
+            return tabulate_triples(self._rows.triples, NAME_WIDTH)
+        return tabulate_sentences(self._rows.linearised, SENTENCE_LENGTH)
 
     @property
     def tokens_per_step(self) -> int:
@@ -184,7 +178,7 @@ class Knowledge:
 
     def build(self, generator: Generator) -> nn.Module:
         """A fresh model, initialised from ``generator`` only."""
-        return Reader(self.job, self.name_width, generator)
+        return Reader(self.job, NAME_WIDTH, generator)
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
         """One step's rows, drawn uniformly with replacement, and its dropout masks.
@@ -192,6 +186,7 @@ class Knowledge:
         What is hidden of a KG row comes from the dropout stream, so that variants with and without
         hiding read the same text rows at the same step of a seed.
         """
+        del step  # there is no curriculum
         training = self.job.training
         text = torch.randint(len(self.text.inputs), (training.text_rows,), generator=order)
         kg = torch.randint(len(self.kg.tokens), (training.kg_rows,), generator=order)
@@ -211,25 +206,31 @@ class Knowledge:
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         """Training losses without dropout, and each tier's perplexity on template 0."""
+        reader = _reader(model)
+        device = reader.frequencies.device
+        everything = {name: rows.to(device) for name, rows in self._all_rows.items()}
+        tiers = [
+            Batch(*(column.to(device) for column in rows)) for rows in self._tier_rows.values()
+        ]
         with torch.no_grad():
-            text, kg = (float(part) for part in self._losses(model, self._all_rows))
-            loss = text + self.job.training.kg_weight * kg
-            curve = {"loss": loss, "text_loss": text, "kg_loss": kg}
-            for tier, rows in self._tier_rows.items():
-                [logits] = model([_reader(model).sentences(rows.inputs)])
-                curve[f"perplexity_{tier}"] = float(_mean_loss(logits, rows).exp())
+            text, kg = (float(part) for part in self._losses(model, everything))
+            answers = model([reader.sentences(rows.inputs) for rows in tiers])
+        loss = text + self.job.training.kg_weight * kg
+        curve = {"loss": loss, "text_loss": text, "kg_loss": kg}
+        for tier, logits, rows in zip(self._tier_rows, answers, tiers, strict=True):
+            curve[f"perplexity_{tier}"] = float(_mean_loss(logits, rows).exp())
         return curve
 
     def flops_per_step(self, model: nn.Module) -> float:
-        """Floating-point operations of the matrix products of a step, backward included (×3)."""
+        """Floating-point operations of the matrix products of a step, backward included."""
         training, sizes = self.job.training, self.job.model
         kg_length = self._ask_everything().inputs.shape[1]
-        groups = ((training.text_rows, self.text.inputs.shape[1]), (training.kg_rows, kg_length))
-        total = 0.0
-        for rows, length in groups:
-            layer = 2 * 12 * sizes.d**2 + 4 * length * sizes.d
-            total += rows * length * (sizes.layers * layer + 2 * sizes.d * len(SYMBOLS))
-        return 3.0 * total
+        return training_flops(
+            [(training.text_rows, self.text.inputs.shape[1]), (training.kg_rows, kg_length)],
+            width=sizes.d,
+            layers=sizes.layers,
+            vocabulary=len(SYMBOLS),
+        )
 
     @cached_property
     def _rows(self) -> Rows:
@@ -246,7 +247,7 @@ class Knowledge:
         tiers = {}
         for tier, split in SPLIT_OF_TIER.items():
             sentences = [sentence(*fact, 0) for fact in facts_of(self.facts, split)]
-            table = tabulate_sentences(sentences, self.sentence_length)
+            table = tabulate_sentences(sentences, SENTENCE_LENGTH)
             rows = next_tokens(table)
             tiers[tier] = rows._replace(weights=rows.weights * _after_prompt(table)[:, 1:])
         return tiers
@@ -298,6 +299,15 @@ def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Problem:
     """The training problem of one seed; ``dataset`` as :func:`data.generate` makes it."""
     del streams  # the world is in the dataset, and the engine hands the other streams over
     return Knowledge(job, dataset)
+
+
+def _positions(tokens: Tensor) -> Tensor:
+    return torch.arange(tokens.shape[1], device=tokens.device)
+
+
+def _causal_mask(tokens: Tensor) -> Tensor:
+    positions = _positions(tokens)
+    return (positions <= positions[:, None])[None]
 
 
 def _after_prompt(table: Table) -> Tensor:

@@ -10,17 +10,9 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_
 from journeylab.config import (
     ArmSettings,
     Frozen,
-    Metric,
     Name,
     StudySettings,
     TrainingSettings,
-)
-
-TITLE = "Native KG against linearised KG"
-TUNING = (
-    "one setting for all variants, fixed on pilot seeds (1000 and above) before the first reported "
-    "run; the scales of the initial embeddings and outputs were picked so that A passes the tier-1 "
-    "gate, and then given to every model"
 )
 
 TEMPLATES = (0, 1, 2)
@@ -43,7 +35,6 @@ class Spec(Frozen):
     ``slots``: the slot angles θ are learned, or held at zero.
     """
 
-    label: str
     angles: Literal["rope", "slots", "tokens"]
     kg: Literal["native", "linearised"]
     values: Literal["commutative", "operator"] = "commutative"
@@ -53,14 +44,12 @@ class Spec(Frozen):
 
 
 def _native(
-    label: str,
     objective: Literal["mlm", "causal", "copy"] = "mlm",
     values: Literal["commutative", "operator"] = "commutative",
     slots: Literal["learned", "zero"] = "learned",
     positions: Literal["reset", "sequential"] = "reset",
 ) -> Spec:
     return Spec(
-        label=label,
         angles="slots",
         kg="native",
         values=values,
@@ -71,26 +60,25 @@ def _native(
 
 
 def _linearised(
-    label: str,
     angles: Literal["rope", "tokens"],
     values: Literal["commutative", "operator"] = "commutative",
     objective: Literal["mlm", "causal"] = "causal",
 ) -> Spec:
-    return Spec(label=label, angles=angles, kg="linearised", values=values, objective=objective)
+    return Spec(angles=angles, kg="linearised", values=values, objective=objective)
 
 
 SPECS: dict[str, Spec] = {
-    "A": _native("A"),
-    "Aprime": _native("A′", values="operator"),
-    "A-no-slots": _native("A (θ = 0)", slots="zero"),
-    "A-causal": _native("A (causal KG)", objective="causal"),
-    "A-predict-all": _native("A (predict all)", objective="copy"),
-    "A-sequential": _native("A (θ = 0, sequential)", slots="zero", positions="sequential"),
-    "B": _linearised("B", "rope"),
-    "Bprime": _linearised("B′", "rope", values="operator"),
-    "C": _linearised("C", "tokens"),
-    "Cprime": _linearised("C′", "tokens", values="operator"),
-    "B-mlm": _linearised("B (MLM)", "rope", objective="mlm"),
+    "A": _native(),
+    "Aprime": _native(values="operator"),
+    "A-no-slots": _native(slots="zero"),
+    "A-causal": _native(objective="causal"),
+    "A-predict-all": _native(objective="copy"),
+    "A-sequential": _native(slots="zero", positions="sequential"),
+    "B": _linearised("rope"),
+    "Bprime": _linearised("rope", values="operator"),
+    "C": _linearised("tokens"),
+    "Cprime": _linearised("tokens", values="operator"),
+    "B-mlm": _linearised("rope", objective="mlm"),
 }
 """Every model by its name in config.yaml."""
 
@@ -235,29 +223,3 @@ def _check_variant(variant: str, linearisation: Linearisation) -> None:
         raise ValueError(
             f"variant {variant!r} reads triples as text: it needs linearisation all, held or same"
         )
-
-
-_RANKED: dict[str, tuple[str | int, ...]] = {
-    "tier": TIERS,
-    "format": ("text", "kg"),
-    "template": TEMPLATES,
-    "candidates": ("all", "type"),
-}
-_SCORED = {name: _RANKED[name] for name in ("tier", "format", "template")}
-_FLOOR = {"tier": _RANKED["tier"]}
-
-METRICS = {
-    "hits@1": Metric(label="hits@1", factors=_RANKED),
-    "hits@5": Metric(label="hits@5", factors=_RANKED),
-    "mrr": Metric(label="mean reciprocal rank", factors=_RANKED),
-    "log_rank": Metric(label="mean log rank", factors=_RANKED, better="lower"),
-    "perplexity": Metric(label="perplexity per character", factors=_SCORED, better="lower"),
-    "exact_match": Metric(label="greedy exact match", factors=_SCORED),
-    "floor_uniform": Metric(label="floor: any entity", factors=_FLOOR),
-    "floor_type": Metric(label="floor: any entity of the type", factors=_FLOOR),
-    "floor_marginal": Metric(label="floor: relation marginal", factors=_FLOOR),
-    "slot_within_error": Metric(label="slot angle within a slot", better="lower"),
-    "slot_across_effect": Metric(label="slot angle across slots"),
-    "text_equivalence_error": Metric(label="A against B on text", better="lower"),
-    "baked_key_error": Metric(label="stored against recomputed keys", better="lower"),
-}

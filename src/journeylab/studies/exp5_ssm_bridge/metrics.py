@@ -1,0 +1,32 @@
+"""What exp5 reports, in print: its title and its metrics."""
+
+from journeylab.config import Metric
+from journeylab.studies.exp5_ssm_bridge.settings import LENGTHS, OPERATORS, PRECISIONS
+
+TITLE = "SSM bridge: one fixed operator makes the journey a linear recurrence"
+TUNING = "nothing is trained, so nothing was tuned"
+
+_LEVELS: dict[str, tuple[str | int, ...]] = {
+    "operator": OPERATORS,
+    "precision": PRECISIONS,
+    "N": LENGTHS,
+}
+
+
+def _error(label: str) -> Metric:
+    return Metric(label=label, factors=_LEVELS, better="lower")
+
+
+METRICS = {
+    "relative_error": _error("relative error of the journey form"),
+    "recurrence_error": _error("relative error of the recurrence"),
+    "disagreement": _error("relative distance of the two forms"),
+    "one_minus_cosine": _error("1 − cosine of the two forms"),
+    "error_over_bound": _error("error / (100·u·N·max‖R^±k‖²)"),
+    "bound": _error("100·u·N·max‖R^±k‖²"),
+    "growth": _error("max‖R^±k‖"),
+    "identity_error": _error("relative distance of the two forms in arbitrary precision"),
+    "negative_control_error": Metric(
+        label="relative error with one power of R too many", factors=_LEVELS, better="higher"
+    ),
+}
