@@ -15,7 +15,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.functional import cross_entropy, embedding, linear
 
 from journeylab.models.attention import causal_mask

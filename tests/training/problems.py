@@ -13,7 +13,7 @@ from journeylab.config import TrainingSettings
 from journeylab.models.attention import causal_mask
 from journeylab.models.flops import training_flops
 from journeylab.models.transformer import Rows, Transformer
-from journeylab.operators.dropout import draw_masks
+from journeylab.operators.dropout import Dropout, draw_key
 from journeylab.operators.journey import accumulate
 from journeylab.training import Streams, Trained, prepare_process, train
 
@@ -28,7 +28,7 @@ class Reader(nn.Module):
         )
         self.angles = nn.Parameter(torch.randn(VOCABULARY, WIDTH // 2, generator=generator))
 
-    def forward(self, tokens: Tensor, dropout: Tensor | None) -> Tensor:
+    def forward(self, tokens: Tensor, dropout: Dropout | None) -> Tensor:
         rows = Rows(tokens, accumulate(self.angles[tokens]), causal_mask(tokens.shape[1]))
         return self.transformer([rows], dropout)
 
@@ -50,11 +50,10 @@ class Repeating:
         time.sleep(self.pause)
         self.batches += 1
         tokens = torch.randint(VOCABULARY, (ROWS, LENGTH), generator=order)
-        masks = draw_masks((3, ROWS * LENGTH, WIDTH), 0.1, dropout)
-        return {"tokens": tokens, "dropout": masks}
+        return {"tokens": tokens, "dropout": draw_key(dropout)}
 
     def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-        logits = model(batch["tokens"], batch["dropout"])
+        logits = model(batch["tokens"], Dropout(0.1, batch["dropout"]))
         loss = cross_entropy(logits, batch["tokens"].flatten())
         broken = self.broken_after is not None and self.batches > self.broken_after
         return loss * float("nan") if broken else loss

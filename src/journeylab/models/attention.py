@@ -13,9 +13,7 @@ Weighting = Literal["softmax", "softplus"]
 FORBIDDEN = -1e30
 
 
-def causal_mask(
-    length: int, device: torch.device | None = None
-) -> Bool[Tensor, "1 length length"]:
+def causal_mask(length: int, device: torch.device | None = None) -> Bool[Tensor, "1 length length"]:
     """Return the mask that lets position i attend to j ≤ i. True means: may attend."""
     return torch.ones(1, length, length, dtype=torch.bool, device=device).tril()
 

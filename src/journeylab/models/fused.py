@@ -5,8 +5,6 @@
 
 Its truth is `transformer.Block.compute`, which says the same with autograd. What is saved here:
 
-- The scale γ and shift β of a norm are folded into the map that follows, W' = W diag(γ) and
-  b' = b + Wβ, so that every pass over tokens is a normalisation, a product or a residual.
 - Queries, keys and values are turned as complex numbers in one product. For y = e^{iφ}x the
   gradient of φ is Im(ȳ ∂y), so that neither x nor a gradient of e^{iφ} is needed.
 - With o the output and a the weights of attention, softmax has ∂s = a ∘ (∂a − ⟨∂o, o⟩), and
@@ -33,6 +31,8 @@ from journeylab.models.attention import Weighting
 from journeylab.operators.affine import product, weight_gradient
 
 EPSILON = 1e-5
+gelu_backward = torch.ops.aten.gelu_backward.grad_input
+layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
 
 
 class Weights(NamedTuple):
@@ -110,17 +110,15 @@ class _Block(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        plan: Plan, x: Tensor, dropout: Tensor | None, *tensors: Tensor
+        plan: Plan, x: Tensor, dropout: Tensor | None, *tensors: Tensor | None
     ) -> tuple[Tensor, ...]:
         w, groups = _sort(tensors)
         first, second = (None, None) if dropout is None else dropout.unbind(-3)
-        normal, mean, deviation = _normalise(x)
-        folded = _fold(w.project, w.project_bias, w.attention_scale, w.attention_shift)
-        mixed, attended = _attend(plan, product(normal, *folded), groups)
+        normal, mean, deviation = _normalise(x, w.attention_scale, w.attention_shift)
+        mixed, attended = _attend(plan, product(normal, w.project, w.project_bias), groups)
         middle = _add(x, product(mixed, w.output, w.output_bias), first)
-        mlp_normal, mlp_mean, mlp_deviation = _normalise(middle)
-        folded = _fold(w.expand, w.expand_bias, w.mlp_scale, w.mlp_shift)
-        inner = product(mlp_normal, *folded)
+        mlp_normal, mlp_mean, mlp_deviation = _normalise(middle, w.mlp_scale, w.mlp_shift)
+        inner = product(mlp_normal, w.expand, w.expand_bias)
         active = gelu(inner)
         y = _add(middle, product(active, w.contract, w.contract_bias), second)
         kept = _Kept(
@@ -146,7 +144,7 @@ class _Block(torch.autograd.Function):
         ctx.save_for_backward(*tensors, *output[1:])
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor, *unused: None) -> tuple[Tensor | None, ...]:
         x, dropout, *tensors = ctx.saved_tensors[: ctx.count]
         w, groups = _sort(tensors)
@@ -158,11 +156,16 @@ class _Block(torch.autograd.Function):
         fed = grad if second is None else grad * second
         grad_contract = weight_gradient(fed, kept.active)
         inner = product(fed, w.contract.mT)
-        torch.ops.aten.gelu_backward.grad_input(inner, kept.inner, grad_input=inner)
-        normal, *grads_expand = _map_backward(
-            inner, kept.mlp_normal, w.expand, w.mlp_scale, w.mlp_shift
+        gelu_backward(inner, kept.inner, grad_input=inner)
+        grad_expand = weight_gradient(inner, kept.mlp_normal)
+        middle, *grads_mlp_norm = _normalise_backward(
+            product(inner, w.expand.mT),
+            kept.middle,
+            kept.mlp_mean,
+            kept.mlp_deviation,
+            w.mlp_scale,
+            w.mlp_shift,
         )
-        middle = _normalise_backward(normal, kept.middle, kept.mlp_mean, kept.mlp_deviation)
         middle += grad
 
         gathered = middle if first is None else middle * first
@@ -171,17 +174,26 @@ class _Block(torch.autograd.Function):
         projected, grads_angles = _attend_backward(
             ctx.plan, mixed, kept.mixed, attended, groups, ctx.needs_input_grad[INPUTS::4]
         )
-        normal, *grads_project = _map_backward(
-            projected, kept.normal, w.project, w.attention_scale, w.attention_shift
+        grad_project = weight_gradient(projected, kept.normal)
+        below, *grads_norm = _normalise_backward(
+            product(projected, w.project.mT),
+            x,
+            kept.mean,
+            kept.deviation,
+            w.attention_scale,
+            w.attention_shift,
         )
-        below = _normalise_backward(normal, x, kept.mean, kept.deviation)
         below += middle
 
         grads = (
-            *grads_project,
+            *grads_norm,
+            grad_project,
+            projected.sum(-2),
             grad_output,
             gathered.sum(-2),
-            *grads_expand,
+            *grads_mlp_norm,
+            grad_expand,
+            inner.sum(-2),
             grad_contract,
             fed.sum(-2),
         )
@@ -211,7 +223,7 @@ def _lead(tensor: Tensor | None, dim: int | None, seeds: int) -> Tensor | None:
     return tensor.expand(seeds, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
 
 
-def _sort(tensors: Sequence[Tensor]) -> tuple[Weights, list[Turned]]:
+def _sort(tensors: Sequence[Any]) -> tuple[Weights, list[Turned]]:
     count, each = len(Weights._fields), len(Turned._fields)
     rest = tensors[count:]
     groups = [Turned(*rest[start : start + each]) for start in range(0, len(rest), each)]
@@ -222,49 +234,49 @@ def _add(x: Tensor, branch: Tensor, mask: Tensor | None) -> Tensor:
     return branch.add_(x) if mask is None else torch.addcmul(x, branch, mask, out=branch)
 
 
-def _normalise(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    return torch.native_layer_norm(x, x.shape[-1:], None, None, EPSILON)
+def _normalise(x: Tensor, scale: Tensor, shift: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    if scale.ndim == 1:
+        return torch.native_layer_norm(x, scale.shape, scale, shift, EPSILON)
+    normal, mean, deviation = torch.native_layer_norm(x, x.shape[-1:], None, None, EPSILON)
+    return _scale(normal, scale).add_(shift.unsqueeze(-2)), mean, deviation
 
 
-def _normalise_backward(grad: Tensor, x: Tensor, mean: Tensor, deviation: Tensor) -> Tensor:
+def _normalise_backward(
+    grad: Tensor, x: Tensor, mean: Tensor, deviation: Tensor, scale: Tensor, shift: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of the input, of γ and of β; ``deviation`` is the reciprocal of the standard's."""
+    if scale.ndim == 1:
+        below: tuple[Tensor, Tensor, Tensor] = layer_norm_backward(
+            grad, x, scale.shape, mean, deviation, scale, shift, [True, True, True]
+        )
+        return below
+    normal = (x - mean).mul_(deviation)
+    of_scale, of_shift = normal.mul_(grad).sum(-2), grad.sum(-2)
     wanted = [True, False, False]
-    below: Tensor = torch.ops.aten.native_layer_norm_backward(
-        grad, x, x.shape[-1:], mean, deviation, None, None, wanted
-    )[0]
-    return below
+    of_x, *_ = layer_norm_backward(
+        _scale(grad, scale), x, x.shape[-1:], mean, deviation, None, None, wanted
+    )
+    return of_x, of_scale, of_shift
 
 
-def _fold(weight: Tensor, bias: Tensor, scale: Tensor, shift: Tensor) -> tuple[Tensor, Tensor]:
-    return weight * scale.unsqueeze(-2), bias + (weight @ shift.unsqueeze(-1)).squeeze(-1)
-
-
-def _map_backward(
-    grad: Tensor, normal: Tensor, weight: Tensor, scale: Tensor, shift: Tensor
-) -> tuple[Tensor, ...]:
-    """Gradients of the normalised input, γ, β, W and b of a map with its norm folded in."""
-    below = product(grad, (weight * scale.unsqueeze(-2)).mT)
-    of_folded, of_bias = weight_gradient(grad, normal), grad.sum(-2)
-    of_scale = (of_folded * weight).sum(-2)
-    of_shift = (of_bias.unsqueeze(-2) @ weight).squeeze(-2)
-    of_folded *= scale.unsqueeze(-2)
-    of_weight = of_folded.addcmul_(of_bias.unsqueeze(-1), shift.unsqueeze(-2))
-    return below, of_scale, of_shift, of_weight, of_bias
+def _scale(grad: Tensor, scale: Tensor) -> Tensor:
+    return grad.mul_(scale.unsqueeze(-2))
 
 
 def _attend(
     plan: Plan, projected: Tensor, groups: Sequence[Turned]
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Attention among the rows of every group: its output, and (turned, weights) of each."""
+    *seeds, _, threefold = projected.shape
     mixed, kept = [], []
-    for part, (rows, length), group in zip(_cut(projected, plan), plan.shapes, groups, strict=True):
-        threefold = part.unflatten(-1, (3, -1)).unflatten(-3, (rows, length))
-        turned = _turn(threefold, group.unit, plan.transport)
-        q, k, v = turned.flatten(0, -4).unbind(-2)
+    for part, shape, group in zip(_cut(projected, plan), plan.shapes, groups, strict=True):
+        turned = _turn(part.reshape(*seeds, *shape, 3, -1), group.unit, plan.transport)
+        q, k, v = _merge(turned).unbind(-2)
         weights = _weigh(q, k, _stretch(group.mask, turned), plan.weighting)
-        out = torch.bmm(weights, v).view(*turned.shape[:-2], v.shape[-1])
+        out = torch.bmm(weights, v).view(*seeds, *shape, -1)
         if plan.transport and group.inverse is not None:
             out = _reals(_planes(out) * group.inverse)
-        mixed.append(out.flatten(-3, -2))
+        mixed.append(out.view(*seeds, -1, threefold // 3))
         kept += [turned, weights]
     return _join(mixed), tuple(kept)
 
@@ -278,33 +290,39 @@ def _attend_backward(
     wanted: Sequence[bool],
 ) -> tuple[Tensor, list[Tensor | None]]:
     """Gradients of what was projected, and of every group's angles."""
+    *seeds, _, width = mixed.shape
     projected, angles = [], []
     cuts = zip(_cut(grad, plan), _cut(mixed, plan), plan.shapes, strict=True)
-    for place, (arriving, out, (rows, length)) in enumerate(cuts):
-        group, (turned, weights) = groups[place], kept[2 * place : 2 * place + 2]
-        carried = plan.transport and group.unit is not None
-        arriving = arriving.unflatten(-2, (rows, length))
-        out = out.unflatten(-2, (rows, length))
-        inner = _reals(_planes(arriving) * group.unit) if carried else arriving
+    for place, (arriving, out, shape) in enumerate(cuts):
+        group, turned, weights = groups[place], kept[2 * place], kept[2 * place + 1]
+        unit = group.unit if plan.transport else None
+        arriving, out = (x.reshape(*seeds, *shape, width) for x in (arriving, out))
+        inner = arriving if unit is None else _reals(_planes(arriving) * unit)
+        delta = (arriving * out).sum(-1, keepdim=True)
         of_turned = _weigh_backward(
-            inner.flatten(0, -3),
-            (arriving * out).sum(-1, keepdim=True).flatten(0, -3),
-            turned.flatten(0, -4),
-            weights,
-            plan.weighting,
+            _merge(inner, 2), _merge(delta, 2), _merge(turned), weights, plan.weighting
         ).view(turned.shape)
         of_angles = None
         if group.angles is not None and wanted[place]:
-            count = 3 if carried else 2
-            pairs = _planes(of_turned[..., :count, :]) * _planes(turned[..., :count, :]).conj()
-            total = pairs.sum(-2)
-            if carried:
-                total -= _planes(arriving) * _planes(out).conj()
-            of_angles = total.imag.sum_to_size(group.angles.shape)
+            count = 2 if unit is None else 3
+            of_turns = _swirl(of_turned[..., :count, :], turned[..., :count, :]).sum(-2)
+            if unit is not None:
+                of_turns -= _swirl(arriving, out)
+            of_angles = of_turns.imag.sum_to_size(group.angles.shape)
         of_raw = _turn(of_turned, group.inverse, plan.transport)
-        projected.append(of_raw.flatten(-2).flatten(-3, -2))
+        projected.append(of_raw.view(*seeds, -1, 3 * width))
         angles.append(of_angles)
     return _join(projected), angles
+
+
+def _swirl(grad: Tensor, y: Tensor) -> Tensor:
+    """Complex numbers ȳ ∂y, whose imaginary parts are the gradient of the angles of y."""
+    return _planes(grad) * _planes(y).conj()
+
+
+def _merge(rows: Tensor, inner: int = 3) -> Tensor:
+    """One axis for seeds and rows."""
+    return rows if rows.ndim == inner + 1 else rows.flatten(0, 1)
 
 
 def _weigh(q: Tensor, k: Tensor, mask: Tensor | None, weighting: Weighting) -> Tensor:
@@ -346,13 +364,15 @@ def _turn(threefold: Tensor, unit: Tensor | None, transport: bool) -> Tensor:
 
 def _stretch(mask: Tensor | None, turned: Tensor) -> Tensor | None:
     """A mask for all rows at once: seeds are more rows."""
-    if mask is None or mask.shape[:-2].numel() == 1:
-        return None if mask is None else mask.view(1, *mask.shape[-2:])
+    if mask is None or (mask.ndim == 3 and (len(mask) == 1 or turned.ndim == 4)):
+        return mask
     return mask.expand(*turned.shape[:-3], *mask.shape[-2:]).flatten(0, -3)
 
 
 def _cut(tokens: Tensor, plan: Plan) -> Sequence[Tensor]:
-    return tokens.split([rows * length for rows, length in plan.shapes], -2)
+    if len(plan.shapes) == 1:
+        return (tokens,)
+    return torch.split(tokens, [rows * length for rows, length in plan.shapes], -2)
 
 
 def _join(parts: Sequence[Tensor]) -> Tensor:
@@ -360,8 +380,8 @@ def _join(parts: Sequence[Tensor]) -> Tensor:
 
 
 def _planes(x: Tensor) -> Tensor:
-    return torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+    return x.view(x.dtype.to_complex())
 
 
 def _reals(x: Tensor) -> Tensor:
-    return torch.view_as_real(x).flatten(-2)
+    return x.view(x.dtype.to_real())

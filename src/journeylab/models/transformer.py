@@ -233,15 +233,14 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "tokens width"]:
         """Return the last block's output for the tokens of all groups, laid end to end."""
         groups = [self.prepare(group) for group in rows]
-        x = embedding(torch.cat([group.tokens.flatten() for group in rows]), self.embedding)
-        if dropout is None:
-            for block in self.blocks:
-                x = block(x, groups, None)
-            return x
-        first, *pairs = self.draw(dropout, x).split([1] + [2] * self.layers)
-        x = x * first[0]
-        for block, masks in zip(self.blocks, pairs, strict=True):
-            x = block(x, groups, masks)
+        tokens = torch.cat([group.tokens.flatten() for group in rows])
+        x: Tensor = embedding(tokens, self.embedding)
+        masks: Sequence[Tensor | None] = [None] * self.layers
+        if dropout is not None:
+            first, *masks = self.draw(dropout, x).split([1] + [2] * self.layers)
+            x = x * first[0]
+        for block, pair in zip(self.blocks, masks, strict=True):
+            x = block(x, groups, pair)
         return x
 
     def draw(

@@ -77,9 +77,7 @@ class _Masks(torch.autograd.Function):
         return None, None, None, None
 
     @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[int | None, ...], key: Tensor, *rest: Any
-    ) -> tuple[Tensor, int]:
+    def vmap(info: Any, in_dims: tuple[Any, ...], key: Tensor, *rest: Any) -> tuple[Tensor, int]:
         keys = key if in_dims[0] is None else key.movedim(in_dims[0], 0)
         return _Masks.apply(keys, *rest), 0  # type: ignore[no-untyped-call]
 

@@ -24,7 +24,7 @@ from torch.nn.functional import cross_entropy, embedding, pad
 from journeylab.models.attention import causal_mask
 from journeylab.models.transformer import Rows as Group
 from journeylab.models.transformer import Transformer
-from journeylab.operators.dropout import draw_masks
+from journeylab.operators.dropout import Dropout, draw_key
 from journeylab.operators.journey import accumulate, slot_angles
 from journeylab.operators.rotary import integer_frequencies, rotary_angles, standard_frequencies
 from journeylab.studies.exp7_native_kg.data import Rows, entities, facts_of, training_rows
@@ -90,7 +90,7 @@ class Reader(nn.Module):
 
     def sentences(self, tokens: Tensor) -> Group:
         """Rows ``(rows, length)`` of text with causal attention."""
-        return Group(tokens, self._text_angles(tokens), causal_mask(tokens.shape[1]))
+        return Group(tokens, self._text_angles(tokens), causal_mask(tokens.shape[1], tokens.device))
 
     def branching_sentences(self, tokens: Tensor, ancestors: Tensor) -> Group:
         """Text that branches: ``ancestors[i, j]`` says that token j lies on the way to token i.
@@ -129,7 +129,7 @@ class Reader(nn.Module):
         slots = torch.tensor([HEAD] * width + [REL] + [TAIL] * width)
         return slot_angles(places, slots, self.frequencies, self.slots)[None]
 
-    def forward(self, groups: Sequence[Group], dropout: Tensor | None = None) -> list[Tensor]:
+    def forward(self, groups: Sequence[Group], dropout: Dropout | None = None) -> list[Tensor]:
         """Logits ``(rows, length, vocabulary)`` of every group, read in one pass."""
         logits = self.transformer(groups, dropout)
         parts = logits.split([group.tokens.numel() for group in groups])
@@ -187,7 +187,7 @@ class Knowledge:
         return Reader(self.job, self.name_width, generator)
 
     def batch(self, order: Generator, dropout: Generator) -> dict[str, Tensor]:
-        """One step's rows, drawn uniformly with replacement, and its dropout masks.
+        """One step's rows, drawn uniformly with replacement, and the key of its dropout.
 
         What is hidden of a KG row comes from the dropout stream, so that variants with and without
         hiding read the same text rows at the same step of a seed.
@@ -198,10 +198,7 @@ class Knowledge:
         asked = self._ask(kg, dropout)
         batch = _named(Batch(*(column[text] for column in self.text)), asked, self.kg.present[kg])
         if training.dropout > 0.0:
-            tokens = batch["text_inputs"].numel() + batch["kg_inputs"].numel()
-            sites = 1 + 2 * self.job.model.layers
-            shape = (sites, tokens, self.job.model.d)
-            batch["dropout"] = draw_masks(shape, training.dropout, dropout)
+            batch["dropout"] = draw_key(dropout)
         return batch
 
     def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
@@ -260,7 +257,9 @@ class Knowledge:
             kg = reader.hidden_sentences(batch["kg_inputs"], batch["kg_present"])
         else:
             kg = reader.sentences(batch["kg_inputs"])
-        logits = model([text, kg], batch.get("dropout"))
+        key = batch.get("dropout")
+        dropout = None if key is None else Dropout(self.job.training.dropout, key)
+        logits = model([text, kg], dropout)
         asked = (_batch_of("text", batch), _batch_of("kg", batch))
         text_loss, kg_loss = (_mean_loss(*pair) for pair in zip(logits, asked, strict=True))
         return text_loss, kg_loss
