@@ -2,14 +2,15 @@
 
 import pytest
 import torch
+from torch.backends.cpu import get_cpu_capability
 from torch.nn.functional import cross_entropy
 
-from journeylab.models.attention import attend, causal_mask, mask_scores, padding_mask
+from journeylab.models.attention import attend, causal_mask, mask_scores
 from journeylab.models.flops import training_flops
 from journeylab.models.transformer import Rows, Transformer
 from journeylab.operators import affine as maps
 from journeylab.operators import naive
-from journeylab.operators.dropout import draw_masks
+from journeylab.operators.dropout import Dropout
 from journeylab.operators.journey import accumulate
 from journeylab.operators.rotary import Rotation, rotary_angles, standard_frequencies
 
@@ -19,6 +20,7 @@ VOCABULARY, WIDTH = 11, 16
 @pytest.fixture(autouse=True, params=[0, maps.WORTHWHILE], ids=["fast", "plain"])
 def both_paths(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(maps, "WORTHWHILE", request.param)
+    monkeypatch.setattr(maps, "CAPABLE", (get_cpu_capability(),))
 
 
 KINDS = [
@@ -110,7 +112,7 @@ def test_padding_changes_nothing(weighting: str) -> None:
     short = text(3, 9)._replace(mask=None)
     padded = text(3, 14)
     padded.tokens[:, :9] = short.tokens
-    padded = padded._replace(mask=padding_mask(torch.tensor([9, 9, 9]), 14))
+    padded = padded._replace(mask=(torch.arange(14) < 9).expand(3, 1, 14))
     torch.testing.assert_close(
         model([padded]).view(3, 14, -1)[:, :9], model([short]).view(3, 9, -1)
     )
@@ -135,10 +137,9 @@ def test_selection_and_dropout() -> None:
     count = 20 * 13 + 12 * 7
     chosen = torch.tensor([5, 0, count - 1])
     torch.testing.assert_close(model(rows, select=chosen), model(rows)[chosen])
-    masks = draw_masks((model.sites, count, WIDTH), 0.2, torch.Generator().manual_seed(0))
-    assert not torch.allclose(model(rows, masks), model(rows))
-    ones = torch.ones(model.sites, count, WIDTH)
-    torch.testing.assert_close(model(rows, ones), model(rows))
+    key = torch.tensor(3)
+    assert not torch.allclose(model(rows, Dropout(0.2, key)), model(rows))
+    torch.testing.assert_close(model(rows, Dropout(0.0, key)), model(rows))
 
 
 def test_parameters_come_from_the_generator_only() -> None:
@@ -167,21 +168,17 @@ def test_seeds_batched_by_vmap_equal_seeds_alone(weighting: str, transport: bool
     rows = [text(24, 15, seed) for seed in range(3)]
     parameters, buffers = torch.func.stack_module_state(models)
     stacked = torch.stack([group.tokens for group in rows])
-    masks = torch.stack(
-        [
-            draw_masks((models[0].sites, 360, WIDTH), 0.1, torch.Generator().manual_seed(seed))
-            for seed in range(3)
-        ]
-    )
+    keys = torch.arange(3)
 
-    def one(parameters, buffers, tokens, masks):
+    def one(parameters, buffers, tokens, key):
         group = rows[0]._replace(tokens=tokens)
-        return torch.func.functional_call(models[0], (parameters, buffers), ([group], masks))
+        inputs = ([group], Dropout(0.1, key))
+        return torch.func.functional_call(models[0], (parameters, buffers), inputs)
 
-    batched = torch.func.vmap(one)(parameters, buffers, stacked, masks)
+    batched = torch.func.vmap(one)(parameters, buffers, stacked, keys)
     batched.square().sum().backward()
     for seed, model in enumerate(models):
-        alone = model([rows[seed]], masks[seed])
+        alone = model([rows[seed]], Dropout(0.1, keys[seed]))
         torch.testing.assert_close(batched[seed], alone, rtol=1e-4, atol=1e-5)
         alone.square().sum().backward()
         for name, parameter in model.named_parameters():

@@ -14,7 +14,7 @@ from journeylab.config import TrainingSettings
 from journeylab.models.attention import causal_mask
 from journeylab.models.flops import training_flops
 from journeylab.models.transformer import Rows, Transformer
-from journeylab.operators.dropout import draw_masks
+from journeylab.operators.dropout import Dropout, draw_key
 from journeylab.operators.journey import accumulate
 from journeylab.training import Streams, Trained, prepare_process, train
 
@@ -29,7 +29,7 @@ class Reader(nn.Module):
         )
         self.angles = nn.Parameter(torch.randn(VOCABULARY, WIDTH // 2, generator=generator))
 
-    def forward(self, tokens: Tensor, dropout: Tensor | None) -> Tensor:
+    def forward(self, tokens: Tensor, dropout: Dropout | None) -> Tensor:
         rows = Rows(tokens, accumulate(self.angles[tokens]), causal_mask(tokens.shape[1]))
         return self.transformer([rows], dropout)
 
@@ -54,12 +54,12 @@ class Repeating:
         time.sleep(self.pause)
         self.batches += 1
         tokens = torch.randint(VOCABULARY, (ROWS, LENGTH), generator=order)
-        masks = draw_masks((3, ROWS * LENGTH, WIDTH), self.rate, dropout)
         broken = self.broken_after is not None and self.batches > self.broken_after
-        return {"tokens": tokens, "dropout": masks, "health": torch.tensor(nan if broken else 1.0)}
+        health = torch.tensor(nan if broken else 1.0)
+        return {"tokens": tokens, "dropout": draw_key(dropout), "health": health}
 
     def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-        logits = model(batch["tokens"], batch["dropout"])
+        logits = model(batch["tokens"], Dropout(self.rate, batch["dropout"]))
         return cross_entropy(logits, batch["tokens"].flatten()) * batch["health"]
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:

@@ -43,7 +43,7 @@ def bake(
         raise ValueError(
             f"{len(rows.tokens)} rows do not continue {len(cache.keys[0])} cached prompts"
         )
-    own = causal_mask(rows.tokens.shape[1]).to(rows.tokens.device)
+    own = causal_mask(rows.tokens.shape[1], rows.tokens.device)
     group = model.prepare(rows._replace(mask=own))
     x = embedding(rows.tokens, model.embedding)
     keys, values = [], []
@@ -98,8 +98,9 @@ def _attend(
     prompts, past = past_keys.shape[:2]
     together = q.reshape(prompts, -1, q.shape[-1])
     before = (together @ past_keys.transpose(-2, -1)).view(len(q), q.shape[1], past)
-    seen = mask_scores(torch.ones(1, q.shape[1], past, dtype=torch.bool), model.weighting)
-    whole = None if mask is None else torch.cat((seen.to(mask.device), mask), -1)
+    seen = torch.ones(1, q.shape[1], past, dtype=torch.bool, device=q.device)
+    always = mask_scores(seen, model.weighting, q.dtype)
+    whole = None if mask is None else torch.cat((always, mask), -1)
     weights = weigh(torch.cat((before, scores), -1), whole, model.weighting)
     from_past = weights[..., :past].reshape(prompts, -1, past) @ past_values
     return from_past.view(q.shape) + weights[..., past:] @ v

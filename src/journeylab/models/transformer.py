@@ -8,17 +8,18 @@ rows therefore share one forward pass without padding one to the length of the o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import embedding
+from torch.nn.functional import embedding, gelu
 
-from journeylab.models.attention import Weighting, attend, mask_scores, turned_attention
-from journeylab.operators.affine import affine, gelu_mlp
+from journeylab.models.attention import Weighting, attend, mask_scores
+from journeylab.models.fused import Plan, Turned, Weights, fused_block
+from journeylab.operators.affine import affine
+from journeylab.operators.dropout import Dropout, draw_masks
 from journeylab.operators.rotary import Rotation, Turn, count_planes
 
 
@@ -53,7 +54,6 @@ class Group(NamedTuple):
     rows: int
     length: int
     turn: Turn | None
-    query: Turn | None
     mask: Float[Tensor, "#rows #length length"] | None
 
 
@@ -92,11 +92,12 @@ class Block(nn.Module):
     ]:
         """Return scaled turned queries, turned (baked) keys and values of projected rows."""
         q, k, v = projected.unflatten(-1, (3, -1)).unbind(-2)
-        if group.turn is None or group.query is None:
-            return q * q.shape[-1] ** -0.5, k, v
+        scale = q.shape[-1] ** -0.5
+        if group.turn is None:
+            return q * scale, k, v
         if self.transport:
             v = group.turn.apply(v)
-        return group.query.apply(q), group.turn.apply(k), v
+        return group.turn.scaled(scale).apply(q), group.turn.apply(k), v
 
     def arrive(
         self, x: Float[Tensor, "rows length width"], group: Group
@@ -112,18 +113,27 @@ class Block(nn.Module):
         sizes = [group.rows * group.length for group in groups]
         for part, group in zip(projected.split(sizes), groups, strict=True):
             rows = part.unflatten(0, (group.rows, group.length))
-            if isinstance(group.turn, Rotation):
-                out = turned_attention(rows, group.turn, group.mask, self.weighting, self.transport)
-            else:
-                q, k, v = self.read(rows, group)
-                out = self.arrive(attend(q, k, v, group.mask, self.weighting), group)
+            q, k, v = self.read(rows, group)
+            out = self.arrive(attend(q, k, v, group.mask, self.weighting), group)
             mixed.append(out.flatten(0, 1))
         return torch.cat(mixed) if len(mixed) > 1 else mixed[0]
 
     def feed(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
         """The MLP branch, without its residual connection."""
-        up, down = self.expand, self.contract
-        return gelu_mlp(self.mlp_norm(x), up.weight, up.bias, down.weight, down.bias)
+        fed: Tensor = self.contract(gelu(self.expand(self.mlp_norm(x))))
+        return fed
+
+    def compute(
+        self,
+        x: Float[Tensor, "tokens width"],
+        groups: Sequence[Group],
+        dropout: Float[Tensor, "2 tokens width"] | None,
+    ) -> Float[Tensor, "tokens width"]:
+        """Apply the block step by step: the twin of `forward`, for operators of any kind."""
+        mixed = self.output(self.mix(self.project(self.attention_norm(x)), groups))
+        x = x + mixed if dropout is None else torch.addcmul(x, mixed, dropout[0])
+        fed = self.feed(x)
+        return x + fed if dropout is None else torch.addcmul(x, fed, dropout[1])
 
     def forward(
         self,
@@ -131,11 +141,34 @@ class Block(nn.Module):
         groups: Sequence[Group],
         dropout: Float[Tensor, "2 tokens width"] | None,
     ) -> Float[Tensor, "tokens width"]:
-        """Apply the block to the tokens of all groups laid end to end."""
-        mixed = self.output(self.mix(self.project(self.attention_norm(x)), groups))
-        x = x + mixed if dropout is None else torch.addcmul(x, mixed, dropout[0])
-        fed = self.feed(x)
-        return x + fed if dropout is None else torch.addcmul(x, fed, dropout[1])
+        """Apply the block to the tokens of all groups laid end to end, at once if they rotate."""
+        turned = [_turned(group) for group in groups if isinstance(group.turn, Rotation | None)]
+        if len(turned) < len(groups):
+            return self.compute(x, groups, dropout)
+        shapes = tuple((group.rows, group.length) for group in groups)
+        plan = Plan(shapes, self.weighting, self.transport)
+        weights = Weights(
+            self.attention_norm.weight,
+            self.attention_norm.bias,
+            self.project.weight,
+            self.project.bias,
+            self.output.weight,
+            self.output.bias,
+            self.mlp_norm.weight,
+            self.mlp_norm.bias,
+            self.expand.weight,
+            self.expand.bias,
+            self.contract.weight,
+            self.contract.bias,
+        )
+        return fused_block(plan, x, dropout, weights, turned)
+
+
+def _turned(group: Group) -> Turned:
+    if not isinstance(group.turn, Rotation):
+        return Turned(None, None, None, group.mask)
+    angles, unit, inverse = group.turn
+    return Turned(angles, unit.detach(), inverse.detach(), group.mask)
 
 
 class Transformer(nn.Module):
@@ -188,28 +221,33 @@ class Transformer(nn.Module):
     def prepare(self, rows: Rows) -> Group:
         """Compute a group's operators (cos and sin) and mask, shared by all layers."""
         turn = None if rows.angles is None else self.turn.by(rows.angles)
-        query = None if turn is None else turn.scaled(1.0 / math.sqrt(self.width))
-        mask = None if rows.mask is None else mask_scores(rows.mask, self.weighting)
+        dtype = self.embedding.dtype
+        mask = None if rows.mask is None else mask_scores(rows.mask, self.weighting, dtype)
         count, length = rows.tokens.shape
-        return Group(count, length, turn, query, mask)
+        return Group(count, length, turn, mask)
 
     def hidden(
         self,
         rows: Sequence[Rows],
-        dropout: Float[Tensor, "sites tokens width"] | None = None,
+        dropout: Dropout | None = None,
     ) -> Float[Tensor, "tokens width"]:
-        """Return the last block's output for the tokens of all groups, laid end to end.
-
-        `dropout` holds factors 0 or 1/(1 − p) for every site, as `draw_masks` makes them.
-        """
+        """Return the last block's output for the tokens of all groups, laid end to end."""
         groups = [self.prepare(group) for group in rows]
-        x = embedding(torch.cat([group.tokens.flatten() for group in rows]), self.embedding)
+        tokens = torch.cat([group.tokens.flatten() for group in rows])
+        x: Tensor = embedding(tokens, self.embedding)
+        masks: Sequence[Tensor | None] = [None] * self.layers
         if dropout is not None:
-            x = x * dropout[0]
-        for layer, block in enumerate(self.blocks):
-            masks = None if dropout is None else dropout[1 + 2 * layer : 3 + 2 * layer]
-            x = block(x, groups, masks)
+            first, *masks = self.draw(dropout, x).split([1] + [2] * self.layers)
+            x = x * first[0]
+        for block, pair in zip(self.blocks, masks, strict=True):
+            x = block(x, groups, pair)
         return x
+
+    def draw(
+        self, dropout: Dropout, x: Float[Tensor, "tokens width"]
+    ) -> Float[Tensor, "sites tokens width"]:
+        """Draw the masks of all places where dropout acts."""
+        return draw_masks((self.sites, *x.shape), *dropout, dtype=x.dtype)
 
     def predict(self, hidden: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch vocabulary"]:
         """Return the logits of hidden states."""
@@ -219,7 +257,7 @@ class Transformer(nn.Module):
     def forward(
         self,
         rows: Sequence[Rows],
-        dropout: Float[Tensor, "sites tokens width"] | None = None,
+        dropout: Dropout | None = None,
         select: Int[Tensor, " chosen"] | None = None,
     ) -> Float[Tensor, "predictions vocabulary"]:
         """Return logits for the tokens of all groups laid end to end, or for `select` of them.

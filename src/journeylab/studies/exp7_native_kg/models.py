@@ -21,10 +21,11 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, embedding, pad
 
+from journeylab.models.attention import causal_mask
 from journeylab.models.flops import training_flops
 from journeylab.models.transformer import Rows as Group
 from journeylab.models.transformer import Transformer
-from journeylab.operators.dropout import draw_masks
+from journeylab.operators.dropout import Dropout, draw_key
 from journeylab.operators.journey import accumulate, slot_angles
 from journeylab.operators.rotary import integer_frequencies, rotary_angles, standard_frequencies
 from journeylab.studies.exp7_native_kg.data import (
@@ -105,7 +106,7 @@ class Reader(nn.Module):
 
     def sentences(self, tokens: Tensor) -> Group:
         """Rows ``(rows, length)`` of text with causal attention."""
-        return Group(tokens, self._text_angles(tokens), _causal_mask(tokens))
+        return Group(tokens, self._text_angles(tokens), causal_mask(tokens.shape[1], tokens.device))
 
     def branching_sentences(self, tokens: Tensor, ancestors: Tensor) -> Group:
         """Text that branches: ``ancestors[i, j]`` says that token j lies on the way to token i.
@@ -124,7 +125,8 @@ class Reader(nn.Module):
 
     def triples(self, tokens: Tensor) -> Group:
         """Rows of HEAD, REL and TAIL characters, or their beginnings."""
-        mask = _causal_mask(tokens) if self.spec.objective == "causal" else None
+        causal = self.spec.objective == "causal"
+        mask = causal_mask(tokens.shape[1], tokens.device) if causal else None
         return Group(tokens, self.triple_angles()[:, : tokens.shape[1]], mask)
 
     def branching_triples(self, tokens: Tensor, ancestors: Tensor) -> Group:
@@ -135,7 +137,7 @@ class Reader(nn.Module):
         """Angles ``(1, 2·width + 1, d/2)`` of a triple's positions."""
         return slot_angles(self.places, self.parts, self.frequencies, self.slots)[None]
 
-    def forward(self, groups: Sequence[Group], dropout: Tensor | None = None) -> list[Tensor]:
+    def forward(self, groups: Sequence[Group], dropout: Dropout | None = None) -> list[Tensor]:
         """Logits ``(rows, length, vocabulary)`` of every group, read in one pass."""
         logits = self.transformer(groups, dropout)
         parts = logits.split([group.tokens.numel() for group in groups])
@@ -181,7 +183,7 @@ class Knowledge:
         return Reader(self.job, NAME_WIDTH, generator)
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
-        """One step's rows, drawn uniformly with replacement, and its dropout masks.
+        """One step's rows, drawn uniformly with replacement, and the key of its dropout.
 
         What is hidden of a KG row comes from the dropout stream, so that variants with and without
         hiding read the same text rows at the same step of a seed.
@@ -193,10 +195,7 @@ class Knowledge:
         asked = self._ask(kg, dropout)
         batch = _named(Batch(*(column[text] for column in self.text)), asked, self.kg.present[kg])
         if training.dropout > 0.0:
-            tokens = batch["text_inputs"].numel() + batch["kg_inputs"].numel()
-            sites = 1 + 2 * self.job.model.layers
-            shape = (sites, tokens, self.job.model.d)
-            batch["dropout"] = draw_masks(shape, training.dropout, dropout)
+            batch["dropout"] = draw_key(dropout)
         return batch
 
     def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
@@ -261,7 +260,9 @@ class Knowledge:
             kg = reader.hidden_sentences(batch["kg_inputs"], batch["kg_present"])
         else:
             kg = reader.sentences(batch["kg_inputs"])
-        logits = model([text, kg], batch.get("dropout"))
+        key = batch.get("dropout")
+        dropout = None if key is None else Dropout(self.job.training.dropout, key)
+        logits = model([text, kg], dropout)
         asked = (_batch_of("text", batch), _batch_of("kg", batch))
         text_loss, kg_loss = (_mean_loss(*pair) for pair in zip(logits, asked, strict=True))
         return text_loss, kg_loss
@@ -303,11 +304,6 @@ def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Problem:
 
 def _positions(tokens: Tensor) -> Tensor:
     return torch.arange(tokens.shape[1], device=tokens.device)
-
-
-def _causal_mask(tokens: Tensor) -> Tensor:
-    positions = _positions(tokens)
-    return (positions <= positions[:, None])[None]
 
 
 def _after_prompt(table: Table) -> Tensor:

@@ -1,0 +1,387 @@
+"""One pre-LN block as a single operation with a closed-form backward pass.
+
+    m = x + D₁ ∘ (W_o attention(W_p norm(x) + b_p) + b_o)
+    y = m + D₂ ∘ (W₂ gelu(W₁ norm(m) + b₁) + b₂)                                             (1)
+
+Its truth is `transformer.Block.compute`, which says the same with autograd. What is saved here:
+
+- Queries, keys and values are turned as complex numbers in one product. For y = e^{iφ}x the
+  gradient of φ is Im(ȳ ∂y), so that neither x nor a gradient of e^{iφ} is needed.
+- With o the output and a the weights of attention, softmax has ∂s = a ∘ (∂a − ⟨∂o, o⟩), and
+  softplus, a = log(1 + e^s), has ∂s = (1 − e^{−a}) ∘ ∂a, which is 0 where a mask made a = 0.
+
+Every tensor may carry one leading axis of seeds: the rule for `torch.func.vmap` puts it there.
+
+Source: Dao, FlashAttention-2 (2023), section 3.1, for ∂s of softmax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Complex, Float
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import gelu, softplus
+
+from journeylab.models.attention import Weighting
+from journeylab.operators.affine import product, weight_gradient
+
+EPSILON = 1e-5
+gelu_backward = torch.ops.aten.gelu_backward.grad_input
+layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
+
+
+class Weights(NamedTuple):
+    """The parameters of a block, in the order of its computation."""
+
+    attention_scale: Float[Tensor, " width"]
+    attention_shift: Float[Tensor, " width"]
+    project: Float[Tensor, "threefold width"]
+    project_bias: Float[Tensor, " threefold"]
+    output: Float[Tensor, "width width"]
+    output_bias: Float[Tensor, " width"]
+    mlp_scale: Float[Tensor, " width"]
+    mlp_shift: Float[Tensor, " width"]
+    expand: Float[Tensor, "inner width"]
+    expand_bias: Float[Tensor, " inner"]
+    contract: Float[Tensor, "width inner"]
+    contract_bias: Float[Tensor, " width"]
+
+
+class Turned(NamedTuple):
+    """What attention needs to know of a group's positions; `mask` comes from `mask_scores`."""
+
+    angles: Float[Tensor, "#rows length planes"] | None
+    unit: Complex[Tensor, "#rows length planes"] | None
+    inverse: Complex[Tensor, "#rows length planes"] | None
+    mask: Float[Tensor, "#rows #length length"] | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The constants of a block: (rows, length) of every group, and how its attention works."""
+
+    shapes: tuple[tuple[int, int], ...]
+    weighting: Weighting
+    transport: bool
+
+
+def fused_block(
+    plan: Plan,
+    x: Float[Tensor, "tokens width"],
+    dropout: Float[Tensor, "2 tokens width"] | None,
+    weights: Weights,
+    groups: Sequence[Turned],
+) -> Float[Tensor, "tokens width"]:
+    """Return y of equation (1) for the tokens of all groups laid end to end.
+
+    Differentiable once, in x, the weights and the angles. Works on any device and dtype, alone or
+    under `torch.func.vmap`.
+    """
+    flat = [tensor for group in groups for tensor in group]
+    y: Tensor = _Block.apply(plan, x, dropout, *weights, *flat)[0]  # type: ignore[no-untyped-call]
+    return y
+
+
+class _Kept(NamedTuple):
+    """What the backward pass needs of the forward pass, before (turned, weights) of each group."""
+
+    normal: Tensor
+    mean: Tensor
+    deviation: Tensor
+    mixed: Tensor
+    middle: Tensor
+    mlp_normal: Tensor
+    mlp_mean: Tensor
+    mlp_deviation: Tensor
+    inner: Tensor
+    active: Tensor
+
+
+INPUTS = 3 + len(Weights._fields)
+
+
+class _Block(torch.autograd.Function):
+    """What is kept is returned as well: the only way to keep it that vmap allows."""
+
+    @staticmethod
+    def forward(
+        plan: Plan, x: Tensor, dropout: Tensor | None, *tensors: Tensor | None
+    ) -> tuple[Tensor, ...]:
+        w, groups = _sort(tensors)
+        first, second = (None, None) if dropout is None else dropout.unbind(-3)
+        normal, mean, deviation = _normalise(x, w.attention_scale, w.attention_shift)
+        mixed, attended = _attend(plan, product(normal, w.project, w.project_bias), groups)
+        middle = _add(x, product(mixed, w.output, w.output_bias), first)
+        mlp_normal, mlp_mean, mlp_deviation = _normalise(middle, w.mlp_scale, w.mlp_shift)
+        inner = product(mlp_normal, w.expand, w.expand_bias)
+        active = gelu(inner)
+        y = _add(middle, product(active, w.contract, w.contract_bias), second)
+        kept = _Kept(
+            normal,
+            mean,
+            deviation,
+            mixed,
+            middle,
+            mlp_normal,
+            mlp_mean,
+            mlp_deviation,
+            inner,
+            active,
+        )
+        return y, *kept, *attended
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.plan, *tensors = inputs
+        ctx.count = len(tensors)
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*tensors, *output[1:])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, *unused: None) -> tuple[Tensor | None, ...]:
+        x, dropout, *tensors = ctx.saved_tensors[: ctx.count]
+        w, groups = _sort(tensors)
+        kept = _Kept(*ctx.saved_tensors[ctx.count :][: len(_Kept._fields)])
+        attended = ctx.saved_tensors[ctx.count + len(_Kept._fields) :]
+        first, second = (None, None) if dropout is None else dropout.unbind(-3)
+        grad = grad.contiguous()
+
+        fed = grad if second is None else grad * second
+        grad_contract = weight_gradient(fed, kept.active)
+        inner = product(fed, w.contract.mT)
+        gelu_backward(inner, kept.inner, grad_input=inner)
+        grad_expand = weight_gradient(inner, kept.mlp_normal)
+        middle, *grads_mlp_norm = _normalise_backward(
+            product(inner, w.expand.mT),
+            kept.middle,
+            kept.mlp_mean,
+            kept.mlp_deviation,
+            w.mlp_scale,
+            w.mlp_shift,
+        )
+        middle += grad
+
+        gathered = middle if first is None else middle * first
+        grad_output = weight_gradient(gathered, kept.mixed)
+        mixed = product(gathered, w.output.mT)
+        projected, grads_angles = _attend_backward(
+            ctx.plan, mixed, kept.mixed, attended, groups, ctx.needs_input_grad[INPUTS::4]
+        )
+        grad_project = weight_gradient(projected, kept.normal)
+        below, *grads_norm = _normalise_backward(
+            product(projected, w.project.mT),
+            x,
+            kept.mean,
+            kept.deviation,
+            w.attention_scale,
+            w.attention_shift,
+        )
+        below += middle
+
+        grads = (
+            *grads_norm,
+            grad_project,
+            projected.sum(-2),
+            grad_output,
+            gathered.sum(-2),
+            *grads_mlp_norm,
+            grad_expand,
+            inner.sum(-2),
+            grad_contract,
+            fed.sum(-2),
+        )
+        of_groups = [part for grad in grads_angles for part in (grad, None, None, None)]
+        return None, below, None, *grads, *of_groups
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], plan: Plan, *tensors: Tensor | None
+    ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+        own, groups = INPUTS - 1, in_dims[INPUTS:]
+        stacked = [
+            _lead(tensor, dim, info.batch_size)
+            for tensor, dim in zip(tensors[:own], in_dims[1:INPUTS], strict=True)
+        ]
+        shared = [
+            tensor if tensor is None or dim is None else tensor.movedim(dim, 0)
+            for tensor, dim in zip(tensors[own:], groups, strict=True)
+        ]
+        outputs = _Block.apply(plan, *stacked, *shared)  # type: ignore[no-untyped-call]
+        return outputs, (0,) * len(outputs)
+
+
+def _lead(tensor: Tensor | None, dim: int | None, seeds: int) -> Tensor | None:
+    if tensor is None:
+        return None
+    return tensor.expand(seeds, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+
+
+def _sort(tensors: Sequence[Any]) -> tuple[Weights, list[Turned]]:
+    count, each = len(Weights._fields), len(Turned._fields)
+    rest = tensors[count:]
+    groups = [Turned(*rest[start : start + each]) for start in range(0, len(rest), each)]
+    return Weights(*tensors[:count]), groups
+
+
+def _add(x: Tensor, branch: Tensor, mask: Tensor | None) -> Tensor:
+    return branch.add_(x) if mask is None else torch.addcmul(x, branch, mask, out=branch)
+
+
+def _normalise(x: Tensor, scale: Tensor, shift: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    if scale.ndim == 1:
+        return torch.native_layer_norm(x, scale.shape, scale, shift, EPSILON)
+    normal, mean, deviation = torch.native_layer_norm(x, x.shape[-1:], None, None, EPSILON)
+    return _scale(normal, scale).add_(shift.unsqueeze(-2)), mean, deviation
+
+
+def _normalise_backward(
+    grad: Tensor, x: Tensor, mean: Tensor, deviation: Tensor, scale: Tensor, shift: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of the input, of γ and of β; ``deviation`` is the reciprocal of the standard's."""
+    if scale.ndim == 1:
+        below: tuple[Tensor, Tensor, Tensor] = layer_norm_backward(
+            grad, x, scale.shape, mean, deviation, scale, shift, [True, True, True]
+        )
+        return below
+    normal = (x - mean).mul_(deviation)
+    of_scale, of_shift = normal.mul_(grad).sum(-2), grad.sum(-2)
+    wanted = [True, False, False]
+    of_x, *_ = layer_norm_backward(
+        _scale(grad, scale), x, x.shape[-1:], mean, deviation, None, None, wanted
+    )
+    return of_x, of_scale, of_shift
+
+
+def _scale(grad: Tensor, scale: Tensor) -> Tensor:
+    return grad.mul_(scale.unsqueeze(-2))
+
+
+def _attend(
+    plan: Plan, projected: Tensor, groups: Sequence[Turned]
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Attention among the rows of every group: its output, and (turned, weights) of each."""
+    *seeds, _, threefold = projected.shape
+    mixed, kept = [], []
+    for part, shape, group in zip(_cut(projected, plan), plan.shapes, groups, strict=True):
+        turned = _turn(part.reshape(*seeds, *shape, 3, -1), group.unit, plan.transport)
+        q, k, v = _merge(turned).unbind(-2)
+        weights = _weigh(q, k, _stretch(group.mask, turned), plan.weighting)
+        out = torch.bmm(weights, v).view(*seeds, *shape, -1)
+        if plan.transport and group.inverse is not None:
+            out = _reals(_planes(out) * group.inverse)
+        mixed.append(out.view(*seeds, -1, threefold // 3))
+        kept += [turned, weights]
+    return _join(mixed), tuple(kept)
+
+
+def _attend_backward(
+    plan: Plan,
+    grad: Tensor,
+    mixed: Tensor,
+    kept: Sequence[Tensor],
+    groups: Sequence[Turned],
+    wanted: Sequence[bool],
+) -> tuple[Tensor, list[Tensor | None]]:
+    """Gradients of what was projected, and of every group's angles."""
+    *seeds, _, width = mixed.shape
+    projected, angles = [], []
+    cuts = zip(_cut(grad, plan), _cut(mixed, plan), plan.shapes, strict=True)
+    for place, (arriving, out, shape) in enumerate(cuts):
+        group, turned, weights = groups[place], kept[2 * place], kept[2 * place + 1]
+        unit = group.unit if plan.transport else None
+        arriving, out = (x.reshape(*seeds, *shape, width) for x in (arriving, out))
+        inner = arriving if unit is None else _reals(_planes(arriving) * unit)
+        delta = (arriving * out).sum(-1, keepdim=True)
+        of_turned = _weigh_backward(
+            _merge(inner, 2), _merge(delta, 2), _merge(turned), weights, plan.weighting
+        ).view(turned.shape)
+        of_angles = None
+        if group.angles is not None and wanted[place]:
+            count = 2 if unit is None else 3
+            of_turns = _swirl(of_turned[..., :count, :], turned[..., :count, :]).sum(-2)
+            if unit is not None:
+                of_turns -= _swirl(arriving, out)
+            of_angles = of_turns.imag.sum_to_size(group.angles.shape)
+        of_raw = _turn(of_turned, group.inverse, plan.transport)
+        projected.append(of_raw.view(*seeds, -1, 3 * width))
+        angles.append(of_angles)
+    return _join(projected), angles
+
+
+def _swirl(grad: Tensor, y: Tensor) -> Tensor:
+    """Complex numbers ȳ ∂y, whose imaginary parts are the gradient of the angles of y."""
+    return _planes(grad) * _planes(y).conj()
+
+
+def _merge(rows: Tensor, inner: int = 3) -> Tensor:
+    """One axis for seeds and rows."""
+    return rows if rows.ndim == inner + 1 else rows.flatten(0, 1)
+
+
+def _weigh(q: Tensor, k: Tensor, mask: Tensor | None, weighting: Weighting) -> Tensor:
+    scale = q.shape[-1] ** -0.5
+    if weighting == "softmax" and mask is not None:
+        return torch.softmax(torch.baddbmm(mask, q, k.mT, alpha=scale), -1)
+    scores = torch.bmm(q, k.mT).mul_(scale)
+    if weighting == "softmax":
+        return torch.softmax(scores, -1)
+    weights = softplus(scores)
+    return weights if mask is None else weights.mul_(mask)
+
+
+def _weigh_backward(
+    inner: Tensor, delta: Tensor, turned: Tensor, weights: Tensor, weighting: Weighting
+) -> Tensor:
+    """Gradients of turned queries, keys and values; ``delta`` is ⟨∂o, o⟩ of every query."""
+    q, k, v = turned.unbind(-2)
+    if weighting == "softmax":
+        of_scores = torch.baddbmm(delta, inner, v.mT, beta=-1).mul_(weights)
+    else:
+        of_scores = torch.bmm(inner, v.mT).mul_(torch.expm1(-weights).neg_())
+    of_scores *= q.shape[-1] ** -0.5
+    of_q, of_k = torch.bmm(of_scores, k), torch.bmm(of_scores.mT, q)
+    return torch.stack((of_q, of_k, torch.bmm(weights.mT, inner)), -2)
+
+
+def _turn(threefold: Tensor, unit: Tensor | None, transport: bool) -> Tensor:
+    """Turn queries, keys and, with ``transport``, values: [… length 3 width], as laid out."""
+    if unit is None:
+        return threefold.contiguous()
+    if transport:
+        return _reals(_planes(threefold) * unit.unsqueeze(-2))
+    turned = torch.empty(threefold.shape, dtype=threefold.dtype, device=threefold.device)
+    torch.mul(_planes(threefold[..., :2, :]), unit.unsqueeze(-2), out=_planes(turned[..., :2, :]))
+    turned[..., 2, :] = threefold[..., 2, :]
+    return turned
+
+
+def _stretch(mask: Tensor | None, turned: Tensor) -> Tensor | None:
+    """A mask for all rows at once: seeds are more rows."""
+    if mask is None or (mask.ndim == 3 and (len(mask) == 1 or turned.ndim == 4)):
+        return mask
+    return mask.expand(*turned.shape[:-3], *mask.shape[-2:]).flatten(0, -3)
+
+
+def _cut(tokens: Tensor, plan: Plan) -> Sequence[Tensor]:
+    if len(plan.shapes) == 1:
+        return (tokens,)
+    return torch.split(tokens, [rows * length for rows, length in plan.shapes], -2)
+
+
+def _join(parts: Sequence[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(tuple(parts), -2)
+
+
+def _planes(x: Tensor) -> Tensor:
+    return x.view(x.dtype.to_complex())
+
+
+def _reals(x: Tensor) -> Tensor:
+    return x.view(x.dtype.to_real())

@@ -1,0 +1,149 @@
+"""The block as one operation equals the block step by step: values and gradients."""
+
+import itertools
+
+import pytest
+import torch
+from torch.backends.cpu import get_cpu_capability
+
+from journeylab.models.attention import causal_mask
+from journeylab.models.transformer import Block, Rows, Transformer
+from journeylab.operators import affine as maps
+from journeylab.operators.dropout import Dropout
+from journeylab.operators.journey import accumulate
+
+VOCABULARY, WIDTH = 11, 16
+KINDS = list(itertools.product(("softmax", "softplus"), (False, True)))
+GROUPS = ("one", "two", "unturned", "unmasked")
+
+
+def draw(shape: tuple[int, ...], seed: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+
+def build(seed: int, weighting: str, transport: bool) -> Transformer:
+    generator = torch.Generator().manual_seed(seed)
+    model = Transformer(
+        VOCABULARY, width=WIDTH, weighting=weighting, transport=transport, generator=generator
+    ).double()
+    with torch.no_grad():
+        for place, parameter in enumerate(model.parameters()):
+            parameter.add_(0.1 * draw(parameter.shape, place))
+    return model
+
+
+def groups(kind: str, table: torch.Tensor, tokens: torch.Tensor) -> list[Rows]:
+    device = tokens.device
+    first, second = tokens[:36].view(4, 9), tokens[36:].view(3, 5)
+    causal = Rows(first, accumulate(table[first]), causal_mask(9, device))
+    hidden = (torch.arange(15, device=device) % 4 > 0).view(3, 1, 5)
+    other = {
+        "one": [],
+        "two": [Rows(second, accumulate(table[second])[:1], hidden)],
+        "unturned": [Rows(second, None, causal_mask(5, device))],
+        "unmasked": [Rows(second, accumulate(table[second]), None)],
+    }
+    return [causal, *other[kind]]
+
+
+def tokens_of(seed: int) -> torch.Tensor:
+    return torch.randint(VOCABULARY, (51,), generator=torch.Generator().manual_seed(seed))
+
+
+def outcome(
+    model: Transformer, kind: str, dropout: Dropout | None, seed: int = 0
+) -> list[torch.Tensor]:
+    device = model.embedding.device
+    table = draw((VOCABULARY, WIDTH // 2), 5).to(device).requires_grad_()
+    out = model(groups(kind, table, tokens_of(seed).to(device)), dropout)
+    loss = (out * draw(out.shape, 6).to(device)).sum()
+    return [out, *torch.autograd.grad(loss, (table, *model.parameters()))]
+
+
+@pytest.mark.parametrize(("weighting", "transport"), KINDS)
+@pytest.mark.parametrize("kind", GROUPS)
+@pytest.mark.parametrize("rate", [None, 0.2])
+def test_one_operation_equals_its_steps(
+    weighting: str, transport: bool, kind: str, rate: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = build(0, weighting, transport)
+    dropout = None if rate is None else Dropout(rate, torch.tensor(5))
+    fused = outcome(model, kind, dropout)
+    monkeypatch.setattr(Block, "forward", Block.compute)
+    for ours, theirs in zip(fused, outcome(model, kind, dropout), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("weighting", "transport"), KINDS)
+@pytest.mark.parametrize("kind", GROUPS)
+@pytest.mark.parametrize("rate", [None, 0.2])
+def test_stacked_seeds_equal_seeds_alone(
+    weighting: str, transport: bool, kind: str, rate: float | None
+) -> None:
+    models = [build(seed, weighting, transport) for seed in range(3)]
+    parameters, _ = torch.func.stack_module_state(models)
+    tables = torch.stack([draw((VOCABULARY, WIDTH // 2), 5)] * 3).requires_grad_()
+    tokens = torch.stack([tokens_of(seed) for seed in range(3)])
+    keys = torch.arange(3)
+
+    def one(parameters, table, tokens, key):
+        dropout = None if rate is None else Dropout(rate, key)
+        inputs = (groups(kind, table, tokens), dropout)
+        return torch.func.functional_call(models[0], parameters, inputs)
+
+    batched = torch.func.vmap(one)(parameters, tables, tokens, keys)
+    (batched * draw(batched.shape[1:], 6)).sum().backward()
+    for seed, model in enumerate(models):
+        dropout = None if rate is None else Dropout(rate, keys[seed])
+        out, table, *grads = outcome(model, kind, dropout, seed)
+        ours = [batched[seed], tables.grad[seed]]
+        ours += [parameters[name].grad[seed] for name, _ in model.named_parameters()]
+        for mine, alone in zip(ours, (out, table, *grads), strict=True):
+            torch.testing.assert_close(mine, alone, rtol=1e-9, atol=1e-9)
+
+
+def test_shared_weights_of_several_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = build(0, "softmax", True)
+    table = draw((VOCABULARY, WIDTH // 2), 5)
+    tokens = torch.stack([tokens_of(seed) for seed in range(3)])
+    batched = torch.func.vmap(lambda row: model(groups("two", table, row)))(tokens)
+    batched.square().sum().backward()
+    shared = [parameter.grad.clone() for parameter in model.parameters()]
+    model.zero_grad()
+    torch.stack([model(groups("two", table, row)) for row in tokens]).square().sum().backward()
+    for ours, theirs in zip(shared, model.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs.grad)
+
+
+def test_convolutions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = build(0, "softmax", True)
+    exact = outcome(model, "two", None)
+    monkeypatch.setattr(maps, "WORTHWHILE", 0)
+    monkeypatch.setattr(maps, "CAPABLE", (get_cpu_capability(),))
+    model = model.float()
+    table = draw((VOCABULARY, WIDTH // 2), 5).float().requires_grad_()
+    out = model(groups("two", table, tokens_of(0)))
+    loss = (out * draw(out.shape, 6)).sum()
+    grads = torch.autograd.grad(loss, (table, *model.parameters()))
+    for ours, theirs in zip((out, *grads), exact, strict=True):
+        torch.testing.assert_close(ours.double(), theirs, rtol=1e-3, atol=1e-3)
+
+
+def test_a_second_derivative_is_refused() -> None:
+    model = build(0, "softmax", True)
+    table = draw((VOCABULARY, WIDTH // 2), 5)
+    out = model(groups("one", table, tokens_of(0)))
+    (grad,) = torch.autograd.grad(out.square().sum(), model.embedding, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        grad.sum().backward()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize(("weighting", "transport"), KINDS)
+def test_cuda_equals_cpu(weighting: str, transport: bool) -> None:
+    model = build(0, weighting, transport)
+    alone = outcome(model, "two", Dropout(0.2, torch.tensor(5)))
+    moved = outcome(model.cuda(), "two", Dropout(0.2, torch.tensor(5).cuda()))
+    for ours, theirs in zip(moved, alone, strict=True):
+        torch.testing.assert_close(ours.cpu(), theirs, rtol=1e-8, atol=1e-8)
