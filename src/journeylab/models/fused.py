@@ -146,10 +146,10 @@ class _Block(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, *unused: None) -> tuple[Tensor | None, ...]:
-        x, dropout, *tensors = ctx.saved_tensors[: ctx.count]
+        saved, end = ctx.saved_tensors, ctx.count + len(_Kept._fields)
+        x, dropout, *tensors = saved[: ctx.count]
         w, groups = _sort(tensors)
-        kept = _Kept(*ctx.saved_tensors[ctx.count :][: len(_Kept._fields)])
-        attended = ctx.saved_tensors[ctx.count + len(_Kept._fields) :]
+        kept, attended = _Kept(*saved[ctx.count : end]), saved[end:]
         first, second = (None, None) if dropout is None else dropout.unbind(-3)
         grad = grad.contiguous()
 
@@ -321,11 +321,11 @@ def _turn_back(planes: Sequence[Tensor], inverse: Tensor | None, transport: bool
     """Lay out gradients of turned queries, keys and values as gradients of what was turned."""
     shape = (*planes[0].shape[:-1], 3, planes[0].shape[-1])
     raw = torch.empty(shape, dtype=planes[0].dtype, device=planes[0].device)
-    for place, grad in enumerate(planes):
+    for place, (grad, part) in enumerate(zip(planes, raw.unbind(-2), strict=True)):
         if inverse is None or (place == 2 and not transport):
-            raw[..., place, :] = grad
+            part.copy_(grad)
         else:
-            torch.mul(grad, inverse, out=raw[..., place, :])
+            torch.mul(grad, inverse, out=part)
     return _reals(raw)
 
 
