@@ -146,10 +146,10 @@ class _Block(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, *unused: None) -> tuple[Tensor | None, ...]:
-        x, dropout, *tensors = ctx.saved_tensors[: ctx.count]
+        saved, end = ctx.saved_tensors, ctx.count + len(_Kept._fields)
+        x, dropout, *tensors = saved[: ctx.count]
         w, groups = _sort(tensors)
-        kept = _Kept(*ctx.saved_tensors[ctx.count :][: len(_Kept._fields)])
-        attended = ctx.saved_tensors[ctx.count + len(_Kept._fields) :]
+        kept, attended = _Kept(*saved[ctx.count : end]), saved[end:]
         first, second = (None, None) if dropout is None else dropout.unbind(-3)
         grad = grad.contiguous()
 
@@ -275,7 +275,7 @@ def _attend(
         weights = _weigh(q, k, _stretch(group.mask, turned), plan.weighting)
         out = torch.bmm(weights, v).view(*seeds, *shape, -1)
         if plan.transport and group.inverse is not None:
-            out = _reals(_planes(out) * group.inverse)
+            _planes(out).mul_(group.inverse)
         mixed.append(out.view(*seeds, -1, threefold // 3))
         kept += [turned, weights]
     return _join(mixed), tuple(kept)
@@ -301,23 +301,41 @@ def _attend_backward(
         delta = (arriving * out).sum(-1, keepdim=True)
         of_turned = _weigh_backward(
             _merge(inner, 2), _merge(delta, 2), _merge(turned), weights, plan.weighting
-        ).view(turned.shape)
+        )
+        planes = [_planes(grad.view(*seeds, *shape, width)) for grad in of_turned]
+        projected.append(
+            _turn_back(planes, group.inverse, plan.transport).view(*seeds, -1, 3 * width)
+        )
         of_angles = None
         if group.angles is not None and wanted[place]:
-            count = 2 if unit is None else 3
-            of_turns = _swirl(of_turned[..., :count, :], turned[..., :count, :]).sum(-2)
+            pairs = list(zip(planes, _planes(turned).unbind(-2), strict=True))
+            swirl = _swirl(pairs[:2] if unit is None else pairs)
             if unit is not None:
-                of_turns -= _swirl(arriving, out)
-            of_angles = of_turns.imag.sum_to_size(group.angles.shape)
-        of_raw = _turn(of_turned, group.inverse, plan.transport)
-        projected.append(of_raw.view(*seeds, -1, 3 * width))
+                swirl.sub_(_swirl([(_planes(arriving), _planes(out))]))
+            of_angles = swirl.imag.neg().sum_to_size(group.angles.shape)
         angles.append(of_angles)
     return _join(projected), angles
 
 
-def _swirl(grad: Tensor, y: Tensor) -> Tensor:
-    """Complex numbers ȳ ∂y, whose imaginary parts are the gradient of the angles of y."""
-    return _planes(grad) * _planes(y).conj()
+def _turn_back(planes: Sequence[Tensor], inverse: Tensor | None, transport: bool) -> Tensor:
+    """Lay out gradients of turned queries, keys and values as gradients of what was turned."""
+    shape = (*planes[0].shape[:-1], 3, planes[0].shape[-1])
+    raw = torch.empty(shape, dtype=planes[0].dtype, device=planes[0].device)
+    for place, (grad, part) in enumerate(zip(planes, raw.unbind(-2), strict=True)):
+        if inverse is None or (place == 2 and not transport):
+            part.copy_(grad)
+        else:
+            torch.mul(grad, inverse, out=part)
+    return _reals(raw)
+
+
+def _swirl(pairs: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+    """Return Σ y conj(∂y), minus whose imaginary part is ∂φ; overwrites every ∂y."""
+    (grad, y), *rest = pairs
+    total = grad.conj_physical_().mul_(y)
+    for grad, y in rest:
+        total.addcmul_(grad.conj_physical_(), y)
+    return total
 
 
 def _merge(rows: Tensor, inner: int = 3) -> Tensor:
@@ -338,7 +356,7 @@ def _weigh(q: Tensor, k: Tensor, mask: Tensor | None, weighting: Weighting) -> T
 
 def _weigh_backward(
     inner: Tensor, delta: Tensor, turned: Tensor, weights: Tensor, weighting: Weighting
-) -> Tensor:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of turned queries, keys and values; ``delta`` is ⟨∂o, o⟩ of every query."""
     q, k, v = turned.unbind(-2)
     if weighting == "softmax":
@@ -346,8 +364,7 @@ def _weigh_backward(
     else:
         of_scores = torch.bmm(inner, v.mT).mul_(torch.expm1(-weights).neg_())
     of_scores *= q.shape[-1] ** -0.5
-    of_q, of_k = torch.bmm(of_scores, k), torch.bmm(of_scores.mT, q)
-    return torch.stack((of_q, of_k, torch.bmm(weights.mT, inner)), -2)
+    return torch.bmm(of_scores, k), torch.bmm(of_scores.mT, q), torch.bmm(weights.mT, inner)
 
 
 def _turn(threefold: Tensor, unit: Tensor | None, transport: bool) -> Tensor:
