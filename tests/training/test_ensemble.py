@@ -148,6 +148,34 @@ def test_seeds_that_all_failed_stop(tmp_path: Path) -> None:
     assert again[0].batches == 0
 
 
+def test_a_model_may_have_nothing_that_decays_or_nothing_else(tmp_path: Path) -> None:
+    class Fit(Repeating):
+        def __init__(self, bias: bool) -> None:
+            super().__init__()
+            self.bias = bias
+
+        def build(self, generator):
+            line = nn.Linear(2, 1, bias=self.bias)
+            if self.bias:
+                line.weight.requires_grad_(False)
+            nn.init.zeros_(line.weight)
+            return line
+
+        def batch(self, step, order, dropout):
+            return {"x": torch.rand(4, 2, generator=order)}
+
+        def loss(self, model, batch):
+            return (model(batch["x"]) - 1.0).square().mean()
+
+        def evaluate(self, model):
+            return {}
+
+    for bias in (False, True):
+        path = tmp_path / f"{bias}.checkpoint"
+        trained = together(path, [Fit(bias) for _ in SEEDS])
+        assert_identical(trained, together(path, [Fit(bias) for _ in SEEDS]))
+
+
 def test_models_of_different_shapes_are_refused() -> None:
     with pytest.raises(ValueError, match="same shapes"):
         Stack([nn.Linear(2, 3), nn.Linear(3, 3)])

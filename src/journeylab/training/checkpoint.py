@@ -83,12 +83,10 @@ def discard_checkpoints(folder: Path) -> None:
 
 
 def _tensors(run: Run) -> dict[str, Tensor]:
-    names = [name for name, _ in run.model.named_parameters()]
     state = run.optimizer.state_dict()["state"]
     tensors = {f"model/{name}": value for name, value in run.model.state_dict().items()}
-    order = _positions(run)
-    for name in names:
-        for key, value in state.get(order[name], {}).items():
+    for name, position in _positions(run).items():
+        for key, value in state.get(position, {}).items():
             tensors[f"optimizer/{name}/{key}"] = value
     for name, generator in run.generators.items():
         tensors[f"generator/{name}"] = generator.get_state()
