@@ -1,0 +1,94 @@
+"""Repositories of key–value entries, drawn anew for every episode.
+
+lookup: M different keys of K, a value for each; asked for one key, answer its value::
+
+    key     71   3  90  12  …        shuffled: as drawn        sorted: by key
+    value    5  11   5   0  …
+
+relations: every subject once per relation. The subject's token says nothing about the relation::
+
+    subject  71  71  71  71   3   3   3   3  …
+    relation  0   1   2   3   0   1   2   3  …       and then shuffled, or sorted as here
+    value     5  11   5   0   9   9   2   7  …
+"""
+
+import hashlib
+from typing import NamedTuple
+
+import pandas as pd
+import torch
+from torch import Generator, Tensor
+
+from journeylab.studies.exp2_shuffled_kb.settings import Data, Order, Task
+
+
+class Episodes(NamedTuple):
+    """Repositories, ``(episodes, entries)`` each; lookup has one relation, 0."""
+
+    keys: Tensor
+    values: Tensor
+    relations: Tensor
+
+
+def generate(data: Data, seed: int) -> pd.DataFrame:
+    """The held-out repositories of a seed, shuffled: task, size, episode, key, value, relation."""
+    digest = hashlib.sha256(f"{seed}/exp2 episodes".encode()).digest()
+    generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "big", signed=True))
+    tables = [
+        _tabulate(draw_lookup(data, size, -(-data.questions // size), generator), "lookup")
+        for size in data.sizes
+    ]
+    groups = -(-data.questions // (data.subjects * data.relations))
+    grouped = draw_relations(data, groups, generator)
+    return pd.concat([*tables, _tabulate(grouped, "relations")], ignore_index=True)
+
+
+def select(table: pd.DataFrame, task: Task, size: int) -> Episodes:
+    """The held-out repositories of a task and size, in the order of the table."""
+    rows = table[(table["task"] == task) & (table["size"] == size)]
+    columns = (rows[name].to_numpy(dtype="int64") for name in ("key", "value", "relation"))
+    return Episodes(*(torch.from_numpy(column).view(-1, size) for column in columns))
+
+
+def draw_lookup(data: Data, size: int, rows: int, generator: Generator) -> Episodes:
+    """Repositories of different keys in random order, with values drawn with replacement."""
+    keys = torch.rand(rows, data.keys, generator=generator).topk(size, 1).indices
+    values = torch.randint(data.values, (rows, size), generator=generator)
+    return Episodes(keys, values, torch.zeros_like(keys))
+
+
+def draw_relations(data: Data, rows: int, generator: Generator) -> Episodes:
+    """Repositories of different subjects, each once per relation, in random order."""
+    subjects = torch.rand(rows, data.keys, generator=generator).topk(data.subjects, 1).indices
+    keys = subjects.repeat_interleave(data.relations, 1)
+    values = torch.randint(data.values, keys.shape, generator=generator)
+    relations = torch.arange(data.relations).repeat(rows, data.subjects)
+    return permute(Episodes(keys, values, relations), generator)
+
+
+def permute(episodes: Episodes, generator: Generator) -> Episodes:
+    """The same repositories with their entries in a uniformly random order."""
+    order = torch.rand(episodes.keys.shape, generator=generator).argsort(1)
+    return Episodes(*(column.gather(1, order) for column in episodes))
+
+
+def arrange(episodes: Episodes, order: Order) -> Episodes:
+    """Shuffled repositories in an order: as they are, or sorted by key and relation."""
+    if order == "shuffled":
+        return episodes
+    rank = episodes.keys * (1 + int(episodes.relations.max())) + episodes.relations
+    places = rank.argsort(1)
+    return Episodes(*(column.gather(1, places) for column in episodes))
+
+
+def _tabulate(episodes: Episodes, task: Task) -> pd.DataFrame:
+    count, size = episodes.keys.shape
+    columns = {
+        "size": torch.full((count, size), size),
+        "episode": torch.arange(count)[:, None].expand(-1, size),
+        "key": episodes.keys,
+        "value": episodes.values,
+        "relation": episodes.relations,
+    }
+    numbers = {name: column.flatten().short().numpy() for name, column in columns.items()}
+    return pd.DataFrame({"task": task, **numbers})

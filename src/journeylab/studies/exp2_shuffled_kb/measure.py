@@ -1,0 +1,52 @@
+"""How often a trained model is right, and what permuting the same entries does to its answers.
+
+Every entry of every held-out repository is asked for. The same questions are then asked of the same
+entries in random orders: *flip_rate* is the share of answers that differ from those in the
+reference order, *max_logit_change* the largest absolute difference of any logit. Both are measured
+from the sorted and from the shuffled order as reference.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import pandas as pd
+import torch
+from torch import nn
+
+from journeylab.studies.exp2_shuffled_kb.anchors import untagged_ceiling
+from journeylab.studies.exp2_shuffled_kb.data import arrange, permute
+from journeylab.studies.exp2_shuffled_kb.models import Retrieval, ask_everything
+from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, Evaluation, Job
+
+if TYPE_CHECKING:
+    from journeylab.training import Problem
+
+COLUMNS = ("metric", "order", "value")
+
+
+def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module) -> pd.DataFrame:
+    """Every metric of the study for one trained model: metric, order, value."""
+    retrieval = cast(Retrieval, problem)
+    shuffled = retrieval.held_out
+    questions = ask_everything(shuffled)
+    generator = retrieval.streams.generator("permutations")
+    rows: list[tuple[str, str | None, float]] = []
+    with torch.no_grad():
+        permuted = [
+            model(permute(shuffled, generator), questions) for _ in range(evaluation.permutations)
+        ]
+        for order in ORDERS:
+            logits = model(arrange(shuffled, order), questions)
+            answers = logits.argmax(-1)
+            flips = [(other.argmax(-1) != answers).double().mean() for other in permuted]
+            changes = [(other - logits).abs().max() for other in permuted]
+            hits = (answers == questions.answers).double()
+            rows += [
+                ("accuracy", order, float(hits.mean())),
+                ("flip_rate", order, float(torch.stack(flips).mean())),
+                ("max_logit_change", order, float(torch.stack(changes).max())),
+            ]
+    if job.variant == "untagged":
+        rows.append(("ceiling", None, float(untagged_ceiling(job.data))))
+    return pd.DataFrame(rows, columns=list(COLUMNS))

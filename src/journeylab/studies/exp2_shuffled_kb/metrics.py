@@ -1,0 +1,38 @@
+"""What exp2 reports, in print: its title, how it was tuned, its models and metrics."""
+
+from journeylab.config import Metric
+from journeylab.studies.exp2_shuffled_kb.settings import ORDERS
+
+TITLE = "Shuffled knowledge base: operators by place or by content"
+TUNING = (
+    "nothing was tuned: one learning rate and one initialisation for all variants; the budgets of "
+    "each size were fixed before the first reported run"
+)
+
+LABELS = {
+    "position-free": "position-free",
+    "rope": "RoPE",
+    "rope-integer": "RoPE, integer",
+    "cumulative": "cumulative",
+    "content": "content",
+    "untagged": "no tag",
+    "tag": "additive tag",
+    "operator": "relation operator",
+}
+"""Every model's name in print."""
+
+_BY_ORDER: dict[str, tuple[str | int, ...]] = {"order": ORDERS}
+_CASE: dict[str, tuple[str | int, ...]] = {
+    "M": (20, 50, 100),
+    "precision": ("float32", "float64"),
+}
+
+METRICS = {
+    "accuracy": Metric(label="accuracy", factors=_BY_ORDER),
+    "flip_rate": Metric(label="answers that flip", factors=_BY_ORDER, better="lower"),
+    "max_logit_change": Metric(label="max |Δlogit|", factors=_BY_ORDER, better="lower"),
+    "ceiling": Metric(label="ceiling without a tag"),
+    "invariance_error": Metric(label="change of a logit", factors=_CASE, better="lower"),
+    "witness_change": Metric(label="change of a logit when two entries swap"),
+    "ceiling_error": Metric(label="recursion against enumeration", better="lower"),
+}

@@ -1,0 +1,206 @@
+"""The models of exp2, and what a training job asks of them.
+
+One retrieval head over fused entries E_key[key] + E_value[value]; what differs is what turns the
+keys (ω the frequencies, a(·) learned angles, M the number of entries, slots from 0):
+
+    position-free   nothing
+    rope            slot j by j·ω, the query by M·ω; rope-integer has ω_k = k
+    cumulative      slot j by Σ_{t≤j} a(entry t), the query by the sum of all and its own angle
+    content         an entry by its own a(key) + a(value), wherever it stands
+    untagged        nothing; the entries of a subject look alike
+    tag             nothing; entries and questions have E_relation[relation] added
+    operator        entries and questions by θ[relation]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+import torch
+from torch import Generator, Tensor, nn
+from torch.nn.functional import cross_entropy, embedding
+
+from journeylab.models.retrieval import RetrievalHead, Turns, combine, fuse, number_tokens
+from journeylab.operators.journey import accumulate
+from journeylab.operators.rotary import integer_frequencies, rotary_angles, standard_frequencies
+from journeylab.studies.exp2_shuffled_kb.data import (
+    Episodes,
+    arrange,
+    draw_lookup,
+    draw_relations,
+    select,
+)
+from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, Attention, Data, Job, Model
+
+if TYPE_CHECKING:
+    from journeylab.training import Problem, Streams
+
+CURVE_EPISODES = 32
+"""Held-out repositories behind a point of the curve."""
+
+
+class Questions(NamedTuple):
+    """What is asked of each repository, and the right answers: ``(episodes, asked)`` each."""
+
+    keys: Tensor
+    relations: Tensor
+    answers: Tensor
+
+
+class Reader(nn.Module):
+    """A retrieval head whose keys are turned as its variant says."""
+
+    frequencies: Tensor
+
+    def __init__(
+        self, variant: str, data: Data, sizes: Model, attention: Attention, generator: Generator
+    ) -> None:
+        super().__init__()
+        self.variant, tagged = variant, variant == "tag"
+        self.fields = (data.keys, data.values)
+        planes = sizes.d // 2
+        self.head = RetrievalHead(
+            (*self.fields, data.relations) if tagged else self.fields,
+            (data.keys, data.relations) if tagged else (data.keys,),
+            data.values,
+            width=sizes.d,
+            weighting=attention,
+            generator=generator,
+        )
+        integer = variant == "rope-integer"
+        frequencies = integer_frequencies(sizes.d) if integer else standard_frequencies(sizes.d)
+        self.register_buffer("frequencies", frequencies, persistent=False)
+
+        def angles(symbols: int) -> nn.Parameter:
+            return nn.Parameter(
+                sizes.angle_scale * torch.randn(symbols, planes, generator=generator)
+            )
+
+        if variant in ("cumulative", "content"):
+            self.entry_angles = angles(data.keys + data.values)
+        if variant == "cumulative":
+            self.question_angles = angles(data.keys)
+        if variant == "operator":
+            self.relation_angles = angles(data.relations)
+
+    def forward(self, episodes: Episodes, questions: Questions) -> Tensor:
+        """Logits ``(episodes, asked, values)``."""
+        entries, asked = [episodes.keys, episodes.values], [questions.keys]
+        if self.variant == "tag":
+            entries.append(episodes.relations)
+            asked.append(questions.relations)
+        logits: Tensor = self.head(
+            torch.stack(entries, -1), torch.stack(asked, -1), self._turns(episodes, questions)
+        )
+        return logits
+
+    def _turns(self, episodes: Episodes, questions: Questions) -> Turns:
+        match self.variant:
+            case "rope" | "rope-integer":
+                size = episodes.keys.shape[1]
+                places = torch.arange(size + 1, device=episodes.keys.device)
+                angles = rotary_angles(places, self.frequencies)[None]
+                return Turns(places=angles[:, :size], questions=angles[:, size:])
+            case "cumulative":
+                tokens = torch.stack((episodes.keys, episodes.values), -1)
+                steps = combine(self.entry_angles, self.fields)
+                sums = accumulate(embedding(number_tokens(tokens, self.fields), steps))
+                own = fuse(questions.keys[..., None], self.question_angles, self.fields[:1])
+                return Turns(places=sums, questions=sums[:, -1:] + own)
+            case "content":
+                return Turns(tokens=combine(self.entry_angles, self.fields))
+            case "operator":
+                return Turns(
+                    places=embedding(episodes.relations, self.relation_angles),
+                    questions=embedding(questions.relations, self.relation_angles),
+                )
+        return Turns()
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieval:
+    """One seed's training problem: repositories drawn on the fly, and those held out."""
+
+    job: Job
+    table: pd.DataFrame
+    streams: Streams
+
+    @cached_property
+    def held_out(self) -> Episodes:
+        """The held-out repositories of the job's task and size, shuffled."""
+        return select(self.table, self.job.task, self.job.entries)
+
+    @property
+    def tokens_per_step(self) -> int:
+        """Answers of a step."""
+        return self.job.training.rows
+
+    def build(self, generator: Generator) -> nn.Module:
+        """A fresh model, initialised from ``generator`` only."""
+        job = self.job
+        return Reader(job.variant, job.data, job.model, job.attention, generator)
+
+    def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
+        """Fresh repositories in the arm's order, and the slot that each is asked for.
+
+        Arms and variants of a seed see the same entries and questions at the same step.
+        """
+        del step, dropout  # there is neither a curriculum nor dropout
+        job, rows = self.job, self.job.training.rows
+        if job.task == "relations":
+            drawn = draw_relations(job.data, rows, order)
+        else:
+            drawn = draw_lookup(job.data, job.entries, rows, order)
+        slots = torch.randint(job.entries, (rows, 1), generator=order)
+        asked = drawn.keys.gather(1, slots), drawn.relations.gather(1, slots)
+        answers = drawn.values.gather(1, slots)
+        shown = arrange(drawn, job.order)
+        named = zip(Questions._fields, (*asked, answers), strict=True)
+        return shown._asdict() | {f"asked_{name}": column for name, column in named}
+
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+        """Mean cross-entropy of the answers."""
+        episodes = Episodes(*(batch[name] for name in Episodes._fields))
+        questions = Questions(*(batch[f"asked_{name}"] for name in Questions._fields))
+        logits = model(episodes, questions)
+        return cross_entropy(logits.flatten(0, 1), questions.answers.flatten())
+
+    def evaluate(self, model: nn.Module) -> dict[str, float]:
+        """Accuracy on some held-out repositories, sorted and shuffled."""
+        device = next(model.parameters()).device
+        some = Episodes(*(column[:CURVE_EPISODES].to(device) for column in self.held_out))
+        questions = ask_everything(some)
+        found = {}
+        with torch.no_grad():
+            for order in ORDERS:
+                answers = model(arrange(some, order), questions).argmax(-1)
+                hits = (answers == questions.answers).double()
+                found[f"accuracy_{order}"] = float(hits.mean())
+        return found
+
+    def flops_per_step(self, model: nn.Module) -> float:
+        """Floating-point operations of the matrix products of a step, backward included (×3)."""
+        job, d = self.job, self.job.model.d
+        symbols = len(self._head(model).entry)
+        rows, values = job.training.rows, job.data.values
+        turned = job.variant not in ("position-free", "untagged", "tag")
+        scores = symbols * d**2 + rows * job.entries * d if turned else rows * (d + symbols) * d
+        pooled = rows * (symbols + d + values) * d
+        return 3.0 * 2.0 * (rows * d**2 + scores + pooled)
+
+    def _head(self, model: nn.Module) -> RetrievalHead:
+        assert isinstance(model, Reader)
+        return model.head
+
+
+def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Problem:
+    """The training problem of one seed; ``dataset`` as :func:`data.generate` makes it."""
+    return Retrieval(job, dataset, streams)
+
+
+def ask_everything(episodes: Episodes) -> Questions:
+    """Every entry of every repository."""
+    return Questions(episodes.keys, episodes.relations, episodes.values)
