@@ -1,5 +1,6 @@
 """Figures, tables and numbers of exp2."""
 
+import math
 from collections.abc import Sequence
 from typing import cast
 
@@ -128,13 +129,11 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         "chance": float(chance(data)),
         "ceiling.untagged": float(untagged_ceiling(data)),
         "ceiling.untagged.exact": str(untagged_ceiling(data)),
-        "entries.relations": data.subjects * data.relations,
+        "budgets": _tell_budgets(results),
     }
     for size in data.sizes:
         found[f"key_blind.{size}"] = float(key_blind(data, size))
         found[f"best_slot.{size}"] = float(best_slot(data, size))
-        if steps := [_steps(results, arm) for arm in settings.arms if _size(results, arm) == size]:
-            found[f"steps.{size}"] = steps[0]
     for arm, variant in _present(results):
         for order in ORDERS:
             values = _values(results, "accuracy", (arm, variant), order)
@@ -160,9 +159,9 @@ def _draw_orders(results: StudyResults) -> Figure:
         arm = _arm(results, size, trained)
         for column, tested in enumerate(ORDERS):
             each = axes[3 * row + column]
-            each.set(ylim=(0.0, 1.05), title=f"trained {trained}, tested {tested}")
+            each.set(ylim=(-0.03, 1.05), title=f"trained {trained}, tested {tested}")
             _draw_points(each, results, arm, variants, "accuracy", tested)
-            reference_line(each, float(chance(settings.data)), "chance", above=False)
+            reference_line(each, float(chance(settings.data)), "chance")
             reference_line(each, float(key_blind(settings.data, size)), "most frequent value")
             if tested == "sorted":
                 reference_line(each, float(best_slot(settings.data, size)), "best slot")
@@ -221,6 +220,10 @@ def _draw_sizes(results: StudyResults) -> Figure:
                 each.set_xlabel("entries M")
             if not column:
                 each.set_ylabel("accuracy")
+    for variant in dict.fromkeys(variant for _, variant in _present(results, _LOOKUP)):
+        look = _look(variant)
+        style = {"color": look.color, "linestyle": look.line, "marker": look.marker}
+        axes[0].plot([], [], markersize=3, label=LABELS[variant], **style)
     legend_above(figure, axes)
     return figure
 
@@ -255,19 +258,12 @@ def _draw_line(
             marker=look.marker,
             markersize=3,
             linewidth=1.2,
-            label=LABELS[variant],
             zorder=4,
         )
 
 
 def _draw_logits(results: StudyResults) -> Figure:
-    runs = [
-        (arm, variant)
-        for variant in _LOOKUP
-        for arm, _ in _present(results)
-        if _has(results, arm, variant)
-    ]
-    runs = list(dict.fromkeys(runs))
+    runs = sorted(_present(results, _LOOKUP), key=lambda run: _LOOKUP.index(run[1]))
     figure, [axes] = canvas(width=TEXT, height=2.6)
     axes.set(yscale="log", ylabel="max |Δlogit|", xlim=(-0.8, max(len(runs), 1) - 0.2))
     for place, (arm, variant) in enumerate(runs):
@@ -285,7 +281,7 @@ def _draw_logits(results: StudyResults) -> Figure:
 
 def _draw_relations(results: StudyResults) -> Figure:
     data = _settings(results).data
-    runs = [run for run in _present(results) if run[1] in _RELATIONS]
+    runs = _present(results, _RELATIONS)
     figure, [axes] = canvas(width=COLUMN, height=2.4)
     axes.set(ylim=(0.0, 1.05), ylabel="accuracy", xlim=(-0.6, max(len(runs), 1) - 0.4))
     for place, run in enumerate(runs):
@@ -305,7 +301,7 @@ def _draw_relations(results: StudyResults) -> Figure:
 
 def _draw_learning(results: StudyResults) -> Figure:
     curves = cast(pd.DataFrame, results.curves)
-    arms = [arm for arm in _settings(results).arms if arm in set(curves["arm"])]
+    arms = [arm for arm in _all_arms(results) if arm in set(curves["arm"])]
     columns = min(len(arms), 2)
     rows = -(-len(arms) // 2)
     figure, axes = canvas(rows, columns, width=TEXT, height=0.6 + 1.5 * rows, sharey=True)
@@ -371,15 +367,25 @@ def _settings(results: StudyResults) -> Settings:
     return cast(Settings, results.settings)
 
 
-def _present(results: StudyResults) -> list[Run]:
-    """The runs that were measured or failed, in the order of config.yaml and of the variants."""
+def _all_arms(results: StudyResults) -> list[str]:
+    """Every arm: the opt-in ones last, by size (the second part has none), sorted first."""
+    arms = _settings(results).arms
+
+    def place(arm: str) -> tuple[bool, float, int]:
+        chosen = arms[arm]
+        return chosen.attention != "softmax", chosen.size or math.inf, ORDERS.index(chosen.order)
+
+    return sorted(arms, key=place)
+
+
+def _present(results: StudyResults, variants: Sequence[str] = (*_LOOKUP, *_RELATIONS)) -> list[Run]:
+    """The runs of these variants that were measured or failed, arm by arm."""
     rows = results.select("accuracy")
     measured = set(zip(rows["arm"], rows["variant"], strict=True))
-    known = (*_LOOKUP, *_RELATIONS)
     return [
         (arm, variant)
-        for arm in _settings(results).arms
-        for variant in known
+        for arm in _all_arms(results)
+        for variant in variants
         if (arm, variant) in measured or _failures(results, (arm, variant))
     ]
 
@@ -390,11 +396,8 @@ def _has(results: StudyResults, arm: str, variant: str) -> bool:
 
 def _arms(results: StudyResults, size: int) -> list[str]:
     """The primary arms of a size: those with softmax weights."""
-    return [
-        arm
-        for arm, chosen in _settings(results).arms.items()
-        if chosen.size == size and chosen.attention == "softmax"
-    ]
+    arms = _settings(results).arms
+    return [arm for arm in arms if arms[arm].size == size and arms[arm].attention == "softmax"]
 
 
 def _arm(results: StudyResults, size: int, order: Order) -> str | None:
@@ -405,13 +408,14 @@ def _trained(results: StudyResults, arm: str) -> Order:
     return _settings(results).arms[arm].order
 
 
-def _size(results: StudyResults, arm: str) -> int | None:
-    return _settings(results).arms[arm].size
-
-
-def _steps(results: StudyResults, arm: str) -> int:
+def _tell_budgets(results: StudyResults) -> str:
     settings = _settings(results)
-    return int(settings.arms[arm].training.get("steps", settings.training.steps))
+    told = {}
+    for arm in dict.fromkeys(arm for arm, _ in _present(results)):
+        chosen = settings.arms[arm]
+        case = "identical content" if chosen.size is None else f"M = {chosen.size}"
+        told[case] = int(chosen.training.get("steps", settings.training.steps))
+    return ", ".join(f"{steps} steps for {case}" for case, steps in told.items())
 
 
 def _values(results: StudyResults, metric: str, run: Run, order: Order) -> pd.Series:
@@ -433,10 +437,11 @@ def _failures(results: StudyResults, run: Run) -> int:
 
 
 def _look(variant: str) -> Look:
-    part = _LOOKUP if variant in _LOOKUP else _RELATIONS
-    return looks(part)[variant]
+    # A head without a tag is a position-free one, and looks like it.
+    known = looks([*_LOOKUP, *(other for other in _RELATIONS if other != "untagged")])
+    return known["position-free" if variant == "untagged" else variant]
 
 
 def _label(axes: Axes, variants: Sequence[str]) -> None:
     axes.set_xticks(range(len(variants)), [LABELS[v] for v in variants], rotation=30, ha="right")
-    axes.set_xlim(-0.6, max(len(variants), 1) - 0.4)
+    axes.set_xlim(-0.6, max(len(variants), 1) + 0.9)  # room for the names of the lines

@@ -1,0 +1,159 @@
+import pytest
+import torch
+from torch.func import functional_call, stack_module_state, vmap
+
+from journeylab.models.retrieval import (
+    RetrievalHead,
+    Turns,
+    combine,
+    fuse,
+    number_tokens,
+    turned_scores,
+)
+from journeylab.operators import naive
+
+FIELDS, WIDTH, ANSWERS = (6, 3), 8, 3
+
+
+def head(weighting="softmax", seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return RetrievalHead(
+        FIELDS, FIELDS[:1], ANSWERS, width=WIDTH, weighting=weighting, generator=generator
+    ).double()
+
+
+def episode(rows=2, entries=5, asked=2, seed=1):
+    generator = torch.Generator().manual_seed(seed)
+    fields = [torch.randint(n, (rows, entries), generator=generator) for n in FIELDS]
+    questions = torch.randint(FIELDS[0], (rows, asked, 1), generator=generator)
+    return torch.stack(fields, -1), questions
+
+
+def angles(*shape, seed=2):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, WIDTH // 2, generator=generator, dtype=torch.float64)
+
+
+TURNS = {
+    "none": Turns(),
+    "places": Turns(places=angles(1, 5), questions=angles(1, 2, seed=3)),
+    "of each row": Turns(places=angles(2, 5), questions=angles(2, 2, seed=3)),
+    "tokens": Turns(tokens=angles(18)),
+    "both": Turns(tokens=angles(18), places=angles(2, 5)),
+    "questions only": Turns(questions=angles(2, 2)),
+}
+
+
+def slow(model, entries, questions, turns):
+    """The head one question and one entry at a time, with d×d matrices."""
+
+    def matrix(table, *place):
+        if table is None:
+            return torch.eye(WIDTH, dtype=torch.float64)
+        row, *rest = place
+        return naive.rotation_matrix(table[(row % len(table), *rest)])
+
+    logits = []
+    for row in range(len(entries)):
+        tokens = [
+            model.entry[key] + model.entry[FIELDS[0] + value]
+            for key, value in entries[row].tolist()
+        ]
+        numbers = [FIELDS[1] * key + value for key, value in entries[row].tolist()]
+        for i, [question] in enumerate(questions[row].tolist()):
+            q = matrix(turns.questions, row, i) @ model.query @ model.question[question]
+            scores = torch.stack(
+                [
+                    q
+                    @ matrix(turns.places, row, j)
+                    @ matrix(turns.tokens, number)
+                    @ model.key
+                    @ token
+                    / WIDTH**0.5
+                    for j, (token, number) in enumerate(zip(tokens, numbers, strict=True))
+                ]
+            )
+            if model.weighting == "softmax":
+                weights = scores.exp() / scores.exp().sum()
+            else:
+                weights = (1 + scores.exp()).log()
+            pooled = sum(
+                w * (model.value @ token) for w, token in zip(weights, tokens, strict=True)
+            )
+            logits.append(model.readout.weight @ pooled + model.readout.bias)
+    return torch.stack(logits).view(len(entries), questions.shape[1], ANSWERS)
+
+
+@pytest.mark.parametrize("weighting", ["softmax", "softplus"])
+@pytest.mark.parametrize("name", TURNS)
+def test_the_fast_head_is_the_slow_one(name, weighting):
+    model, (entries, questions) = head(weighting), episode()
+    turns = TURNS[name]
+    fast = model(entries, questions, turns)
+    expected = slow(model, entries, questions, turns)
+    torch.testing.assert_close(fast, expected, atol=1e-12, rtol=1e-10)
+    parameters = list(model.parameters())
+    weights = torch.randn(fast.shape, generator=torch.Generator().manual_seed(4)).double()
+    of_fast = torch.autograd.grad((fast * weights).sum(), parameters)
+    of_slow = torch.autograd.grad((expected * weights).sum(), parameters)
+    for one, other in zip(of_fast, of_slow, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-11, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_gradients_of_turned_scores_are_right(shared):
+    generator = torch.Generator().manual_seed(0)
+    q, k = (
+        torch.randn(2, n, WIDTH, generator=generator, dtype=torch.float64, requires_grad=True)
+        for n in (3, 4)
+    )
+    phi = angles(1 if shared else 2, 4).requires_grad_()
+    assert torch.autograd.gradcheck(turned_scores, (q, k, phi), check_undefined_grad=False)
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_seeds_at_once_are_seeds_one_by_one(learned):
+    models = [head(seed=seed) for seed in range(3)]
+    parameters, _ = stack_module_state(models)
+    drawn = [episode(seed=seed) for seed in range(3)]
+    entries, questions = (torch.stack(column) for column in zip(*drawn, strict=True))
+    phi = angles(3, 2, 5) if learned else angles(1, 5)
+
+    def loss(weights, entry, question, turn):
+        return (
+            functional_call(models[0], weights, (entry, question, Turns(places=turn))).cos().sum()
+        )
+
+    leaves = [*parameters.values(), *([phi.requires_grad_()] if learned else [])]
+    losses = vmap(loss, (0, 0, 0, 0 if learned else None))(parameters, entries, questions, phi)
+    stacked = torch.autograd.grad(losses.sum(), leaves)
+    for seed, model in enumerate(models):
+        turn = phi[seed].detach().requires_grad_() if learned else phi
+        alone = loss(dict(model.named_parameters()), entries[seed], questions[seed], turn)
+        torch.testing.assert_close(losses[seed], alone)
+        own = torch.autograd.grad(alone, [*model.parameters(), *([turn] if learned else [])])
+        for together, one in zip(stacked, own, strict=True):
+            torch.testing.assert_close(together[seed], one, atol=1e-12, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["none", "tokens"])
+def test_a_set_has_no_order(name):
+    model, (entries, questions) = head(), episode(entries=7)
+    order = torch.randperm(7, generator=torch.Generator().manual_seed(5))
+    before = model(entries, questions, TURNS[name])
+    torch.testing.assert_close(model(entries[:, order], questions, TURNS[name]), before)
+
+
+def test_combinations_are_numbered_as_they_are_summed():
+    table = torch.randn(9, 4, generator=torch.Generator().manual_seed(0))
+    tokens = torch.cartesian_prod(torch.arange(6), torch.arange(3))
+    assert torch.equal(number_tokens(tokens, FIELDS), torch.arange(18))
+    torch.testing.assert_close(combine(table, FIELDS), fuse(tokens, table, FIELDS))
+
+
+def test_sizes_that_make_no_sense_are_refused():
+    generator = torch.Generator()
+    with pytest.raises(ValueError, match="even width"):
+        RetrievalHead(FIELDS, (6,), 3, width=7, generator=generator)
+    with pytest.raises(ValueError, match="got \\(6, 0\\)"):
+        RetrievalHead((6, 0), (6,), 3, generator=generator)

@@ -1,0 +1,104 @@
+import pandas as pd
+import pytest
+
+from journeylab.plotting import StudyResults, styled
+from journeylab.studies.exp2_shuffled_kb.certify import certify
+from journeylab.studies.exp2_shuffled_kb.data import generate
+from journeylab.studies.exp2_shuffled_kb.figures import CAPTIONS, draw, numbers, tabulate
+from journeylab.studies.exp2_shuffled_kb.measure import measure
+from journeylab.studies.exp2_shuffled_kb.models import Retrieval
+from journeylab.studies.exp2_shuffled_kb.settings import (
+    Arm,
+    Certificates,
+    Evaluation,
+    Job,
+    Settings,
+    Training,
+)
+from journeylab.training import Streams
+
+RUNS = [
+    ("small-sorted", "rope"),
+    ("small-sorted", "content"),
+    ("small-shuffled", "position-free"),
+    ("relations", "untagged"),
+]
+
+
+@pytest.fixture(scope="module")
+def results(make_job) -> StudyResults:
+    """Untrained models of two seeds, made-up curves, and one arm that did not run."""
+    data = make_job("rope").data
+    arms = {
+        "relations": Arm(task="relations", variants={"untagged": {}}),
+        "small-shuffled": Arm(size=5, variants={"position-free": {}}),
+        "small-sorted": Arm(size=5, order="sorted", variants={"rope": {}, "content": {}}),
+        "large-shuffled": Arm(size=8, enabled=False, variants={"rope": {}}),
+    }
+    settings = Settings(arms=arms, data=data, training=Training(steps=7, learning_rate=0.1))
+    measured, curves = [], []
+    for arm, variant in RUNS:
+        job = Job.model_validate(settings.job(arm, variant))
+        for seed in range(2):
+            where = {"study": "exp2", "arm": arm, "variant": variant, "seed": seed}
+            problem = Retrieval(job, generate(data, seed), Streams(seed))
+            model = problem.build(Streams(seed).generator("init"))
+            measured.append(
+                measure(job, Evaluation(permutations=1), problem, model).assign(**where)
+            )
+            for metric, value in problem.evaluate(model).items():
+                point = where | {"metric": metric, "value": value}
+                curves += [point | {"step": 100}, point | {"step": 200}]
+    computed = certify(Certificates(draws=1)).assign(study="exp2", arm="certificate")
+    table = pd.concat([*measured, computed], ignore_index=True)
+    return StudyResults("exp2", settings, table, curves=pd.DataFrame(curves))
+
+
+def test_every_figure_has_a_caption_and_labelled_anchors(results):
+    with styled():
+        figures = draw(results)
+    assert set(figures) == {"orders", "sizes", "logits", "relations", "learning"} <= set(CAPTIONS)
+    written = {
+        name: " ".join(text.get_text() for axes in figure.axes for text in axes.texts)
+        for name, figure in figures.items()
+    }
+    assert all(name in written["orders"] for name in ("chance", "most frequent value", "best slot"))
+    assert "ceiling without a tag" in written["relations"]
+    assert "tolerance" in written["logits"]
+
+
+def test_what_did_not_run_is_said(results):
+    with styled():
+        axes = draw(results)["orders"].axes[0]
+    assert [text.get_text() for text in axes.texts].count("not run") == 1
+    points = sum(len(each.get_offsets()) for each in axes.collections if len(each.get_offsets()))
+    assert points == 2 * 2
+
+
+def test_a_study_without_a_part_can_be_drawn(results):
+    kept = results.measurements["arm"] != "relations"
+    part = StudyResults("exp2", results.settings, results.measurements[kept])
+    with styled():
+        assert set(draw(part)) == {"orders", "sizes", "logits", "relations"}
+    assert len(tabulate(part)["runs"].frame) == len(RUNS) - 1
+
+
+def test_tables_have_a_row_per_run_in_order_of_size(results):
+    tables = tabulate(results)
+    shown = tables["runs"].frame
+    assert list(zip(shown["Arm"], shown["Model"], strict=True)) == [
+        ("small-sorted", "RoPE"),
+        ("small-sorted", "content"),
+        ("small-shuffled", "position-free"),
+        ("relations", "no tag"),
+    ]
+    assert len(tables["anchors"].frame) == 3
+    for table in tables.values():
+        assert set(table.numeric) <= set(table.frame.columns)
+
+
+def test_numbers_are_the_anchors_and_the_budgets(results):
+    found = numbers(results)
+    assert found["chance"] == 0.25
+    assert found["budgets"] == "7 steps for M = 5, 7 steps for identical content"
+    assert {"key_blind.5", "best_slot.8", "ceiling.untagged", "witness.rope"} <= set(found)

@@ -1,0 +1,138 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+from journeylab.studies.exp2_shuffled_kb.data import Episodes, arrange, permute
+from journeylab.studies.exp2_shuffled_kb.measure import measure
+from journeylab.studies.exp2_shuffled_kb.metrics import LABELS, METRICS
+from journeylab.studies.exp2_shuffled_kb.models import Questions, ask_everything
+from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Evaluation
+from journeylab.training import Streams, train, train_ensemble
+
+ALL = [variant for variants in VARIANTS.values() for variant in variants]
+BY_PLACE = ("rope", "rope-integer", "cumulative")
+
+
+def fresh(problem, seed=0):
+    return problem.build(Streams(seed).generator("init"))
+
+
+def draw(problem, seed=0):
+    streams = Streams(seed)
+    return problem.batch(1, streams.generator("order"), streams.generator("dropout"))
+
+
+@pytest.mark.parametrize("variant", ALL)
+def test_only_operators_by_place_see_the_order(make_problem, variant):
+    problem = make_problem(variant)
+    model = fresh(problem).double()
+    questions = ask_everything(problem.held_out)
+    permuted = permute(problem.held_out, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        change = (model(permuted, questions) - model(problem.held_out, questions)).abs().max()
+    assert change > 1e-3 if variant in BY_PLACE else change < 1e-12
+
+
+def test_rope_turns_slots_and_asks_from_behind_the_last(make_problem):
+    model = fresh(make_problem("rope"))
+    none = torch.zeros(2, 5, dtype=torch.long)
+    turns = model._turns(Episodes(none, none, none), Questions(none, none, none))
+    torch.testing.assert_close(turns.places[0, :, 0], torch.arange(5.0))
+    torch.testing.assert_close(turns.questions[0, 0], 5 * model.frequencies)
+    integer = fresh(make_problem("rope-integer"))
+    assert integer.frequencies.tolist() == list(range(8))
+
+
+def test_cumulative_angles_of_equal_steps_are_rope(make_problem):
+    rope, cumulative = fresh(make_problem("rope")), fresh(make_problem("cumulative"))
+    with torch.no_grad():
+        cumulative.entry_angles[:12], cumulative.entry_angles[12:] = rope.frequencies, 0.0
+        cumulative.question_angles.copy_(rope.frequencies.expand(12, -1))
+        problem = make_problem("rope")
+        questions = ask_everything(problem.held_out)
+        one, two = (model(problem.held_out, questions) for model in (rope, cumulative))
+    torch.testing.assert_close(one, two, atol=1e-5, rtol=1e-4)
+
+
+def test_variants_of_a_seed_start_alike(make_problem):
+    for variants in (VARIANTS["lookup"], ("untagged", "operator")):
+        states = [fresh(make_problem(variant)).head.state_dict() for variant in variants]
+        assert all(torch.equal(s[n], v) for s in states[1:] for n, v in states[0].items())
+
+
+@pytest.mark.parametrize("variant", ["position-free", "tag"])
+def test_arms_of_a_seed_ask_the_same_of_the_same_entries(make_problem, variant):
+    first, again = (draw(make_problem(variant, order)) for order in ("sorted", "shuffled"))
+    assert all(torch.equal(first[f"asked_{n}"], again[f"asked_{n}"]) for n in Questions._fields)
+    shown = Episodes(*(again[name] for name in Episodes._fields))
+    assert all(map(torch.equal, arrange(shown, "sorted"), (first[n] for n in Episodes._fields)))
+    assert first["keys"].shape[0] == make_problem(variant).tokens_per_step == 64
+
+
+@pytest.mark.parametrize("variant", ["rope", "operator"])
+def test_the_answer_is_the_value_of_the_entry_asked_for(make_problem, variant):
+    batch = draw(make_problem(variant))
+    asked = (batch["keys"] == batch["asked_keys"]) & (
+        batch["relations"] == batch["asked_relations"]
+    )
+    assert (asked.sum(1) == 1).all()
+    assert torch.equal(batch["values"][asked], batch["asked_answers"].flatten())
+
+
+@pytest.mark.parametrize("variant", ALL)
+def test_the_loss_makes_its_tensors_where_the_batch_is(make_problem, variant):
+    problem = make_problem(variant)
+    elsewhere = {name: value.to("meta") for name, value in draw(problem).items()}
+    assert problem.loss(fresh(problem).to("meta"), elsewhere).device.type == "meta"
+
+
+def test_a_tag_or_an_operator_tells_a_subjects_entries_apart(make_problem):
+    none = torch.zeros(1, 3, dtype=torch.long)
+    episodes = Episodes(none, torch.tensor([[0, 1, 2]]), torch.tensor([[0, 1, 2]]))
+    for variant in VARIANTS["relations"]:
+        with torch.no_grad():
+            logits = fresh(make_problem(variant))(episodes, ask_everything(episodes))
+        told = (logits[0, 1:] - logits[0, :1]).abs().max() > 1e-4
+        assert told == (variant != "untagged")
+
+
+@pytest.mark.parametrize("variant", ALL)
+def test_seeds_at_once_learn_as_one_alone(make_problem, tmp_path: Path, variant):
+    problem = make_problem(variant, steps=12, evaluate_every=6)
+    streams, settings = [Streams(1), Streams(2)], problem.job.training
+    both = train_ensemble([problem] * 2, settings, streams, tmp_path / "both")
+    alone = train(problem, settings, streams[1], tmp_path / "alone")
+    for name, value in alone.state.items():
+        torch.testing.assert_close(both[1].state[name], value, atol=1e-3, rtol=1e-3)
+    losses = [t.curve.query("metric == 'train_loss'")["value"].tolist() for t in (both[1], alone)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-4)
+
+
+def test_what_is_trained_can_be_measured(make_problem, tmp_path: Path):
+    found = {}
+    for variant in ("content", "untagged", "tag", "operator"):
+        problem = make_problem(variant)
+        trained = train(problem, problem.job.training, Streams(0), tmp_path / variant)
+        assert trained.status == "finished"
+        model = fresh(problem)
+        model.load_state_dict(trained.state)
+        table = measure(problem.job, Evaluation(permutations=2), problem, model.eval())
+        assert set(table["metric"]) <= set(METRICS)
+        found[variant] = table.set_index(["metric", "order"])["value"]
+        assert found[variant]["flip_rate"].max() == 0.0
+        assert found[variant]["max_logit_change"].max() < 1e-3
+    ceiling = found["untagged"]["ceiling"].item()
+    accuracy = {name: values["accuracy", "shuffled"] for name, values in found.items()}
+    assert accuracy["untagged"] < ceiling + 0.15
+    assert min(accuracy[name] for name in ("content", "tag", "operator")) > 0.9
+
+
+def test_an_untrained_head_by_place_flips_answers(make_problem):
+    problem = make_problem("rope-integer")
+    table = measure(problem.job, Evaluation(permutations=2), problem, fresh(problem))
+    assert (table.loc[table["metric"] == "flip_rate", "value"] > 0.05).all()
+
+
+def test_every_variant_has_a_name_in_print():
+    assert list(LABELS) == ALL
