@@ -37,7 +37,6 @@ def test_families_are_what_they_are_called(make_problem, family):
     with torch.no_grad():
         a, b = fresh(make_problem(f"{family}-product")).double().operators()
     identity = torch.eye(len(a), dtype=torch.float64)
-    torch.testing.assert_close(a @ b, b @ a) if family in COMMUTING else None
     assert torch.allclose(a @ b, b @ a, atol=1e-4) == (family in COMMUTING)
     assert torch.allclose(a @ a.mT, identity, atol=1e-6) == (family in ("orthogonal", "toral"))
     if family == "real":
