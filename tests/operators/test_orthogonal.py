@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from journeylab.operators.orthogonal import cayley, exponential, householder
+from journeylab.operators.orthogonal import _exponential, cayley, exponential, householder
 
 WAYS = {"exponential": exponential, "cayley": cayley, "householder": householder}
 widths = st.integers(1, 16)
@@ -183,3 +183,14 @@ def test_a_batch_is_its_members_also_under_vmap(way):
 def test_sizes_that_do_not_fit_are_told(way):
     with pytest.raises(ValueError, match="2 rows, 3 columns"):
         way(torch.zeros(2, 3))
+
+
+@pytest.mark.parametrize("norm", [0.0, 1.0, 10.0, 30.0])
+def test_the_series_for_captured_graphs_is_the_exponential(norm):
+    square = draw(0, 3, 2, 8, 8)
+    generator = square - square.mT
+    generator = norm * generator / torch.linalg.matrix_norm(generator, 2).max()
+    expected = torch.matrix_exp(generator)
+    torch.testing.assert_close(_exponential(generator), expected, rtol=0, atol=1e-8)
+    single = _exponential(generator.float()).double()
+    torch.testing.assert_close(single, expected, rtol=0, atol=2e-5)

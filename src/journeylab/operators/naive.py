@@ -6,7 +6,7 @@ import math
 from typing import Literal, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
 
@@ -99,3 +99,23 @@ def attend(
         carried = [matrices[i].T @ matrices[j] @ v[j] if transport else v[j] for j in allowed]
         outputs.append(sum(w * c for w, c in zip(weights, carried, strict=True)))
     return torch.stack([torch.as_tensor(row) for row in outputs])
+
+
+def chain_states(
+    operators: Float[Tensor, "letters width width"],
+    start: Float[Tensor, " width"],
+    words: Integer[Tensor, "length strings"],
+    inputs: Float[Tensor, "letters width"] | None = None,
+) -> Float[Tensor, "width length strings"]:
+    """States h_t = R_{x_t} h_{t−1} + v_{x_t} of strings, one string and one letter at a time."""
+    columns = []
+    for word in words.T.tolist():
+        state, states = start, []
+        for letter in word:
+            known = letter < len(operators)
+            state = operators[letter] @ state if known else 0.0 * state
+            if known and inputs is not None:
+                state = state + inputs[letter]
+            states.append(state)
+        columns.append(torch.stack(states, -1))
+    return torch.stack(columns, -1)

@@ -1,0 +1,60 @@
+"""Strings to learn from: uniform over {a, b}, and uniform among those with as many a's as b's.
+
+Every length has as many strings as any other, one more at most. Tasks label the same strings, so
+that the arms of a seed are paired. A worked row: ``train, uniform, "abbabaabba"``.
+"""
+
+import hashlib
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from journeylab.studies.exp1_group_languages.settings import LONGEST, SHORTEST, Data
+
+COLUMNS = ("split", "kind", "word")
+SPLITS = ("train", "validation")
+KINDS = ("uniform", "halved")
+ALPHABET = "ab"
+PADDING = 2
+"""What stands behind the end of a string that is shorter than the longest."""
+
+
+def generate(data: Data, seed: int) -> pd.DataFrame:
+    """The strings of ``seed``: split, kind (``halved`` has even lengths only), word."""
+    digest = hashlib.sha256(f"{seed}/exp1 strings".encode()).digest()
+    rng = np.random.default_rng(np.frombuffer(digest, dtype=np.uint32))
+    rows = [
+        (split, kind, "".join(ALPHABET[letter] for letter in draw_word(kind, length, rng)))
+        for split, size in zip(SPLITS, (data.train, data.validation), strict=True)
+        for kind in KINDS
+        for length in _spread_lengths(kind, size)
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def draw_word(kind: str, length: int, rng: Generator) -> NDArray[np.uint8]:
+    """A string as letters 0 (a) and 1 (b).
+
+    Raises ValueError where half of the length is no whole number.
+    """
+    if kind == "uniform":
+        return rng.integers(0, 2, length, dtype=np.uint8)
+    if length % 2:
+        raise ValueError(f"no string of {length} letters has as many a's as b's")
+    return rng.permutation(np.arange(length) % 2).astype(np.uint8)
+
+
+def lay_out(words: pd.Series) -> NDArray[np.uint8]:
+    """Strings as columns ``(longest, strings)`` of letters, with PADDING behind their ends."""
+    columns = np.full((LONGEST, len(words)), PADDING, dtype=np.uint8)
+    for place, word in enumerate(words):
+        columns[: len(word), place] = np.frombuffer(word.encode(), np.uint8) - ord(ALPHABET[0])
+    return columns
+
+
+def _spread_lengths(kind: str, size: int) -> list[int]:
+    step = 1 if kind == "uniform" else 2
+    lengths = range(SHORTEST, LONGEST + 1, step)
+    return [lengths[i % len(lengths)] for i in range(size)]

@@ -1,0 +1,126 @@
+"""What config.yaml may say about exp1, and the models it may name."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+
+from journeylab.config import ArmSettings, Frozen, Name, StudySettings, TrainingSettings
+
+TaskName = Literal["A", "B", "Bbal", "S3", "A5", "Z6"]
+Family = Literal["orthogonal", "linear", "toral", "complex", "real"]
+Form = Literal["product", "aggregation"]
+
+TASK_NAMES: tuple[TaskName, ...] = get_args(TaskName)
+FAMILIES: tuple[Family, ...] = get_args(Family)
+FORMS: tuple[Form, ...] = get_args(Form)
+COMMUTING: tuple[Family, ...] = ("toral", "complex", "real")
+"""Families whose operators commute with each other."""
+
+VARIANTS: dict[str, tuple[Family, Form]] = {
+    f"{family}-{form}": (family, form) for form in FORMS for family in FAMILIES
+}
+"""Every model by its name in config.yaml."""
+
+SHORTEST, LONGEST = 10, 50
+FAR = (100, 200)
+"""Lengths beyond those trained on."""
+
+
+class Data(Frozen):
+    """How many strings there are to learn from and to watch training with, at all lengths alike."""
+
+    train: PositiveInt = 5000
+    validation: PositiveInt = 500
+
+
+class Model(Frozen):
+    """The width that every variant shares, and the scales that operators start from.
+
+    ``linear_scale``: R = I + linear_scale · N(0, 1)/√d. ``radius_logit``: the radii of the complex
+    diagonal are sigmoid(N(radius_logit, 1)).
+    """
+
+    d: Annotated[int, Field(ge=2, le=256, multiple_of=2)] = 16
+    linear_scale: PositiveFloat = 0.3
+    radius_logit: float = 4.0
+
+
+class Training(TrainingSettings):
+    """The budget; strings per step; the share of the steps over which strings grow to full size."""
+
+    batch: PositiveInt = 128
+    curriculum: Annotated[float, Field(ge=0.0, le=1.0)] = 0.6
+
+
+class Evaluation(Frozen):
+    """New strings per length."""
+
+    strings: PositiveInt = 1000
+
+
+class Certificates(Frozen):
+    """Sizes of what is checked without training.
+
+    ``strings`` of ``length`` letters are read by exact weights; all strings of up to ``enumerate``
+    letters are enumerated; ``draws`` operators of every commuting family.
+    """
+
+    length: PositiveInt = 1000
+    strings: PositiveInt = 1000
+    enumerate: Annotated[int, Field(ge=2, le=16)] = 12
+    draws: PositiveInt = 20
+    d: Annotated[int, Field(ge=6, le=256, multiple_of=2)] = 16
+
+
+class Arm(ArmSettings):
+    """One condition: the task that all its variants learn."""
+
+    task: TaskName
+
+    @model_validator(mode="after")
+    def _variants_exist(self) -> Self:
+        for variant in self.variants:
+            _check_variant(variant)
+        return self
+
+
+class Settings(StudySettings):
+    """The exp1 section of config.yaml."""
+
+    arms: Mapping[Name, Arm]
+    data: Data = Data()
+    model: Model = Model()
+    training: Training
+    evaluation: Evaluation = Evaluation()
+    certificates: Certificates = Certificates()
+
+
+class Job(Frozen):
+    """All that determines one trained variant, besides its seed."""
+
+    variant: str
+    task: TaskName
+    data: Data
+    model: Model
+    training: Training
+
+    @model_validator(mode="after")
+    def _variant_exists(self) -> Self:
+        _check_variant(self.variant)
+        return self
+
+    @property
+    def family(self) -> Family:
+        """The family of its operators."""
+        return VARIANTS[self.variant][0]
+
+    @property
+    def form(self) -> Form:
+        """Product state, or aggregation of a vector per letter."""
+        return VARIANTS[self.variant][1]
+
+
+def _check_variant(variant: str) -> None:
+    if variant not in VARIANTS:
+        raise ValueError(f"unknown variant {variant!r}; accepted: {', '.join(VARIANTS)}")

@@ -1,0 +1,39 @@
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+
+from journeylab.studies.exp1_group_languages.data import generate
+from journeylab.studies.exp1_group_languages.models import Language
+from journeylab.studies.exp1_group_languages.settings import Data, Job, Model, Training
+from journeylab.training import Streams
+
+FEW = Data(train=210, validation=42)
+
+
+@pytest.fixture(scope="session")
+def make_job() -> Callable[..., Job]:
+    def make(variant: str, task: str = "S3", **training: float) -> Job:
+        budget = {"steps": 30, "learning_rate": 0.01, "batch": 16}
+        return Job(
+            variant=variant,
+            task=task,
+            data=FEW,
+            model=Model(),
+            training=Training(**budget | training),
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def strings() -> pd.DataFrame:
+    return generate(FEW, 1000)
+
+
+@pytest.fixture(scope="session")
+def make_problem(make_job, strings) -> Callable[..., Language]:
+    def make(variant: str, task: str = "S3", seed: int = 1000, **training: float) -> Language:
+        return Language(make_job(variant, task, **training), strings, Streams(seed))
+
+    return make

@@ -1,0 +1,48 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from journeylab.studies.exp1_group_languages.data import PADDING, draw_word, generate, lay_out
+from journeylab.studies.exp1_group_languages.settings import LONGEST, SHORTEST, Data
+
+
+def test_every_length_has_as_many_strings(strings):
+    for (split, kind), rows in strings.groupby(["split", "kind"]):
+        sizes = Counter(rows["word"].str.len())
+        step = 1 if kind == "uniform" else 2
+        assert set(sizes) == set(range(SHORTEST, LONGEST + 1, step)), split
+        assert max(sizes.values()) - min(sizes.values()) <= 1
+
+
+def test_halved_strings_have_as_many_of_both(strings):
+    halved = strings[strings["kind"] == "halved"]["word"]
+    assert (halved.str.count("a") == halved.str.count("b")).all()
+    assert halved.nunique() > 0.9 * len(halved)
+
+
+def test_uniform_strings_are_balanced_in_the_mean():
+    words = generate(Data(train=4100, validation=1), 0)
+    letters = "".join(words[words["kind"] == "uniform"]["word"])
+    share = letters.count("a") / len(letters)
+    assert abs(share - 0.5) < 4 * 0.5 / len(letters) ** 0.5
+
+
+def test_seeds_differ_and_repeat():
+    one, again, other = (generate(Data(train=50, validation=5), seed) for seed in (0, 0, 1))
+    assert one.equals(again)
+    assert not one["word"].equals(other["word"])
+
+
+def test_columns_are_padded_behind_their_ends(strings):
+    words = strings["word"].head(30)
+    columns = lay_out(words)
+    assert columns.shape == (LONGEST, 30)
+    for word, column in zip(words, columns.T, strict=True):
+        assert ["ab"[x] for x in column[: len(word)]] == list(word)
+        assert (column[len(word) :] == PADDING).all()
+
+
+def test_odd_lengths_cannot_be_halved():
+    with pytest.raises(ValueError, match="11 letters"):
+        draw_word("halved", 11, np.random.default_rng(0))

@@ -1,0 +1,96 @@
+import pandas as pd
+import pytest
+import torch
+
+from journeylab.plotting import StudyResults, save, styled
+from journeylab.studies.exp1_group_languages.certify import certify
+from journeylab.studies.exp1_group_languages.figures import CAPTIONS, draw, numbers, tabulate
+from journeylab.studies.exp1_group_languages.measure import measure
+from journeylab.studies.exp1_group_languages.settings import (
+    Arm,
+    Certificates,
+    Evaluation,
+    Settings,
+    Training,
+)
+
+RUNS = [("A", "toral-product"), ("B", "toral-product"), ("B", "linear-aggregation")]
+RUNS += [("S3", "orthogonal-product")]
+SEEDS = 3
+
+
+@pytest.fixture(scope="module")
+def results(make_problem) -> StudyResults:
+    """Untrained models of a few variants; the others are disabled."""
+    torch.set_num_threads(1)
+    certificates = Certificates(strings=10, length=20, enumerate=4, draws=1)
+    certified = certify(certificates).assign(study="exp1", arm="certificate")
+    tables = [certified]
+    for arm, variant in RUNS:
+        for seed in range(SEEDS):
+            problem = make_problem(variant, arm, seed=seed)
+            model = problem.build(problem.streams.generator("init"))
+            where = {"study": "exp1", "arm": arm, "variant": variant, "seed": seed}
+            tables.append(
+                measure(problem.job, Evaluation(strings=10), problem, model).assign(**where)
+            )
+    arms = {
+        arm: Arm(
+            task=arm,
+            variants={variant: {} for each, variant in RUNS if each == arm}
+            | {"complex-product": {"enabled": False}},
+        )
+        for arm, _ in RUNS
+    }
+    settings = Settings(arms=arms, training=Training(steps=1, learning_rate=0.1))
+    return StudyResults("exp1", settings, pd.concat(tables, ignore_index=True))
+
+
+def test_every_figure_has_a_caption_and_the_same_bytes_twice(results, tmp_path):
+    written = []
+    for run in ("first", "second"):
+        with styled():
+            drawn = draw(results)
+            for name, figure in drawn.items():
+                save(figure, tmp_path / run / f"{name}.pdf")
+        written.append({name: (tmp_path / run / f"{name}.pdf").read_bytes() for name in drawn})
+    assert set(written[0]) == set(CAPTIONS)
+    assert written[0] == written[1]
+
+
+def test_ceilings_are_drawn_and_named(results):
+    with styled():
+        figures = draw(results)
+    for axes in figures["accuracy"].axes:
+        assert "Parikh ceiling" in {line.get_label() for line in axes.get_lines()}
+    written = [text.get_text() for text in figures["worst"].axes[1].texts]
+    assert any(text.startswith("Parikh ceiling 0.5") for text in written)
+
+
+def test_every_seed_is_a_point(results):
+    with styled():
+        figure = draw(results)["worst"]
+    points = sum(len(c.get_offsets()) for axes in figure.axes for c in axes.collections)
+    assert points == SEEDS * len(RUNS)
+
+
+def test_tables_know_what_was_not_trained(results):
+    tables = tabulate(results)
+    solved = tables["solved"].frame.set_index(["Family", "Form"])
+    assert solved.loc[("toral", "product"), "A"] == f"0/{SEEDS}"
+    assert solved.loc[("toral", "product"), "Z6"] == "–"
+    assert ("complex", "product") not in solved.index
+    for table in tables.values():
+        assert set(table.numeric) <= set(table.frame.columns)
+
+
+def test_numbers_are_those_of_the_tasks(results):
+    found = numbers(results)
+    assert {
+        "order.S3": 6,
+        "order.A5": 60,
+        "order.Z6": 6,
+        "runs": len(RUNS),
+    }.items() <= found.items()
+    assert found["ceiling.Bbal.50"] == 0.5
+    assert found["aggregator.overflows"] == 4

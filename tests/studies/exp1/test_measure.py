@@ -1,0 +1,94 @@
+import math
+
+import pytest
+import torch
+
+from journeylab.operators.orthogonal import exponential
+from journeylab.studies.exp1_group_languages.ceilings import parikh_ceilings
+from journeylab.studies.exp1_group_languages.certify import GROUPS, exact_weights
+from journeylab.studies.exp1_group_languages.measure import (
+    accuracy,
+    answer,
+    draw_words,
+    measure,
+)
+from journeylab.studies.exp1_group_languages.metrics import METRICS
+from journeylab.studies.exp1_group_languages.settings import (
+    FAR,
+    LONGEST,
+    SHORTEST,
+    TASK_NAMES,
+    Evaluation,
+)
+from journeylab.studies.exp1_group_languages.tasks import TASKS, UNLABELLED, label_words
+
+FEW = Evaluation(strings=60)
+
+
+@pytest.fixture
+def solved(make_problem):
+    """A reader of S3 with exact weights."""
+    problem = make_problem("orthogonal-product", "S3")
+    model = problem.build(problem.streams.generator("init"))
+    weights = exact_weights(GROUPS["S3"], problem.job.model.d)
+    with torch.no_grad():
+        model.operators.square.copy_(weights.square)
+        model.start.copy_(weights.start)
+        model.weight.copy_(weights.readout)
+        model.bias.zero_()
+    assert torch.allclose(model.operators().double(), exponential(weights.square), atol=1e-5)
+    return problem, model
+
+
+def test_exact_weights_solve_and_their_gap_is_all_that_counts_leave_open(solved):
+    problem, model = solved
+    found = measure(problem.job, FEW, problem, model)
+    assert set(found["metric"]) <= set(METRICS)
+    one = found[found["n"].isna()].set_index("metric")["value"]
+    assert one["worst_accuracy"] == one["mean_accuracy"] == 1.0
+    ceilings = parikh_ceilings(TASKS["S3"], range(SHORTEST, LONGEST + 1)).values()
+    assert one["gap"] == pytest.approx(1.0 - float(sum(ceilings)) / len(ceilings))
+    by_length = found[found["metric"] == "accuracy"]
+    assert by_length["n"].tolist() == [*range(SHORTEST, LONGEST + 1), *FAR]
+    assert by_length["value"].eq(1.0).all()
+
+
+def test_only_even_lengths_are_asked_of_halved_strings(make_problem):
+    problem = make_problem("toral-product", "Bbal")
+    model = problem.build(problem.streams.generator("init"))
+    found = measure(problem.job, Evaluation(strings=20), problem, model)
+    lengths = found.loc[found["metric"] == "accuracy", "n"].tolist()
+    assert lengths == [*range(SHORTEST, LONGEST + 1, 2), *FAR]
+    one = found[found["n"].isna()].set_index("metric")["value"]
+    assert one["gap"] == pytest.approx(one["mean_accuracy"] - 0.5)
+
+
+@pytest.mark.parametrize("name", TASK_NAMES)
+def test_words_are_those_that_the_task_asks_about(name):
+    task = TASKS[name]
+    words = draw_words(task, 10, 3000, torch.Generator().manual_seed(0))
+    assert (label_words(task, words.numpy()) != UNLABELLED).all()
+    share = float(words.float().mean())
+    assert share == pytest.approx(0.5, abs=4 * 0.5 / 30000**0.5)
+    counts = words.sum(0)
+    assert (counts == 5).all() if task.halved else counts.unique().numel() > 5
+    again = draw_words(task, 10, 3000, torch.Generator().manual_seed(0))
+    assert torch.equal(words, again)
+
+
+def test_balanced_accuracy_is_the_mean_over_classes():
+    answers, labels = torch.tensor([1, 1, 1, 0]), torch.tensor([1, 1, 0, 0])
+    assert accuracy(TASKS["A"], answers, labels) == 0.75
+    uneven = torch.tensor([1, 1, 1, 0])
+    assert accuracy(TASKS["A"], torch.ones(4), uneven) == 0.5
+    assert accuracy(TASKS["S3"], torch.ones(4), uneven) == 0.75
+    assert accuracy(TASKS["B"], torch.ones(3), torch.ones(3)) == 1.0
+
+
+@pytest.mark.parametrize("broken", [math.nan, math.inf])
+def test_what_is_not_finite_answers_nothing(solved, broken):
+    problem, model = solved
+    with torch.no_grad():
+        model.start.fill_(broken)
+    words = draw_words(problem.task, 10, 8, torch.Generator().manual_seed(0))
+    assert (answer(model, words) == UNLABELLED).all()

@@ -1,0 +1,176 @@
+import itertools
+
+import pytest
+import torch
+from torch.func import functional_call, stack_module_state, vmap
+
+from journeylab.operators import naive
+from journeylab.studies.exp1_group_languages.settings import (
+    COMMUTING,
+    FAMILIES,
+    LONGEST,
+    SHORTEST,
+    TASK_NAMES,
+    VARIANTS,
+)
+from journeylab.studies.exp1_group_languages.tasks import TASKS, UNLABELLED
+from journeylab.training import Streams, train
+
+ALL = torch.tensor(list(itertools.product((0, 1), repeat=7)), dtype=torch.uint8)
+
+
+def fresh(problem, seed=1000):
+    return problem.build(Streams(seed).generator("init"))
+
+
+@pytest.mark.parametrize("variant", list(VARIANTS))
+def test_logits_are_those_of_the_definition(make_problem, variant):
+    model = fresh(make_problem(variant)).double()
+    with torch.no_grad():
+        states = naive.chain_states(model.operators(), model.start, ALL.mT, model.inputs)
+        expected = torch.einsum("cd,dts->cts", model.weight, states) + model.bias[:, None, None]
+        torch.testing.assert_close(model(ALL), expected)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families_are_what_they_are_called(make_problem, family):
+    with torch.no_grad():
+        a, b = fresh(make_problem(f"{family}-product")).double().operators()
+    identity = torch.eye(len(a), dtype=torch.float64)
+    assert torch.allclose(a @ b, b @ a, atol=1e-4) == (family in COMMUTING)
+    assert torch.allclose(a @ a.mT, identity, atol=1e-6) == (family in ("orthogonal", "toral"))
+    if family == "real":
+        assert torch.equal(a, a.diagonal().diag())
+    if family == "complex":
+        radii = torch.linalg.eigvals(a).abs()
+        assert (radii < 1.0).all()
+        assert (radii > 0.5).all()
+
+
+@pytest.mark.parametrize("family", COMMUTING)
+def test_a_commuting_product_state_knows_counts_only_and_an_aggregation_more(make_problem, family):
+    counts = ALL.sum(1)
+    spreads = {}
+    for form in ("product", "aggregation"):
+        model = fresh(make_problem(f"{family}-{form}")).double()
+        with torch.no_grad():
+            last = model(ALL)[:, -1]
+        spreads[form] = max(float(last[:, counts == k].std(1).max()) for k in range(1, 7))
+    assert spreads["product"] < 1e-12 < 1e-3 < spreads["aggregation"]
+
+
+def test_variants_of_a_seed_start_alike(make_problem):
+    models = [fresh(make_problem(variant)) for variant in VARIANTS]
+    for name in ("start", "weight", "bias"):
+        assert all(torch.equal(getattr(m, name), getattr(models[0], name)) for m in models)
+
+
+@pytest.mark.parametrize("task", TASK_NAMES)
+def test_batches_repeat_are_cut_and_mask_what_has_no_label(make_problem, task):
+    problem = make_problem("toral-product", task)
+    batches = [problem.batch(1, Streams(0).generator("order"), torch.Generator()) for _ in range(2)]
+    for name, shape in (("words", (16, SHORTEST)), ("labels", (16, SHORTEST))):
+        assert torch.equal(batches[0][name], batches[1][name])
+        assert batches[0][name].shape == shape
+    late = problem.batch(30, Streams(0).generator("order"), torch.Generator())
+    assert late["words"].shape == (16, LONGEST)
+    ended = late["words"] > 1
+    assert (late["labels"][ended] == UNLABELLED).all()
+    if task.startswith("B"):
+        constant = late["words"].cummax(1).values == late["words"].cummin(1).values
+        assert ((late["labels"] == UNLABELLED) == (ended | constant)).all()
+    else:
+        assert (late["labels"][~ended] >= 0).all()
+
+
+def test_strings_grow_over_the_curriculum(make_problem):
+    problem = make_problem("toral-product", steps=1500)
+    cuts = [problem.cut(step) for step in range(1, 1501)]
+    assert cuts == sorted(cuts)
+    assert cuts[0] == SHORTEST
+    assert set(cuts) == set(range(SHORTEST, LONGEST + 1))
+    assert cuts[898] == LONGEST == cuts[-1]
+    assert sum(cut < LONGEST for cut in cuts) == pytest.approx(0.6 * 1500 * 40 / 41, abs=2)
+    assert make_problem("toral-product", curriculum=0.0).cut(1) == LONGEST
+
+
+def test_labelled_prefixes_are_counted(make_problem):
+    problem = make_problem("toral-product", "B", steps=200, batch=64)
+    order = Streams(0).generator("order")
+    seen = [
+        int((problem.batch(step, order, torch.Generator())["labels"] != UNLABELLED).sum())
+        for step in range(1, 201)
+    ]
+    assert problem.tokens_per_step == pytest.approx(sum(seen) / 200, rel=0.02)
+
+
+def test_the_loss_is_the_mean_surprise_of_labelled_prefixes(make_problem):
+    problem = make_problem("orthogonal-product", "B")
+    batch = problem.batch(12, Streams(0).generator("order"), torch.Generator())
+    model = fresh(problem)
+    chances = model(batch["words"]).softmax(0)
+    terms = [
+        -chances[int(label), t, s].log()
+        for s, row in enumerate(batch["labels"])
+        for t, label in enumerate(row)
+        if label != UNLABELLED
+    ]
+    torch.testing.assert_close(problem.loss(model, batch), torch.stack(terms).mean())
+
+
+@pytest.mark.parametrize("variant", list(VARIANTS))
+def test_many_seeds_at_once_have_the_losses_and_gradients_of_each(make_problem, variant):
+    problems = [make_problem(variant, seed=seed) for seed in (1000, 1001)]
+    models = [fresh(problem, seed) for seed, problem in enumerate(problems)]
+    batches = [
+        problem.batch(5, Streams(seed).generator("order"), torch.Generator())
+        for seed, problem in enumerate(problems)
+    ]
+    stacked = {name: torch.stack([batch[name] for batch in batches]) for name in batches[0]}
+    parameters, _ = stack_module_state(models)
+
+    class Objective(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = models[0]
+
+        def forward(self, batch):
+            return problems[0].loss(self.model, batch)
+
+    objective = Objective()
+
+    def loss(tensors, batch):
+        named = {f"model.{name}": value for name, value in tensors.items()}
+        return functional_call(objective, named, (batch,))
+
+    losses = vmap(loss)(parameters, stacked)
+    gradients = torch.autograd.grad(losses.sum(), list(parameters.values()))
+    for i, (problem, model, batch) in enumerate(zip(problems, models, batches, strict=True)):
+        alone = problem.loss(model, batch)
+        torch.testing.assert_close(losses[i], alone)
+        expected = torch.autograd.grad(alone, list(model.parameters()))
+        for ours, theirs in zip(gradients, expected, strict=True):
+            torch.testing.assert_close(ours[i], theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("variant", list(VARIANTS))
+def test_every_variant_learns(make_problem, tmp_path, variant):
+    problem = make_problem(variant, "S3", steps=20, evaluate_every=20)
+    trained = train(problem, problem.job.training, problem.streams, tmp_path / "checkpoint")
+    assert trained.status == "finished"
+    curve = trained.curve.set_index("metric")["value"]
+    with torch.no_grad():
+        untrained = problem.evaluate(fresh(problem))
+    assert curve["loss"] < untrained["loss"]
+    assert trained.flops == 20 * problem.flops_per_step(fresh(problem))
+
+
+def test_labels_count_their_classes():
+    assert {name: TASKS[name].classes for name in TASK_NAMES} == {
+        "A": 2,
+        "B": 2,
+        "Bbal": 2,
+        "S3": 6,
+        "A5": 60,
+        "Z6": 6,
+    }
