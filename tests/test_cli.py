@@ -1,10 +1,13 @@
-"""What a mistake on the command line looks like: one line, exit code 2, nothing written."""
+"""What the commands do by themselves: mistakes are one line, records say what ran."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from journeylab.workflow import stage_code
 
 
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -47,3 +50,32 @@ def test_debug_shows_where_it_happened(tmp_path: Path) -> None:
     )
     assert done.returncode != 0
     assert "Traceback" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("asked", "ran"), [("auto", "batched"), ("sequential", "sequential"), ("batched", "batched")]
+)
+def test_a_record_says_which_engine_ran(tmp_path: Path, asked: str, ran: str) -> None:
+    data = {"train": 40, "validation": 20}
+    job = {
+        **{"task": "A", "variant": "toral-product", "data": data, "model": {"d": 4}},
+        "training": {"steps": 6, "learning_rate": 0.01, "batch": 8},
+    }
+    seeds = ("exp1", "seeds-00-01")
+    made = run(
+        *("generate", *seeds, "--settings", json.dumps(data), "--output", "data.parquet"),
+        folder=tmp_path,
+    )
+    assert made.returncode == 0, made.stderr
+    done = run(
+        *("train", "exp1", "A", "toral-product", seeds[1], "--settings", json.dumps(job)),
+        *("--code", stage_code("exp1", "train"), "--data", "data.parquet", "--engine", asked),
+        *("--device", "cpu", "--output", "run.json"),
+        folder=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    content = record.get("content", record)
+    assert (content["engine"], content["device"]) == (ran, "cpu")
+    assert [seed["status"] for seed in content["seeds"]] == ["finished", "finished"]
+    assert not list(tmp_path.glob("*.checkpoint"))
