@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from journeylab.claims import register as reg
+from journeylab.claims import wording
 from journeylab.claims.judge import judge_study
 from journeylab.claims.register import Register
 from journeylab.config import UserError
@@ -177,6 +179,15 @@ def test_differences_nest_and_take_constants(judge):
     study = judge(runs, [(nested, {"above": 2}), (shifted, {"above": 2})])
     assert [verdict.effect for verdict in study.verdicts] == [2.5, 3.5]
     assert study.verdicts[0].effect_text == "(a/a − a/b) − (a/c − a/d)"
+
+
+def test_terms_of_one_run_are_told_apart_by_their_measures():
+    short, long = (reg.Cell(run="a/b", measure=name) for name in ("short", "long"))
+    other = reg.Cell(run="a/c", measure="short")
+    assert wording.term_texts([short, other]) == ["a/b", "a/c"]
+    assert wording.term_texts([short, long]) == ["a/b short", "a/b long"]
+    between = [reg.Difference(difference=(cell, other)) for cell in (short, long)]
+    assert wording.term_texts(between) == ["a/b − a/c", "a/b long − a/c short"]
 
 
 def test_a_number_of_seeds_that_is_no_look_is_exploratory(judge):

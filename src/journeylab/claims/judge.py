@@ -116,10 +116,12 @@ def _judge(
     parts = [
         Part(
             **{**dict(estimate), "verdict": estimate.verdict if judged and k else None},
-            effect_text=wording.term_text(term),
+            effect_text=text,
             metric_label=wording.metric_label(term, measures),
         )
-        for term, estimate in zip(claim.terms, estimates, strict=True)
+        for term, text, estimate in zip(
+            claim.terms, wording.term_texts(claim.terms), estimates, strict=True
+        )
         if len(estimates) > 1
     ]
     return _record(

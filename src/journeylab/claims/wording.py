@@ -1,7 +1,7 @@
 """Claims and verdicts in words; plain text with true minus signs."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from journeylab.claims import register as reg
 from journeylab.records.verdicts import Verdict
@@ -39,18 +39,25 @@ def region_text(claim: reg.Claim) -> str:
 
 def effect_text(claim: reg.Claim) -> str:
     """What is compared with the region, e.g. “native/A − 7a/B”."""
-    terms = ", ".join(term_text(term) for term in claim.terms)
+    terms = ", ".join(term_texts(claim.terms))
     return {"all_of": f"all of {terms}", "any_of": f"any of {terms}"}.get(claim.kind, terms)
 
 
-def term_text(term: reg.Term) -> str:
-    """The term in the names of runs; measures are told where they differ."""
+def term_texts(terms: Sequence[reg.Term]) -> list[str]:
+    """Terms in the names of runs; measures are told where they differ, in a term or between."""
+    texts = [_term_text(term, measured=False) for term in terms]
+    distinct = len(set(texts)) == len(texts)
+    return texts if distinct else [_term_text(term, measured=True) for term in terms]
+
+
+def _term_text(term: reg.Term, *, measured: bool) -> str:
     measures = {cell.measure for cell in reg.cells([term])}
+    measured = measured or len(measures) > 1
 
     def text(part: reg.Term, nested: bool) -> str:
         if isinstance(part, reg.Cell):
             name = run_name(part)
-            return f"{name} {part.measure}" if len(measures) > 1 else name
+            return f"{name} {part.measure}" if measured else name
         if isinstance(part, reg.Difference):
             left, right = part.difference
             if isinstance(left, reg.Cell) and isinstance(right, reg.Cell) and left.run == right.run:

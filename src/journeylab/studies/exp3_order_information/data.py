@@ -1,0 +1,105 @@
+"""One seed's values, and the strings that its probes never train on.
+
+Values are standard normal, one table for all arms: an arm with C colours and width d takes the
+first C rows and d columns, so that arms of a seed are paired. Strings of one length and alphabet
+are held out as *distinct strings*: a probe trains on all others, drawn afresh at every step.
+
+    N = 8, C = 2    256 strings: 64 held out, 192 to train on
+    N = 20, C = 4   2^40 strings: 1000 held out
+"""
+
+import hashlib
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.random import Generator
+from numpy.typing import NDArray
+from torch import Tensor
+
+from journeylab.studies.exp3_order_information.settings import COLOURS, LENGTHS, WIDTHS, Data
+
+Integers = NDArray[np.int64]
+
+
+def generate(data: Data, seed: int) -> pd.DataFrame:
+    """One seed's tables as tidy rows: kind, colours, length, colour, coordinate, string, value.
+
+    Kind ``value`` fills colour, coordinate and value; kinds ``held-out`` and ``seen`` fill colours,
+    length and string.
+    """
+    parts = [_tabulate_values(draw_values(seed))]
+    for colours in COLOURS:
+        for length in LENGTHS:
+            rng = _stream(seed, f"strings {colours} {length}")
+            held_out, seen = draw_strings(colours**length, data, rng)
+            for kind, strings in (("held-out", held_out), ("seen", seen)):
+                columns = {"kind": kind, "colours": colours, "length": length, "string": strings}
+                parts.append(pd.DataFrame(columns))
+    integers = dict.fromkeys(("colours", "length", "colour", "coordinate", "string"), "Int64")
+    return pd.concat(parts, ignore_index=True).astype(integers)
+
+
+def draw_values(seed: int) -> NDArray[np.float64]:
+    """The seed's values v ``(4, 16)``, standard normal."""
+    return _stream(seed, "values").standard_normal((max(COLOURS), max(WIDTHS)))
+
+
+def draw_strings(count: int, data: Data, rng: Generator) -> tuple[Integers, Integers]:
+    """Distinct strings to hold out, ascending, and distinct others, of ``count`` in all."""
+    size = max(min(data.held_out, int(count * data.largest_share)), 1)
+    held_out = np.sort(_distinct(count, size, rng))
+    rest = count - size
+    others = torch.from_numpy(_distinct(rest, min(data.seen, rest), rng))
+    return held_out, skip(others, torch.from_numpy(held_out)).numpy()
+
+
+def skip(ranks: Tensor, held_out: Tensor) -> Tensor:
+    """The strings of given rank among those that are not held out.
+
+    ``held_out`` is ascending. Its i-th string has h_i − i others before it, so the string of rank r
+    is r plus the number of i with h_i − i ≤ r.
+    """
+    before = held_out - torch.arange(len(held_out))
+    return ranks + torch.searchsorted(before, ranks, right=True)
+
+
+def values_of(table: pd.DataFrame, colours: int, width: int) -> Tensor:
+    """The values ``(C, d)`` of an arm, in float64."""
+    rows = table[table["kind"] == "value"]
+    drawn = rows.pivot_table(index="colour", columns="coordinate", values="value").to_numpy()
+    return torch.tensor(drawn[:colours, :width])
+
+
+def strings_of(table: pd.DataFrame, kind: str, colours: int, length: int) -> Tensor:
+    """The strings ``(strings,)`` of one kind, held-out or seen."""
+    rows = table[
+        (table["kind"] == kind) & (table["colours"] == colours) & (table["length"] == length)
+    ]
+    return torch.from_numpy(rows["string"].to_numpy(dtype=np.int64))
+
+
+def _tabulate_values(values: NDArray[np.float64]) -> pd.DataFrame:
+    colour, coordinate = np.indices(values.shape)
+    return pd.DataFrame(
+        {
+            "kind": "value",
+            "colour": colour.ravel(),
+            "coordinate": coordinate.ravel(),
+            "value": values.ravel(),
+        }
+    )
+
+
+def _distinct(count: int, size: int, rng: Generator) -> Integers:
+    """``size`` distinct numbers below ``count``, uniform; a large range is never laid out."""
+    if count <= 1 << 20:
+        return rng.choice(count, size, replace=False)
+    found = rng.integers(count, size=2 * size)
+    distinct = found[np.sort(np.unique(found, return_index=True)[1])]
+    return distinct[:size]
+
+
+def _stream(seed: int, name: str) -> Generator:
+    digest = hashlib.sha256(f"{seed}/exp3 {name}".encode()).digest()
+    return np.random.default_rng(np.frombuffer(digest, dtype=np.uint32))

@@ -1,0 +1,397 @@
+"""Figures, tables and numbers of exp3."""
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from journeylab.plotting import (
+    TEXT,
+    Look,
+    StudyResults,
+    Table,
+    canvas,
+    curves_with_band,
+    legend_above,
+    looks,
+    points_with_interval,
+)
+from journeylab.studies.exp3_order_information.information import blind_ceiling, blind_information
+from journeylab.studies.exp3_order_information.settings import (
+    COLOURS,
+    LENGTHS,
+    SETS,
+    WIDTHS,
+    Arm,
+    Settings,
+    Variant,
+)
+
+CAPTIONS = {
+    "information": (
+        "Bits against precision, by enumeration of all strings of two colours: what the aggregate, "
+        "read through a grid of cell width ε, tells of the order once the counts are known. Every "
+        "point is one draw of the values, lines are medians over the draws; precision grows to the "
+        "right. Dashed lines are all there is to know, H(order | counts), for the same N. The "
+        "dotted line is the precision law d·log₂(1 + range/ε) at the largest N (median), where it "
+        "lies inside the panel. Mean pooling coincides with the sum."
+    ),
+    "positions": (
+        "Position accuracy on held-out strings against N. Every point is one seed of the MLP "
+        "probe, bars are medians over seeds, vertical lines their distribution-free 95 % "
+        "intervals; hollow diamonds are medians of the linear probe. Dashed lines are the exact "
+        "order-blind ceiling E[max n]/N: the best guess of one who knows the counts and nothing "
+        "else."
+    ),
+    "counts": (
+        "Count accuracy on held-out strings against N: share of right counts over all colours. "
+        "Symbols as in the figure before. The dotted line is the margin 0.99."
+    ),
+    "bits": (
+        "V-information of the MLP probe about the positions, against N. Dotted lines are all there "
+        "is, N·log₂ C bits; dashed ones are what an order-blind reader of the counts has. A probe "
+        "that is sure of wrong answers has less than nothing."
+    ),
+    "training": (
+        "Held-out position accuracy of the MLP probe at the largest N against the training step. "
+        "Thin lines are seeds, thick ones medians, bands their distribution-free 95 % intervals."
+    ),
+}
+
+_GAP = 0.13
+_SHOWN: tuple[Variant, ...] = ("sum", "as-shipped", "one-two", "standard", "quarter-turns")
+
+
+def draw(results: StudyResults) -> dict[str, Figure]:
+    """Bits against precision; accuracy of positions and counts against N; V-information."""
+    figures: dict[str, Figure] = {}
+    if len(results.select("mutual_information")):
+        figures["information"] = _draw_information(results)
+    if _arms(results):
+        figures["positions"] = _draw_positions(results)
+        figures["counts"] = _draw_counts(results)
+        figures["bits"] = _draw_bits(results)
+        if results.curves is not None:
+            figures["training"] = _draw_training(results)
+    return figures
+
+
+def tabulate(results: StudyResults) -> dict[str, Table]:
+    """Exact information by set and precision; the probes' accuracy by arm, set and N."""
+    tables = {}
+    if len(results.select("mutual_information")):
+        tables["information"] = _tabulate_information(results)
+    if _arms(results):
+        tables["probes"] = _tabulate_probes(results)
+    return tables
+
+
+def numbers(results: StudyResults) -> dict[str, float | int | str]:
+    """Anchors, sizes of the splits, and the exact bits that the prose cites."""
+    settings = _settings(results)
+    found: dict[str, float | int | str] = {"draws": settings.certificates.draws}
+    for colours in COLOURS:
+        for length in LENGTHS:
+            found[f"ceiling.{colours}.{length}"] = blind_ceiling(length, colours)
+            count = colours**length
+            share = int(count * settings.data.largest_share)
+            found[f"held_out.{colours}.{length}"] = min(settings.data.held_out, share)
+    enumerated = results.select("order_entropy", C=2)
+    for n in sorted({int(n) for n in enumerated["N"]}):
+        found[f"entropy.{n}"] = float(enumerated.loc[enumerated["N"] == n, "value"].median())
+    lost = results.select("information_gap", C=2, d=4, frequencies="quarter-turns")
+    for n in sorted({int(n) for n in lost["N"]}):
+        found[f"lost.{n}"] = float(lost.loc[lost["N"] == n, "value"].min())
+    return found
+
+
+def _draw_information(results: StudyResults) -> Figure:
+    rows = results.select("mutual_information", C=2)
+    lengths = sorted({int(n) for n in rows["N"]})
+    look = looks(map(str, LENGTHS))
+    figure, axes = canvas(
+        len(WIDTHS), len(_SHOWN), width=TEXT * 1.06, height=3.7, sharex=True, sharey=True
+    )
+    top = 1.5 * float(results.select("order_entropy", C=2)["value"].max())
+    precisions = sorted((float(e) for e in rows["epsilon"].unique()), reverse=True)
+    for i, width in enumerate(WIDTHS):
+        for j, variant in enumerate(_SHOWN):
+            each = axes[i * len(_SHOWN) + j]
+            of_set: dict[str, str | int] = {"C": 2, "d": width, "frequencies": variant}
+            each.set_title(_name(variant) if width == 4 else "")
+            for place, length in enumerate(lengths):
+                known = float(results.select("order_entropy", **of_set, N=length)["value"].median())
+                shown = look[str(length)]
+                each.axhline(known, color=shown.color, lw=0.7, ls=(0, (4, 2)), zorder=1)
+                here = results.select("mutual_information", **of_set, N=length)
+                shift = 0.09 * (place - (len(lengths) - 1) / 2)
+                _against_precision(each, here, precisions, shown, shift, f"N = {length}")
+            _precision_law(each, results, of_set, max(lengths), precisions)
+            each.set(ylim=(-0.05 * top, top), xlim=(-0.45, len(precisions) - 0.55))
+            each.set_xticks(range(len(precisions)), [f"{e:g}" for e in precisions], rotation=90)
+            if i == len(WIDTHS) - 1:
+                each.set_xlabel("ε")
+        axes[i * len(_SHOWN)].set_ylabel(f"d = {width}\nbits of order")
+    legend_above(figure, axes)
+    return figure
+
+
+def _against_precision(
+    axes: Axes,
+    rows: pd.DataFrame,
+    precisions: Sequence[float],
+    look: Look,
+    shift: float,
+    label: str,
+) -> None:
+    places = np.array([precisions.index(float(e)) for e in rows["epsilon"]]) + shift
+    axes.scatter(
+        places, rows["value"], s=6, marker=look.marker, color=look.color, alpha=0.4, linewidth=0
+    )
+    median = rows.groupby(rows["epsilon"].astype(float))["value"].median()
+    axes.plot(
+        np.arange(len(precisions)) + shift,
+        median.reindex(list(precisions)).to_numpy(),
+        color=look.color,
+        marker=look.marker,
+        markersize=3,
+        ls=look.line,
+        lw=1.0,
+        label=label,
+    )
+
+
+def _precision_law(
+    axes: Axes,
+    results: StudyResults,
+    of_set: dict[str, str | int],
+    length: int,
+    precisions: Sequence[float],
+) -> None:
+    rows = results.select("precision_law", **of_set, N=length)
+    law = rows.groupby(rows["epsilon"].astype(float))["value"].median().reindex(list(precisions))
+    label = f"law, N = {length}"
+    axes.plot(range(len(precisions)), law.to_numpy(), color="#404040", ls=":", lw=1.2, label=label)
+
+
+def _draw_positions(results: StudyResults) -> Figure:
+    figure, axes = _grid(results, sharey=True)
+    for each, arm in zip(axes, _arms(results), strict=False):
+        ceilings = [blind_ceiling(n, _arm(results, arm).colours) for n in LENGTHS]
+        _marks(each, ceilings, "order-blind ceiling")
+        _by_length(each, results, arm, "position_accuracy")
+        _linear(each, results, arm, "position_accuracy")
+        each.set(ylabel="position accuracy", ylim=(0.2, 1.03))
+    legend_above(figure, axes, columns=5)
+    return figure
+
+
+def _draw_counts(results: StudyResults) -> Figure:
+    figure, axes = _grid(results, sharey=True)
+    for each, arm in zip(axes, _arms(results), strict=False):
+        each.axhline(0.99, color="#303030", lw=0.9, ls=":", zorder=2, label="margin 0.99")
+        _by_length(each, results, arm, "count_accuracy")
+        _linear(each, results, arm, "count_accuracy")
+        each.set(ylabel="count accuracy", ylim=(0.0, 1.04))
+    legend_above(figure, axes, columns=5)
+    return figure
+
+
+def _draw_bits(results: StudyResults) -> Figure:
+    figure, axes = _grid(results, sharey=False)
+    for each, arm in zip(axes, _arms(results), strict=False):
+        colours = _arm(results, arm).colours
+        all_bits = [n * np.log2(colours) for n in LENGTHS]
+        _marks(each, [blind_information(n, colours) for n in LENGTHS], "order-blind")
+        _marks(each, all_bits, "all there is", ":")
+        _by_length(each, results, arm, "v_information")
+        each.set(ylabel="bits", ylim=(-0.15 * max(all_bits), 1.08 * max(all_bits)))
+    legend_above(figure, axes, columns=5)
+    return figure
+
+
+def _draw_training(results: StudyResults) -> Figure:
+    curves = cast(pd.DataFrame, results.curves)
+    wanted = curves[curves["metric"] == f"position_accuracy_{max(LENGTHS)}"]
+    figure, axes = _grid(results, sharey=True)
+    for each, arm in zip(axes, _arms(results), strict=False):
+        for variant in _variants(results, arm):
+            rows = wanted[(wanted["arm"] == arm) & (wanted["variant"] == variant)]
+            if len(rows):
+                curves_with_band(each, rows, _look(variant), label=_name(variant))
+        each.set(xlabel="step", ylabel=f"position accuracy, N = {max(LENGTHS)}")
+    legend_above(figure, axes, columns=5)
+    return figure
+
+
+def _grid(results: StudyResults, *, sharey: bool) -> tuple[Figure, list[Axes]]:
+    """A panel per arm, two to a row; a panel without an arm is hidden."""
+    arms = _arms(results)
+    rows = -(-len(arms) // 2)
+    figure, axes = canvas(rows, 2, width=TEXT, height=0.3 + 2.1 * rows, sharey=sharey)
+    for each, arm in zip(axes, arms, strict=False):
+        chosen = _arm(results, arm)
+        each.set_title(f"{chosen.colours} colours, d = {chosen.d}")
+    for spare in axes[len(arms) :]:
+        spare.set_axis_off()
+    return figure, axes
+
+
+def _by_length(axes: Axes, results: StudyResults, arm: str, metric: str) -> None:
+    for variant, shift in _shifts(results, arm).items():
+        for place, length in enumerate(LENGTHS):
+            points_with_interval(
+                axes,
+                place + shift,
+                _values(results, metric, arm, variant, length),
+                _look(variant),
+                label=_name(variant),
+                width=_GAP * 0.8,
+                failures=_failures(results, arm, variant),
+            )
+    axes.set_xticks(range(len(LENGTHS)), [str(n) for n in LENGTHS])
+    axes.set(xlabel="length N", xlim=(-0.55, len(LENGTHS) - 0.45))
+
+
+def _linear(axes: Axes, results: StudyResults, arm: str, metric: str) -> None:
+    for variant, shift in _shifts(results, arm).items():
+        medians = [
+            _values(results, metric, arm, variant, length, "linear").median() for length in LENGTHS
+        ]
+        axes.scatter(
+            np.arange(len(LENGTHS)) + shift,
+            medians,
+            s=11,
+            marker="d",
+            facecolor="none",
+            edgecolor=_look(variant).color,
+            linewidth=0.7,
+            label="linear probe" if shift == 0.0 else None,
+            zorder=3,
+        )
+
+
+def _marks(axes: Axes, values: Sequence[float], label: str, line: object = (0, (4, 2))) -> None:
+    """A horizontal mark at every length."""
+    for place, value in enumerate(values):
+        span = [place - 0.47, place + 0.47]
+        axes.plot(span, [value] * 2, color="#303030", lw=0.9, ls=line, zorder=2, label=label)
+
+
+def _tabulate_information(results: StudyResults) -> Table:
+    rows = results.select("mutual_information", C=2)
+    entropy = results.select("order_entropy", C=2)
+    lengths = sorted({int(n) for n in rows["N"]})
+    precisions = sorted({float(e) for e in rows["epsilon"]})
+    heads = [f"{precision:g}" for precision in precisions]
+    shown = []
+    for width in WIDTHS:
+        for length in (n for n in lengths if n in (lengths[0], lengths[-1])):
+            known = entropy[(entropy["d"] == width) & (entropy["N"] == length)]["value"].median()
+            for variant in SETS:
+                here = rows[
+                    (rows["d"] == width) & (rows["N"] == length) & (rows["variant"] == variant)
+                ]
+                of_set: dict[str, str | int] = {"C": 2, "d": width, "N": length}
+                law = results.select("precision_law", variant=variant, **of_set)
+                medians = [here.loc[here["epsilon"] == e, "value"].median() for e in heads]
+                medians.append(law.loc[law["epsilon"] == heads[-1], "value"].median())
+                cells = [f"{median:.2f}" for median in medians]
+                shown.append([str(width), str(length), _name(variant), f"{known:.2f}", *cells])
+    columns = ["d", "N", "Frequencies", "H", *(f"ε = {head}" for head in heads), "Law"]
+    return Table(
+        name="information",
+        caption="Bits of order that the grid tells, two colours: medians over the draws.",
+        frame=pd.DataFrame(shown, columns=columns),
+        notes="H: all bits there are, given the counts. Law: what the precision law allows at the "
+        f"coarsest grid, ε = {heads[-1]}. The frequencies are those of d = 4; at d = 16 they are "
+        "the ends of a geometric grid.",
+        numeric=tuple(head for head in columns if head != "Frequencies"),
+    )
+
+
+def _tabulate_probes(results: StudyResults) -> Table:
+    longest = max(LENGTHS)
+    shown = []
+    for arm in _arms(results):
+        chosen = _arm(results, arm)
+        for variant in _variants(results, arm):
+            row = {"C": str(chosen.colours), "d": str(chosen.d), "Frequencies": _name(variant)}
+            columns = {
+                f"N = {length}": _values(results, "position_accuracy", arm, variant, length)
+                for length in LENGTHS
+            }
+            for head, probe, split in (("Seen", "mlp", "seen"), ("Linear", "linear", "held-out")):
+                columns[head] = _values(
+                    results, "position_accuracy", arm, variant, longest, probe, split
+                )
+            columns["Counts"] = _values(results, "count_accuracy", arm, variant, longest)
+            shown.append(row | {head: f"{x.median():.3f}" for head, x in columns.items()})
+    frame = pd.DataFrame(shown)
+    return Table(
+        name="probes",
+        caption="Position accuracy of the MLP probe on held-out strings: medians over seeds.",
+        frame=frame,
+        notes=f"At N = {longest}: Seen, the same on strings that training may draw; Linear, "
+        "the linear probe; Counts, count accuracy of the MLP probe.",
+        numeric=tuple(head for head in frame.columns if head != "Frequencies"),
+    )
+
+
+def _settings(results: StudyResults) -> Settings:
+    return cast(Settings, results.settings)
+
+
+def _arm(results: StudyResults, arm: str) -> Arm:
+    return _settings(results).arms[arm]
+
+
+def _arms(results: StudyResults) -> list[str]:
+    measured = set(results.select("position_accuracy")["arm"])
+    present = measured | {run.arm for run in results.runs}
+    arms = _settings(results).arms
+    return sorted(present & set(arms), key=lambda arm: (arms[arm].colours, arms[arm].d))
+
+
+def _variants(results: StudyResults, arm: str) -> list[Variant]:
+    trained = {variant for each, variant in results.settings.trained() if each == arm}
+    return [variant for variant in SETS if variant in trained]
+
+
+def _shifts(results: StudyResults, arm: str) -> dict[Variant, float]:
+    variants = _variants(results, arm)
+    return {variant: _GAP * (i - len(variants) // 2) for i, variant in enumerate(variants)}
+
+
+def _values(
+    results: StudyResults,
+    metric: str,
+    arm: str,
+    variant: str,
+    length: int,
+    probe: str = "mlp",
+    split: str = "held-out",
+) -> "pd.Series[float]":
+    where: dict[str, str | int] = {"probe": probe, "N": length, "strings": split}
+    rows = results.select(metric, arm=arm, variant=variant, **where)
+    return rows.sort_values("seed")["value"]
+
+
+def _failures(results: StudyResults, arm: str, variant: str) -> int:
+    return sum(
+        seed.status == "failed"
+        for record in results.runs
+        if (record.arm, record.variant) == (arm, variant)
+        for seed in record.seeds
+    )
+
+
+def _name(variant: Variant) -> str:
+    return SETS[variant].label
+
+
+def _look(variant: Variant) -> Look:
+    return looks(SETS)[variant]

@@ -1,0 +1,120 @@
+"""What a finite grid lets through: exact information by enumeration of all strings.
+
+Strings X are uniform over C^N. Their aggregate s is read through a grid Q_ε with cells of width ε
+and a random offset. Given the counts n = n(X), the grid tells
+
+    I(X; Q_ε(s) | n) = H(X | n) − Σ_cells (m/C^N) log₂ m,                                     (1)
+
+where m counts the strings that share counts and cell; H(X | n) is the same sum over the classes of
+equal counts. Both are exact. An interval of length r meets 1 + r/ε cells of a grid with a random
+offset on average, so by Jensen's inequality the mean over offsets obeys the precision law
+
+    I(X; Q_ε(s) | n) ≤ d·log₂(1 + r/ε),                                                       (2)
+
+r the widest range of a coordinate of s within a class. What is known without the order is in
+:func:`blind_ceiling` and :func:`blind_information`.
+"""
+
+from collections.abc import Iterator
+from itertools import combinations, pairwise
+from math import factorial, log2, prod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MOST_LABELS = 2**62
+
+
+class Enumeration(NamedTuple):
+    """All C^N strings: the class of equal counts ``(C^N,)`` and the aggregate ``(d, C^N)``."""
+
+    classes: Integers
+    aggregate: Floats
+
+
+def enumerate_strings(added: Floats) -> Enumeration:
+    """Aggregate every string, in float64; ``added`` are the terms ``(N, C, d)``."""
+    length, colours, width = added.shape
+    counted = (length + 1) ** np.arange(colours, dtype=np.int64)
+    labels, aggregate = np.zeros(1, dtype=np.int64), np.zeros((width, 1))
+    for term in added:
+        labels = np.concatenate([labels + one for one in counted])
+        aggregate = np.concatenate([aggregate + one[:, None] for one in term], axis=1)
+    return Enumeration(np.unique(labels, return_inverse=True)[1], aggregate)
+
+
+def order_entropy(classes: Integers) -> float:
+    """H(X | n) in bits: what the counts leave open."""
+    return _entropy_within(np.bincount(classes), classes.size)
+
+
+def information_gap(strings: Enumeration, precision: float, offset: ArrayLike) -> float:
+    """H(X | n) − I(X; Q_ε(s) | n) in bits, the last term of (1); ``offset`` in cells, ``(d,)``.
+
+    Coordinates are added one at a time. A string that is alone in its cell stays alone, and adds
+    nothing to the sum.
+    """
+    labels, crowded = strings.classes, np.arange(strings.classes.size)
+    span = int(labels.max()) + 1
+    for column, shift in zip(strings.aggregate, np.asarray(offset), strict=True):
+        cells = np.floor(column[crowded] / precision + shift).astype(np.int64)
+        cells -= cells.min()
+        width = int(cells.max()) + 1
+        if span * width > MOST_LABELS:
+            _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+            shared = sizes[labels] > 1
+            if not shared.any():
+                return 0.0
+            labels, crowded, cells = labels[shared], crowded[shared], cells[shared]
+            span = len(sizes)
+        labels, span = labels * width + cells, span * width
+    return _entropy_within(np.unique(labels, return_counts=True)[1], strings.classes.size)
+
+
+def widest_range(strings: Enumeration) -> float:
+    """r of (2): the widest range of a coordinate of s within a class of equal counts."""
+    order = np.argsort(strings.classes, kind="stable")
+    starts = np.flatnonzero(np.diff(strings.classes[order], prepend=-1))
+    widest = 0.0
+    for column in strings.aggregate:
+        ranked = column[order]
+        ranges = np.maximum.reduceat(ranked, starts) - np.minimum.reduceat(ranked, starts)
+        widest = max(widest, float(ranges.max()))
+    return widest
+
+
+def precision_law(width: int, reach: float, precision: float) -> float:
+    """d·log₂(1 + r/ε) in bits, the right side of (2)."""
+    return width * log2(1.0 + reach / precision)
+
+
+def blind_ceiling(length: int, colours: int) -> float:
+    """E[max_c n_c]/N, the best accuracy at a position for who knows the counts and nothing else."""
+    return sum(p * max(counts) / length for counts, p in _counts(length, colours))
+
+
+def blind_information(length: int, colours: int) -> float:
+    """N·(log₂ C − E[H(n/N)]) in bits: what the counts say about the positions, one by one."""
+    entropy = 0.0
+    for counts, p in _counts(length, colours):
+        shares = [count / length for count in counts if count]
+        entropy -= p * sum(share * log2(share) for share in shares)
+    return length * (log2(colours) - entropy)
+
+
+def _counts(length: int, colours: int) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Every vector of counts with its probability; bars among stars mark where a colour ends."""
+    places = length + colours - 1
+    for bars in combinations(range(places), colours - 1):
+        counts = tuple(b - a - 1 for a, b in pairwise((-1, *bars, places)))
+        ways = factorial(length) // prod(factorial(count) for count in counts)
+        yield counts, ways / colours**length
+
+
+def _entropy_within(sizes: Integers, total: int) -> float:
+    shared = sizes[sizes > 1]
+    return float((shared * np.log2(shared)).sum()) / total

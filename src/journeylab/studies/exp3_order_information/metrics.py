@@ -1,0 +1,46 @@
+"""What exp3 reports, in print: its title, how it was tuned, and its metrics."""
+
+from journeylab.config import Metric
+from journeylab.studies.exp3_order_information.settings import (
+    COLOURS,
+    LENGTHS,
+    PROBES,
+    SETS,
+    SPLITS,
+    WIDTHS,
+)
+
+TITLE = "Order information in value aggregation"
+TUNING = (
+    "one setting for all variants, fixed on pilot seeds (1000 and above) before the first reported "
+    "run: the learning rate was the best of three for sets {1, 0.01} and {1, 2} at d = 16"
+)
+
+_PROBED: dict[str, tuple[str | int, ...]] = {"probe": PROBES, "N": LENGTHS, "strings": SPLITS}
+_ANCHOR: dict[str, tuple[str | int, ...]] = {"N": LENGTHS}
+_ENUMERATED: dict[str, tuple[str | int, ...]] = {
+    "frequencies": tuple(SETS),
+    "C": COLOURS,
+    "d": WIDTHS,
+    "N": LENGTHS,
+}
+_READ = _ENUMERATED | {"epsilon": ("0.001", "0.01", "0.1", "0.5")}
+
+METRICS = {
+    "position_accuracy": Metric(label="accuracy of the colour at a position", factors=_PROBED),
+    "count_accuracy": Metric(label="accuracy of the count of a colour", factors=_PROBED),
+    "v_information": Metric(label="V-information about the positions, bits", factors=_PROBED),
+    "blind_ceiling": Metric(label="order-blind ceiling E[max n]/N", factors=_ANCHOR),
+    "blind_information": Metric(
+        label="order-blind information about the positions, bits", factors=_ANCHOR
+    ),
+    "order_entropy": Metric(label="H(order | counts), bits", factors=_ENUMERATED),
+    "mutual_information": Metric(label="I(X; Q(s) | counts), bits", factors=_READ),
+    "information_gap": Metric(
+        label="H(order | counts) − I(X; Q(s) | counts), bits", factors=_READ, better="lower"
+    ),
+    "precision_law": Metric(label="d·log₂(1 + range/ε), bits", factors=_READ),
+    "law_excess": Metric(
+        label="I(X; Q(s) | counts) − d·log₂(1 + range/ε), bits", factors=_READ, better="lower"
+    ),
+}

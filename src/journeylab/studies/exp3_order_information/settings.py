@@ -1,0 +1,118 @@
+"""What config.yaml may say about exp3, and the frequency sets it may name."""
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveInt
+
+from journeylab.config import ArmSettings, Frozen, Name, StudySettings, TrainingSettings
+
+
+class FrequencySet(Frozen):
+    """How values are aggregated: radians per position of the planes, from ``first`` to ``last``.
+
+    ``pooling`` mean divides the sum by the length.
+    """
+
+    label: str
+    first: float
+    last: float
+    pooling: Literal["sum", "mean"] = "sum"
+
+
+Variant = Literal["sum", "mean", "as-shipped", "one-two", "standard", "quarter-turns"]
+SETS: dict[Variant, FrequencySet] = {
+    "sum": FrequencySet(label="{0, 0} sum", first=0.0, last=0.0),
+    "mean": FrequencySet(label="{0, 0} mean", first=0.0, last=0.0, pooling="mean"),
+    "as-shipped": FrequencySet(label="{0, 1}", first=0.0, last=1.0),
+    "one-two": FrequencySet(label="{1, 2}", first=1.0, last=2.0),
+    "standard": FrequencySet(label="{1, 0.01}", first=1.0, last=0.01),
+    "quarter-turns": FrequencySet(label="{π/2, π}", first=math.pi / 2, last=math.pi),
+}
+"""Every frequency set by its name in config.yaml, labelled by its two frequencies at d = 4."""
+
+SLOWEST = 0.01
+"""The lowest frequency but 0 of a grid from 0, in radians per position."""
+
+Length = Literal[8, 12, 16, 20]
+LENGTHS: tuple[Length, ...] = (8, 12, 16, 20)
+Colours = Literal[2, 4]
+COLOURS: tuple[Colours, ...] = (2, 4)
+Width = Literal[4, 16]
+WIDTHS: tuple[Width, ...] = (4, 16)
+Probe = Literal["mlp", "linear"]
+PROBES: tuple[Probe, ...] = ("mlp", "linear")
+Split = Literal["held-out", "seen"]
+SPLITS: tuple[Split, ...] = ("held-out", "seen")
+
+
+class Data(Frozen):
+    """How many distinct strings of every length and alphabet are held out, and re-examined.
+
+    At most ``largest_share`` of all strings is held out. ``seen`` strings are among those that
+    training draws from.
+    """
+
+    held_out: PositiveInt = 1000
+    seen: PositiveInt = 1000
+    largest_share: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.25
+
+
+class Model(Frozen):
+    """Width of the two hidden layers of the MLP probe."""
+
+    hidden: PositiveInt = 128
+
+
+class Training(TrainingSettings):
+    """The budget, and how many strings of every length a step sees."""
+
+    strings: PositiveInt = 128
+
+
+class Evaluation(Frozen):
+    """Which strings the probes are asked about."""
+
+    splits: tuple[Split, ...] = SPLITS
+
+
+class Certificates(Frozen):
+    """What is enumerated: every set, width, alphabet and length with at most ``strings`` strings.
+
+    ``precisions`` are the cell widths ε of the grid; values have standard normal coordinates.
+    """
+
+    draws: PositiveInt = 12
+    precisions: tuple[Annotated[float, Field(gt=0.0)], ...] = (0.001, 0.01, 0.1, 0.5)
+    lengths: tuple[Length, ...] = LENGTHS
+    strings: Annotated[int, Field(ge=2, le=2**20)] = 2**20
+
+
+class Arm(ArmSettings):
+    """One alphabet and one width of the values."""
+
+    colours: Colours
+    d: Width
+
+
+class Settings(StudySettings):
+    """The exp3 section of config.yaml."""
+
+    arms: Mapping[Name, Arm]
+    data: Data = Data()
+    model: Model = Model()
+    training: Training
+    evaluation: Evaluation = Evaluation()
+    certificates: Certificates = Certificates()
+
+
+class Job(Frozen):
+    """All that determines one trained variant, besides its seed."""
+
+    variant: Variant
+    colours: Colours
+    d: Width
+    data: Data
+    model: Model
+    training: Training

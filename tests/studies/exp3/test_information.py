@@ -1,0 +1,196 @@
+import itertools
+from collections import Counter
+from math import comb, log2
+
+import numpy as np
+import pytest
+import torch
+
+from journeylab.studies.exp3_order_information import information
+from journeylab.studies.exp3_order_information.aggregation import frequencies, spell, terms
+from journeylab.studies.exp3_order_information.certify import COLUMNS, certify, enumerable
+from journeylab.studies.exp3_order_information.data import draw_values
+from journeylab.studies.exp3_order_information.metrics import METRICS
+from journeylab.studies.exp3_order_information.settings import SETS, Certificates
+
+TINY = Certificates(draws=2, lengths=(8,), strings=256)
+
+
+def binomial_entropy(n: int) -> float:
+    return -sum(comb(n, k) / 2**n * log2(comb(n, k) / 2**n) for k in range(n + 1))
+
+
+def added(variant: str, length: int, colours: int = 2, width: int = 4) -> np.ndarray:
+    values = torch.tensor(draw_values(1000)[:colours, :width])
+    return terms(variant, values, length).numpy()
+
+
+def brute_force(steps: np.ndarray, precision: float, offset: np.ndarray) -> tuple[float, float]:
+    """H(X | n) and I(X; Q(s) | n), string by string and from the definition of entropy."""
+    length, colours, _ = steps.shape
+    cells, counts = Counter(), Counter()
+    for string in itertools.product(range(colours), repeat=length):
+        aggregate = sum(steps[t, colour] for t, colour in enumerate(string))
+        told = tuple(sorted(Counter(string).items()))
+        counts[told] += 1
+        cells[told, tuple(np.floor(aggregate / precision + offset))] += 1
+    total = colours**length
+    known = -sum(m / total * log2(m / total) for m in counts.values())
+    read = -sum(m / total * log2(m / total) for m in cells.values())
+    return length * log2(colours) - known, read - known
+
+
+@pytest.mark.parametrize("variant", SETS)
+@pytest.mark.parametrize(("length", "colours"), [(2, 2), (7, 2), (4, 3)])
+def test_information_equals_brute_force(variant, length, colours):
+    steps = added(variant, length, colours)
+    strings = information.enumerate_strings(steps)
+    for precision in (1e-3, 0.5, 3.0):
+        offset = np.random.default_rng(length).uniform(size=4)
+        entropy, told = brute_force(steps, precision, offset)
+        assert information.order_entropy(strings.classes) == pytest.approx(entropy)
+        gap = information.information_gap(strings, precision, offset)
+        assert entropy - gap == pytest.approx(told, abs=1e-9)
+
+
+def test_many_narrow_coordinates_are_joined_without_overflow(monkeypatch):
+    strings = information.enumerate_strings(added("as-shipped", 10, width=16))
+    offset = np.full(16, 0.3)
+    coarse = [information.information_gap(strings, e, offset) for e in (0.3, 2.0, 8.0)]
+    monkeypatch.setattr(information, "MOST_LABELS", 2**12)
+    again = [information.information_gap(strings, e, offset) for e in (0.3, 2.0, 8.0)]
+    assert coarse == pytest.approx(again)
+    assert coarse[-1] > 0.1
+
+
+def test_two_tokens_in_two_orders_are_half_a_bit():
+    """ab and ba share their counts, aa and bb do not: H = ½ bit, lost by the sum alone."""
+    for variant, gap in (("sum", 0.5), ("mean", 0.5), ("standard", 0.0), ("quarter-turns", 0.0)):
+        strings = information.enumerate_strings(added(variant, 2))
+        assert information.order_entropy(strings.classes) == 0.5
+        assert information.information_gap(strings, 1e-3, np.zeros(4)) == gap
+
+
+@pytest.mark.parametrize("length", [8, 12, 16])
+def test_the_order_has_what_the_counts_leave_of_n_bits(length):
+    strings = information.enumerate_strings(added("sum", length))
+    expected = length - binomial_entropy(length)
+    assert information.order_entropy(strings.classes) == pytest.approx(expected)
+    assert information.information_gap(strings, 1e-3, np.full(4, 0.5)) == pytest.approx(expected)
+
+
+def test_quarter_turns_tell_the_counts_of_four_classes_of_positions():
+    """Positions four apart can change places: what is told is the counts per class of four."""
+    strings = information.enumerate_strings(added("quarter-turns", 16))
+    told = 4 * binomial_entropy(4) - binomial_entropy(16)
+    lost = 16 - binomial_entropy(16) - told
+    assert lost == pytest.approx(7.877, abs=1e-3)
+    offset = np.random.default_rng(0).uniform(size=4)
+    assert information.information_gap(strings, 1e-3, offset) == pytest.approx(lost)
+
+
+def test_the_precision_law_holds_on_average_over_offsets():
+    strings = information.enumerate_strings(added("standard", 10))
+    entropy, reach = (
+        information.order_entropy(strings.classes),
+        information.widest_range(strings),
+    )
+    rng = np.random.default_rng(5)
+    for precision in (0.5, 2.0, 10.0, 100.0):
+        gaps = [
+            information.information_gap(strings, precision, rng.uniform(size=4)) for _ in range(200)
+        ]
+        law = information.precision_law(4, reach, precision)
+        assert entropy - np.mean(gaps) <= law
+    assert entropy - np.mean(gaps) > 0.0
+
+
+def test_the_widest_range_is_that_of_a_class():
+    strings = information.enumerate_strings(added("one-two", 6))
+    widest = max(
+        np.ptp(strings.aggregate[:, strings.classes == one], axis=1).max()
+        for one in range(strings.classes.max() + 1)
+    )
+    assert information.widest_range(strings) == widest
+    assert information.widest_range(information.enumerate_strings(added("sum", 6))) < 1e-12
+
+
+@pytest.mark.parametrize(("length", "colours"), [(1, 2), (5, 2), (8, 2), (4, 4), (6, 3)])
+def test_anchors_equal_enumeration(length, colours):
+    best, bits = 0.0, 0.0
+    for string in itertools.product(range(colours), repeat=length):
+        shares = np.bincount(string, minlength=colours) / length
+        best += shares.max() / colours**length
+        entropy = -sum(share * log2(share) for share in shares if share)
+        bits += length * (log2(colours) - entropy) / colours**length
+    assert information.blind_ceiling(length, colours) == pytest.approx(best)
+    assert information.blind_information(length, colours) == pytest.approx(bits)
+
+
+@pytest.mark.parametrize("length", [8, 12, 16, 20])
+def test_the_ceiling_of_two_colours_has_a_closed_form(length):
+    expected = 0.5 + 0.5 * comb(length, length // 2) / 2**length
+    assert information.blind_ceiling(length, 2) == pytest.approx(expected)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return certify(TINY)
+
+
+def test_every_case_has_every_metric_once(table):
+    assert list(table.columns) == list(COLUMNS)
+    assert not table.duplicated(list(COLUMNS[:-1])).any()
+    assert len(table) == 2 * 2 * len(SETS) * (1 + 4 * len(TINY.precisions))
+    for metric, rows in table.groupby("metric"):
+        for factor, levels in METRICS[metric].factors.items():
+            assert set(rows[factor].dropna()) <= set(levels)
+
+
+def test_information_lies_between_nothing_and_everything(table):
+    values = {metric: rows["value"] for metric, rows in table.groupby("metric")}
+    assert (values["mutual_information"] >= 0.0).all()
+    assert (values["information_gap"] >= 0.0).all()
+    assert (values["law_excess"] <= 0.0).all()
+    of_sum = table[(table["metric"] == "mutual_information") & (table["variant"] == "sum")]
+    assert (of_sum["value"] == 0.0).all()
+
+
+def test_only_what_can_be_enumerated_is(table):
+    assert list(enumerable(Certificates())) == [(2, 8), (2, 12), (2, 16), (2, 20), (4, 8)]
+    assert list(enumerable(TINY)) == [(2, 8)]
+    assert certify(TINY).equals(table)
+
+
+@pytest.mark.parametrize("variant", SETS)
+def test_terms_are_turned_values(variant):
+    values = torch.tensor(draw_values(3)[:2, :4])
+    angles = frequencies(variant, 4)
+    steps = terms(variant, values, 6)
+    scale = 6 if SETS[variant].pooling == "mean" else 1
+    for t in range(6):
+        for plane, angle in enumerate(angles.tolist()):
+            cos, sin = np.cos(t * angle), np.sin(t * angle)
+            inverse = np.array([[cos, sin], [-sin, cos]])
+            expected = inverse @ values[1, 2 * plane : 2 * plane + 2].numpy() / scale
+            np.testing.assert_allclose(steps[t, 1, 2 * plane : 2 * plane + 2], expected, atol=1e-12)
+
+
+def test_grids_run_from_the_first_to_the_last_frequency():
+    for variant, chosen in SETS.items():
+        for width in (4, 16):
+            grid = frequencies(variant, width)
+            assert grid[0] == chosen.first
+            assert grid[-1] == chosen.last
+            assert len(grid) == width // 2
+    ratios = frequencies("one-two", 16)
+    np.testing.assert_allclose(ratios[1:] / ratios[:-1], 2 ** (1 / 7))
+    turning = frequencies("as-shipped", 16)[1:]
+    assert turning[0] == 0.01
+    np.testing.assert_allclose(turning[1:] / turning[:-1], 100 ** (1 / 6))
+
+
+def test_a_string_is_spelled_from_its_last_digit():
+    assert spell(torch.tensor([13]), 4, 2).tolist() == [[1, 0, 1, 1]]
+    assert spell(torch.tensor([4**20 - 1, 6]), 20, 4)[0].tolist() == [3] * 20
+    assert spell(torch.tensor([[6]]), 5, 4).tolist() == [[[2, 1, 0, 0, 0]]]

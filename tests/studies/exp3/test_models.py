@@ -1,0 +1,283 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.func import functional_call, stack_module_state, vmap
+
+from journeylab.studies.exp3_order_information.aggregation import spell, standardise, terms
+from journeylab.studies.exp3_order_information.data import (
+    draw_strings,
+    draw_values,
+    generate,
+    skip,
+    strings_of,
+    values_of,
+)
+from journeylab.studies.exp3_order_information.information import blind_ceiling
+from journeylab.studies.exp3_order_information.measure import measure
+from journeylab.studies.exp3_order_information.metrics import METRICS
+from journeylab.studies.exp3_order_information.models import Strings, ask, cross_entropies
+from journeylab.studies.exp3_order_information.settings import (
+    LENGTHS,
+    SETS,
+    Data,
+    Evaluation,
+    Job,
+    Model,
+    Training,
+)
+from journeylab.training import Streams, train
+
+SMALL = Data(held_out=50, seen=40)
+TRAINING = Training(steps=60, learning_rate=0.01, warmup=5, strings=32, clip=1e6, evaluate_every=30)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return {seed: generate(SMALL, seed) for seed in (1000, 1001, 1002)}
+
+
+@pytest.fixture(scope="module")
+def make(tables):
+    def make_problem(variant="standard", colours=2, d=4, seed=1000, **training):
+        job = Job(
+            variant=variant,
+            colours=colours,
+            d=d,
+            data=SMALL,
+            model=Model(hidden=16),
+            training=TRAINING.model_copy(update=training),
+        )
+        return Strings(job, tables[seed])
+
+    return make_problem
+
+
+def fresh(problem, seed=0):
+    return problem.build(Streams(seed).generator("init"))
+
+
+def batch_of(problem, seed=0, step=1):
+    streams = Streams(seed)
+    return problem.batch(step, streams.generator("order"), streams.generator("dropout"))
+
+
+def test_a_seed_names_its_data(tables):
+    assert generate(SMALL, 1000).equals(tables[1000])
+    assert not tables[1000].equals(tables[1001])
+
+
+@pytest.mark.parametrize("colours", [2, 4])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_held_out_strings_are_distinct_and_seen_ones_are_others(tables, colours, length):
+    held_out = strings_of(tables[1000], "held-out", colours, length)
+    seen = strings_of(tables[1000], "seen", colours, length)
+    assert len(held_out.unique()) == len(held_out) == 50
+    assert len(seen.unique()) == len(seen) == 40
+    assert not set(held_out.tolist()) & set(seen.tolist())
+    assert min(held_out.min(), seen.min()) >= 0
+    assert max(held_out.max(), seen.max()) < colours**length
+    assert (held_out.diff() > 0).all()
+
+
+def test_no_more_than_the_largest_share_is_held_out():
+    held_out, seen = draw_strings(256, Data(), np.random.default_rng(0))
+    assert len(held_out) == 64
+    assert sorted([*held_out, *seen]) == list(range(256))
+
+
+def test_skipping_lists_what_is_left():
+    held_out = torch.tensor([0, 3, 4, 9])
+    assert skip(torch.arange(6), held_out).tolist() == [1, 2, 5, 6, 7, 8]
+
+
+def test_arms_share_the_values_of_a_seed(tables):
+    whole = draw_values(1000)
+    for colours, width in ((2, 4), (4, 16)):
+        drawn = values_of(tables[1000], colours, width)
+        np.testing.assert_array_equal(drawn, whole[:colours, :width])
+
+
+@pytest.mark.parametrize("colours", [2, 4])
+def test_training_never_draws_a_held_out_string(make, colours):
+    problem = make(colours=colours, strings=500)
+    held_out = [set(strings.tolist()) for strings in problem.held_out]
+    order = Streams(0).generator("order")
+    for step in range(1, 6):
+        drawn = problem.batch(step, order, order)["strings"]
+        assert drawn.shape == (4, 500)
+        for place, length in enumerate(LENGTHS):
+            strings = set(drawn[place].tolist())
+            assert not strings & held_out[place]
+            assert max(strings) < colours**length
+    short = problem.batch(1, order, order)["strings"][0]
+    assert len(short.unique()) > 150
+
+
+def test_variants_of_a_seed_see_the_same_strings_and_start_alike(make):
+    first, *others = (make(variant) for variant in SETS)
+    for other in others:
+        assert torch.equal(batch_of(first)["strings"], batch_of(other)["strings"])
+        assert all(
+            torch.equal(value, fresh(other).state_dict()[name])
+            for name, value in fresh(first).state_dict().items()
+        )
+
+
+@pytest.mark.parametrize("variant", SETS)
+def test_probes_read_a_standardised_aggregate(make, variant):
+    problem = make(variant, d=16)
+    added = standardise(terms(variant, problem.values, 8))
+    strings = torch.arange(256)
+    chosen = spell(strings, 8, 2)
+    aggregate = added[torch.arange(8), chosen].sum(1)
+    torch.testing.assert_close(aggregate.mean(0), torch.zeros(16, dtype=torch.float64))
+    torch.testing.assert_close(aggregate.var(0, correction=0), torch.ones(16, dtype=torch.float64))
+    read = fresh(problem).read(strings[None], 0)
+    torch.testing.assert_close(read.aggregate[0].double(), aggregate, atol=1e-5, rtol=1e-5)
+    assert torch.equal(read.colours[0, :, :8], chosen)
+    assert torch.equal(read.counts[0, :, 1], chosen.sum(1))
+    assert torch.equal(read.counts[0].sum(1), torch.full((256,), 8))
+
+
+def test_mean_pooling_is_read_as_the_sum(make):
+    batch = batch_of(make())
+    losses = [make(v).loss(fresh(make(v)), batch).item() for v in ("sum", "mean", "standard")]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-6)
+    assert losses[0] != pytest.approx(losses[2], abs=1e-4)
+
+
+def test_nothing_is_asked_beyond_the_end(make):
+    problem = make(colours=4)
+    model = fresh(problem)
+    truth = model.read(batch_of(problem)["strings"])
+    answers = model(truth.aggregate)["mlp"]
+    positions, counts = cross_entropies(answers, truth)
+    for place, length in enumerate(LENGTHS):
+        assert (positions[place, :, length:] == 0).all()
+        assert (positions[place, :, :length] > 0).all()
+        assert (answers.counts[place, ..., length + 1 :] == -math.inf).all()
+    assert counts.isfinite().all()
+
+
+def test_the_loss_is_a_mean_over_questions(make):
+    """Without weights every answer is as probable: log C at a position, log(N + 1) for a count."""
+    problem = make(colours=4)
+    model = fresh(problem)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+    expected = 2 * sum((n * math.log(4) + 4 * math.log(n + 1)) / (n + 4) for n in LENGTHS)
+    assert problem.loss(model, batch_of(problem)).item() == pytest.approx(expected, rel=1e-5)
+    assert problem.tokens_per_step == 32 * sum(n + 4 for n in LENGTHS)
+
+
+def test_probes_share_nothing(make):
+    """The gradient of one length's loss is zero at the other lengths' parameters."""
+    problem = make()
+    model = fresh(problem)
+    truth = model.read(batch_of(problem)["strings"])
+    answers = model(truth.aggregate)
+    positions, counts = cross_entropies(answers["mlp"], truth)
+    (positions[1].sum() + counts[1].sum()).backward()
+    for parameter in model.mlp.parameters():
+        touched = parameter.grad.flatten(1).abs().sum(1) > 0
+        assert touched.tolist() == [False, True, False, False]
+    assert all(parameter.grad is None for parameter in model.linear.parameters())
+
+
+class Lossy(nn.Module):
+    def __init__(self, problem, model):
+        super().__init__()
+        self.problem, self.model = problem, model
+
+    def forward(self, batch):
+        return self.problem.loss(self.model, batch)
+
+
+@pytest.mark.parametrize(("colours", "d"), [(2, 4), (4, 16)])
+def test_seeds_together_lose_what_each_loses_alone(make, colours, d):
+    seeds = (1000, 1001, 1002)
+    problems = [make("as-shipped", colours, d, seed) for seed in seeds]
+    models = [Lossy(problem, fresh(problem, i)) for i, problem in enumerate(problems)]
+    batches = [batch_of(problem, i) for i, problem in enumerate(problems)]
+    alone = [model(batch) for model, batch in zip(models, batches, strict=True)]
+    for loss in alone:
+        loss.backward()
+    stacked = {"strings": torch.stack([batch["strings"] for batch in batches])}
+    parameters, buffers = stack_module_state(models)
+    together = vmap(lambda *given: functional_call(models[0], given[:2], (given[2],)))(
+        parameters, buffers, stacked
+    )
+    torch.testing.assert_close(together, torch.stack(alone), atol=1e-5, rtol=0)
+    together.sum().backward()
+    for name, stack in parameters.items():
+        gradients = torch.stack([dict(model.named_parameters())[name].grad for model in models])
+        torch.testing.assert_close(stack.grad, gradients, atol=1e-6, rtol=1e-4)
+
+
+def test_the_loss_makes_its_tensors_where_the_batch_is(make):
+    problem = make()
+    elsewhere = {"strings": batch_of(problem)["strings"].to("meta")}
+    assert problem.loss(fresh(problem).to("meta"), elsewhere).device.type == "meta"
+
+
+def test_every_probe_learns(make, tmp_path):
+    problem = make("standard", d=16)
+    trained = train(problem, TRAINING, Streams(0), tmp_path / "checkpoint")
+    assert trained.status == "finished"
+    curve = trained.curve.pivot_table(index="step", columns="metric", values="value").iloc[-1]
+    model = fresh(problem)
+    before = problem.evaluate(model)
+    model.load_state_dict(trained.state)
+    for length in LENGTHS:
+        name = f"position_accuracy_{length}"
+        assert curve[name] > before[name] + 0.05
+    assert problem.evaluate(model)["count_accuracy_20"] == curve["count_accuracy_20"]
+
+
+@pytest.mark.parametrize("colours", [2, 4])
+def test_measurements_are_tidy_and_complete(make, colours):
+    problem = make(colours=colours)
+    table = measure(problem.job, Evaluation(), problem, fresh(problem))
+    assert not table["value"].isna().any()
+    assert not table.duplicated(["metric", "probe", "N", "strings"]).any()
+    assert len(table) == len(LENGTHS) * (2 + 2 * 2 * 3)
+    for metric, rows in table.groupby("metric"):
+        for factor in ("probe", "N", "strings"):
+            assert set(rows[factor].dropna()) <= set(METRICS[metric].factors.get(factor, ()))
+    ceilings = table[table["metric"] == "blind_ceiling"].set_index("N")["value"]
+    assert ceilings[12] == blind_ceiling(12, colours)
+
+
+def test_a_probe_that_knows_nothing_extracts_nothing(make):
+    problem = make(colours=4)
+    model = fresh(problem)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+    table = measure(problem.job, Evaluation(), problem, model)
+    bits = table.loc[table["metric"] == "v_information", "value"]
+    assert bits.abs().max() < 1e-4
+
+
+def test_a_score_counts_right_answers(make):
+    """A linear probe whose bias says colour 1 and seven of it, whatever it reads."""
+    problem = make()
+    model = fresh(problem)
+    with torch.no_grad():
+        for parameter in model.linear.parameters():
+            parameter.zero_()
+        [bias] = model.linear.biases
+        bias[0, 0, 20:40] = 1.0
+        of_count = bias[0, 0, 40:].view(2, 21)
+        of_count[0, 1] = of_count[1, 7] = 1.0
+    strings = torch.tensor([0b11111110, 0b10000000, 0b11111111])
+    score = ask(model, strings, 0)["linear"]
+    assert score.position_accuracy == pytest.approx(16 / 24)
+    assert score.count_accuracy == pytest.approx(2 / 6)
+    share = 1 / (1 + math.e)
+    expected = -(16 * math.log2(1 - share) + 8 * math.log2(share)) / 24
+    assert score.position_loss == pytest.approx(expected, rel=1e-5)
