@@ -4,6 +4,7 @@ Read at every start of snakemake, so nothing heavy is imported here.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import Any, Literal, Protocol
@@ -64,6 +65,8 @@ class Plan:
         self.register = build(Register, read_yaml(claims), str(claims))
         metrics = {study: study_module(study, "metrics").METRICS for study in discover()}
         check_register(self.register, self.config.studies, metrics, str(claims))
+        # The chunks of a variant are many, and their settings the same.
+        self._resolve_job = cache(self._describe_job)
 
     def folder(self, name: str) -> str:
         """``name`` under the configured root, as snakemake writes paths."""
@@ -80,9 +83,9 @@ class Plan:
 
     def run_folders(self, study: str) -> list[str]:
         """The folder of every training job of a study, below ``results``."""
-        settings = self.study(study)
+        settings, results = self.study(study), self.folder("results")
         return [
-            f"{self.folder('results')}/{study}/{arm}/{variant}/{chunk}"
+            f"{results}/{study}/{arm}/{variant}/{chunk}"
             for arm, variant in settings.trained()
             for chunk in chunks(self.config.seed_count, settings.chunk)
         ]
@@ -122,9 +125,7 @@ class Plan:
 
     def job_settings(self, wildcards: Wildcards) -> str:
         """Params function: the resolved settings of a training job."""
-        job = self.study(wildcards.study).job(wildcards.arm, wildcards.variant)
-        model = study_module(wildcards.study, "settings").Job
-        return canonical(model.model_validate(job).model_dump(mode="json"))
+        return self._resolve_job(wildcards.study, wildcards.arm, wildcards.variant)
 
     def evaluation_settings(self, wildcards: Wildcards) -> str:
         """Params function: how a trained model is measured."""
@@ -160,6 +161,11 @@ class Plan:
         """The training steps of one seed of a job."""
         job = self.study(wildcards.study).job(wildcards.arm, wildcards.variant)
         return int(job["training"]["steps"])
+
+    def _describe_job(self, study: str, arm: str, variant: str) -> str:
+        job = self.study(study).job(arm, variant)
+        model = study_module(study, "settings").Job
+        return canonical(model.model_validate(job).model_dump(mode="json"))
 
     def _section(self, study: str, name: str) -> str:
         section = self.study(study).section(name)
