@@ -61,9 +61,9 @@ test-system: setup ## the tests that need LaTeX, Chromium …
 verify: setup ## compare the verdicts of your results with the reference results
 	journeylab verify
 
-bench: setup ## benchmarks: a table and build/bench/*.json
-	python benchmarks/run.py
-	python -m pytest benchmarks --benchmark-disable-gc --benchmark-json build/bench/forms.json
+bench: setup ## benchmarks: a table, build/bench/*.json and cost.pdf; some: ONLY="steps scans"
+	python benchmarks/run.py $(if $(ONLY),--only $(ONLY))
+	python -m pytest benchmarks/bench_*.py --benchmark-disable-gc --benchmark-json build/bench/forms.json
 
 schemas: setup ## regenerate workflow/schemas from the models
 	journeylab schema --output workflow/schemas

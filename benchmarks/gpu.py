@@ -1,0 +1,57 @@
+"""exp7's model on a CUDA GPU: 20 seeds at once, the step captured, against a loop over seeds."""
+
+import gc
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from ensembles import STEPS, both_ways
+from pairs import Row, compare
+
+from journeylab.config import TrainingSettings, load, study_module
+from journeylab.training import Problem
+
+SEEDS = 20
+
+
+def seeds_on_a_gpu(
+    pairs: int, seeds: int = SEEDS, device: str = "cuda", config: Path = Path("config.yaml")
+) -> list[Row]:
+    """Wall times of one step of one seed, the device waited for; none where there is no GPU."""
+    if device == "cuda" and not torch.cuda.is_available():
+        print("no CUDA GPU here: nothing to measure on it")
+        return []
+    settings = load(config).studies["exp7"]
+    parts = {name: study_module("exp7", name) for name in ("settings", "data", "models")}
+    job = parts["settings"].Job.model_validate(settings.job("native", "A"))
+    tables = [parts["data"].generate(job.data, seed) for seed in range(seeds)]
+    problems = [parts["models"].problem(job, table, None) for table in tables]
+
+    def now() -> float:
+        if device == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter()
+
+    memory = _peaks(problems, job.training) if device == "cuda" else {}
+    fast, slow = both_ways(problems, job.training, torch.device(device))
+    result = compare(fast, slow, max(3, pairs // 4), now)
+    for key in ("fast_ms", "slow_ms"):
+        result[key] /= seeds * STEPS
+    speed = {"seed_steps_per_second": 1e3 / result["fast_ms"]}
+    return [{"name": f"exp7 A, {seeds} seeds, {device}", "work": seeds} | result | speed | memory]
+
+
+def _peaks(problems: Sequence[Problem], settings: TrainingSettings) -> Row:
+    """Peak memory in MiB of all seeds at once, and of one alone, each with the GPU to itself."""
+    peaks: Row = {}
+    for name, chosen in (("peak_mib", problems), ("peak_alone_mib", problems[:1])):
+        gc.collect()
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        together, alone = both_ways(chosen, settings, torch.device("cuda"))
+        for _ in range(3):
+            (together if name == "peak_mib" else alone)()
+        peaks[name] = torch.cuda.max_memory_reserved() / 2**20
+        del together, alone
+    return peaks

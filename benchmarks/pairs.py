@@ -1,0 +1,105 @@
+"""Timing in interleaved pairs, the rates that bound it, and how results are told.
+
+The two sides of a pair run one after the other, many times over, so that whatever else the machine
+does slows both. Times are CPU times; the ratio is the median over pairs, with its quartiles.
+"""
+
+import json
+import platform
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from journeylab.operators.affine import product, weight_gradient
+
+Step = Callable[[], object]
+Clock = Callable[[], float]
+Row = dict[str, object]
+
+
+def timed(step: Step, clock: Clock = time.process_time) -> float:
+    start = clock()
+    step()
+    return clock() - start
+
+
+def compare(
+    fast: Step, slow: Step, pairs: int, clock: Clock = time.process_time
+) -> dict[str, float]:
+    for warm_up in (fast, slow) * 3:
+        warm_up()
+    times = torch.tensor(
+        [(timed(fast, clock), timed(slow, clock)) for _ in range(pairs)], dtype=torch.float64
+    )
+    low, ratio, high = (times[:, 1] / times[:, 0]).quantile(
+        torch.tensor([0.25, 0.5, 0.75]).double()
+    )
+    fast_ms, slow_ms = (1e3 * times).median(0).values
+    return {
+        "fast_ms": fast_ms.item(),
+        "slow_ms": slow_ms.item(),
+        "ratio": ratio.item(),
+        "low": low.item(),
+        "high": high.item(),
+    }
+
+
+def median_time(step: Step, repeats: int = 50) -> float:
+    """Seconds."""
+    return sorted(timed(step) for _ in range(repeats))[repeats // 2]
+
+
+def product_rate(width: int, tokens: int) -> float:
+    """Operations per second of the map d → 4d, forward and backward."""
+    x, grad = torch.randn(tokens, width), torch.randn(tokens, 4 * width)
+    weight, bias = torch.randn(4 * width, width), torch.randn(4 * width)
+
+    def products() -> None:
+        product(x, weight, bias)
+        product(grad, weight.mT)
+        weight_gradient(grad, x)
+
+    with torch.no_grad():
+        return 3 * 2.0 * tokens * width * 4 * width / median_time(products)
+
+
+def batched_product_rate(count: int, width: int) -> float:
+    """Products of two d×d matrices per second, so many in one call."""
+    left, right = torch.randn(2, count, width, width)
+    return count / median_time(lambda: torch.bmm(left, right))
+
+
+def copy_rate(size: float) -> float:
+    """Bytes per second, read or written, of a copy that touches `size` bytes."""
+    source = torch.randn(max(1, int(size) // 8))
+    target = torch.empty_like(source)
+    return 8.0 * len(source) / median_time(lambda: target.copy_(source))
+
+
+def tell(rows: Sequence[Row]) -> None:
+    """Print a table: pairs with their ratio and floor, other rows with wall and CPU time."""
+    for row in rows:
+        if "ratio" not in row:
+            print(f"{row['name']:62}{row['wall_s']:8.1f} s wall{row['cpu_s']:8.1f} s CPU")
+            continue
+        floor = f"{row['floor_ms']:9.2f} ms ({row['of_floor']:.0%})" if "floor_ms" in row else ""
+        print(
+            f"{row['name']:62}{row['fast_ms']:8.2f} ms{row['slow_ms']:9.2f} ms  "
+            f"{row['ratio']:5.2f} ({row['low']:.2f} – {row['high']:.2f}) {floor}"
+        )
+
+
+def with_floor(result: dict[str, float], seconds: float) -> dict[str, float]:
+    """Add the time that nothing can undercut, and the fraction of it that is reached."""
+    floor = 1e3 * seconds
+    return result | {"floor_ms": floor, "of_floor": floor / result["fast_ms"]}
+
+
+def write(path: Path, rows: Sequence[Row]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    machine = {"processor": platform.processor(), "gpu": gpu}
+    record = {"torch": torch.__version__, "machine": machine, "results": rows}
+    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

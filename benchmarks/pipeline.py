@@ -1,0 +1,92 @@
+"""The workflow as a whole, in a temporary copy: a quick run, a rerun of nothing, large dry runs."""
+
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
+from pairs import Row
+
+PROJECT = Path(__file__).parents[1]
+COPIED = ("Snakefile", "workflow", "src", "config.yaml", "claims.yaml")
+STUDY = "exp7"
+"""The study whose seeds are multiplied until there are as many jobs as asked for."""
+DRY_RUNS = (2_000, 10_000)
+
+
+def time_pipeline(pairs: int) -> list[Row]:
+    """Wall time, and CPU time of all processes; each once, whatever the number of pairs."""
+    with _copied_project() as copy:
+        quick = ("all", "--config", "scale=quick", "root=build/quick")
+        rows = [
+            _timed(copy, "quick, from nothing", *quick),
+            _timed(copy, "quick, nothing to do", *quick),
+        ]
+        return rows + [_dry_run(copy, jobs) for jobs in DRY_RUNS]
+
+
+def _dry_run(copy: Path, jobs: int) -> Row:
+    """A dry run of about `jobs` jobs: one seed per training job, and as many seeds as it takes."""
+    raw = yaml.safe_load((PROJECT / "config.yaml").read_text(encoding="utf-8"))
+    raw["studies"][STUDY]["chunk"] = 1
+    variants = sum(
+        arm.get("enabled", True) and (variant or {}).get("enabled", True)
+        for arm in raw["studies"][STUDY]["arms"].values()
+        for variant in arm["variants"].values()
+    )
+    raw["seeds"]["default"] = math.ceil(jobs / (2 * variants + 1))
+    (copy / "config.yaml").write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    return _timed(copy, "dry run", f"reports/{STUDY}.pdf", "--dry-run", "--quiet", "rules")
+
+
+def _timed(copy: Path, name: str, *arguments: str) -> Row:
+    began, before = time.monotonic(), os.times()
+    done = subprocess.run(
+        ["snakemake", "--cores", "all", *arguments],
+        cwd=copy,
+        env=_environment(copy),
+        capture_output=True,
+        text=True,
+    )
+    wall, after = time.monotonic() - began, os.times()
+    if done.returncode:
+        raise SystemExit(f"{name}: snakemake failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+    found = re.search(r"^total +(\d+)", done.stdout + done.stderr, re.MULTILINE)
+    jobs = int(found[1]) if found else 0
+    cpu = after.children_user - before.children_user + after.children_system
+    return {
+        "name": f"{name}: {jobs} jobs",
+        "work": jobs,
+        "wall_s": wall,
+        "cpu_s": cpu - before.children_system,
+    }
+
+
+def _environment(copy: Path) -> dict[str, str]:
+    binaries = str(Path(sys.executable).parent)
+    return os.environ | {
+        "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(copy / "src"),
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+@contextmanager
+def _copied_project() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder)
+        for name in COPIED:
+            if (PROJECT / name).is_dir():
+                ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+                shutil.copytree(PROJECT / name, copy / name, ignore=ignored)
+            else:
+                shutil.copy2(PROJECT / name, copy / name)
+        yield copy
