@@ -185,7 +185,7 @@ def _draw_positions(results: StudyResults) -> Figure:
         _by_length(each, results, arm, "position_accuracy")
         _linear(each, results, arm, "position_accuracy")
         each.set(ylabel="position accuracy", ylim=(0.2, 1.03))
-    legend_above(figure, axes, columns=5)
+    legend_above(figure, axes, columns=4)
     return figure
 
 
@@ -196,7 +196,7 @@ def _draw_counts(results: StudyResults) -> Figure:
         _by_length(each, results, arm, "count_accuracy")
         _linear(each, results, arm, "count_accuracy")
         each.set(ylabel="count accuracy", ylim=(0.0, 1.04))
-    legend_above(figure, axes, columns=5)
+    legend_above(figure, axes, columns=4)
     return figure
 
 
@@ -209,7 +209,7 @@ def _draw_bits(results: StudyResults) -> Figure:
         _marks(each, all_bits, "all there is", ":")
         _by_length(each, results, arm, "v_information")
         each.set(ylabel="bits", ylim=(-0.15 * max(all_bits), 1.08 * max(all_bits)))
-    legend_above(figure, axes, columns=5)
+    legend_above(figure, axes, columns=4)
     return figure
 
 
@@ -223,7 +223,7 @@ def _draw_training(results: StudyResults) -> Figure:
             if len(rows):
                 curves_with_band(each, rows, _look(variant), label=_name(variant))
         each.set(xlabel="step", ylabel=f"position accuracy, N = {max(LENGTHS)}")
-    legend_above(figure, axes, columns=5)
+    legend_above(figure, axes, columns=4)
     return figure
 
 
