@@ -99,7 +99,7 @@ def test_clipping_is_by_the_norm_of_each_seed(tmp_path: Path) -> None:
 
 
 def test_a_solo_run_and_an_ensemble_agree_at_full_length(tmp_path: Path) -> None:
-    budget = {"steps": 600, "warmup": 20, "evaluate_every": 600, "checkpoint_every": 600}
+    budget = {"steps": 300, "warmup": 20, "evaluate_every": 300, "checkpoint_every": 300}
     batched = together(tmp_path / "a.checkpoint", **budget)
     single = alone(tmp_path, **budget)
     for one, other in zip(batched, single, strict=True):
