@@ -29,6 +29,7 @@ from torch.nn.functional import gelu, softplus
 
 from journeylab.models.attention import Weighting
 from journeylab.operators.affine import product, weight_gradient
+from journeylab.operators.batching import batch_first
 
 EPSILON = 1e-5
 gelu_backward = torch.ops.aten.gelu_backward.grad_input
@@ -205,22 +206,13 @@ class _Block(torch.autograd.Function):
         info: Any, in_dims: tuple[int | None, ...], plan: Plan, *tensors: Tensor | None
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
         own, groups = INPUTS - 1, in_dims[INPUTS:]
-        stacked = [
-            _lead(tensor, dim, info.batch_size)
-            for tensor, dim in zip(tensors[:own], in_dims[1:INPUTS], strict=True)
-        ]
+        stacked = batch_first(info, in_dims[1:INPUTS], tensors[:own])
         shared = [
             tensor if tensor is None or dim is None else tensor.movedim(dim, 0)
             for tensor, dim in zip(tensors[own:], groups, strict=True)
         ]
         outputs = _Block.apply(plan, *stacked, *shared)  # type: ignore[no-untyped-call]
         return outputs, (0,) * len(outputs)
-
-
-def _lead(tensor: Tensor | None, dim: int | None, seeds: int) -> Tensor | None:
-    if tensor is None:
-        return None
-    return tensor.expand(seeds, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
 
 
 def _sort(tensors: Sequence[Any]) -> tuple[Weights, list[Turned]]:

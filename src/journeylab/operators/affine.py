@@ -19,6 +19,8 @@ from torch.backends.cpu import get_cpu_capability
 from torch.nn.functional import conv2d, linear, pad
 from torch.nn.grad import conv2d_weight
 
+from journeylab.operators.batching import batch_first
+
 CAPABLE = ("AVX512",)
 """CPU capabilities, as torch names them, where oneDNN wins: without AVX-512 both use AVX2."""
 IMAGES = 16
@@ -96,13 +98,6 @@ def _convolve_weight(grad: Tensor, x: Tensor) -> Tensor:
     return kernel[:, :, 0, 0]
 
 
-def _stack(info: Any, in_dims: tuple[int | None, ...], inputs: tuple[Tensor, ...]) -> list[Tensor]:
-    return [
-        tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
-        for tensor, dim in zip(inputs, in_dims, strict=True)
-    ]
-
-
 class _Affine(torch.autograd.Function):
     @staticmethod
     def forward(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -121,4 +116,4 @@ class _Affine(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Tensor) -> tuple[Tensor, int]:
-        return _Affine.apply(*_stack(info, in_dims, inputs)), 0  # type: ignore[no-untyped-call]
+        return _Affine.apply(*batch_first(info, in_dims, inputs)), 0  # type: ignore[no-untyped-call]

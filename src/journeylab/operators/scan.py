@@ -35,6 +35,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from journeylab.operators.batching import batch_first
+
 Method = Literal["scan", "loop", "orthogonal"]
 BLOCK = 8
 """Operators multiplied in turn before the blocks are scanned: fewer, larger calls than pairs."""
@@ -200,13 +202,6 @@ def _identity(operators: Tensor) -> Tensor:
     return torch.eye(operators.shape[-1], dtype=operators.dtype, device=operators.device)
 
 
-def _stack(info: Any, in_dims: tuple[int | None, ...], inputs: tuple[Tensor, ...]) -> list[Tensor]:
-    return [
-        tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
-        for tensor, dim in zip(inputs, in_dims, strict=True)
-    ]
-
-
 class _Products(torch.autograd.Function):
     @staticmethod
     def forward(operators: Tensor) -> Tensor:
@@ -263,7 +258,7 @@ class _States(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Tensor) -> tuple[Tensor, int]:
-        return _States.apply(*_stack(info, in_dims, inputs)), 0  # type: ignore[no-untyped-call]
+        return _States.apply(*batch_first(info, in_dims, inputs)), 0  # type: ignore[no-untyped-call]
 
 
 class _OrthogonalStates(torch.autograd.Function):
@@ -285,7 +280,7 @@ class _OrthogonalStates(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Tensor) -> tuple[Tensor, int]:
-        stacked = _stack(info, in_dims, inputs)
+        stacked = batch_first(info, in_dims, inputs)
         return _OrthogonalStates.apply(*stacked), 0  # type: ignore[no-untyped-call]
 
 

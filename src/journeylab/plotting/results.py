@@ -32,6 +32,15 @@ class StudyResults:
             rows = rows[rows[column] == value]
         return rows
 
+    def failures(self, arm: str, variant: str) -> int:
+        """How many seeds of a variant failed."""
+        return sum(
+            seed.status == "failed"
+            for run in self.runs
+            if (run.arm, run.variant) == (arm, variant)
+            for seed in run.seeds
+        )
+
 
 @dataclass(frozen=True)
 class Table:

@@ -125,9 +125,10 @@ class Ensemble:
 
     def solo(self, place: int) -> nn.Module:
         """Return the module with the parameters and buffers of one seed."""
+        views = self.stack.views()
         with torch.no_grad():
             for name, value in _trainable(self.model).items():
-                value.copy_(self.stack.views()[name][place])
+                value.copy_(views[name][place])
             for name, value in _fixed(self.model).items():
                 value.copy_(self.fixed[place][name])
         return self.model

@@ -319,12 +319,8 @@ def _median_at(results: StudyResults, run: Run, length: int) -> str:
 
 
 def _failures(results: StudyResults, run: Run) -> int:
-    return sum(
-        seed.status == "failed"
-        for record in results.runs
-        if record.arm in _arms(results, run[0]) and record.variant == f"{run[1]}-{run[2]}"
-        for seed in record.seeds
-    )
+    variant = f"{run[1]}-{run[2]}"
+    return sum(results.failures(arm, variant) for arm in _arms(results, run[0]))
 
 
 def _anchor(results: StudyResults, metric: str, task: TaskName) -> dict[int, float]:

@@ -193,7 +193,7 @@ def _draw_points(
             place,
             _values(results, metric, (arm, variant), order),
             _look(variant),
-            failures=_failures(results, (arm, variant)),
+            failures=results.failures(arm, variant),
             width=0.6,
         )
 
@@ -268,7 +268,7 @@ def _draw_logits(results: StudyResults) -> Figure:
     axes.set(yscale="log", ylabel="max |Δlogit|", xlim=(-0.8, max(len(runs), 1) - 0.2))
     for place, (arm, variant) in enumerate(runs):
         values = _values(results, "max_logit_change", (arm, variant), _trained(results, arm))
-        failures = _failures(results, (arm, variant))
+        failures = results.failures(arm, variant)
         shown = np.maximum(values, 1e-9)
         points_with_interval(axes, place, shown, _look(variant), failures=failures, width=0.7)
     reference_line(axes, _TOLERANCE, "tolerance")
@@ -287,7 +287,7 @@ def _draw_relations(results: StudyResults) -> Figure:
     for place, run in enumerate(runs):
         values = _values(results, "accuracy", run, "shuffled")
         points_with_interval(
-            axes, place, values, _look(run[1]), failures=_failures(results, run), width=0.5
+            axes, place, values, _look(run[1]), failures=results.failures(*run), width=0.5
         )
     reference_line(axes, float(untagged_ceiling(data)), "ceiling without a tag")
     reference_line(axes, float(chance(data)), "chance")
@@ -334,7 +334,7 @@ def _row(results: StudyResults, run: Run) -> dict[str, str]:
         "Tested shuffled": _summary(_values(results, "accuracy", run, "shuffled")),
         "Flips": _summary(_values(results, "flip_rate", run, trained)),
         "Max |Δ|": f"{change.max():.1e}" if len(change) else "n/a",
-        "Failed": str(_failures(results, run)),
+        "Failed": str(results.failures(*run)),
     }
 
 
@@ -386,7 +386,7 @@ def _present(results: StudyResults, variants: Sequence[str] = (*_LOOKUP, *_RELAT
         (arm, variant)
         for arm in _all_arms(results)
         for variant in variants
-        if (arm, variant) in measured or _failures(results, (arm, variant))
+        if (arm, variant) in measured or results.failures(arm, variant)
     ]
 
 
@@ -425,15 +425,6 @@ def _values(results: StudyResults, metric: str, run: Run, order: Order) -> pd.Se
 
 def _summary(values: pd.Series) -> str:
     return f"{values.median():.3f} ({values.mean():.3f})" if len(values) else "n/a"
-
-
-def _failures(results: StudyResults, run: Run) -> int:
-    return sum(
-        seed.status == "failed"
-        for record in results.runs
-        if (record.arm, record.variant) == run
-        for seed in record.seeds
-    )
 
 
 def _look(variant: str) -> Look:

@@ -250,7 +250,7 @@ def _by_length(axes: Axes, results: StudyResults, arm: str, metric: str) -> None
                 _look(variant),
                 label=_name(variant),
                 width=_GAP * 0.8,
-                failures=_failures(results, arm, variant),
+                failures=results.failures(arm, variant),
             )
     axes.set_xticks(range(len(LENGTHS)), [str(n) for n in LENGTHS])
     axes.set(xlabel="length N", xlim=(-0.55, len(LENGTHS) - 0.45))
@@ -378,15 +378,6 @@ def _values(
     where: dict[str, str | int] = {"probe": probe, "N": length, "strings": split}
     rows = results.select(metric, arm=arm, variant=variant, **where)
     return rows.sort_values("seed")["value"]
-
-
-def _failures(results: StudyResults, arm: str, variant: str) -> int:
-    return sum(
-        seed.status == "failed"
-        for record in results.runs
-        if (record.arm, record.variant) == (arm, variant)
-        for seed in record.seeds
-    )
 
 
 def _name(variant: Variant) -> str:

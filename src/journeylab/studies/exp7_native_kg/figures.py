@@ -109,7 +109,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             head
             | {_TITLES[tier].split(" ·")[0]: _summary(values) for tier, values in tiers.items()}
             | {"T2, own format": _summary(_own_format(results, run))}
-            | {"Trained": f"{trained}/{len(tiers['T1']) + _failures(results, run)}"}
+            | {"Trained": f"{trained}/{len(tiers['T1']) + results.failures(*run)}"}
         )
         secondary.append(head | _secondary(results, run))
     heads = [column for column in hits[0] if column not in ("Arm", "Model")] if hits else []
@@ -194,7 +194,7 @@ def _draw_tiers(results: StudyResults) -> Figure:
         for run, place in places.items():
             values = _values(results, "hits@1", run, {**_ASKED, "tier": tier})
             points_with_interval(
-                each, place, values, _look(run[1]), failures=_failures(results, run), width=0.7
+                each, place, values, _look(run[1]), failures=results.failures(*run), width=0.7
             )
         if controls:
             each.axvline(places[controls[0]] - 0.9, color="#404040", linewidth=0.6)
@@ -227,7 +227,7 @@ def _draw_formats(results: StudyResults) -> Figure:
     figure, [axes] = canvas(width=COLUMN * 1.1, height=2.4)
     axes.set(ylim=(-0.06, 1.08), ylabel="hits@1, tier 2", xlim=(-0.6, max(len(runs), 1) - 0.4))
     for place, run in enumerate(runs):
-        look, failures = _look(run[1]), _failures(results, run)
+        look, failures = _look(run[1]), results.failures(*run)
         own = _own_format(results, run)
         across = place - 0.2 + 0.05 * (np.arange(len(own)) % 5 - 2)
         axes.scatter(
@@ -298,7 +298,7 @@ def _all_runs(results: StudyResults) -> list[Run]:
 def _present(results: StudyResults, runs: Sequence[Run]) -> list[Run]:
     rows = results.select("hits@1")
     measured = set(zip(rows["arm"], rows["variant"], strict=True))
-    return [run for run in runs if run in measured or _failures(results, run)]
+    return [run for run in runs if run in measured or results.failures(*run)]
 
 
 def _values(results: StudyResults, metric: str, run: Run, where: dict[str, str | int]) -> pd.Series:
@@ -337,15 +337,6 @@ def _secondary(results: StudyResults, run: Run) -> dict[str, str]:
 
 def _summary(values: pd.Series) -> str:
     return f"{values.median():.2f} ({values.mean():.2f})" if len(values) else "n/a"
-
-
-def _failures(results: StudyResults, run: Run) -> int:
-    return sum(
-        seed.status == "failed"
-        for record in results.runs
-        if (record.arm, record.variant) == run
-        for seed in record.seeds
-    )
 
 
 def _floor(results: StudyResults, name: str, tier: str) -> float:
