@@ -97,8 +97,8 @@ class Language:
         return {"words": words, "labels": words.cumsum(1) % self.classes}
 
     def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-        surprise = -log_softmax(model(batch["words"]), 0)
-        return surprise.gather(0, batch["labels"].mT.flatten().unsqueeze(0)).mean()
+        likelihood = log_softmax(model(batch["words"]), 0)
+        return -likelihood.gather(0, batch["labels"].mT.flatten().unsqueeze(0)).mean()
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         return {}

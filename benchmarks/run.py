@@ -11,6 +11,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import torch
+from attention import written_out_against_fused
 from ensembles import batched_against_sequential
 from gpu import seeds_on_a_gpu
 from pairs import Row, Step, compare, product_rate, tell, with_floor, write
@@ -125,6 +126,7 @@ def cached_keys(pairs: int) -> list[Row]:
 PARTS: dict[str, Callable[[int], list[Row]]] = {
     "steps": step_against_twin,
     "cached": cached_keys,
+    "attention": written_out_against_fused,
     "scans": against_the_loop,
     "ensembles": batched_against_sequential,
     "gpu": seeds_on_a_gpu,

@@ -4,7 +4,6 @@ import itertools
 
 import pytest
 import torch
-from torch.backends.cpu import get_cpu_capability
 
 from journeylab.models.attention import causal_mask
 from journeylab.models.transformer import Block, Rows, Transformer
@@ -120,7 +119,7 @@ def test_convolutions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     model = build(0, "softmax", True)
     exact = outcome(model, "two", None)
     monkeypatch.setattr(maps, "WORTHWHILE", 0)
-    monkeypatch.setattr(maps, "CAPABLE", (get_cpu_capability(),))
+    monkeypatch.setattr(maps, "onednn_wins", lambda: True)
     model = model.float()
     table = draw((VOCABULARY, WIDTH // 2), 5).float().requires_grad_()
     out = model(groups("two", table, tokens_of(0)))

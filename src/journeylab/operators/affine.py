@@ -1,15 +1,18 @@
 """Position-wise maps, y = x Wᵀ + b, on the fastest supported path of the device.
 
-On a CPU with AVX-512 a product in float32 is written as a 1×1 convolution over channels-last
-images: PyTorch hands convolutions of at least 16 images to oneDNN, which on AMD reaches twice the
-rate of the BLAS behind `torch.nn.functional.linear`, since that BLAS keeps to AVX2 there. With
-AVX2 alone the BLAS is as fast forward and three times as fast for ∂W. Everything used here is
+On an AMD processor with AVX-512 a product in float32 is written as a 1×1 convolution over
+channels-last images: PyTorch hands convolutions of at least 16 images to oneDNN, which there
+reaches twice the rate of the BLAS behind `torch.nn.functional.linear`, since that BLAS keeps to
+AVX2 on AMD. On Intel, and with AVX2 alone, the BLAS is the faster one. Everything used here is
 public API; if a future version chooses otherwise, only the speed changes. Elsewhere, and under
 `torch.func.vmap`, the maps are ordinary (batched) matrix products.
 """
 
 from __future__ import annotations
 
+import platform
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,8 +24,6 @@ from torch.nn.grad import conv2d_weight
 
 from journeylab.operators.batching import batch_first
 
-CAPABLE = ("AVX512",)
-"""CPU capabilities, as torch names them, where oneDNN wins: without AVX-512 both use AVX2."""
 IMAGES = 16
 WORTHWHILE = 1 << 23
 """Multiply-adds below which the convolution's fixed cost outweighs its rate."""
@@ -66,8 +67,16 @@ def weight_gradient(
     return _convolve_weight(_lay_out(grad)[0], _lay_out(x)[0])
 
 
+@cache
+def onednn_wins() -> bool:
+    """Return whether oneDNN's products are faster than the BLAS on this machine's processor."""
+    listed = Path("/proc/cpuinfo")
+    processor = listed.read_text(encoding="utf-8") if listed.exists() else platform.processor()
+    return get_cpu_capability() == "AVX512" and "AuthenticAMD" in processor
+
+
 def _convolves(x: Tensor, weight: Tensor) -> bool:
-    if x.device.type != "cpu" or x.dtype != torch.float32 or get_cpu_capability() not in CAPABLE:
+    if x.device.type != "cpu" or x.dtype != torch.float32 or not onednn_wins():
         return False
     return x.numel() * weight.shape[0] >= WORTHWHILE
 

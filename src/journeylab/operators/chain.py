@@ -21,6 +21,7 @@ are first derivatives only. `naive.chain_states` is the same, one string and one
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -29,6 +30,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from journeylab.operators.batching import batch_first
+
+BLOCK = 8
+"""Letters whose share of the operators' gradient is one product."""
 
 
 def chain_states(
@@ -50,17 +54,16 @@ def chain_states(
         raise ValueError(f"the operators have width {columns}, the state {len(start)}")
     if inputs is not None and inputs.shape != (letters, columns):
         raise ValueError(f"{letters} letters of width {columns}, inputs {tuple(inputs.shape)}")
-    expanded = None if inputs is None else inputs[None]
-    states: Tensor = _Chain.apply(  # type: ignore[no-untyped-call]
-        operators[None], start[None], words[None], expanded
-    )
-    return states[0]
+    alone = [None if x is None else x.unsqueeze(0) for x in (operators, start, words, inputs)]
+    states: Tensor = _Chain.apply(*alone)  # type: ignore[no-untyped-call]
+    return states.squeeze(0)
 
 
-def _choose(words: Tensor, letters: int, like: Tensor) -> Tensor:
-    """e_{x_t} of every string as ``(chains, letters, length, strings)``."""
+def _choose(words: Tensor, letters: int, like: Tensor) -> Sequence[Tensor]:
+    """e_{x_t} of every string as ``(chains, letters, 1, strings)``, for every t."""
     alphabet = torch.arange(letters, device=words.device, dtype=words.dtype)
-    return (words.unsqueeze(1) == alphabet[:, None, None]).to(like.dtype)
+    chosen = words.transpose(0, 1).unsqueeze(2) == alphabet[:, None]
+    return chosen.to(like.dtype).unsqueeze(3).unbind()
 
 
 def _side_by_side(operators: Tensor) -> Tensor:
@@ -71,6 +74,9 @@ def _side_by_side(operators: Tensor) -> Tensor:
 class _Chain(torch.autograd.Function):
     """Operators ``(chains, letters, d, d)``, start ``(chains, d)``, words ``(chains, T, strings)``,
     inputs ``(chains, letters, d)`` or None; states ``(chains, d, T, strings)``.
+
+    What a step writes to is made, and looked at, outside the loops: with operators this small, a
+    call costs as much as its arithmetic.
     """
 
     @staticmethod
@@ -78,18 +84,20 @@ class _Chain(torch.autograd.Function):
         chains, letters, width, _ = operators.shape
         length, strings = words.shape[1:]
         chosen, product = _choose(words, letters, operators), _side_by_side(operators)
-        spread = operators.new_empty(chains, letters, width, strings)
-        if inputs is None:
-            states = operators.new_empty(chains, width, length, strings)
-        else:
-            states = torch.bmm(inputs.mT, chosen.flatten(2)).unflatten(2, (length, strings))
-        state = start.unsqueeze(-1)
-        for t in range(length):
-            torch.mul(state.unsqueeze(1), chosen[:, :, t].unsqueeze(2), out=spread)
-            state = torch.bmm(product, spread.flatten(1, 2))
+        if inputs is not None:
+            product = torch.cat([product, inputs.mT], 2)
+        states = operators.new_empty(chains, width, length, strings)
+        factor = operators.new_empty(chains, product.shape[2], strings)
+        spread = factor[:, : letters * width].unflatten(1, (letters, width))
+        added = factor[:, letters * width :].unsqueeze(2)
+        state = start.unsqueeze(-1).repeat(1, 1, strings)
+        of_all_letters = state.unsqueeze(1)
+        for letter, place in zip(chosen, states.unbind(2), strict=True):
+            torch.mul(of_all_letters, letter, out=spread)
             if inputs is not None:
-                state += states[:, :, t]
-            states[:, :, t] = state
+                added.copy_(letter)
+            torch.bmm(product, factor, out=state)
+            place.copy_(state)
         return states
 
     @staticmethod
@@ -105,25 +113,34 @@ class _Chain(torch.autograd.Function):
         chains, letters, width, _ = operators.shape
         length, strings = words.shape[1:]
         chosen, product = _choose(words, letters, operators), _side_by_side(operators.mT)
-        spread = grad.new_empty(chains, letters, width, strings)
+        grads = grad.unbind(2)
         of_operators = grad.new_zeros(chains, letters * width, width)
-        of_inputs = grad.new_zeros(chains, letters, width)
-        adjoint = grad[:, :, -1]
-        for t in reversed(range(length)):
-            torch.mul(adjoint.unsqueeze(1), chosen[:, :, t].unsqueeze(2), out=spread)
-            charged = spread.flatten(1, 2)
-            before = states[:, :, t - 1] if t else start.unsqueeze(-1).expand(-1, -1, strings)
-            of_operators.baddbmm_(charged, before.mT)
+        of_inputs = grad.new_zeros(chains, letters * width)
+        block = grad.new_empty(chains, letters, width, BLOCK, strings)
+        spreads = block.unbind(3)
+        side_by_side = [spread.flatten(1, 2) for spread in spreads]
+        adjoint = grads[-1].clone()
+        of_all_letters = adjoint.unsqueeze(1)
+        for end in range(length, 0, -BLOCK):
+            first = max(end - BLOCK, 0)
+            for t in reversed(range(first, end)):
+                torch.mul(of_all_letters, chosen[t], out=spreads[t - first])
+                torch.bmm(product, side_by_side[t - first], out=adjoint)
+                if t:
+                    adjoint += grads[t - 1]
+            charged = block[:, :, :, : end - first].flatten(3).flatten(1, 2)
             if ctx.has_inputs:
-                of_inputs += spread.sum(-1)
-            adjoint = torch.bmm(product, charged)
-            if t:
-                adjoint += grad[:, :, t - 1]
+                of_inputs += charged.sum(-1)
+            if not first:
+                of_operators.baddbmm_(side_by_side[0].sum(-1, keepdim=True), start.unsqueeze(1))
+                charged, first = charged[:, :, strings:], 1
+            before = states[:, :, first - 1 : end - 1].flatten(2)
+            of_operators.baddbmm_(charged, before.mT)
         return (
             of_operators.view_as(operators),
             adjoint.sum(-1),
             None,
-            of_inputs if ctx.has_inputs else None,
+            of_inputs.view(chains, letters, width) if ctx.has_inputs else None,
         )
 
     @staticmethod

@@ -215,5 +215,5 @@ def _mean_loss(logits: Tensor, labels: Tensor) -> Tensor:
     flat = labels.mT.flatten()
     asked = flat != UNLABELLED
     wanted = flat.clamp(min=0).long().unsqueeze(0)
-    surprise = -log_softmax(logits.flatten(1), 0).gather(0, wanted).squeeze(0)
-    return torch.where(asked, surprise, 0.0).sum() / asked.sum().clamp(min=1)
+    likelihood = log_softmax(logits.flatten(1), 0).gather(0, wanted).squeeze(0)
+    return -torch.where(asked, likelihood, 0.0).sum() / asked.sum().clamp(min=1)

@@ -1,0 +1,43 @@
+"""Attention as the models write it against the library's fused attention, gradients included."""
+
+from functools import partial
+
+import torch
+from pairs import Row, Step, compare
+from torch import Tensor
+from torch.autograd import grad
+from torch.nn.functional import scaled_dot_product_attention
+
+from journeylab.models.attention import attend, causal_mask, mask_scores
+
+SHAPES = ((32, 20, 90), (32, 48, 64), (32, 128, 64), (8, 512, 64))
+"""Rows, length, width: the first two are those of the studies."""
+
+
+def written_out_against_fused(pairs: int) -> list[Row]:
+    return [row for shape in SHAPES for row in _rows(*shape, pairs)]
+
+
+def _rows(rows: int, length: int, width: int, pairs: int) -> list[Row]:
+    q, k, v = (torch.randn(rows, length, width, requires_grad=True) for _ in range(3))
+    arriving = torch.randn(rows, length, width)
+    mask = mask_scores(causal_mask(length), "softmax")
+
+    def written_out() -> Tensor:
+        return attend(q * width**-0.5, k, v, mask, "softmax")
+
+    def fused(mask: Tensor | None) -> Tensor:
+        heads = (x.unsqueeze(1) for x in (q, k, v))
+        return scaled_dot_product_attention(*heads, attn_mask=mask, is_causal=mask is None).squeeze(
+            1
+        )
+
+    def both_passes(attention: Step) -> Step:
+        return lambda: grad(attention(), (q, k, v), arriving)
+
+    size = f"T {length}, d {width}, {rows} rows"
+    return [
+        {"name": f"attention written out against {name}, {size}", "work": length, "twin": name}
+        | compare(both_passes(written_out), both_passes(partial(fused, given)), pairs)
+        for name, given in (("fused, causal", None), ("fused, masked", mask))
+    ]
