@@ -216,7 +216,7 @@ def test_a_row_decided_at_a_look_is_final(judge):
     assert at_twelve.verdicts[0].tail == 0.025
 
 
-def exact(region, values, at=None, primary=True):
+def exact(region, values, at=None, primary=True, arm="certificate", seeds=(), scale="default"):
     register = Register.model_validate(
         {
             "studies": {
@@ -229,23 +229,29 @@ def exact(region, values, at=None, primary=True):
                             "source": "corrected",
                             "primary": primary,
                             "effect": {
-                                "every": {"label": "error", "metric": "error", "at": at or {}}
+                                "every": {
+                                    "label": "error",
+                                    "metric": "error",
+                                    "arm": arm,
+                                    "at": at or {},
+                                }
                             },
                             "region": region,
                         }
                     ]
                 }
-            }
+            },
+            "looks": {"default": {2: 1}},
         }
     )
     table = pd.DataFrame(
         [
-            ("exp1", "certificate", case, seed, "error", case, value)
+            ("exp1", arm, case, seed, "error", case, value)
             for seed, (case, value) in enumerate(values)
         ],
         columns=["study", "arm", "variant", "seed", "metric", "case", "value"],
     )
-    return judge_study(table, "exp1", register, (), "default", True)
+    return judge_study(table, "exp1", register, seeds, scale, scale == "default")
 
 
 def test_exact_takes_the_largest_error_of_the_matching_rows():
@@ -275,6 +281,38 @@ def test_exact_is_not_supported_by_cases_that_were_not_measured():
     verdict = exact({"at_most": 1.0}, [], at).verdicts[0]
     assert (verdict.verdict, verdict.effect) == ("inconclusive", None)
     assert verdict.note.startswith("not measured")
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ([("a", 0.0), ("a", 0.0)], "supported"),
+        ([("a", 0.0)], "inconclusive"),
+        ([("a", 2.0)], "refuted"),
+        ([("a", 0.0), ("a", math.nan)], "refuted"),
+        ([], "inconclusive"),
+    ],
+)
+def test_exact_about_trained_models_asks_for_every_seed(values, verdict):
+    found = exact({"at_most": 1.0}, values, arm="M20", seeds=(0, 1)).verdicts[0]
+    assert found.verdict == verdict
+    assert ("not measured: seed 1" in found.note) == (len(values) == 1)
+
+
+def test_exact_about_trained_models_asks_for_every_seed_at_every_level():
+    values, at = [("a", 0.0), ("b", 0.0)], {"case": ["a", "b"]}
+    found = exact({"at_most": 1.0}, values, at, arm="M20", seeds=(0, 1)).verdicts[0]
+    assert found.verdict == "inconclusive"
+    assert found.note == "not measured: seed 0, seed 1"
+
+
+def test_exact_about_trained_models_is_judged_at_looks_only():
+    values = [("a", 0.0), ("a", 0.0)]
+    found = exact({"at_most": 1.0}, values, arm="M20", seeds=(0, 1), scale="quick").verdicts[0]
+    assert (found.verdict, found.effect) == (None, 0.0)
+    assert found.note.startswith("exploratory")
+    certificate = exact({"at_most": 1.0}, values, seeds=(0, 1), scale="quick").verdicts[0]
+    assert certificate.verdict == "supported"
 
 
 @pytest.mark.parametrize("template", [[0, 1, None], [0.0, 1.0, math.nan], ["0", "1", None]])

@@ -48,15 +48,18 @@ def judge_study(
     spent = {n: weights[n] for n in sorted(weights) if n <= len(seeds)} if look else {}
     tails = {n: weight * register.alpha / max(claims.tails, 1) for n, weight in spent.items()}
 
+    unlooked = f"exploratory: {len(seeds)} seeds at scale {scale} are not a registered look"
+
     def verdict(claim: reg.Claim) -> Verdict:
         if isinstance(claim.effect, reg.Every):
-            return _judge_exact(claim, claim.effect.every, table)
+            of_training = claim.effect.every.arm != reg.CERTIFICATE
+            note = unlooked if of_training and not look else ""
+            return _judge_exact(claim, claim.effect.every, table, seeds, note)
         values = [read(term, table, claims.measures, seeds) for term in claim.terms]
         if tails:
             return _judge_looks(claim, claims.measures, values, seeds, tails)
         tail = register.alpha / max(claims.tails, 1)
-        note = f"exploratory: {len(seeds)} seeds at scale {scale} are not a registered look"
-        return _judge(claim, claims.measures, values, seeds, tail, note, exploratory=True)
+        return _judge(claim, claims.measures, values, seeds, tail, unlooked, exploratory=True)
 
     return StudyVerdicts(
         study=study,
@@ -196,9 +199,15 @@ def _combine(claim: reg.Claim, parts: Sequence[Estimate]) -> Estimate:
     return Estimate(**numbers, n=parts[0].n, failures=len(failed), verdict=word)
 
 
-def _judge_exact(claim: reg.Claim, rows: reg.Rows, table: pd.DataFrame) -> Verdict:
-    """The extreme value over all matching rows; what is not finite is infinitely wrong."""
-    found, missing = read_rows(rows, table)
+def _judge_exact(
+    claim: reg.Claim, rows: reg.Rows, table: pd.DataFrame, seeds: Sequence[int], exploratory: str
+) -> Verdict:
+    """The extreme value over all matching rows; what is not finite is infinitely wrong.
+
+    What was not measured may hide anything: it leaves room for refutation only. ``exploratory``
+    says why there is no verdict, or nothing.
+    """
+    found, missing = read_rows(rows, table, seeds)
     upward = isinstance(claim.region, reg.AtMost)
     failures = int((~np.isfinite(found)).sum())
     worst = np.where(np.isfinite(found), found, math.inf if upward else -math.inf)
@@ -206,7 +215,9 @@ def _judge_exact(claim: reg.Claim, rows: reg.Rows, table: pd.DataFrame) -> Verdi
     word: Word = "supported" if _holds(extreme, claim.region) else "refuted"
     if not found.size or (missing and word == "supported"):
         word = "inconclusive"
-    notes = [f"{failures} values are not finite"] if failures else []
+    notes = [exploratory] if exploratory else []
+    if failures:
+        notes.append(f"{failures} values are not finite")
     if missing:
         notes.append(f"not measured: {', '.join(missing)}")
     estimate = Estimate(
@@ -216,7 +227,7 @@ def _judge_exact(claim: reg.Claim, rows: reg.Rows, table: pd.DataFrame) -> Verdi
         high=None,
         n=found.size,
         failures=failures,
-        verdict=word if claim.primary else None,
+        verdict=word if claim.primary and not exploratory else None,
     )
     return _record(
         claim,

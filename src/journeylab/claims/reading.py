@@ -40,8 +40,13 @@ def read(
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def read_rows(rows: reg.Rows, table: pd.DataFrame) -> tuple[Values, list[str]]:
-    """All values that match, and the levels asked for that no row has."""
+def read_rows(
+    rows: reg.Rows, table: pd.DataFrame, seeds: Sequence[int]
+) -> tuple[Values, list[str]]:
+    """All values that match, and what was asked for that no row has.
+
+    Of trained models the values of all ``seeds`` are asked for, at every level.
+    """
     chosen = (table["arm"] == rows.arm) & (table["metric"] == rows.metric)
     if rows.variant is not None:
         chosen &= table["variant"] == rows.variant
@@ -58,6 +63,10 @@ def read_rows(rows: reg.Rows, table: pd.DataFrame) -> tuple[Values, list[str]]:
     ]
     if not chosen.any():
         missing = [rows.metric]
+    elif rows.arm != reg.CERTIFICATE:
+        measured = [set(table.loc[chosen & match, "seed"]) for match in asked.values()]
+        complete = set(table.loc[chosen, "seed"]).intersection(*measured)
+        missing += [f"seed {seed}" for seed in seeds if seed not in complete]
     return table.loc[chosen, "value"].to_numpy(dtype=np.float64), missing
 
 

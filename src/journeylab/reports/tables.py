@@ -151,7 +151,7 @@ def _exact(verdicts: Iterable[Verdict]) -> pd.DataFrame:
             "Found": found(verdict),
             "Claimed": readable(verdict.region_text),
             "Cases": plain(verdict.n),
-            "Verdict": verdict.verdict or "secondary",
+            "Verdict": verdict.verdict or ("not judged" if verdict.primary else "secondary"),
         }
         for verdict in verdicts
     )
