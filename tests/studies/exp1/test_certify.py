@@ -113,9 +113,9 @@ def test_splits_are_counted_by_hand():
 
 
 def test_real_diagonals_change_sign_too_seldom_for_a(found):
-    # k = 0, 6, …, 48 are positive among 0, 2, …, 50: 1 + 2·8 changes; width 16 allows 16.
-    assert sign_changes(TASKS["A"], 50) == 17
-    assert only(found, "missing_exponentials").item() == 1
+    # k = 6, 12, …, 96 are positive among 2, 4, …, 100: 2·16 changes; width 16 allows 16.
+    assert sign_changes(TASKS["A"], 100) == 32
+    assert only(found, "missing_exponentials").item() == 16
     rng = np.random.default_rng(0)
     for _ in range(300):
         bases, weights = rng.uniform(-1, 1, 5), rng.standard_normal(6)

@@ -53,6 +53,20 @@ def test_exact_weights_solve_and_their_gap_is_all_that_counts_leave_open(solved)
     assert by_length["value"].eq(1.0).all()
 
 
+def test_an_untrained_reader_is_measured_at_the_lengths_trained_on(make_problem):
+    problem = make_problem("linear-aggregation", "A5")
+    found = measure(problem.job, FEW, problem, problem.build(problem.streams.generator("init")))
+    one = found[found["n"].isna()].set_index("metric")["value"]
+    by_length = found[found["metric"] == "accuracy"].set_index("n")["value"]
+    trained = [by_length[n] for n in range(SHORTEST, LONGEST + 1)]
+    assert len(set(trained)) > 1
+    assert one["worst_accuracy"] == min(trained)
+    assert one["mean_accuracy"] == pytest.approx(sum(trained) / len(trained))
+    ceilings = parikh_ceilings(TASKS["A5"], range(SHORTEST, LONGEST + 1))
+    gaps = [by_length[n] - float(ceiling) for n, ceiling in ceilings.items()]
+    assert one["gap"] == pytest.approx(sum(gaps) / len(gaps))
+
+
 def test_only_even_lengths_are_asked_of_halved_strings(make_problem):
     problem = make_problem("toral-product", "Bbal")
     model = problem.build(problem.streams.generator("init"))

@@ -20,7 +20,7 @@ distinct and of one length, so the logits ⟨g·u, h⟩ are largest at the true 
 **A real diagonal and Z/3.** λ³ = 1 has one real solution, so no real diagonal represents Z/3. A
 reader with a real diagonal product state of width d and a bias does not even label the strings aᵏ
 rightly: at even k = 2j its logit is Σ_i c_i (α_i²)^j + b, which has at most d + 1 terms and so at
-most d sign changes (Laguerre), while #a mod 3 = 0 changes sign more often for k ≤ 50.
+most d sign changes (Laguerre), while #a mod 3 = 0 changes sign more often for 2 ≤ k ≤ 100.
 """
 
 from __future__ import annotations
@@ -151,12 +151,12 @@ def rotation_logarithm(rotation: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def sign_changes(task: Task, longest: int) -> int:
-    """How often the label changes along the strings aᵏ with even k from 0 to ``longest``."""
-    state, labels = 0, [task.labels[0]]
+    """How often the label changes along the strings aᵏ with even k from 2 to ``longest``."""
+    state, labels = 0, []
     for _ in range(longest):
         state = task.following[0][state]
         labels.append(task.labels[state])
-    return sum(one != two for one, two in itertools.pairwise(labels[::2]))
+    return sum(one != two for one, two in itertools.pairwise(labels[1::2]))
 
 
 def split_classes(maps: tuple[Map, Map], start: Point, longest: int) -> int:
@@ -242,8 +242,8 @@ def _parikh_families(certificates: Certificates) -> Iterator[Row]:
 
 
 def _real_diagonal(certificates: Certificates) -> Iterator[Row]:
-    needed = sign_changes(TASKS["A"], LONGEST)
-    yield "real", 0, "missing_exponentials", LONGEST, float(needed - certificates.d)
+    needed = sign_changes(TASKS["A"], FAR[0])
+    yield "real", 0, "missing_exponentials", FAR[0], float(needed - certificates.d)
 
 
 def _anchors(certificates: Certificates) -> Iterator[Row]:

@@ -36,15 +36,17 @@ CAPTIONS = {
     "accuracy": (
         "Accuracy on new strings against their length, by task (rows) and form (columns). Thin "
         "lines are seeds, thick ones medians over seeds, bands their distribution-free 95 % "
-        "intervals. The black dashed line is the exact Parikh ceiling, the best that anyone can do "
-        "who knows only how many a's and b's there are; the grey dotted line is the best constant "
-        "answer. Accuracy is balanced over the classes in A and B, and so are their ceilings."
+        "intervals, of the seeds that did not fail. The black dashed line is the exact Parikh "
+        "ceiling, the best that anyone can do who knows only how many a's and b's there are; the "
+        "grey dotted line is the best constant answer. Accuracy is balanced over the classes in "
+        "A and B, and so are their ceilings."
     ),
     "worst": (
         "Accuracy at the worst of the lengths trained on. Every point is one seed, bars are "
-        "medians, vertical lines distribution-free 95 % intervals. A seed above the dashed line "
-        "has solved its task. The dotted line is the Parikh ceiling at the length where it is "
-        "lowest."
+        "medians, vertical lines distribution-free 95 % intervals. A seed on or above the dashed "
+        "line has solved its task. The dotted line is the Parikh ceiling at the length where it is "
+        "lowest; the worst of many noisy accuracies lies a little below it even where every one of "
+        "them is at its ceiling."
     ),
     "solved": (
         "Seeds that solved their task, of all seeds; the darker a field, the larger the share. An "
@@ -315,7 +317,9 @@ def _tabulate_far(results: StudyResults, length: int) -> Table:
 def _median_at(results: StudyResults, run: Run, length: int) -> str:
     rows = _rows(results, "accuracy", run)
     median = rows.loc[rows["n"] == length, "value"].median()
-    return "n/a" if np.isnan(median) else f"{median:.2f}"
+    failed = _failures(results, run)
+    found = "n/a" if np.isnan(median) else f"{median:.2f}"
+    return f"{found} ({failed} failed)" if failed else found
 
 
 def _failures(results: StudyResults, run: Run) -> int:
