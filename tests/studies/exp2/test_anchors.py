@@ -1,5 +1,6 @@
+from collections import Counter
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,9 @@ from journeylab.studies.exp2_shuffled_kb.anchors import (
     enumerate_multiplicity,
     expected_multiplicity,
     key_blind,
+    slot_shares,
     untagged_ceiling,
+    vote,
 )
 from journeylab.studies.exp2_shuffled_kb.settings import Data
 
@@ -61,7 +64,37 @@ def test_the_best_slot_by_writing_down_every_repository():
     assert best_slot(data, 3) == found + (1 - found) / 4
 
 
+def test_a_key_stands_in_one_slot_and_slots_are_filled_alike():
+    shares = slot_shares(Data(), 20)
+    assert all(sum(row) == 1 for row in shares)
+    assert all(sum(column) == Fraction(128, 20) for column in zip(*shares, strict=True))
+
+
+@pytest.mark.parametrize(("keys", "values", "size"), [(7, 2, 4), (9, 3, 5), (10, 2, 6)])
+def test_no_table_of_answers_to_key_and_values_beats_the_vote(keys, values, size):
+    """The most frequent answer to every (key asked for, values in their slots), by counting."""
+    answers: dict[tuple, Counter] = {}
+    for chosen in combinations(range(keys), size):
+        for shown in product(range(values), repeat=size):
+            for key, value in zip(chosen, shown, strict=True):
+                answers.setdefault((key, shown), Counter())[value] += 1
+    right = sum(max(counts.values()) for counts in answers.values())
+    best = right / sum(counts.total() for counts in answers.values())
+    data = Data(keys=keys, values=values, sizes=(size,), subjects=2, relations=2)
+    found, error = vote(data, size)
+    assert 0 < error < 1e-4
+    assert abs(found - best) < 4 * error
+    assert best > best_slot(data, size) + 10 * error
+
+
+def test_where_one_slot_outweighs_all_others_the_vote_is_the_best_slot():
+    data = Data(keys=6, values=4, sizes=(3,), subjects=2, relations=2)
+    assert vote(data, 3) == (float(best_slot(data, 3)), 0.0)
+
+
 @pytest.mark.parametrize("size", [20, 50, 100])
 def test_anchors_of_the_study_are_ordered(size: int):
     data = Data()
-    assert chance(data) < key_blind(data, size) < best_slot(data, size) < 1
+    found, error = vote(data, size)
+    assert error < 2e-4
+    assert chance(data) < key_blind(data, size) < best_slot(data, size) < found - 10 * error < 1

@@ -1,3 +1,6 @@
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
 
@@ -62,7 +65,10 @@ def test_every_figure_has_a_caption_and_labelled_anchors(results):
         name: " ".join(text.get_text() for axes in figure.axes for text in axes.texts)
         for name, figure in figures.items()
     }
-    assert all(name in written["orders"] for name in ("chance", "most frequent value", "best slot"))
+    blind = {"most frequent value", "vote of the slots"}
+    assert all(name in written["orders"] for name in ("chance", *blind))
+    [legend] = figures["sizes"].legends
+    assert blind < {text.get_text() for text in legend.get_texts()}
     assert "ceiling without a tag" in written["relations"]
     assert "tolerance" in written["logits"]
 
@@ -73,6 +79,17 @@ def test_what_did_not_run_is_said(results):
     assert [text.get_text() for text in axes.texts].count("not run") == 1
     points = sum(len(each.get_offsets()) for each in axes.collections if len(each.get_offsets()))
     assert points == 2 * 2
+
+
+def test_failed_seeds_are_counted_where_they_have_no_line(results):
+    seeds = [SimpleNamespace(status=status) for status in ("finished", "failed", "failed")]
+    run = SimpleNamespace(arm="small-sorted", variant="rope", seeds=seeds)
+    with styled():
+        figures = draw(replace(results, runs=(run,)))
+    for axes in figures["sizes"].axes[:2]:
+        assert [text.get_text() for text in axes.texts] == ["✗2"]
+    titles = [axes.get_title("left") for axes in figures["learning"].axes]
+    assert titles == ["small-sorted  ✗2", "small-shuffled", "relations", ""]
 
 
 def test_a_study_without_a_part_can_be_drawn(results):
@@ -102,3 +119,5 @@ def test_numbers_are_the_anchors_and_the_budgets(results):
     assert found["chance"] == 0.25
     assert found["budgets"] == "7 steps for M = 5, 7 steps for identical content"
     assert {"key_blind.5", "best_slot.8", "ceiling.untagged", "witness.rope"} <= set(found)
+    assert found["best_slot.5"] < found["vote.5"] < 1
+    assert found["vote.8.error"] < 1e-3

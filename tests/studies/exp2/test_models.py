@@ -2,6 +2,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
+from torch.nn.functional import one_hot
 
 from journeylab.studies.exp2_shuffled_kb.data import Episodes, arrange, permute
 from journeylab.studies.exp2_shuffled_kb.measure import measure
@@ -132,6 +134,36 @@ def test_an_untrained_head_by_place_flips_answers(make_problem):
     problem = make_problem("rope-integer")
     table = measure(problem.job, Evaluation(permutations=2), problem, fresh(problem))
     assert (table.loc[table["metric"] == "flip_rate", "value"] > 0.05).all()
+
+
+class FirstSlot(nn.Module):
+    """Answers every question by the value in the first slot."""
+
+    def forward(self, episodes, questions):
+        logits = one_hot(episodes.values[:, :1], 4).double()
+        return logits.expand(-1, questions.keys.shape[1], -1)
+
+
+@pytest.mark.parametrize("variant", ["rope", "tag"])
+def test_accuracy_and_flips_of_a_reader_of_the_first_slot_by_hand(make_problem, variant):
+    problem = make_problem(variant)
+    table = measure(problem.job, Evaluation(permutations=3), problem, FirstSlot())
+    generator = problem.streams.generator("permutations")
+    permuted = [permute(problem.held_out, generator).values.tolist() for _ in range(3)]
+    columns = (problem.held_out[i].tolist() for i in (0, 2, 1))
+    entries = [[*zip(*each, strict=True)] for each in zip(*columns, strict=True)]
+    answers = {
+        "sorted": [min(each)[-1] for each in entries],
+        "shuffled": [each[0][-1] for each in entries],
+    }
+    assert answers["sorted"] != answers["shuffled"]
+    for order, first in answers.items():
+        hits = [value == a for a, each in zip(first, entries, strict=True) for *_, value in each]
+        flips = [v[0] != a for other in permuted for a, v in zip(first, other, strict=True)]
+        found = table[table["order"] == order].set_index("metric")["value"]
+        assert found["accuracy"] == pytest.approx(sum(hits) / len(hits))
+        assert found["flip_rate"] == pytest.approx(sum(flips) / len(flips))
+        assert found["max_logit_change"] == 1.0
 
 
 def test_every_variant_has_a_name_in_print():

@@ -1,4 +1,4 @@
-"""What is known exactly before any model is trained: chance, ceilings, and a shortcut's worth.
+"""What is known before any model is trained: chance, ceilings, and what shortcuts are worth.
 
 Values of a repository are independent and uniform; keys are a uniform subset; every entry is asked
 for with the same probability.
@@ -8,8 +8,21 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import comb
+from typing import NamedTuple
+
+import numpy as np
 
 from journeylab.studies.exp2_shuffled_kb.settings import Data
+
+DRAWS = 10_000
+"""Rows of values behind a vote."""
+
+
+class Estimate(NamedTuple):
+    """A mean over draws and its standard error."""
+
+    value: float
+    error: float
 
 
 def chance(data: Data) -> Fraction:
@@ -18,7 +31,10 @@ def chance(data: Data) -> Fraction:
 
 
 def key_blind(data: Data, size: int) -> Fraction:
-    """The best accuracy without reading keys: the most frequent of all values, E[max n_v]/M."""
+    """The best accuracy on shuffled repositories without reading keys, E[max n_v]/M.
+
+    All slots are alike, and the best answer is the most frequent of all values.
+    """
     return expected_multiplicity(size, data.values) / size
 
 
@@ -34,17 +50,45 @@ def untagged_ceiling(data: Data) -> Fraction:
 def best_slot(data: Data, size: int) -> Fraction:
     """Accuracy on sorted repositories of reading the one slot where the key most often stands.
 
-    The slot of key k is the number of smaller ones among the M − 1 others, hypergeometric:
-    P(j | k) = C(k, j)·C(K−1−k, M−1−j)/C(K−1, M−1). Another entry holds the right value with
-    probability 1/V.
+    Another entry holds the right value with probability 1/V.
     """
-    others = comb(data.keys - 1, size - 1)
-    hits = sum(
-        max(comb(k, j) * comb(data.keys - 1 - k, size - 1 - j) for j in range(size))
-        for k in range(data.keys)
-    )
-    found = Fraction(hits, others * data.keys)
+    found = sum(map(max, slot_shares(data, size)), start=Fraction(0)) / data.keys
     return found + (1 - found) * chance(data)
+
+
+@cache
+def vote(data: Data, size: int) -> Estimate:
+    """The best accuracy on sorted repositories without reading keys.
+
+    To a reader who knows the key k asked for and the values in their slots, but no other key, the
+    answer is v with probability Σ_j P(j | k)·1[v_j = v], as values are independent of keys. The
+    best answer is the largest of these sums. What it gains over the value in the best slot is
+    averaged over `DRAWS` rows of values, each for every k, and added to the exact `best_slot`.
+    """
+    shares = np.array(slot_shares(data, size), dtype=float)
+    asked, best = np.arange(data.keys), shares.argmax(1)
+    gains = []
+    for drawn in np.random.default_rng(0).integers(data.values, size=(DRAWS, size)):
+        support = shares @ (drawn[:, None] == np.arange(data.values)).astype(float)
+        gains.append((support.max(1) - support[asked, drawn[best]]).mean())
+    error = np.std(gains, ddof=1) / np.sqrt(DRAWS)
+    return Estimate(float(best_slot(data, size)) + float(np.mean(gains)), float(error))
+
+
+def slot_shares(data: Data, size: int) -> list[list[Fraction]]:
+    """P(j | k), how often key k stands in slot j of a sorted repository: a row per key.
+
+    j is the number of smaller keys among the M − 1 others, hypergeometric:
+    C(k, j)·C(K−1−k, M−1−j)/C(K−1, M−1).
+    """
+    last = data.keys - 1
+    return [
+        [
+            Fraction(comb(k, j) * comb(last - k, size - 1 - j), comb(last, size - 1))
+            for j in range(size)
+        ]
+        for k in range(data.keys)
+    ]
 
 
 @cache

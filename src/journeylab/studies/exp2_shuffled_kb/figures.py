@@ -28,6 +28,7 @@ from journeylab.studies.exp2_shuffled_kb.anchors import (
     chance,
     key_blind,
     untagged_ceiling,
+    vote,
 )
 from journeylab.studies.exp2_shuffled_kb.metrics import LABELS
 from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, VARIANTS, Order, Settings
@@ -37,14 +38,16 @@ CAPTIONS = {
         "Accuracy with the smallest repositories, by the order seen in training (rows) and in the "
         "test (columns), and beside it the share of answers that flip when the same entries are "
         "permuted, from the order of training. Every point is one seed, bars are medians over "
-        "seeds, vertical lines their distribution-free 95 % intervals. Dashed lines are exact: "
-        "chance; the best answer without reading keys, the most frequent value; where entries are "
-        "sorted, reading the one slot where the key most often stands."
+        "seeds, vertical lines their distribution-free 95 % intervals. Dashed lines are chance and "
+        "the best accuracies without reading keys: of the most frequent value and, where entries "
+        "are sorted, of a vote of the slots, each with the probability that the key stands there."
     ),
     "sizes": (
         "Accuracy against the number of entries M, by the order seen in training (rows) and in the "
-        "test (columns). Points are seeds, lines their medians; the dashed line is the exact "
-        "accuracy of the most frequent value, the dotted one that of the best single slot."
+        "test (columns). Points are seeds, lines their medians, vertical lines their "
+        "distribution-free 95 % intervals; ✗ counts seeds that failed. Grey lines are the best "
+        "accuracies without reading keys: of the most frequent value and, where entries are "
+        "sorted, of a vote of the slots, each with the probability that the key stands there."
     ),
     "logits": (
         "The largest change of any logit when the entries of any held-out repository are permuted, "
@@ -59,7 +62,8 @@ CAPTIONS = {
     ),
     "learning": (
         "Accuracy on held-out repositories in the order of training against the training step. "
-        "Thin lines are seeds, thick ones medians, bands their distribution-free 95 % intervals."
+        "Thin lines are seeds, thick ones medians, bands their distribution-free 95 % intervals. "
+        "✗ counts the seeds of an arm that failed; they have no line."
     ),
     "differences": (
         "Paired differences of accuracy, seed by seed, with the interval that the judge uses "
@@ -95,7 +99,7 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracies, flips and changes of logits of every run, and the exact anchors."""
+    """Accuracies, flips and changes of logits of every run, and the anchors."""
     rows = [_row(results, run) for run in _present(results)]
     heads = [head for head in rows[0] if head not in ("Arm", "Model")] if rows else []
     anchors = pd.DataFrame(_anchor_rows(_settings(results)))
@@ -113,16 +117,20 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         ),
         "anchors": Table(
             name="anchors",
-            caption="Exact accuracies that need no training.",
+            caption="Accuracies that need no training.",
             frame=anchors,
-            notes="Best slot: with sorted entries, reading the slot where the key most often is.",
+            notes=(
+                "With sorted entries: best slot reads the slot where the key most often stands; in "
+                "the vote every slot counts with the probability that the key stands there. The "
+                "vote is a mean over draws, ± its standard error; all others are exact."
+            ),
             numeric=tuple(head for head in anchors.columns if head != "Repository"),
         ),
     }
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """The exact anchors, and the medians that the prose cites."""
+    """The anchors, and the medians that the prose cites."""
     settings = _settings(results)
     data = settings.data
     found: dict[str, float | int | str] = {
@@ -134,6 +142,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     for size in data.sizes:
         found[f"key_blind.{size}"] = float(key_blind(data, size))
         found[f"best_slot.{size}"] = float(best_slot(data, size))
+        found[f"vote.{size}"], found[f"vote.{size}.error"] = vote(data, size)
     for arm, variant in _present(results):
         for order in ORDERS:
             values = _values(results, "accuracy", (arm, variant), order)
@@ -164,7 +173,7 @@ def _draw_orders(results: StudyResults) -> Figure:
             reference_line(each, float(chance(settings.data)), "chance")
             reference_line(each, float(key_blind(settings.data, size)), "most frequent value")
             if tested == "sorted":
-                reference_line(each, float(best_slot(settings.data, size)), "best slot")
+                reference_line(each, vote(settings.data, size).value, "vote of the slots")
         flips = axes[3 * row + 2]
         flips.set(ylim=(-0.03, 1.05), title=f"trained {trained}: flips")
         _draw_points(flips, results, arm, variants, "flip_rate", trained)
@@ -206,11 +215,11 @@ def _draw_sizes(results: StudyResults) -> Figure:
         for column, tested in enumerate(ORDERS):
             each = axes[2 * row + column]
             each.set(title=f"trained {trained}, tested {tested}", ylim=(0.0, 1.05))
-            blind = [float(key_blind(data, size)) for size in sizes]
-            each.plot(sizes, blind, color="#555555", lw=0.8, ls=(0, (4, 2)), zorder=2)
+            blind = {"most frequent value": [float(key_blind(data, size)) for size in sizes]}
             if tested == "sorted":
-                slots = [float(best_slot(data, size)) for size in sizes]
-                each.plot(sizes, slots, color="#555555", lw=0.9, ls=":", zorder=2)
+                blind["vote of the slots"] = [vote(data, size).value for size in sizes]
+            for (name, heights), line in zip(blind.items(), ("--", ":"), strict=False):
+                each.plot(sizes, heights, color="#555555", ls=line, lw=0.9, zorder=2, label=name)
             for place, variant in enumerate(_LOOKUP):
                 _draw_line(each, results, variant, trained, tested, place)
             each.set_xscale("log")
@@ -224,7 +233,7 @@ def _draw_sizes(results: StudyResults) -> Figure:
         look = _look(variant)
         style = {"color": look.color, "linestyle": look.line, "marker": look.marker}
         axes[0].plot([], [], markersize=3, label=LABELS[variant], **style)
-    legend_above(figure, axes)
+    legend_above(figure, axes, columns=4)
     return figure
 
 
@@ -238,16 +247,8 @@ def _draw_line(
             continue
         values = _values(results, "accuracy", (arm, variant), tested)
         across = size * 1.03 ** (place - 2)
-        axes.scatter(
-            [across] * len(values),
-            values,
-            s=9,
-            marker=look.marker,
-            color=look.color,
-            alpha=0.5,
-            linewidth=0,
-            zorder=3,
-        )
+        failures = results.failures(arm, variant)
+        points_with_interval(axes, across, values, look, failures=failures, width=0.0)
         medians[across] = float(values.median())
     if medians:
         axes.plot(
@@ -301,7 +302,8 @@ def _draw_relations(results: StudyResults) -> Figure:
 
 def _draw_learning(results: StudyResults) -> Figure:
     curves = cast(pd.DataFrame, results.curves)
-    arms = [arm for arm in _all_arms(results) if arm in set(curves["arm"])]
+    runs = _present(results)
+    arms = list(dict.fromkeys(arm for arm, _ in runs))
     columns = min(len(arms), 2)
     rows = -(-len(arms) // 2)
     figure, axes = canvas(rows, columns, width=TEXT, height=0.6 + 1.5 * rows, sharey=True)
@@ -309,7 +311,8 @@ def _draw_learning(results: StudyResults) -> Figure:
         wanted = curves[
             (curves["arm"] == arm) & (curves["metric"] == f"accuracy_{_trained(results, arm)}")
         ]
-        each.set(title=arm, ylim=(0.0, 1.05))
+        failed = sum(results.failures(*run) for run in runs if run[0] == arm)
+        each.set(title=f"{arm}  ✗{failed}" if failed else arm, ylim=(0.0, 1.05))
         for variant in (*_LOOKUP, *_RELATIONS):
             points = wanted[wanted["variant"] == variant]
             if len(points):
@@ -346,6 +349,7 @@ def _anchor_rows(settings: Settings) -> list[dict[str, str]]:
             "Chance": f"{float(chance(data)):.4f}",
             "Most frequent value": f"{float(key_blind(data, size)):.4f}",
             "Best slot": f"{float(best_slot(data, size)):.4f}",
+            "Vote": "{:.4f} ± {:.4f}".format(*vote(data, size)),
             "No tag": "–",
         }
         for size in data.sizes
@@ -357,6 +361,7 @@ def _anchor_rows(settings: Settings) -> list[dict[str, str]]:
             "Chance": f"{float(chance(data)):.4f}",
             "Most frequent value": f"{float(key_blind(data, entries)):.4f}",
             "Best slot": "–",
+            "Vote": "–",
             "No tag": f"{float(untagged_ceiling(data)):.4f}",
         }
     )
