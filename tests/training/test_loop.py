@@ -212,3 +212,16 @@ def test_a_prepared_process_has_one_thread() -> None:
     assert torch.get_num_threads() == 1
     assert torch.are_deterministic_algorithms_enabled()
     torch.use_deterministic_algorithms(False)
+
+
+def test_denormal_numbers_are_zero_while_training_and_only_then(tmp_path: Path) -> None:
+    def half_of_the_smallest() -> float:
+        return float(torch.full((64,), torch.finfo().tiny).mul(0.5)[0])
+
+    class Looking(Repeating):
+        def evaluate(self, model: torch.nn.Module) -> dict[str, float]:
+            return {"half": half_of_the_smallest()}
+
+    curve = run(tmp_path / "checkpoint", Looking()).curve
+    assert curve.loc[curve["metric"] == "half", "value"].eq(0.0).all()
+    assert half_of_the_smallest() > 0.0

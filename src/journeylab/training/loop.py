@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from journeylab.config import TrainingSettings
 from journeylab.training.checkpoint import Curve, Place, Run, load_checkpoint, save_checkpoint
+from journeylab.training.process import flush_denormals
 from journeylab.training.progress import report_progress
 from journeylab.training.schedule import learning_rate
 from journeylab.training.streams import Streams
@@ -138,7 +139,8 @@ def learn(
     run, seeds = learner.run, len(learner.problems)
     step, curves = load_checkpoint(checkpoint, run, Place(0, [[] for _ in range(seeds)]))
     failed = _all_failed(run.tallies)
-    with report_progress(label, settings.steps, step, seeds=seeds) as progress:
+    reporting = report_progress(label, settings.steps, step, seeds=seeds)
+    with flush_denormals(), reporting as progress:
         while step < settings.steps and not failed:
             step += 1
             rate = learning_rate(
