@@ -1,3 +1,10 @@
+import re
+from dataclasses import replace
+from importlib.resources import files
+from math import comb
+from types import SimpleNamespace
+
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -5,9 +12,11 @@ from journeylab.plotting import StudyResults, save, styled
 from journeylab.studies.exp3_order_information import figures
 from journeylab.studies.exp3_order_information.certify import certify
 from journeylab.studies.exp3_order_information.data import generate
+from journeylab.studies.exp3_order_information.information import precision_law
 from journeylab.studies.exp3_order_information.measure import measure
 from journeylab.studies.exp3_order_information.models import Strings
 from journeylab.studies.exp3_order_information.settings import (
+    LENGTHS,
     Arm,
     Certificates,
     Data,
@@ -80,6 +89,60 @@ def test_every_seed_is_a_point_and_every_length_has_its_ceiling(results):
         assert labels.count("order-blind ceiling") == 4
 
 
+def test_no_point_lies_outside_its_axes(results):
+    """Overfitted probes: far fewer bits than none, and fewer right answers than by chance."""
+    low = {"v_information": -70.0, "position_accuracy": 0.05, "count_accuracy": 0.0}
+    overfitted = results.measurements.copy()
+    for metric, value in low.items():
+        rows = (overfitted["metric"] == metric) & (overfitted["seed"] == 1)
+        overfitted.loc[rows & (overfitted["arm"] == "C2-d4"), "value"] = value
+    with styled():
+        drawn = figures.draw(replace(results, measurements=overfitted))
+    lowest = {}
+    for name, figure in drawn.items():
+        for axes in figure.axes:
+            for collection in axes.collections:
+                points = np.asarray(collection.get_offsets())
+                (left, right), (bottom, top) = np.sort(axes.get_xlim()), axes.get_ylim()
+                assert ((left <= points[:, 0]) & (points[:, 0] <= right)).all()
+                assert ((bottom <= points[:, 1]) & (points[:, 1] <= top)).all()
+                lowest[name] = min(lowest.get(name, np.inf), points[:, 1].min())
+    shown = (lowest["bits"], lowest["positions"], lowest["counts"])
+    assert shown == tuple(low.values())
+
+
+def test_every_length_has_the_floor_of_its_counts(results):
+    with styled():
+        figure = figures.draw(results)["counts"]
+    for axes in figure.axes:
+        floors = [x for x in axes.lines if x.get_label() == "best constant answer"]
+        shown = [float(floor.get_ydata()[0]) for floor in floors]
+        assert shown == pytest.approx([comb(n, n // 2) / 2**n for n in LENGTHS])
+
+
+def test_the_precision_law_is_drawn_where_it_binds(results):
+    with styled():
+        figure = figures.draw(results)["information"]
+    for axes in figure.axes:
+        [law] = [line for line in axes.lines if line.get_label() == "law, N = 12"]
+        known = max(line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--")
+        assert axes.get_ylim()[0] < min(law.get_ydata()) < known
+    exact = results.select("precision_law", variant="standard", d=4, N=12, epsilon="0.5")
+    reach = figures._reach(results, {"variant": "standard", "d": 4, "N": 12})
+    assert precision_law(4, reach, 0.5) == pytest.approx(exact["value"].item())
+
+
+def test_failed_seeds_are_counted(results):
+    seeds = (SimpleNamespace(status="failed"), SimpleNamespace(status="finished"))
+    run = SimpleNamespace(arm="C2-d4", variant="sum", seeds=seeds)
+    failing = replace(results, runs=(run,))
+    with styled():
+        axes = figures.draw(failing)["positions"].axes[0]
+    assert [text.get_text() for text in axes.texts] == ["✗1"] * len(LENGTHS)
+    frame = figures.tabulate(failing)["probes"].frame
+    assert frame["Failed"].tolist() == ["1", "0", "0"]
+
+
 def test_what_is_off_has_no_panel_and_no_row(results):
     with styled():
         assert len(figures.draw(results)["counts"].axes) == len(RUNS)
@@ -98,6 +161,26 @@ def test_a_study_without_training_shows_its_enumeration(results):
 
 def test_the_prose_has_its_numbers(results):
     found = figures.numbers(results)
-    assert found["ceiling.2.8"] == pytest.approx(0.63671875)
-    assert found["held_out.2.8"] == 20
-    assert found["lost.12"] > 1.0
+    assert found["ceiling.8"] == pytest.approx(0.63671875)
+    assert found["held_out.8"] == 20
+    assert found["floor.20"] == comb(20, 10) / 2**20
+    assert found["lost.4"] == "n/a"
+    prose = (files(figures.__package__) / "report.typ").read_text(encoding="utf-8")
+    assert set(re.findall(r'\bn\("([^"]+)"\)', prose)) == set(found)
+
+
+def test_what_the_prose_says_of_sixteen_tokens_is_computed(results):
+    """Quarter turns tell the counts of four classes of four positions, sixteen coordinates all."""
+    sixteen = Certificates(draws=1, lengths=(16,), strings=2**16, precisions=(0.1,))
+    found = figures.numbers(replace(results, measurements=certify(sixteen)))
+    assert found["entropy.16"] == pytest.approx(12.954, abs=1e-3)
+    assert found["lost.4"] == pytest.approx(7.877, abs=1e-3)
+    assert found["lost.16"] == 0.0
+    assert found["quarter.16"] == 0.6875
+    assert 0.5 < found["coarsest.4"] < found["coarsest.16"]
+
+
+def test_no_semicolon_of_the_prose_is_read_as_code():
+    """Typst ends an expression at a semicolon, and does not print it."""
+    prose = (files(figures.__package__) / "report.typ").read_text(encoding="utf-8")
+    assert not re.findall(r"#[\w.]+(?:\([^()]*\))?;", prose)

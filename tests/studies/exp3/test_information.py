@@ -105,6 +105,22 @@ def test_the_precision_law_holds_on_average_over_offsets():
     assert entropy - np.mean(gaps) > 0.0
 
 
+def test_a_single_offset_may_tell_more_than_the_law():
+    """ab and ba in a coarse cell: a border between them tells ½ bit, most offsets tell none."""
+    strings = information.enumerate_strings(added("standard", 2))
+    law = information.precision_law(4, information.widest_range(strings), 50.0)
+    ab, ba = strings.aggregate[0, [1, 2]]
+    border = np.array([-(ab + ba) / 100.0, 0.5, 0.5, 0.5])
+    assert 0.5 - information.information_gap(strings, 50.0, border) == 0.5 > law
+    assert 0.5 - information.information_gap(strings, 50.0, np.full(4, 0.5)) == 0.0
+
+
+@pytest.mark.parametrize("bits", [0.5, 13.0, 40.0])
+def test_the_coarsest_precision_has_just_room_for_the_bits(bits):
+    precision = information.coarsest_precision(4, 27.0, bits)
+    assert information.precision_law(4, 27.0, precision) == pytest.approx(bits)
+
+
 def test_the_widest_range_is_that_of_a_class():
     strings = information.enumerate_strings(added("one-two", 6))
     widest = max(
@@ -118,13 +134,16 @@ def test_the_widest_range_is_that_of_a_class():
 @pytest.mark.parametrize(("length", "colours"), [(1, 2), (5, 2), (8, 2), (4, 4), (6, 3)])
 def test_anchors_equal_enumeration(length, colours):
     best, bits = 0.0, 0.0
+    counted = Counter()
     for string in itertools.product(range(colours), repeat=length):
         shares = np.bincount(string, minlength=colours) / length
         best += shares.max() / colours**length
+        counted[string.count(0)] += 1 / colours**length
         entropy = -sum(share * log2(share) for share in shares if share)
         bits += length * (log2(colours) - entropy) / colours**length
     assert information.blind_ceiling(length, colours) == pytest.approx(best)
     assert information.blind_information(length, colours) == pytest.approx(bits)
+    assert information.blind_count(length, colours) == pytest.approx(max(counted.values()))
 
 
 @pytest.mark.parametrize("length", [8, 12, 16, 20])
@@ -141,7 +160,8 @@ def table():
 def test_every_case_has_every_metric_once(table):
     assert list(table.columns) == list(COLUMNS)
     assert not table.duplicated(list(COLUMNS[:-1])).any()
-    assert len(table) == 2 * 2 * len(SETS) * (1 + 4 * len(TINY.precisions))
+    cases, precisions = 2 * len(SETS), len(TINY.precisions)
+    assert len(table) == cases * (TINY.draws * (1 + 3 * precisions) + precisions)
     for metric, rows in table.groupby("metric"):
         for factor, levels in METRICS[metric].factors.items():
             assert set(rows[factor].dropna()) <= set(levels)
@@ -154,6 +174,16 @@ def test_information_lies_between_nothing_and_everything(table):
     assert (values["law_excess"] <= 0.0).all()
     of_sum = table[(table["metric"] == "mutual_information") & (table["variant"] == "sum")]
     assert (of_sum["value"] == 0.0).all()
+
+
+def test_the_law_is_held_against_the_mean_over_draws(table):
+    case = ["variant", "d", "epsilon"]
+    indexed = table.set_index([*case, "seed"])
+    rows = {metric: rows["value"] for metric, rows in indexed.groupby("metric")}
+    excess = rows["mutual_information"] - rows["precision_law"]
+    expected = excess.dropna().groupby(case).mean()
+    found = rows["law_excess"].droplevel("seed")
+    assert found.sort_index().to_numpy() == pytest.approx(expected.sort_index().to_numpy())
 
 
 def test_only_what_can_be_enumerated_is(table):

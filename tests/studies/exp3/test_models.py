@@ -22,6 +22,7 @@ from journeylab.studies.exp3_order_information.models import Strings, ask, cross
 from journeylab.studies.exp3_order_information.settings import (
     LENGTHS,
     SETS,
+    SPLITS,
     Data,
     Evaluation,
     Job,
@@ -250,6 +251,23 @@ def test_measurements_are_tidy_and_complete(make, colours):
             assert set(rows[factor].dropna()) <= set(METRICS[metric].factors.get(factor, ()))
     ceilings = table[table["metric"] == "blind_ceiling"].set_index("N")["value"]
     assert ceilings[12] == blind_ceiling(12, colours)
+
+
+def test_every_split_is_asked_about_its_own_strings(make, tables):
+    problem = make()
+    model = fresh(problem)
+    table = measure(problem.job, Evaluation(), problem, model)
+    keys = ["strings", "N", "probe", "metric"]
+    rows = table.dropna(subset="probe").set_index(keys)["value"].sort_index()
+    for split in SPLITS:
+        for place, length in enumerate(LENGTHS):
+            strings = strings_of(tables[1000], split, 2, length)
+            for probe, score in ask(model, strings, place).items():
+                found = rows[split, length, probe]
+                assert found["position_accuracy"] == score.position_accuracy
+                assert found["count_accuracy"] == score.count_accuracy
+                assert found["v_information"] == length * (1.0 - score.position_loss)
+    assert (rows["seen"] != rows["held-out"]).any()
 
 
 def test_a_probe_that_knows_nothing_extracts_nothing(make):

@@ -19,9 +19,14 @@ from journeylab.plotting import (
     looks,
     points_with_interval,
 )
-from journeylab.studies.exp3_order_information.information import blind_ceiling, blind_information
+from journeylab.studies.exp3_order_information.information import (
+    blind_ceiling,
+    blind_count,
+    blind_information,
+    coarsest_precision,
+    precision_law,
+)
 from journeylab.studies.exp3_order_information.settings import (
-    COLOURS,
     LENGTHS,
     SETS,
     WIDTHS,
@@ -36,32 +41,39 @@ CAPTIONS = {
         "read through a grid of cell width ε, tells of the order once the counts are known. Every "
         "point is one draw of the values, lines are medians over the draws; precision grows to the "
         "right. Dashed lines are all there is to know, H(order | counts), for the same N. The "
-        "dotted line is the precision law d·log₂(1 + range/ε) at the largest N (median), where it "
-        "lies inside the panel. Mean pooling coincides with the sum."
+        "dotted line is the precision law d·log₂(1 + range/ε) at the largest N, for the median "
+        "range: no grid tells more, on average over its offset. It is drawn for coarser grids as "
+        "well, up to where it leaves room for more bits than there are. Mean pooling coincides "
+        "with the sum."
     ),
     "positions": (
         "Position accuracy on held-out strings against N. Every point is one seed of the MLP "
         "probe, bars are medians over seeds, vertical lines their distribution-free 95 % "
         "intervals; hollow diamonds are medians of the linear probe. Dashed lines are the exact "
         "order-blind ceiling E[max n]/N: the best guess of one who knows the counts and nothing "
-        "else."
+        "else. ✗ counts failed seeds: intervals take them as lying anywhere, medians are over the "
+        "others."
     ),
     "counts": (
         "Count accuracy on held-out strings against N: share of right counts over all colours. "
-        "Symbols as in the figure before. The dotted line is the margin 0.99."
+        "Symbols as in the figure before. Dashed lines are the exact floor max P(n = k), the best "
+        "constant answer: reaching it takes no knowledge of s. The dotted line is the margin 0.99."
     ),
     "bits": (
-        "V-information of the MLP probe about the positions, against N. Dotted lines are all there "
-        "is, N·log₂ C bits; dashed ones are what an order-blind reader of the counts has. A probe "
-        "that is sure of wrong answers has less than nothing."
+        "V-information of the MLP probe about the positions of held-out strings, against N. Dotted "
+        "lines are all there is, N·log₂ C bits; dashed ones are what an order-blind reader of the "
+        "counts has. Below 0 a probe is overfitted: it is so sure of wrong answers on strings that "
+        "it has not seen that not reading s at all would lose fewer bits."
     ),
     "training": (
         "Held-out position accuracy of the MLP probe at the largest N against the training step. "
-        "Thin lines are seeds, thick ones medians, bands their distribution-free 95 % intervals."
+        "Thin lines are seeds, thick ones medians, bands their distribution-free 95 % intervals; "
+        "failed seeds have no line."
     ),
 }
 
 _GAP = 0.13
+_CELLS = (100.0, 6e-4)
 _SHOWN: tuple[Variant, ...] = ("sum", "as-shipped", "one-two", "standard", "quarter-turns")
 
 
@@ -90,22 +102,25 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Anchors, sizes of the splits, and the exact bits that the prose cites."""
-    settings = _settings(results)
-    found: dict[str, float | int | str] = {"draws": settings.certificates.draws}
-    for colours in COLOURS:
-        for length in LENGTHS:
-            found[f"ceiling.{colours}.{length}"] = blind_ceiling(length, colours)
-            count = colours**length
-            share = int(count * settings.data.largest_share)
-            found[f"held_out.{colours}.{length}"] = min(settings.data.held_out, share)
-    enumerated = results.select("order_entropy", C=2)
-    for n in sorted({int(n) for n in enumerated["N"]}):
-        found[f"entropy.{n}"] = float(enumerated.loc[enumerated["N"] == n, "value"].median())
-    lost = results.select("information_gap", C=2, d=4, frequencies="quarter-turns")
-    for n in sorted({int(n) for n in lost["N"]}):
-        found[f"lost.{n}"] = float(lost.loc[lost["N"] == n, "value"].min())
-    return found
+    """Anchors, sizes of the splits, and the exact bits that the prose cites, for two colours."""
+    data = _settings(results).data
+    found: dict[str, float] = {}
+    for length in LENGTHS:
+        found[f"ceiling.{length}"] = blind_ceiling(length, 2)
+    for length in (min(LENGTHS), max(LENGTHS)):
+        found[f"held_out.{length}"] = min(data.held_out, int(2**length * data.largest_share))
+    found["floor.20"] = blind_count(20, 2)
+    found["quarter.16"] = blind_ceiling(16 // 4, 2)
+    case: dict[str, str | int] = {"C": 2, "N": 16}
+    known = float(results.select("order_entropy", **case)["value"].median())
+    found["entropy.16"] = known
+    for width, pick in ((4, "min"), (16, "max")):
+        case["d"] = width
+        lost = results.select("information_gap", **case, frequencies="quarter-turns")["value"]
+        found[f"lost.{width}"] = float(lost.agg(pick))
+        reach = _reach(results, case | {"frequencies": "standard"})
+        found[f"coarsest.{width}"] = coarsest_precision(width, reach, known)
+    return {key: "n/a" if np.isnan(value) else value for key, value in found.items()}
 
 
 def _draw_information(results: StudyResults) -> Figure:
@@ -115,8 +130,7 @@ def _draw_information(results: StudyResults) -> Figure:
     figure, axes = canvas(
         len(WIDTHS), len(_SHOWN), width=TEXT * 1.06, height=3.7, sharex=True, sharey=True
     )
-    top = 1.5 * float(results.select("order_entropy", C=2)["value"].max())
-    precisions = sorted((float(e) for e in rows["epsilon"].unique()), reverse=True)
+    top = 1.3 * float(results.select("order_entropy", C=2)["value"].max())
     for i, width in enumerate(WIDTHS):
         for j, variant in enumerate(_SHOWN):
             each = axes[i * len(_SHOWN) + j]
@@ -127,11 +141,14 @@ def _draw_information(results: StudyResults) -> Figure:
                 shown = look[str(length)]
                 each.axhline(known, color=shown.color, lw=0.7, ls=(0, (4, 2)), zorder=1)
                 here = results.select("mutual_information", **of_set, N=length)
-                shift = 0.09 * (place - (len(lengths) - 1) / 2)
-                _against_precision(each, here, precisions, shown, shift, f"N = {length}")
-            _precision_law(each, results, of_set, max(lengths), precisions)
-            each.set(ylim=(-0.05 * top, top), xlim=(-0.45, len(precisions) - 0.55))
-            each.set_xticks(range(len(precisions)), [f"{e:g}" for e in precisions], rotation=90)
+                shift = 1.15 ** ((len(lengths) - 1) / 2 - place)
+                _against_precision(each, here, shown, shift, f"N = {length}")
+            cells = np.geomspace(*_CELLS)
+            reach = _reach(results, of_set | {"N": max(lengths)})
+            law = [precision_law(width, reach, cell) for cell in cells]
+            label = f"law, N = {max(lengths)}"
+            each.plot(cells, law, color="#404040", ls=":", lw=1.2, label=label)
+            each.set(xscale="log", xlim=_CELLS, ylim=(-0.05 * top, top))
             if i == len(WIDTHS) - 1:
                 each.set_xlabel("ε")
         axes[i * len(_SHOWN)].set_ylabel(f"d = {width}\nbits of order")
@@ -142,19 +159,18 @@ def _draw_information(results: StudyResults) -> Figure:
 def _against_precision(
     axes: Axes,
     rows: pd.DataFrame,
-    precisions: Sequence[float],
     look: Look,
     shift: float,
     label: str,
 ) -> None:
-    places = np.array([precisions.index(float(e)) for e in rows["epsilon"]]) + shift
+    cells = rows["epsilon"].astype(float) * shift
     axes.scatter(
-        places, rows["value"], s=6, marker=look.marker, color=look.color, alpha=0.4, linewidth=0
+        cells, rows["value"], s=6, marker=look.marker, color=look.color, alpha=0.4, linewidth=0
     )
-    median = rows.groupby(rows["epsilon"].astype(float))["value"].median()
+    median = rows.groupby(cells)["value"].median()
     axes.plot(
-        np.arange(len(precisions)) + shift,
-        median.reindex(list(precisions)).to_numpy(),
+        median.index.to_numpy(),
+        median.to_numpy(),
         color=look.color,
         marker=look.marker,
         markersize=3,
@@ -164,17 +180,11 @@ def _against_precision(
     )
 
 
-def _precision_law(
-    axes: Axes,
-    results: StudyResults,
-    of_set: dict[str, str | int],
-    length: int,
-    precisions: Sequence[float],
-) -> None:
-    rows = results.select("precision_law", **of_set, N=length)
-    law = rows.groupby(rows["epsilon"].astype(float))["value"].median().reindex(list(precisions))
-    label = f"law, N = {length}"
-    axes.plot(range(len(precisions)), law.to_numpy(), color="#404040", ls=":", lw=1.2, label=label)
+def _reach(results: StudyResults, case: dict[str, str | int]) -> float:
+    """The median over the draws of the range in the precision law, from what the law allows."""
+    rows = results.select("precision_law", **case)
+    ratio = np.expm1(rows["value"] * np.log(2.0) / rows["d"].astype(float))
+    return float((rows["epsilon"].astype(float) * ratio).median())
 
 
 def _draw_positions(results: StudyResults) -> Figure:
@@ -184,7 +194,8 @@ def _draw_positions(results: StudyResults) -> Figure:
         _marks(each, ceilings, "order-blind ceiling")
         _by_length(each, results, arm, "position_accuracy")
         _linear(each, results, arm, "position_accuracy")
-        each.set(ylabel="position accuracy", ylim=(0.2, 1.03))
+        each.set(ylabel="position accuracy")
+    _hold(axes, 0.2, 1.03)
     legend_above(figure, axes, columns=4)
     return figure
 
@@ -193,6 +204,8 @@ def _draw_counts(results: StudyResults) -> Figure:
     figure, axes = _grid(results, sharey=True)
     for each, arm in zip(axes, _arms(results), strict=False):
         each.axhline(0.99, color="#303030", lw=0.9, ls=":", zorder=2, label="margin 0.99")
+        floors = [blind_count(n, _arm(results, arm).colours) for n in LENGTHS]
+        _marks(each, floors, "best constant answer")
         _by_length(each, results, arm, "count_accuracy")
         _linear(each, results, arm, "count_accuracy")
         each.set(ylabel="count accuracy", ylim=(0.0, 1.04))
@@ -208,7 +221,8 @@ def _draw_bits(results: StudyResults) -> Figure:
         _marks(each, [blind_information(n, colours) for n in LENGTHS], "order-blind")
         _marks(each, all_bits, "all there is", ":")
         _by_length(each, results, arm, "v_information")
-        each.set(ylabel="bits", ylim=(-0.15 * max(all_bits), 1.08 * max(all_bits)))
+        each.set(ylabel="bits")
+        _hold([each], -0.15 * max(all_bits), 1.08 * max(all_bits))
     legend_above(figure, axes, columns=4)
     return figure
 
@@ -225,6 +239,14 @@ def _draw_training(results: StudyResults) -> Figure:
         each.set(xlabel="step", ylabel=f"position accuracy, N = {max(LENGTHS)}")
     legend_above(figure, axes, columns=4)
     return figure
+
+
+def _hold(axes: Sequence[Axes], low: float, high: float) -> None:
+    """Limits of the ordinate that the axes share, wider where a point lies outside."""
+    least = min(float(each.dataLim.y0) for each in axes)
+    margin = 0.05 * (high - least)
+    for each in axes:
+        each.set_ylim(min(low, least - margin), high)
 
 
 def _grid(results: StudyResults, *, sharey: bool) -> tuple[Figure, list[Axes]]:
@@ -299,16 +321,18 @@ def _tabulate_information(results: StudyResults) -> Table:
                 law = results.select("precision_law", variant=variant, **of_set)
                 medians = [here.loc[here["epsilon"] == e, "value"].median() for e in heads]
                 medians.append(law.loc[law["epsilon"] == heads[-1], "value"].median())
+                reach = _reach(results, of_set | {"frequencies": variant})
+                medians.append(coarsest_precision(width, reach, known))
                 cells = [f"{median:.2f}" for median in medians]
                 shown.append([str(width), str(length), _name(variant), f"{known:.2f}", *cells])
-    columns = ["d", "N", "Frequencies", "H", *(f"ε = {head}" for head in heads), "Law"]
+    columns = ["d", "N", "Frequencies", "H", *(f"ε = {head}" for head in heads), "Law", "Room"]
     return Table(
         name="information",
         caption="Bits of order that the grid tells, two colours: medians over the draws.",
         frame=pd.DataFrame(shown, columns=columns),
         notes="H: all bits there are, given the counts. Law: what the precision law allows at the "
-        f"coarsest grid, ε = {heads[-1]}. The frequencies are those of d = 4; at d = 16 they are "
-        "the ends of a geometric grid.",
+        f"coarsest grid, ε = {heads[-1]}. Room: the ε up to which it leaves room for H. "
+        "The frequencies are those of d = 4; at d = 16 they are the ends of a geometric grid.",
         numeric=tuple(head for head in columns if head != "Frequencies"),
     )
 
@@ -329,11 +353,13 @@ def _tabulate_probes(results: StudyResults) -> Table:
                     results, "position_accuracy", arm, variant, longest, probe, split
                 )
             columns["Counts"] = _values(results, "count_accuracy", arm, variant, longest)
-            shown.append(row | {head: f"{x.median():.3f}" for head, x in columns.items()})
+            row |= {head: f"{x.median():.3f}" if len(x) else "n/a" for head, x in columns.items()}
+            shown.append(row | {"Failed": str(results.failures(arm, variant))})
     frame = pd.DataFrame(shown)
     return Table(
         name="probes",
-        caption="Position accuracy of the MLP probe on held-out strings: medians over seeds.",
+        caption="Position accuracy of the MLP probe on held-out strings: medians over the seeds "
+        "that did not fail.",
         frame=frame,
         notes=f"At N = {longest}: Seen, the same on strings that training may draw; Linear, "
         "the linear probe; Counts, count accuracy of the MLP probe.",

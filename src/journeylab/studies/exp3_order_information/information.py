@@ -12,12 +12,12 @@ offset on average, so by Jensen's inequality the mean over offsets obeys the pre
     I(X; Q_ε(s) | n) ≤ d·log₂(1 + r/ε),                                                       (2)
 
 r the widest range of a coordinate of s within a class. What is known without the order is in
-:func:`blind_ceiling` and :func:`blind_information`.
+:func:`blind_ceiling` and :func:`blind_information`, without s in :func:`blind_count`.
 """
 
 from collections.abc import Iterator
 from itertools import combinations, pairwise
-from math import factorial, log2, prod
+from math import comb, expm1, factorial, log, log2, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -92,6 +92,11 @@ def precision_law(width: int, reach: float, precision: float) -> float:
     return width * log2(1.0 + reach / precision)
 
 
+def coarsest_precision(width: int, reach: float, bits: float) -> float:
+    """r/(2^(bits/d) − 1), the ε up to which the precision law leaves room for ``bits``."""
+    return reach / expm1(bits * log(2.0) / width)
+
+
 def blind_ceiling(length: int, colours: int) -> float:
     """E[max_c n_c]/N, the best accuracy at a position for who knows the counts and nothing else."""
     return sum(p * max(counts) / length for counts, p in _counts(length, colours))
@@ -104,6 +109,12 @@ def blind_information(length: int, colours: int) -> float:
         shares = [count / length for count in counts if count]
         entropy -= p * sum(share * log2(share) for share in shares)
     return length * (log2(colours) - entropy)
+
+
+def blind_count(length: int, colours: int) -> float:
+    """max_k P(n_c = k), the best accuracy at a count for who answers the same to every string."""
+    ways = (comb(length, k) * (colours - 1) ** (length - k) for k in range(length + 1))
+    return float(max(ways) / colours**length)
 
 
 def _counts(length: int, colours: int) -> Iterator[tuple[tuple[int, ...], float]]:

@@ -41,6 +41,8 @@ METRICS = {
     ),
     "precision_law": Metric(label="d·log₂(1 + range/ε), bits", factors=_READ),
     "law_excess": Metric(
-        label="I(X; Q(s) | counts) − d·log₂(1 + range/ε), bits", factors=_READ, better="lower"
+        label="mean of I(X; Q(s) | counts) − d·log₂(1 + range/ε), bits",
+        factors=_READ,
+        better="lower",
     ),
 }
