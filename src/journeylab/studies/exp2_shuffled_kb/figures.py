@@ -440,4 +440,4 @@ def _look(variant: str) -> Look:
 
 def _label(axes: Axes, variants: Sequence[str]) -> None:
     axes.set_xticks(range(len(variants)), [LABELS[v] for v in variants], rotation=30, ha="right")
-    axes.set_xlim(-0.6, max(len(variants), 1) + 0.9)  # room for the names of the lines
+    axes.set_xlim(-0.6, max(len(variants), 1) + 2.4)  # room for the names of the lines
