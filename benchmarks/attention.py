@@ -28,9 +28,8 @@ def _rows(rows: int, length: int, width: int, pairs: int) -> list[Row]:
 
     def fused(mask: Tensor | None) -> Tensor:
         heads = (x.unsqueeze(1) for x in (q, k, v))
-        return scaled_dot_product_attention(*heads, attn_mask=mask, is_causal=mask is None).squeeze(
-            1
-        )
+        mixed = scaled_dot_product_attention(*heads, attn_mask=mask, is_causal=mask is None)
+        return mixed.squeeze(1)
 
     def both_passes(attention: Step) -> Step:
         return lambda: grad(attention(), (q, k, v), arriving)
