@@ -5,7 +5,7 @@ CORES  ?= all
 VENV   := .venv
 BIN    := $(abspath $(VENV))/bin
 READY  := $(VENV)/.ready
-RUN    := snakemake --cores $(CORES) --workflow-profile workflow/profiles/default
+RUN    := snakemake --cores $(CORES)
 
 export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS := 1

@@ -6,7 +6,7 @@ from snakemake.utils import min_version, validate
 
 from journeylab.config import UserError, read_yaml
 from journeylab.remaining import tell_remaining
-from journeylab.workflow import Plan
+from journeylab.workflow import WorkflowPlan
 
 min_version("9.27")
 
@@ -22,13 +22,16 @@ configfile: "config.yaml"
 
 
 try:
-    plan = Plan(config)
+    plan = WorkflowPlan(config)
+    if workflow.is_main_process:  # a job on a cluster keeps to the plan it was submitted with
+        plan.write()
 except UserError as problem:
     raise SystemExit(f"error: {problem}")
-validate(config, "workflow/schemas/config.schema.json")
+validate(config, "workflow/schemas/config.schema.json", set_default=False)
 
 
 pathvars:
+    plans=plan.folder("plans"),
     data=plan.folder("data"),
     results=plan.folder("results"),
     reports=plan.folder("reports"),
@@ -41,9 +44,10 @@ onstart:
 
 wildcard_constraints:
     study=r"exp\d+",
+    dataset=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
     arm=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
     variant=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
-    seeds=r"seeds-\d\d+-\d\d+",
+    seeds=r"seeds-\d\d+-\d\d+|once",
 
 
 rule all:
@@ -55,9 +59,7 @@ rule all:
 
 
 include: "workflow/rules/generate.smk"
-include: "workflow/rules/train.smk"
-include: "workflow/rules/measure.smk"
-include: "workflow/rules/certify.smk"
+include: "workflow/rules/runs.smk"
 include: "workflow/rules/judge.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/track.smk"

@@ -17,7 +17,8 @@ from journeylab.operators.dropout import Dropout, draw_key
 from journeylab.operators.journey import accumulate
 from journeylab.operators.orthogonal import exponential
 from journeylab.operators.rotary import standard_frequencies
-from journeylab.training import Problem, Streams
+from journeylab.streams import Streams
+from journeylab.training import Problem
 from journeylab.training.ensemble import Ensemble
 from journeylab.training.loop import Learner, Solo
 

@@ -9,7 +9,9 @@ import torch
 from ensembles import STEPS, both_ways
 from pairs import Row, compare
 
-from journeylab.config import TrainingSettings, load, study_module
+from journeylab import catalogue
+from journeylab.config import TrainingSettings
+from journeylab.streams import Streams
 from journeylab.training import Problem
 
 SEEDS = 20
@@ -22,11 +24,12 @@ def seeds_on_a_gpu(
     if device == "cuda" and not torch.cuda.is_available():
         print("no CUDA GPU here: nothing to measure on it")
         return []
-    settings = load(config).studies["exp7"]
-    parts = {name: study_module("exp7", name) for name in ("settings", "data", "models")}
-    job = parts["settings"].Job.model_validate(settings.job("native", "A"))
-    tables = [parts["data"].generate(job.data, seed) for seed in range(seeds)]
-    problems = [parts["models"].problem(job, table, None) for table in tables]
+    settings = catalogue.load(config).studies["exp7"]
+    run = catalogue.resolve_run("exp7", settings, "native", "A")
+    job = catalogue.trained_job("exp7", run.settings)
+    data = catalogue.dataset_settings("exp7", run.data)
+    generate, problem = catalogue.data_part("exp7").generate, catalogue.models_part("exp7").problem
+    problems = [problem(job, generate(data, seed), Streams(seed)) for seed in range(seeds)]
 
     def now() -> float:
         if device == "cuda":

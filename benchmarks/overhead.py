@@ -2,7 +2,8 @@
 
     python benchmarks/overhead.py [ROOT]
 
-Reads the benchmark file of every job (its CPU time, children included) and, of training jobs, the
+Reads the cost that every job wrote beside its plan (CPU time as the operating system counts it,
+children included, and how much of it went by before its work began) and, of training jobs, the
 seconds that the engine itself trained.
 """
 
@@ -11,23 +12,31 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-import pandas as pd
-
 
 def main() -> None:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     cpu: dict[str, float] = defaultdict(float)
+    imports: dict[str, float] = defaultdict(float)
     jobs: dict[str, int] = defaultdict(int)
-    for path in sorted((root / "logs").rglob("*.tsv")):
-        rule = path.relative_to(root / "logs").parts[0]
-        cpu[rule] += float(pd.read_table(path)["cpu_time"].sum())
-        jobs[rule] += 1
+    for path in sorted((root / "plans").rglob("*.cost.json")):
+        cost = json.loads(path.read_text())
+        stage = json.loads(path.with_name(f"{path.name.split('.')[0]}.json").read_text())["stage"]
+        cpu[stage] += cost["cpu_seconds"]
+        imports[stage] += cost["imports_seconds"]
+        jobs[stage] += 1
     hosts = (json.loads(path.read_text()) for path in root.glob("results/*/*/*/*/run.host.json"))
     trained = sum(seconds for host in hosts for seconds in host["seconds"].values())
     for rule in sorted(cpu, key=cpu.__getitem__, reverse=True):
-        print(f"{rule:12}{jobs[rule]:6} jobs{cpu[rule] / 60:9.2f} CPU-minutes")
-    total = sum(cpu.values())
-    print(f"{'all':12}{sum(jobs.values()):6} jobs{total / 60:9.2f} CPU-minutes")
+        started = imports[rule] / jobs[rule]
+        print(
+            f"{rule:12}{jobs[rule]:6} jobs{cpu[rule] / 60:9.2f} CPU-minutes, "
+            f"{started:.2f} CPU-seconds to start each"
+        )
+    total, spent = sum(cpu.values()), sum(imports.values())
+    print(
+        f"{'all':12}{sum(jobs.values()):6} jobs{total / 60:9.2f} CPU-minutes, "
+        f"{spent / 60:.2f} of them to start"
+    )
     print(f"the engine trained for {trained / 60:.2f} minutes of wall time")
 
 

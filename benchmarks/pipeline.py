@@ -16,7 +16,7 @@ import yaml
 from pairs import Row
 
 PROJECT = Path(__file__).parents[1]
-COPIED = ("Snakefile", "workflow", "src", "config.yaml", "claims.yaml")
+COPIED = ("Snakefile", "workflow", "profiles", "src", "config.yaml", "claims.yaml")
 STUDY = "exp7"
 """The study whose seeds are multiplied until there are as many jobs as asked for."""
 DRY_RUNS = (2_000, 10_000)
@@ -37,11 +37,9 @@ def _dry_run(copy: Path, jobs: int) -> Row:
     """A dry run of about `jobs` jobs: one seed per training job, and as many seeds as it takes."""
     raw = yaml.safe_load((PROJECT / "config.yaml").read_text(encoding="utf-8"))
     raw["studies"][STUDY]["chunk"] = 1
-    variants = sum(
-        arm.get("enabled", True) and (variant or {}).get("enabled", True)
-        for arm in raw["studies"][STUDY]["arms"].values()
-        for variant in arm["variants"].values()
-    )
+    arms = raw["studies"][STUDY]["arms"].values()
+    trained = [arm for arm in arms if arm.get("enabled", True) and "computed" not in arm]
+    variants = sum(len(arm["variants"]) for arm in trained)
     raw["seeds"]["default"] = math.ceil(jobs / (2 * variants + 1))
     (copy / "config.yaml").write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
     return _timed(copy, "dry run", f"reports/{STUDY}.pdf", "--dry-run", "--quiet", "rules")

@@ -18,7 +18,7 @@ from pairs import Row, Step, compare, product_rate, tell, with_floor, write
 from pipeline import time_pipeline
 from plot import draw
 from scans import against_the_loop
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, embedding, linear
 
 from journeylab.models.attention import causal_mask
@@ -29,8 +29,6 @@ from journeylab.operators.dropout import Dropout, draw_key
 from journeylab.operators.journey import accumulate, slot_angles
 from journeylab.operators.naive import BlockTurn
 from journeylab.operators.rotary import Rotation, Turn, rotary_angles, standard_frequencies
-from journeylab.studies.exp7_native_kg.certify import bake as bake_keys
-from journeylab.studies.exp7_native_kg.certify import stored_scores
 from journeylab.training import prepare_process
 
 VOCABULARY = 55
@@ -90,10 +88,14 @@ def repository_scores(baked: bool) -> Step:
     angles = slot_angles(torch.arange(13) % 6, slots, frequencies, torch.randn(3, 32)).repeat(96, 1)
     k, q = torch.randn(1248, 64, generator=generator), torch.randn(48, 64, generator=generator)
     query_angles = rotary_angles(torch.arange(48), frequencies)
-    stored = bake_keys(k, angles)
+
+    def turned(x: Tensor, by: Tensor) -> Tensor:
+        return Rotation.by(by).apply(x)
+
+    stored = turned(k, angles)
     if baked:
-        return lambda: stored_scores(q, stored, query_angles)
-    return lambda: stored_scores(q, bake_keys(k, angles), query_angles)
+        return lambda: turned(q, query_angles) @ stored.T
+    return lambda: turned(q, query_angles) @ turned(k, angles).T
 
 
 def step_against_twin(pairs: int) -> list[Row]:

@@ -40,13 +40,14 @@ def free_port() -> Callable[[], int]:
 @pytest.fixture(scope="session")
 def served() -> Callable[[Path, int], contextlib.AbstractContextManager[str]]:
     """A real MLflow server over a root; killed, not asked, at the end."""
-    from journeylab.records import tracking
+    from journeylab import tracking
+    from journeylab.tracking.importer import LOCAL
 
     @contextlib.contextmanager
     def serve(root: Path, port: int) -> Iterator[str]:
         with (root / "server.log").open("w") as log:
             process = subprocess.Popen(
-                tracking.server_command(root, tracking.LOCAL, port),
+                tracking.server_command(root, LOCAL, port),
                 env=tracking.server_environment(),
                 cwd=root,
                 stdout=log,

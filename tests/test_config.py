@@ -2,7 +2,8 @@
 
 import copy
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +13,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import PositiveInt, ValidationError
 
+from journeylab.catalogue import discover, load, measure_part, models_part, resolve, runs_of
 from journeylab.config import (
-    ArmSettings,
+    ComputedArm,
     Frozen,
+    Name,
+    RunSettings,
     StudySettings,
+    TrainedArm,
     TrainingSettings,
     UserError,
     canonical,
     chunk_seeds,
     chunks,
-    discover,
-    load,
+    merge,
     read_yaml,
-    resolve,
-    study_module,
 )
+from journeylab.workflow import WorkflowPlan
 
-COMMITTED = Path(__file__).parents[1] / "config.yaml"
+PROJECT = Path(__file__).parents[1]
+COMMITTED = PROJECT / "config.yaml"
 WRITTEN = read_yaml(COMMITTED)
 
 Change = Callable[[dict[str, Any]], object]
@@ -38,8 +42,21 @@ def exp7(config: dict[str, Any]) -> dict[str, Any]:
     return config["studies"]["exp7"]
 
 
+def exp2(config: dict[str, Any]) -> dict[str, Any]:
+    return config["studies"]["exp2"]
+
+
+def world(config: dict[str, Any]) -> dict[str, Any]:
+    return exp7(config)["datasets"]["world"]
+
+
 def arms(config: dict[str, Any]) -> dict[str, Any]:
     return exp7(config)["arms"]
+
+
+def override(config: dict[str, Any], arm: str, **variants: object) -> None:
+    """Variants of an arm of exp7, written as a mapping, with these overrides."""
+    arms(config)[arm] = merge(arms(config)[arm], {"variants": variants})
 
 
 def changed(change: Change) -> dict[str, Any]:
@@ -54,13 +71,56 @@ def refused(change: Change) -> str:
     return str(caught.value)
 
 
+def runs(change: Change, study: str = "exp7") -> dict[tuple[str, str], RunSettings]:
+    """Every run of a study by arm and variant."""
+    settings = resolve(changed(change)).studies[study]
+    return {(run.arm, run.variant): run for run in runs_of(study, settings)}
+
+
+def differing(first: dict[Any, Any], second: dict[Any, Any]) -> set[Any]:
+    """The keys at which two mappings say something else."""
+    return {key for key in first.keys() | second.keys() if first.get(key) != second.get(key)}
+
+
+def unchanged(config: dict[str, Any]) -> None:
+    """No change."""
+
+
 # -- mistakes -------------------------------------------------------------------------------------
 
 TRAINING = "studies.exp7.training"
 NATIVE = "studies.exp7.arms.native"
+ALGEBRA = "studies.exp7.arms.algebra"
 SCALE = "studies.exp7.scales"
 
 MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
+    "a dataset that is named like one that an arm makes": (
+        lambda c: (
+            exp7(c)["datasets"].update({"world.7a": {"cities": 20}}),
+            arms(c)["native"].update(dataset="world.7a"),
+            arms(c)["7a"].update(dataset="world", data={"cities": 11}),
+            [
+                arm.setdefault("dataset", "world")
+                for arm in arms(c).values()
+                if "computed" not in arm
+            ],
+        ),
+        ("studies.exp7.arms.7a.data", "'world.7a'", "rename"),
+    ),
+    "an override that a computed variant does not read": (
+        lambda c: c["studies"]["exp5"]["arms"]["bridge"].update(
+            variants={"rotation": {"model": {"a": 3}}}
+        ),
+        ("studies.exp5.arms.bridge.variants.rotation.model", "remove it"),
+    ),
+    "an override that a computed arm does not read": (
+        lambda c: arms(c)["algebra"].update(variants={"slots": {"training": {"steps": 3}}}),
+        ("studies.exp7.arms.algebra.variants.slots.training", "remove it"),
+    ),
+    "a dataset that a computed arm does not read": (
+        lambda c: arms(c)["algebra"].update(dataset="world"),
+        ("studies.exp7.arms.algebra.dataset", "remove it"),
+    ),
     "a key at the top": (lambda c: c.update(sedes=3), ("sedes", "did you mean 'seeds'", "root")),
     "a scale's name": (lambda c: c.update(scale="qick"), ("scale", "'qick'", "quick", "paper")),
     "a scale that is a list": (lambda c: c.update(scale=["quick"]), ("scale", "['quick']")),
@@ -86,7 +146,7 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
     "a section that is empty": (lambda c: exp7(c).update(training=None), (TRAINING, "None")),
     "a section of a study that has none": (
         lambda c: c["studies"]["exp5"].update(training={}),
-        ("studies.exp5.training", "accepted: chunk, arms, scales, certificates"),
+        ("studies.exp5.training", "accepted: chunk, datasets, arms, scales"),
     ),
     "a setting": (
         lambda c: exp7(c)["training"].update(learning_rte=0.1),
@@ -117,24 +177,107 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         (TRAINING, "warmup 9999", "1800"),
     ),
     "an element of a list": (
-        lambda c: exp7(c)["data"].update(generations=[4, 8, -9, 9]),
-        ("studies.exp7.data.generations.2", "-9", "greater than 0"),
+        lambda c: world(c).update(generations=[4, 8, -9, 9]),
+        ("studies.exp7.datasets.world.generations.2", "-9", "greater than 0"),
     ),
-    "a variant": (lambda c: arms(c)["native"]["variants"].update(D={}), (NATIVE, "'D'", "Aprime")),
+    "a dataset's key": (
+        lambda c: world(c).update(citie=3),
+        ("studies.exp7.datasets.world.citie", "did you mean 'cities'", "teaching"),
+    ),
+    "a key of a dataset of one kind of several": (
+        lambda c: exp2(c)["datasets"]["keys"].update(size=3),
+        ("studies.exp2.datasets.keys.size", "did you mean 'sizes'", "questions"),
+    ),
+    "a key of a dataset of the other kind": (
+        lambda c: exp2(c)["datasets"]["relations"].update(subject=3),
+        ("studies.exp2.datasets.relations.subject", "did you mean 'subjects'", "questions"),
+    ),
+    "a dataset of no kind": (
+        lambda c: exp2(c)["datasets"]["keys"].pop("task"),
+        ("studies.exp2.datasets.keys", "task: lookup", "task: relations"),
+    ),
+    "a dataset's name": (
+        lambda c: exp7(c).update(datasets={"$(x)": world(c)}),
+        ("studies.exp7.datasets", "'$(x)'", "[A-Za-z0-9_.-]"),
+    ),
+    "datasets that are left out": (
+        lambda c: exp7(c).pop("datasets"),
+        ("studies.exp7.datasets", "missing"),
+    ),
+    "an arm's dataset": (
+        lambda c: exp2(c)["arms"]["M20-sorted"].update(dataset="kees"),
+        ("studies.exp2.arms.M20-sorted", "dataset 'kees'", "accepted: keys, relations"),
+    ),
+    "a computed arm's dataset": (
+        lambda c: exp2(c)["arms"]["witness"].update(dataset="kees"),
+        ("studies.exp2.arms.witness", "dataset 'kees'", "accepted: keys, relations"),
+    ),
+    "an arm that names none of two datasets": (
+        lambda c: exp2(c)["arms"]["M20-sorted"].pop("dataset"),
+        ("studies.exp2.arms.M20-sorted", "dataset is missing", "accepted: keys, relations"),
+    ),
+    "an arm's override of its data": (
+        lambda c: arms(c)["native"].update(data={"citie": 3}),
+        (NATIVE, "data.citie", "did you mean 'cities'", "teaching"),
+    ),
+    "an arm's overriding data": (
+        lambda c: arms(c)["native"].update(data={"cities": -3}),
+        (NATIVE, "data.cities", "-3", "greater than 0"),
+    ),
+    "a key of a computed arm": (
+        lambda c: arms(c)["algebra"].update(drawz=3),
+        (f"{ALGEBRA}.drawz", "did you mean 'draws'", "computed, replicates"),
+    ),
+    "a key of a trained arm in a computed one": (
+        lambda c: arms(c)["algebra"].update(training={"steps": 3}),
+        (f"{ALGEBRA}.training", "unknown key", "computed, replicates"),
+    ),
+    "a value of a computed arm": (
+        lambda c: arms(c)["algebra"].update(draws=0),
+        (f"{ALGEBRA}.draws", "0", "greater than 0"),
+    ),
+    "what is computed": (
+        lambda c: arms(c)["algebra"].update(computed="algebr"),
+        (f"{ALGEBRA}.computed", "'algebr'", "'algebra'"),
+    ),
+    "how often something is computed": (
+        lambda c: arms(c)["algebra"].pop("replicates"),
+        (f"{ALGEBRA}.replicates", "missing"),
+    ),
+    "a computed arm's variant": (
+        lambda c: arms(c)["algebra"].update(variants=["slots", "D"]),
+        (ALGEBRA, "'D'", "'decoding'"),
+    ),
+    "a key of a computed arm under a scale that is not run": (
+        lambda c: exp7(c)["scales"].update(paper={"arms": {"algebra": {"drawz": 3}}}),
+        (f"{SCALE}.paper.arms.algebra.drawz", "did you mean 'draws'", "computed"),
+    ),
+    "a variant": (
+        lambda c: arms(c)["native"]["variants"].append("D"),
+        (NATIVE, "'D'", "accepted: A, Aprime"),
+    ),
+    "a variant that is written twice": (
+        lambda c: arms(c)["native"]["variants"].append("Aprime"),
+        (f"{NATIVE}.variants", "Aprime is written twice"),
+    ),
+    "a variant that is written twice under a scale": (
+        lambda c: exp7(c)["scales"].update(paper={"arms": {"7a": {"variants": ["B", "B"]}}}),
+        (f"{SCALE}.paper.arms.7a.variants", "B is written twice"),
+    ),
     "a variant that is null": (
-        lambda c: arms(c)["native"]["variants"].update(A=None),
+        lambda c: override(c, "native", A=None),
         (f"{NATIVE}.variants.A", "None"),
     ),
-    "variants that are a list": (
-        lambda c: arms(c)["native"].update(variants=["A"]),
-        (f"{NATIVE}.variants", "['A']"),
+    "variants that are a list of anything else": (
+        lambda c: arms(c)["native"].update(variants=["A", 3]),
+        (f"{NATIVE}.variants", "['A', 3]"),
     ),
     "an arm without variants": (
         lambda c: arms(c)["native"].update(variants={}),
         (f"{NATIVE}.variants", "at least 1"),
     ),
     "a variant's name": (
-        lambda c: arms(c)["native"]["variants"].update({"A;rm": {}}),
+        lambda c: arms(c)["native"]["variants"].append("A;rm"),
         (f"{NATIVE}.variants", "'A;rm'", "[A-Za-z0-9_.-]"),
     ),
     "an arm's name": (
@@ -170,16 +313,16 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         ("studies.exp7.arms.native-as-shipped.training.step", "'steps'"),
     ),
     "a variant's override": (
-        lambda c: arms(c)["native"]["variants"].update(A={"training": {"step": 3}}),
+        lambda c: override(c, "native", A={"training": {"step": 3}}),
         (f"{NATIVE}.variants.A.training.step", "did you mean 'steps'", "learning_rate"),
     ),
     "a variant's switch": (
-        lambda c: arms(c)["native"]["variants"].update(A={"enabled": "perhaps"}),
+        lambda c: override(c, "native", A={"enabled": "perhaps"}),
         (f"{NATIVE}.variants.A.enabled", "'perhaps'", "boolean"),
     ),
     "a device": (lambda c: c.update(device="gpu"), ("device", "'gpu'", "'cuda'")),
     "a variant's key": (
-        lambda c: arms(c)["native"]["variants"].update(A={"trainin": {}}),
+        lambda c: override(c, "native", A={"trainin": {}}),
         (f"{NATIVE}.variants.A.trainin", "did you mean 'training'"),
     ),
     "a scale under scales": (
@@ -266,9 +409,11 @@ def test_anchors_and_merge_keys_mean_what_yaml_says(tmp_path: Path) -> None:
 
 def test_an_unknown_study_or_part_names_what_there_is() -> None:
     with pytest.raises(UserError, match=r"^study 'exp99' is unknown; there are: .*exp7"):
-        study_module("exp99", "settings")
+        models_part("exp99")
     with pytest.raises(UserError, match=r"^study exp5 has no models\.py$"):
-        study_module("exp5", "models")
+        models_part("exp5")
+    with pytest.raises(UserError, match=r"^study exp5 has no measure\.py$"):
+        measure_part("exp5")
 
 
 # -- what a configuration means -------------------------------------------------------------------
@@ -299,7 +444,7 @@ def test_studies_are_in_numeric_order(tmp_path: Path, monkeypatch: pytest.Monkey
     for name in ("exp10_b", "exp9_c", "exp1_d", "exp11_a"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").touch()
-    monkeypatch.setattr("journeylab.studies.__path__", [str(tmp_path)])
+    monkeypatch.setattr("journeylab.catalogue.STUDIES", tmp_path)
     assert list(discover.__wrapped__()) == ["exp1", "exp9", "exp10", "exp11"]
     (tmp_path / "exp9_twin").mkdir()
     (tmp_path / "exp9_twin" / "__init__.py").touch()
@@ -308,20 +453,19 @@ def test_studies_are_in_numeric_order(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_scale_changes_what_it_names_and_only_at_that_scale() -> None:
-    def write(config: dict[str, Any]) -> None:
+    def write(config: dict[str, Any], scale: str) -> None:
+        config["scale"] = scale
         exp7(config)["scales"] = {
             "quick": {"training": {"steps": 60}, "arms": {"7a": {"training": {"clip": 2.0}}}}
         }
 
-    written = changed(write)
-    quick, default = (resolve(written | {"scale": s}).studies["exp7"] for s in ("quick", "default"))
-    plain = resolve(WRITTEN).studies["exp7"]
-    for study, steps, clip in ((quick, 60, 2.0), (default, 1800, 1.0)):
-        assert study.job("native", "A")["training"]["steps"] == steps
-        assert study.job("native", "A")["training"]["clip"] == 1.0
-        assert study.job("7a", "B")["training"]["clip"] == clip
-    assert default.model_dump(exclude={"scales"}) == plain.model_dump(exclude={"scales"})
-    assert list(quick.trained()) == list(plain.trained())
+    quick, default = (runs(partial(write, scale=scale)) for scale in ("quick", "default"))
+    for found, steps, clip in ((quick, 60, 2.0), (default, 1800, 1.0)):
+        assert found["native", "A"].settings["training"]["steps"] == steps
+        assert found["native", "A"].settings["training"]["clip"] == 1.0
+        assert found["7a", "B"].settings["training"]["clip"] == clip
+    assert default == runs(unchanged)
+    assert list(quick) == list(default)
 
 
 def test_what_is_overridden_on_the_command_line_replaces_top_level_keys(tmp_path: Path) -> None:
@@ -333,11 +477,13 @@ class Budget(TrainingSettings):
     rows: PositiveInt = 4
 
 
-class Toy(StudySettings):
-    class Data(Frozen):
-        size: PositiveInt = 10
+class Size(Frozen):
+    size: PositiveInt = 10
 
-    data: Data = Data()
+
+class Toy(StudySettings):
+    datasets: Mapping[Name, Size]
+    arms: Mapping[Name, TrainedArm]
     training: Budget
 
 
@@ -358,10 +504,11 @@ def test_a_variant_overrides_its_arm_and_an_arm_its_study(
     base = {"steps": 7, "learning_rate": 0.5} | study
     settings = Toy.model_validate(
         {
+            "datasets": {"numbers": {}},
             "training": base,
             "arms": {
                 "a": {"training": arm, "variants": {"x": {"training": variant}, "y": {}}},
-                "b": {"training": other, "variants": {"x": {}}},
+                "b": {"training": other, "variants": ["x"]},
             },
         }
     )
@@ -370,59 +517,171 @@ def test_a_variant_overrides_its_arm_and_an_arm_its_study(
         merged = {key: value for layer in (base, *layers) for key, value in layer.items()}
         return Budget.model_validate(merged).model_dump(mode="json")
 
-    assert settings.job("a", "x")["training"] == resolved(arm, variant)
-    assert settings.job("a", "y")["training"] == resolved(arm)
-    assert settings.job("b", "x")["training"] == resolved(other)
+    assert settings.resolve("a", "x").settings["training"] == resolved(arm, variant)
+    assert settings.resolve("a", "y").settings["training"] == resolved(arm)
+    assert settings.resolve("b", "x").settings["training"] == resolved(other)
 
 
-def test_a_job_depends_on_its_own_settings_only() -> None:
-    def job(change: Change, arm: str = "native", variant: str = "A") -> str:
-        return canonical(resolve(changed(change)).studies["exp7"].job(arm, variant))
+@pytest.mark.parametrize("scale", WRITTEN["seeds"])
+def test_a_list_of_variants_means_the_mapping_without_overrides(scale: str) -> None:
+    def write(config: dict[str, Any]) -> None:
+        config["scale"] = scale
+        for study in config["studies"].values():
+            for arm in study["arms"].values():
+                if isinstance(arm.get("variants"), list):
+                    arm["variants"] = {name: {} for name in arm["variants"]}
+
+    listed = resolve(WRITTEN | {"scale": scale})
+    mapped = resolve(changed(write))
+    for study, settings in listed.studies.items():
+        assert mapped.studies[study].arms == settings.arms
+        assert list(runs_of(study, mapped.studies[study])) == list(runs_of(study, settings))
+
+
+def test_an_override_of_one_variant_reaches_its_runs_only() -> None:
+    changed_runs = runs(lambda c: override(c, "native", A={"model": {"layers": 1}}))
+    assert differing(changed_runs, runs(unchanged)) == {("native", "A")}
+    model = changed_runs["native", "A"].settings["model"]
+    assert model == WRITTEN["studies"]["exp7"]["model"] | {"layers": 1}
+
+
+def test_an_arm_that_overrides_its_data_reads_a_dataset_of_its_own() -> None:
+    before, after = runs(unchanged), runs(lambda c: arms(c)["7a"].update(data={"cities": 11}))
+    own = {place for place in before if place[0] == "7a"}
+    assert differing(before, after) == own
+    assert {before[place].dataset for place in own} == {"world"}
+    for place in own:
+        assert after[place].dataset == "world.7a"
+        assert after[place].data == before[place].data | {"cities": 11}
+        assert after[place].settings["data"] == after[place].data
+    assert {run.dataset for run in after.values() if not run.computed} == {"world", "world.7a"}
+
+
+def test_an_arm_of_a_study_with_one_dataset_need_not_name_it() -> None:
+    def write(config: dict[str, Any]) -> None:
+        for arm in arms(config).values():
+            if "computed" not in arm:
+                arm["dataset"] = "world"
+
+    assert runs(write) == runs(unchanged)
+
+
+def test_a_run_holds_no_dataset_but_its_own() -> None:
+    written = exp2(WRITTEN)["datasets"]
+    for (arm, _), run in runs(unchanged, "exp2").items():
+        assert run.settings["data"] == written["relations" if arm == "relations" else "keys"]
+
+
+def test_a_computed_arm_is_run_and_neither_trained_nor_given_data_to_read() -> None:
+    settings = resolve(WRITTEN).studies["exp7"]
+    computed = {pair for pair in settings.enabled() if pair[0] == "algebra"}
+    assert len(computed) == 4
+    assert set(settings.enabled()) - set(settings.trained()) == computed
+    for place, run in runs(unchanged).items():
+        assert run.computed == run.once == (place in computed)
+        assert (run.dataset is None) == run.computed
+
+
+@pytest.mark.parametrize("replicates", ["once", "seeds"])
+def test_a_computed_arm_has_one_variant_unless_it_names_some(replicates: str) -> None:
+    arm = ComputedArm.model_validate({"computed": "sum", "replicates": replicates})
+    settings = StudySettings(arms={"sums": arm})
+    assert list(settings.enabled()) == [("sums", "all")]
+    run = settings.resolve("sums", "all")
+    assert run.settings == {"computed": "sum", "variant": "all"}
+    assert run.once == (replicates == "once")
+
+
+def test_a_run_depends_on_its_own_settings_only() -> None:
+    def run(change: Change, arm: str, variant: str) -> str:
+        return canonical(runs(change)[arm, variant].settings)
 
     same: list[Change] = [
         lambda c: c.update(scale="paper"),
         lambda c: c["seeds"].update(default=20),
         lambda c: exp7(c).update(chunk=2),
         lambda c: exp7(c)["evaluation"].update(gate=0.5),
-        lambda c: exp7(c)["certificates"].update(draws=3),
+        lambda c: arms(c)["algebra"].update(draws=3),
         lambda c: arms(c)["7a"].update(training={"steps": 5, "warmup": 0}),
-        lambda c: arms(c)["native"]["variants"].update(Aprime={"training": {"clip": 3.0}}),
-        lambda c: c["studies"]["exp5"]["certificates"].update(draws=3),
+        lambda c: arms(c)["7a"].update(data={"cities": 11}),
+        lambda c: override(c, "native", Aprime={"training": {"clip": 3.0}}),
+        lambda c: c["studies"]["exp5"]["arms"]["bridge"].update(draws=3),
+        lambda c: exp7(c)["training"].update(clip=1),
     ]
     other: list[Change] = [
         lambda c: exp7(c)["training"].update(clip=3.0),
-        lambda c: exp7(c)["data"].update(teaching=0.5),
+        lambda c: world(c).update(teaching=0.5),
         lambda c: exp7(c)["model"].update(layers=1),
         lambda c: arms(c)["native"].update(training={"clip": 3.0}),
+        lambda c: arms(c)["native"].update(data={"cities": 11}),
         lambda c: arms(c)["native"].update(attention="softplus"),
-        lambda c: arms(c)["native"]["variants"].update(A={"training": {"clip": 3.0}}),
+        lambda c: override(c, "native", A={"training": {"clip": 3.0}}),
     ]
-    here = job(lambda c: None)
-    assert all(job(change) == here for change in same)
-    assert all(job(change) != here for change in other)
+    here = run(unchanged, "native", "A")
+    assert [place for place, change in enumerate(same) if run(change, "native", "A") != here] == []
+    assert [place for place, change in enumerate(other) if run(change, "native", "A") == here] == []
 
 
-def test_an_arm_that_is_off_is_not_trained() -> None:
+def test_an_arm_that_is_off_is_not_run() -> None:
     settings = StudySettings(
         arms={
-            "on": ArmSettings.model_validate({"variants": {"a": {}, "b": {}}}),
-            "off": ArmSettings.model_validate({"enabled": False, "variants": {"a": {}}}),
+            "on": TrainedArm.model_validate({"variants": ["a", "b"]}),
+            "off": TrainedArm.model_validate({"enabled": False, "variants": ["a"]}),
         }
     )
-    assert list(settings.trained()) == [("on", "a"), ("on", "b")]
+    assert list(settings.enabled()) == list(settings.trained()) == [("on", "a"), ("on", "b")]
 
 
-def test_a_variant_that_is_off_is_not_trained_and_may_be_off_at_one_scale() -> None:
-    def write(config: dict[str, Any]) -> None:
-        exp7(config)["scales"]["quick"]["arms"] = {
-            "7a": {"variants": {"B-mlm": {"enabled": False}, "C": {"enabled": False}}}
-        }
+def test_a_variant_that_is_off_is_not_run_and_may_be_off_at_one_scale() -> None:
+    def write(config: dict[str, Any], scale: str) -> None:
+        config["scale"] = scale
+        off = {"B-mlm": {"enabled": False}, "C": {"enabled": False}}
+        exp7(config)["scales"]["quick"]["arms"] = {"7a": {"variants": off}}
 
-    written = changed(write)
-    quick, default = (resolve(written | {"scale": s}).studies["exp7"] for s in ("quick", "default"))
-    assert set(default.trained()) - set(quick.trained()) == {("7a", "B-mlm"), ("7a", "C")}
-    assert quick.job("7a", "C")["model"] == default.job("7a", "C")["model"]
-    assert "enabled" not in quick.job("7a", "C")
+    quick, default = (runs(partial(write, scale=scale)) for scale in ("quick", "default"))
+    assert default.keys() - quick.keys() == {("7a", "B-mlm"), ("7a", "C")}
+    assert quick.keys() < default.keys()
+    assert "enabled" not in quick["7a", "B"].settings
+
+
+# -- what a setting changes -----------------------------------------------------------------------
+
+COLLECTED = {f"exp2/{stage}.json" for stage in ("collect", "judge", "draw", "typeset")}
+COLLECTED |= {"metrics.json"}
+"""What is made from all runs of exp2."""
+
+
+def plan_keys(change: Change) -> dict[str, str]:
+    plan = WorkflowPlan(changed(change), PROJECT / "claims.yaml")
+    return {name: job.key for name, job in plan.plans()}
+
+
+def test_a_setting_of_a_dataset_changes_the_jobs_of_its_arms_only() -> None:
+    before = plan_keys(unchanged)
+    after = plan_keys(lambda c: exp2(c)["datasets"]["relations"].update(subjects=6))
+    own = {n for n in before if n.startswith(("exp2/relations/", "exp2/data/relations/"))}
+    assert len(own) > 3
+    assert differing(before, after) == own | COLLECTED
+
+
+def test_a_setting_of_a_computed_arm_changes_its_runs_only() -> None:
+    before = plan_keys(unchanged)
+    after = plan_keys(lambda c: exp2(c)["arms"]["invariance"].update(draws=3))
+    own = {n for n in before if n.startswith("exp2/invariance/")}
+    assert len(own) == 2
+    assert differing(before, after) == own | COLLECTED
+
+
+def test_an_arms_own_data_change_its_jobs_only() -> None:
+    before = plan_keys(unchanged)
+    after = plan_keys(lambda c: exp2(c)["arms"]["M20-sorted"].update(data={"questions": 20}))
+    own = {n for n in before if n.startswith("exp2/M20-sorted/")}
+    made = {f"exp2/data/keys.M20-sorted/{chunk}.json" for chunk in chunks(12, 12)}
+    assert own
+    assert differing(before, after) == own | made | COLLECTED
+
+
+# -- canonical text -------------------------------------------------------------------------------
 
 
 def test_equal_contents_have_one_canonical_text() -> None:

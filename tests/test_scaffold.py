@@ -15,6 +15,7 @@ from .workflow.conftest import PROJECT, Copy, copy_project
 NAME = "exp99_hidden_layer"
 SHARED = {"config.yaml", "claims.yaml"}
 GENERATED = {"workflow/schemas/config.schema.json"}
+ARMS = {"few", "many", "corners"}
 
 CONFIG = """# What a researcher edits.
 seeds: {default: 12} # reported seeds
@@ -144,6 +145,15 @@ def test_a_second_study_does_not_move_the_first(skeleton: Path) -> None:
     ) | SHARED
 
 
+@pytest.mark.usefixtures("without_schemas")
+def test_a_new_study_has_two_trained_arms_and_a_computed_one(skeleton: Path) -> None:
+    """With one trained arm, a figure that pools arms would show nothing wrong."""
+    scaffold(NAME, skeleton)
+    arms = read_yaml(skeleton / "config.yaml")["studies"]["exp99"]["arms"]
+    assert arms.keys() == ARMS
+    assert [name for name, arm in arms.items() if "computed" in arm] == ["corners"]
+
+
 @pytest.mark.workflow
 def test_a_new_study_runs_to_its_report(tmp_path: Path) -> None:
     copy = copy_project(tmp_path / "project")
@@ -161,7 +171,10 @@ def test_a_new_study_runs_to_its_report(tmp_path: Path) -> None:
     copy.snakemake("reports/exp99.pdf")
     assert (copy.path / "reports/exp99.pdf").read_bytes().startswith(b"%PDF")
     assert (copy.path / "reports/exp99/figures/accuracy.pdf").exists()
-    assert (copy.path / "reports/exp99/tables/accuracy.tex").exists()
+    table = (copy.path / "reports/exp99/tables/accuracy.tex").read_text(encoding="utf-8")
+    assert "few points & linear" in table
+    assert "many points & linear" in table
+    assert {path.parent.name for path in copy.path.glob("results/exp99/*/*")} == ARMS
     assert not (copy.path / "results/exp7").exists()
     assert copy.planned("reports/exp99.pdf") == set()
     check_other_studies_are_left_alone(copy)
@@ -171,5 +184,5 @@ def check_other_studies_are_left_alone(copy: Copy) -> None:
     """An edit of the new study's model retrains it, and plans nothing of any other study."""
     copy.edit(f"src/journeylab/studies/{NAME}/models.py", lambda text: text + "\n_CHANGED = 1\n")
     jobs = copy.planned("reports/exp99.pdf")
-    assert "train_variant" in {job[0] for job in jobs}
+    assert "train_run" in {job[0] for job in jobs}
     assert {job[1] for job in jobs if len(job) > 1} == {"exp99"}

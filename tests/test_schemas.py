@@ -2,13 +2,15 @@
 
 import copy
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from journeylab.config import UserError, read_yaml, resolve
+from journeylab.catalogue import resolve
+from journeylab.config import UserError, merge, read_yaml
 from journeylab.records.files import read_json
 from journeylab.schemas import claims_schema, config_schema
 
@@ -30,32 +32,62 @@ def test_the_schema_is_a_schema_and_accepts_the_file(name: str) -> None:
     jsonschema.Draft202012Validator(schema).validate(read_yaml(PROJECT / f"{name}.yaml"))
 
 
+@cache
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(SCHEMAS[name]())
+
+
 Change = Callable[[dict[str, Any]], object]
+
+
+def exp7(config: dict[str, Any]) -> dict[str, Any]:
+    return config["studies"]["exp7"]
+
+
+def arms(config: dict[str, Any]) -> dict[str, Any]:
+    return exp7(config)["arms"]
+
+
+def override(config: dict[str, Any], **variants: object) -> None:
+    """Variants of an arm, written as a mapping, with these overrides."""
+    arms(config)["7a"] = merge(arms(config)["7a"], {"variants": variants})
+
 
 MISTAKES: dict[str, Change] = {
     "top-level key": lambda c: c.update(sedes={}),
     "scale of the seeds": lambda c: c["seeds"].update(quik=2),
     "study": lambda c: c["studies"].update(exp77={}),
-    "section": lambda c: c["studies"]["exp7"].update(trainin={}),
-    "setting": lambda c: c["studies"]["exp7"]["training"].update(learning_rte=0.1),
-    "negative rate": lambda c: c["studies"]["exp7"]["training"].update(learning_rate=-0.1),
-    "text for a number": lambda c: c["studies"]["exp7"]["training"].update(learning_rate="fast"),
-    "key of an arm": lambda c: c["studies"]["exp7"]["arms"]["7a"].update(linearization="all"),
-    "arm name": lambda c: c["studies"]["exp7"]["arms"].update(
-        {"a; rm": c["studies"]["exp7"]["arms"].pop("7a")}
-    ),
-    "variant name": lambda c: c["studies"]["exp7"]["arms"]["7a"]["variants"].update({"$(x)": {}}),
-    "override of an arm": lambda c: c["studies"]["exp7"]["arms"]["7a"].update(training={"step": 3}),
-    "override of a variant": lambda c: c["studies"]["exp7"]["arms"]["7a"]["variants"].update(
-        B={"training": {"step": 3}}
-    ),
-    "scale": lambda c: c["studies"]["exp7"].update(scales={"quik": {}}),
-    "section of a scale": lambda c: c["studies"]["exp7"]["scales"]["quick"].update(trainin={}),
-    "override of a scale": lambda c: c["studies"]["exp7"]["scales"]["quick"].update(
-        training={"step": 3}
-    ),
-    "override of an arm at a scale": lambda c: c["studies"]["exp7"]["scales"]["quick"].update(
+    "section": lambda c: exp7(c).update(trainin={}),
+    "setting": lambda c: exp7(c)["training"].update(learning_rte=0.1),
+    "negative rate": lambda c: exp7(c)["training"].update(learning_rate=-0.1),
+    "text for a number": lambda c: exp7(c)["training"].update(learning_rate="fast"),
+    "key of a dataset": lambda c: exp7(c)["datasets"]["world"].update(citie=3),
+    "key of a dataset of one kind of several": lambda c: c["studies"]["exp2"]["datasets"][
+        "relations"
+    ].update(sizes=[20]),
+    "dataset of no kind": lambda c: c["studies"]["exp2"]["datasets"]["keys"].pop("task"),
+    "dataset name": lambda c: arms(c)["7a"].update(dataset="$(x)"),
+    "key of an arm": lambda c: arms(c)["7a"].update(linearization="all"),
+    "key of a computed arm": lambda c: arms(c)["algebra"].update(drawz=3),
+    "key of a trained arm in a computed one": lambda c: arms(c)["algebra"].update(training={}),
+    "computed arm without replicates": lambda c: arms(c)["algebra"].pop("replicates"),
+    "arm name": lambda c: arms(c).update({"a; rm": arms(c).pop("7a")}),
+    "variant name": lambda c: override(c, **{"$(x)": {}}),
+    "variant written twice": lambda c: arms(c)["7a"]["variants"].append("B"),
+    "arm without variants": lambda c: arms(c)["7a"].update(variants=[]),
+    "override of an arm": lambda c: arms(c)["7a"].update(training={"step": 3}),
+    "override of a variant": lambda c: override(c, B={"training": {"step": 3}}),
+    "scale": lambda c: exp7(c).update(scales={"quik": {}}),
+    "section of a scale": lambda c: exp7(c)["scales"]["quick"].update(trainin={}),
+    "override of a scale": lambda c: exp7(c)["scales"]["quick"].update(training={"step": 3}),
+    "override of an arm at a scale": lambda c: exp7(c)["scales"]["quick"].update(
         arms={"7a": {"training": {"steps": -3}}}
+    ),
+    "override of a computed arm at a scale": lambda c: exp7(c)["scales"]["quick"].update(
+        arms={"algebra": {"draws": -3}}
+    ),
+    "override of a dataset at a scale": lambda c: exp7(c)["scales"]["quick"].update(
+        datasets={"world": {"citie": 3}}
     ),
     "folder": lambda c: c.update(root="a b; rm"),
 }
@@ -66,9 +98,15 @@ def test_a_mistake_is_refused_by_the_schema_and_by_the_models(mistake: str) -> N
     content = copy.deepcopy(read_yaml(PROJECT / "config.yaml"))
     MISTAKES[mistake](content)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(content, config_schema())
+        validator("config").validate(content)
     with pytest.raises(UserError):
         resolve(content)
+
+
+def every(claims: dict[str, Any]) -> dict[str, Any]:
+    """The rows that the first exact claim of a study is about."""
+    effects = (claim["effect"] for claim in claims["studies"]["exp7"]["claims"])
+    return next(effect["every"] for effect in effects if "every" in effect)
 
 
 CLAIM_MISTAKES: dict[str, Change] = {
@@ -77,6 +115,8 @@ CLAIM_MISTAKES: dict[str, Change] = {
     "effect": lambda c: c["studies"]["exp7"]["claims"][0].update(effect={"run": "native/A"}),
     "source": lambda c: c["studies"]["exp7"]["claims"][0].update(source="documents"),
     "run": lambda c: c["studies"]["exp7"]["claims"][0].update(effect={"run": "A", "measure": "T1"}),
+    "arm": lambda c: every(c).pop("arm"),
+    "key of every": lambda c: every(c).update(factor={}),
     "scale": lambda c: c["looks"].update(quik={2: 1}),
 }
 
@@ -86,14 +126,31 @@ def test_a_mistake_in_a_claim_is_refused_by_the_schema(mistake: str) -> None:
     content = copy.deepcopy(read_yaml(PROJECT / "claims.yaml"))
     CLAIM_MISTAKES[mistake](content)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(content, claims_schema())
+        validator("claims").validate(content)
+
+
+def accepted(change: Change) -> None:
+    content = copy.deepcopy(read_yaml(PROJECT / "config.yaml"))
+    change(content)
+    validator("config").validate(content)
+    resolve(content)
 
 
 def test_a_scale_may_override_part_of_a_section() -> None:
-    content = copy.deepcopy(read_yaml(PROJECT / "config.yaml"))
-    content["studies"]["exp7"]["scales"]["quick"] = {
+    written = {
         "training": {"steps": 20, "warmup": 1},
-        "arms": {"7a": {"training": {"steps": 10}}},
+        "datasets": {"world": {"cities": 11}},
+        "arms": {"7a": {"training": {"steps": 10}}, "algebra": {"draws": 3}},
     }
-    jsonschema.validate(content, config_schema())
-    resolve(content)
+    accepted(lambda c: exp7(c)["scales"].update(quick=written))
+
+
+def test_variants_may_be_a_list_or_a_mapping_here_and_under_a_scale() -> None:
+    for variants in (["A", "Aprime"], {"A": {}, "Aprime": {"training": {"clip": 2.0}}}):
+        accepted(lambda c, own=variants: arms(c)["native"].update(variants=own))
+        scaled = {"arms": {"native": {"variants": variants}}}
+        accepted(lambda c, own=scaled: exp7(c)["scales"].update(quick=own))
+
+
+def test_an_arm_may_name_its_dataset_and_override_it() -> None:
+    accepted(lambda c: arms(c)["7a"].update(dataset="world", data={"cities": 11}))

@@ -1,24 +1,21 @@
 """What a researcher may write in ``config.yaml``, as frozen, validated objects.
 
-The file is read once and flows one way: YAML → these models → arguments of the stages. Each study
-owns its part (``studies/<folder>/settings.py``); this module discovers studies and names none.
+The file is read once and flows one way: YAML → these models → plans → stages. Each study derives
+its part from the models below (``studies/<folder>/settings.py``); this module knows no study.
 """
 
 import difflib
-import importlib
 import json
-import pkgutil
 import re
 from collections.abc import Hashable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated, Any, Literal, Self, TypeVar, cast
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, cast
 
 import yaml
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Discriminator,
     Field,
     NonNegativeFloat,
     NonNegativeInt,
@@ -30,8 +27,6 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-
-STUDIES = "journeylab.studies"
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -86,32 +81,98 @@ class TrainingSettings(Frozen):
         return self
 
 
+class TrainedJob(Frozen):
+    """All that determines one trained variant, besides its seed; studies add what they read."""
+
+    variant: str
+    training: TrainingSettings
+
+
 class VariantSettings(Frozen):
-    """One variant of an arm; ``training`` overrides the arm's."""
+    """One variant of an arm; ``model`` and ``training`` override the arm's."""
 
     enabled: bool = True
+    model: dict[str, Any] = {}
     training: dict[str, Any] = {}
+
+
+Variants = Annotated[dict[Name, VariantSettings], Field(min_length=1)]
 
 
 class ArmSettings(Frozen):
-    """A condition under which variants are trained; ``training`` overrides the study's.
+    """A condition, and the variants that meet it; ``variants: [A, B]`` where nothing is overridden.
 
-    A study subclasses this with the fields that tell its arms apart.
+    ``dataset`` names one of the study's datasets; a study that has one needs no name.
     """
 
     enabled: bool = True
+    dataset: Name | None = None
+    model: dict[str, Any] = {}
+    variants: Variants
+
+    @field_validator("variants", mode="before")
+    @classmethod
+    def _by_name(cls, written: Any) -> Any:
+        return by_name(written)
+
+
+class TrainedArm(ArmSettings):
+    """Variants that are trained on a dataset, and then measured.
+
+    ``data``, ``model`` and ``training`` override the study's. A study subclasses this with the
+    fields that tell its arms apart.
+    """
+
+    data: dict[str, Any] = {}
     training: dict[str, Any] = {}
-    variants: Annotated[dict[Name, VariantSettings], Field(min_length=1)]
+
+
+class ComputedArm(ArmSettings):
+    """Variants that are computed: a certificate, a simulation, a null distribution.
+
+    ``computed`` says what (the study's ``compute.py`` knows it); ``replicates``: for every seed, or
+    once, as an enumeration is. A study subclasses this with the sizes of its computations.
+    """
+
+    computed: str
+    replicates: Literal["seeds", "once"]
+    variants: Variants = {"all": VariantSettings()}
+
+
+def chosen_by_kind(value: Any) -> str:
+    """Which of a study's two kinds of arm is meant: one with the key ``computed``, or the other."""
+    computed = "computed" in value if isinstance(value, Mapping) else hasattr(value, "computed")
+    return "(computed)" if computed else "(trained)"
+
+
+ByKind = Discriminator(chosen_by_kind)
+"""Tells ``Annotated[Trained, Tag("(trained)")] | Annotated[Computed, Tag("(computed)")]`` apart."""
+
+
+class RunSettings(NamedTuple):
+    """One arm/variant of a study, resolved; ``settings`` is all that its runs depend on.
+
+    ``dataset`` is the name of the dataset that a trained run reads, ``data`` its settings.
+    """
+
+    arm: str
+    variant: str
+    settings: dict[str, Any]
+    dataset: str | None
+    data: dict[str, Any]
+    computed: bool
+    once: bool
 
 
 class StudySettings(Frozen):
     """What every study's part of ``config.yaml`` has in common.
 
-    Subclasses declare the sections they have among ``data``, ``model``, ``training``,
-    ``evaluation`` and ``certificates``. ``scales`` holds, per scale, what differs from the rest.
+    Subclasses type ``datasets`` and ``arms`` and declare the sections they have among ``model``,
+    ``training`` and ``evaluation``. ``scales`` holds, per scale, what differs from the rest.
     """
 
     chunk: PositiveInt = 4
+    datasets: Mapping[Name, Frozen] = {}
     arms: Mapping[Name, ArmSettings] = {}
     scales: dict[Scale, dict[str, Any]] = {}
 
@@ -119,27 +180,70 @@ class StudySettings(Frozen):
         """The section ``name`` of this study, or None if the study has none."""
         return cast(Frozen | None, getattr(self, name, None))
 
-    def trained(self) -> Iterator[tuple[str, str]]:
-        """The (arm, variant) pairs that are trained."""
+    def enabled(self) -> Iterator[tuple[str, str]]:
+        """The (arm, variant) pairs that are run."""
         for arm, settings in self.arms.items():
             for variant, chosen in settings.variants.items():
                 if settings.enabled and chosen.enabled:
                     yield arm, variant
 
-    def job(self, arm: str, variant: str) -> dict[str, Any]:
-        """The resolved settings of one training job, and nothing it does not depend on."""
+    def trained(self) -> Iterator[tuple[str, str]]:
+        """The (arm, variant) pairs that are trained."""
+        return (pair for pair in self.enabled() if isinstance(self.arms[pair[0]], TrainedArm))
+
+    def resolve(self, arm: str, variant: str) -> RunSettings:
+        """What the runs of one variant depend on: the arm's own keys, its dataset, the sections.
+
+        An arm that overrides ``data`` reads a dataset of its own, named after both. Raises
+        ValueError for a dataset that is not named or does not exist.
+        """
         chosen = self.arms[arm]
-        resolved = chosen.model_dump(mode="json", exclude={"enabled", "variants", "training"})
-        for name in ("data", "model"):
-            if section := self.section(name):
-                resolved[name] = section.model_dump(mode="json")
-        training = self.section("training")
-        resolved["training"] = (
-            (training.model_dump(mode="json") if training else {})
-            | chosen.training
-            | chosen.variants[variant].training
+        own = set(type(chosen).model_fields) - _RESOLVED
+        resolved = chosen.model_dump(mode="json", include=own) | {"variant": variant}
+        dataset = self._dataset(chosen)
+        data: dict[str, Any] = {}
+        if dataset is not None:
+            data = self.datasets[dataset].model_dump(mode="json")
+            if isinstance(chosen, TrainedArm) and chosen.data:
+                data |= chosen.data
+                dataset = f"{dataset}.{arm}"
+            resolved["data"] = data
+        for name in ("model", "training"):
+            if (section := self.section(name)) is not None:
+                overrides = getattr(chosen, name, {}) | getattr(chosen.variants[variant], name)
+                resolved[name] = section.model_dump(mode="json") | overrides
+        computed = isinstance(chosen, ComputedArm)
+        return RunSettings(
+            arm=arm,
+            variant=variant,
+            settings=resolved,
+            dataset=None if computed else dataset,
+            data=data,
+            computed=computed,
+            once=isinstance(chosen, ComputedArm) and chosen.replicates == "once",
         )
-        return resolved | {"variant": variant}
+
+    def _dataset(self, arm: ArmSettings) -> str | None:
+        if arm.dataset is not None:
+            if arm.dataset not in self.datasets:
+                known = ", ".join(self.datasets) or "none"
+                raise ValueError(f"dataset {arm.dataset!r} is unknown; accepted: {known}")
+            return arm.dataset
+        if len(self.datasets) > 1 and isinstance(arm, TrainedArm):
+            raise ValueError(f"dataset is missing; accepted: {', '.join(self.datasets)}")
+        return next(iter(self.datasets)) if len(self.datasets) == 1 else None
+
+
+_RESOLVED = {"enabled", "variants", "dataset", "replicates", "data", "model", "training"}
+
+
+def by_name(variants: Any) -> Any:
+    """``[A, B]`` as ``{A: {}, B: {}}``; anything else as it is. Raises ValueError for repeats."""
+    if not isinstance(variants, list | tuple) or not all(isinstance(v, str) for v in variants):
+        return variants
+    if repeated := {name for name in variants if variants.count(name) > 1}:
+        raise ValueError(f"{', '.join(sorted(repeated))} is written twice")
+    return {name: {} for name in variants}
 
 
 class Tracking(Frozen):
@@ -173,41 +277,8 @@ class Config(Frozen):
         return self.seeds[self.scale]
 
 
-@cache
-def discover() -> dict[str, str]:
-    """Study id → module path of every study folder, in numeric order."""
-    package = importlib.import_module(STUDIES)
-    found = (module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg)
-    named: dict[str, str] = {}
-    for name in found:
-        study, module = name.split("_")[0], f"{STUDIES}.{name}"
-        if study in named:
-            raise UserError(f"{named[study]} and {module} are both study {study}; rename one")
-        named[study] = module
-    return dict(sorted(named.items(), key=lambda item: (len(item[0]), item[0])))
-
-
-def study_module(study: str, part: str) -> ModuleType:
-    """Module ``part`` (``settings``, ``data`` …) of a study.
-
-    Raises UserError for an unknown study or a part that the study does not have.
-    """
-    known = discover()
-    if study not in known:
-        raise UserError(f"study {study!r} is unknown; there are: {', '.join(known)}")
-    name = f"{known[study]}.{part}"
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        raise UserError(f"study {study} has no {part}.py") from None
-
-
-def has_part(study: str, part: str) -> bool:
-    """Whether a study has a module of that name; nothing is imported."""
-    package = importlib.import_module(discover()[study])
-    return any((Path(folder) / f"{part}.py").exists() for folder in package.__path__)
+ONCE = "once"
+"""What stands in place of a chunk's name where a run has no seeds."""
 
 
 def chunks(seeds: int, size: int) -> list[str]:
@@ -222,33 +293,6 @@ def chunk_seeds(chunk: str) -> range:
     if not match or int(match[1]) > int(match[2]):
         raise UserError(f"chunk {chunk!r}: write seeds-FIRST-LAST, e.g. seeds-00-03")
     return range(int(match[1]), int(match[2]) + 1)
-
-
-def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Config:
-    """Read and validate a configuration file; ``overrides`` replaces top-level keys.
-
-    Raises UserError with file, key, value and what would be right, in one line.
-    """
-    return resolve(read_yaml(path) | dict(overrides or {}), str(path))
-
-
-def resolve(raw: Mapping[str, Any], file: str = "config.yaml") -> Config:
-    """Validate a configuration that was already read; errors as in :func:`load`."""
-    top = dict(raw)
-    written = top.get("studies")
-    if not isinstance(written, Mapping):
-        raise UserError(f"{file}: studies: {written!r}: write a mapping of studies")
-    known = discover()
-    for study in written:
-        if study not in known:
-            raise UserError(f"{file}: studies.{study}: no such study;{_accepted(study, known)}")
-    scale = top.get("scale", "default")
-    studies = {
-        study: _resolve_study(study, written[study], scale, file)
-        for study in known
-        if study in written
-    }
-    return build(Config, top | {"studies": studies}, file)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -282,7 +326,8 @@ def explain(error: ValidationError, model: type[BaseModel], file: str, at: tuple
     where = f"{file}: {key}:" if key else f"{file}:"
     value = problem["input"]
     if problem["type"] == "extra_forbidden":
-        return f"{where} unknown key;{_accepted(loc[-1], _keys_at(model, loc[:-1]))}"
+        known = _keys_at(model, tuple(map(str, problem["loc"][:-1])))
+        return f"{where} unknown key;{accepted(loc[-1], known)}"
     if problem["type"] == "missing":
         return f"{where} is missing"
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
@@ -298,45 +343,17 @@ def build(model: type[M], content: Any, file: str, at: tuple[str, ...] = ()) -> 
         raise UserError(explain(error, model, file, at)) from None
 
 
-def _resolve_study(study: str, section: Any, scale: str, file: str) -> StudySettings:
-    module = study_module(study, "settings")
-    model = cast(type[StudySettings], module.Settings)
-    at = ("studies", study)
-    written = section if section is not None else {}
-    settings = build(model, written, file, at)
-    _check_jobs(settings, module.Job, file, at)
-    for name, override in settings.scales.items():
-        here = (*at, "scales", name)
-        if "scales" in override:
-            raise UserError(f"{file}: {'.'.join(here)}.scales: a scale has no scales; remove it")
-        scaled = build(model, _merge(written, override), file, here)
-        _check_jobs(scaled, module.Job, file, here)
-        if name == scale:
-            settings = scaled
-    return settings
-
-
-def _check_jobs(
-    settings: StudySettings, job: type[BaseModel], file: str, at: tuple[str, ...]
-) -> None:
-    training = settings.section("training")
-    for arm, chosen in settings.arms.items():
-        here = (*at, "arms", arm)
-        if training is not None:
-            overridden = training.model_dump() | chosen.training
-            build(type(training), overridden, file, (*here, "training"))
-        for variant in chosen.variants:
-            build(job, settings.job(arm, variant), file, (*here, "variants", variant))
-
-
-def _merge(base: Any, override: Any) -> Any:
+def merge(base: Any, override: Any) -> Any:
+    """``base`` with what ``override`` says otherwise, key by key; lists of names are mappings."""
+    base = by_name(base) if isinstance(override, Mapping) else base
     if not isinstance(base, Mapping) or not isinstance(override, Mapping):
         return override
-    changed = {key: _merge(base.get(key), value) for key, value in override.items()}
+    changed = {key: merge(base.get(key), value) for key, value in override.items()}
     return {**base, **changed}
 
 
-def _accepted(name: object, known: Mapping[str, Any] | list[str]) -> str:
+def accepted(name: object, known: Mapping[str, Any] | list[str]) -> str:
+    """A hint at what would have been right: the closest name, and all of them."""
     if not known:
         return " remove it"
     close = difflib.get_close_matches(str(name), list(known), n=1)
@@ -348,13 +365,28 @@ def _keys_at(model: type[BaseModel], loc: tuple[str, ...]) -> list[str]:
     schema = model.model_json_schema()
     node: dict[str, Any] = schema
     for part in (*loc, ""):
-        while "$ref" in node or "anyOf" in node:
-            node = node["anyOf"][0] if "anyOf" in node else schema["$defs"][node["$ref"][8:]]
-        if part:
+        while "$ref" in node or "anyOf" in node or "oneOf" in node:
+            choices = node.get("anyOf") or node.get("oneOf")
+            if choices and part.startswith("("):
+                break
+            node = choices[0] if choices else schema["$defs"][node["$ref"][8:]]
+        if part.startswith("("):
+            node = _tagged(node, part.strip("()"), schema["$defs"])
+        elif part:
             by_pattern = next(iter(node.get("patternProperties", {}).values()), None)
             inner = by_pattern or node.get("additionalProperties") or node.get("items") or {}
             node = node.get("properties", {}).get(part) or inner
     return list(node.get("properties", {}))
+
+
+def _tagged(node: dict[str, Any], tag: str, known: Mapping[str, Any]) -> dict[str, Any]:
+    """The member of a union that a tag stands for: by a key or constant of that name."""
+    choices: list[dict[str, Any]] = node.get("oneOf") or node.get("anyOf") or [node]
+    for choice in choices:
+        keys = known.get(choice.get("$ref", "")[8:], {}).get("properties", {})
+        if tag in keys or any(key.get("const") == tag for key in keys.values()):
+            return choice
+    return choices[0]
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):

@@ -62,7 +62,7 @@ def tell_remaining(workflow: Any, steps_of: Callable[[Any], int]) -> None:
             steps=steps_of(job.wildcards) * len(chunk_seeds(job.wildcards.seeds)),
         )
         for job in workflow.dag.needrun_jobs()
-        if job.rule.name == "train_variant"
+        if job.rule.name == "train_run"
     ]
     if jobs:
         for job in jobs:

@@ -18,7 +18,7 @@ import yaml
 from journeylab.config import UserError, read_yaml
 from journeylab.records.files import write_atomic
 
-MODULES = ("__init__", "settings", "metrics", "data", "models", "measure", "certify", "figures")
+MODULES = ("__init__", "settings", "metrics", "data", "models", "measure", "compute", "figures")
 REGISTERS = ("config.yaml", "claims.yaml")
 SCHEMAS = Path("workflow/schemas")
 LONGEST = 40

@@ -1,13 +1,22 @@
 """JSON schemas of ``config.yaml`` and ``claims.yaml``, for ``validate()`` and for editors."""
 
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter
 
+from journeylab.catalogue import discover, settings_part
 from journeylab.claims.register import Register
-from journeylab.config import Config, StudySettings, discover, study_module
+from journeylab.config import Config
+from journeylab.records.files import write_json
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def write_schemas(folder: Path) -> None:
+    """Write both schemas into a folder."""
+    write_json(folder / "config.schema.json", config_schema(), sealed=False)
+    write_json(folder / "claims.schema.json", claims_schema(), sealed=False)
 
 
 def config_schema() -> dict[str, Any]:
@@ -33,15 +42,17 @@ def claims_schema() -> dict[str, Any]:
 
 
 def _study_schema(study: str) -> dict[str, Any]:
-    model = cast(type[StudySettings], study_module(study, "settings").Settings)
+    model = settings_part(study).Settings
     schema = model.model_json_schema(ref_template=f"#/$defs/{study}.{{model}}")
     definitions = schema.get("$defs", {})
-    if training := schema["properties"].get("training"):
-        known = definitions[training["$ref"].rpartition(".")[2]]["properties"]
-        for definition in definitions.values():
-            override = definition.get("properties", {}).get("training", {})
-            if override.get("type") == "object":
-                override |= {"additionalProperties": False, "properties": known}
+    sections = schema["properties"]
+    kinds = {name: _kinds(sections.get(name, {})) for name in ("model", "training")}
+    datasets = sections["datasets"].get("patternProperties", {}).values()
+    kinds["data"] = [kind for node in datasets for kind in _kinds(node)]
+    for name, of_name in kinds.items():
+        _type_overrides(name, of_name, definitions)
+    for definition in definitions.values():
+        _allow_lists(definition)
     sections = {key: node for key, node in schema["properties"].items() if key != "scales"}
     schema["properties"]["scales"]["additionalProperties"] = {
         "type": "object",
@@ -51,10 +62,40 @@ def _study_schema(study: str) -> dict[str, Any]:
     return schema
 
 
+def _kinds(node: dict[str, Any]) -> list[str]:
+    """The definitions that a node, or one of its alternatives, refers to."""
+    choices = [node, *node.get("oneOf", []), *node.get("anyOf", [])]
+    return [one["$ref"].rpartition(".")[2] for one in choices if "$ref" in one]
+
+
+def _type_overrides(name: str, kinds: list[str], definitions: dict[str, Any]) -> None:
+    """Arms and variants may write what the section of that name may, and nothing else."""
+    known: dict[str, Any] = {}
+    for kind in kinds:
+        known |= definitions[kind]["properties"]
+    for definition in definitions.values():
+        override = definition.get("properties", {}).get(name, {})
+        if override.get("type") == "object":
+            override |= {"additionalProperties": False, "properties": known}
+
+
+def _allow_lists(definition: dict[str, Any]) -> None:
+    """``variants`` may be a list of names."""
+    node = definition.get("properties", {}).get("variants")
+    if node:
+        [pattern] = node["patternProperties"]
+        name = {"type": "string", "pattern": pattern}
+        names = {"type": "array", "items": name, "minItems": 1, "uniqueItems": True}
+        definition["properties"]["variants"] = {"anyOf": [node, names]}
+
+
 def _partial(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
     """The same shape with nothing required and nothing filled in: what a scale may override."""
     while "$ref" in node:
         node = definitions[node["$ref"].rpartition(".")[2]]
+    for group in ("anyOf", "oneOf"):
+        if group in node:
+            return {"anyOf": [_partial(one, definitions) for one in node[group]]}
     kept = {k: v for k, v in node.items() if k not in ("required", "default", "minProperties")}
     for group in ("properties", "patternProperties"):
         if group in kept:

@@ -1,48 +1,54 @@
-"""What the Snakefile asks: which jobs there are, and what exactly each depends on.
+"""What the Snakefile asks: which jobs there are, and a plan file for each.
 
 Read at every start of snakemake, so nothing heavy is imported here.
 """
 
-from collections.abc import Mapping
-from functools import cache
-from importlib.util import find_spec
-from pathlib import Path, PurePath
-from typing import Any, Literal, Protocol
+from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple, Protocol
+
+from journeylab.catalogue import (
+    PACKAGE,
+    Stage,
+    discover,
+    metrics_part,
+    resolve,
+    runs_of,
+    stage_roots,
+    study_folder,
+)
 from journeylab.claims.register import Register, check_register
 from journeylab.config import (
+    ONCE,
     Config,
+    RunSettings,
     StudySettings,
+    UserError,
     build,
-    canonical,
+    chunk_seeds,
     chunks,
-    discover,
-    has_part,
     read_yaml,
-    resolve,
-    study_module,
 )
+from journeylab.records.files import sha256
 from journeylab.records.fingerprint import fingerprint
+from journeylab.records.plans import Plan, write_plan
 from journeylab.records.runs import versions
 
-Stage = Literal["generate", "train", "measure", "certify", "judge", "draw", "typeset"]
-
-ROOTS: dict[Stage, tuple[str, ...]] = {
-    "generate": ("{study}.data",),
-    "train": ("{study}.data", "{study}.models", "journeylab.training"),
-    "measure": ("{study}.measure", "{study}.models", "{study}.data"),
-    "certify": ("{study}.certify",),
-    "judge": ("journeylab.claims.judge",),
-    "draw": ("{study}.figures", "journeylab.reports.draw"),
-    "typeset": ("journeylab.reports.typeset",),
+LIBRARIES: dict[Stage, tuple[str, ...]] = {
+    "generate": ("numpy", "torch"),
+    "train": ("numpy", "torch"),
+    "compute": ("mpmath", "numpy", "scipy", "torch"),
+    "measure": ("numpy", "torch"),
+    "collect": (),
+    "judge": ("numpy", "scipy"),
+    "draw": ("matplotlib", "numpy", "scipy"),
+    "typeset": ("typst",),
+    "summarise": (),
 }
-"""The modules whose import closure is the code of a stage."""
-
-
-def stage_code(study: str, stage: Stage) -> str:
-    """The fingerprint of the code that a stage of a study runs."""
-    module = discover()[study]
-    return fingerprint(tuple(root.format(study=module) for root in ROOTS[stage]))
+"""The libraries whose versions a stage's output depends on."""
 
 
 class Wildcards(Protocol):
@@ -54,7 +60,15 @@ class Wildcards(Protocol):
     seeds: str
 
 
-class Plan:
+class _Job(NamedTuple):
+    """A run of a study: its folder below the study's results, and its settings."""
+
+    folder: str
+    seeds: str
+    run: RunSettings
+
+
+class WorkflowPlan:
     """One validated configuration and register, seen as the jobs of a workflow.
 
     Raises UserError, in one line, for any mistake in the two files.
@@ -63,122 +77,190 @@ class Plan:
     def __init__(self, raw: Mapping[str, Any], claims: Path = Path("claims.yaml")) -> None:
         self.config: Config = resolve(raw)
         self.register = build(Register, read_yaml(claims), str(claims))
-        metrics = {study: study_module(study, "metrics").METRICS for study in discover()}
+        metrics = {study: metrics_part(study).METRICS for study in discover()}
         check_register(self.register, self.config.studies, metrics, str(claims))
-        # The chunks of a variant are many, and their settings the same.
-        self._resolve_job = cache(self._describe_job)
-
-    def folder(self, name: str) -> str:
-        """``name`` under the configured root, as snakemake writes paths."""
-        return str(PurePath(self.config.root) / name)
+        self.jobs = {
+            study: {job.folder: job for job in self._jobs(study)} for study in self.studies
+        }
 
     @property
     def studies(self) -> list[str]:
         """The configured studies."""
         return list(self.config.studies)
 
-    def study(self, study: str) -> StudySettings:
-        """Settings of one study."""
-        return self.config.studies[study]
+    def folder(self, name: str) -> str:
+        """``name`` under the configured root, as snakemake writes paths."""
+        return str(PurePath(self.config.root) / name)
 
-    def run_folders(self, study: str) -> list[str]:
-        """The folder of every training job of a study, below ``results``."""
-        settings, results = self.study(study), self.folder("results")
-        return [
-            f"{results}/{study}/{arm}/{variant}/{chunk}"
-            for arm, variant in settings.trained()
-            for chunk in chunks(self.config.seed_count, settings.chunk)
-        ]
+    def data(self, wildcards: Wildcards) -> str:
+        """Input function: the dataset that a trained run reads."""
+        job = self._job(wildcards)
+        return f"{self.folder('data')}/{wildcards.study}/{job.run.dataset}/{job.seeds}.parquet"
 
-    def runs(self, name: str) -> Any:
-        """Input function: file ``name`` of every training job of the study."""
-        return lambda wildcards: [f"{run}/{name}" for run in self.run_folders(wildcards.study)]
-
-    def certified(self, name: str) -> Any:
-        """Input function: file ``name`` of the study's certificates, if it has any."""
+    def runs(self, name: str, *, trained_only: bool = False) -> Any:
+        """Input function: file ``name`` of every run of the study."""
 
         def of_study(wildcards: Wildcards) -> list[str]:
-            known = has_part(wildcards.study, "certify")
-            return [f"{self.folder('results')}/{wildcards.study}/{name}"] if known else []
+            results = f"{self.folder('results')}/{wildcards.study}"
+            return [
+                f"{results}/{job.folder}/{name}"
+                for job in self.jobs[wildcards.study].values()
+                if not (trained_only and job.run.computed)
+            ]
 
         return of_study
 
-    def prose(self, wildcards: Wildcards) -> list[str]:
-        """Input function: the study's own text and the templates of the page."""
-        text = _source(discover()[wildcards.study]) / "report.typ"
-        templates = sorted((_source("journeylab.reports") / "templates").glob("*.typ"))
-        return [_relative(file) for file in (text, *templates)]
-
-    def styles(self) -> list[str]:
-        """Input: the style sheets of the figures."""
-        sheets = sorted(_source("journeylab.plotting").glob("*.mplstyle"))
-        return [_relative(sheet) for sheet in sheets]
-
-    def code(self, stage: Stage) -> Any:
-        """Params function: fingerprint of the code that a stage of the study runs."""
-
-        return lambda wildcards: stage_code(wildcards.study, stage)
-
-    def data_settings(self, wildcards: Wildcards) -> str:
-        """Params function: what the dataset depends on."""
-        return self._section(wildcards.study, "data")
-
-    def job_settings(self, wildcards: Wildcards) -> str:
-        """Params function: the resolved settings of a training job."""
-        return self._resolve_job(wildcards.study, wildcards.arm, wildcards.variant)
-
-    def evaluation_settings(self, wildcards: Wildcards) -> str:
-        """Params function: how a trained model is measured."""
-        return self._section(wildcards.study, "evaluation")
-
-    def certificate_settings(self, wildcards: Wildcards) -> str:
-        """Params function: what is certified."""
-        return self._section(wildcards.study, "certificates")
-
-    def study_settings(self, wildcards: Wildcards) -> str:
-        """Params function: all settings of a study at this scale."""
-        settings = self.study(wildcards.study)
-        return canonical(settings.model_dump(mode="json", exclude={"scales"}))
-
-    def claims(self, wildcards: Wildcards) -> str:
-        """Params function: the study's part of the register, with the judge's constants."""
-        own = self.register.studies.get(wildcards.study)
-        register = self.register.model_copy(
-            update={"studies": {wildcards.study: own} if own else {}}
-        )
-        return canonical(register.model_dump(mode="json"))
-
-    def scale(self) -> str:
-        """Params: what the judge must know of the scale."""
-        return canonical({"name": self.config.scale, "seeds": self.config.seed_count})
-
-    def libraries(self, *names: str) -> str:
-        """Params: the public versions of the libraries that a stage's numbers depend on."""
-        known = versions(*names)
-        return canonical({name: known[name] for name in names})
-
     def steps(self, wildcards: Wildcards) -> int:
         """The training steps of one seed of a job."""
-        job = self.study(wildcards.study).job(wildcards.arm, wildcards.variant)
-        return int(job["training"]["steps"])
+        return int(self._job(wildcards).run.settings["training"]["steps"])
 
-    def _describe_job(self, study: str, arm: str, variant: str) -> str:
-        job = self.study(study).job(arm, variant)
-        model = study_module(study, "settings").Job
-        return canonical(model.model_validate(job).model_dump(mode="json"))
+    def write(self) -> None:
+        """Write every job's plan where it changed, and remove those of jobs that are no more.
 
-    def _section(self, study: str, name: str) -> str:
-        section = self.study(study).section(name)
-        return canonical(section.model_dump(mode="json") if section else {})
+        Raises UserError where that is impossible.
+        """
+        folder = Path(self.folder("plans"))
+        planned = {folder / name: plan for name, plan in self.plans()}
+        try:
+            for path, plan in planned.items():
+                write_plan(path, plan)
+            for study in self.studies:
+                for path in folder.glob(f"{study}/**/*.json"):
+                    if path not in planned and not path.name.endswith(".cost.json"):
+                        path.unlink()
+        except OSError as error:
+            where = error.filename or folder
+            raise UserError(f"{where}: plans cannot be written ({error.strerror})") from None
+
+    def plans(self) -> Iterator[tuple[str, Plan]]:
+        """Every job's plan by its path below ``plans``, in the order in which data flow."""
+        judged: dict[str, str] = {}
+        for study in self.studies:
+            for name, plan in self._study_plans(study):
+                if plan.stage == "judge":
+                    judged[study] = plan.key
+                yield name, plan
+        yield "metrics.json", _plan("summarise", inputs=judged, code_of=self.studies[0])
+
+    def _study_plans(self, study: str) -> Iterator[tuple[str, Plan]]:
+        settings = self.config.studies[study]
+        evaluation = settings.section("evaluation")
+        asked = evaluation.model_dump(mode="json") if evaluation else {}
+        made: dict[str, str] = {}
+        measured: dict[str, str] = {}
+        datasets: dict[str, str] = {}
+        for job in self.jobs[study].values():
+            run = job.run
+            place = {"study": study, "arm": run.arm, "variant": run.variant}
+            seeds = _seeds(job.seeds)
+            where = f"{study}/{job.folder}"
+            if run.computed:
+                plan = _plan("compute", **place, seeds=seeds, settings=run.settings)
+                made[job.folder] = measured[job.folder] = plan.key
+                yield f"{where}/compute.json", plan
+                continue
+            data = f"{study}/data/{run.dataset}/{job.seeds}.json"
+            if data not in datasets:
+                plan = _plan(
+                    "generate", study=study, dataset=run.dataset, seeds=seeds, settings=run.data
+                )
+                datasets[data] = plan.key
+                yield data, plan
+            read = {"data": datasets[data]}
+            plan = _plan(
+                "train",
+                **place,
+                seeds=seeds,
+                settings=run.settings,
+                engine=self.config.engine,
+                device=self.config.device,
+                inputs=read,
+            )
+            made[job.folder] = plan.key
+            yield f"{where}/train.json", plan
+            plan = _plan(
+                "measure", **place, seeds=seeds, settings=asked, inputs=read | {"run": plan.key}
+            )
+            measured[job.folder] = plan.key
+            yield f"{where}/measure.json", plan
+        collected = _plan("collect", study=study, runs=measured)
+        yield f"{study}/collect.json", collected
+        yield from self._report_plans(study, settings, collected.key, made)
+
+    def _report_plans(
+        self, study: str, settings: StudySettings, collected: str, made: dict[str, str]
+    ) -> Iterator[tuple[str, Plan]]:
+        judged = _plan(
+            "judge",
+            study=study,
+            seeds=tuple(range(self.config.seed_count)),
+            settings={"register": self._register(study), "scale": self.config.scale},
+            inputs={"measurements": collected},
+        )
+        yield f"{study}/judge.json", judged
+        shown = settings.model_dump(mode="json", exclude={"scales"})
+        read = {"measurements": collected, "verdicts": judged.key}
+        styles = _assets(PACKAGE / "plotting", "*.mplstyle")
+        drawn = _plan("draw", study=study, settings=shown, inputs=read, runs=made, assets=styles)
+        yield f"{study}/draw.json", drawn
+        templates = _assets(PACKAGE / "reports" / "templates", "*.typ")
+        yield (
+            f"{study}/typeset.json",
+            _plan(
+                "typeset",
+                study=study,
+                settings=shown,
+                inputs={"verdicts": judged.key, "content": drawn.key},
+                runs=made,
+                assets=_assets(study_folder(study), "report.typ") | templates,
+            ),
+        )
+
+    def _register(self, study: str) -> dict[str, Any]:
+        """The study's part of the register, with the judge's constants."""
+        own = self.register.studies.get(study)
+        register = self.register.model_copy(update={"studies": {study: own} if own else {}})
+        return register.model_dump(mode="json")
+
+    def _jobs(self, study: str) -> Iterator[_Job]:
+        settings = self.config.studies[study]
+        for run in runs_of(study, settings):
+            names = [ONCE] if run.once else chunks(self.config.seed_count, settings.chunk)
+            for seeds in names:
+                yield _Job(f"{run.arm}/{run.variant}/{seeds}", seeds, run)
+
+    def _job(self, wildcards: Wildcards) -> _Job:
+        folder = f"{wildcards.arm}/{wildcards.variant}/{wildcards.seeds}"
+        try:
+            return self.jobs[wildcards.study][folder]
+        except KeyError:
+            raise UserError(f"{wildcards.study} has no run {folder}") from None
 
 
-def _source(module: str) -> Path:
-    spec = find_spec(module)
-    assert spec is not None
-    assert spec.submodule_search_locations
-    return Path(spec.submodule_search_locations[0])
+def _plan(stage: Stage, *, code_of: str = "", **content: Any) -> Plan:
+    return Plan(
+        stage=stage,
+        code=_code(stage, content.get("study") or code_of),
+        versions=_versions(stage),
+        **content,
+    )
 
 
-def _relative(file: Path) -> str:
-    here = Path.cwd()
-    return str(file.relative_to(here)) if file.is_relative_to(here) else str(file)
+@cache
+def _code(stage: Stage, study: str) -> str:
+    return fingerprint(stage_roots(stage, study))
+
+
+@cache
+def _versions(stage: Stage) -> dict[str, str]:
+    return versions(*LIBRARIES[stage])
+
+
+def _seeds(name: str) -> tuple[int, ...] | None:
+    return None if name == ONCE else tuple(chunk_seeds(name))
+
+
+def _assets(folder: Path, pattern: str) -> dict[str, str]:
+    return {
+        file.relative_to(PACKAGE).as_posix(): sha256(file) for file in sorted(folder.glob(pattern))
+    }

@@ -1,4 +1,6 @@
 import math
+import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from journeylab.claims.judge import judge_study
 from journeylab.claims.register import Register
 from journeylab.config import UserError
 from journeylab.records.verdicts import StudyVerdicts
+from journeylab.typography import short
 
 A, B, C, D = ({"run": f"a/{name}", "measure": "x"} for name in "abcd")
 FAILED = None
@@ -84,13 +87,13 @@ def test_seeds_that_left_no_rows_count_as_failed(judge_one):
 def test_a_run_that_was_not_made_decides_nothing_and_is_named(judge):
     verdict = judge({"a/a": UP}, [({"difference": [A, B]}, {"above": 0.02})]).verdicts[0]
     assert (verdict.verdict, verdict.effect, verdict.failures) == ("inconclusive", None, 12)
-    assert "a/b" in verdict.note
+    assert "a/b" in verdict.notes[0]
 
 
 def test_too_few_seeds_are_undecidable(judge_one):
     verdict = judge_one([1.0] * 4, {"above": 0.02}, looks={4: 1})
     assert (verdict.verdict, verdict.k, verdict.low, verdict.high) == ("undecidable", 0, None, None)
-    assert verdict.note == "undecidable at n; needs ≥ 5 seeds"
+    assert verdict.notes == ("undecidable at n; needs ≥ 5 seeds",)
     assert judge_one([1.0] * 5, {"above": 0.02}, looks={5: 1}).verdict == "supported"
 
 
@@ -196,7 +199,10 @@ def test_a_number_of_seeds_that_is_no_look_is_exploratory(judge):
         study = judge(runs, [(A, {"above": 0.02})], **options)
         assert not study.look
         assert study.verdicts[0].verdict is None
-        assert study.verdicts[0].note.startswith("exploratory")
+        assert study.exploratory == (
+            f"{study.seeds} seeds at scale {study.scale} are no registered look"
+        )
+    assert judge({"a/a": UP}, [(A, {"above": 0.02})]).exploratory == ""
 
 
 def test_a_row_decided_at_a_look_is_final(judge):
@@ -206,8 +212,8 @@ def test_a_row_decided_at_a_look_is_final(judge):
     runs = {"a/a": early, "a/b": late}
     first, second = judge(runs, [(A, {"above": 0}), (B, {"above": 0})], looks=looks).verdicts
     assert (first.verdict, first.n, first.tail) == ("supported", 12, 0.05 / 2 / 2)
-    assert first.note == "decided at the look of 12 seeds"
-    assert (second.verdict, second.n, second.note) == ("supported", 30, "")
+    assert first.notes == ("decided at the look of 12 seeds",)
+    assert (second.verdict, second.n, second.notes) == ("supported", 30, ())
     assert judge({"a/a": early}, [(A, {"above": 0})], looks={30: 1}).verdicts[0].verdict != (
         "supported"
     )
@@ -216,71 +222,72 @@ def test_a_row_decided_at_a_look_is_final(judge):
     assert at_twelve.verdicts[0].tail == 0.025
 
 
-def exact(region, values, at=None, primary=True, arm="certificate", seeds=(), scale="default"):
+def exact(region, values, at=None, primary=True, seeded=False, seeds=(0, 1), scale="default"):
+    """The verdict on an exact claim about ``(case, value)`` rows, of one seed each or of none."""
+    every = {"label": "error", "metric": "error", "arm": "algebra", "at": at or {}}
+    claim = {
+        "id": "exp1.1",
+        "theorem": "thm:x",
+        "statement": "It is exact.",
+        "source": "corrected",
+        "primary": primary,
+        "effect": {"every": every},
+        "region": region,
+    }
     register = Register.model_validate(
-        {
-            "studies": {
-                "exp1": {
-                    "claims": [
-                        {
-                            "id": "exp1.1",
-                            "theorem": "thm:x",
-                            "statement": "It is exact.",
-                            "source": "corrected",
-                            "primary": primary,
-                            "effect": {
-                                "every": {
-                                    "label": "error",
-                                    "metric": "error",
-                                    "arm": arm,
-                                    "at": at or {},
-                                }
-                            },
-                            "region": region,
-                        }
-                    ]
-                }
-            },
-            "looks": {"default": {2: 1}},
-        }
+        {"studies": {"exp1": {"claims": [claim]}}, "looks": {"default": {2: 1}}}
     )
     table = pd.DataFrame(
-        [
-            ("exp1", arm, case, seed, "error", case, value)
-            for seed, (case, value) in enumerate(values)
-        ],
-        columns=["study", "arm", "variant", "seed", "metric", "case", "value"],
+        [("exp1", "algebra", "all", "error", case, value) for case, value in values],
+        columns=["study", "arm", "variant", "metric", "case", "value"],
     )
-    return judge_study(table, "exp1", register, seeds, scale, scale == "default")
+    rows = range(len(table))
+    table.insert(3, "seed", pd.array(rows if seeded else [None] * len(rows), dtype="Int64"))
+    (verdict,) = judge_study(table, "exp1", register, seeds, scale, scale == "default").verdicts
+    return verdict
 
 
 def test_exact_takes_the_largest_error_of_the_matching_rows():
     rows = [("a", 1e-13), ("a", 1e-12), ("b", 1e-3)]
-    study = exact({"at_most": 1e-12}, rows, {"case": "a"})
-    assert study.M == 0
-    verdict = study.verdicts[0]
+    verdict = exact({"at_most": 1e-12}, rows, {"case": "a"})
     assert (verdict.verdict, verdict.effect, verdict.n) == ("supported", 1e-12, 2)
     assert (verdict.tail, verdict.k, verdict.low, verdict.high) == (None, None, None, None)
-    assert exact({"at_most": 1e-12}, rows).verdicts[0].verdict == "refuted"
-    assert exact({"at_most": 1e-12}, rows, primary=False).verdicts[0].verdict is None
-    assert exact({"at_least": 1e-13}, rows).verdicts[0].verdict == "supported"
-    assert exact({"at_least": 1e-12}, rows).verdicts[0].verdict == "refuted"
+    assert exact({"at_most": 1e-12}, rows).verdict == "refuted"
+    assert exact({"at_most": 1e-12}, rows, primary=False).verdict is None
+    assert exact({"at_least": 1e-13}, rows).verdict == "supported"
+    assert exact({"at_least": 1e-12}, rows).verdict == "refuted"
+
+
+def test_exact_costs_nothing_of_alpha(judge):
+    every = {"every": {"label": "x", "metric": "x", "arm": "a"}}
+    study = judge({"a/a": UP}, [(every, {"at_most": 1.0}), (A, {"above": 0})])
+    assert study.M == 1
+    assert study.verdicts[0].verdict == "supported"
+
+
+def test_exact_reads_one_arm_and_of_it_one_variant_where_one_is_named(judge):
+    every = {"label": "x", "metric": "x", "arm": "a"}
+    rows = [({"every": every | more}, {"at_most": 0.0}) for more in ({}, {"variant": "b"})]
+    study = judge({"a/a": UP, "a/b": DOWN, "b/a": [2.0] * 12}, rows)
+    assert [(row.effect, row.n) for row in study.verdicts] == [(1.0, 24), (-1.0, 12)]
 
 
 @pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf])
 def test_an_error_that_is_not_finite_is_infinite(broken):
-    verdict = exact({"at_most": 1.0}, [("a", 0.0), ("a", broken)]).verdicts[0]
+    verdict = exact({"at_most": 1.0}, [("a", 0.0), ("a", broken)])
     assert (verdict.verdict, verdict.effect, verdict.failures) == ("refuted", None, 1)
-    assert exact({"at_least": -1.0}, [("a", 0.0), ("a", broken)]).verdicts[0].verdict == "refuted"
+    assert verdict.notes == ("1 values are not finite",)
+    assert exact({"at_least": -1.0}, [("a", 0.0), ("a", broken)]).verdict == "refuted"
 
 
 def test_exact_is_not_supported_by_cases_that_were_not_measured():
     at = {"case": ["a", "b"]}
-    assert exact({"at_most": 1.0}, [("a", 0.0)], at).verdicts[0].verdict == "inconclusive"
-    assert exact({"at_most": 1.0}, [("a", 2.0)], at).verdicts[0].verdict == "refuted"
-    verdict = exact({"at_most": 1.0}, [], at).verdicts[0]
+    verdict = exact({"at_most": 1.0}, [("a", 0.0)], at)
+    assert (verdict.verdict, verdict.notes) == ("inconclusive", ("not measured: case = b",))
+    assert exact({"at_most": 1.0}, [("a", 2.0)], at).verdict == "refuted"
+    verdict = exact({"at_most": 1.0}, [], at)
     assert (verdict.verdict, verdict.effect) == ("inconclusive", None)
-    assert verdict.note.startswith("not measured")
+    assert verdict.notes == ("not measured: error",)
 
 
 @pytest.mark.parametrize(
@@ -293,26 +300,32 @@ def test_exact_is_not_supported_by_cases_that_were_not_measured():
         ([], "inconclusive"),
     ],
 )
-def test_exact_about_trained_models_asks_for_every_seed(values, verdict):
-    found = exact({"at_most": 1.0}, values, arm="M20", seeds=(0, 1)).verdicts[0]
+def test_exact_about_what_has_seeds_asks_for_every_seed(values, verdict):
+    found = exact({"at_most": 1.0}, values, seeded=True)
     assert found.verdict == verdict
-    assert ("not measured: seed 1" in found.note) == (len(values) == 1)
+    assert ("not measured: seed 1" in found.notes) == (len(values) == 1)
 
 
-def test_exact_about_trained_models_asks_for_every_seed_at_every_level():
-    values, at = [("a", 0.0), ("b", 0.0)], {"case": ["a", "b"]}
-    found = exact({"at_most": 1.0}, values, at, arm="M20", seeds=(0, 1)).verdicts[0]
+def test_exact_about_what_has_seeds_asks_for_every_seed_at_every_level():
+    found = exact({"at_most": 1.0}, [("a", 0.0), ("b", 0.0)], {"case": ["a", "b"]}, seeded=True)
     assert found.verdict == "inconclusive"
-    assert found.note == "not measured: seed 0, seed 1"
+    assert found.notes == ("not measured: seed 0, seed 1",)
 
 
-def test_exact_about_trained_models_is_judged_at_looks_only():
-    values = [("a", 0.0), ("a", 0.0)]
-    found = exact({"at_most": 1.0}, values, arm="M20", seeds=(0, 1), scale="quick").verdicts[0]
-    assert (found.verdict, found.effect) == (None, 0.0)
-    assert found.note.startswith("exploratory")
-    certificate = exact({"at_most": 1.0}, values, seeds=(0, 1), scale="quick").verdicts[0]
-    assert certificate.verdict == "supported"
+@pytest.mark.parametrize(("seeds", "scale"), [((0, 1), "quick"), ((0, 1, 2), "default")])
+@pytest.mark.parametrize("error", [0.0, 2.0])
+def test_exact_is_judged_at_looks_only_where_it_has_seeds(seeds, scale, error):
+    values = [("a", error)] * len(seeds)
+    seeded = exact({"at_most": 1.0}, values, seeded=True, seeds=seeds, scale=scale)
+    assert (seeded.verdict, seeded.effect) == (None, error)
+    once = exact({"at_most": 1.0}, values, seeds=seeds, scale=scale)
+    assert once.verdict == ("refuted" if error else "supported")
+    assert once.notes == ()
+
+
+def test_no_name_of_an_arm_is_special():
+    sources = Path(wording.__file__).parent.glob("*.py")
+    assert not [path.name for path in sources if "certificate" in path.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize("template", [[0, 1, None], [0.0, 1.0, math.nan], ["0", "1", None]])
@@ -364,17 +377,45 @@ def test_verdicts_survive_json(judge):
     assert StudyVerdicts.model_validate_json(study.model_dump_json()) == study
 
 
-def test_the_sentence_tells_word_effect_interval_and_region(judge_one):
+def test_opening_and_sentence_tell_word_effect_interval_and_region(judge_one):
     verdict = judge_one([0.05] * 11 + [FAILED], {"above": 0.02})
+    assert verdict.opening == "Supported"
     assert verdict.sentence == (
-        "Supported: It is so (median effect 0.05, interval [0.05, 0.05], claimed > 0.02, "
+        "It is so (median effect 0.05, interval [0.05, 0.05], claimed >\u00a00.02, "
         "12 seeds, 1 failed)."
     )
     assert verdict.minimum_detectable == 0.0
-    broken = exact({"at_most": 1e-6}, [("a", math.nan)]).verdicts[0]
+    broken = exact({"at_most": 1e-6}, [("a", math.nan)])
+    assert (broken.opening, broken.region_text) == ("Refuted", f"≤\u00a0{short(1e-6)}")
     assert broken.sentence == (
-        "Refuted: It is exact (largest error is not finite over 1 cases, claimed ≤ 1e−6; "
-        "1 values are not finite)."
+        "It is exact (largest error is not finite over 1 cases, claimed "
+        "≤\u00a01\u202f×\u202f10⁻⁶; 1 values are not finite)."
     )
-    assert judge_one(UP, {"below": 0.02}).sentence.startswith("Refuted: It is so")
-    assert judge_one(UP[:2], {"below": 0.02}).sentence.startswith("Not judged: It is so")
+    assert judge_one(UP, {"below": 0.02}).opening == "Refuted"
+    assert judge_one([1.0, -1.0] * 6, {"above": 0.02}).opening == "Undecided by these data"
+    assert judge_one(UP[:2], {"below": 0.02}).opening == "Not judged"
+    few = judge_one(UP[:2], {"below": 0.02}, looks={2: 1})
+    assert few.opening == "Cannot be decided with so few seeds"
+    assert few.sentence.endswith("2 seeds; undecidable at n; needs ≥ 5 seeds).")
+
+
+@settings(max_examples=100, deadline=None)
+@given(bound=st.floats(1e-300, 1e300), value=st.floats(-1e300, 1e300))
+def test_a_region_and_a_sentence_hold_no_raw_exponent(bound, value):
+    verdict = exact({"at_most": bound}, [("a", value)])
+    assert not re.search(r"\de[-+−]?\d", verdict.region_text + verdict.sentence)
+    assert short(value) in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("region", "text"),
+    [
+        ({"above": 0.02}, ">\u00a00.02"),
+        ({"below": -1e-7}, "<\u00a0−1\u202f×\u202f10⁻⁷"),
+        ({"inside": [-0.02, 0.02]}, "in (−0.02, 0.02)"),
+        ({"solves": {"at_least": 0.99}}, "≥\u00a00.99 in most seeds"),
+        ({"solves": {"above": 0.5}}, ">\u00a00.5 in most seeds"),
+    ],
+)
+def test_a_region_is_told_with_true_signs(judge_one, region, text):
+    assert judge_one(UP, region).region_text == text

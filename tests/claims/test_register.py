@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from journeylab.catalogue import discover, metrics_part
 from journeylab.claims.register import Register, check_register
 from journeylab.config import (
     ArmSettings,
@@ -15,9 +16,7 @@ from journeylab.config import (
     UserError,
     VariantSettings,
     build,
-    discover,
     read_yaml,
-    study_module,
 )
 
 CLAIMS = Path(__file__).parents[2] / "claims.yaml"
@@ -46,7 +45,14 @@ RAW = {
                     "statement": "The algebra holds.",
                     "source": "corrected",
                     "primary": True,
-                    "effect": {"every": {"label": "error", "metric": "error", "at": {"N": [1, 2]}}},
+                    "effect": {
+                        "every": {
+                            "label": "error",
+                            "metric": "error",
+                            "arm": "algebra",
+                            "at": {"N": [1, 2]},
+                        }
+                    },
                     "region": {"at_most": 1e-9},
                 },
             ],
@@ -58,7 +64,10 @@ METRICS = {
     "error": Metric(label="error", factors={"N": (1, 2)}),
 }
 SETTINGS = StudySettings(
-    arms={"main": ArmSettings(variants={"A": VariantSettings(), "B": VariantSettings()})}
+    arms={
+        "main": ArmSettings(variants={"A": VariantSettings(), "B": VariantSettings()}),
+        "algebra": ArmSettings(variants={"all": VariantSettings()}),
+    }
 )
 
 
@@ -94,7 +103,10 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], tuple[str, ...]]] = {
         lambda raw: raw["studies"].update(exp9={"claims": []}),
         ("exp9", "accepted: exp1"),
     ),
-    "arm": (lambda raw: first(raw).update(run="mian/A"), ("exp1.1", "mian", "accepted: main")),
+    "arm": (
+        lambda raw: first(raw).update(run="mian/A"),
+        ("exp1.1", "mian", "accepted: main, algebra"),
+    ),
     "variant": (lambda raw: first(raw).update(run="main/Z"), ("exp1.1", "Z", "accepted: A, B")),
     "run": (lambda raw: first(raw).update(run="main A"), ("run", "main A")),
     "measure": (lambda raw: first(raw).update(measure="hit"), ("exp1.1", "hit", "accepted: hits")),
@@ -102,6 +114,18 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], tuple[str, ...]]] = {
     "factor": (lambda raw: measure(raw)["at"].update(teir="T1"), ("teir", "accepted: tier")),
     "level": (lambda raw: measure(raw)["at"].update(tier="T9"), ("T9", "accepted: T1, T2")),
     "open factor": (lambda raw: measure(raw)["at"].clear(), ("hits", "tier")),
+    "exact without an arm": (
+        lambda raw: claim(raw, 1)["effect"]["every"].pop("arm"),
+        ("every.arm", "is missing"),
+    ),
+    "exact arm": (
+        lambda raw: claim(raw, 1)["effect"]["every"].update(arm="certificate"),
+        ("exp1.2", "certificate", "accepted: main, algebra"),
+    ),
+    "exact variant": (
+        lambda raw: claim(raw, 1)["effect"]["every"].update(variant="A"),
+        ("exp1.2", "A", "accepted: all"),
+    ),
     "exact metric": (
         lambda raw: claim(raw, 1)["effect"]["every"].update(metric="eror"),
         ("exp1.2", "eror", "accepted: hits, error"),
@@ -170,7 +194,8 @@ def test_a_claim_may_name_what_is_not_trained(off):
         variants={"A": VariantSettings(), "B": VariantSettings(enabled=off != "variant")},
     )
     register = Register.model_validate(RAW)
-    check_register(register, {"exp1": StudySettings(arms={"main": arm})}, {"exp1": METRICS})
+    settings = StudySettings(arms={**SETTINGS.arms, "main": arm})
+    check_register(register, {"exp1": settings}, {"exp1": METRICS})
 
 
 def test_the_register_is_light_to_import():
@@ -234,5 +259,5 @@ def test_primary_rows_leave_twelve_seeds_enough(registered):
 
 
 def test_the_register_fits_the_studies(registered):
-    metrics = {study: study_module(study, "metrics").METRICS for study in discover()}
+    metrics = {study: metrics_part(study).METRICS for study in discover()}
     check_register(registered, {}, metrics)

@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -32,7 +33,7 @@ def write_example(path):
         case ".json":
             files.write_json(path, {"b": [1, None, "θ"], "a": {"y": 1.5, "x": "′"}})
         case ".safetensors":
-            files.write_tensors(path, TENSORS)
+            files.write_tensors(path, TENSORS, {name: name for name in "abcdef"})
 
 
 def read_example(path):
@@ -72,17 +73,23 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
-@given(value=st.dictionaries(st.text().filter(lambda key: key != files.SEAL), json_values))
+@given(
+    value=st.dictionaries(
+        st.text().filter(lambda key: key not in (files.SEAL, files.ORIGIN)), json_values
+    )
+)
 def test_an_object_returns_as_it_was(tmp_path_factory, value):
     path = tmp_path_factory.mktemp("json") / "x.json"
     files.write_json(path, value)
     assert files.read_json(path) == value
 
 
-@pytest.mark.parametrize("bad", [{"a": float("nan")}, {"a": [np.inf]}, {"seal": "mine"}])
+@pytest.mark.parametrize(
+    "bad", [{"a": float("nan")}, {"a": [np.inf]}, {"seal": "mine"}, {"origin": "mine"}]
+)
 def test_an_object_that_json_or_the_seal_cannot_hold_is_refused(tmp_path, bad):
     with pytest.raises(ValueError, match=r"JSON|taken"):
-        files.write_json(tmp_path / "x.json", bad)
+        files.write_json(tmp_path / "x.json", bad, origin=files.Origin(plan_key="f" * 16))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -99,10 +106,11 @@ def test_equal_contents_give_equal_bytes_in_any_process(tmp_path, name):
     write_example(tmp_path / name)
     other = tmp_path / "other" / name
     script = "import sys, pathlib, test_files; test_files.write_example(pathlib.Path(sys.argv[1]))"
+    search = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     subprocess.run(
         [sys.executable, "-c", script, str(other)],
         check=True,
-        env=os.environ | {"PYTHONPATH": os.path.dirname(__file__), "PYTHONHASHSEED": "7"},  # noqa: PTH120
+        env=os.environ | {"PYTHONPATH": search, "PYTHONHASHSEED": "7"},
     )
     assert other.read_bytes() == (tmp_path / name).read_bytes()
 
@@ -128,6 +136,97 @@ def test_any_damaged_byte_is_noticed_and_the_file_named(tmp_path, name):
 def test_a_missing_file_is_named(tmp_path, name):
     with pytest.raises(UserError, match=f"{name} is missing"):
         read_example(tmp_path / name)
+
+
+ORIGIN = files.Origin(plan_key="0123456789abcdef", inputs={"data": "ab" * 32})
+
+
+def write_of_plan(path, origin):
+    if path.suffix == ".json":
+        files.write_json(path, {"a": 1}, origin=origin)
+    else:
+        files.write_table(path, TABLE, origin)
+
+
+of_plans = pytest.mark.parametrize("name", ["x.parquet", "x.json"])
+
+
+@of_plans
+def test_a_file_of_its_plan_is_read_without_its_origin(tmp_path, name):
+    path = tmp_path / name
+    write_of_plan(path, ORIGIN)
+    if path.suffix == ".json":
+        assert files.read_json(path, ORIGIN.plan_key) == files.read_json(path) == {"a": 1}
+        assert files.read_origin(path) == ORIGIN
+    else:
+        pd.testing.assert_frame_equal(files.read_table(path, ORIGIN.plan_key), TABLE)
+
+
+@of_plans
+@pytest.mark.parametrize("origin", [None, files.Origin(plan_key="f" * 16)])
+def test_a_file_of_another_plan_is_refused_in_one_line_with_what_mends_it(tmp_path, name, origin):
+    path = tmp_path / name
+    write_of_plan(path, origin)
+    reader = files.read_json if path.suffix == ".json" else files.read_table
+    reader(path)
+    with pytest.raises(UserError) as caught:
+        reader(path, ORIGIN.plan_key)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert f"`snakemake --cores 1 --force {path}`" in message
+    assert "\n" not in message
+
+
+@of_plans
+def test_an_origin_is_sealed_with_its_file(tmp_path, name):
+    path = tmp_path / name
+    write_of_plan(path, ORIGIN)
+    path.write_bytes(path.read_bytes().replace(b"0123456789abcdef", b"f" * 16))
+    with pytest.raises(UserError, match="damaged"):
+        files.verify(path)
+
+
+def test_a_folder_of_another_plan_is_refused(tmp_path):
+    folder = tmp_path / "figures"
+    with files.write_folder(folder, ORIGIN) as partial:
+        (partial / "a.pdf").write_text("a")
+    files.verify(folder, ORIGIN.plan_key)
+    assert files.read_origin(folder / files.MANIFEST) == ORIGIN
+    with pytest.raises(UserError, match=r"manifest\.json was made with other settings"):
+        files.verify(folder, "f" * 16)
+
+
+def test_a_file_without_an_origin_tells_none(tmp_path):
+    files.write_json(tmp_path / "x.json", {"a": 1})
+    assert files.read_origin(tmp_path / "x.json") is None
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_the_bytes_of_an_object_are_those_of_its_file(tmp_path, sealed):
+    value, path = {"b": [1, None, "θ"], "a": 0.1}, tmp_path / "x.json"
+    files.write_json(path, value, origin=ORIGIN, sealed=sealed)
+    assert files.json_bytes(value, origin=ORIGIN, sealed=sealed) == path.read_bytes()
+
+
+def test_files_are_held_against_hashes_kept_elsewhere(tmp_path):
+    for name in "ab":
+        (tmp_path / name).write_text(name)
+    hashes = {name: files.sha256(tmp_path / name) for name in "ab"}
+    files.verify_files(tmp_path, hashes)
+    (tmp_path / "b").write_text("B")
+    with pytest.raises(UserError, match=r"b is damaged"):
+        files.verify_files(tmp_path, hashes)
+
+
+def test_notes_return_beside_tensors_and_without_the_seal(tmp_path):
+    path, notes = tmp_path / "t.safetensors", {"step": "three", "processor": "θ"}
+    files.write_tensors(path, TENSORS, notes)
+    tensors, read = files.read_noted_tensors(path)
+    assert read == notes
+    assert tensors.keys() == TENSORS.keys()
+    path.write_bytes(path.read_bytes().replace(b"three", b"seven"))
+    with pytest.raises(UserError, match="damaged"):
+        files.read_noted_tensors(path)
 
 
 def test_a_failed_writer_leaves_the_old_file_and_no_other(tmp_path):

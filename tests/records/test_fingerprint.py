@@ -6,18 +6,29 @@ from pathlib import Path
 import pytest
 
 import journeylab
-from journeylab.config import UserError, discover, has_part
+from journeylab.catalogue import PARTS, discover, stage_roots, study_folder
+from journeylab.config import UserError
 from journeylab.records import fingerprint as module
-from journeylab.records.fingerprint import closure, fingerprint, strip
-from journeylab.workflow import ROOTS
+from journeylab.records.fingerprint import (
+    HELD_BY_PLAN,
+    closure,
+    fingerprint,
+    hash_module,
+    hash_modules,
+    hash_source,
+    strip,
+)
 
 MODULES = {
     "__init__": '"""A small laboratory."""',
     "config": "LIMIT = 1",
     "cli": "import lab.training.loop",
+    "catalogue": "import lab.config",
+    "imports": "import sys",
     "training.__init__": "",
     "training.loop": (
-        "import lab.training.clip\nimport lab.config\n\n\ndef train(x):\n    return x\n"
+        "import lab.training.clip\nimport lab.config\nimport lab.catalogue\n\n\n"
+        "def train(x):\n    return x\n"
     ),
     "training.clip": "def clip(x):\n    return min(x, 1)\n",
     "studies.__init__": "",
@@ -44,7 +55,7 @@ def lab(tmp_path, monkeypatch):
         path = tmp_path / "lab" / (name.replace(".", "/") + ".py")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        for cached in (module.fingerprint, module._graph, module._hash_module):
+        for cached in (module.fingerprint, module._graph, module.hash_module):
             cached.cache_clear()
 
     for name, text in MODULES.items():
@@ -71,10 +82,11 @@ def test_the_closure_is_transitive_with_every_enclosing_package(lab):
     ]
 
 
-def test_a_package_stands_for_all_below_it_but_config_and_cli(lab):
+def test_a_package_stands_for_all_below_it_but_what_its_plan_holds(lab):
     everything = closure(("lab",), "lab")
-    assert "lab.studies.exp1.figures" in everything
-    assert not {"lab.config", "lab.cli"} & set(everything)
+    assert set(HELD_BY_PLAN) < set(MODULES)
+    names = {name.removesuffix(".__init__") for name in MODULES} - {"__init__", *HELD_BY_PLAN}
+    assert set(everything) == {"lab"} | {f"lab.{name}" for name in names}
 
 
 def test_rewording_changes_nothing(lab):
@@ -82,7 +94,7 @@ def test_rewording_changes_nothing(lab):
     lab(
         "training.loop",
         '"""How training goes."""\n'
-        "import lab.training.clip  # needed\nimport lab.config\n\n"
+        "import lab.training.clip  # needed\nimport lab.config\nimport lab.catalogue\n\n"
         "# the loop\ndef train( x ):\n"
         '    """Train.\n\n    # not a comment, yet no code either\n    """\n\n'
         "    return x  # at once\n",
@@ -113,6 +125,8 @@ def test_changed_code_anywhere_in_the_closure_changes_it(lab, name, text):
         ("studies.exp1.settings", "LABEL = 'two'"),
         ("config", "LIMIT = 2"),
         ("cli", "import os"),
+        ("catalogue", "import lab.config\nimport os"),
+        ("imports", "import os"),
     ],
 )
 def test_code_outside_the_closure_does_not_matter(lab, name, text):
@@ -126,17 +140,29 @@ def test_a_root_that_does_not_exist_is_named(lab):
         of("studies.exp9.models")
 
 
-PART = {"generate": "data", "train": "models", "measure": "measure", "certify": "certify"}
+def test_the_fingerprint_is_that_of_the_sources_however_they_are_read(lab):
+    """A job hashes the texts it has loaded; the plan was made from the files."""
+    roots = ("lab.studies.exp1.models",)
+    texts = {f"lab.{name}".removesuffix(".__init__"): text for name, text in MODULES.items()}
+    loaded = hash_modules(closure(roots, "lab"), lambda name: hash_source(texts[name]))
+    assert loaded == fingerprint(roots, "lab")
+    assert hash_module("lab.training.clip", "lab") == hash_source(MODULES["training.clip"])
+    assert hash_source("x = 1  # one") == hash_source("x=1") != hash_source("x = 2")
+
+
 COMPUTED = [
-    (study, stage) for study in discover() for stage in PART if has_part(study, PART[stage])
+    (study, stage)
+    for study in discover()
+    for stage in ("generate", "train", "compute", "measure")
+    if (study_folder(study) / f"{PARTS[stage][-1]}.py").exists()
 ]
 
 
 @pytest.mark.parametrize(("study", "stage"), COMPUTED)
 def test_no_number_depends_on_what_only_names_it(study, stage):
     """A label reworded, in metrics.py or in a figure, must not train or measure anything anew."""
-    roots = tuple(root.format(study=discover()[study]) for root in ROOTS[stage])
-    reached = {name.rpartition(".")[2] for name in closure(roots)}
+    reached = {name.rpartition(".")[2] for name in closure(stage_roots(stage, study))}
+    assert PARTS[stage][-1] in reached
     assert not reached & {"metrics", "figures", "plotting", "reports", "claims", "workflow"}
 
 
@@ -147,7 +173,7 @@ def test_nothing_is_imported():
         "import sys\n"
         "from journeylab.records.fingerprint import fingerprint\n"
         "fingerprint(('journeylab.records',))\n"
-        "heavy = {'torch', 'pandas', 'pyarrow', 'mlflow', 'journeylab.records.tracking'}\n"
+        "heavy = {'torch', 'pandas', 'pyarrow', 'mlflow', 'journeylab.tracking'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -1,36 +1,47 @@
+import platform
 import subprocess
+import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
 
 import pytest
 from pydantic import ValidationError
 
-from journeylab.records import runs
+from journeylab.config import UserError
+from journeylab.records import files, runs
+from journeylab.records.cost import Cost, cpu_seconds, start_counting
+from journeylab.records.plans import Plan
 
 OUTCOMES = (
     runs.SeedOutcome(seed=0, status="finished", seconds=2.5),
     runs.SeedOutcome(seed=1, status="failed", reason="loss is nan at step 3", seconds=1.0),
 )
+PLAN = Plan(
+    stage="train",
+    study="exp7",
+    arm="journey",
+    variant="Aprime",
+    seeds=(0, 1),
+    settings={"training": {"steps": 10, "learning_rate": 0.001}},
+    code="0123456789abcdef",
+    versions={"torch": "2.0"},
+)
+COST = Cost(cpu_seconds=2.0, imports_seconds=1.0, wall_seconds=3.0, peak_mib=100.0)
 
 
-def describe(**changed):
+def describe(plan=PLAN, **changed):
     known = {
-        "study": "exp7",
-        "arm": "journey",
-        "variant": "Aprime",
-        "settings": {"training": {"steps": 10, "learning_rate": 0.001}},
-        "data": {"seeds-00-01.parquet": "ab" * 32},
-        "code": "0123456789abcdef",
-        "engine": "sequential",
-        "device": "cpu",
-        "threads": 1,
-        "parameters": 1000,
-        "training_flops": 1e9,
-        "tokens": 2000,
+        "inputs": {"data": "ab" * 32},
         "outcomes": OUTCOMES,
         "files": {"weights.safetensors": "cd" * 32},
+        "cpu": ("a processor",),
+        "training": runs.Training(parameters=1000, flops=1e9, tokens=2000),
     }
-    return runs.describe_run(**(known | changed))
+    return runs.describe_run(plan, **(known | changed))
+
+
+def planned(**changed):
+    return describe(PLAN.model_copy(update=changed))
 
 
 def describe_host():
@@ -39,65 +50,143 @@ def describe_host():
         finished=datetime(2026, 1, 2, 0, 1, tzinfo=UTC),
         outcomes=OUTCOMES,
         git=runs.GitState(commit="c0ffee", dirty=False),
-        scheduler=None,
+        cost=COST,
     )
+
+
+def keys(run):
+    return (run.run_key, *(seed.run_key for seed in run.seeds))
 
 
 def test_records_return_as_they_were(tmp_path):
     run, host = describe(), describe_host()
     runs.write_run(tmp_path, run, host)
-    assert runs.read_run(tmp_path) == run
+    assert runs.read_run(tmp_path) == runs.read_run(tmp_path, PLAN.key) == run
     assert runs.read_host(tmp_path) == host
 
 
-def test_chunks_are_found_once_their_run_is_recorded(tmp_path):
-    chunk = tmp_path / "results/exp7/journey/Aprime/seeds-00-01"
-    chunk.mkdir(parents=True)
-    assert runs.find_chunks(tmp_path, "exp7") == []
-    runs.write_run(chunk, describe(), describe_host())
-    assert runs.find_chunks(tmp_path, "exp7") == [chunk]
-    assert runs.find_chunks(tmp_path, "exp5") == []
+def test_a_record_of_another_plan_is_refused_in_one_line_with_what_mends_it(tmp_path):
+    runs.write_run(tmp_path, describe(), describe_host())
+    with pytest.raises(UserError) as caught:
+        runs.read_run(tmp_path, "f" * 16)
+    message = str(caught.value)
+    assert message.startswith(str(tmp_path / runs.RUN))
+    assert f"`snakemake --cores 1 --force {tmp_path / runs.RUN}`" in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("name", [runs.RUN, runs.HOST])
+def test_a_record_that_is_missing_damaged_or_of_another_form_is_named(tmp_path, name):
+    read = {runs.RUN: runs.read_run, runs.HOST: runs.read_host}[name]
+    with pytest.raises(UserError, match=f"{name} is missing"):
+        read(tmp_path)
+    files.write_json(tmp_path / name, {"colour": "red"})
+    with pytest.raises(UserError, match=f"{name}: colour: unknown key"):
+        read(tmp_path)
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(UserError, match=f"{name} is damaged"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("seeds", ["seeds-00-01", "once"])
+def test_runs_are_found_once_they_are_recorded(tmp_path, seeds):
+    folder = tmp_path / "results/exp7/journey/Aprime" / seeds
+    folder.mkdir(parents=True)
+    assert runs.find_runs(tmp_path, "exp7") == []
+    runs.write_run(folder, describe(), describe_host())
+    assert runs.find_runs(tmp_path, "exp7") == [folder]
+    assert runs.find_runs(tmp_path, "exp5") == []
 
 
 def test_a_seed_keeps_its_reason_and_has_its_own_key():
-    first, second = describe().seeds
+    _, second = describe().seeds
     assert (second.status, second.reason) == ("failed", "loss is nan at step 3")
-    assert first.run_key != second.run_key
+    assert len(set(keys(describe()))) == 3
+
+
+def test_a_run_that_is_computed_once_has_a_key_and_no_seeds():
+    once = describe(Plan(stage="compute", study="exp5", arm="bridge"), outcomes=(), training=None)
+    assert (once.kind, once.seeds, once.training) == ("computed", (), None)
+    assert len(once.run_key) == 16
+    assert describe().kind == "trained"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        planned(study="exp5"),
+        planned(arm="text"),
+        planned(variant="A"),
+        planned(seeds=(0,)),
+        planned(settings={"training": {"steps": 11, "learning_rate": 0.001}}),
+        planned(code="f" * 16),
+        planned(versions={"torch": "2.1"}),
+        planned(inputs={"data": "another plan"}),
+        describe(inputs={"data": "ba" * 32}),
+        describe(engine="batched"),
+        describe(device="cuda (a GPU)"),
+        describe(threads=2),
+        describe(cpu=("another processor",)),
+        describe(cpu=("a processor", "another processor")),
+    ],
+)
+def test_all_that_determines_a_result_enters_its_keys(other):
+    assert not set(keys(other)) & set(keys(describe()))
 
 
 @pytest.mark.parametrize(
     "changed",
     [
-        {"study": "exp5"},
-        {"arm": "text"},
-        {"variant": "A"},
-        {"settings": {"training": {"steps": 11, "learning_rate": 0.001}}},
-        {"data": {"seeds-00-01.parquet": "ba" * 32}},
-        {"code": "f" * 16},
-        {"engine": "ensemble"},
-        {"device": "cuda"},
-        {"threads": 2},
-        {"processor": "another processor"},
+        {"training": runs.Training(parameters=1, flops=1.0, tokens=1)},
+        {"training": None},
+        {"outcomes": OUTCOMES[:1]},
+        {"outcomes": [one.model_copy(update={"status": "failed"}) for one in OUTCOMES]},
+        {"files": {}},
     ],
 )
-def test_all_that_determines_a_result_enters_its_key(changed):
-    assert describe(**changed).seeds[0].run_key != describe().seeds[0].run_key
+def test_what_follows_from_a_run_does_not_enter_its_keys(changed):
+    other = describe(**changed)
+    assert other.run_key == describe().run_key
+    assert other.seeds[0].run_key == describe().seeds[0].run_key
 
 
-@pytest.mark.parametrize("changed", [{"parameters": 1}, {"outcomes": OUTCOMES[:1]}, {"files": {}}])
-def test_what_follows_from_a_run_does_not_enter_its_key(changed):
-    assert describe(**changed).seeds[0].run_key == describe().seeds[0].run_key
+def test_versions_are_public_ones(monkeypatch):
+    assert runs.versions("numpy", "torch") == {
+        name: version(name).partition("+")[0] for name in ("numpy", "torch")
+    }
+    monkeypatch.setattr(runs, "version", lambda name: f"{name} 2.13.0+cpu")
+    assert runs.versions("torch") == {"torch": "torch 2.13.0"}
 
 
-def test_versions_are_public_ones():
-    assert set(runs.versions()) == {"python", "torch", "numpy", "journeylab"}
-    assert not any("+" in text for text in runs.versions().values())
+def test_a_run_records_the_planned_libraries_and_its_python():
+    assert describe().versions == PLAN.versions | {"python": platform.python_version()}
 
 
-def test_a_run_records_the_libraries_that_computed_it():
-    with_more = describe(libraries=("mpmath",))
-    assert with_more.versions == describe().versions | {"mpmath": version("mpmath")}
-    assert with_more.seeds[0].run_key != describe().seeds[0].run_key
+def test_a_processor_that_is_not_given_is_this_machines():
+    assert describe(cpu=()).cpu == (runs.cpu_model(),)
+
+
+def test_cost_is_counted_from_the_start_of_the_process():
+    """A process that slept knows more wall time than CPU time, and its imports as a part of it."""
+    script = (
+        "import time; time.sleep(0.3)\n"
+        "from journeylab.records.cost import start_counting\n"
+        "counted = start_counting(); sum(range(3_000_000)); print(counted().model_dump_json())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    cost = Cost.model_validate_json(done.stdout)
+    assert cost.wall_seconds >= 0.3
+    assert 0 < cost.imports_seconds < cost.cpu_seconds
+    assert cost.peak_mib > 1
+
+
+def test_the_cost_of_finished_children_counts():
+    before, counted = cpu_seconds(), start_counting()
+    subprocess.run([sys.executable, "-c", "sum(range(10_000_000))"], check=True)
+    assert cpu_seconds() - before > 0.02
+    assert counted().cpu_seconds - counted().imports_seconds > 0.02
 
 
 def test_the_processor_has_a_name():
@@ -106,7 +195,7 @@ def test_the_processor_has_a_name():
 
 def test_records_are_frozen_and_refuse_unknown_keys():
     with pytest.raises(ValidationError):
-        runs.RunSeed(seed=0, run_key="a", status="finished", colour="red")
+        runs.SeedRecord(seed=0, run_key="a", status="finished", colour="red")
     with pytest.raises(ValidationError):
         describe().study = "exp5"
 

@@ -8,23 +8,35 @@ from typing import Any
 import numpy as np
 import pytest
 
-from journeylab.config import StudySettings
 from journeylab.plotting import StudyResults, canvas, forest, save, styled
+from journeylab.records.cost import Cost
 from journeylab.records.files import write_folder, write_json
-from journeylab.records.runs import GitState, Run, RunHost, SeedOutcome, describe_host, describe_run
+from journeylab.records.plans import Plan
+from journeylab.records.runs import (
+    GitState,
+    RunHost,
+    RunRecord,
+    SeedOutcome,
+    Training,
+    describe_host,
+    describe_run,
+)
 from journeylab.records.verdicts import Part, Point, StudyVerdicts, Verdict
 from journeylab.reports.draw import draw_results
 from journeylab.reports.numbers import study_numbers
-from journeylab.studies.exp5_ssm_bridge.certify import certify
-from journeylab.studies.exp5_ssm_bridge.settings import Certificates, Settings
+from journeylab.stages.tables import joined, labelled
+from journeylab.studies.exp5_ssm_bridge import figures, metrics
+from journeylab.studies.exp5_ssm_bridge.compute import compute
+from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, Bridge, Computation, Settings
 
+COST = Cost(cpu_seconds=90.0, imports_seconds=2.0, wall_seconds=60.0, peak_mib=300.0)
 PROSE = """#let question(report) = [Does a native triple transfer to text?]
 #let protocol = [Twelve worlds, $d = 64$.]
 """
 
 
 def exact(identity: str, word: str | None, effect: float | None, **more: Any) -> Verdict:
-    told = {"supported": "Supported", "refuted": "Refuted", None: "Secondary, not judged"}[word]
+    opening = {"supported": "Supported", "refuted": "Refuted", None: "Secondary, not judged"}[word]
     given: dict[str, Any] = {
         "theorem": "prop:ssm-bridge",
         "statement": f"The error of {identity} stays within 100·u·N·max‖R^±k‖².",
@@ -32,11 +44,11 @@ def exact(identity: str, word: str | None, effect: float | None, **more: Any) ->
         "primary": word is not None,
         "kind": "exact",
         "region": {"at_most": 1e-12},
-        "region_text": "≤ 1e−12",
+        "region_text": "≤\u00a01\u202f×\u202f10⁻¹²",
         "effect_text": "largest relative error",
         "metric_label": "relative error",
-        "note": "",
-        "sentence": f"{told}: The error is within its bound (largest 2.69e−13, claimed ≤ 1e−12).",
+        "opening": opening,
+        "sentence": "The error is within its bound (largest 2.69\u202f×\u202f10⁻¹³, claimed ≤ 1).",
     }
     numbers = {"effect": effect, "mean": None, "low": None, "high": None, "n": 120, "failures": 0}
     nothing = {"tail": None, "k": None, "minimum_detectable": None}
@@ -48,7 +60,7 @@ def effect(identity: str, word: str | None, values: Sequence[float | None], **mo
     low = sorted(-np.inf if x is None else x for x in values)[1]
     high = sorted(np.inf if x is None else x for x in values)[-2]
     seen = [x for x in values if x is not None]
-    told = {
+    opening = {
         "supported": "Supported",
         "refuted": "Refuted",
         "inconclusive": "Undecided by these data",
@@ -71,8 +83,8 @@ def effect(identity: str, word: str | None, values: Sequence[float | None], **mo
         "tail": 0.00333,
         "k": 2,
         "minimum_detectable": None,
-        "note": "",
-        "sentence": f"{told}: {statement} (median effect {np.median(seen):.3g}, claimed > 0.02).",
+        "opening": opening,
+        "sentence": f"{statement} (median effect {np.median(seen):.3g}, claimed > 0.02).",
     }
     return Verdict(
         id=identity,
@@ -121,7 +133,7 @@ def trained_verdicts(*, evidence: bool) -> StudyVerdicts:
         effect("exp7.2", "refuted", around(-0.4)),
         effect("exp7.3", "inconclusive", around(0.03)),
         effect("exp7.4", "supported", around(0.35), statement="Native beats cumulative angles."),
-        effect("exp7.5", "inconclusive", failed, note="no values of native/A′"),
+        effect("exp7.5", "inconclusive", failed, notes=("no values of native/A′",)),
         effect(
             "exp7.6",
             "undecidable",
@@ -129,7 +141,7 @@ def trained_verdicts(*, evidence: bool) -> StudyVerdicts:
             kind="inside",
             region={"inside": (-0.02, 0.02)},
             region_text="in (−0.02, 0.02)",
-            note="undecidable at n; needs ≥ 9 seeds",
+            notes=("undecidable at n; needs ≥ 9 seeds",),
         ),
         effect("exp7.s1", None, around(1.2), statement="Mean reciprocal rank, A − B."),
         exact("exp7.s2", None, 3e-16, theorem="thm:baked-key"),
@@ -146,7 +158,7 @@ def trained_verdicts(*, evidence: bool) -> StudyVerdicts:
     )
 
 
-def trained_records() -> list[tuple[Run, RunHost]]:
+def trained_records() -> list[tuple[RunRecord, RunHost]]:
     records = []
     when = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     for arm, variant in (("native", "A"), ("native", "Aprime"), ("7a", "B"), ("7b-held", "C")):
@@ -160,25 +172,26 @@ def trained_records() -> list[tuple[Run, RunHost]]:
                 )
                 for seed in range(first, first + 4)
             ]
-            run = describe_run(
+            plan = Plan(
+                stage="train",
                 study="exp7",
                 arm=arm,
                 variant=variant,
+                seeds=tuple(range(first, first + 4)),
                 settings={"training": {"steps": 1800, "learning_rate": 3e-3}},
-                data={f"data/exp7/seeds-{first:02d}-{first + 3:02d}.parquet": f"{first:064x}"},
                 code="0123456789abcdef",
-                engine="sequential",
-                device="cpu",
-                threads=1,
-                parameters=123456,
-                training_flops=2.5e12,
-                tokens=8_640_000,
+                versions={"torch": "2.0"},
+            )
+            run = describe_run(
+                plan,
+                inputs={"data": f"{first:064x}"},
                 outcomes=outcomes,
                 files={},
-                processor="A processor",
+                cpu=("A processor", "Another processor") if first == 8 else ("A processor",),
+                training=Training(parameters=123456, flops=2.5e12, tokens=8_640_000),
             )
             git = GitState(commit="0" * 40, dirty=True)
-            host = describe_host(started=when, finished=when, outcomes=outcomes, git=git)
+            host = describe_host(started=when, finished=when, outcomes=outcomes, git=git, cost=COST)
             records.append((run, host))
     return records
 
@@ -196,10 +209,17 @@ def write_trained_content(folder: Path, verdicts: StudyVerdicts) -> None:
 
 
 def computed_results(*, evidence: bool) -> StudyResults:
-    certificates = Certificates(draws=2, lengths=(20, 200))
-    table = certify(certificates)
-    table.insert(0, "study", "exp5")
-    table.insert(1, "arm", "certificate")
+    cases: dict[str, Any] = {"computed": "bridge", "draws": 2, "lengths": (20, 200)}
+    arm = Bridge(replicates="once", variants=list(OPERATORS), **cases)
+    runs = [
+        Plan(stage="compute", study="exp5", arm="bridge", variant=operator)
+        for operator in OPERATORS
+    ]
+    tables = [
+        labelled(compute(Computation(variant=plan.variant, **cases), None), plan, None)
+        for plan in runs
+    ]
+    table = joined(tables)
     table.loc[table["metric"].eq("relative_error").idxmax(), "value"] = np.inf
     verdicts = StudyVerdicts(
         study="exp5",
@@ -211,12 +231,19 @@ def computed_results(*, evidence: bool) -> StudyResults:
         M=0,
         verdicts=(
             exact("exp5.1", "supported", 2.69e-13),
-            exact("exp5.2", "refuted", 1.43e-4, region_text="≤ 1e−4"),
-            exact("exp5.3", "refuted", None, source="document", note="20 values are not finite"),
+            exact("exp5.2", "refuted", 1.43e-4, region_text="≤\u00a01\u202f×\u202f10⁻⁴"),
+            exact(
+                "exp5.3",
+                "refuted",
+                None,
+                source="document",
+                notes=("20 values are not finite", "not measured: N = 9"),
+            ),
             exact("exp5.s1", None, 4.7e-51),
         ),
     )
-    return StudyResults("exp5", Settings(certificates=certificates), table, verdicts)
+    records = tuple(describe_run(plan, inputs={}, outcomes=(), files={}) for plan in runs)
+    return StudyResults("exp5", Settings(arms={"bridge": arm}), table, verdicts, runs=records)
 
 
 @pytest.fixture(scope="session")
@@ -225,7 +252,7 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResults, Pa
     results = computed_results(evidence=True)
     folder = tmp_path_factory.mktemp("computed") / "exp5"
     with write_folder(folder) as partial:
-        draw_results(results, partial)
+        draw_results(results, figures, metrics, partial)
     return results, folder
 
 
@@ -241,15 +268,20 @@ def trained(
 
 
 @pytest.fixture(scope="session")
-def records() -> list[tuple[Run, RunHost]]:
+def records() -> list[tuple[RunRecord, RunHost]]:
     return trained_records()
+
+
+@pytest.fixture(scope="session")
+def once_records(
+    computed: tuple[StudyResults, Path],
+) -> list[tuple[RunRecord, RunHost]]:
+    """The records of exp5, whose runs are computed once."""
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    host = describe_host(started=moment, finished=moment, outcomes=(), git=GitState(), cost=COST)
+    return [(run, host) for run in computed[0].runs]
 
 
 @pytest.fixture(scope="session")
 def prose() -> str:
     return PROSE
-
-
-@pytest.fixture(scope="session")
-def no_settings() -> StudySettings:
-    return StudySettings()

@@ -1,46 +1,6 @@
-import math
+"""Every number of a study has a key."""
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from journeylab.reports.numbers import plain, readable, study_numbers
-
-NARROW = "\u202f"
-BACK = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-")
-
-
-@pytest.mark.parametrize(
-    ("value", "printed"),
-    [
-        (0.1234, "0.123"),
-        (-0.5, "−0.500"),
-        (0.0, "0"),
-        (12, "12"),
-        (12345, f"12{NARROW}345"),
-        (2.69e-13, f"2.69{NARROW}×{NARROW}10⁻¹³"),
-        (math.inf, "∞"),
-        (-math.inf, "−∞"),
-        (None, "n/a"),
-        ("not judged", "not judged"),
-        (0.9996, "1.000"),
-    ],
-)
-def test_numbers_read_like_print(value, printed):
-    assert plain(value) == printed
-
-
-@given(st.floats(-1e300, 1e300))
-def test_what_is_printed_is_the_number(value):
-    text = plain(value).replace(f"{NARROW}×{NARROW}10", "e").translate(BACK)
-    assert float(text) == pytest.approx(value, rel=6e-3, abs=1e-300)
-
-
-def test_exponents_become_powers_and_relations_keep_their_number():
-    assert readable("claimed ≤ 1e-06 or 2e+10") == (
-        f"claimed ≤\u00a01{NARROW}×{NARROW}10⁻⁶ or 2{NARROW}×{NARROW}10¹⁰"
-    )
-    assert readable("the1e") == "the1e"
+from journeylab.reports.numbers import study_numbers
 
 
 def test_every_number_of_a_verdict_has_a_key(trained):

@@ -1,31 +1,42 @@
+import json
+import re
 import shutil
 import subprocess
-from importlib.resources import files
 
 import pytest
 import typst
 
-from journeylab.config import UserError, discover
+from journeylab.catalogue import study_folder
+from journeylab.config import UserError
 from journeylab.records.files import read_json, verify, write_folder
 from journeylab.reports import gallery
 from journeylab.reports.draw import draw_results
-from journeylab.reports.numbers import plain
 from journeylab.reports.typeset import compile_report, describe, headline
+from journeylab.studies.exp5_ssm_bridge import figures, metrics
+from journeylab.typography import plain
 
-STAMP = "quick run – not evidence"
+STAMP, KEY = "quick run – not evidence", "0123456789abcdef"
 
 
 @pytest.fixture(scope="module")
 def exp5_prose():
-    return (files(discover()["exp5"]) / "report.typ").read_text(encoding="utf-8")
+    return (study_folder("exp5") / "report.typ").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def pdf(trained, records, prose, no_settings, tmp_path):
+def pdf(trained, records, prose, tmp_path):
     verdicts, content = trained
-    report = describe(verdicts, no_settings, content, records)
+    report = describe(verdicts, {}, content, records, plan_key=KEY)
     compile_report(report, content, prose, tmp_path / "exp7.pdf")
     return verdicts, report, tmp_path / "exp7.pdf"
+
+
+@pytest.fixture
+def exp5_report(computed, once_records):
+    """What the report of exp5 says; made anew for every test."""
+    results, folder = computed
+    settings = results.settings.model_dump(mode="json")
+    return describe(results.verdicts, settings, folder, once_records, plan_key=KEY)
 
 
 def pages(path):
@@ -42,7 +53,7 @@ def test_what_is_drawn_is_sealed_and_the_same_twice(computed, tmp_path):
     verify(folder)
     again = tmp_path / "again"
     with write_folder(again) as partial:
-        draw_results(results, partial)
+        draw_results(results, figures, metrics, partial)
     names = sorted(p.relative_to(folder) for p in folder.rglob("*") if p.is_file())
     assert {"numbers.tex", "figures", "tables"} <= {name.parts[0] for name in names}
     for name in names:
@@ -58,11 +69,11 @@ def test_every_number_is_a_macro(computed):
         assert rf"\@namedef{{journeylab@{key}}}{{" in macros
 
 
-def test_the_report_of_a_computed_study_is_the_same_twice(computed, exp5_prose, tmp_path):
-    results, folder = computed
+def test_the_report_of_a_computed_study_is_the_same_twice(
+    computed, exp5_report, exp5_prose, tmp_path
+):
     for name in ("first.pdf", "second.pdf"):
-        report = describe(results.verdicts, results.settings, folder, [])
-        compile_report(report, folder, exp5_prose, tmp_path / name)
+        compile_report(exp5_report, computed[1], exp5_prose, tmp_path / name)
     assert (tmp_path / "first.pdf").read_bytes() == (tmp_path / "second.pdf").read_bytes()
     assert list(tmp_path.glob(".*")) == []
 
@@ -107,12 +118,65 @@ def test_printed_effects_are_the_effects(pdf):
         assert report["numbers"][f"{row['id']}.effect"] == plain(verdict.effect)
 
 
-def test_prose_with_an_unknown_number_is_one_line_naming_it(computed, tmp_path):
-    results, folder = computed
-    report = describe(results.verdicts, results.settings, folder, [])
+def test_what_is_computed_once_is_told_by_one_key_without_a_seed(exp5_report, once_records):
+    told = exp5_report["provenance"]
+    assert [run["name"] for run in told["runs"]] == [
+        f"bridge/{run.variant}" for run, _ in once_records
+    ]
+    assert [run["keys"] for run in told["runs"]] == [
+        [{"seed": "", "key": run.run_key, "failed": False}] for run, _ in once_records
+    ]
+    assert (told["trained"], told["data"], told["commits"]) == (False, None, ["unknown"])
+    assert exp5_report["failures"] == []
+
+
+def test_every_note_of_a_claim_is_told_and_no_raw_exponent(exp5_report):
+    rows = {row["id"]: row for row in exp5_report["certificates"]}
+    assert rows["exp5.3"]["note"] == "20 values are not finite; not measured: N = 9"
+    assert rows["exp5.1"]["note"] == ""
+    assert rows["exp5.1"]["found"] == "2.7\u202f×\u202f10⁻¹³"
+    printed = json.dumps([exp5_report[key] for key in ("numbers", "certificates", "summary")])
+    assert not re.search(r"\de[-+−]\d", printed)
+
+
+def test_words_of_a_verdict_are_told_once(pdf):
+    """The word stands beside the sentence, as a tag: the sentence does not begin with it."""
+    verdicts, report, _ = pdf
+    for row in report["summary"]:
+        verdict = next(v for v in verdicts.verdicts if v.id == row["id"])
+        assert (row["word"], row["sentence"]) == (verdict.verdict, verdict.sentence)
+        assert verdict.opening not in row["sentence"]
+
+
+def test_an_exploratory_study_says_why_it_is_not_judged(trained, records):
+    verdicts, content = trained
+    why = "11 seeds at scale default are no registered look"
+    explored = verdicts.model_copy(update={"exploratory": why})
+    assert (
+        f"Exploratory: {why}." in describe(explored, {}, content, records, plan_key=KEY)["judging"]
+    )
+    assert "Exploratory" not in describe(verdicts, {}, content, records, plan_key=KEY)["judging"]
+
+
+def test_a_run_that_moved_between_processors_says_so(pdf):
+    _, report, _ = pdf
+    assert report["provenance"]["cpu"] == [
+        "A processor",
+        "A processor, then Another processor (resumed: not bit-equal)",
+    ]
+    assert report["provenance"]["minutes"] == "18.0"
+
+
+def test_a_report_names_its_plan(pdf):
+    _, report, path = pdf
+    assert report["plan_key"] == KEY
+    assert KEY.encode() in path.read_bytes()
+
+
+def test_prose_with_an_unknown_number_is_one_line_naming_it(computed, exp5_report, tmp_path):
     prose = '#import "journeylab.typ": number\n#let notes(report) = number(report, "nothing")\n'
     with pytest.raises(UserError, match="unknown number nothing") as caught:
-        compile_report(report, folder, prose, tmp_path / "x.pdf")
+        compile_report(exp5_report, computed[1], prose, tmp_path / "x.pdf")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "x.pdf").exists()
 
@@ -139,8 +203,7 @@ def test_the_gallery_holds_every_page_as_a_picture(pdf, tmp_path):
         assert len(pictures) == len(pages(path))
 
 
-def test_typst_needs_no_system_fonts(computed, exp5_prose, tmp_path, monkeypatch):
-    results, folder = computed
+def test_typst_needs_no_system_fonts(computed, exp5_report, exp5_prose, tmp_path, monkeypatch):
     seen = {}
     compiled = typst.compile
 
@@ -149,6 +212,5 @@ def test_typst_needs_no_system_fonts(computed, exp5_prose, tmp_path, monkeypatch
         return compiled(*arguments, **options)
 
     monkeypatch.setattr(typst, "compile", watch)
-    report = describe(results.verdicts, results.settings, folder, [])
-    compile_report(report, folder, exp5_prose, tmp_path / "x.pdf")
+    compile_report(exp5_report, computed[1], exp5_prose, tmp_path / "x.pdf")
     assert seen["ignore_system_fonts"] is True

@@ -9,11 +9,14 @@ import pytest
 
 from journeylab.plotting import StudyResults, Table
 from journeylab.records.files import read_json, write_folder
+from journeylab.records.plans import Plan
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.reports.draw import draw_results
 from journeylab.reports.latex import latex_macros, latex_table
-from journeylab.studies.exp5_ssm_bridge.certify import certify
-from journeylab.studies.exp5_ssm_bridge.settings import Certificates, Settings
+from journeylab.stages.tables import joined, labelled
+from journeylab.studies.exp5_ssm_bridge import figures, metrics
+from journeylab.studies.exp5_ssm_bridge.compute import compute
+from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, Bridge, Computation, Settings
 
 pytestmark = [
     pytest.mark.system,
@@ -45,10 +48,18 @@ def compile_latex(folder, body):
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    certificates = Certificates(draws=2, lengths=(20, 200))
-    table = certify(certificates)
-    table.insert(0, "study", "exp5")
-    table.insert(1, "arm", "certificate")
+    cases = {"computed": "bridge", "draws": 2, "lengths": (20, 200)}
+    arm = Bridge(replicates="once", variants=list(OPERATORS), **cases)
+    table = joined(
+        [
+            labelled(
+                compute(Computation(variant=operator, **cases), None),
+                Plan(stage="compute", study="exp5", arm="bridge", variant=operator),
+                None,
+            )
+            for operator in OPERATORS
+        ]
+    )
     verdict = Verdict(
         id="exp5.1",
         theorem="prop:ssm-bridge",
@@ -57,7 +68,7 @@ def drawn(tmp_path_factory):
         primary=True,
         kind="exact",
         region={"at_most": 1e-12},
-        region_text="≤ 1e−12",
+        region_text="≤\u00a01\u202f×\u202f10⁻¹²",
         effect_text="largest relative error",
         metric_label="relative error",
         effect=2.7e-13,
@@ -70,8 +81,8 @@ def drawn(tmp_path_factory):
         tail=None,
         k=None,
         minimum_detectable=None,
-        note="",
-        sentence="Supported: it holds.",
+        opening="Supported",
+        sentence="It holds.",
     )
     verdicts = StudyVerdicts(
         study="exp5",
@@ -84,9 +95,9 @@ def drawn(tmp_path_factory):
         verdicts=(verdict,),
     )
     folder = tmp_path_factory.mktemp("latex") / "exp5"
-    settings = Settings(certificates=certificates)
+    results = StudyResults("exp5", Settings(arms={"bridge": arm}), table, verdicts)
     with write_folder(folder) as partial:
-        draw_results(StudyResults("exp5", settings, table, verdicts), partial)
+        draw_results(results, figures, metrics, partial)
     return folder
 
 

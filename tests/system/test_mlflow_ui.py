@@ -10,7 +10,10 @@ from urllib.parse import quote
 import pandas as pd
 import pytest
 
-from journeylab.records import files, runs, tracking
+from journeylab import tracking
+from journeylab.records import files, runs
+from journeylab.records.cost import Cost
+from journeylab.records.plans import Plan
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
@@ -39,25 +42,28 @@ pytestmark = [
 
 def write_run(root, arm, variant, curve):
     outcomes = [runs.SeedOutcome(seed=0, status="finished", seconds=1.0)]
-    run = runs.describe_run(
+    plan = Plan(
+        stage="train",
         study="exp7",
         arm=arm,
         variant=variant,
+        seeds=(0,),
         settings={"training": {"steps": len(curve)}},
-        data={},
-        code="0" * 16,
-        engine="sequential",
-        device="cpu",
-        threads=1,
-        parameters=1,
-        training_flops=1.0,
-        tokens=1,
+    )
+    run = runs.describe_run(
+        plan,
+        inputs={},
         outcomes=outcomes,
         files={},
+        training=runs.Training(parameters=1, flops=1.0, tokens=1),
     )
     moment = datetime(2026, 1, 2, tzinfo=UTC)
     host = runs.describe_host(
-        started=moment, finished=moment, outcomes=outcomes, git=runs.GitState()
+        started=moment,
+        finished=moment,
+        outcomes=outcomes,
+        git=runs.GitState(),
+        cost=Cost(cpu_seconds=1.0, imports_seconds=0.5, wall_seconds=1.0, peak_mib=1.0),
     )
     folder = root / f"results/exp7/{arm}/{variant}/seeds-00-00"
     points = {"seed": 0, "step": range(len(curve)), "metric": "loss", "value": curve}

@@ -16,7 +16,8 @@ from journeylab.models.flops import training_flops
 from journeylab.models.transformer import Rows, Transformer
 from journeylab.operators.dropout import Dropout, draw_key
 from journeylab.operators.journey import accumulate
-from journeylab.training import Streams, Trained, prepare_process, train
+from journeylab.streams import Streams
+from journeylab.training import Trained, prepare_process, train
 
 ROWS, LENGTH, WIDTH, VOCABULARY = 32, 9, 16, 7
 
@@ -83,8 +84,32 @@ def settings(**changes: float) -> TrainingSettings:
     return TrainingSettings(**(chosen | changes))
 
 
-def run(checkpoint: Path, problem: Repeating | None = None, **changes: float) -> Trained:
-    return train(problem or Repeating(), settings(**changes), Streams(5), checkpoint)
+def run(
+    checkpoint: Path, problem: Repeating | None = None, processor: str = "", **changes: float
+) -> Trained:
+    chosen = problem or Repeating()
+    return train(chosen, settings(**changes), Streams(5), checkpoint, processor=processor)
+
+
+PLACES = ("length", "header", "seal", "notes", "first", "middle", "last")
+"""Where a byte of a checkpoint may be damaged."""
+
+
+def flip(path: Path, place: str) -> None:
+    """Change one bit of a checkpoint: in its header or in its tensors."""
+    content = bytearray(path.read_bytes())
+    tensors = 8 + int.from_bytes(content[:8], "little")
+    position = {
+        "length": 0,
+        "header": 8,
+        "seal": content.index(b"self-sha256:") + 40,
+        "notes": content.index(b"identity"),
+        "first": tensors,
+        "middle": (tensors + len(content)) // 2,
+        "last": len(content) - 1,
+    }[place]
+    content[position] ^= 1
+    path.write_bytes(content)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from journeylab.config import UserError
+from journeylab.streams import Streams
 from journeylab.training import (
-    Streams,
     Trained,
     Way,
     choose_way,
@@ -23,7 +23,7 @@ from journeylab.training import (
 from journeylab.training.ensemble import Stack
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import Reader, Repeating, settings
+from problems import PLACES, Reader, Repeating, flip, settings
 
 SEEDS = (5, 6, 11)
 NEEDS_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
@@ -53,11 +53,12 @@ class Shifted(Repeating):
 
 
 def together(
-    checkpoint: Path, problems=None, seeds=SEEDS, device="cpu", **changes
+    checkpoint: Path, problems=None, seeds=SEEDS, device="cpu", processor="", **changes
 ) -> list[Trained]:
     problems = problems or [Repeating() for _ in seeds]
     streams = [Streams(seed) for seed in seeds]
-    return train_ensemble(problems, settings(**changes), streams, checkpoint, device=device)
+    chosen = settings(**changes)
+    return train_ensemble(problems, chosen, streams, checkpoint, device=device, processor=processor)
 
 
 def alone(folder: Path, problem=Repeating, seeds=SEEDS, device="cpu", **changes) -> list[Trained]:
@@ -121,6 +122,42 @@ def test_resuming_equals_never_stopping(tmp_path: Path) -> None:
     finished = [Repeating() for _ in SEEDS]
     assert_identical(resumed, together(path, finished))
     assert [one.batches for one in finished] == [0, 0, 0]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[Trained]:
+    return together(tmp_path_factory.mktemp("uninterrupted") / "a.checkpoint")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_flipped_bit_anywhere_in_a_checkpoint_restarts_all_seeds(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: list[Trained], place: str
+) -> None:
+    path = tmp_path / "a.checkpoint"
+    with pytest.raises(StoppedError):
+        together(path, [Interrupting() for _ in SEEDS], processor="one")
+    flip(path, place)
+    again = [Repeating() for _ in SEEDS]
+    restarted = together(path, again, processor="other")
+    assert "is damaged" in caplog.text
+    assert "training restarts" in caplog.text
+    assert [one.batches for one in again] == [40, 40, 40]
+    assert {one.processors for one in restarted} == {("other",)}
+    assert_identical(restarted, uninterrupted)
+
+
+def test_seeds_that_move_to_another_processor_go_on_and_say_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: list[Trained]
+) -> None:
+    path = tmp_path / "a.checkpoint"
+    with pytest.raises(StoppedError):
+        together(path, [Interrupting() for _ in SEEDS], processor="one")
+    again = [Repeating() for _ in SEEDS]
+    moved = together(path, again, processor="other")
+    assert [one.batches for one in again] == [20, 20, 20]
+    assert "was begun on another processor (one)" in caplog.text
+    assert [one.processors for one in moved] == [("one", "other")] * len(SEEDS)
+    assert_identical(moved, uninterrupted)
 
 
 def test_a_failed_seed_stays_where_it_was_and_disturbs_no_other(tmp_path: Path) -> None:

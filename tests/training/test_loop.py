@@ -1,6 +1,7 @@
 """Laws of training: reproducible, resumable after any death, honest about failure."""
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -11,10 +12,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from safetensors import safe_open
 
+from journeylab.records.files import read_noted_tensors
+from journeylab.streams import Streams
 from journeylab.training import (
-    Streams,
     Trained,
     discard_checkpoints,
     learning_rate,
@@ -24,7 +25,7 @@ from journeylab.training import (
 from journeylab.training.loop import build_optimizer, split_decayed
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import Reader, Repeating, run, settings
+from problems import PLACES, Reader, Repeating, flip, run, settings
 
 
 def assert_identical(first: Trained, second: Trained) -> None:
@@ -93,8 +94,7 @@ def test_a_killed_process_resumes_to_the_same_bits(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     _, _ = process.communicate()
     assert process.returncode == -signal.SIGKILL
-    with safe_open(path, framework="pt") as file:
-        assert '"step": 60' not in file.metadata()["run"]
+    assert json.loads(read_noted_tensors(path)[1]["run"])["step"] < 60
     resumed = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     assert "resumed after step" in resumed.stderr
     uninterrupted = tmp_path / "b.checkpoint"
@@ -111,6 +111,53 @@ def test_a_damaged_checkpoint_is_told_and_ignored(
     path.write_bytes(path.read_bytes()[:-100] if content is None else content)
     assert_identical(first, run(path))
     assert "training restarts" in caplog.text
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    return run(tmp_path_factory.mktemp("uninterrupted") / "a.checkpoint")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_flipped_bit_anywhere_in_a_checkpoint_restarts_training(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: Trained, place: str
+) -> None:
+    path = tmp_path / "a.checkpoint"
+    with pytest.raises(StoppedError):
+        run(path, Interrupting(), processor="one")
+    flip(path, place)
+    again = Repeating()
+    restarted = run(path, again, processor="other")
+    assert "is damaged" in caplog.text
+    assert "training restarts" in caplog.text
+    assert again.batches == 40
+    assert restarted.processors == ("other",)
+    assert_identical(restarted, uninterrupted)
+
+
+def test_a_run_that_moves_to_another_processor_goes_on_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: Trained
+) -> None:
+    path = tmp_path / "a.checkpoint"
+    with pytest.raises(StoppedError):
+        run(path, Interrupting(), processor="one")
+    again = Repeating()
+    moved = run(path, again, processor="other")
+    assert again.batches == 20
+    assert "was begun on another processor (one)" in caplog.text
+    assert moved.processors == ("one", "other")
+    assert run(path, processor="one").processors == ("one", "other")
+    assert_identical(moved, uninterrupted)
+
+
+def test_a_run_that_stays_on_its_processor_says_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.checkpoint"
+    with pytest.raises(StoppedError):
+        run(path, Interrupting(), processor="one")
+    assert run(path, processor="one").processors == ("one",)
+    assert not caplog.records
 
 
 def test_a_foreign_checkpoint_is_told_and_ignored(

@@ -15,7 +15,7 @@ import yaml
 
 PROJECT = Path(__file__).parents[2]
 COPIED = (
-    *("Snakefile", "workflow", "src", "config.yaml", "claims.yaml", "dvc.yaml"),
+    *("Snakefile", "workflow", "profiles", "src", "config.yaml", "claims.yaml", "dvc.yaml"),
     *(".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore", ".snakemake/.gitignore"),
 )
 
@@ -51,7 +51,7 @@ class Copy:
 
     def planned(self, *arguments: str) -> set[tuple[str, ...]]:
         """The jobs that snakemake would run: (rule, wildcard values…)."""
-        text = self.snakemake("--dry-run", *arguments).stdout
+        text = self.snakemake("--dry-run", "--quiet", "host", "--", *arguments).stdout
         jobs = set()
         for block in re.split(r"\n(?=(?:local)?rule \w+:)", text)[1:]:
             rule = re.match(r"(?:local)?rule (\w+):", block)
@@ -78,6 +78,12 @@ class Copy:
         change(content)
         path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
+    def stage(self, stage: str, plan: str, **files: str) -> subprocess.CompletedProcess:
+        """Run one stage as a rule would; `plan` is below plans/, files are below the copy."""
+        options = [word for name, file in files.items() for word in (f"--{name}", file)]
+        command = [sys.executable, "-m", "journeylab.cli", stage, "--plan", f"plans/{plan}"]
+        return self.run(*command, *options, check=False)
+
     def duplicate(self, path: Path) -> "Copy":
         """The same project with the same results, elsewhere."""
         subprocess.run(["cp", "-a", str(self.path), str(path)], check=True)
@@ -91,11 +97,8 @@ def make_tiny(config: dict[str, Any]) -> None:
     exp7 = config["studies"]["exp7"]
     exp7["chunk"] = 1
     exp7["scales"]["quick"].setdefault("training", {}).update(TINY_TRAINING)
-    kept = {"native": ["A", "Aprime"], "7a": ["B"]}
-    exp7["arms"] = {
-        arm: exp7["arms"][arm] | {"variants": {name: {} for name in names}}
-        for arm, names in kept.items()
-    }
+    kept = {"native": ["A", "Aprime"], "7a": ["B"], "algebra": ["slots"]}
+    exp7["arms"] = {arm: exp7["arms"][arm] | {"variants": kept[arm]} for arm in kept}
 
 
 def keep_tiny_claims(claims: dict[str, Any]) -> dict[str, Any]:
@@ -112,7 +115,8 @@ def keep_tiny_claims(claims: dict[str, Any]) -> dict[str, Any]:
     return claims
 
 
-def copy_project(path: Path) -> Copy:
+def copy_project(path: Path, shrink: Callable[[dict[str, Any]], None] = make_tiny) -> Copy:
+    """A copy of the project whose configuration `shrink` makes small, and its claims with it."""
     path.mkdir(parents=True)
     for name in COPIED:
         source, target = PROJECT / name, path / name
@@ -123,10 +127,11 @@ def copy_project(path: Path) -> Copy:
         else:
             shutil.copy2(source, target)
     copy = Copy(path)
-    copy.configure(make_tiny)
-    claims = path / "claims.yaml"
-    content = keep_tiny_claims(yaml.safe_load(claims.read_text(encoding="utf-8")))
-    claims.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    copy.configure(shrink)
+    if shrink is make_tiny:
+        claims = path / "claims.yaml"
+        content = keep_tiny_claims(yaml.safe_load(claims.read_text(encoding="utf-8")))
+        claims.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     return copy
 
 

@@ -44,11 +44,11 @@ class Repository(Copy):
         self.dvc("remote", "add", "--local", "--default", "store", str(folder))
 
     def runs(self) -> dict[str, tuple[str, str]]:
-        """Of every trained chunk, its first run key and when it was computed."""
+        """Of every run, its key and when it was computed."""
         found = {}
         for path in sorted(self.path.glob("results/*/*/*/*/run.json")):
             host = json.loads(path.with_name("run.host.json").read_text(encoding="utf-8"))
-            key = json.loads(path.read_text(encoding="utf-8"))["seeds"][0]["run_key"]
+            key = json.loads(path.read_text(encoding="utf-8"))["run_key"]
             found[str(path.parent.relative_to(self.path / "results"))] = (key, host["started"])
         return found
 
@@ -60,6 +60,7 @@ class Repository(Copy):
 def enlarge(config: dict[str, Any]) -> None:
     """Few steps, and weights that snakemake does not hash by default."""
     exp7 = config["studies"]["exp7"]
+    exp7["arms"]["native"]["variants"] = {"A": {}, "Aprime": {}}
     exp7["model"]["d"] = 128
     exp7["scales"]["quick"]["training"].update(steps=4, evaluate_every=4, warmup=1)
 
@@ -129,6 +130,17 @@ def test_an_experiment_redoes_what_depends_on_it(clone: Repository) -> None:
     clone.git("checkout", "--quiet", "--", ".")
     clone.dvc("checkout", "--force")
     assert clone.runs() == before
+    assert clone.planned() == set()
+
+
+def test_without_snakemakes_metadata_an_edited_rate_is_no_less_edited(clone: Repository) -> None:
+    before = clone.runs()
+    shutil.rmtree(clone.path / ".snakemake")
+    clone.configure(lambda config: config["studies"]["exp7"]["training"].update(learning_rate=0.02))
+    clone.dvc("repro")
+    after = clone.runs()
+    trained = {run for run in before if run.startswith(("exp7/native/", "exp7/7a/"))}
+    assert {run for run in before if after[run] != before[run]} >= trained
     assert clone.planned() == set()
 
 

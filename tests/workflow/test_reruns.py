@@ -25,6 +25,11 @@ def test_a_figure_module_redraws_and_typesets_only(project: Copy) -> None:
     assert project.planned() == {("all",), ("draw_figures", "exp7"), ("typeset_report", "exp7")}
 
 
+def test_rewording_how_it_was_tuned_redraws_and_typesets_only(project: Copy) -> None:
+    project.edit(f"{EXP7}/metrics.py", lambda text: text.replace("one setting", "a setting", 1))
+    assert project.planned() == {("all",), ("draw_figures", "exp7"), ("typeset_report", "exp7")}
+
+
 def test_the_figure_style_redraws_and_typesets_only(project: Copy) -> None:
     project.edit("src/journeylab/plotting/journeylab.mplstyle", lambda text: text + "\n")
     assert project.rules() == {"draw_figures", "typeset_report"}
@@ -47,7 +52,7 @@ def test_rewording_comments_and_docstrings_reruns_nothing(project: Copy) -> None
 def test_the_model_of_a_study_retrains_that_study_only(project: Copy) -> None:
     project.edit(f"{EXP7}/models.py", add_code)
     jobs = project.planned()
-    trained = {job for job in jobs if job[0] == "train_variant"}
+    trained = {job for job in jobs if job[0] == "train_run"}
     assert len(trained) == 6
     assert {job[1] for job in jobs if len(job) > 1} == {"exp7"}
     assert not any(job[0] == "generate_dataset" for job in jobs)
@@ -55,18 +60,18 @@ def test_the_model_of_a_study_retrains_that_study_only(project: Copy) -> None:
 
 def test_the_training_engine_retrains(project: Copy) -> None:
     project.edit("src/journeylab/training/loop.py", add_code)
-    assert "train_variant" in project.rules()
+    assert "train_run" in project.rules()
 
 
 def test_another_study_is_left_alone(project: Copy) -> None:
-    project.edit(f"{EXP5}/certify.py", add_code)
+    project.edit(f"{EXP5}/compute.py", add_code)
     jobs = project.planned()
-    assert ("certify_theorem", "exp5") in jobs
+    assert ("compute_run", "exp5", "bridge", "rotation", "once") in jobs
     assert {job[1] for job in jobs if len(job) > 1} == {"exp5"}
 
 
 def test_the_command_line_and_the_loader_rerun_nothing(project: Copy) -> None:
-    for module in ("cli", "config", "workflow"):
+    for module in ("cli", "config", "workflow", "catalogue", "imports"):
         project.edit(f"src/journeylab/{module}.py", add_code)
     assert project.planned() == set()
 
@@ -74,30 +79,30 @@ def test_the_command_line_and_the_loader_rerun_nothing(project: Copy) -> None:
 def test_more_seeds_train_new_chunks_only(project: Copy) -> None:
     project.configure(lambda config: config["seeds"].update(quick=3))
     jobs = project.planned()
-    trained = {job for job in jobs if job[0] == "train_variant"}
+    trained = {job for job in jobs if job[0] == "train_run"}
     assert {job[-1] for job in trained} == {"seeds-02-02"}
     assert len(trained) == 3
 
 
 def test_one_rate_retrains_one_variant(project: Copy) -> None:
     def change(config: dict) -> None:
-        variants = config["studies"]["exp7"]["arms"]["native"]["variants"]
-        variants["A"] = {"training": {"learning_rate": 0.001}}
+        native = config["studies"]["exp7"]["arms"]["native"]
+        native["variants"] = {"A": {"training": {"learning_rate": 0.001}}, "Aprime": {}}
 
     project.configure(change)
-    trained = {job[1:4] for job in project.planned() if job[0] == "train_variant"}
+    trained = {job[1:4] for job in project.planned() if job[0] == "train_run"}
     assert trained == {("exp7", "native", "A")}
 
 
 def test_evaluation_settings_do_not_retrain(project: Copy) -> None:
     project.edit(f"{EXP7}/measure.py", add_code)
     rules = project.rules()
-    assert "measure_variant" in rules
-    assert "train_variant" not in rules
+    assert "measure_run" in rules
+    assert "train_run" not in rules
 
 
 def test_a_claim_is_judged_again_without_measuring(project: Copy) -> None:
     project.edit("claims.yaml", lambda text: text.replace("alpha: 0.05", "alpha: 0.04"))
     rules = project.rules()
     assert "judge_claims" in rules
-    assert not rules & {"train_variant", "measure_variant", "collect_measurements"}
+    assert not rules & {"train_run", "measure_run", "collect_measurements"}

@@ -1,18 +1,13 @@
 rule generate_dataset:
-    """Write the dataset of one chunk of seeds."""
+    """Write one dataset of a study for one chunk of seeds."""
+    input:
+        plan="<plans>/{study}/data/{dataset}/{seeds}.json",
     output:
-        "<data>/{study}/{seeds}.parquet",
+        "<data>/{study}/{dataset}/{seeds}.parquet",
     log:
-        "<logs>/generate/{study}/{seeds}.log",
-    benchmark:
-        "<logs>/generate/{study}/{seeds}.tsv"
+        "<logs>/generate/{study}/{dataset}/{seeds}.log",
     conda:
         "../envs/journeylab.yaml"
     threads: 1
-    params:
-        settings=plan.data_settings,
-        code=plan.code("generate"),
-        libraries=plan.libraries("torch", "numpy"),
     shell:
-        "journeylab generate {wildcards.study} {wildcards.seeds}"
-        " --settings {params.settings:q} --output {output} > {log} 2>&1"
+        "journeylab generate --plan {input.plan} --output {output} > {log} 2>&1"

@@ -1,11 +1,11 @@
 rule draw_figures:
     """Draw a study's figures and write its tables and number macros."""
     input:
+        plan="<plans>/{study}/draw.json",
         measurements="<results>/{study}/measurements.parquet",
         verdicts="<results>/{study}/verdicts.json",
         runs=plan.runs("run.json"),
-        curves=ancient(plan.runs("curves.parquet")),
-        styles=plan.styles(),
+        curves=ancient(plan.runs("curves.parquet", trained_only=True)),
     output:
         figures=report(
             directory("<reports>/{study}/figures"),
@@ -21,23 +21,18 @@ rule draw_figures:
         manifest="<reports>/{study}/manifest.json",
     log:
         "<logs>/draw/{study}.log",
-    benchmark:
-        "<logs>/draw/{study}.tsv"
     conda:
         "../envs/journeylab.yaml"
     threads: 1
-    params:
-        settings=plan.study_settings,
-        code=plan.code("draw"),
     shell:
-        "journeylab draw {wildcards.study} --settings {params.settings:q}"
-        " --measurements {input.measurements} --verdicts {input.verdicts}"
-        " --output $(dirname {output.numbers}) {input.runs} > {log} 2>&1"
+        "journeylab draw --plan {input.plan} --results $(dirname {input.verdicts})"
+        " --output {output.manifest} > {log} 2>&1"
 
 
 rule typeset_report:
     """Typeset a study's report."""
     input:
+        plan="<plans>/{study}/typeset.json",
         verdicts="<results>/{study}/verdicts.json",
         manifest="<reports>/{study}/manifest.json",  # the hashes of figures and tables
         figures=ancient("<reports>/{study}/figures"),
@@ -46,10 +41,6 @@ rule typeset_report:
         content="<reports>/{study}/content.json",
         runs=plan.runs("run.json"),
         hosts=plan.runs("run.host.json"),
-        certificate=plan.certified("certificate/run.json"),
-        certificate_host=plan.certified("certificate/run.host.json"),
-        prose=plan.prose,
-        tracked=ancient("<results>/{study}/tracked.json"),
     output:
         report(
             "<reports>/{study}.pdf",
@@ -59,15 +50,9 @@ rule typeset_report:
         ),
     log:
         "<logs>/typeset/{study}.log",
-    benchmark:
-        "<logs>/typeset/{study}.tsv"
     conda:
         "../envs/journeylab.yaml"
     threads: 1
-    params:
-        settings=plan.study_settings,
-        code=plan.code("typeset"),
     shell:
-        "journeylab typeset {wildcards.study} --settings {params.settings:q}"
-        " --verdicts {input.verdicts} --content $(dirname {input.numbers})"
-        " --output {output} {input.runs} {input.certificate} > {log} 2>&1"
+        "journeylab typeset --plan {input.plan} --results $(dirname {input.verdicts})"
+        " --output {output} > {log} 2>&1"

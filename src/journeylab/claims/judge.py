@@ -48,18 +48,14 @@ def judge_study(
     spent = {n: weights[n] for n in sorted(weights) if n <= len(seeds)} if look else {}
     tails = {n: weight * register.alpha / max(claims.tails, 1) for n, weight in spent.items()}
 
-    unlooked = f"exploratory: {len(seeds)} seeds at scale {scale} are not a registered look"
-
     def verdict(claim: reg.Claim) -> Verdict:
         if isinstance(claim.effect, reg.Every):
-            of_training = claim.effect.every.arm != reg.CERTIFICATE
-            note = unlooked if of_training and not look else ""
-            return _judge_exact(claim, claim.effect.every, table, seeds, note)
+            return _judge_exact(claim, claim.effect.every, table, seeds, look)
         values = [read(term, table, claims.measures, seeds) for term in claim.terms]
         if tails:
             return _judge_looks(claim, claims.measures, values, seeds, tails)
         tail = register.alpha / max(claims.tails, 1)
-        return _judge(claim, claims.measures, values, seeds, tail, unlooked, exploratory=True)
+        return _judge(claim, claims.measures, values, seeds, tail, exploratory=True)
 
     return StudyVerdicts(
         study=study,
@@ -69,6 +65,7 @@ def judge_study(
         evidence=evidence,
         alpha=register.alpha,
         M=claims.tails,
+        exploratory="" if look else f"{len(seeds)} seeds at scale {scale} are no registered look",
         verdicts=tuple(verdict(claim) for claim in claims.claims),
     )
 
@@ -88,7 +85,7 @@ def _judge_looks(
         verdict = _judge(claim, measures, first, seeds[:n], tails[n], note)
         if verdict.verdict in ("supported", "refuted"):
             return verdict
-    return _judge(claim, measures, values, seeds, tails[last], "")
+    return _judge(claim, measures, values, seeds, tails[last])
 
 
 def _judge(
@@ -97,7 +94,7 @@ def _judge(
     values: list[Values],
     seeds: Sequence[int],
     tail: float,
-    note: str,
+    note: str = "",
     exploratory: bool = False,
 ) -> Verdict:
     k = order(len(seeds), tail)
@@ -112,7 +109,8 @@ def _judge(
     notes = [note] if note else []
     if k == 0:
         word = "undecidable"
-        notes.append(f"undecidable at n; needs ≥ {seeds_needed(tail)} seeds")
+        if not exploratory:
+            notes.append(f"undecidable at n; needs ≥ {seeds_needed(tail)} seeds")
     if absent := [wording.run_name(cell) for cell in _absent(claim, values, measures)]:
         notes.append(f"no values of {', '.join(absent)}")
     judged = claim.primary and not exploratory
@@ -134,7 +132,7 @@ def _judge(
         k=k,
         effect_text=wording.effect_text(claim),
         metric_label=wording.metric_label(claim.terms[0], measures),
-        note="; ".join(notes),
+        notes=tuple(notes),
         parts=tuple(parts),
     )
 
@@ -200,14 +198,15 @@ def _combine(claim: reg.Claim, parts: Sequence[Estimate]) -> Estimate:
 
 
 def _judge_exact(
-    claim: reg.Claim, rows: reg.Rows, table: pd.DataFrame, seeds: Sequence[int], exploratory: str
+    claim: reg.Claim, rows: reg.Cases, table: pd.DataFrame, seeds: Sequence[int], look: bool
 ) -> Verdict:
     """The extreme value over all matching rows; what is not finite is infinitely wrong.
 
-    What was not measured may hide anything: it leaves room for refutation only. ``exploratory``
-    says why there is no verdict, or nothing.
+    What was not measured may hide anything: it leaves room for refutation only. What has seeds is
+    judged at looks only.
     """
-    found, missing = read_rows(rows, table, seeds)
+    found, missing, seeded = read_rows(rows, table, seeds)
+    exploratory = seeded and not look
     upward = isinstance(claim.region, reg.AtMost)
     failures = int((~np.isfinite(found)).sum())
     worst = np.where(np.isfinite(found), found, math.inf if upward else -math.inf)
@@ -215,7 +214,7 @@ def _judge_exact(
     word: Word = "supported" if _holds(extreme, claim.region) else "refuted"
     if not found.size or (missing and word == "supported"):
         word = "inconclusive"
-    notes = [exploratory] if exploratory else []
+    notes = []
     if failures:
         notes.append(f"{failures} values are not finite")
     if missing:
@@ -236,7 +235,7 @@ def _judge_exact(
         k=None,
         effect_text=f"{'largest' if upward else 'smallest'} {rows.label}",
         metric_label=rows.label,
-        note="; ".join(notes),
+        notes=tuple(notes),
     )
 
 
@@ -274,9 +273,11 @@ def _record(claim: reg.Claim, estimate: Estimate, **more: Any) -> Verdict:
         region=claim.region.model_dump(),
         region_text=wording.region_text(claim),
         minimum_detectable=spread,
+        opening="",
         sentence="",
     )
-    return verdict.model_copy(update={"sentence": wording.sentence(verdict)})
+    told = {"opening": wording.opening(verdict), "sentence": wording.sentence(verdict)}
+    return verdict.model_copy(update=told)
 
 
 def _bounds(region: reg.Region) -> Interval:

@@ -41,11 +41,12 @@ def read(
 
 
 def read_rows(
-    rows: reg.Rows, table: pd.DataFrame, seeds: Sequence[int]
-) -> tuple[Values, list[str]]:
-    """All values that match, and what was asked for that no row has.
+    rows: reg.Cases, table: pd.DataFrame, seeds: Sequence[int]
+) -> tuple[Values, list[str], bool]:
+    """All values that match, what was asked for that no row has, and whether they have seeds.
 
-    Of trained models the values of all ``seeds`` are asked for, at every level.
+    Where they have, the values of all ``seeds`` are asked for, at every level. A run that is
+    computed once has none.
     """
     chosen = (table["arm"] == rows.arm) & (table["metric"] == rows.metric)
     if rows.variant is not None:
@@ -61,13 +62,14 @@ def read_rows(
     missing = [
         f"{name} = {level}" for (name, level), match in asked.items() if not match[chosen].any()
     ]
+    seeded = not chosen.any() or bool(table.loc[chosen, "seed"].notna().any())
     if not chosen.any():
         missing = [rows.metric]
-    elif rows.arm != reg.CERTIFICATE:
+    elif seeded:
         measured = [set(table.loc[chosen & match, "seed"]) for match in asked.values()]
         complete = set(table.loc[chosen, "seed"]).intersection(*measured)
         missing += [f"seed {seed}" for seed in seeds if seed not in complete]
-    return table.loc[chosen, "value"].to_numpy(dtype=np.float64), missing
+    return table.loc[chosen, "value"].to_numpy(dtype=np.float64), missing, seeded
 
 
 def _matches(table: pd.DataFrame, factor: str, level: reg.Level) -> "pd.Series[bool]":

@@ -6,9 +6,11 @@ that the reference states. Where an interval has no bound, or the claim is exact
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
-from journeylab.config import Frozen
+from journeylab.config import Frozen, UserError, build
+from journeylab.records.files import read_json, write_json
 from journeylab.records.verdicts import StudyVerdicts, Verdict, Word
 
 
@@ -28,6 +30,47 @@ class Reference(Frozen):
     scale: Literal["quick", "default", "paper"]
     seeds: int
     claims: dict[str, ReferenceClaim]
+
+
+def verify_results(results: Path, references: Path) -> tuple[list[str], list[str]]:
+    """How many claims of every study with results reproduce, and one line per claim that does not.
+
+    Raises UserError if there is nothing to compare.
+    """
+    found = _judged(results)
+    if not any((references / f"{study}.json").exists() for study in found):
+        raise UserError(
+            f"{references}: has no reference for {', '.join(found)}; --record writes it"
+        )
+    told: list[str] = []
+    problems: list[str] = []
+    for study, verdicts in found.items():
+        path = references / f"{study}.json"
+        if not path.exists():
+            told.append(f"{study}: no reference")
+            continue
+        known = build(Reference, read_json(path, sealed=False), str(path))
+        different = list(differences(verdicts, known))
+        problems += different
+        claims = len(known.claims)
+        told.append(f"{study}: {claims - len(different)} of {claims} claims reproduce")
+    return told, problems
+
+
+def record_references(results: Path, references: Path) -> None:
+    """Write the reference of every study with results. Raises UserError if there is none."""
+    for study, verdicts in _judged(results).items():
+        write_json(references / f"{study}.json", refer(verdicts), sealed=False)
+
+
+def _judged(results: Path) -> dict[str, StudyVerdicts]:
+    found = {
+        path.parent.name: build(StudyVerdicts, read_json(path), str(path))
+        for path in sorted(results.glob("*/verdicts.json"))
+    }
+    if not found:
+        raise UserError(f"{results}: there are no verdicts; run `make all`, or `make exp7`, first")
+    return found
 
 
 def refer(verdicts: StudyVerdicts) -> Reference:

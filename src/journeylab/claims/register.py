@@ -35,9 +35,6 @@ from journeylab.config import Frozen, Metric, Name, Scale, StudySettings, UserEr
 MOST_TAILS = 15
 """With M ≤ 15 and 12 seeds a verdict needs 11 of the 12 seeds on one side of the margin."""
 
-CERTIFICATE = "certificate"
-"""The arm under which computed, untrained cases are measured."""
-
 Level = str | int | None
 """A factor level; null where the factor does not apply."""
 Kind = Literal["above", "below", "inside", "solves", "all_of", "any_of", "exact"]
@@ -119,12 +116,12 @@ class AnyOf(Frozen):
     any_of: Annotated[tuple[Term, ...], Field(min_length=2)]
 
 
-class Rows(Frozen):
-    """All rows of a metric, at any seed and draw; what is left out is not restricted."""
+class Cases(Frozen):
+    """All values of a metric in an arm, at any seed and draw, unless restricted."""
 
     label: Text
     metric: Text
-    arm: Name = CERTIFICATE
+    arm: Name
     variant: Name | None = None
     at: Mapping[Name, Level | tuple[Level, ...]] = {}
 
@@ -132,7 +129,7 @@ class Rows(Frozen):
 class Every(Frozen):
     """The extreme value over rows, for exact claims."""
 
-    every: Rows
+    every: Cases
 
 
 Effect = Annotated[
@@ -150,7 +147,7 @@ Effect = Annotated[
             "every": {"every"},
         },
         "{run: arm/variant, measure: name}, {difference: [first, second]}, {all_of: […]}, "
-        "{any_of: […]}, {every: {metric: …, at: …}}",
+        "{any_of: […]}, {every: {arm: …, metric: …, at: …}}",
     ),
 ]
 
@@ -362,7 +359,7 @@ def check_register(
                 rows, where = claim.effect.every, f"{file}: {claim.id}: every"
                 _check_metric(where, rows.metric, metrics)
                 _check_levels(where, rows.at, metrics[rows.metric].factors)
-                if settings is not None and rows.arm != CERTIFICATE:
+                if settings is not None:
                     _check_run(where, rows.arm, rows.variant, settings)
 
 

@@ -1,38 +1,33 @@
 """Claims and verdicts in words; plain text with true minus signs."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from journeylab.claims import register as reg
 from journeylab.records.verdicts import Verdict
-
-
-def number(value: float) -> str:
-    """Three significant digits, with a true minus sign."""
-    return re.sub(r"e-0?", "e-", f"{value + 0.0:.3g}").replace("-", "−")
+from journeylab.typography import short
 
 
 def region_text(claim: reg.Claim) -> str:
     """The region that a claim names, e.g. “all > 0.95”."""
     region = claim.region
     if isinstance(region, reg.AtMost):
-        return f"≤ {number(region.at_most)}"
+        return f"≤\u00a0{short(region.at_most)}"
     if isinstance(region, reg.AtLeast):
-        return f"≥ {number(region.at_least)}"
+        return f"≥\u00a0{short(region.at_least)}"
     if isinstance(region, reg.Solves):
         threshold = region.solves
         bound = (
-            f"> {number(threshold.above)}"
+            f">\u00a0{short(threshold.above)}"
             if isinstance(threshold, reg.Above)
-            else f"≥ {number(threshold.at_least)}"
+            else f"≥\u00a0{short(threshold.at_least)}"
         )
         text = f"{bound} in most seeds"
     elif isinstance(region, reg.Inside):
-        text = f"in ({number(region.inside[0])}, {number(region.inside[1])})"
+        text = f"in ({short(region.inside[0])}, {short(region.inside[1])})"
     elif isinstance(region, reg.Above):
-        text = f"> {number(region.above)}"
+        text = f">\u00a0{short(region.above)}"
     else:
-        text = f"< {number(region.below)}"
+        text = f"<\u00a0{short(region.below)}"
     quantifier = {"all_of": "all ", "any_of": "some "}.get(claim.kind, "")
     return quantifier + text
 
@@ -64,7 +59,7 @@ def _term_text(term: reg.Term, *, measured: bool) -> str:
                 return f"{run_name(left)} ({left.measure} − {right.measure})"
             first, second = text(left, True), text(right, True)
             return f"({first} − {second})" if nested else f"{first} − {second}"
-        return number(part)
+        return short(part)
 
     return text(term, False)
 
@@ -80,18 +75,22 @@ def metric_label(term: reg.Term, measures: Mapping[str, reg.Measure]) -> str:
     return measures[first.measure].label if first else ""
 
 
-def sentence(verdict: Verdict) -> str:
-    """The verdict in plain words, with the numbers it rests on."""
-    opening = {
+def opening(verdict: Verdict) -> str:
+    """The verdict's word, as a sentence begins with it."""
+    return {
         "supported": "Supported",
         "refuted": "Refuted",
         "inconclusive": "Undecided by these data",
         "undecidable": "Cannot be decided with so few seeds",
         None: "Not judged" if verdict.primary else "Secondary, not judged",
     }[verdict.verdict]
+
+
+def sentence(verdict: Verdict) -> str:
+    """The verdict in plain words, with the numbers it rests on; :func:`opening` stands before."""
     claimed = f"claimed {verdict.region_text}"
     if verdict.kind == "exact":
-        found = "is not finite" if verdict.effect is None else number(verdict.effect)
+        found = "is not finite" if verdict.effect is None else short(verdict.effect)
         numbers = f"{verdict.effect_text} {found} over {verdict.n} cases, {claimed}"
     elif verdict.effect is None:
         numbers = f"no single number; {claimed}, {verdict.n} seeds"
@@ -99,12 +98,12 @@ def sentence(verdict: Verdict) -> str:
         name = "share of solving seeds" if "solves" in verdict.region else "median effect"
         if verdict.parts:
             name = f"{'worst' if verdict.kind == 'all_of' else 'best'} part's {name}"
-        low = "−∞" if verdict.low is None else number(verdict.low)
-        high = "∞" if verdict.high is None else number(verdict.high)
+        low = "−∞" if verdict.low is None else short(verdict.low)
+        high = "∞" if verdict.high is None else short(verdict.high)
         rounding = 1e-12 * max(abs(verdict.low or 0), abs(verdict.high or 0))
         effect = 0.0 if abs(verdict.effect) < rounding else verdict.effect
-        numbers = f"{name} {number(effect)}, interval [{low}, {high}], {claimed}, {verdict.n} seeds"
+        numbers = f"{name} {short(effect)}, interval [{low}, {high}], {claimed}, {verdict.n} seeds"
     if verdict.failures and verdict.kind != "exact":
         numbers += f", {verdict.failures} failed"
-    ending = f"; {verdict.note}" if verdict.note else ""
-    return f"{opening}: {verdict.statement.removesuffix('.')} ({numbers}{ending})."
+    ending = "".join(f"; {note}" for note in verdict.notes)
+    return f"{verdict.statement.removesuffix('.')} ({numbers}{ending})."

@@ -63,7 +63,7 @@ class Turned(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class Layout:
     """The constants of a block: (rows, length) of every group, and how its attention works."""
 
     shapes: tuple[tuple[int, int], ...]
@@ -72,7 +72,7 @@ class Plan:
 
 
 def fused_block(
-    plan: Plan,
+    layout: Layout,
     x: Float[Tensor, "tokens width"],
     dropout: Float[Tensor, "2 tokens width"] | None,
     weights: Weights,
@@ -84,7 +84,7 @@ def fused_block(
     under `torch.func.vmap`.
     """
     flat = [tensor for group in groups for tensor in group]
-    y: Tensor = _Block.apply(plan, x, dropout, *weights, *flat)[0]  # type: ignore[no-untyped-call]
+    y: Tensor = _Block.apply(layout, x, dropout, *weights, *flat)[0]  # type: ignore[no-untyped-call]
     return y
 
 
@@ -111,12 +111,12 @@ class _Block(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        plan: Plan, x: Tensor, dropout: Tensor | None, *tensors: Tensor | None
+        layout: Layout, x: Tensor, dropout: Tensor | None, *tensors: Tensor | None
     ) -> tuple[Tensor, ...]:
         w, groups = _sort(tensors)
         first, second = (None, None) if dropout is None else dropout.unbind(-3)
         normal, mean, deviation = _normalise(x, w.attention_scale, w.attention_shift)
-        mixed, attended = _attend(plan, product(normal, w.project, w.project_bias), groups)
+        mixed, attended = _attend(layout, product(normal, w.project, w.project_bias), groups)
         middle = _add(x, product(mixed, w.output, w.output_bias), first)
         mlp_normal, mlp_mean, mlp_deviation = _normalise(middle, w.mlp_scale, w.mlp_shift)
         inner = product(mlp_normal, w.expand, w.expand_bias)
@@ -138,7 +138,7 @@ class _Block(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        ctx.plan, *tensors = inputs
+        ctx.layout, *tensors = inputs
         ctx.count = len(tensors)
         ctx.mark_non_differentiable(*output[1:])
         ctx.set_materialize_grads(False)
@@ -173,7 +173,7 @@ class _Block(torch.autograd.Function):
         grad_output = weight_gradient(gathered, kept.mixed)
         mixed = product(gathered, w.output.mT)
         projected, grads_angles = _attend_backward(
-            ctx.plan, mixed, kept.mixed, attended, groups, ctx.needs_input_grad[INPUTS::4]
+            ctx.layout, mixed, kept.mixed, attended, groups, ctx.needs_input_grad[INPUTS::4]
         )
         grad_project = weight_gradient(projected, kept.normal)
         below, *grads_norm = _normalise_backward(
@@ -203,7 +203,7 @@ class _Block(torch.autograd.Function):
 
     @staticmethod
     def vmap(
-        info: Any, in_dims: tuple[int | None, ...], plan: Plan, *tensors: Tensor | None
+        info: Any, in_dims: tuple[int | None, ...], layout: Layout, *tensors: Tensor | None
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
         own, groups = INPUTS - 1, in_dims[INPUTS:]
         stacked = batch_first(info, in_dims[1:INPUTS], tensors[:own])
@@ -211,7 +211,7 @@ class _Block(torch.autograd.Function):
             tensor if tensor is None or dim is None else tensor.movedim(dim, 0)
             for tensor, dim in zip(tensors[own:], groups, strict=True)
         ]
-        outputs = _Block.apply(plan, *stacked, *shared)  # type: ignore[no-untyped-call]
+        outputs = _Block.apply(layout, *stacked, *shared)  # type: ignore[no-untyped-call]
         return outputs, (0,) * len(outputs)
 
 
@@ -256,17 +256,17 @@ def _scale(grad: Tensor, scale: Tensor) -> Tensor:
 
 
 def _attend(
-    plan: Plan, projected: Tensor, groups: Sequence[Turned]
+    layout: Layout, projected: Tensor, groups: Sequence[Turned]
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Attention among the rows of every group: its output, and (turned, weights) of each."""
     *seeds, _, threefold = projected.shape
     mixed, kept = [], []
-    for part, shape, group in zip(_cut(projected, plan), plan.shapes, groups, strict=True):
-        turned = _turn(part.reshape(*seeds, *shape, 3, -1), group.unit, plan.transport)
+    for part, shape, group in zip(_cut(projected, layout), layout.shapes, groups, strict=True):
+        turned = _turn(part.reshape(*seeds, *shape, 3, -1), group.unit, layout.transport)
         q, k, v = _merge(turned).unbind(-2)
-        weights = _weigh(q, k, _stretch(group.mask, turned), plan.weighting)
+        weights = _weigh(q, k, _stretch(group.mask, turned), layout.weighting)
         out = torch.bmm(weights, v).view(*seeds, *shape, -1)
-        if plan.transport and group.inverse is not None:
+        if layout.transport and group.inverse is not None:
             _planes(out).mul_(group.inverse)
         mixed.append(out.view(*seeds, -1, threefold // 3))
         kept += [turned, weights]
@@ -274,7 +274,7 @@ def _attend(
 
 
 def _attend_backward(
-    plan: Plan,
+    layout: Layout,
     grad: Tensor,
     mixed: Tensor,
     kept: Sequence[Tensor],
@@ -284,19 +284,19 @@ def _attend_backward(
     """Gradients of what was projected, and of every group's angles."""
     *seeds, _, width = mixed.shape
     projected, angles = [], []
-    cuts = zip(_cut(grad, plan), _cut(mixed, plan), plan.shapes, strict=True)
+    cuts = zip(_cut(grad, layout), _cut(mixed, layout), layout.shapes, strict=True)
     for place, (arriving, out, shape) in enumerate(cuts):
         group, turned, weights = groups[place], kept[2 * place], kept[2 * place + 1]
-        unit = group.unit if plan.transport else None
+        unit = group.unit if layout.transport else None
         arriving, out = (x.reshape(*seeds, *shape, width) for x in (arriving, out))
         inner = arriving if unit is None else _reals(_planes(arriving) * unit)
         delta = (arriving * out).sum(-1, keepdim=True)
         of_turned = _weigh_backward(
-            _merge(inner, 2), _merge(delta, 2), _merge(turned), weights, plan.weighting
+            _merge(inner, 2), _merge(delta, 2), _merge(turned), weights, layout.weighting
         )
         planes = [_planes(grad.view(*seeds, *shape, width)) for grad in of_turned]
         projected.append(
-            _turn_back(planes, group.inverse, plan.transport).view(*seeds, -1, 3 * width)
+            _turn_back(planes, group.inverse, layout.transport).view(*seeds, -1, 3 * width)
         )
         of_angles = None
         if group.angles is not None and wanted[place]:
@@ -378,10 +378,10 @@ def _stretch(mask: Tensor | None, turned: Tensor) -> Tensor | None:
     return mask.expand(*turned.shape[:-3], *mask.shape[-2:]).flatten(0, -3)
 
 
-def _cut(tokens: Tensor, plan: Plan) -> Sequence[Tensor]:
-    if len(plan.shapes) == 1:
+def _cut(tokens: Tensor, layout: Layout) -> Sequence[Tensor]:
+    if len(layout.shapes) == 1:
         return (tokens,)
-    return torch.split(tokens, [rows * length for rows, length in plan.shapes], -2)
+    return torch.split(tokens, [rows * length for rows, length in layout.shapes], -2)
 
 
 def _join(parts: Sequence[Tensor]) -> Tensor:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, gelu
 
 from journeylab.models.attention import Weighting, attend, mask_scores
-from journeylab.models.fused import Plan, Turned, Weights, fused_block
+from journeylab.models.fused import Layout, Turned, Weights, fused_block
 from journeylab.operators.affine import affine
 from journeylab.operators.dropout import Dropout, draw_masks
 from journeylab.operators.rotary import Rotation, Turn, count_planes
@@ -146,7 +146,7 @@ class Block(nn.Module):
         if len(turned) < len(groups):
             return self.compute(x, groups, dropout)
         shapes = tuple((group.rows, group.length) for group in groups)
-        plan = Plan(shapes, self.weighting, self.transport)
+        layout = Layout(shapes, self.weighting, self.transport)
         weights = Weights(
             self.attention_norm.weight,
             self.attention_norm.bias,
@@ -161,7 +161,7 @@ class Block(nn.Module):
             self.contract.weight,
             self.contract.bias,
         )
-        return fused_block(plan, x, dropout, weights, turned)
+        return fused_block(layout, x, dropout, weights, turned)
 
 
 def _turned(group: Group) -> Turned:

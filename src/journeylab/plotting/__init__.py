@@ -7,13 +7,14 @@ from journeylab.plotting.forms import (
     points_with_interval,
     reference_line,
 )
-from journeylab.plotting.results import StudyResults, Table
+from journeylab.plotting.results import RunName, StudyResults, Table
 from journeylab.plotting.style import COLUMN, TEXT, Look, canvas, legend_above, looks, save, styled
 
 __all__ = [
     "COLUMN",
     "TEXT",
     "Look",
+    "RunName",
     "StudyResults",
     "Table",
     "canvas",

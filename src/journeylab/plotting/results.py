@@ -5,15 +5,19 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from journeylab.config import StudySettings
-from journeylab.records.runs import Run
+from journeylab.records.runs import RunRecord
 from journeylab.records.verdicts import StudyVerdicts
+
+RunName = tuple[str, str]
+"""An arm and one of its variants."""
 
 
 @dataclass(frozen=True)
 class StudyResults:
     """Everything that is known of a study once it is judged.
 
-    ``measurements`` is tidy: study, arm, variant, seed, metric, factors…, value. ``curves``, where
+    ``measurements`` is tidy: study, arm, variant, seed (none for what is computed once), metric,
+    factors…, value. ``curves``, where
     the study trains: study, arm, variant, seed, step, metric, value. Failed seeds have no rows in
     either; they are in ``runs``.
     """
@@ -23,7 +27,7 @@ class StudyResults:
     measurements: pd.DataFrame
     verdicts: StudyVerdicts | None = None
     curves: pd.DataFrame | None = None
-    runs: tuple[Run, ...] = ()
+    runs: tuple[RunRecord, ...] = ()
 
     def select(self, metric: str, **where: str | int) -> pd.DataFrame:
         """The measurements of one metric whose columns have the given values."""

@@ -3,7 +3,8 @@
 Every parquet, JSON and safetensors file carries a *seal*: the SHA-256 of its own bytes, taken
 while the digest's 64 characters were zeros. Reading checks it, so a damaged file is noticed
 without a second file that could be lost or go stale. A folder is sealed by its `manifest.json`.
-Equal contents give equal bytes.
+What a stage wrote also carries its *origin*: the key of the plan it was made by, and the SHA-256 of
+what it was made from. Equal contents give equal bytes.
 """
 
 from __future__ import annotations
@@ -21,39 +22,50 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from journeylab.config import UserError
+from journeylab.config import Frozen, UserError, canonical
 
 if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
 SEAL = "seal"
+ORIGIN = "origin"
 MANIFEST = "manifest.json"
 _BLANK = b"self-sha256:" + b"0" * 64
 _SEALED = re.compile(rb"self-sha256:[0-9a-f]{64}")
 
 
+class Origin(Frozen):
+    """The key of the plan that a file was made by; `inputs` maps what it read to SHA-256 hashes."""
+
+    plan_key: str
+    inputs: Mapping[str, str] = {}
+
+
 @contextlib.contextmanager
-def write_atomic(path: Path) -> Iterator[Path]:
+def write_atomic(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """Yield a path to write in `path`'s folder; it takes `path`'s place when the block ends well.
 
     The temporary name is always the same, so that a killed job leaves at most one such file,
-    which its next attempt overwrites. An exception removes it and leaves `path` as it was.
+    which its next attempt overwrites. An exception removes it and leaves `path` as it was. What is
+    not `durable` may be lost when the machine goes down.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = _partial(path)
     try:
         yield partial
-        _flush(partial)
+        if durable:
+            _flush(partial)
         partial.replace(path)
-        _flush(path.parent)
+        if durable:
+            _flush(path.parent)
     finally:
         partial.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def write_folder(path: Path) -> Iterator[Path]:
+def write_folder(path: Path, origin: Origin | None = None) -> Iterator[Path]:
     """Yield an empty folder to fill; sealed, it takes `path`'s place when the block ends well.
 
     Whatever `path` held before is gone afterwards, so no stale figure survives.
@@ -67,7 +79,7 @@ def write_folder(path: Path) -> Iterator[Path]:
     try:
         yield partial
         hashes = {name: sha256(partial / name) for name in _contents(partial)}
-        write_json(partial / MANIFEST, {"files": hashes})
+        write_json(partial / MANIFEST, {"files": hashes}, origin=origin)
         for name in hashes:
             _flush(partial / name)
         if path.exists():
@@ -91,20 +103,17 @@ def seal(path: Path) -> None:
     Raises ValueError if the file does not hold exactly one blank digest.
     """
     path = Path(path)
-    content = path.read_bytes()
-    if len(_SEALED.findall(content)) != 1 or content.count(_BLANK) != 1:
-        raise ValueError(f"{path} does not contain exactly one blank digest")
-    path.write_bytes(content.replace(_BLANK, _digest(content)))
+    path.write_bytes(_sealed(path.read_bytes()))
 
 
-def verify(path: Path) -> None:
-    """Check a sealed file, or every file of a sealed folder.
+def verify(path: Path, plan_key: str | None = None) -> None:
+    """Check a sealed file, or every file of a sealed folder; with `plan_key`, who made it as well.
 
     Raises UserError naming the file that is missing or differs from what was written.
     """
     path = Path(path)
     if path.is_dir():
-        verify_files(path, read_json(path / MANIFEST)["files"])
+        verify_files(path, read_json(path / MANIFEST, plan_key)["files"])
     else:
         _verified(path)
 
@@ -119,28 +128,44 @@ def verify_files(folder: Path, hashes: Mapping[str, str]) -> None:
             raise _damaged(folder / name)
 
 
-def write_json(path: Path, value: Mapping[str, Any] | BaseModel, *, sealed: bool = True) -> None:
+def write_json(
+    path: Path,
+    value: Mapping[str, Any] | BaseModel,
+    *,
+    origin: Origin | None = None,
+    sealed: bool = True,
+) -> None:
     """Write an object or a record as JSON: sorted keys, two spaces, a final newline.
 
     `sealed=False` leaves the seal out, for files whose format belongs to another tool.
-    Raises ValueError for NaN, infinities and, when sealed, a `seal` key of the object's own.
+    Raises ValueError for NaN, infinities and keys of the object's own that are taken.
     """
-    content = value.model_dump(mode="json") if isinstance(value, BaseModel) else dict(value)
-    if sealed:
-        if SEAL in content:
-            raise ValueError(f"{path}: the key {SEAL!r} is taken by the file's own hash")
-        content = {**content, SEAL: _BLANK.decode()}
-    text = json.dumps(content, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
     with write_atomic(path) as partial:
-        partial.write_bytes(text.encode() + b"\n")
-        if sealed:
-            seal(partial)
+        partial.write_bytes(json_bytes(value, origin=origin, sealed=sealed))
 
 
-def read_json(path: Path, *, sealed: bool = True) -> dict[str, Any]:
-    """Read an object written by `write_json`, without its seal.
+def json_bytes(
+    value: Mapping[str, Any] | BaseModel, *, origin: Origin | None = None, sealed: bool = True
+) -> bytes:
+    """The bytes that `write_json` writes; errors likewise."""
+    content = value.model_dump(mode="json") if isinstance(value, BaseModel) else dict(value)
+    added: dict[str, Any] = {SEAL: _BLANK.decode()} if sealed else {}
+    if origin is not None:
+        added[ORIGIN] = origin.model_dump(mode="json")
+    if taken := content.keys() & added.keys():
+        raise ValueError(f"the key {min(taken)!r} is taken by the file itself")
+    text = json.dumps(
+        content | added, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False
+    )
+    written = text.encode() + b"\n"
+    return _sealed(written) if sealed else written
 
-    Raises UserError if the file is missing or, when sealed, damaged.
+
+def read_json(path: Path, plan_key: str | None = None, *, sealed: bool = True) -> dict[str, Any]:
+    """Read an object written by `write_json`, without its seal and origin.
+
+    Raises UserError if the file is missing or, when sealed, damaged; with `plan_key`, if it was
+    made by another plan.
     """
     content = _verified(path) if sealed else _content(path)
     try:
@@ -149,10 +174,12 @@ def read_json(path: Path, *, sealed: bool = True) -> dict[str, Any]:
         raise _damaged(path) from None
     if sealed:
         value.pop(SEAL, None)
+    origin = value.pop(ORIGIN, None)
+    _check_origin(path, origin, plan_key)
     return value
 
 
-def write_table(path: Path, table: pd.DataFrame) -> None:
+def write_table(path: Path, table: pd.DataFrame, origin: Origin | None = None) -> None:
     """Write a table as parquet, without its index.
 
     Versions of pandas are kept out of the file: equal tables give equal bytes.
@@ -161,22 +188,25 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
     from pyarrow import parquet
 
     columns = pa.Table.from_pandas(table, preserve_index=False)
-    columns = columns.replace_schema_metadata({SEAL: _BLANK.decode()})
+    columns = columns.replace_schema_metadata(_metadata(origin))
     with write_atomic(path) as partial:
         parquet.write_table(columns, partial, compression="zstd")
         seal(partial)
 
 
-def read_table(path: Path) -> pd.DataFrame:
+def read_table(path: Path, plan_key: str | None = None) -> pd.DataFrame:
     """Read a table written by `write_table`; integer columns with gaps come back as `Int64`.
 
-    Raises UserError if the file is missing or damaged.
+    Raises UserError if the file is missing or damaged; with `plan_key`, if it was made by another
+    plan.
     """
     import pandas as pd
     import pyarrow as pa
     from pyarrow import parquet
 
     columns = parquet.read_table(pa.BufferReader(_verified(path)))
+    kept = (columns.schema.metadata or {}).get(ORIGIN.encode())
+    _check_origin(path, json.loads(kept) if kept else None, plan_key)
     table: pd.DataFrame = columns.to_pandas()
     for name in columns.column_names:
         column = columns.column(name)
@@ -185,14 +215,21 @@ def read_table(path: Path) -> pd.DataFrame:
     return table
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write named tensors as safetensors; shared storage is written once per name."""
+def write_tensors(
+    path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, str] | None = None
+) -> None:
+    """Write named tensors, and notes beside them, as safetensors.
+
+    Shared storage is written once per name.
+    """
     from safetensors.torch import save
 
     copies = {name: tensor.detach().cpu().clone() for name, tensor in sorted(tensors.items())}
     contiguous = {name: tensor.contiguous() for name, tensor in copies.items()}
+    # one entry: safetensors writes several in an order that changes from process to process
+    entry = canonical({"digest": _BLANK.decode(), "notes": dict(notes)}) if notes else None
     with write_atomic(path) as partial:
-        partial.write_bytes(save(contiguous, metadata={SEAL: _BLANK.decode()}))
+        partial.write_bytes(save(contiguous, metadata={SEAL: entry or _BLANK.decode()}))
         seal(partial)
 
 
@@ -201,10 +238,44 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
     Raises UserError if the file is missing or damaged.
     """
+    return read_noted_tensors(path)[0]
+
+
+def read_noted_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Read tensors and the notes beside them; errors as in `read_tensors`."""
     from safetensors.torch import load
 
-    tensors: dict[str, Tensor] = load(_verified(path))
-    return tensors
+    content = _verified(path)
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    entry: str = header["__metadata__"][SEAL]
+    return load(content), json.loads(entry)["notes"] if entry.startswith("{") else {}
+
+
+def read_origin(path: Path) -> Origin | None:
+    """What a sealed JSON file says of its origin. Raises UserError if it is missing or damaged."""
+    origin = json.loads(_verified(path)).get(ORIGIN)
+    return Origin.model_validate(origin) if origin else None
+
+
+def _metadata(origin: Origin | None) -> dict[str, str]:
+    metadata = {SEAL: _BLANK.decode()}
+    if origin is not None:
+        metadata[ORIGIN] = canonical(origin.model_dump(mode="json"))
+    return metadata
+
+
+def check_key(path: Path, found: str | None, planned: str) -> None:
+    """Raises UserError unless `path` was made by the plan that is planned."""
+    if found != planned:
+        raise UserError(
+            f"{path} was made with other settings, data or code than planned; "
+            f"`snakemake --cores 1 --force {path}` makes it anew"
+        )
+
+
+def _check_origin(path: Path, origin: Mapping[str, Any] | None, plan_key: str | None) -> None:
+    if plan_key is not None:
+        check_key(path, (origin or {}).get("plan_key"), plan_key)
 
 
 def _partial(path: Path) -> Path:
@@ -222,6 +293,12 @@ def _flush(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _sealed(content: bytes) -> bytes:
+    if len(_SEALED.findall(content)) != 1 or content.count(_BLANK) != 1:
+        raise ValueError("a sealed file contains exactly one blank digest")
+    return content.replace(_BLANK, _digest(content))
 
 
 def _digest(content: bytes) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from itertools import chain, islice, zip_longest
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from grimp import ImportGraph
 
 PACKAGE = "journeylab"
-_HELD_BY_PARAMS = ("config", "cli")
+HELD_BY_PLAN = ("config", "cli", "catalogue", "imports")
+"""Modules that count in no fingerprint: what they contribute reaches a job through its plan."""
 
 _STRING_OR_COMMENT = re.compile(
     r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""'
@@ -43,13 +44,28 @@ def fingerprint(roots: tuple[str, ...], package: str = PACKAGE) -> str:
 
     A root is a module's full name; a package stands for everything below it. Their imports count,
     transitively, and so does the `__init__` of every enclosing package. Imports made for type
-    checking only do not, nor do `config` and `cli`: what they contribute reaches a job through
-    its parameters. Nothing is imported.
+    checking only do not, nor does what is `HELD_BY_PLAN`. Nothing is imported.
 
     Raises UserError if a root does not exist.
     """
-    lines = (f"{module} {_hash_module(module, package)}\n" for module in closure(roots, package))
+    return hash_modules(closure(roots, package), lambda module: hash_module(module, package))
+
+
+def hash_modules(modules: list[str], hash_of: Callable[[str], str]) -> str:
+    """The fingerprint of modules with these hashes."""
+    lines = (f"{module} {hash_of(module)}\n" for module in modules)
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
+
+
+def hash_source(source: str) -> str:
+    """The hash of a module's source text, blind to comments, docstrings and layout."""
+    return hashlib.sha256(strip(source).encode()).hexdigest()
+
+
+@cache
+def hash_module(module: str, package: str = PACKAGE) -> str:
+    """The hash of a module as it is on disk. Raises UserError if there is no such package."""
+    return hash_source(_source(module, package))
 
 
 def closure(roots: tuple[str, ...], package: str = PACKAGE) -> list[str]:
@@ -62,7 +78,7 @@ def closure(roots: tuple[str, ...], package: str = PACKAGE) -> list[str]:
     missing = [root for root in roots if root not in modules]
     if missing:
         raise UserError(f"fingerprint: there is no module {missing[0]!r} in {package}")
-    excluded = {f"{package}.{name}" for name in _HELD_BY_PARAMS}
+    excluded = {f"{package}.{name}" for name in HELD_BY_PLAN}
     reached: set[str] = set()
     waiting = [name for root in roots for name in (root, *graph.find_descendants(root))]
     while waiting:
@@ -122,11 +138,6 @@ def _graph(package: str) -> ImportGraph:
     import grimp
 
     return grimp.build_graph(package, exclude_type_checking_imports=True, cache_dir=None)
-
-
-@cache
-def _hash_module(module: str, package: str) -> str:
-    return hashlib.sha256(strip(_source(module, package)).encode()).hexdigest()
 
 
 def _source(module: str, package: str) -> str:

@@ -1,7 +1,7 @@
 """Run records: what determines a result (`run.json`) and what merely happened (`run.host.json`).
 
-Only the first enters identities and hashes, so that the same settings, data, code and machine
-type name the same result wherever and whenever it was computed.
+Only the first enters identities and hashes, so that the same plan, data and machine type name the
+same result wherever and whenever it was computed.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-from journeylab.config import Frozen, canonical
+from journeylab.config import Frozen, build, canonical
 from journeylab.records import files
+from journeylab.records.cost import Cost
+from journeylab.records.plans import Plan
 
 RUN = "run.json"
 HOST = "run.host.json"
 Status = Literal["finished", "failed"]
 
 
-class RunSeed(Frozen):
-    """One seed of a chunk; `reason` says why a failed one failed."""
+class SeedRecord(Frozen):
+    """One seed of a run; `reason` says why a failed one failed."""
 
     seed: int
     run_key: str
@@ -32,28 +34,38 @@ class RunSeed(Frozen):
     reason: str | None = None
 
 
-class Run(Frozen):
-    """What determines a chunk's result, and what came of each seed.
+class Training(Frozen):
+    """What training one seed takes."""
 
-    `parameters`, `training_flops` and `tokens` are per seed; `data` maps the names of the datasets
-    read, `files` those of the files written beside this record, to SHA-256 hashes.
+    parameters: int
+    flops: float
+    tokens: int
+
+
+class RunRecord(Frozen):
+    """What determines a run's result, and what came of each seed.
+
+    `run_key` names the whole run; a run that is computed once has no seeds. `inputs` maps what was
+    read, `files` what was written beside this record, to SHA-256 hashes. `cpu` names every
+    processor that took part, in order: more than one, and the result need not be that of one.
     """
 
     study: str
     arm: str
     variant: str
+    kind: Literal["trained", "computed"]
+    plan_key: str
+    run_key: str
     settings: dict[str, Any]
-    data: dict[str, str]
+    inputs: dict[str, str]
     code: str
     engine: str
     device: str
     threads: int
-    cpu: str
+    cpu: tuple[str, ...]
     versions: dict[str, str]
-    parameters: int
-    training_flops: float
-    tokens: int
-    seeds: tuple[RunSeed, ...]
+    training: Training | None
+    seeds: tuple[SeedRecord, ...]
     files: dict[str, str]
 
 
@@ -68,7 +80,7 @@ class Scheduler(Frozen):
 
 
 class RunHost(Frozen):
-    """Where and when a chunk was computed; `seconds` maps seeds to training times."""
+    """Where and when a run was computed, and its cost; `seconds` maps seeds to training times."""
 
     commit: str | None
     dirty: bool | None
@@ -76,6 +88,7 @@ class RunHost(Frozen):
     finished: datetime
     seconds: dict[int, float]
     host: str
+    cost: Cost
     scheduler: Scheduler | None = None
 
 
@@ -87,7 +100,7 @@ class GitState(Frozen):
 
 
 class SeedOutcome(Frozen):
-    """How the training of one seed ended."""
+    """How one seed ended."""
 
     seed: int
     status: Status
@@ -96,56 +109,47 @@ class SeedOutcome(Frozen):
 
 
 def describe_run(
+    plan: Plan,
     *,
-    study: str,
-    arm: str,
-    variant: str,
-    settings: Mapping[str, Any],
-    data: Mapping[str, str],
-    code: str,
-    engine: str,
-    device: str,
-    threads: int,
-    parameters: int,
-    training_flops: float,
-    tokens: int,
+    inputs: Mapping[str, str],
     outcomes: Sequence[SeedOutcome],
     files: Mapping[str, str],
-    processor: str | None = None,
-    libraries: Sequence[str] = (),
-) -> Run:
-    """Build the record of a chunk; CPU model (or `processor`) and versions are filled in here.
-
-    `libraries` names those that compute besides torch and numpy.
-    """
+    engine: str = "sequential",
+    device: str = "cpu",
+    threads: int = 1,
+    cpu: Sequence[str] = (),
+    training: Training | None = None,
+) -> RunRecord:
+    """Build the record of a run; `cpu` is this machine's where it is not given."""
+    processors = tuple(cpu) or (cpu_model(),)
     identity: dict[str, Any] = {
-        "study": study,
-        "arm": arm,
-        "variant": variant,
-        "settings": dict(settings),
-        "data": dict(data),
-        "code": code,
+        "plan_key": plan.key,
+        "inputs": dict(inputs),
         "engine": engine,
         "device": device,
         "threads": threads,
-        "cpu": processor or cpu_model(),
-        "versions": versions(*libraries),
+        "cpu": processors,
     }
-    seeds = tuple(
-        RunSeed(
-            seed=outcome.seed,
-            run_key=run_key(identity, outcome.seed),
-            status=outcome.status,
-            reason=outcome.reason,
-        )
-        for outcome in outcomes
-    )
-    return Run(
+    return RunRecord(
         **identity,
-        parameters=parameters,
-        training_flops=training_flops,
-        tokens=tokens,
-        seeds=seeds,
+        study=plan.study,
+        arm=plan.arm or "",
+        variant=plan.variant or "",
+        kind="trained" if plan.stage == "train" else "computed",
+        run_key=run_key(identity),
+        settings=dict(plan.settings),
+        code=plan.code,
+        versions={**plan.versions, "python": platform.python_version()},
+        training=training,
+        seeds=tuple(
+            SeedRecord(
+                seed=outcome.seed,
+                run_key=run_key(identity, outcome.seed),
+                status=outcome.status,
+                reason=outcome.reason,
+            )
+            for outcome in outcomes
+        ),
         files=dict(files),
     )
 
@@ -156,9 +160,10 @@ def describe_host(
     finished: datetime,
     outcomes: Sequence[SeedOutcome],
     git: GitState,
+    cost: Cost,
     scheduler: Scheduler | None = None,
 ) -> RunHost:
-    """Build the host record of a chunk."""
+    """Build the host record of a run."""
     return RunHost(
         commit=git.commit,
         dirty=git.dirty,
@@ -166,39 +171,46 @@ def describe_host(
         finished=finished,
         seconds={outcome.seed: outcome.seconds for outcome in outcomes},
         host=platform.node(),
+        cost=cost,
         scheduler=scheduler,
     )
 
 
-def run_key(identity: Mapping[str, Any], seed: int) -> str:
-    """Name one seed's result: 16 hexadecimal characters of the SHA-256 of what determines it."""
+def run_key(identity: Mapping[str, Any], seed: int | None = None) -> str:
+    """Name a run's result, or one seed's: 16 hexadecimal characters of what determines it."""
     text = canonical({**identity, "seed": seed})
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def write_run(folder: Path, run: Run, host: RunHost) -> None:
-    """Write both records of a chunk; `run.json` last, since it vouches for the chunk."""
+def write_run(folder: Path, run: RunRecord, host: RunHost) -> None:
+    """Write both records of a run; `run.json` last, since it vouches for the folder."""
     files.write_json(folder / HOST, host)
     files.write_json(folder / RUN, run)
 
 
-def read_run(folder: Path) -> Run:
-    """Read `run.json` of a chunk. Raises UserError if it is missing or damaged."""
-    return Run.model_validate(files.read_json(folder / RUN))
+def read_run(folder: Path, plan_key: str | None = None) -> RunRecord:
+    """Read `run.json` of a run.
+
+    Raises UserError if it is missing, damaged or, with `plan_key`, of another plan.
+    """
+    path = folder / RUN
+    run = build(RunRecord, files.read_json(path), str(path))
+    if plan_key is not None:
+        files.check_key(path, run.plan_key, plan_key)
+    return run
 
 
 def read_host(folder: Path) -> RunHost:
-    """Read `run.host.json` of a chunk. Raises UserError if it is missing or damaged."""
-    return RunHost.model_validate(files.read_json(folder / HOST))
+    """Read `run.host.json` of a run. Raises UserError if it is missing or damaged."""
+    return build(RunHost, files.read_json(folder / HOST), str(folder / HOST))
 
 
-def find_chunks(root: Path, study: str) -> list[Path]:
-    """The folders of a study's trained chunks, `results/<study>/<arm>/<variant>/seeds-…`, sorted.
+def find_runs(root: Path, study: str) -> list[Path]:
+    """The folders of a study's runs, `results/<study>/<arm>/<variant>/<seeds or once>`, sorted.
 
-    A chunk counts as trained once its `run.json` exists.
+    A run counts once its `run.json` exists.
     """
-    pattern = f"results/{study}/*/*/seeds-*/{RUN}"
-    return sorted(path.parent for path in root.glob(pattern))
+    return sorted(path.parent for path in root.glob(f"results/{study}/*/*/*/{RUN}"))
 
 
 def cpu_model() -> str:
@@ -211,11 +223,9 @@ def cpu_model() -> str:
     return next(names, "") or platform.processor() or platform.machine()
 
 
-def versions(*more: str) -> dict[str, str]:
-    """Public versions of what computes: builds of one release (`2.13.0+cpu`) count as equal."""
-    installed = {name: version(name) for name in ("torch", "numpy", "journeylab", *more)}
-    installed["python"] = platform.python_version()
-    return {name: text.partition("+")[0] for name, text in sorted(installed.items())}
+def versions(*names: str) -> dict[str, str]:
+    """Public versions of libraries: builds of one release (`2.13.0+cpu`) count as equal."""
+    return {name: version(name).partition("+")[0] for name in sorted(names)}
 
 
 def git_state(folder: Path) -> GitState:

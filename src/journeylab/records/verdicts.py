@@ -52,7 +52,8 @@ class Verdict(Estimate):
 
     ``tail`` and ``k`` say which order statistics bound the interval (None for exact claims).
     ``verdict`` is None for secondary rows and for exploratory results. ``minimum_detectable`` is
-    half the width of the interval.
+    half the width of the interval. ``notes`` are what is to be said of this row alone; ``opening``
+    and ``sentence`` tell the verdict in plain words.
     """
 
     id: str
@@ -68,7 +69,8 @@ class Verdict(Estimate):
     tail: Probability | None
     k: NonNegativeInt | None
     minimum_detectable: float | None
-    note: str
+    notes: tuple[str, ...] = ()
+    opening: str
     sentence: str
     parts: tuple[Part, ...] = ()
 
@@ -77,7 +79,8 @@ class StudyVerdicts(Frozen):
     """All claims of a study.
 
     ``look`` says whether the number of seeds is one at which the register judges, ``evidence``
-    whether the scale's results may be cited, ``M`` how many tails share ``alpha``.
+    whether the scale's results may be cited, ``M`` how many tails share ``alpha``. ``exploratory``
+    says why claims about seeds are not judged; it is empty where they are.
     """
 
     study: str
@@ -87,4 +90,5 @@ class StudyVerdicts(Frozen):
     evidence: bool
     alpha: Probability
     M: NonNegativeInt
+    exploratory: str = ""
     verdicts: tuple[Verdict, ...]

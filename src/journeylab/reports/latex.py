@@ -8,7 +8,7 @@ import pandas as pd
 
 from journeylab.config import UserError
 from journeylab.plotting.results import Table
-from journeylab.reports.numbers import Number, plain
+from journeylab.typography import Number, plain
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

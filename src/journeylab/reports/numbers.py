@@ -1,17 +1,9 @@
-"""Every number of a study under one key, and how numbers are printed."""
+"""Every number of a study under one key."""
 
-import math
-import re
 from collections.abc import Mapping
 
 from journeylab.records.verdicts import Estimate, StudyVerdicts
-
-Number = float | int | str | None
-"""A number or a word. None is what is not known or not bounded."""
-
-_SUPERSCRIPT = str.maketrans("−0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_COMPARED = re.compile(r"([≤≥<>]) (?=[\d−])")
-_EXPONENT = re.compile(r"(?<=\d)e([−+-]?)(\d+)\b")
+from journeylab.typography import Number
 
 
 def study_numbers(verdicts: StudyVerdicts, extra: Mapping[str, Number]) -> dict[str, Number]:
@@ -37,50 +29,6 @@ def study_numbers(verdicts: StudyVerdicts, extra: Mapping[str, Number]) -> dict[
         for i, part in enumerate(verdict.parts, start=1):
             found |= _estimate(f"{verdict.id}.{i}", part, bounded=True)
     return found | {f"{study}.{key}": value for key, value in extra.items()}
-
-
-def plain(value: Number | bool, digits: int = 3) -> str:
-    """A number as readers write it: 0.123, −4.2 × 10⁻⁷, 12 345, ∞; “n/a” for None."""
-    if value is None:
-        return "n/a"
-    if isinstance(value, str):
-        return readable(value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}".replace(",", "\u202f").replace("-", "−")
-    if not math.isfinite(value):
-        return "not a number" if math.isnan(value) else "∞" if value > 0 else "−∞"
-    if value == 0:
-        return "0"
-    text = f"{value:.{digits}g}"
-    if "e" in text or not 1e-3 <= abs(value) < 1e5:
-        return readable(f"{value:.{digits - 1}e}")
-    return f"{float(text):.{decimals(value, digits)}f}".replace("-", "−")
-
-
-def readable(text: str) -> str:
-    """Text with exponents as powers of ten, 1.4e-04 as 1.4 × 10⁻⁴, and no break after ≤."""
-
-    def power(found: re.Match[str]) -> str:
-        sign = "−" if found[1] in ("-", "−") else ""
-        return (
-            f"\u202f×\u202f10{(sign + found[2].lstrip('0').rjust(1, '0')).translate(_SUPERSCRIPT)}"
-        )
-
-    return _COMPARED.sub("\\1\u00a0", _EXPONENT.sub(power, text))
-
-
-def fixed(value: Number, places: int) -> str:
-    """A number with a fixed count of decimals, so that a row of them lines up."""
-    if isinstance(value, float) and math.isfinite(value):
-        return f"{value:.{places}f}".replace("-", "−")
-    return plain(value)
-
-
-def decimals(value: float, digits: int) -> int:
-    """How many decimals show ``digits`` significant digits of a non-zero value."""
-    return max(0, digits - 1 - math.floor(math.log10(abs(value))))
 
 
 def _estimate(key: str, row: Estimate, *, bounded: bool) -> dict[str, Number]:

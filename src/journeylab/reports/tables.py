@@ -1,17 +1,13 @@
 """The tables every study has: verdicts, certificates, the fairness ledger, failures."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
 from journeylab.plotting.results import Table
-from journeylab.records.runs import Run
+from journeylab.records.runs import RunRecord
 from journeylab.records.verdicts import Estimate, StudyVerdicts, Verdict
-from journeylab.reports.numbers import decimals, fixed, plain, readable
-
-CERTIFICATE = "certificate"
-"""The arm of what is computed and not trained."""
+from journeylab.typography import decimals, fixed, plain, short
 
 
 def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
@@ -48,26 +44,26 @@ def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
     }
 
 
-def ledger(runs: Sequence[Run], tuning: str | Mapping[str, str]) -> Table | None:
+def ledger(runs: Sequence[RunRecord], tuning: str | Mapping[str, str]) -> Table | None:
     """What each variant was given: size, compute, data, steps, tuning; None if nothing trained."""
     rows = []
     for (arm, variant), chunks in by_variant(runs).items():
-        if arm == CERTIFICATE:
-            continue
         first = chunks[0]
+        if first.training is None:
+            continue
         seeds = [seed for run in chunks for seed in run.seeds]
         failed = sum(seed.status == "failed" for seed in seeds)
-        training = first.settings.get("training", {})
+        settings = first.settings["training"]
         budget = tuning if isinstance(tuning, str) else tuning.get(f"{arm}/{variant}", "")
         rows.append(
             {
                 "Arm": arm,
                 "Variant": display(variant),
-                "Parameters": plain(first.parameters),
-                "FLOPs": plain(float(first.training_flops)),
-                "Tokens": plain(first.tokens),
-                "Steps": plain(training.get("steps")),
-                "Rate": readable(f"{training.get('learning_rate', math.nan):g}"),
+                "Parameters": plain(first.training.parameters),
+                "FLOPs": plain(first.training.flops),
+                "Tokens": plain(first.training.tokens),
+                "Steps": plain(settings["steps"]),
+                "Rate": short(settings["learning_rate"]),
                 "Seeds": plain(len(seeds)),
                 "Failed": plain(failed),
                 "Tuning": budget,
@@ -84,7 +80,7 @@ def ledger(runs: Sequence[Run], tuning: str | Mapping[str, str]) -> Table | None
     return Table("ledger", "Fairness ledger.", frame, notes, numeric)
 
 
-def failures(runs: Sequence[Run]) -> list[dict[str, str]]:
+def failures(runs: Sequence[RunRecord]) -> list[dict[str, str]]:
     """Every failed seed with its reason."""
     return [
         {
@@ -135,7 +131,7 @@ def _effects(verdicts: Iterable[Verdict], *, judged: bool) -> pd.DataFrame:
             "Statement": verdict.statement,
             "Effect": printed["effect"],
             "Interval": printed["interval"],
-            "Claimed": readable(verdict.region_text),
+            "Claimed": verdict.region_text,
             "Seeds": plain(verdict.n),
         }
         rows.append(row | ({"Verdict": verdict.verdict or "not judged"} if judged else {}))
@@ -149,7 +145,7 @@ def _exact(verdicts: Iterable[Verdict]) -> pd.DataFrame:
             "Source": source(verdict),
             "Statement": verdict.statement,
             "Found": found(verdict),
-            "Claimed": readable(verdict.region_text),
+            "Claimed": verdict.region_text,
             "Cases": plain(verdict.n),
             "Verdict": verdict.verdict or ("not judged" if verdict.primary else "secondary"),
         }
@@ -164,9 +160,9 @@ def found(verdict: Verdict) -> str:
     return plain(verdict.effect, digits=2)
 
 
-def by_variant(runs: Sequence[Run]) -> dict[tuple[str, str], list[Run]]:
-    """The chunks of every (arm, variant), in the order in which they are given."""
-    found: dict[tuple[str, str], list[Run]] = {}
+def by_variant(runs: Sequence[RunRecord]) -> dict[tuple[str, str], list[RunRecord]]:
+    """The runs of every (arm, variant), in the order in which they are given."""
+    found: dict[tuple[str, str], list[RunRecord]] = {}
     for run in runs:
         found.setdefault((run.arm, run.variant), []).append(run)
     return found

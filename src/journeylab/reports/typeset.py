@@ -1,21 +1,18 @@
 """The report of one study: what was judged, drawn and recorded, typeset by Typst."""
 
 import hashlib
-import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from journeylab.config import StudySettings, UserError, canonical, discover
-from journeylab.records.files import read_json, verify, write_atomic, write_json
-from journeylab.records.runs import Run, RunHost, RunSeed, read_host, read_run
+from journeylab.config import UserError, canonical
+from journeylab.records.files import read_json, write_atomic, write_json
+from journeylab.records.runs import RunHost, RunRecord, SeedRecord
 from journeylab.records.verdicts import Estimate, StudyVerdicts, Verdict
-from journeylab.reports.numbers import plain, readable
 from journeylab.reports.tables import (
-    CERTIFICATE,
     by_variant,
     display,
     failures,
@@ -23,43 +20,24 @@ from journeylab.reports.tables import (
     shown,
     source,
 )
+from journeylab.typography import plain
 
 SYMBOLS = {"supported": "✓", "refuted": "✗", "inconclusive": "∼", "undecidable": "?"}
 ORDER = ("supported", "refuted", "inconclusive", "undecidable")
 
 
-def typeset_study(
-    *,
-    study: str,
-    settings: StudySettings,
-    verdicts: Path,
-    content: Path,
-    runs: Sequence[Path],
-    output: Path,
-) -> None:
-    """Write the PDF of a study; the same inputs give the same bytes.
-
-    ``content`` is the folder that ``draw_study`` wrote, ``runs`` the folders of the run records.
-    Raises UserError for an input that is missing or damaged, or prose that Typst refuses.
-    """
-    verify(content)
-    report = describe(
-        StudyVerdicts.model_validate(read_json(verdicts)),
-        settings,
-        content,
-        [(read_run(folder), read_host(folder)) for folder in runs],
-    )
-    prose = files(discover()[study]) / "report.typ"
-    compile_report(report, content, prose.read_text(encoding="utf-8"), output)
-
-
 def describe(
     verdicts: StudyVerdicts,
-    settings: StudySettings,
+    settings: Mapping[str, Any],
     content: Path,
-    records: Sequence[tuple[Run, RunHost]],
+    records: Sequence[tuple[RunRecord, RunHost]],
+    *,
+    plan_key: str,
 ) -> dict[str, Any]:
-    """Everything the template prints, numbers already in their printed form."""
+    """Everything the template prints, numbers already in their printed form.
+
+    ``settings`` are the study's, resolved; ``content`` is the folder that was drawn.
+    """
     drawn = read_json(content / "content.json")
     numbers = read_json(content / "numbers.json")
     runs = [run for run, _ in records]
@@ -85,7 +63,8 @@ def describe(
         "failures": failures(runs),
         "provenance": _provenance(records),
         "numbers": {key: plain(value) for key, value in numbers.items()},
-        "settings": settings.model_dump(mode="json"),
+        "settings": dict(settings),
+        "plan_key": plan_key,
     }
 
 
@@ -95,7 +74,7 @@ def compile_report(report: dict[str, Any], content: Path, prose: str, output: Pa
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for template in files("journeylab.reports.templates").iterdir():
+        for template in (files("journeylab.reports") / "templates").iterdir():
             if template.name.endswith(".typ"):
                 text = template.read_text(encoding="utf-8")
                 (folder / template.name).write_text(text, encoding="utf-8")
@@ -135,10 +114,10 @@ _PARTS = (
 def _judging(verdicts: StudyVerdicts) -> str:
     if not verdicts.M:
         return "Every claim of this study is exact: the extreme value over all cases decides."
-    if not verdicts.look:
+    if verdicts.exploratory:
         return (
-            f"{verdicts.seeds} seeds are not a registered look: effects and intervals are shown, "
-            "claims about trained models are not judged."
+            f"Exploratory: {verdicts.exploratory}. Effects and intervals are shown; claims about "
+            "seeds are not judged."
         )
     tails = [v.tail for v in verdicts.verdicts if v.primary and v.tail is not None]
     orders = [v.k for v in verdicts.verdicts if v.primary and v.k is not None]
@@ -163,11 +142,10 @@ def _by_word(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def _summary(verdict: Verdict) -> dict[str, Any]:
-    _, _, told = verdict.sentence.partition(": ")
     return _word(verdict) | {
         "id": verdict.id,
         "source": source(verdict),
-        "sentence": readable(told or verdict.sentence),
+        "sentence": verdict.sentence,
     }
 
 
@@ -190,20 +168,13 @@ def _effect(verdict: Verdict) -> dict[str, Any]:
             "theorem": verdict.theorem,
             "statement": verdict.statement,
             "measured": joined + verdict.metric_label,
-            "region": readable(verdict.region_text),
+            "region": verdict.region_text,
             "n": plain(verdict.n),
             "failures": verdict.failures,
             "detectable": plain(verdict.minimum_detectable, 2),
-            "note": _own_note(verdict),
+            "note": "; ".join(verdict.notes),
             "parts": parts,
         }
-    )
-
-
-def _own_note(verdict: Verdict) -> str:
-    """What is to be said of this row alone; that all rows are exploratory is said above them."""
-    return re.sub(
-        r"^exploratory:[^;]*(; undecidable at n; needs ≥ \d+ seeds)?(; )?", "", verdict.note
     )
 
 
@@ -216,19 +187,19 @@ def _certificate(verdict: Verdict) -> dict[str, Any]:
         "statement": verdict.statement,
         "measured": verdict.effect_text,
         "found": found(verdict),
-        "region": readable(verdict.region_text),
+        "region": verdict.region_text,
         "n": plain(verdict.n),
-        "note": verdict.note,
+        "note": "; ".join(verdict.notes),
     }
 
 
-def _provenance(records: Sequence[tuple[Run, RunHost]]) -> dict[str, Any]:
+def _provenance(records: Sequence[tuple[RunRecord, RunHost]]) -> dict[str, Any]:
     runs = [run for run, _ in records]
     hosts = [host for _, host in records]
-    data = {path: digest for run in runs for path, digest in run.data.items()}
+    data = {f"{run.arm}/{run.variant}": run.inputs for run in runs if run.inputs}
     commits = sorted({(host.commit or "unknown", host.dirty) for host in hosts}, key=str)
     days = sorted({host.started.date().isoformat() for host in hosts})
-    seconds = sum(sum(host.seconds.values()) for host in hosts)
+    seconds = sum(host.cost.cpu_seconds for host in hosts)
     return {
         "commits": [
             commit + (" with uncommitted changes" if dirty else "") for commit, dirty in commits
@@ -238,7 +209,7 @@ def _provenance(records: Sequence[tuple[Run, RunHost]]) -> dict[str, Any]:
         "versions": _unique(
             ", ".join(f"{name} {version}" for name, version in run.versions.items()) for run in runs
         ),
-        "cpu": _unique(run.cpu for run in runs),
+        "cpu": _unique(_processors(run) for run in runs),
         "engine": _unique(
             f"{run.engine}, {run.device}, {run.threads} "
             f"{'thread' if run.threads == 1 else 'threads'}"
@@ -249,16 +220,28 @@ def _provenance(records: Sequence[tuple[Run, RunHost]]) -> dict[str, Any]:
         "runs": [
             {
                 "name": f"{arm}/{display(variant)}",
-                "keys": [_key(seed) for run in chunks for seed in run.seeds],
+                "keys": [key for run in chunks for key in _keys(run)],
             }
             for (arm, variant), chunks in by_variant(runs).items()
         ],
-        "trained": any(run.arm != CERTIFICATE for run in runs),
+        "trained": any(run.kind == "trained" for run in runs),
     }
 
 
-def _key(seed: RunSeed) -> dict[str, Any]:
+def _keys(run: RunRecord) -> list[dict[str, Any]]:
+    if not run.seeds:
+        return [{"seed": "", "key": run.run_key, "failed": False}]
+    return [_key(seed) for seed in run.seeds]
+
+
+def _key(seed: SeedRecord) -> dict[str, Any]:
     return {"seed": str(seed.seed), "key": seed.run_key, "failed": seed.status == "failed"}
+
+
+def _processors(run: RunRecord) -> str:
+    """What computed a run; one that moved need not equal a run on one processor, bit by bit."""
+    first, *others = run.cpu
+    return ", then ".join((first, *others)) + (" (resumed: not bit-equal)" if others else "")
 
 
 def _unique(values: Iterable[str]) -> list[str]:

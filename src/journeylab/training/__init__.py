@@ -1,4 +1,4 @@
-"""Training seeds in one thread or on one GPU: streams, schedule, loop, ensembles, checkpoints.
+"""Training seeds in one thread or on one GPU: schedule, loop, ensembles, checkpoints.
 
 The engine knows no study. A study hands it a `Problem` per seed and gets `Trained` back.
 """
@@ -10,12 +10,10 @@ from journeylab.training.loop import Problem, Trained, train
 from journeylab.training.process import device_name, prepare_process
 from journeylab.training.progress import Progress, report_progress
 from journeylab.training.schedule import learning_rate
-from journeylab.training.streams import Streams
 
 __all__ = [
     "Problem",
     "Progress",
-    "Streams",
     "Trained",
     "Way",
     "choose_way",

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 import torch
 
 from journeylab.config import TrainingSettings, UserError
+from journeylab.streams import Streams
 from journeylab.training.ensemble import train_ensemble
 from journeylab.training.loop import Problem, Trained, train
-from journeylab.training.streams import Streams
 
 Engine = Literal["sequential", "batched"]
 BATCH_BELOW = 2.5e8
@@ -55,6 +55,7 @@ def train_seeds(
     *,
     label: str,
     identity: str,
+    processor: str = "",
 ) -> list[Trained]:
     """Train a chunk of seeds; what checkpoints in `folder` hold is not trained again."""
     identity = f"{identity} | {way.engine} on {way.device}"
@@ -68,6 +69,7 @@ def train_seeds(
             label=f"{label} seeds {first} to {last}",
             identity=identity,
             device=way.device,
+            processor=processor,
         )
     return [
         train(
@@ -78,6 +80,7 @@ def train_seeds(
             label=f"{label} seed {stream.seed} ({position}/{len(streams)})",
             identity=identity,
             device=way.device,
+            processor=processor,
         )
         for position, (problem, stream) in enumerate(zip(problems, streams, strict=True), start=1)
     ]

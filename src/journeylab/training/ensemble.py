@@ -25,9 +25,9 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from journeylab.config import TrainingSettings
-from journeylab.training.checkpoint import Run
+from journeylab.streams import Streams
+from journeylab.training.checkpoint import State, Tallies
 from journeylab.training.loop import (
-    FAILED,
     STREAMS,
     Problem,
     Trained,
@@ -36,7 +36,6 @@ from journeylab.training.loop import (
     learn,
     split_decayed,
 )
-from journeylab.training.streams import Streams
 
 EAGER_STEPS = 3
 """Steps of a shape that run as they are before the step is captured: they warm libraries up."""
@@ -53,6 +52,7 @@ def train_ensemble(
     label: str = "training",
     identity: str = "",
     device: str = "cpu",
+    processor: str = "",
 ) -> list[Trained]:
     """Train several seeds of one variant at once; results, errors and resuming as in `train`.
 
@@ -61,7 +61,7 @@ def train_ensemble(
     """
     began = time.monotonic()
     ensemble = Ensemble(problems, settings, streams, identity, torch.device(device))
-    return learn(ensemble, settings, checkpoint, label, began)
+    return learn(ensemble, settings, checkpoint, label, began, processor)
 
 
 class Ensemble:
@@ -92,7 +92,7 @@ class Ensemble:
         self.captured: dict[object, _Captured] = {}
         on_host = device.type == "cpu"
         named = zip(streams, self.generators, strict=True)
-        self.run = Run(
+        self.run = State(
             identity=identify(settings, streams, identity),
             model=self.stack,
             optimizer=build_optimizer(
@@ -106,7 +106,7 @@ class Ensemble:
                 for stream, own in named
                 for name, generator in zip(STREAMS, own, strict=True)
             },
-            tallies=torch.zeros(len(problems), 5, dtype=torch.float64, device=device),
+            tallies=Tallies.zeros(len(problems), device),
         )
 
     def advance(self, step: int, rate: float) -> None:
@@ -152,7 +152,8 @@ class Ensemble:
         gradients = torch.autograd.grad(losses.sum(), matrices)
         losses, tallies = losses.detach(), self.run.tallies
         norms = torch.stack([g.norm(dim=1) for g in gradients]).norm(dim=0)
-        healthy = losses.isfinite() & norms.isfinite() & (tallies[:, FAILED] == 0)
+        learning = tallies.failed_at == 0
+        healthy = losses.isfinite() & norms.isfinite() & learning
         scale = (self.clip / (norms + 1e-6)).clamp(max=1.0)[:, None]
         for matrix, gradient in zip(matrices, gradients, strict=True):
             matrix.grad = gradient.mul_(scale)
@@ -160,10 +161,15 @@ class Ensemble:
             self.run.optimizer.step()
         else:
             self._step_healthy(matrices, healthy)
-        fresh = ~healthy & (tallies[:, FAILED] == 0)
-        outcome = (losses, torch.ones_like(losses), self.clock.expand_as(losses), losses, norms)
-        counted = torch.stack([healthy, healthy, fresh, fresh, fresh], 1)
-        tallies += torch.stack([value.double() for value in outcome], 1).where(counted, 0.0)
+        fresh = ~healthy & learning
+        tallies.total.add_(losses.double().where(healthy, 0.0))
+        tallies.steps.add_(healthy)
+        for counts, value in (
+            (tallies.failed_at, self.clock),
+            (tallies.loss, losses.double()),
+            (tallies.norm, norms.double()),
+        ):
+            counts.copy_(counts.where(~fresh, value))
 
     def _step_healthy(self, matrices: Sequence[nn.Parameter], healthy: Tensor) -> None:
         """Step, and leave the seeds that failed where they were, without a branch on them."""

@@ -14,19 +14,23 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from journeylab.config import TrainingSettings
-from journeylab.training.checkpoint import Curve, Place, Run, load_checkpoint, save_checkpoint
+from journeylab.streams import Streams
+from journeylab.training.checkpoint import (
+    Curve,
+    Place,
+    State,
+    Tallies,
+    load_checkpoint,
+    save_checkpoint,
+)
 from journeylab.training.process import flush_denormals
 from journeylab.training.progress import report_progress
 from journeylab.training.schedule import learning_rate
-from journeylab.training.streams import Streams
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STREAMS = ("order", "dropout")
-SUM, COUNT, FAILED, LOSS, NORM = range(5)
-"""Columns of a learner's tallies: Σ loss and steps since the last point of the curve; the step at
-which the seed failed (0: it did not) and the loss and the gradient's norm of that step."""
 
 
 @runtime_checkable
@@ -83,6 +87,8 @@ class Trained:
     parameters: int
     flops: float
     tokens: int
+    processors: tuple[str, ...] = ()
+    """Every processor that took part, in order; more than one where a run moved."""
 
 
 @runtime_checkable
@@ -95,8 +101,8 @@ class Learner(Protocol):
         ...
 
     @property
-    def run(self) -> Run:
-        """What changes in training, with a row of tallies per seed."""
+    def run(self) -> State:
+        """What changes in training, with tallies of every seed."""
         ...
 
     def advance(self, step: int, rate: float) -> None:
@@ -117,6 +123,7 @@ def train(
     label: str = "training",
     identity: str = "",
     device: str = "cpu",
+    processor: str = "",
 ) -> Trained:
     """Train one seed to the end of its budget, from its checkpoint if there is one.
 
@@ -124,21 +131,27 @@ def train(
     not finite ends the run as failed; nothing is raised. A run that was killed and started again
     gives the bit-identical result of one that was not (same machine, threads and versions).
     `identity` names what determines the result beyond settings and seed (data, code): a checkpoint
-    with another identity is not resumed.
+    with another identity is not resumed, one from another `processor` is, and says so.
     """
     began = time.monotonic()
     learner = Solo(problem, settings, streams, identity, torch.device(device))
-    [trained] = learn(learner, settings, checkpoint, label, began)
+    [trained] = learn(learner, settings, checkpoint, label, began, processor)
     return trained
 
 
 def learn(
-    learner: Learner, settings: TrainingSettings, checkpoint: Path, label: str, began: float
+    learner: Learner,
+    settings: TrainingSettings,
+    checkpoint: Path,
+    label: str,
+    began: float,
+    processor: str = "",
 ) -> list[Trained]:
     """Advance a learner from its checkpoint to the end of the budget; one result per seed."""
     run, seeds = learner.run, len(learner.problems)
-    step, curves = load_checkpoint(checkpoint, run, Place(0, [[] for _ in range(seeds)]))
-    failed = _all_failed(run.tallies)
+    start = Place(0, [[] for _ in range(seeds)], (processor,))
+    step, curves, processors = load_checkpoint(checkpoint, run, start)
+    failed = run.tallies.all_failed
     reporting = report_progress(label, settings.steps, step, seeds=seeds)
     with flush_denormals(), reporting as progress:
         while step < settings.steps and not failed:
@@ -147,21 +160,20 @@ def learn(
                 step, peak=settings.learning_rate, warmup=settings.warmup, steps=settings.steps
             )
             learner.advance(step, rate)
-            progress.advance(step, lambda: _mean_loss(run.tallies))
+            progress.advance(step, lambda: run.tallies.mean_loss)
             last = step == settings.steps
             due = last or step % settings.evaluate_every == 0
-            if due or run.tallies.device.type == "cpu":  # elsewhere, asking means waiting
-                failed = _all_failed(run.tallies)
+            if due or run.tallies.failed_at.device.type == "cpu":  # elsewhere, asking means waiting
+                failed = run.tallies.all_failed
             if due:
                 for curve, point in zip(curves, _points(learner, step), strict=True):
                     curve += point
             if failed or last or step % settings.checkpoint_every == 0:
-                save_checkpoint(checkpoint, run, Place(step, curves))
+                save_checkpoint(checkpoint, run, Place(step, curves, processors))
     seconds = (time.monotonic() - began) / seeds
-    tallies = run.tallies.tolist()
     return [
-        _result(learner, settings, place, *of_seed, seconds)
-        for place, of_seed in enumerate(zip(curves, tallies, strict=True))
+        _result(learner, settings, place, curve, seconds, processors)
+        for place, curve in enumerate(curves)
     ]
 
 
@@ -180,12 +192,12 @@ class Solo:
         decayed, free = split_decayed(model)
         self.problems, self.device, self.clip = (problem,), device, settings.clip
         self.trainable = [*decayed.values(), *free.values()]
-        self.run = Run(
+        self.run = State(
             identity=identify(settings, [streams], identity),
             model=model,
             optimizer=build_optimizer(decayed.values(), free.values(), settings),
             generators={name: streams.generator(name) for name in STREAMS},
-            tallies=torch.zeros(1, 5, dtype=torch.float64),
+            tallies=Tallies.zeros(1),
         )
 
     def advance(self, step: int, rate: float) -> None:
@@ -203,9 +215,12 @@ class Solo:
             norm = nn.utils.clip_grad_norm_(self.trainable, self.clip).item()
         if math.isfinite(norm):
             run.optimizer.step()
-            tallies += torch.tensor([value, 1.0, 0.0, 0.0, 0.0])
+            tallies.total.add_(value)
+            tallies.steps.add_(1.0)
         else:
-            tallies += torch.tensor([0.0, 0.0, step, value, norm])
+            tallies.failed_at.fill_(step)
+            tallies.loss.fill_(value)
+            tallies.norm.fill_(norm)
 
     def solo(self, place: int) -> nn.Module:
         """Return the model."""
@@ -257,27 +272,20 @@ def identify(settings: TrainingSettings, streams: Sequence[Streams], identity: s
     return " | ".join((settings.model_dump_json(), f"seed {seeds}", identity))
 
 
-def _all_failed(tallies: Tensor) -> bool:
-    return bool(tallies[:, FAILED].all())
-
-
-def _mean_loss(tallies: Tensor) -> float:
-    total, count = tallies[:, (SUM, COUNT)].sum(0).tolist()
-    return total / count if count else math.nan
-
-
 def _points(learner: Learner, step: int) -> list[Curve]:
     """One point of every seed's curve; none of a seed that failed."""
-    tallies = learner.run.tallies.tolist()
-    learner.run.tallies[:, (SUM, COUNT)] = 0.0
+    tallies = learner.run.tallies
+    losses, failed_at = (tallies.total / tallies.steps).tolist(), tallies.failed_at.tolist()
+    tallies.total.zero_()
+    tallies.steps.zero_()
     points: list[Curve] = []
-    for place, (problem, tally) in enumerate(zip(learner.problems, tallies, strict=True)):
-        if tally[FAILED]:
+    for place, (problem, failed) in enumerate(zip(learner.problems, failed_at, strict=True)):
+        if failed:
             points.append([])
             continue
         with torch.no_grad():
             measured = problem.evaluate(learner.solo(place).eval())
-        values = {"train_loss": tally[SUM] / tally[COUNT], **measured}
+        values = {"train_loss": losses[place], **measured}
         points.append([(step, name, value) for name, value in values.items()])
     return points
 
@@ -287,14 +295,14 @@ def _result(
     settings: TrainingSettings,
     place: int,
     curve: Curve,
-    tally: list[float],
     seconds: float,
+    processors: tuple[str, ...],
 ) -> Trained:
     import pandas as pd
 
     problem, model = learner.problems[place], learner.solo(place)
     table = pd.DataFrame(curve, columns=["step", "metric", "value"])
-    reason = _reason(tally)
+    reason = _reason(learner.run.tallies, place)
     return Trained(
         state={name: value.detach().cpu().clone() for name, value in model.state_dict().items()},
         curve=table.astype({"step": "int64", "metric": "object", "value": "float64"}),
@@ -304,12 +312,16 @@ def _result(
         parameters=sum(p.numel() for p in model.parameters() if p.requires_grad),
         flops=problem.flops_per_step(model) * settings.steps,
         tokens=problem.tokens_per_step * settings.steps,
+        processors=processors,
     )
 
 
-def _reason(tally: list[float]) -> str | None:
-    if not tally[FAILED]:
+def _reason(tallies: Tallies, place: int) -> str | None:
+    failed_at, loss, norm = (
+        float(counts[place]) for counts in (tallies.failed_at, tallies.loss, tallies.norm)
+    )
+    if not failed_at:
         return None
-    if math.isfinite(tally[LOSS]):
-        return f"the gradient's norm was {tally[NORM]} at step {tally[FAILED]:.0f}"
-    return f"the loss was {tally[LOSS]} at step {tally[FAILED]:.0f}"
+    if math.isfinite(loss):
+        return f"the gradient's norm was {norm} at step {failed_at:.0f}"
+    return f"the loss was {loss} at step {failed_at:.0f}"

@@ -3,10 +3,10 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
+from journeylab.streams import Streams
 from journeylab.studies.exp1_group_languages.data import generate
 from journeylab.studies.exp1_group_languages.models import Language
 from journeylab.studies.exp1_group_languages.settings import Data, Job, Model, Training
-from journeylab.training import Streams
 
 FEW = Data(train=210, validation=42)
 

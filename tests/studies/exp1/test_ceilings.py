@@ -12,7 +12,7 @@ from journeylab.studies.exp1_group_languages.ceilings import (
     count_labels,
     parikh_ceilings,
 )
-from journeylab.studies.exp1_group_languages.certify import count_by_enumeration
+from journeylab.studies.exp1_group_languages.compute import count_by_enumeration
 from journeylab.studies.exp1_group_languages.settings import TASK_NAMES
 from journeylab.studies.exp1_group_languages.tasks import TASKS, label_words
 

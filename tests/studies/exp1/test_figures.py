@@ -3,12 +3,13 @@ import pytest
 import torch
 
 from journeylab.plotting import StudyResults, save, styled
-from journeylab.studies.exp1_group_languages.certify import certify
+from journeylab.studies.exp1_group_languages.compute import compute
 from journeylab.studies.exp1_group_languages.figures import CAPTIONS, draw, numbers, tabulate
 from journeylab.studies.exp1_group_languages.measure import measure
 from journeylab.studies.exp1_group_languages.settings import (
     Arm,
-    Certificates,
+    Computation,
+    Data,
     Evaluation,
     Settings,
     Training,
@@ -20,12 +21,13 @@ SEEDS = 3
 
 
 @pytest.fixture(scope="module")
-def results(make_problem) -> StudyResults:
+def results(make_problem, computed) -> StudyResults:
     """Untrained models of a few variants; the others are disabled."""
     torch.set_num_threads(1)
-    certificates = Certificates(strings=10, length=20, enumerate=4, draws=1)
-    certified = certify(certificates).assign(study="exp1", arm="certificate")
-    tables = [certified]
+    job = Computation(
+        computed="certificates", variant="all", strings=10, length=20, enumerate=4, draws=1
+    )
+    tables = [computed("exp1", "certificates", "all", compute(job, None))]
     for arm, variant in RUNS:
         for seed in range(SEEDS):
             problem = make_problem(variant, arm, seed=seed)
@@ -42,7 +44,9 @@ def results(make_problem) -> StudyResults:
         )
         for arm, _ in RUNS
     }
-    settings = Settings(arms=arms, training=Training(steps=1, learning_rate=0.1))
+    settings = Settings(
+        datasets={"strings": Data()}, arms=arms, training=Training(steps=1, learning_rate=0.1)
+    )
     return StudyResults("exp1", settings, pd.concat(tables, ignore_index=True))
 
 

@@ -5,6 +5,7 @@ import torch
 from torch.func import functional_call, stack_module_state, vmap
 
 from journeylab.operators import naive
+from journeylab.streams import Streams
 from journeylab.studies.exp1_group_languages.settings import (
     COMMUTING,
     FAMILIES,
@@ -14,7 +15,7 @@ from journeylab.studies.exp1_group_languages.settings import (
     VARIANTS,
 )
 from journeylab.studies.exp1_group_languages.tasks import TASKS, UNLABELLED
-from journeylab.training import Streams, train
+from journeylab.training import train
 
 ALL = torch.tensor(list(itertools.product((0, 1), repeat=7)), dtype=torch.uint8)
 

@@ -3,12 +3,26 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
+from journeylab.streams import Streams
 from journeylab.studies.exp2_shuffled_kb.data import generate
 from journeylab.studies.exp2_shuffled_kb.models import Retrieval
-from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Data, Job, Model, Training
-from journeylab.training import Streams
+from journeylab.studies.exp2_shuffled_kb.settings import (
+    VARIANTS,
+    Data,
+    Job,
+    Lookups,
+    Model,
+    Relations,
+    Training,
+)
 
-SMALL = Data(keys=12, values=4, sizes=(5, 8), subjects=2, relations=3, questions=80)
+SYMBOLS = {"keys": 12, "values": 4, "questions": 80}
+LOOKUPS = Lookups(task="lookup", sizes=(5, 8), **SYMBOLS)
+RELATIONS = Relations(task="relations", subjects=2, relations=3, **SYMBOLS)
+
+
+def data_of(variant: str) -> Data:
+    return RELATIONS if variant in VARIANTS["relations"] else LOOKUPS
 
 
 @pytest.fixture(scope="session")
@@ -16,15 +30,13 @@ def make_job() -> Callable[..., Job]:
     """A job of a variant on small repositories; its task follows from its name."""
 
     def make(variant: str, order: str = "shuffled", **training: float) -> Job:
-        grouped = variant in VARIANTS["relations"]
         budget = {"steps": 300, "learning_rate": 1e-2, "evaluate_every": 150}
         return Job(
             variant=variant,
-            task="relations" if grouped else "lookup",
-            size=None if grouped else 5,
+            size=5 if variant in VARIANTS["lookup"] else None,
             order=order,
             attention="softmax",
-            data=SMALL,
+            data=data_of(variant),
             model=Model(d=16),
             training=Training(**budget | training),
         )
@@ -33,10 +45,19 @@ def make_job() -> Callable[..., Job]:
 
 
 @pytest.fixture(scope="session")
-def table() -> pd.DataFrame:
-    return generate(SMALL, 1000)
+def lookups() -> pd.DataFrame:
+    return generate(LOOKUPS, 1000)
 
 
 @pytest.fixture(scope="session")
-def make_problem(make_job, table) -> Callable[..., Retrieval]:
-    return lambda *args, **training: Retrieval(make_job(*args, **training), table, Streams(1000))
+def relations() -> pd.DataFrame:
+    return generate(RELATIONS, 1000)
+
+
+@pytest.fixture(scope="session")
+def make_problem(make_job, lookups, relations) -> Callable[..., Retrieval]:
+    def make(variant: str, *args, **training) -> Retrieval:
+        job = make_job(variant, *args, **training)
+        return Retrieval(job, lookups if job.task == "lookup" else relations, Streams(1000))
+
+    return make

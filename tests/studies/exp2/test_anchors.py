@@ -17,7 +17,7 @@ from journeylab.studies.exp2_shuffled_kb.anchors import (
     untagged_ceiling,
     vote,
 )
-from journeylab.studies.exp2_shuffled_kb.settings import Data
+from journeylab.studies.exp2_shuffled_kb.settings import Lookups, Relations
 
 
 def test_the_ceiling_of_four_relations_and_sixteen_values_by_hand():
@@ -25,7 +25,7 @@ def test_the_ceiling_of_four_relations_and_sixteen_values_by_hand():
     strings = {1: 16 * 15 * 14 * 13, 2: 6 * 16 * 15 * 14 + 3 * 16 * 15, 3: 4 * 16 * 15, 4: 16}
     assert sum(strings.values()) == 16**4
     expected = Fraction(sum(most * n for most, n in strings.items()), 16**4)
-    assert untagged_ceiling(Data()) == expected / 4 == Fraction(1381, 4096)
+    assert untagged_ceiling(Relations(task="relations")) == expected / 4 == Fraction(1381, 4096)
 
 
 @settings(deadline=None, max_examples=25)
@@ -48,14 +48,14 @@ def test_strings_without_a_limit_are_all_strings():
 
 
 def test_chance_and_the_most_frequent_value():
-    data = Data(keys=6, values=4, sizes=(3,), subjects=2, relations=2)
+    data = Lookups(task="lookup", keys=6, values=4, sizes=(3,))
     assert chance(data) == Fraction(1, 4)
     # three draws of four values: 24 all different, 36 with a pair, 4 of a kind
     assert key_blind(data, 3) == Fraction(24 + 2 * 36 + 3 * 4, 64) / 3
 
 
 def test_the_best_slot_by_writing_down_every_repository():
-    data = Data(keys=6, values=4, sizes=(3,), subjects=2, relations=2)
+    data = Lookups(task="lookup", keys=6, values=4, sizes=(3,))
     slots = {key: [0] * 3 for key in range(6)}
     for keys in combinations(range(6), 3):
         for slot, key in enumerate(keys):
@@ -65,7 +65,7 @@ def test_the_best_slot_by_writing_down_every_repository():
 
 
 def test_a_key_stands_in_one_slot_and_slots_are_filled_alike():
-    shares = slot_shares(Data(), 20)
+    shares = slot_shares(Lookups(task="lookup"), 20)
     assert all(sum(row) == 1 for row in shares)
     assert all(sum(column) == Fraction(128, 20) for column in zip(*shares, strict=True))
 
@@ -80,7 +80,7 @@ def test_no_table_of_answers_to_key_and_values_beats_the_vote(keys, values, size
                 answers.setdefault((key, shown), Counter())[value] += 1
     right = sum(max(counts.values()) for counts in answers.values())
     best = right / sum(counts.total() for counts in answers.values())
-    data = Data(keys=keys, values=values, sizes=(size,), subjects=2, relations=2)
+    data = Lookups(task="lookup", keys=keys, values=values, sizes=(size,))
     found, error = vote(data, size)
     assert 0 < error < 1e-4
     assert abs(found - best) < 4 * error
@@ -88,13 +88,13 @@ def test_no_table_of_answers_to_key_and_values_beats_the_vote(keys, values, size
 
 
 def test_where_one_slot_outweighs_all_others_the_vote_is_the_best_slot():
-    data = Data(keys=6, values=4, sizes=(3,), subjects=2, relations=2)
+    data = Lookups(task="lookup", keys=6, values=4, sizes=(3,))
     assert vote(data, 3) == (float(best_slot(data, 3)), 0.0)
 
 
 @pytest.mark.parametrize("size", [20, 50, 100])
 def test_anchors_of_the_study_are_ordered(size: int):
-    data = Data()
+    data = Lookups(task="lookup")
     found, error = vote(data, size)
     assert error < 2e-4
     assert chance(data) < key_blind(data, size) < best_slot(data, size) < found - 10 * error < 1

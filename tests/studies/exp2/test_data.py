@@ -1,8 +1,9 @@
 import pandas as pd
 import pytest
 import torch
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
+from journeylab import catalogue
 from journeylab.studies.exp2_shuffled_kb.data import (
     arrange,
     draw_lookup,
@@ -11,7 +12,16 @@ from journeylab.studies.exp2_shuffled_kb.data import (
     permute,
     select,
 )
-from journeylab.studies.exp2_shuffled_kb.settings import Arm, Data, Job
+from journeylab.studies.exp2_shuffled_kb.settings import (
+    Data,
+    Job,
+    Lookups,
+    Relations,
+    Settings,
+    Training,
+)
+
+LOOKUPS, RELATIONS = Lookups(task="lookup"), Relations(task="relations")
 
 
 def entries(episodes):
@@ -21,21 +31,51 @@ def entries(episodes):
     ]
 
 
-def test_a_seed_names_its_repositories(table):
-    data = Data(keys=12, values=4, sizes=(5, 8), subjects=2, relations=3, questions=80)
-    pd.testing.assert_frame_equal(generate(data, 1000), table)
-    assert not generate(data, 1001).equals(table)
+@pytest.mark.parametrize("variant", ["rope", "tag"])
+def test_a_seed_names_its_repositories(make_job, variant):
+    data = make_job(variant).data
+    pd.testing.assert_frame_equal(generate(data, 1000), generate(data, 1000))
+    assert not generate(data, 1001).equals(generate(data, 1000))
 
 
-def test_every_size_has_its_questions(table):
-    counts = table.groupby(["task", "size"]).size()
-    assert counts.to_dict() == {("lookup", 5): 80, ("lookup", 8): 80, ("relations", 6): 84}
-    assert (table.dtypes[["size", "episode", "key", "value", "relation"]] == "int16").all()
-    assert select(table, "lookup", 8).keys.shape == (10, 8)
+def test_every_size_has_its_questions(lookups, relations):
+    for table, expected in (
+        (lookups, {("lookup", 5): 80, ("lookup", 8): 80}),
+        (relations, {("relations", 6): 84}),
+    ):
+        assert table.groupby(["task", "size"]).size().to_dict() == expected
+        assert (table.dtypes[["size", "episode", "key", "value", "relation"]] == "int16").all()
+    assert select(lookups, "lookup", 8).keys.shape == (10, 8)
+
+
+def datasets(lookups: Lookups, relations: Relations) -> dict[str, Data]:
+    """The settings that the runs of an arm of either task generate their dataset from."""
+    settings = Settings(
+        datasets={"keys": lookups, "relations": relations},
+        training=Training(steps=1, learning_rate=0.1),
+        arms={
+            "one": {"dataset": "keys", "size": 5, "variants": ["rope"]},
+            "two": {"dataset": "relations", "variants": ["tag"]},
+        },
+    )
+    runs = catalogue.runs_of("exp2", settings)
+    return {run.dataset: catalogue.dataset_settings("exp2", run.data) for run in runs}
+
+
+def test_a_dataset_depends_on_nothing_of_the_other(lookups, relations):
+    first = Lookups(task="lookup", keys=12, values=4, sizes=(5, 8), questions=80)
+    second = Relations(task="relations", keys=12, values=4, subjects=2, relations=3, questions=80)
+    other = {"keys": 9, "values": 3, "questions": 20}
+    changed = datasets(first, Relations(task="relations", subjects=3, relations=2, **other))
+    pd.testing.assert_frame_equal(generate(changed["keys"], 1000), lookups)
+    assert not generate(changed["relations"], 1000).equals(relations)
+    changed = datasets(Lookups(task="lookup", sizes=(4, 5, 7), **other), second)
+    pd.testing.assert_frame_equal(generate(changed["relations"], 1000), relations)
+    assert not generate(changed["keys"], 1000).equals(lookups)
 
 
 def test_keys_of_a_repository_differ_and_values_may_not():
-    drawn = draw_lookup(Data(), 100, 50, torch.Generator().manual_seed(0))
+    drawn = draw_lookup(LOOKUPS, 100, 50, torch.Generator().manual_seed(0))
     assert all(len(row.unique()) == 100 for row in drawn.keys)
     assert drawn.keys.min() == 0
     assert drawn.keys.max() == 127
@@ -44,7 +84,7 @@ def test_keys_of_a_repository_differ_and_values_may_not():
 
 
 def test_keys_are_uniform_in_every_slot():
-    data = Data(keys=4, sizes=(3,), subjects=2)
+    data = Lookups(task="lookup", keys=4, sizes=(3,))
     drawn = draw_lookup(data, 3, 24_000, torch.Generator().manual_seed(0))
     orders = (drawn.keys * torch.tensor([16, 4, 1])).sum(1).unique(return_counts=True)[1]
     assert len(orders) == 24
@@ -52,8 +92,7 @@ def test_keys_are_uniform_in_every_slot():
 
 
 def test_every_subject_has_every_relation_once():
-    data = Data()
-    drawn = draw_relations(data, 20, torch.Generator().manual_seed(0))
+    drawn = draw_relations(RELATIONS, 20, torch.Generator().manual_seed(0))
     assert drawn.keys.shape == (20, 20)
     for keys, relations in zip(drawn.keys, drawn.relations, strict=True):
         assert keys.unique(return_counts=True)[1].tolist() == [4] * 5
@@ -62,8 +101,9 @@ def test_every_subject_has_every_relation_once():
 
 
 @pytest.mark.parametrize("task", ["lookup", "relations"])
-def test_orders_hold_the_same_entries(task, table):
-    shuffled = select(table, task, 5 if task == "lookup" else 6)
+def test_orders_hold_the_same_entries(task, lookups, relations):
+    by_key = task == "lookup"
+    shuffled = select(lookups, task, 5) if by_key else select(relations, task, 6)
     ranked = arrange(shuffled, "sorted")
     assert entries(ranked) == entries(shuffled) == entries(permute(shuffled, torch.Generator()))
     assert arrange(shuffled, "shuffled") is shuffled
@@ -73,20 +113,28 @@ def test_orders_hold_the_same_entries(task, table):
 
 
 def test_impossible_repositories_are_refused():
-    with pytest.raises(ValidationError, match="100 different ones"):
-        Data(keys=40)
+    with pytest.raises(ValidationError, match="40 keys: a repository of 100 needs as many"):
+        Lookups(task="lookup", keys=40)
+    with pytest.raises(ValidationError, match="3 keys: 5 subjects need as many"):
+        Relations(task="relations", keys=3)
 
 
-def test_arms_name_variants_and_sizes_of_their_task(make_job):
-    Arm(size=20, variants={"rope": {}})
-    Arm(task="relations", variants={"tag": {}})
+def test_a_dataset_says_which_task_it_is_of():
+    with pytest.raises(ValidationError, match="write task: lookup, or task: relations"):
+        TypeAdapter(Data).validate_python({"keys": 128})
+    with pytest.raises(ValidationError, match="subjects"):
+        TypeAdapter(Data).validate_python({"task": "lookup", "subjects": 5})
+
+
+def test_variants_and_sizes_are_those_of_the_dataset(make_job):
+    lookup, grouped = (make_job(name).model_dump() for name in ("rope", "tag"))
     with pytest.raises(ValidationError, match=r"did you mean 'rope'.*content"):
-        Arm(size=20, variants={"roppe": {}})
+        Job(**lookup | {"variant": "roppe"})
     with pytest.raises(ValidationError, match="unknown variant 'rope' of task relations"):
-        Arm(task="relations", variants={"rope": {}})
-    with pytest.raises(ValidationError, match="task lookup needs a size"):
-        Arm(variants={"rope": {}})
-    with pytest.raises(ValidationError, match="task relations has the size of its groups"):
-        Arm(task="relations", size=20, variants={"tag": {}})
-    with pytest.raises(ValidationError, match="size 7: accepted: 5, 8"):
-        Job(**make_job("rope").model_dump() | {"size": 7})
+        Job(**grouped | {"variant": "rope"})
+    with pytest.raises(ValidationError, match="relations has the size of its groups"):
+        Job(**grouped | {"size": 20})
+    for size in (7, None):
+        with pytest.raises(ValidationError, match=f"size {size}: accepted: 5, 8"):
+            Job(**lookup | {"size": size})
+    assert (Job(**lookup).entries, Job(**grouped).entries) == (5, 6)

@@ -4,21 +4,25 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults, styled
-from journeylab.studies.exp2_shuffled_kb.certify import certify
+from journeylab.streams import Streams
+from journeylab.studies.exp2_shuffled_kb.compute import compute
 from journeylab.studies.exp2_shuffled_kb.data import generate
 from journeylab.studies.exp2_shuffled_kb.figures import CAPTIONS, draw, numbers, tabulate
 from journeylab.studies.exp2_shuffled_kb.measure import measure
 from journeylab.studies.exp2_shuffled_kb.models import Retrieval
 from journeylab.studies.exp2_shuffled_kb.settings import (
+    VARIANTS,
     Arm,
-    Certificates,
+    Computation,
     Evaluation,
     Job,
+    Lookups,
+    Model,
     Settings,
     Training,
 )
-from journeylab.training import Streams
 
 RUNS = [
     ("small-sorted", "rope"),
@@ -29,22 +33,23 @@ RUNS = [
 
 
 @pytest.fixture(scope="module")
-def results(make_job) -> StudyResults:
+def results(make_job, computed) -> StudyResults:
     """Untrained models of two seeds, made-up curves, and one arm that did not run."""
-    data = make_job("rope").data
+    datasets = {"keys": make_job("rope").data, "relations": make_job("tag").data}
+    keys = {"dataset": "keys"}
     arms = {
-        "relations": Arm(task="relations", variants={"untagged": {}}),
-        "small-shuffled": Arm(size=5, variants={"position-free": {}}),
-        "small-sorted": Arm(size=5, order="sorted", variants={"rope": {}, "content": {}}),
-        "large-shuffled": Arm(size=8, enabled=False, variants={"rope": {}}),
+        "relations": Arm(dataset="relations", variants={"untagged": {}}),
+        "small-shuffled": Arm(**keys, size=5, variants={"position-free": {}}),
+        "small-sorted": Arm(**keys, size=5, order="sorted", variants={"rope": {}, "content": {}}),
+        "large-shuffled": Arm(**keys, size=8, enabled=False, variants={"rope": {}}),
     }
-    settings = Settings(arms=arms, data=data, training=Training(steps=7, learning_rate=0.1))
+    settings = Settings(arms=arms, datasets=datasets, training=Training(steps=7, learning_rate=0.1))
     measured, curves = [], []
     for arm, variant in RUNS:
-        job = Job.model_validate(settings.job(arm, variant))
+        job = Job.model_validate(resolve_run("exp2", settings, arm, variant).settings)
         for seed in range(2):
             where = {"study": "exp2", "arm": arm, "variant": variant, "seed": seed}
-            problem = Retrieval(job, generate(data, seed), Streams(seed))
+            problem = Retrieval(job, generate(job.data, seed), Streams(seed))
             model = problem.build(Streams(seed).generator("init"))
             measured.append(
                 measure(job, Evaluation(permutations=1), problem, model).assign(**where)
@@ -52,8 +57,13 @@ def results(make_job) -> StudyResults:
             for metric, value in problem.evaluate(model).items():
                 point = where | {"metric": metric, "value": value}
                 curves += [point | {"step": 100}, point | {"step": 200}]
-    computed = certify(Certificates(draws=1)).assign(study="exp2", arm="certificate")
-    table = pd.concat([*measured, computed], ignore_index=True)
+    checks = {"witness": VARIANTS["lookup"], "invariance": ["content"], "recursion": ["all"]}
+    data = Lookups(task="lookup")
+    for check, variants in checks.items():
+        for variant in variants:
+            one = Computation(computed=check, variant=variant, draws=1, data=data, model=Model())
+            measured.append(computed("exp2", check, variant, compute(one, None)))
+    table = pd.concat(measured, ignore_index=True)
     return StudyResults("exp2", settings, table, curves=pd.DataFrame(curves))
 
 

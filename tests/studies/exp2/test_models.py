@@ -5,12 +5,13 @@ import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
+from journeylab.streams import Streams
 from journeylab.studies.exp2_shuffled_kb.data import Episodes, arrange, permute
 from journeylab.studies.exp2_shuffled_kb.measure import measure
 from journeylab.studies.exp2_shuffled_kb.metrics import LABELS, METRICS
 from journeylab.studies.exp2_shuffled_kb.models import Questions, ask_everything
 from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Evaluation
-from journeylab.training import Streams, train, train_ensemble
+from journeylab.training import train, train_ensemble
 
 ALL = [variant for variants in VARIANTS.values() for variant in variants]
 BY_PLACE = ("rope", "rope-integer", "cumulative")

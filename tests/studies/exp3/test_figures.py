@@ -8,17 +8,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults, save, styled
+from journeylab.streams import Streams
 from journeylab.studies.exp3_order_information import figures
-from journeylab.studies.exp3_order_information.certify import certify
+from journeylab.studies.exp3_order_information.compute import compute
 from journeylab.studies.exp3_order_information.data import generate
 from journeylab.studies.exp3_order_information.information import precision_law
 from journeylab.studies.exp3_order_information.measure import measure
 from journeylab.studies.exp3_order_information.models import Strings
 from journeylab.studies.exp3_order_information.settings import (
     LENGTHS,
+    SETS,
     Arm,
-    Certificates,
+    Computation,
     Data,
     Evaluation,
     Job,
@@ -26,13 +29,17 @@ from journeylab.studies.exp3_order_information.settings import (
     Settings,
     Training,
 )
-from journeylab.training import Streams
 
 RUNS = {"C2-d4": ("sum", "standard"), "C2-d16": ("standard",)}
 
 
+def enumerate_set(variant, **changes) -> pd.DataFrame:
+    sizes = {"draws": 1, "lengths": (8, 12), "strings": 4096} | changes
+    return compute(Computation(computed="enumeration", variant=variant, **sizes), None)
+
+
 @pytest.fixture(scope="module")
-def results() -> StudyResults:
+def results(computed) -> StudyResults:
     """Untrained probes of two seeds, made-up curves and a small enumeration."""
     off = {"enabled": False}
     arms = {
@@ -40,22 +47,20 @@ def results() -> StudyResults:
         "C2-d16": Arm(colours=2, d=16, variants={"sum": off, "standard": {}}),
         "C4-d4": Arm(colours=4, d=4, enabled=False, variants={"sum": {}}),
     }
-    certificates = Certificates(draws=1, lengths=(8, 12), strings=4096)
     settings = Settings(
         arms=arms,
-        data=Data(held_out=20, seen=20),
+        datasets={"strings": Data(held_out=20, seen=20)},
         model=Model(hidden=8),
         training=Training(steps=2, learning_rate=0.1),
-        certificates=certificates,
     )
-    tables = [certify(certificates).assign(study="exp3", arm="certificate")]
+    tables = [computed("exp3", "enumeration", each, enumerate_set(each)) for each in SETS]
     curves = []
     for arm, variants in RUNS.items():
         for variant in variants:
-            job = settings.job(arm, variant)
+            job = Job.model_validate(resolve_run("exp3", settings, arm, variant).settings)
             for seed in range(2):
                 where = {"study": "exp3", "arm": arm, "variant": variant, "seed": seed}
-                problem = Strings(Job.model_validate(job), generate(settings.data, seed))
+                problem = Strings(job, generate(job.data, seed))
                 model = problem.build(Streams(seed).generator("init"))
                 table = measure(problem.job, Evaluation(), problem, model)
                 tables.append(table.assign(**where))
@@ -127,8 +132,8 @@ def test_the_precision_law_is_drawn_where_it_binds(results):
         [law] = [line for line in axes.lines if line.get_label() == "law, N = 12"]
         known = max(line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--")
         assert axes.get_ylim()[0] < min(law.get_ydata()) < known
-    exact = results.select("precision_law", variant="standard", d=4, N=12, epsilon="0.5")
-    reach = figures._reach(results, {"variant": "standard", "d": 4, "N": 12})
+    exact = results.select("precision_law", frequencies="standard", d=4, N=12, epsilon="0.5")
+    reach = figures._reach(results, {"frequencies": "standard", "d": 4, "N": 12})
     assert precision_law(4, reach, 0.5) == pytest.approx(exact["value"].item())
 
 
@@ -153,7 +158,7 @@ def test_what_is_off_has_no_panel_and_no_row(results):
 
 
 def test_a_study_without_training_shows_its_enumeration(results):
-    alone = results.measurements[results.measurements["arm"] == "certificate"]
+    alone = results.measurements[results.measurements["arm"] == "enumeration"]
     with styled():
         drawn = figures.draw(StudyResults("exp3", results.settings, alone))
     assert set(drawn) == {"information"}
@@ -169,10 +174,13 @@ def test_the_prose_has_its_numbers(results):
     assert set(re.findall(r'\bn\("([^"]+)"\)', prose)) == set(found)
 
 
-def test_what_the_prose_says_of_sixteen_tokens_is_computed(results):
+def test_what_the_prose_says_of_sixteen_tokens_is_computed(results, computed):
     """Quarter turns tell the counts of four classes of four positions, sixteen coordinates all."""
-    sixteen = Certificates(draws=1, lengths=(16,), strings=2**16, precisions=(0.1,))
-    found = figures.numbers(replace(results, measurements=certify(sixteen)))
+    sixteen = {"lengths": (16,), "strings": 2**16, "precisions": (0.1,)}
+    tables = [
+        computed("exp3", "enumeration", each, enumerate_set(each, **sixteen)) for each in SETS
+    ]
+    found = figures.numbers(replace(results, measurements=pd.concat(tables, ignore_index=True)))
     assert found["entropy.16"] == pytest.approx(12.954, abs=1e-3)
     assert found["lost.4"] == pytest.approx(7.877, abs=1e-3)
     assert found["lost.16"] == 0.0

@@ -3,17 +3,23 @@ from collections import Counter
 from math import comb, log2
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from journeylab.studies.exp3_order_information import information
 from journeylab.studies.exp3_order_information.aggregation import frequencies, spell, terms
-from journeylab.studies.exp3_order_information.certify import COLUMNS, certify, enumerable
+from journeylab.studies.exp3_order_information.compute import COLUMNS, compute, enumerable
 from journeylab.studies.exp3_order_information.data import draw_values
 from journeylab.studies.exp3_order_information.metrics import METRICS
-from journeylab.studies.exp3_order_information.settings import SETS, Certificates
+from journeylab.studies.exp3_order_information.settings import SETS, Computation, Enumerated
 
-TINY = Certificates(draws=2, lengths=(8,), strings=256)
+TINY = Enumerated(draws=2, lengths=(8,), strings=256)
+
+
+def compute_set(variant: str) -> pd.DataFrame:
+    job = Computation(computed="enumeration", variant=variant, **TINY.model_dump())
+    return compute(job, None)
 
 
 def binomial_entropy(n: int) -> float:
@@ -154,7 +160,7 @@ def test_the_ceiling_of_two_colours_has_a_closed_form(length):
 
 @pytest.fixture(scope="module")
 def table():
-    return certify(TINY)
+    return pd.concat([compute_set(variant) for variant in SETS], ignore_index=True)
 
 
 def test_every_case_has_every_metric_once(table):
@@ -172,24 +178,28 @@ def test_information_lies_between_nothing_and_everything(table):
     assert (values["mutual_information"] >= 0.0).all()
     assert (values["information_gap"] >= 0.0).all()
     assert (values["law_excess"] <= 0.0).all()
-    of_sum = table[(table["metric"] == "mutual_information") & (table["variant"] == "sum")]
+    of_sum = table[(table["metric"] == "mutual_information") & (table["frequencies"] == "sum")]
     assert (of_sum["value"] == 0.0).all()
 
 
 def test_the_law_is_held_against_the_mean_over_draws(table):
-    case = ["variant", "d", "epsilon"]
-    indexed = table.set_index([*case, "seed"])
+    case = ["frequencies", "d", "epsilon"]
+    indexed = table.set_index([*case, "draw"])
     rows = {metric: rows["value"] for metric, rows in indexed.groupby("metric")}
     excess = rows["mutual_information"] - rows["precision_law"]
     expected = excess.dropna().groupby(case).mean()
-    found = rows["law_excess"].droplevel("seed")
+    found = rows["law_excess"].droplevel("draw")
     assert found.sort_index().to_numpy() == pytest.approx(expected.sort_index().to_numpy())
 
 
-def test_only_what_can_be_enumerated_is(table):
-    assert list(enumerable(Certificates())) == [(2, 8), (2, 12), (2, 16), (2, 20), (4, 8)]
+def test_only_what_can_be_enumerated_is():
+    assert list(enumerable(Enumerated())) == [(2, 8), (2, 12), (2, 16), (2, 20), (4, 8)]
     assert list(enumerable(TINY)) == [(2, 8)]
-    assert certify(TINY).equals(table)
+
+
+def test_a_set_gives_the_same_rows_again_and_alone(table):
+    alone = table[table["frequencies"] == "standard"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(compute_set("standard"), alone, check_dtype=False)
 
 
 @pytest.mark.parametrize("variant", SETS)

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
+from journeylab.streams import Streams
 from journeylab.studies.exp3_order_information.aggregation import spell, standardise, terms
 from journeylab.studies.exp3_order_information.data import (
     draw_strings,
@@ -29,7 +30,7 @@ from journeylab.studies.exp3_order_information.settings import (
     Model,
     Training,
 )
-from journeylab.training import Streams, train
+from journeylab.training import train
 
 SMALL = Data(held_out=50, seen=40)
 TRAINING = Training(steps=60, learning_rate=0.01, warmup=5, strings=32, clip=1e6, evaluate_every=30)

@@ -1,18 +1,22 @@
+import pandas as pd
 import pytest
 
 from journeylab.plotting import StudyResults, save, styled
 from journeylab.studies.exp5_ssm_bridge import figures
-from journeylab.studies.exp5_ssm_bridge.certify import certify
-from journeylab.studies.exp5_ssm_bridge.settings import Certificates, Settings
+from journeylab.studies.exp5_ssm_bridge.compute import compute
+from journeylab.studies.exp5_ssm_bridge.settings import Bridge, Computation, Settings
+from journeylab.typography import scientific
 
 
 @pytest.fixture(scope="module")
-def results():
-    certificates = Certificates(draws=2, lengths=(20, 1500), operators=("rotation", "contracted"))
-    table = certify(certificates)
-    table.insert(0, "study", "exp5")
-    table.insert(1, "arm", "certificate")
-    return StudyResults("exp5", Settings(certificates=certificates), table)
+def results(computed):
+    cases = {"computed": "bridge", "draws": 2, "lengths": (20, 1500)}
+    arm = Bridge(replicates="once", variants=["rotation", "contracted"], **cases)
+    tables = [
+        computed("exp5", "bridge", operator, compute(Computation(variant=operator, **cases), None))
+        for operator in arm.variants
+    ]
+    return StudyResults("exp5", Settings(arms={"bridge": arm}), pd.concat(tables))
 
 
 def test_every_figure_has_a_caption_and_the_same_bytes_twice(results, tmp_path):
@@ -33,7 +37,11 @@ def test_overflows_are_counted_and_told(results):
     assert numbers["relative_error.contracted.float32.max"] == "∞"
     shown = figures.tabulate(results)["errors"].frame
     lost = shown[(shown["Operator"] == "contracted") & (shown["N"] == "1500")]
-    assert lost.set_index("Precision").loc["float32", "Error"] == "∞"
+    errors = lost.set_index("Precision")["Error"]
+    assert errors["float32"] == "∞"
+    largest = numbers["relative_error.contracted.float64.max"]
+    assert errors["float64"] == scientific(largest)
+    assert "\u202f×\u202f10⁻" in errors["float64"]
 
 
 def test_every_draw_is_a_point_or_an_overflow(results):

@@ -9,8 +9,8 @@ from journeylab.studies.exp7_native_kg.data import (
     DOCUMENTED_COUNTS,
     NAME_WIDTH,
     SENTENCE_LENGTH,
+    Corpus,
     Fact,
-    Rows,
     assert_lawful,
     assert_no_leak,
     entities,
@@ -139,7 +139,7 @@ def test_a_transfer_fact_leaks_through_text_only(make_job, facts):
     assert fact in rows.triples
     with pytest.raises(AssertionError, match="text row"):
         assert_no_leak(facts, rows._replace(text=(*rows.text, sentence(*fact, 1))))
-    assert_no_leak(facts, Rows(rows.text, (sentence(*fact, 1),), ()))
+    assert_no_leak(facts, Corpus(rows.text, (sentence(*fact, 1),), ()))
 
 
 @settings(max_examples=40, deadline=None)

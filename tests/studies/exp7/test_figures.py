@@ -3,12 +3,12 @@ import pytest
 import torch
 
 from journeylab.plotting import StudyResults, styled
+from journeylab.streams import Streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.figures import CAPTIONS, draw, numbers, tabulate
 from journeylab.studies.exp7_native_kg.measure import measure
 from journeylab.studies.exp7_native_kg.models import Knowledge
-from journeylab.studies.exp7_native_kg.settings import Arm, Evaluation, Settings, Training
-from journeylab.training import Streams
+from journeylab.studies.exp7_native_kg.settings import Arm, Data, Evaluation, Settings, Training
 
 RUNS = [("native", "A"), ("7a", "B"), ("7b-held", "B"), ("7b-held", "C")]
 LINEARISATIONS = {"native": "none", "7a": "all", "7b-held": "held"}
@@ -36,7 +36,9 @@ def results(make_job) -> StudyResults:
         )
         for arm in LINEARISATIONS
     }
-    settings = Settings(arms=arms, training=Training(steps=1, learning_rate=0.1))
+    settings = Settings(
+        datasets={"world": Data()}, arms=arms, training=Training(steps=1, learning_rate=0.1)
+    )
     return StudyResults("exp7", settings, pd.concat(measured), curves=pd.DataFrame(curves))
 
 

@@ -6,6 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from journeylab.streams import Streams
 from journeylab.studies.exp7_native_kg.data import entities, facts_of, generate
 from journeylab.studies.exp7_native_kg.language import IDENTIFIERS, MASK, encode, pad, sentence
 from journeylab.studies.exp7_native_kg.measure import (
@@ -18,7 +19,6 @@ from journeylab.studies.exp7_native_kg.measure import (
 from journeylab.studies.exp7_native_kg.metrics import METRICS
 from journeylab.studies.exp7_native_kg.rows import tabulate_triples
 from journeylab.studies.exp7_native_kg.settings import TIERS, Data, Evaluation
-from journeylab.training import Streams
 
 
 def reader_of(problem):

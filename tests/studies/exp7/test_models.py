@@ -5,12 +5,13 @@ import torch
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
+from journeylab.streams import Streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.language import SYMBOLS
 from journeylab.studies.exp7_native_kg.models import Knowledge
 from journeylab.studies.exp7_native_kg.rows import TAIL
 from journeylab.studies.exp7_native_kg.settings import SPECS, Data
-from journeylab.training import Streams, train
+from journeylab.training import train
 
 VARIANTS = list(SPECS)
 

@@ -25,6 +25,7 @@ from journeylab.studies.exp1_group_languages.settings import (
     LONGEST,
     SHORTEST,
     TASK_NAMES,
+    Arm,
     Settings,
     TaskName,
 )
@@ -58,7 +59,7 @@ _TITLES = {task: TASKS[task].title for task in TASK_NAMES}
 _COLUMNS = {"product": "product state (J = 0)", "aggregation": "aggregation (J = 1)"}
 _SHOWN = (SHORTEST, 20, 30, 40, LONGEST, *FAR)
 
-Run = tuple[TaskName, str, str]
+Case = tuple[TaskName, str, str]
 """Task, family and form."""
 
 
@@ -113,8 +114,8 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     overflowing = results.select("aggregator_float32")["value"]
     found["aggregator.overflows"] = int(overflowing.max())
     found["exponentials.missing"] = int(results.select("missing_exponentials")["value"].max())
-    for variant, rows in results.select("parikh_split").groupby("variant"):
-        found[f"parikh_split.{variant}"] = int(rows["value"].max())
+    for case, rows in results.select("parikh_split").groupby("case"):
+        found[f"parikh_split.{case}"] = int(rows["value"].max())
     return found
 
 
@@ -237,7 +238,7 @@ def _draw_solved(results: StudyResults) -> Figure:
     return figure
 
 
-def _table_of(name: str, caption: str, cells: Sequence[tuple[Run, str]], notes: str = "") -> Table:
+def _table_of(name: str, caption: str, cells: Sequence[tuple[Case, str]], notes: str = "") -> Table:
     """One row per family and form, one column per task."""
     known = dict(cells)
     rows = [
@@ -276,31 +277,33 @@ def _cases() -> Iterator[tuple[str, str]]:
 
 def _arms(results: StudyResults, task: TaskName) -> list[str]:
     settings = cast(Settings, results.settings)
-    return [name for name, arm in settings.arms.items() if arm.task == task]
+    return [
+        name for name, arm in settings.arms.items() if isinstance(arm, Arm) and arm.task == task
+    ]
 
 
-def _present(results: StudyResults) -> list[Run]:
+def _present(results: StudyResults) -> list[Case]:
     """What was trained, whether or not it finished."""
     runs = [(task, family, form) for task in TASK_NAMES for family, form in _cases()]
     return [run for run in runs if _solved(results, run)[1]]
 
 
-def _rows(results: StudyResults, metric: str, run: Run) -> pd.DataFrame:
+def _rows(results: StudyResults, metric: str, run: Case) -> pd.DataFrame:
     rows = results.select(metric, variant=f"{run[1]}-{run[2]}")
     return rows[rows["arm"].isin(_arms(results, run[0]))]
 
 
-def _values(results: StudyResults, metric: str, run: Run) -> pd.Series:
+def _values(results: StudyResults, metric: str, run: Case) -> pd.Series:
     return _rows(results, metric, run).sort_values("seed")["value"]
 
 
-def _solved(results: StudyResults, run: Run) -> tuple[int, int]:
+def _solved(results: StudyResults, run: Case) -> tuple[int, int]:
     """Seeds that solved, and all seeds; a failed one has solved nothing."""
     values = _values(results, "worst_accuracy", run)
     return int((values >= SOLVED).sum()), len(values) + _failures(results, run)
 
 
-def _share(results: StudyResults, run: Run) -> str:
+def _share(results: StudyResults, run: Case) -> str:
     solved, seeds = _solved(results, run)
     return f"{solved}/{seeds}"
 
@@ -314,7 +317,7 @@ def _tabulate_far(results: StudyResults, length: int) -> Table:
     )
 
 
-def _median_at(results: StudyResults, run: Run, length: int) -> str:
+def _median_at(results: StudyResults, run: Case, length: int) -> str:
     rows = _rows(results, "accuracy", run)
     median = rows.loc[rows["n"] == length, "value"].median()
     failed = _failures(results, run)
@@ -322,11 +325,11 @@ def _median_at(results: StudyResults, run: Run, length: int) -> str:
     return f"{found} ({failed} failed)" if failed else found
 
 
-def _failures(results: StudyResults, run: Run) -> int:
+def _failures(results: StudyResults, run: Case) -> int:
     variant = f"{run[1]}-{run[2]}"
     return sum(results.failures(arm, variant) for arm in _arms(results, run[0]))
 
 
 def _anchor(results: StudyResults, metric: str, task: TaskName) -> dict[int, float]:
-    rows = results.select(metric, variant=task).sort_values("n")
+    rows = results.select(metric, case=task).sort_values("n")
     return {int(n): float(x) for n, x in zip(rows["n"], rows["value"], strict=True)}

@@ -15,7 +15,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from journeylab.studies.exp1_group_languages.ceilings import parikh_ceilings
-from journeylab.studies.exp1_group_languages.models import Language, Reader
+from journeylab.studies.exp1_group_languages.models import Language, Recogniser
 from journeylab.studies.exp1_group_languages.settings import (
     FAR,
     LONGEST,
@@ -34,7 +34,7 @@ COLUMNS = ("metric", "n", "value")
 
 def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module) -> pd.DataFrame:
     """Accuracy at every length, the worst and the mean of the trained ones, and the gap."""
-    language, reader = cast(Language, problem), cast(Reader, model)
+    language, recogniser = cast(Language, problem), cast(Recogniser, model)
     ceilings = _ceilings(job.task)
     found: dict[int, float] = {}
     for n in (*ceilings, *FAR):
@@ -42,7 +42,7 @@ def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module
             language.task, n, evaluation.strings, language.streams.generator(f"test/{n}")
         )
         labels = torch.from_numpy(label_words(language.task, words.numpy()))
-        found[n] = accuracy(language.task, answer(reader, words), labels)
+        found[n] = accuracy(language.task, answer(recogniser, words), labels)
     trained = [found[n] for n in ceilings]
     gaps = [found[n] - ceiling for n, ceiling in ceilings.items()]
     rows: list[tuple[str, int | None, float]] = [("accuracy", n, x) for n, x in found.items()]
@@ -67,10 +67,10 @@ def draw_words(task: Task, length: int, strings: int, generator: Generator) -> T
     return words
 
 
-def answer(reader: Reader, words: Tensor) -> Tensor:
+def answer(recogniser: Recogniser, words: Tensor) -> Tensor:
     """The most probable label of every word; UNLABELLED where the logits are not finite."""
     with torch.no_grad():
-        logits = reader.read(reader.states(words.mT)[:, -1])
+        logits = recogniser.read(recogniser.states(words.mT)[:, -1])
     finite = logits.isfinite().all(0)
     return torch.where(finite, logits.argmax(0), UNLABELLED)
 

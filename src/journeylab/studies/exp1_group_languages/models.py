@@ -38,7 +38,8 @@ from journeylab.studies.exp1_group_languages.tasks import (
 )
 
 if TYPE_CHECKING:
-    from journeylab.training import Problem, Streams
+    from journeylab.streams import Streams
+    from journeylab.training import Problem
 
 LETTERS = len(ALPHABET)
 
@@ -79,7 +80,7 @@ class Operators(nn.Module):
                 return plane_turns(self.angles, self.radii.sigmoid())
 
 
-class Reader(nn.Module):
+class Recogniser(nn.Module):
     """Words ``(strings, length)`` to logits ``(classes, length, strings)`` of every prefix."""
 
     def __init__(self, job: Job, classes: int, generator: Generator) -> None:
@@ -158,7 +159,7 @@ class Language:
 
     def build(self, generator: Generator) -> nn.Module:
         """A fresh model, initialised from ``generator`` only."""
-        return Reader(self.job, self.task.classes, generator)
+        return Recogniser(self.job, self.task.classes, generator)
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
         """One step's strings, drawn uniformly with replacement and cut; there is no dropout."""

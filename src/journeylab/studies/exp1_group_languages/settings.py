@@ -3,9 +3,18 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, Tag, model_validator
 
-from journeylab.config import ArmSettings, Frozen, Name, StudySettings, TrainingSettings
+from journeylab.config import (
+    ByKind,
+    ComputedArm,
+    Frozen,
+    Name,
+    StudySettings,
+    TrainedArm,
+    TrainedJob,
+    TrainingSettings,
+)
 
 TaskName = Literal["A", "B", "Bbal", "S3", "A5", "Z6"]
 Family = Literal["orthogonal", "linear", "toral", "complex", "real"]
@@ -59,7 +68,7 @@ class Evaluation(Frozen):
     strings: PositiveInt = 1000
 
 
-class Certificates(Frozen):
+class Checked(Frozen):
     """Sizes of what is checked without training.
 
     ``strings`` of ``length`` letters are read by exact weights; all strings of up to ``enumerate``
@@ -73,7 +82,21 @@ class Certificates(Frozen):
     d: Annotated[int, Field(ge=6, le=256, multiple_of=2)] = 16
 
 
-class Arm(ArmSettings):
+class Certificates(ComputedArm, Checked):
+    """What is checked without training, by construction and enumeration: done once."""
+
+    computed: Literal["certificates"]
+    replicates: Literal["once"]
+
+
+class Computation(Checked):
+    """All that determines the certificates."""
+
+    computed: Literal["certificates"]
+    variant: str
+
+
+class Arm(TrainedArm):
     """One condition: the task that all its variants learn."""
 
     task: TaskName
@@ -88,18 +111,21 @@ class Arm(ArmSettings):
 class Settings(StudySettings):
     """The exp1 section of config.yaml."""
 
-    arms: Mapping[Name, Arm]
-    data: Data = Data()
+    datasets: Mapping[Name, Data]
+    arms: Mapping[
+        Name,
+        Annotated[
+            Annotated[Arm, Tag("(trained)")] | Annotated[Certificates, Tag("(computed)")], ByKind
+        ],
+    ]
     model: Model = Model()
     training: Training
     evaluation: Evaluation = Evaluation()
-    certificates: Certificates = Certificates()
 
 
-class Job(Frozen):
+class Job(TrainedJob):
     """All that determines one trained variant, besides its seed."""
 
-    variant: str
     task: TaskName
     data: Data
     model: Model

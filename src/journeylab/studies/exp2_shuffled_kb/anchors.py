@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from journeylab.studies.exp2_shuffled_kb.settings import Data
+from journeylab.studies.exp2_shuffled_kb.settings import Lookups, Relations, Repositories
 
 DRAWS = 10_000
 """Rows of values behind a vote."""
@@ -25,12 +25,12 @@ class Estimate(NamedTuple):
     error: float
 
 
-def chance(data: Data) -> Fraction:
+def chance(data: Repositories) -> Fraction:
     """Accuracy of an answer that looks at nothing, 1/V."""
     return Fraction(1, data.values)
 
 
-def key_blind(data: Data, size: int) -> Fraction:
+def key_blind(data: Repositories, size: int) -> Fraction:
     """The best accuracy on shuffled repositories without reading keys, E[max n_v]/M.
 
     All slots are alike, and the best answer is the most frequent of all values.
@@ -38,7 +38,7 @@ def key_blind(data: Data, size: int) -> Fraction:
     return expected_multiplicity(size, data.values) / size
 
 
-def untagged_ceiling(data: Data) -> Fraction:
+def untagged_ceiling(data: Relations) -> Fraction:
     """The best accuracy where the entries of a subject cannot be told apart.
 
     What is known of the answer is the multiset of the subject's values, of which each is asked for
@@ -47,7 +47,7 @@ def untagged_ceiling(data: Data) -> Fraction:
     return expected_multiplicity(data.relations, data.values) / data.relations
 
 
-def best_slot(data: Data, size: int) -> Fraction:
+def best_slot(data: Lookups, size: int) -> Fraction:
     """Accuracy on sorted repositories of reading the one slot where the key most often stands.
 
     Another entry holds the right value with probability 1/V.
@@ -57,7 +57,7 @@ def best_slot(data: Data, size: int) -> Fraction:
 
 
 @cache
-def vote(data: Data, size: int) -> Estimate:
+def vote(data: Lookups, size: int) -> Estimate:
     """The best accuracy on sorted repositories without reading keys.
 
     To a reader who knows the key k asked for and the values in their slots, but no other key, the
@@ -75,7 +75,7 @@ def vote(data: Data, size: int) -> Estimate:
     return Estimate(float(best_slot(data, size)) + float(np.mean(gains)), float(error))
 
 
-def slot_shares(data: Data, size: int) -> list[list[Fraction]]:
+def slot_shares(data: Lookups, size: int) -> list[list[Fraction]]:
     """P(j | k), how often key k stands in slot j of a sorted repository: a row per key.
 
     j is the number of smaller keys among the M − 1 others, hypergeometric:

@@ -19,7 +19,13 @@ import pandas as pd
 import torch
 from torch import Generator, Tensor
 
-from journeylab.studies.exp2_shuffled_kb.settings import Data, Order, Task
+from journeylab.studies.exp2_shuffled_kb.settings import (
+    Data,
+    Lookups,
+    Order,
+    Relations,
+    Task,
+)
 
 
 class Episodes(NamedTuple):
@@ -31,16 +37,19 @@ class Episodes(NamedTuple):
 
 
 def generate(data: Data, seed: int) -> pd.DataFrame:
-    """The held-out repositories of a seed, shuffled: task, size, episode, key, value, relation."""
+    """The held-out repositories of a seed, shuffled: task, size, episode, key, value, relation.
+
+    One stream holds all of a seed's repositories, lookups of the usual sizes first: relations are
+    drawn behind them.
+    """
     digest = hashlib.sha256(f"{seed}/exp2 episodes".encode()).digest()
     generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "big", signed=True))
-    tables = [
-        _tabulate(draw_lookup(data, size, -(-data.questions // size), generator), "lookup")
-        for size in data.sizes
-    ]
+    if isinstance(data, Lookups):
+        drawn = _draw_lookups(data, generator)
+        return pd.concat([_tabulate(one, "lookup") for one in drawn], ignore_index=True)
+    _draw_lookups(Lookups(task="lookup"), generator)
     groups = -(-data.questions // (data.subjects * data.relations))
-    grouped = draw_relations(data, groups, generator)
-    return pd.concat([*tables, _tabulate(grouped, "relations")], ignore_index=True)
+    return _tabulate(draw_relations(data, groups, generator), "relations")
 
 
 def select(table: pd.DataFrame, task: Task, size: int) -> Episodes:
@@ -50,14 +59,14 @@ def select(table: pd.DataFrame, task: Task, size: int) -> Episodes:
     return Episodes(*(torch.from_numpy(column).view(-1, size) for column in columns))
 
 
-def draw_lookup(data: Data, size: int, rows: int, generator: Generator) -> Episodes:
+def draw_lookup(data: Lookups, size: int, rows: int, generator: Generator) -> Episodes:
     """Repositories of different keys in random order, with values drawn with replacement."""
     keys = torch.rand(rows, data.keys, generator=generator).topk(size, 1).indices
     values = torch.randint(data.values, (rows, size), generator=generator)
     return Episodes(keys, values, torch.zeros_like(keys))
 
 
-def draw_relations(data: Data, rows: int, generator: Generator) -> Episodes:
+def draw_relations(data: Relations, rows: int, generator: Generator) -> Episodes:
     """Repositories of different subjects, each once per relation, in random order."""
     subjects = torch.rand(rows, data.keys, generator=generator).topk(data.subjects, 1).indices
     keys = subjects.repeat_interleave(data.relations, 1)
@@ -79,6 +88,10 @@ def arrange(episodes: Episodes, order: Order) -> Episodes:
     rank = episodes.keys * (1 + int(episodes.relations.max())) + episodes.relations
     places = rank.argsort(1)
     return Episodes(*(column.gather(1, places) for column in episodes))
+
+
+def _draw_lookups(data: Lookups, generator: Generator) -> list[Episodes]:
+    return [draw_lookup(data, size, -(-data.questions // size), generator) for size in data.sizes]
 
 
 def _tabulate(episodes: Episodes, task: Task) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from journeylab.plotting import (
     COLUMN,
     TEXT,
     Look,
+    RunName,
     StudyResults,
     Table,
     canvas,
@@ -31,7 +32,8 @@ from journeylab.studies.exp2_shuffled_kb.anchors import (
     vote,
 )
 from journeylab.studies.exp2_shuffled_kb.metrics import LABELS
-from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, VARIANTS, Order, Settings
+from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, VARIANTS, Arm, Order, Settings
+from journeylab.typography import scientific
 
 CAPTIONS = {
     "orders": (
@@ -74,8 +76,6 @@ CAPTIONS = {
 _LOOKUP, _RELATIONS = VARIANTS["lookup"], VARIANTS["relations"]
 _DIFFERENCES = tuple(f"exp2.{number}" for number in (1, 2, 3, 4, 7, 9))
 _TOLERANCE = 1e-4
-
-Run = tuple[str, str]
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
@@ -132,11 +132,11 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """The anchors, and the medians that the prose cites."""
     settings = _settings(results)
-    data = settings.data
+    data, grouped = settings.lookups, settings.relations
     found: dict[str, float | int | str] = {
         "chance": float(chance(data)),
-        "ceiling.untagged": float(untagged_ceiling(data)),
-        "ceiling.untagged.exact": str(untagged_ceiling(data)),
+        "ceiling.untagged": float(untagged_ceiling(grouped)),
+        "ceiling.untagged.exact": str(untagged_ceiling(grouped)),
         "budgets": _tell_budgets(results),
     }
     for size in data.sizes:
@@ -161,7 +161,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 def _draw_orders(results: StudyResults) -> Figure:
     settings = _settings(results)
-    size = min(settings.data.sizes)
+    size = min(settings.lookups.sizes)
     variants = [v for v in _LOOKUP if any(_has(results, a, v) for a in _arms(results, size))]
     figure, axes = canvas(2, 3, width=TEXT, height=4.1, sharex=True)
     for row, trained in enumerate(ORDERS):
@@ -170,10 +170,10 @@ def _draw_orders(results: StudyResults) -> Figure:
             each = axes[3 * row + column]
             each.set(ylim=(-0.03, 1.05), title=f"trained {trained}, tested {tested}")
             _draw_points(each, results, arm, variants, "accuracy", tested)
-            reference_line(each, float(chance(settings.data)), "chance")
-            reference_line(each, float(key_blind(settings.data, size)), "most frequent value")
+            reference_line(each, float(chance(settings.lookups)), "chance")
+            reference_line(each, float(key_blind(settings.lookups, size)), "most frequent value")
             if tested == "sorted":
-                reference_line(each, vote(settings.data, size).value, "vote of the slots")
+                reference_line(each, vote(settings.lookups, size).value, "vote of the slots")
         flips = axes[3 * row + 2]
         flips.set(ylim=(-0.03, 1.05), title=f"trained {trained}: flips")
         _draw_points(flips, results, arm, variants, "flip_rate", trained)
@@ -208,7 +208,7 @@ def _draw_points(
 
 
 def _draw_sizes(results: StudyResults) -> Figure:
-    data = _settings(results).data
+    data = _settings(results).lookups
     sizes = sorted(data.sizes)
     figure, axes = canvas(2, 2, width=TEXT, height=4.4, sharex=True, sharey=True)
     for row, trained in enumerate(ORDERS):
@@ -241,7 +241,7 @@ def _draw_line(
     axes: Axes, results: StudyResults, variant: str, trained: Order, tested: Order, place: int
 ) -> None:
     look, medians = _look(variant), {}
-    for size in sorted(_settings(results).data.sizes):
+    for size in sorted(_settings(results).lookups.sizes):
         arm = _arm(results, size, trained)
         if arm is None or not _has(results, arm, variant):
             continue
@@ -281,7 +281,7 @@ def _draw_logits(results: StudyResults) -> Figure:
 
 
 def _draw_relations(results: StudyResults) -> Figure:
-    data = _settings(results).data
+    data = _settings(results).relations
     runs = _present(results, _RELATIONS)
     figure, [axes] = canvas(width=COLUMN, height=2.4)
     axes.set(ylim=(0.0, 1.05), ylabel="accuracy", xlim=(-0.6, max(len(runs), 1) - 0.4))
@@ -327,7 +327,7 @@ def _draw_learning(results: StudyResults) -> Figure:
     return figure
 
 
-def _row(results: StudyResults, run: Run) -> dict[str, str]:
+def _row(results: StudyResults, run: RunName) -> dict[str, str]:
     trained = _trained(results, run[0])
     change = _values(results, "max_logit_change", run, trained)
     return {
@@ -336,13 +336,13 @@ def _row(results: StudyResults, run: Run) -> dict[str, str]:
         "Tested sorted": _summary(_values(results, "accuracy", run, "sorted")),
         "Tested shuffled": _summary(_values(results, "accuracy", run, "shuffled")),
         "Flips": _summary(_values(results, "flip_rate", run, trained)),
-        "Max |Δ|": f"{change.max():.1e}" if len(change) else "n/a",
+        "Max |Δ|": scientific(float(change.max())) if len(change) else "n/a",
         "Failed": str(results.failures(*run)),
     }
 
 
 def _anchor_rows(settings: Settings) -> list[dict[str, str]]:
-    data = settings.data
+    data, grouped = settings.lookups, settings.relations
     rows = [
         {
             "Repository": f"{size} entries",
@@ -354,15 +354,15 @@ def _anchor_rows(settings: Settings) -> list[dict[str, str]]:
         }
         for size in data.sizes
     ]
-    entries = data.subjects * data.relations
+    entries = grouped.subjects * grouped.relations
     rows.append(
         {
-            "Repository": f"{data.subjects} subjects × {data.relations} relations",
-            "Chance": f"{float(chance(data)):.4f}",
-            "Most frequent value": f"{float(key_blind(data, entries)):.4f}",
+            "Repository": f"{grouped.subjects} subjects × {grouped.relations} relations",
+            "Chance": f"{float(chance(grouped)):.4f}",
+            "Most frequent value": f"{float(key_blind(grouped, entries)):.4f}",
             "Best slot": "–",
             "Vote": "–",
-            "No tag": f"{float(untagged_ceiling(data)):.4f}",
+            "No tag": f"{float(untagged_ceiling(grouped)):.4f}",
         }
     )
     return rows
@@ -372,9 +372,14 @@ def _settings(results: StudyResults) -> Settings:
     return cast(Settings, results.settings)
 
 
+def _trained_arms(results: StudyResults) -> dict[str, Arm]:
+    arms = _settings(results).arms
+    return {name: arm for name, arm in arms.items() if isinstance(arm, Arm)}
+
+
 def _all_arms(results: StudyResults) -> list[str]:
     """Every arm: the opt-in ones last, by size (the second part has none), sorted first."""
-    arms = _settings(results).arms
+    arms = _trained_arms(results)
 
     def place(arm: str) -> tuple[bool, float, int]:
         chosen = arms[arm]
@@ -383,7 +388,9 @@ def _all_arms(results: StudyResults) -> list[str]:
     return sorted(arms, key=place)
 
 
-def _present(results: StudyResults, variants: Sequence[str] = (*_LOOKUP, *_RELATIONS)) -> list[Run]:
+def _present(
+    results: StudyResults, variants: Sequence[str] = (*_LOOKUP, *_RELATIONS)
+) -> list[RunName]:
     """The runs of these variants that were measured or failed, arm by arm."""
     rows = results.select("accuracy")
     measured = set(zip(rows["arm"], rows["variant"], strict=True))
@@ -401,7 +408,7 @@ def _has(results: StudyResults, arm: str, variant: str) -> bool:
 
 def _arms(results: StudyResults, size: int) -> list[str]:
     """The primary arms of a size: those with softmax weights."""
-    arms = _settings(results).arms
+    arms = _trained_arms(results)
     return [arm for arm in arms if arms[arm].size == size and arms[arm].attention == "softmax"]
 
 
@@ -410,20 +417,20 @@ def _arm(results: StudyResults, size: int, order: Order) -> str | None:
 
 
 def _trained(results: StudyResults, arm: str) -> Order:
-    return _settings(results).arms[arm].order
+    return _trained_arms(results)[arm].order
 
 
 def _tell_budgets(results: StudyResults) -> str:
-    settings = _settings(results)
+    settings, arms = _settings(results), _trained_arms(results)
     told = {}
     for arm in dict.fromkeys(arm for arm, _ in _present(results)):
-        chosen = settings.arms[arm]
+        chosen = arms[arm]
         case = "identical content" if chosen.size is None else f"M = {chosen.size}"
         told[case] = int(chosen.training.get("steps", settings.training.steps))
     return ", ".join(f"{steps} steps for {case}" for case, steps in told.items())
 
 
-def _values(results: StudyResults, metric: str, run: Run, order: Order) -> pd.Series:
+def _values(results: StudyResults, metric: str, run: RunName, order: Order) -> pd.Series:
     rows = results.select(metric, arm=run[0], variant=run[1], order=order)
     return rows.sort_values("seed")["value"]
 

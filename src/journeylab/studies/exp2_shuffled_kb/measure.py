@@ -17,7 +17,7 @@ from torch import nn
 from journeylab.studies.exp2_shuffled_kb.anchors import untagged_ceiling
 from journeylab.studies.exp2_shuffled_kb.data import arrange, permute
 from journeylab.studies.exp2_shuffled_kb.models import Retrieval, ask_everything
-from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, Evaluation, Job
+from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, Evaluation, Job, Relations
 
 if TYPE_CHECKING:
     from journeylab.training import Problem
@@ -47,6 +47,6 @@ def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module
                 ("flip_rate", order, float(torch.stack(flips).mean())),
                 ("max_logit_change", order, float(torch.stack(changes).max())),
             ]
-    if job.variant == "untagged":
+    if job.variant == "untagged" and isinstance(job.data, Relations):
         rows.append(("ceiling", None, float(untagged_ceiling(job.data))))
     return pd.DataFrame(rows, columns=list(COLUMNS))

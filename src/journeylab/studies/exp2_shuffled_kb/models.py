@@ -33,10 +33,18 @@ from journeylab.studies.exp2_shuffled_kb.data import (
     draw_relations,
     select,
 )
-from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, Attention, Data, Job, Model
+from journeylab.studies.exp2_shuffled_kb.settings import (
+    ORDERS,
+    Attention,
+    Data,
+    Job,
+    Model,
+    Relations,
+)
 
 if TYPE_CHECKING:
-    from journeylab.training import Problem, Streams
+    from journeylab.streams import Streams
+    from journeylab.training import Problem
 
 CURVE_EPISODES = 32
 """Held-out repositories behind a point of the curve."""
@@ -50,7 +58,7 @@ class Questions(NamedTuple):
     answers: Tensor
 
 
-class Reader(nn.Module):
+class Retriever(nn.Module):
     """A retrieval head whose keys are turned as its variant says."""
 
     frequencies: Tensor
@@ -61,10 +69,11 @@ class Reader(nn.Module):
         super().__init__()
         self.variant, tagged = variant, variant == "tag"
         self.fields = (data.keys, data.values)
+        relations = data.relations if isinstance(data, Relations) else 1
         planes = sizes.d // 2
         self.head = RetrievalHead(
-            (*self.fields, data.relations) if tagged else self.fields,
-            (data.keys, data.relations) if tagged else (data.keys,),
+            (*self.fields, relations) if tagged else self.fields,
+            (data.keys, relations) if tagged else (data.keys,),
             data.values,
             width=sizes.d,
             weighting=attention,
@@ -84,7 +93,7 @@ class Reader(nn.Module):
         if variant == "cumulative":
             self.question_angles = angles(data.keys)
         if variant == "operator":
-            self.relation_angles = angles(data.relations)
+            self.relation_angles = angles(relations)
 
     def forward(self, episodes: Episodes, questions: Questions) -> Tensor:
         """Logits ``(episodes, asked, values)``."""
@@ -141,7 +150,7 @@ class Retrieval:
     def build(self, generator: Generator) -> nn.Module:
         """A fresh model, initialised from ``generator`` only."""
         job = self.job
-        return Reader(job.variant, job.data, job.model, job.attention, generator)
+        return Retriever(job.variant, job.data, job.model, job.attention, generator)
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
         """Fresh repositories in the arm's order, and the slot that each is asked for.
@@ -150,7 +159,7 @@ class Retrieval:
         """
         del step, dropout  # there is neither a curriculum nor dropout
         job, rows = self.job, self.job.training.rows
-        if job.task == "relations":
+        if isinstance(job.data, Relations):
             drawn = draw_relations(job.data, rows, order)
         else:
             drawn = draw_lookup(job.data, job.entries, rows, order)
@@ -192,7 +201,7 @@ class Retrieval:
         return 3.0 * 2.0 * (rows * d**2 + scores + pooled)
 
     def _head(self, model: nn.Module) -> RetrievalHead:
-        assert isinstance(model, Reader)
+        assert isinstance(model, Retriever)
         return model.head
 
 

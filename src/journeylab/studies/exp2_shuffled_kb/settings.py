@@ -4,9 +4,25 @@ import difflib
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, PositiveInt, model_validator
+from pydantic import (
+    Discriminator,
+    Field,
+    NonNegativeFloat,
+    PositiveInt,
+    Tag,
+    model_validator,
+)
 
-from journeylab.config import ArmSettings, Frozen, Name, StudySettings, TrainingSettings
+from journeylab.config import (
+    ByKind,
+    ComputedArm,
+    Frozen,
+    Name,
+    StudySettings,
+    TrainedArm,
+    TrainedJob,
+    TrainingSettings,
+)
 
 Task = Literal["lookup", "relations"]
 Order = Literal["sorted", "shuffled"]
@@ -20,29 +36,59 @@ VARIANTS: dict[Task, tuple[str, ...]] = {
 """Every model by its name in config.yaml, per task."""
 
 
-class Data(Frozen):
-    """Keys, values and sizes of the repositories, and how much is held out.
+class Repositories(Frozen):
+    """Symbols of the repositories, and how much is held out.
 
-    ``sizes`` are entries of a lookup repository. One of the second part has ``subjects`` times
-    ``relations`` entries: every subject once per relation. Every entry of a held-out repository
-    is a question; of each size there are as many repositories as ``questions`` need.
+    Every entry of a held-out repository is a question; of each size there are as many repositories
+    as ``questions`` need.
     """
 
     keys: Annotated[int, Field(ge=2, le=1000)] = 128
     values: Annotated[int, Field(ge=2, le=1000)] = 16
-    sizes: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (20, 50, 100)
-    subjects: PositiveInt = 5
-    relations: PositiveInt = 4
     questions: PositiveInt = 10240
+
+
+class Lookups(Repositories):
+    """Repositories of different keys; ``sizes`` are their numbers of entries."""
+
+    task: Literal["lookup"]
+    sizes: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (20, 50, 100)
 
     @model_validator(mode="after")
     def _has_enough_keys(self) -> Self:
-        if max(*self.sizes, self.subjects) > self.keys:
-            raise ValueError(
-                f"{self.keys} keys: a repository of {max(*self.sizes, self.subjects)} different "
-                "ones needs as many"
-            )
+        if max(self.sizes) > self.keys:
+            raise ValueError(f"{self.keys} keys: a repository of {max(self.sizes)} needs as many")
         return self
+
+
+class Relations(Repositories):
+    """Repositories in which every one of ``subjects`` keys stands once per relation."""
+
+    task: Literal["relations"]
+    subjects: PositiveInt = 5
+    relations: PositiveInt = 4
+
+    @model_validator(mode="after")
+    def _has_enough_keys(self) -> Self:
+        if self.subjects > self.keys:
+            raise ValueError(f"{self.keys} keys: {self.subjects} subjects need as many")
+        return self
+
+
+def _task(value: object) -> str:
+    task = value.get("task") if isinstance(value, Mapping) else getattr(value, "task", None)
+    return f"({task})"
+
+
+Data = Annotated[
+    Annotated[Lookups, Tag("(lookup)")] | Annotated[Relations, Tag("(relations)")],
+    Discriminator(
+        _task,
+        custom_error_type="task",
+        custom_error_message="write task: lookup, or task: relations",
+    ),
+]
+"""A dataset of one task or the other."""
 
 
 class Model(Frozen):
@@ -64,54 +110,74 @@ class Evaluation(Frozen):
     permutations: PositiveInt = 4
 
 
-class Certificates(Frozen):
-    """How often, and at which sizes, invariance is checked without training."""
+Check = Literal["invariance", "witness", "recursion"]
 
+
+class Exact(ComputedArm):
+    """What is checked once, without training: over so many ``draws``, where there are any."""
+
+    computed: Check
+    replicates: Literal["once"]
     draws: PositiveInt = 20
-    data: Data = Data()
-    model: Model = Model()
 
 
-class Arm(ArmSettings):
-    """One condition: the task, the size of its repositories and the order that training shows.
+class Computation(Frozen):
+    """All that determines what is checked of one variant."""
 
-    The second part has one size, that of its groups: subjects times relations.
+    computed: Check
+    variant: str
+    draws: PositiveInt
+    data: Lookups
+    model: Model
+
+    @model_validator(mode="after")
+    def _variant_exists(self) -> Self:
+        if self.computed != "recursion":
+            _check_variant(self.variant, "lookup")
+        return self
+
+
+class Conditions(Frozen):
+    """What tells arms apart, besides their dataset: sizes, order in training, attention.
+
+    Repositories of relations have one size, that of their groups: subjects times relations.
     """
 
-    task: Task = "lookup"
     size: PositiveInt | None = None
     order: Order = "shuffled"
     attention: Attention = "softmax"
 
-    @model_validator(mode="after")
-    def _fits_its_task(self) -> Self:
-        for variant in self.variants:
-            _check_variant(variant, self.task)
-        if (self.size is None) == (self.task == "lookup"):
-            wanted = "needs a size" if self.task == "lookup" else "has the size of its groups"
-            raise ValueError(f"task {self.task} {wanted}")
-        return self
+
+class Arm(TrainedArm, Conditions):
+    """One condition."""
 
 
 class Settings(StudySettings):
     """The exp2 section of config.yaml."""
 
-    arms: Mapping[Name, Arm]
-    data: Data = Data()
+    datasets: Mapping[Name, Data]
+    arms: Mapping[
+        Name,
+        Annotated[Annotated[Arm, Tag("(trained)")] | Annotated[Exact, Tag("(computed)")], ByKind],
+    ]
     model: Model = Model()
     training: Training
     evaluation: Evaluation = Evaluation()
-    certificates: Certificates = Certificates()
+
+    @property
+    def lookups(self) -> Lookups:
+        """The first dataset of lookups: what the figures' anchors are about."""
+        return next(data for data in self.datasets.values() if isinstance(data, Lookups))
+
+    @property
+    def relations(self) -> Relations:
+        """The first dataset of relations."""
+        return next(data for data in self.datasets.values() if isinstance(data, Relations))
 
 
-class Job(Frozen):
+class Job(Conditions, TrainedJob):
     """All that determines one trained variant, besides its seed."""
 
-    variant: str
-    task: Task
-    size: PositiveInt | None
-    order: Order
-    attention: Attention
     data: Data
     model: Model
     training: Training
@@ -119,14 +185,26 @@ class Job(Frozen):
     @model_validator(mode="after")
     def _fits_its_data(self) -> Self:
         _check_variant(self.variant, self.task)
-        if self.task == "lookup" and self.size not in self.data.sizes:
-            raise ValueError(f"size {self.size}: accepted: {', '.join(map(str, self.data.sizes))}")
+        if isinstance(self.data, Lookups):
+            if self.size not in self.data.sizes:
+                accepted = ", ".join(map(str, self.data.sizes))
+                raise ValueError(f"size {self.size}: accepted: {accepted}")
+        elif self.size is not None:
+            raise ValueError("size: a repository of relations has the size of its groups")
         return self
+
+    @property
+    def task(self) -> Task:
+        """What is asked of its dataset."""
+        return self.data.task
 
     @property
     def entries(self) -> int:
         """The entries of a repository."""
-        return self.size or self.data.subjects * self.data.relations
+        if isinstance(self.data, Relations):
+            return self.data.subjects * self.data.relations
+        assert self.size is not None
+        return self.size
 
 
 def _check_variant(variant: str, task: Task) -> None:

@@ -103,7 +103,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """Anchors, sizes of the splits, and the exact bits that the prose cites, for two colours."""
-    data = _settings(results).data
+    [data] = _settings(results).datasets.values()
     found: dict[str, float] = {}
     for length in LENGTHS:
         found[f"ceiling.{length}"] = blind_ceiling(length, 2)
@@ -371,14 +371,19 @@ def _settings(results: StudyResults) -> Settings:
     return cast(Settings, results.settings)
 
 
+def _trained_arms(results: StudyResults) -> dict[str, Arm]:
+    arms = _settings(results).arms
+    return {name: arm for name, arm in arms.items() if isinstance(arm, Arm)}
+
+
 def _arm(results: StudyResults, arm: str) -> Arm:
-    return _settings(results).arms[arm]
+    return _trained_arms(results)[arm]
 
 
 def _arms(results: StudyResults) -> list[str]:
     measured = set(results.select("position_accuracy")["arm"])
     present = measured | {run.arm for run in results.runs}
-    arms = _settings(results).arms
+    arms = _trained_arms(results)
     return sorted(present & set(arms), key=lambda arm: (arms[arm].colours, arms[arm].d))
 
 

@@ -33,7 +33,8 @@ from journeylab.studies.exp3_order_information.data import skip, strings_of, val
 from journeylab.studies.exp3_order_information.settings import LENGTHS, Job, Probe, Split
 
 if TYPE_CHECKING:
-    from journeylab.training import Problem, Streams
+    from journeylab.streams import Streams
+    from journeylab.training import Problem
 
 LONGEST = max(LENGTHS)
 

@@ -4,9 +4,18 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, Tag
 
-from journeylab.config import ArmSettings, Frozen, Name, StudySettings, TrainingSettings
+from journeylab.config import (
+    ByKind,
+    ComputedArm,
+    Frozen,
+    Name,
+    StudySettings,
+    TrainedArm,
+    TrainedJob,
+    TrainingSettings,
+)
 
 
 class FrequencySet(Frozen):
@@ -77,8 +86,8 @@ class Evaluation(Frozen):
     splits: tuple[Split, ...] = SPLITS
 
 
-class Certificates(Frozen):
-    """What is enumerated: every set, width, alphabet and length with at most ``strings`` strings.
+class Enumerated(Frozen):
+    """What is enumerated: every width, alphabet and length with at most ``strings`` strings.
 
     ``precisions`` are the cell widths ε of the grid; values have standard normal coordinates.
     """
@@ -89,30 +98,50 @@ class Certificates(Frozen):
     strings: Annotated[int, Field(ge=2, le=2**20)] = 2**20
 
 
-class Arm(ArmSettings):
+class Enumeration(ComputedArm, Enumerated):
+    """The exact information of every frequency set, computed once."""
+
+    computed: Literal["enumeration"]
+    replicates: Literal["once"]
+
+
+class Computation(Enumerated):
+    """All that determines the exact information of one frequency set."""
+
+    computed: Literal["enumeration"]
+    variant: Variant
+
+
+class Conditions(Frozen):
     """One alphabet and one width of the values."""
 
     colours: Colours
     d: Width
 
 
+class Arm(TrainedArm, Conditions):
+    """Probes of one alphabet and width."""
+
+
 class Settings(StudySettings):
     """The exp3 section of config.yaml."""
 
-    arms: Mapping[Name, Arm]
-    data: Data = Data()
+    datasets: Mapping[Name, Data]
+    arms: Mapping[
+        Name,
+        Annotated[
+            Annotated[Arm, Tag("(trained)")] | Annotated[Enumeration, Tag("(computed)")], ByKind
+        ],
+    ]
     model: Model = Model()
     training: Training
     evaluation: Evaluation = Evaluation()
-    certificates: Certificates = Certificates()
 
 
-class Job(Frozen):
+class Job(Conditions, TrainedJob):
     """All that determines one trained variant, besides its seed."""
 
     variant: Variant
-    colours: Colours
-    d: Width
     data: Data
     model: Model
     training: Training

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from journeylab.plotting import Look, StudyResults, Table, canvas, legend_above, looks
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, PRECISIONS
+from journeylab.typography import scientific
 
 CAPTIONS = {
     "error": (
@@ -49,7 +50,7 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """The largest value of every certificate metric per operator, precision and N."""
+    """The largest value of every metric per operator, precision and N."""
     largest = {
         metric: results.select(metric).groupby(_CASE)["value"].max()
         for metric in ("relative_error", "one_minus_cosine", "error_over_bound")
@@ -58,7 +59,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     columns = [*largest.values(), least]
     heads = ["Error", "1 − cosine", "Error / bound", "Control (least)"]
     rows = [
-        [_TITLES[operator], precision, str(n), *(_scientific(column[case]) for column in columns)]
+        [_TITLES[operator], precision, str(n), *(scientific(column[case]) for column in columns)]
         for operator in OPERATORS
         for precision in PRECISIONS
         for n in sorted(int(n) for n in results.measurements["N"].unique())
@@ -80,7 +81,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """Draws, overflows, the largest errors and the certificate in arbitrary precision."""
     found: dict[str, float | int | str] = {}
     error = results.select("relative_error")
-    found["draws"] = int(error["seed"].nunique())
+    found["draws"] = int(error["draw"].nunique())
     found["overflows"] = int(np.isinf(error["value"]).sum())
     found["cases"] = len(error)
     identity = results.select("identity_error")["value"]
@@ -183,10 +184,6 @@ def _bound(axes: Axes, rows: pd.DataFrame, lengths: list[int], look: Look, preci
             fontsize=5.5,
             color=look.color,
         )
-
-
-def _scientific(value: float) -> str:
-    return f"{value:.1e}" if math.isfinite(value) else "∞"
 
 
 def _finite_or_word(value: float) -> float | str:

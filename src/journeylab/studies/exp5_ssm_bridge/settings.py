@@ -1,11 +1,12 @@
-"""What config.yaml may say about exp5. The study trains nothing: it has certificates only."""
+"""What config.yaml may say about exp5. The study trains nothing: all its runs are computed."""
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
-from journeylab.config import Frozen, StudySettings
+from journeylab.config import ComputedArm, Frozen, Name, StudySettings
 
 Operator = Literal["rotation", "orthogonal", "contracted", "nonnormal"]
 Precision = Literal["float32", "float64"]
@@ -14,13 +15,12 @@ PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
 LENGTHS = (20, 200, 2000)
 
 
-class Certificates(Frozen):
-    """Which cases are computed: every operator at every precision and length, ``draws`` times."""
+class Cases(Frozen):
+    """Which cases are computed: an operator at every precision and length, ``draws`` times."""
 
     draws: PositiveInt = 20
     dimension: Annotated[int, Field(ge=2, le=64, multiple_of=2)] = 4
     lengths: tuple[Annotated[int, Field(ge=2, le=5000)], ...] = LENGTHS
-    operators: tuple[Operator, ...] = OPERATORS
     precisions: tuple[Precision, ...] = PRECISIONS
     contraction: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.9
 
@@ -35,11 +35,21 @@ class Certificates(Frozen):
         return self
 
 
+class Bridge(ComputedArm, Cases):
+    """Both forms and the truth for some operators, computed once."""
+
+    computed: Literal["bridge"]
+    replicates: Literal["once"]
+
+
 class Settings(StudySettings):
     """The exp5 section of config.yaml."""
 
-    certificates: Certificates = Certificates()
+    arms: Mapping[Name, Bridge]
 
 
-class Job(Frozen):
-    """exp5 has no training job."""
+class Computation(Cases):
+    """All that determines the cases of one operator."""
+
+    computed: Literal["bridge"]
+    variant: Operator

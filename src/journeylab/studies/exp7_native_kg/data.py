@@ -82,7 +82,7 @@ class Fact(NamedTuple):
     tail: str
 
 
-class Rows(NamedTuple):
+class Corpus(NamedTuple):
     """What one model trains on: sentences, linearised KG rows, and native triples."""
 
     text: tuple[str, ...]
@@ -132,7 +132,7 @@ def facts_of(facts: pd.DataFrame, *splits: str) -> list[Fact]:
     ]
 
 
-def training_rows(facts: pd.DataFrame, job: Job) -> Rows:
+def training_rows(facts: pd.DataFrame, job: Job) -> Corpus:
     """The rows of one model; text is the same for all, KG facts add the transfer facts.
 
     Raises AssertionError if a fact leaks into rows that must not show it.
@@ -140,7 +140,7 @@ def training_rows(facts: pd.DataFrame, job: Job) -> Rows:
     known = facts_of(facts, "base", "teaching")
     native = job.spec.kg == "native"
     kg = facts_of(facts, "base", "teaching", "transfer")
-    rows = Rows(
+    rows = Corpus(
         text=tuple(sentence(*fact, template) for fact in known for template in TEMPLATES),
         linearised=tuple(
             sentence(*fact, template)
@@ -153,7 +153,7 @@ def training_rows(facts: pd.DataFrame, job: Job) -> Rows:
     return rows
 
 
-def assert_no_leak(facts: pd.DataFrame, rows: Rows) -> None:
+def assert_no_leak(facts: pd.DataFrame, rows: Corpus) -> None:
     """Refuse rows that show a fact they must not.
 
     A generalisation pair {head, tail} occurs in no row of any kind, under any relation and in

@@ -12,6 +12,7 @@ from journeylab.plotting import (
     COLUMN,
     TEXT,
     Look,
+    RunName,
     StudyResults,
     Table,
     canvas,
@@ -30,6 +31,7 @@ from journeylab.studies.exp7_native_kg.settings import (
     SPECS,
     TEMPLATES,
     TIERS,
+    Arm,
     Settings,
 )
 
@@ -78,8 +80,6 @@ _SHORT = {"A-no-slots": "A θ=0", "A-causal": "A causal", "B-mlm": "B mlm"}
 _LABEL_GAP = 0.1
 _DIFFERENCES = tuple(f"exp7.{number}" for number in (2, 3, 4, 5, 7, 8, 9, 10, 12))
 _ASKED: dict[str, str | int] = {"format": "text", "template": 0, "candidates": "all"}
-
-Run = tuple[str, str]
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
@@ -143,7 +143,8 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """The sizes that the protocol states, from the world itself, and how many runs are trained."""
     settings = _settings(results)
-    facts = generate(settings.data, 0)
+    [world] = settings.datasets.values()
+    facts = generate(world, 0)
     known = facts_of(facts, "base", "teaching")
     seen = facts_of(facts, "base", "teaching", "transfer")
     text = [sentence(*fact, template) for fact in known for template in TEMPLATES]
@@ -173,7 +174,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     sizes["runs.finished"] = len(tier1)
     sizes["runs.undertrained"] = int((tier1["value"] < gate).sum())
     for run, values in tier1.groupby(["arm", "variant"])["value"]:
-        sizes[f"undertrained.{'.'.join(cast(Run, run))}"] = int((values < gate).sum())
+        sizes[f"undertrained.{'.'.join(cast(RunName, run))}"] = int((values < gate).sum())
     for tier in TIERS:
         for name in ("uniform", "type", "marginal"):
             sizes[f"floor.{name}.{tier}"] = _floor(results, name, tier)
@@ -287,35 +288,44 @@ def _settings(results: StudyResults) -> Settings:
     return cast(Settings, results.settings)
 
 
-def _flat(groups: Iterable[tuple[str, tuple[str, ...]]]) -> list[Run]:
+def _flat(groups: Iterable[tuple[str, tuple[str, ...]]]) -> list[RunName]:
     return [(arm, variant) for arm, variants in groups for variant in variants]
 
 
-def _all_runs(results: StudyResults) -> list[Run]:
+def _all_runs(results: StudyResults) -> list[RunName]:
     return list(dict.fromkeys([*_flat(_MODELS), *_flat(_CONTROLS), *results.settings.trained()]))
 
 
-def _present(results: StudyResults, runs: Sequence[Run]) -> list[Run]:
+def _present(results: StudyResults, runs: Sequence[RunName]) -> list[RunName]:
     rows = results.select("hits@1")
     measured = set(zip(rows["arm"], rows["variant"], strict=True))
     return [run for run in runs if run in measured or results.failures(*run)]
 
 
-def _values(results: StudyResults, metric: str, run: Run, where: dict[str, str | int]) -> pd.Series:
+def _values(
+    results: StudyResults, metric: str, run: RunName, where: dict[str, str | int]
+) -> pd.Series:
     rows = results.select(metric, arm=run[0], variant=run[1], **where)
     return rows.sort_values("seed")["value"]
 
 
-def _own_format(results: StudyResults, run: Run) -> pd.Series:
+def _own_format(results: StudyResults, run: RunName) -> pd.Series:
     """hits@1 on tier 2 in the format in which the model read the transfer facts."""
     where: dict[str, str | int] = {"tier": "T2", "candidates": "all"}
     if SPECS[run[1]].kg == "native":
         return _values(results, "hits@1", run, where | {"format": "kg"})
-    template = LINEARISED_TEMPLATES[_settings(results).arms[run[0]].linearisation][0]
+    template = _template(results, run)
     return _values(results, "hits@1", run, where | {"format": "text", "template": template})
 
 
-def _secondary(results: StudyResults, run: Run) -> dict[str, str]:
+def _template(results: StudyResults, run: RunName) -> int:
+    """The first template in which a linearised model reads its KG facts."""
+    arm = _settings(results).arms[run[0]]
+    assert isinstance(arm, Arm)
+    return LINEARISED_TEMPLATES[arm.linearisation][0]
+
+
+def _secondary(results: StudyResults, run: RunName) -> dict[str, str]:
     shared: dict[str, str | int] = {"tier": "T2", "format": "text"}
 
     def median(metric: str, candidates: str = "", template: int = 0) -> str:
@@ -350,8 +360,8 @@ def _look(variant: str) -> Look:
     return models[variant if variant in models else variant[0]]
 
 
-def _places(models: Sequence[Run], controls: Sequence[Run]) -> dict[Run, float]:
-    places: dict[Run, float] = {}
+def _places(models: Sequence[RunName], controls: Sequence[RunName]) -> dict[RunName, float]:
+    places: dict[RunName, float] = {}
     place = 0.0
     for i, run in enumerate([*models, *controls]):
         before = [*models, *controls][i - 1] if i else run
@@ -362,7 +372,7 @@ def _places(models: Sequence[Run], controls: Sequence[Run]) -> dict[Run, float]:
     return places
 
 
-def _label_runs(axes: Axes, places: dict[Run, float]) -> None:
+def _label_runs(axes: Axes, places: dict[RunName, float]) -> None:
     labels = [
         _name(run) if run[0] == "native" else f"{_name(run)} {run[0].removesuffix('-held')}"
         for run in places
@@ -371,5 +381,5 @@ def _label_runs(axes: Axes, places: dict[Run, float]) -> None:
     axes.set_xlim(-0.8, max(places.values(), default=0.0) + 0.8)
 
 
-def _name(run: Run) -> str:
+def _name(run: RunName) -> str:
     return _SHORT.get(run[1], LABELS[run[1]])

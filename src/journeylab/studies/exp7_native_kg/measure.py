@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
-from journeylab.models.transformer import Rows as Group
+from journeylab.models.transformer import Rows
 from journeylab.studies.exp7_native_kg.data import Fact, entities, facts_of
 from journeylab.studies.exp7_native_kg.language import (
     BEGIN,
@@ -200,7 +200,7 @@ def floors(facts: pd.DataFrame) -> list[dict[str, object]]:
     return rows
 
 
-def _follow(reader: Reader, group: Group, tree: Tree, endings: int) -> tuple[Tensor, Tensor]:
+def _follow(reader: Reader, group: Rows, tree: Tree, endings: int) -> tuple[Tensor, Tensor]:
     """Scores and greedy correctness ``(rows, endings)`` of a tree's continuations."""
     [logits] = reader([group])
     said = log_softmax(logits, -1)[:, tree.source]

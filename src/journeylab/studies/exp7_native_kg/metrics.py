@@ -48,4 +48,5 @@ METRICS = {
     "slot_across_effect": Metric(label="slot angle across slots"),
     "text_equivalence_error": Metric(label="A against B on text", better="lower"),
     "baked_key_error": Metric(label="stored against recomputed keys", better="lower"),
+    "decoding_mismatch": Metric(label="tokens that a cache of baked keys changes", better="lower"),
 }

@@ -23,15 +23,14 @@ from torch.nn.functional import cross_entropy, embedding, pad
 
 from journeylab.models.attention import causal_mask
 from journeylab.models.flops import training_flops
-from journeylab.models.transformer import Rows as Group
-from journeylab.models.transformer import Transformer
+from journeylab.models.transformer import Rows, Transformer
 from journeylab.operators.dropout import Dropout, draw_key
 from journeylab.operators.journey import accumulate, slot_angles
 from journeylab.operators.rotary import integer_frequencies, rotary_angles, standard_frequencies
 from journeylab.studies.exp7_native_kg.data import (
     NAME_WIDTH,
     SENTENCE_LENGTH,
-    Rows,
+    Corpus,
     facts_of,
     training_rows,
 )
@@ -51,7 +50,8 @@ from journeylab.studies.exp7_native_kg.rows import (
 from journeylab.studies.exp7_native_kg.settings import TIERS, Job
 
 if TYPE_CHECKING:
-    from journeylab.training import Problem, Streams
+    from journeylab.streams import Streams
+    from journeylab.training import Problem
 
 SPLIT_OF_TIER = dict(zip(TIERS, ("teaching", "transfer", "generalisation"), strict=True))
 """Tier 1 asks for derived facts that were taught, so that the tiers differ in training only."""
@@ -104,11 +104,11 @@ class Reader(nn.Module):
         else:
             self.register_buffer("slots", torch.zeros_like(slots), persistent=False)
 
-    def sentences(self, tokens: Tensor) -> Group:
+    def sentences(self, tokens: Tensor) -> Rows:
         """Rows ``(rows, length)`` of text with causal attention."""
-        return Group(tokens, self._text_angles(tokens), causal_mask(tokens.shape[1], tokens.device))
+        return Rows(tokens, self.text_angles(tokens), causal_mask(tokens.shape[1], tokens.device))
 
-    def branching_sentences(self, tokens: Tensor, ancestors: Tensor) -> Group:
+    def branching_sentences(self, tokens: Tensor, ancestors: Tensor) -> Rows:
         """Text that branches: ``ancestors[i, j]`` says that token j lies on the way to token i.
 
         One row holds a prompt and all its continuations; each is read as if it stood alone.
@@ -117,27 +117,27 @@ class Reader(nn.Module):
             angles = ancestors.float() @ embedding(tokens, self.token_angles)
         else:
             angles = rotary_angles(ancestors.sum(-1) - 1, self.frequencies)[None]
-        return Group(tokens, angles, ancestors[None])
+        return Rows(tokens, angles, ancestors[None])
 
-    def hidden_sentences(self, tokens: Tensor, present: Tensor) -> Group:
+    def hidden_sentences(self, tokens: Tensor, present: Tensor) -> Rows:
         """Rows of text with characters hidden: attention in both directions, fillings unseen."""
-        return Group(tokens, self._text_angles(tokens), present[:, None, :])
+        return Rows(tokens, self.text_angles(tokens), present[:, None, :])
 
-    def triples(self, tokens: Tensor) -> Group:
+    def triples(self, tokens: Tensor) -> Rows:
         """Rows of HEAD, REL and TAIL characters, or their beginnings."""
         causal = self.spec.objective == "causal"
         mask = causal_mask(tokens.shape[1], tokens.device) if causal else None
-        return Group(tokens, self.triple_angles()[:, : tokens.shape[1]], mask)
+        return Rows(tokens, self.triple_angles()[:, : tokens.shape[1]], mask)
 
-    def branching_triples(self, tokens: Tensor, ancestors: Tensor) -> Group:
+    def branching_triples(self, tokens: Tensor, ancestors: Tensor) -> Rows:
         """Triples that branch, read causally; see :meth:`branching_sentences`."""
-        return Group(tokens, self.triple_angles()[:, ancestors.sum(-1) - 1], ancestors[None])
+        return Rows(tokens, self.triple_angles()[:, ancestors.sum(-1) - 1], ancestors[None])
 
     def triple_angles(self) -> Tensor:
         """Angles ``(1, 2·width + 1, d/2)`` of a triple's positions."""
         return slot_angles(self.places, self.parts, self.frequencies, self.slots)[None]
 
-    def forward(self, groups: Sequence[Group], dropout: Dropout | None = None) -> list[Tensor]:
+    def forward(self, groups: Sequence[Rows], dropout: Dropout | None = None) -> list[Tensor]:
         """Logits ``(rows, length, vocabulary)`` of every group, read in one pass."""
         logits = self.transformer(groups, dropout)
         parts = logits.split([group.tokens.numel() for group in groups])
@@ -146,7 +146,8 @@ class Reader(nn.Module):
             for part, group in zip(parts, groups, strict=True)
         ]
 
-    def _text_angles(self, tokens: Tensor) -> Tensor:
+    def text_angles(self, tokens: Tensor) -> Tensor:
+        """Angles ``(rows or 1, length, planes)`` of text; those of a prefix never change."""
         if self.spec.angles == "tokens":
             return accumulate(embedding(tokens, self.token_angles))
         return rotary_angles(_positions(tokens), self.frequencies)[None]
@@ -232,7 +233,7 @@ class Knowledge:
         )
 
     @cached_property
-    def _rows(self) -> Rows:
+    def _rows(self) -> Corpus:
         return training_rows(self.facts, self.job)
 
     @cached_property

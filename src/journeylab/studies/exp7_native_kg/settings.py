@@ -5,13 +5,16 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, Tag, model_validator
 
 from journeylab.config import (
-    ArmSettings,
+    ByKind,
+    ComputedArm,
     Frozen,
     Name,
     StudySettings,
+    TrainedArm,
+    TrainedJob,
     TrainingSettings,
 )
 
@@ -148,20 +151,38 @@ class Evaluation(Frozen):
     gate: Annotated[float, Field(gt=0.0, le=1.0)] = 0.95
 
 
-class Certificates(Frozen):
-    """How often, and at which sizes, the algebra is checked without training."""
+class Checked(Frozen):
+    """How often, and at which width of a name, the algebra is checked without training."""
 
     draws: PositiveInt = 20
-    model: Model = Model()
     name_width: PositiveInt = 6
 
 
-class Arm(ArmSettings):
-    """One condition: how KG facts become text, and which ablation of the attention is on."""
+class Algebra(ComputedArm, Checked):
+    """The algebra behind the native models, checked once; a variant is a law."""
+
+    computed: Literal["algebra"]
+    replicates: Literal["once"]
+
+
+class Computation(Checked):
+    """All that determines the check of one law."""
+
+    computed: Literal["algebra"]
+    variant: Literal["slots", "text", "keys", "decoding"]
+    model: Model
+
+
+class Conditions(Frozen):
+    """How KG facts become text, and which ablation of the attention is on."""
 
     linearisation: Linearisation = "none"
     attention: Literal["softmax", "softplus"] = "softmax"
     frequencies: Literal["standard", "integer"] = "standard"
+
+
+class Arm(TrainedArm, Conditions):
+    """One condition."""
 
     @model_validator(mode="after")
     def _variants_fit(self) -> Self:
@@ -173,21 +194,19 @@ class Arm(ArmSettings):
 class Settings(StudySettings):
     """The exp7 section of config.yaml."""
 
-    arms: Mapping[Name, Arm]
-    data: Data = Data()
+    datasets: Mapping[Name, Data]
+    arms: Mapping[
+        Name,
+        Annotated[Annotated[Arm, Tag("(trained)")] | Annotated[Algebra, Tag("(computed)")], ByKind],
+    ]
     model: Model = Model()
     training: Training
     evaluation: Evaluation = Evaluation()
-    certificates: Certificates = Certificates()
 
 
-class Job(Frozen):
+class Job(Conditions, TrainedJob):
     """All that determines one trained variant, besides its seed."""
 
-    variant: str
-    linearisation: Linearisation
-    attention: Literal["softmax", "softplus"]
-    frequencies: Literal["standard", "integer"]
     data: Data
     model: Model
     training: Training

@@ -1,0 +1,359 @@
+"""The studies there are, their typed parts, and what a configuration makes of them.
+
+A study is a folder ``studies/expN_name`` of modules. Nothing outside this module looks for studies,
+and what it hands out is typed by the protocols below.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+
+from pydantic import TypeAdapter
+
+from journeylab.config import (
+    ArmSettings,
+    ComputedArm,
+    Config,
+    Frozen,
+    Metric,
+    RunSettings,
+    StudySettings,
+    TrainedJob,
+    UserError,
+    accepted,
+    build,
+    merge,
+    read_yaml,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from torch import nn
+
+    from journeylab.plotting import StudyResults, Table
+    from journeylab.streams import Streams
+    from journeylab.training import Problem
+
+PACKAGE = Path(__file__).parent
+STUDIES = PACKAGE / "studies"
+
+Stage = Literal[
+    "generate", "train", "compute", "measure", "collect", "judge", "draw", "typeset", "summarise"
+]
+
+PARTS: dict[Stage, tuple[str, ...]] = {
+    "generate": ("settings", "data"),
+    "train": ("settings", "models"),
+    "compute": ("settings", "compute"),
+    "measure": ("settings", "models", "measure"),
+    "collect": (),
+    "judge": (),
+    "draw": ("settings", "metrics", "figures"),
+    "typeset": (),
+    "summarise": (),
+}
+"""The parts of a study that a stage asks this catalogue for."""
+
+
+class SettingsPart(Protocol):
+    """``settings.py``: what ``config.yaml`` may say, and what a run is handed of it.
+
+    A study without trained arms has no Data, Job and Evaluation; one without computed arms has no
+    Computation. ``Data`` may be a union, if the study has datasets of several kinds.
+    """
+
+    Settings: type[StudySettings]
+    Data: type[Frozen]
+    Job: type[Frozen]
+    Evaluation: type[Frozen]
+    Computation: type[Frozen]
+
+
+class MetricsPart(Protocol):
+    """``metrics.py``: what is reported, in print."""
+
+    TITLE: str
+    TUNING: str | Mapping[str, str]
+    METRICS: Mapping[str, Metric]
+
+
+class DataPart(Protocol):
+    """``data.py``: one seed of a named dataset."""
+
+    def generate(self, data: Frozen, seed: int) -> pd.DataFrame:
+        """The rows of one seed."""
+        ...
+
+
+class ModelsPart(Protocol):
+    """``models.py``: what the training engine needs of one seed."""
+
+    def problem(self, job: Frozen, dataset: pd.DataFrame, streams: Streams) -> Problem:
+        """The training problem of one seed; ``dataset`` as ``generate`` made it."""
+        ...
+
+
+class MeasurePart(Protocol):
+    """``measure.py``: what a trained model is asked."""
+
+    def measure(
+        self, job: Frozen, evaluation: Frozen, problem: Problem, model: nn.Module
+    ) -> pd.DataFrame:
+        """Tidy measurements of one seed: metric, factors …, value."""
+        ...
+
+
+class ComputePart(Protocol):
+    """``compute.py``: what is computed without training."""
+
+    def compute(self, job: Frozen, streams: Streams | None) -> pd.DataFrame:
+        """Tidy measurements of one seed, or of all there is where ``streams`` is None."""
+        ...
+
+
+class FiguresPart(Protocol):
+    """``figures.py``: measurements → figures, tables and the numbers that the prose cites."""
+
+    CAPTIONS: Mapping[str, str]
+
+    def draw(self, results: StudyResults) -> dict[str, Figure]:
+        """The figures by name."""
+        ...
+
+    def tabulate(self, results: StudyResults) -> dict[str, Table]:
+        """The tables by name."""
+        ...
+
+    def numbers(self, results: StudyResults) -> dict[str, float | int | str]:
+        """The numbers by key."""
+        ...
+
+
+@cache
+def discover() -> dict[str, str]:
+    """Study id → module path of every study folder, in numeric order."""
+    found = (module.name for module in pkgutil.iter_modules([str(STUDIES)]) if module.ispkg)
+    named: dict[str, str] = {}
+    for name in found:
+        study, module = name.split("_")[0], f"journeylab.studies.{name}"
+        if study in named:
+            raise UserError(f"{named[study]} and {module} are both study {study}; rename one")
+        named[study] = module
+    return dict(sorted(named.items(), key=lambda item: (len(item[0]), item[0])))
+
+
+def study_folder(study: str) -> Path:
+    """The folder of a study's modules. Raises UserError for an unknown study."""
+    return STUDIES / _module(study).rpartition(".")[2]
+
+
+def stage_roots(stage: Stage, study: str) -> tuple[str, ...]:
+    """The modules whose import closure is the code of a stage of a study."""
+    parts = [part for part in PARTS[stage] if (study_folder(study) / f"{part}.py").exists()]
+    own = tuple(f"{_module(study)}.{part}" for part in parts)
+    return ("journeylab.stages.running", f"journeylab.stages.{stage}", *own)
+
+
+def settings_part(study: str) -> SettingsPart:
+    """``settings.py`` of a study; this and what follows raises UserError where it has none."""
+    return cast(SettingsPart, _part(study, "settings"))
+
+
+def metrics_part(study: str) -> MetricsPart:
+    """``metrics.py`` of a study."""
+    return cast(MetricsPart, _part(study, "metrics"))
+
+
+def data_part(study: str) -> DataPart:
+    """``data.py`` of a study."""
+    return cast(DataPart, _part(study, "data"))
+
+
+def models_part(study: str) -> ModelsPart:
+    """``models.py`` of a study."""
+    return cast(ModelsPart, _part(study, "models"))
+
+
+def measure_part(study: str) -> MeasurePart:
+    """``measure.py`` of a study."""
+    return cast(MeasurePart, _part(study, "measure"))
+
+
+def compute_part(study: str) -> ComputePart:
+    """``compute.py`` of a study."""
+    return cast(ComputePart, _part(study, "compute"))
+
+
+def figures_part(study: str) -> FiguresPart:
+    """``figures.py`` of a study."""
+    return cast(FiguresPart, _part(study, "figures"))
+
+
+def job_model(study: str, *, computed: bool) -> type[Frozen]:
+    """How a study types the settings of a trained variant (Job) or a computed one (Computation)."""
+    name = "Computation" if computed else "Job"
+    model = getattr(settings_part(study), name, None)
+    if model is None:
+        kind = "computed" if computed else "trained"
+        raise UserError(f"study {study} has no {kind} arms: its settings.py defines no {name}")
+    return cast(type[Frozen], model)
+
+
+def dataset_settings(study: str, settings: Mapping[str, Any]) -> Frozen:
+    """One dataset's settings as the study types them: its ``Data``."""
+    return _typed(settings_part(study).Data, settings)
+
+
+def trained_job(study: str, settings: Mapping[str, Any]) -> TrainedJob:
+    """The resolved settings of a trained variant as the study types them: its ``Job``."""
+    return cast(TrainedJob, _typed(job_model(study, computed=False), settings))
+
+
+def computation(study: str, settings: Mapping[str, Any]) -> Frozen:
+    """The resolved settings of a computed variant as the study types them: its ``Computation``."""
+    return _typed(job_model(study, computed=True), settings)
+
+
+def evaluation_settings(study: str, settings: Mapping[str, Any]) -> Frozen:
+    """How a study's models are measured: its ``Evaluation``."""
+    return _typed(settings_part(study).Evaluation, settings)
+
+
+def study_settings(study: str, settings: Mapping[str, Any]) -> StudySettings:
+    """All settings of a study at one scale: its ``Settings``."""
+    return cast(StudySettings, _typed(settings_part(study).Settings, settings))
+
+
+def resolve_run(study: str, settings: StudySettings, arm: str, variant: str) -> RunSettings:
+    """One variant's settings, reduced to the sections that its study's Job or Computation has.
+
+    Raises ValueError, as :meth:`StudySettings.resolve` does.
+    """
+    run = settings.resolve(arm, variant)
+    fields = job_model(study, computed=run.computed).model_fields
+    unread = {"data", "model", "training"} - set(fields)
+    return run._replace(settings={k: v for k, v in run.settings.items() if k not in unread})
+
+
+def runs_of(study: str, settings: StudySettings) -> Iterator[RunSettings]:
+    """Every enabled variant of a study, resolved and validated as its study types it."""
+    for arm, variant in settings.enabled():
+        run = resolve_run(study, settings, arm, variant)
+        model = job_model(study, computed=run.computed)
+        typed = model.model_validate(run.settings).model_dump(mode="json")
+        yield run._replace(settings=typed, data=typed.get("data", {}))
+
+
+def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Config:
+    """Read and validate a configuration file; ``overrides`` replaces top-level keys.
+
+    Raises UserError with file, key, value and what would be right, in one line.
+    """
+    return resolve(read_yaml(path) | dict(overrides or {}), str(path))
+
+
+def resolve(raw: Mapping[str, Any], file: str = "config.yaml") -> Config:
+    """Validate a configuration that was already read; errors as in :func:`load`."""
+    top = dict(raw)
+    written = top.get("studies")
+    if not isinstance(written, Mapping):
+        raise UserError(f"{file}: studies: {written!r}: write a mapping of studies")
+    known = discover()
+    for study in written:
+        if study not in known:
+            raise UserError(f"{file}: studies.{study}: no such study;{accepted(study, known)}")
+    scale = top.get("scale", "default")
+    studies = {
+        study: _resolve_study(study, written[study], scale, file)
+        for study in known
+        if study in written
+    }
+    return build(Config, top | {"studies": studies}, file)
+
+
+def _resolve_study(study: str, section: object, scale: str, file: str) -> StudySettings:
+    model = settings_part(study).Settings
+    at = ("studies", study)
+    written = section if section is not None else {}
+    settings = build(model, written, file, at)
+    _check_runs(study, settings, file, at)
+    for name, override in settings.scales.items():
+        here = (*at, "scales", name)
+        if "scales" in override:
+            raise UserError(f"{file}: {'.'.join(here)}.scales: a scale has no scales; remove it")
+        scaled = build(model, merge(written, override), file, here)
+        _check_runs(study, scaled, file, here)
+        if name == scale:
+            settings = scaled
+    return settings
+
+
+def _check_runs(study: str, settings: StudySettings, file: str, at: tuple[str, ...]) -> None:
+    """Every override and every resolved job, of arms that are off as well."""
+    data: dict[str, object] = {}
+    for arm, chosen in settings.arms.items():
+        here = (*at, "arms", arm)
+        for name in ("model", "training"):
+            section = settings.section(name)
+            if section is not None:
+                overrides = getattr(chosen, name, {})
+                build(type(section), section.model_dump() | overrides, file, (*here, name))
+        for variant in chosen.variants:
+            there = (*here, "variants", variant)
+            _check_overrides(study, chosen, variant, file, here)
+            try:
+                run = resolve_run(study, settings, arm, variant)
+            except ValueError as error:
+                raise UserError(f"{file}: {'.'.join(here)}: {error}") from None
+            build(job_model(study, computed=run.computed), run.settings, file, there)
+            if run.dataset and data.setdefault(run.dataset, run.data) != run.data:
+                raise UserError(
+                    f"{file}: {'.'.join((*here, 'data'))}: dataset {run.dataset!r} is another one; "
+                    "rename that"
+                )
+
+
+def _check_overrides(
+    study: str, arm: ArmSettings, variant: str, file: str, at: tuple[str, ...]
+) -> None:
+    """Nothing is overridden, or chosen, that no job of this arm reads."""
+    read = job_model(study, computed=isinstance(arm, ComputedArm)).model_fields
+    own = arm.variants[variant]
+    written = {
+        ("dataset",): ("data", arm.dataset is not None),
+        ("model",): ("model", bool(arm.model)),
+        ("training",): ("training", bool(getattr(arm, "training", None))),
+        ("variants", variant, "model"): ("model", bool(own.model)),
+        ("variants", variant, "training"): ("training", bool(own.training)),
+    }
+    for key, (section, present) in written.items():
+        if present and section not in read:
+            where = ".".join((*at, *key))
+            raise UserError(f"{file}: {where}: nothing of this arm reads {section}; remove it")
+
+
+def _typed(model: type[Frozen], settings: Mapping[str, Any]) -> Frozen:
+    return TypeAdapter(model).validate_python(settings)
+
+
+def _module(study: str) -> str:
+    known = discover()
+    if study not in known:
+        raise UserError(f"study {study!r} is unknown; there are: {', '.join(known)}")
+    return known[study]
+
+
+def _part(study: str, part: str) -> object:
+    name = f"{_module(study)}.{part}"
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise UserError(f"study {study} has no {part}.py") from None

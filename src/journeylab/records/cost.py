@@ -1,0 +1,54 @@
+"""What a process has cost, as the operating system counts it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+
+from journeylab.config import Frozen
+
+_BYTES = 1 if sys.platform == "darwin" else 1024
+
+
+class Cost(Frozen):
+    """Seconds since the process began, children included; `imports` is CPU time before its work."""
+
+    cpu_seconds: float
+    imports_seconds: float
+    wall_seconds: float
+    peak_mib: float
+
+
+def cpu_seconds() -> float:
+    """CPU time of this process and its finished children."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def start_counting() -> Callable[[], Cost]:
+    """Say that imports are done; what is returned tells the cost so far whenever it is called."""
+    imports, began = cpu_seconds(), time.monotonic() - _age()
+
+    def cost() -> Cost:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES / 2**20
+        return Cost(
+            cpu_seconds=round(cpu_seconds(), 3),
+            imports_seconds=round(imports, 3),
+            wall_seconds=round(time.monotonic() - began, 3),
+            peak_mib=round(peak, 1),
+        )
+
+    return cost
+
+
+def _age() -> float:
+    """Seconds since this process began, where the system tells; else since it used the CPU."""
+    try:
+        with open("/proc/self/stat", encoding="utf-8") as status:  # noqa: PTH123
+            ticks = int(status.read().rpartition(")")[2].split()[19])
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, AttributeError, ValueError, IndexError):
+        return time.process_time()

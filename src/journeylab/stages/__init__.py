@@ -1,0 +1,1 @@
+"""What the workflow's rules run: one module per stage, each with one function, `run(call)`."""

@@ -1,0 +1,54 @@
+"""Compute what needs no training: for a chunk of seeds, one resumable after the other, or once."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from journeylab import catalogue, training
+from journeylab.config import UserError
+from journeylab.records import runs
+from journeylab.records.files import read_table, sha256, write_table
+from journeylab.stages.running import Call
+from journeylab.stages.tables import joined, labelled
+from journeylab.streams import Streams
+
+PARTIAL = "seed-{:02d}.partial.parquet"
+
+
+def run(call: Call) -> None:
+    """plan → run.json, with measurements and run.host.json beside it."""
+    plan, folder = call.plan, call.output.parent
+    training.prepare_process(threads=1)
+    if plan.seeds is None:
+        tables = [_compute(call, None)]
+    else:
+        tables = [_resumed(call, seed) for seed in plan.seeds]
+    output = folder / "measurements.parquet"
+    write_table(output, joined(tables), plan.origin())
+    outcomes = [runs.SeedOutcome(seed=seed, status="finished") for seed in plan.seeds or ()]
+    record = runs.describe_run(
+        plan, inputs={}, outcomes=outcomes, files={output.name: sha256(output)}
+    )
+    runs.write_run(folder, record, call.host(outcomes))
+    for seed in plan.seeds or ():
+        (folder / PARTIAL.format(seed)).unlink(missing_ok=True)
+
+
+def _resumed(call: Call, seed: int) -> pd.DataFrame:
+    """One seed's rows; those that an earlier attempt of the same plan left behind are taken."""
+    partial = call.output.parent / PARTIAL.format(seed)
+    if partial.exists():
+        try:
+            return read_table(partial, call.plan.key)
+        except UserError:
+            partial.unlink()
+    table = _compute(call, seed)
+    write_table(partial, table, call.plan.origin())
+    return table
+
+
+def _compute(call: Call, seed: int | None) -> pd.DataFrame:
+    plan = call.plan
+    job = catalogue.computation(plan.study, plan.settings)
+    part = catalogue.compute_part(plan.study)
+    return labelled(part.compute(job, None if seed is None else Streams(seed)), plan, seed)

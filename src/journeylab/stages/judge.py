@@ -1,0 +1,26 @@
+"""Hold a study's measurements against its registered claims."""
+
+from __future__ import annotations
+
+from journeylab.claims.judge import judge_study
+from journeylab.claims.register import Register
+from journeylab.config import UserError
+from journeylab.records.files import read_table, write_json
+from journeylab.stages.running import Call
+
+
+def run(call: Call) -> None:
+    """plan, results/measurements.parquet → verdicts."""
+    plan = call.plan
+    if call.results is None:
+        raise UserError(f"{plan.label}: --results is missing")
+    measurements = call.results / "measurements.parquet"
+    verdicts = judge_study(
+        read_table(measurements, plan.inputs["measurements"]),
+        plan.study,
+        Register.model_validate(plan.settings["register"]),
+        seeds=plan.seeds or (),
+        scale=plan.settings["scale"],
+        evidence=plan.settings["scale"] != "quick",
+    )
+    write_json(call.output, verdicts, origin=plan.origin(measurements=measurements))

@@ -1,0 +1,115 @@
+"""Run a stage: with the code of its plan, counted, and nothing imported that the plan lacks."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol, cast
+
+from journeylab import catalogue, imports
+from journeylab.config import UserError
+from journeylab.records.cost import Cost, start_counting
+from journeylab.records.files import sha256, write_json
+from journeylab.records.fingerprint import (
+    closure,
+    fingerprint,
+    hash_module,
+    hash_modules,
+    hash_source,
+)
+from journeylab.records.plans import Plan, read_plan
+from journeylab.records.runs import (
+    GitState,
+    RunHost,
+    SeedOutcome,
+    describe_host,
+    git_state,
+    scheduler,
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a stage is called with: its plan, the files it reads, and the file that it writes.
+
+    `results` is the folder of the study's results, or of all results for a stage of all studies.
+    """
+
+    plan: Plan
+    output: Path
+    started: datetime
+    git: GitState
+    cost: Callable[[], Cost]
+    data: Path | None = None
+    run: Path | None = None
+    results: Path | None = None
+
+    def host(self, outcomes: Sequence[SeedOutcome]) -> RunHost:
+        """Where and when this job ran, and its cost so far."""
+        return describe_host(
+            started=self.started,
+            finished=datetime.now(UTC),
+            outcomes=outcomes,
+            git=self.git,
+            cost=self.cost(),
+            scheduler=scheduler(os.environ),
+        )
+
+
+class StageModule(Protocol):
+    """A module of this package that is a stage."""
+
+    def run(self, call: Call) -> None:
+        """Do the work of one job."""
+        ...
+
+
+def run_stage(
+    stage: catalogue.Stage,
+    plan: Path,
+    output: Path,
+    *,
+    data: Path | None = None,
+    run: Path | None = None,
+    results: Path | None = None,
+) -> None:
+    """Do one job, and write what it cost beside its plan.
+
+    Raises UserError for a plan that is missing or damaged, code that is not the one planned, and
+    whatever the stage refuses.
+    """
+    started, git = datetime.now(UTC), git_state(Path.cwd())
+    planned = read_plan(plan, stage)
+    _load(stage, planned)
+    counted = start_counting()
+    module = cast(StageModule, importlib.import_module(f"journeylab.stages.{stage}"))
+    module.run(Call(planned, output, started, git, counted, data, run, results))
+    write_json(plan.with_suffix(".cost.json"), counted(), sealed=False)
+
+
+def _load(stage: catalogue.Stage, plan: Plan) -> None:
+    """Import all code of the stage, hold it against the plan, and refuse any other from then on.
+
+    Prose and style sheets are held against the plan as well.
+    """
+    roots = catalogue.stage_roots(stage, plan.study)
+    modules = closure(roots)
+    for module in modules:
+        importlib.import_module(module)
+    finder = imports.installed()
+    if finder is None:  # called from Python, by a test: what is on disk is all there is to know
+        found = fingerprint(roots)
+    else:
+        loaded = {name: hash_source(text) for name, text in finder.texts.items()}
+        # The package itself holds a docstring, and was there before the finder.
+        found = hash_modules(modules, lambda name: loaded.get(name) or hash_module(name))
+        finder.close(plan.label)
+    if found != plan.code:
+        raise UserError(f"{plan.label}: the code changed since it was planned; run snakemake again")
+    for name, planned in plan.assets.items():
+        if sha256(catalogue.PACKAGE / name) != planned:
+            raise UserError(f"{plan.label}: {name} changed since it was planned; run it again")

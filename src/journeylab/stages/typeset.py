@@ -1,0 +1,41 @@
+"""Typeset a study's report."""
+
+from __future__ import annotations
+
+from journeylab import catalogue
+from journeylab.config import UserError
+from journeylab.records.files import MANIFEST, read_json, read_origin, sha256, verify
+from journeylab.records.runs import read_host, read_run
+from journeylab.records.verdicts import StudyVerdicts
+from journeylab.reports.typeset import compile_report, describe
+from journeylab.stages.running import Call
+
+
+def run(call: Call) -> None:
+    """plan, results, and the drawn folder beside the output → PDF; the same gives the same bytes.
+
+    Raises UserError for an input that is missing, damaged or of another plan, and for prose that
+    Typst refuses.
+    """
+    plan = call.plan
+    if call.results is None:
+        raise UserError(f"{plan.label}: --results is missing")
+    verdicts, content = call.results / "verdicts.json", call.output.with_suffix("")
+    verify(content, plan.inputs["content"])
+    drawn = read_origin(content / MANIFEST)
+    judged = StudyVerdicts.model_validate(read_json(verdicts, plan.inputs["verdicts"]))
+    if drawn is None or drawn.inputs["verdicts"] != sha256(verdicts):
+        raise UserError(
+            f"{content} was drawn from other verdicts than {verdicts} holds; "
+            f"`snakemake --cores 1 --force {content / MANIFEST}` draws it anew"
+        )
+    folders = {call.results / name: key for name, key in plan.runs.items()}
+    report = describe(
+        judged,
+        plan.settings,
+        content,
+        [(read_run(folder, key), read_host(folder)) for folder, key in folders.items()],
+        plan_key=plan.key,
+    )
+    prose = catalogue.study_folder(plan.study) / "report.typ"
+    compile_report(report, content, prose.read_text(encoding="utf-8"), call.output)

@@ -1,0 +1,317 @@
+"""The theorems behind the tasks, checked by exact construction and enumeration, without training.
+
+| case | metric | what is checked |
+| --- | --- | --- |
+| Z3, S3, A5 | exact_accuracy | exp(S − Sᵀ) with exact angles: the state is read off rightly |
+| Z3, S3, A5 | exact_margin, _drift | least lead of the right logit; distance from the true state |
+| scalar | aggregator_accuracy, _margin | R = 2.5, v = ±1 solves B: all short strings, long ones |
+| scalar | aggregator_bound_error | the least margin is 1 − Σ_{0<t<n} R^{−t}, above ⅓ at every n |
+| scalar | aggregator_float32 | the recurrence itself needs float64 at length 100 |
+| commuting, affine | parikh_split | commuting maps of integers: classes with more than one state |
+| aggregation, S3 | parikh_split | the controls: the classes that commuting inputs, S3 do split |
+| toral, complex, real | parikh_spread | the trained families in float64: spread within a class |
+| real | missing_exponentials | a real diagonal of width d and #a mod 3 = 0, see below |
+| task | ceiling, chance, ceiling_error | exact anchors; by dynamic programming and by enumeration |
+
+**Weights.** A permutation of m points is a matrix; next to it stands its sign, so that the whole is
+a rotation and has an antisymmetric logarithm. With u of distinct coordinates the points g·u are
+distinct and of one length, so the logits ⟨g·u, h⟩ are largest at the true g.
+
+**A real diagonal and Z/3.** λ³ = 1 has one real solution, so no real diagonal represents Z/3. A
+reader with a real diagonal product state of width d and a bias does not even label the strings aᵏ
+rightly: at even k = 2j its logit is Σ_i c_i (α_i²)^j + b, which has at most d + 1 terms and so at
+most d sign changes (Laguerre), while #a mod 3 = 0 changes sign more often for 2 ≤ k ≤ 100.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+import scipy.linalg
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from journeylab.operators.chain import chain_states
+from journeylab.operators.orthogonal import exponential
+from journeylab.studies.exp1_group_languages.ceilings import (
+    best_given_parikh,
+    chances,
+    count_labels,
+    parikh_ceilings,
+)
+from journeylab.studies.exp1_group_languages.models import Operators
+from journeylab.studies.exp1_group_languages.settings import (
+    COMMUTING,
+    FAR,
+    LONGEST,
+    SHORTEST,
+    Checked,
+    Computation,
+    Model,
+)
+from journeylab.studies.exp1_group_languages.tasks import (
+    GENERATORS,
+    TASKS,
+    UNLABELLED,
+    Permutation,
+    Task,
+    cycles,
+    generate_group,
+    label_words,
+    state_task,
+)
+
+if TYPE_CHECKING:
+    from journeylab.streams import Streams
+
+COLUMNS = ("case", "draw", "metric", "n", "value")
+RADIX = Fraction(5, 2)
+"""R of the scalar aggregator."""
+
+Row = tuple[str, int, str, int | None, float]
+Point = tuple[int, ...]
+Map = Callable[[Point], Point]
+
+GROUPS = {
+    "Z3": (cycles(3, (1, 2, 3)), cycles(3)),
+    "S3": GENERATORS["S3"],
+    "A5": GENERATORS["A5"],
+}
+"""What a and b stand for; Z3 is task A, where b does nothing."""
+
+
+class Weights(NamedTuple):
+    """A reader of a group: operators exp(S − Sᵀ), u, and a row of logits per element."""
+
+    square: Tensor
+    start: Tensor
+    readout: Tensor
+
+
+def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
+    """All cases as tidy rows: case, draw, metric, n (or none), value."""
+    del streams  # nothing depends on a seed: draws count from 0
+    checks: tuple[Callable[[Checked], Iterator[Row]], ...] = (
+        _weights,
+        _aggregator,
+        _parikh_classes,
+        _parikh_families,
+        _real_diagonal,
+        _anchors,
+    )
+    rows = [row for check in checks for row in check(job)]
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"n": "Int64"})
+
+
+def exact_weights(generators: tuple[Permutation, Permutation], d: int) -> Weights:
+    """Weights in float64 that name the element reached by a string.
+
+    Raises ValueError where a permutation and its sign are wider than d.
+    """
+    elements, points = generate_group(generators), len(generators[0])
+    if points + 1 > d:
+        raise ValueError(
+            f"permutations of {points} points and their sign need d > {points}, got {d}"
+        )
+    embedded = np.stack([_as_rotation(element, d) for element in elements])
+    start = np.zeros(d)
+    start[:points] = np.arange(points)
+    square = np.stack([np.triu(rotation_logarithm(_as_rotation(g, d))) for g in generators])
+    return Weights(
+        torch.from_numpy(square),
+        torch.from_numpy(start),
+        torch.from_numpy(embedded @ start),
+    )
+
+
+def rotation_logarithm(rotation: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The antisymmetric A with exp(A) = R and turns of at most π, for R of determinant 1.
+
+    Raises ValueError where −1 is an eigenvalue an odd number of times, so that R is no rotation.
+    """
+    triangle, basis = scipy.linalg.schur(rotation, output="real")
+    found = np.zeros_like(rotation)
+    half_turns, place = [], 0
+    while place < len(triangle):
+        if place + 1 < len(triangle) and abs(triangle[place + 1, place]) > 1e-9:
+            angle = np.arctan2(triangle[place + 1, place], triangle[place, place])
+            found[place + 1, place], found[place, place + 1] = angle, -angle
+            place += 1
+        elif triangle[place, place] < 0.0:
+            half_turns.append(place)
+        place += 1
+    if len(half_turns) % 2:
+        raise ValueError("the determinant is −1: there is no real logarithm")
+    for i, j in zip(half_turns[::2], half_turns[1::2], strict=True):
+        found[j, i], found[i, j] = np.pi, -np.pi
+    logarithm: NDArray[np.float64] = basis @ found @ basis.T
+    return logarithm
+
+
+def sign_changes(task: Task, longest: int) -> int:
+    """How often the label changes along the strings aᵏ with even k from 2 to ``longest``."""
+    state, labels = 0, []
+    for _ in range(longest):
+        state = task.following[0][state]
+        labels.append(task.labels[state])
+    return sum(one != two for one, two in itertools.pairwise(labels[1::2]))
+
+
+def split_classes(maps: tuple[Map, Map], start: Point, longest: int) -> int:
+    """In how many Parikh classes of strings up to ``longest`` the state is not the same for all."""
+    reached: dict[tuple[int, int], set[Point]] = {(0, 0): {start}}
+    for _ in range(longest):
+        following: defaultdict[tuple[int, int], set[Point]] = defaultdict(set)
+        for (a, b), points in reached.items():
+            following[a + 1, b] |= {maps[0](point) for point in points}
+            following[a, b + 1] |= {maps[1](point) for point in points}
+        reached = reached | following
+    return sum(len(points) > 1 for points in reached.values())
+
+
+def _weights(sizes: Checked) -> Iterator[Row]:
+    for place, (name, generators) in enumerate(GROUPS.items()):
+        weights = exact_weights(generators, sizes.d)
+        words = _draw(place, sizes.length, sizes.strings)
+        reached = torch.from_numpy(label_words(state_task(name, generators), words.numpy())).long()
+        state = chain_states(exponential(weights.square), weights.start, words)[:, -1]
+        logits = weights.readout @ state
+        right = logits.gather(0, reached[None])[0]
+        others = logits.scatter(0, reached[None], -torch.inf).max(0).values
+        drift = (state - weights.readout[reached].mT).norm(dim=0)
+        n = sizes.length
+        yield name, 0, "exact_accuracy", n, float((right > others).double().mean())
+        yield name, 0, "exact_margin", n, float((right - others).min())
+        yield name, 0, "exact_drift", n, float(drift.max())
+
+
+def _aggregator(sizes: Checked) -> Iterator[Row]:
+    """margin = ±h_n/R^{n−1}, + where the string starts with a; right where it is positive."""
+    for n in range(2, sizes.enumerate + 1):
+        margins = [_exact_margin(word) for word in itertools.product((1, -1), repeat=n)]
+        closed = 1 - sum((RADIX**-t for t in range(1, n)), Fraction(0))
+        right = sum(margin > 0 for margin in margins) / len(margins)
+        yield "scalar", 0, "aggregator_accuracy", n, right
+        yield "scalar", 0, "aggregator_margin", n, float(min(margins))
+        yield "scalar", 0, "aggregator_bound_error", n, float(abs(min(margins) - closed))
+    for n in (LONGEST, *FAR):
+        words = torch.cat((_draw(n, n, sizes.strings), _hardest(n)), 1)
+        radix = torch.full((2, 1, 1), float(RADIX), dtype=torch.float64)
+        inputs = torch.tensor([[1.0], [-1.0]], dtype=torch.float64)
+        state = chain_states(radix, torch.zeros(1, dtype=torch.float64), words, inputs)[0, -1]
+        margin = state / float(RADIX) ** (n - 1) * torch.where(words[0] == 0, 1.0, -1.0)
+        yield "scalar", 0, "aggregator_accuracy", n, float((margin > 0).double().mean())
+        yield "scalar", 0, "aggregator_margin", n, float(margin.min())
+    powers = torch.full((FAR[0],), float(RADIX)).cumprod(0)
+    yield "scalar", 0, "aggregator_float32", FAR[0], float((~powers.isfinite()).sum())
+
+
+def _parikh_classes(sizes: Checked) -> Iterator[Row]:
+    one, two = np.array([[2, 2], [3, 2]]), np.array([[5, 4], [6, 5]])  # M + I and M² − 2I
+    shift_one, shift_two = ((np.eye(2, dtype=int) - matrix) @ [1, 2] for matrix in (one, two))
+    moved_a, moved_b = GENERATORS["S3"]
+    cases: dict[str, tuple[tuple[Map, Map], Point]] = {
+        "commuting": ((_affine(one), _affine(two)), (1, 1)),
+        # Both have the fixed point (1, 2), so they commute as well.
+        "affine": ((_affine(one, shift_one), _affine(two, shift_two)), (1, 1)),
+        "aggregation": ((lambda p: (2 * p[0] + 1,), lambda p: (2 * p[0] - 1,)), (0,)),
+        "S3": ((_permute(moved_a), _permute(moved_b)), (0, 1, 2)),
+    }
+    for name, (maps, start) in cases.items():
+        split = split_classes(maps, start, sizes.enumerate)
+        yield name, 0, "parikh_split", sizes.enumerate, float(split)
+
+
+def _parikh_families(sizes: Checked) -> Iterator[Row]:
+    """The largest distance of two states of a class, over the length of the start."""
+    n = sizes.enumerate
+    words = torch.tensor(list(itertools.product((0, 1), repeat=n)), dtype=torch.uint8).mT
+    counts = words.sum(0)
+    for family in COMMUTING:
+        for draw in range(sizes.draws):
+            generator = torch.Generator().manual_seed(draw)
+            with torch.no_grad():
+                operators = Operators(family, Model(d=sizes.d), generator).double()()
+            start = torch.randn(sizes.d, generator=generator, dtype=torch.float64)
+            states = chain_states(operators, start, words)[:, -1]
+            classes = [states[:, counts == k] for k in range(n + 1)]
+            spread = max(float((each - each[:, :1]).norm(dim=0).max()) for each in classes)
+            yield family, draw, "parikh_spread", n, spread / float(start.norm())
+
+
+def _real_diagonal(sizes: Checked) -> Iterator[Row]:
+    needed = sign_changes(TASKS["A"], FAR[0])
+    yield "real", 0, "missing_exponentials", FAR[0], float(needed - sizes.d)
+
+
+def _anchors(sizes: Checked) -> Iterator[Row]:
+    lengths = (*range(SHORTEST, LONGEST + 1), *FAR)
+    for name, task in TASKS.items():
+        for metric, anchor in (("ceiling", parikh_ceilings), ("chance", chances)):
+            for n, value in anchor(task, lengths).items():
+                yield name, 0, metric, n, float(value)
+        for n, counts in enumerate(count_labels(task, sizes.enumerate), start=1):
+            if counts.any():
+                found = best_given_parikh(task, count_by_enumeration(task, n))
+                error = abs(found - best_given_parikh(task, counts))
+                yield name, 0, "ceiling_error", n, float(error)
+
+
+def count_by_enumeration(task: Task, length: int) -> NDArray[np.object_]:
+    """The numbers of strings ``[k, label]`` by listing all 2ⁿ strings."""
+    words = np.array(list(itertools.product((0, 1), repeat=length)), dtype=np.uint8).T
+    counts = np.zeros((length + 1, task.classes), dtype=object)
+    for k, label in zip((words == 0).sum(0), label_words(task, words), strict=True):
+        if label != UNLABELLED and not (task.halved and 2 * k != length):
+            counts[k, label] += 1
+    return counts
+
+
+def _exact_margin(signs: tuple[int, ...]) -> Fraction:
+    total = sum((sign * RADIX**-t for t, sign in enumerate(signs)), Fraction(0))
+    return total * signs[0]
+
+
+def _hardest(length: int) -> Tensor:
+    """abb…b and baa…a."""
+    words = torch.zeros(length, 2, dtype=torch.uint8)
+    words[1:, 0], words[0, 1] = 1, 1
+    return words
+
+
+def _draw(seed: int, length: int, strings: int) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(2, (length, strings), generator=generator, dtype=torch.uint8)
+
+
+def _affine(matrix: NDArray[np.int_], shift: NDArray[np.int_] | None = None) -> Map:
+    rows = [[int(x) for x in row] for row in matrix]
+    added = [0] * len(rows) if shift is None else [int(x) for x in shift]
+
+    def apply(point: Point) -> Point:
+        return tuple(
+            sum(x * y for x, y in zip(row, point, strict=True)) + extra
+            for row, extra in zip(rows, added, strict=True)
+        )
+
+    return apply
+
+
+def _permute(permutation: Permutation) -> Map:
+    return lambda point: tuple(permutation[i] for i in point)
+
+
+def _as_rotation(permutation: Permutation, d: int) -> NDArray[np.float64]:
+    """The permutation of coordinates, its sign beside it, and ones: determinant 1."""
+    size = len(permutation)
+    matrix = np.eye(d)
+    matrix[:size, :size] = np.eye(size)[:, list(permutation)]  # e_i to e_{g(i)}
+    matrix[size, size] = np.linalg.det(matrix[:size, :size]).round()
+    return matrix

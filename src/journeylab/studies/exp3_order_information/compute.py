@@ -1,0 +1,104 @@
+"""thm:info-loss and lem:injectivity, checked by enumerating every string.
+
+| metric | meaning, in bits |
+| --- | --- |
+| order_entropy | H(X | n): what the counts leave open |
+| mutual_information | I(X; Q_ε(s) | n): what the grid tells of it |
+| information_gap | order_entropy − mutual_information |
+| precision_law | d·log₂(1 + r/ε), r the widest range of a coordinate within a class |
+| law_excess | mutual_information − precision_law, the mean over draws |
+
+The values of draw i are those of seed i; the offsets of its grids are its own as well. The law
+holds for the mean over offsets, so ``law_excess`` has one row per case, at draw 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import torch
+
+from journeylab.studies.exp3_order_information.aggregation import terms
+from journeylab.studies.exp3_order_information.data import draw_values
+from journeylab.studies.exp3_order_information.information import (
+    Enumeration,
+    enumerate_strings,
+    information_gap,
+    order_entropy,
+    precision_law,
+    widest_range,
+)
+from journeylab.studies.exp3_order_information.settings import (
+    COLOURS,
+    WIDTHS,
+    Computation,
+    Enumerated,
+    Variant,
+)
+
+if TYPE_CHECKING:
+    from journeylab.streams import Streams
+
+COLUMNS = ("draw", "metric", "frequencies", "C", "d", "N", "epsilon", "value")
+
+Row = dict[str, str | int | float]
+
+
+def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
+    """All cases of one set as tidy rows: draw, metric, frequencies, C, d, N, ε, value.
+
+    ε is written as text; ``order_entropy`` has none.
+    """
+    del streams  # draws count from 0; draw i has the values of seed i
+    rows: list[Row] = []
+    for draw in range(job.draws):
+        for colours, length in enumerable(job):
+            for width in WIDTHS:
+                case: Row = {"draw": draw, "frequencies": job.variant}
+                case |= {"C": colours, "d": width, "N": length}
+                strings = _aggregate(job.variant, draw, colours, width, length)
+                rows += [case | row for row in _read(strings, job, draw)]
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.concat([table, _law_excess(table)], ignore_index=True)
+
+
+def enumerable(sizes: Enumerated) -> Iterator[tuple[int, int]]:
+    """The (C, N) that have few enough strings."""
+    for colours in COLOURS:
+        for length in sizes.lengths:
+            if colours**length <= sizes.strings:
+                yield colours, length
+
+
+def _aggregate(variant: Variant, draw: int, colours: int, width: int, length: int) -> Enumeration:
+    values = torch.from_numpy(draw_values(draw)[:colours, :width].copy())
+    return enumerate_strings(terms(variant, values, length).numpy())
+
+
+def _read(strings: Enumeration, sizes: Enumerated, draw: int) -> Iterator[Row]:
+    width = len(strings.aggregate)
+    entropy, reach = order_entropy(strings.classes), widest_range(strings)
+    yield {"metric": "order_entropy", "value": entropy}
+    for place, precision in enumerate(sizes.precisions):
+        offset = np.random.default_rng([draw, place]).uniform(size=width)
+        gap = information_gap(strings, precision, offset)
+        found = {
+            "mutual_information": entropy - gap,
+            "information_gap": gap,
+            "precision_law": precision_law(width, reach, precision),
+        }
+        for metric, value in found.items():
+            yield {"metric": metric, "epsilon": f"{precision:g}", "value": value}
+
+
+def _law_excess(table: pd.DataFrame) -> pd.DataFrame:
+    case = ["frequencies", "C", "d", "N", "epsilon"]
+    told, allowed = (
+        table[table["metric"] == metric].groupby(case)["value"].mean()
+        for metric in ("mutual_information", "precision_law")
+    )
+    excess = (told - allowed).reset_index().assign(metric="law_excess", draw=0)
+    return excess[list(COLUMNS)]

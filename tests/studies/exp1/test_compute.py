@@ -1,0 +1,135 @@
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from journeylab.studies.exp1_group_languages.compute import (
+    COLUMNS,
+    GROUPS,
+    compute,
+    exact_weights,
+    rotation_logarithm,
+    sign_changes,
+    split_classes,
+)
+from journeylab.studies.exp1_group_languages.metrics import METRICS
+from journeylab.studies.exp1_group_languages.settings import TASK_NAMES, Computation
+from journeylab.studies.exp1_group_languages.tasks import TASKS, generate_group
+
+
+@pytest.fixture(scope="module")
+def found():
+    job = Computation(computed="certificates", variant="all", strings=50, enumerate=7, draws=2)
+    return compute(job, None)
+
+
+def only(found, metric, **where):
+    rows = found[found["metric"] == metric]
+    for column, value in where.items():
+        rows = rows[rows[column] == value]
+    return rows["value"]
+
+
+def test_every_case_of_a_draw_has_a_metric_once(found):
+    assert list(found.columns) == list(COLUMNS)
+    assert set(found["metric"]) <= set(METRICS)
+    assert not found.duplicated(list(COLUMNS[:-1])).any()
+    assert set(found["draw"]) == {0, 1}
+
+
+def test_exact_weights_read_every_long_string(found):
+    assert set(found.loc[found["metric"] == "exact_accuracy", "case"]) == {"Z3", "S3", "A5"}
+    assert only(found, "exact_accuracy").eq(1.0).all()
+    assert only(found, "exact_drift").max() < 1e-9
+    # Half the least squared distance of two orders of 0 … m − 1 that the group takes to each other:
+    # 0, 1, 2 in a cycle; two neighbours swapped; two pairs of neighbours swapped.
+    margins = {name: only(found, "exact_margin", case=name).item() for name in GROUPS}
+    assert margins == pytest.approx({"Z3": 3.0, "S3": 1.0, "A5": 2.0}, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", list(GROUPS))
+def test_logits_of_exact_weights_are_largest_where_they_belong(name):
+    weights = exact_weights(GROUPS[name], 16)
+    scores = weights.readout @ weights.readout.mT
+    assert len(scores) == len(generate_group(GROUPS[name]))
+    assert torch.equal(scores.argmax(0), torch.arange(len(scores)))
+    right = scores.diagonal().clone()
+    leads = right - scores.fill_diagonal_(-torch.inf).max(0).values
+    assert leads.min() >= 1.0
+
+
+def test_permutations_and_their_sign_must_fit():
+    with pytest.raises(ValueError, match="d > 5, got 5"):
+        exact_weights(GROUPS["A5"], 5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), planes=st.integers(1, 4), half=st.integers(0, 1))
+def test_a_rotation_has_an_antisymmetric_logarithm(seed, planes, half):
+    rng = np.random.default_rng(seed)
+    angles = rng.uniform(-np.pi, np.pi, planes)
+    angles[: half * planes] = np.pi
+    blocks = [[[np.cos(x), -np.sin(x)], [np.sin(x), np.cos(x)]] for x in angles]
+    basis, _ = np.linalg.qr(rng.standard_normal((2 * planes + 1, 2 * planes + 1)))
+    rotation = basis @ scipy.linalg.block_diag(*blocks, 1.0) @ basis.T
+    logarithm = rotation_logarithm(rotation)
+    np.testing.assert_allclose(logarithm, -logarithm.T, atol=1e-12)
+    np.testing.assert_allclose(scipy.linalg.expm(logarithm), rotation, atol=1e-9)
+
+
+def test_a_reflection_has_none():
+    with pytest.raises(ValueError, match="determinant"):
+        rotation_logarithm(np.diag([1.0, -1.0, 1.0]))
+
+
+def test_the_scalar_aggregator_solves_b_with_a_third_to_spare(found):
+    assert only(found, "aggregator_accuracy").eq(1.0).all()
+    assert only(found, "aggregator_bound_error").eq(0.0).all()
+    margins = only(found, "aggregator_margin")
+    assert margins.min() == pytest.approx(1 / 3)
+    # ab: 1 − 2/5; abb: 1 − 2/5 − 4/25.
+    assert only(found, "aggregator_margin", n=2).item() == pytest.approx(0.6)
+    assert only(found, "aggregator_margin", n=3).item() == pytest.approx(0.44)
+    # 2.5^96 < 2^128 < 2.5^97
+    assert Fraction(5, 2) ** 96 < 2**128 < Fraction(5, 2) ** 97
+    assert only(found, "aggregator_float32").item() == 4
+
+
+def test_commuting_maps_keep_parikh_classes_whole_and_others_split_all_they_can(found):
+    split = found[found["metric"] == "parikh_split"].set_index("case")["value"]
+    mixed = sum(n - 1 for n in range(2, 8))
+    assert split.to_dict() == {"commuting": 0, "affine": 0, "aggregation": mixed, "S3": mixed}
+    assert only(found, "parikh_spread").max() < 1e-12
+
+
+def test_splits_are_counted_by_hand():
+    # Appending to a word: every class with both letters holds several words.
+    words = (lambda p: (*p, 0), lambda p: (*p, 1))
+    assert split_classes(words, (), 3) == 3  # ab, aab, abb
+    sums = (lambda p: (p[0] + 1,), lambda p: (p[0] - 1,))
+    assert split_classes(sums, (0,), 6) == 0
+
+
+def test_real_diagonals_change_sign_too_seldom_for_a(found):
+    # k = 6, 12, …, 96 are positive among 2, 4, …, 100: 2·16 changes; width 16 allows 16.
+    assert sign_changes(TASKS["A"], 100) == 32
+    assert only(found, "missing_exponentials").item() == 16
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        bases, weights = rng.uniform(-1, 1, 5), rng.standard_normal(6)
+        k = np.arange(0, 60, 2)
+        logits = (weights[:5] * bases ** k[:, None]).sum(1) + weights[5]
+        assert sum(x != y for x, y in itertools.pairwise(logits > 0)) <= 5
+
+
+def test_anchors_cover_every_task_and_are_checked(found):
+    for name in TASK_NAMES:
+        halved = TASKS[name].halved
+        assert len(only(found, "ceiling", case=name)) == (23 if halved else 43)
+        assert only(found, "ceiling_error", case=name).eq(0.0).all()
+    assert len(only(found, "ceiling_error")) == 4 * 7 + 6 + 3

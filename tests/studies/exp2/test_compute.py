@@ -1,0 +1,65 @@
+from math import cos, sqrt, tanh
+
+import pytest
+from pydantic import ValidationError
+
+from journeylab.studies.exp2_shuffled_kb.compute import COLUMNS, compute, witness_change
+from journeylab.studies.exp2_shuffled_kb.metrics import METRICS
+from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Computation, Lookups, Model
+
+DATA = Lookups(task="lookup", sizes=(20, 50))
+SCALE = 64 / sqrt(32)
+OMEGA = 10000 ** (-2 / 32)
+
+
+def job(check: str, variant: str) -> Computation:
+    return Computation(computed=check, variant=variant, draws=2, data=DATA, model=Model())
+
+
+@pytest.mark.parametrize(
+    ("variant", "expected"),
+    [
+        ("position-free", 0.0),
+        ("content", 0.0),
+        ("rope", tanh(SCALE * (cos(OMEGA) - cos(2 * OMEGA)) / 2)),
+        ("rope-integer", tanh(SCALE * (cos(1) - cos(2)) / 2)),
+        ("cumulative", tanh(SCALE * (1 - cos(1)) / 2)),
+    ],
+)
+def test_a_witness_changes_its_logits_as_computed_by_hand(variant: str, expected: float):
+    assert witness_change(job("witness", variant)) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_witness_is_one_row_and_its_change_is_the_value():
+    [row] = compute(job("witness", "rope"), None).itertuples()
+    assert (row.draw, row.metric) == (0, "witness_change")
+    assert row.value == witness_change(job("witness", "rope"))
+
+
+@pytest.mark.parametrize("variant", ["position-free", "content"])
+def test_no_permutation_changes_what_does_not_know_places(variant: str):
+    table = compute(job("invariance", variant), None)
+    assert list(table.columns) == list(COLUMNS)
+    assert set(table["metric"]) == {"invariance_error"} <= set(METRICS)
+    assert not table.duplicated(["draw", "M", "precision"]).any()
+    assert len(table) == 2 * 2 * 2
+    assert table.loc[table["precision"] == "float64", "value"].max() < 1e-12
+    assert table.loc[table["precision"] == "float32", "value"].max() < 1e-4
+
+
+def test_a_permutation_changes_what_knows_places():
+    table = compute(job("invariance", "rope"), None)
+    assert table["value"].min() > 1e-3
+
+
+def test_the_recursion_is_the_count_of_written_strings():
+    table = compute(job("recursion", "all"), None)
+    assert set(table["metric"]) == {"ceiling_error"}
+    assert len(table) == table["draw"].nunique() > 3
+    assert (table["value"] == 0.0).all()
+
+
+def test_checks_are_of_models_that_look_keys_up():
+    assert all(job("witness", variant) for variant in VARIANTS["lookup"])
+    with pytest.raises(ValidationError, match="unknown variant 'tag' of task lookup"):
+        job("invariance", "tag")

@@ -1,0 +1,53 @@
+"""What holds for every study: what its datasets depend on, and what its computed runs say."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from journeylab import catalogue
+from journeylab.config import RunSettings
+from journeylab.records.fingerprint import closure
+
+CONFIG = catalogue.load(Path(__file__).parents[2] / "config.yaml", {"scale": "quick"})
+COMPUTED = [
+    pytest.param(study, run, id=f"{study}-{run.arm}-{run.variant}")
+    for study, settings in CONFIG.studies.items()
+    for run in catalogue.runs_of(study, settings)
+    if run.computed
+]
+
+
+def shrink(settings: dict[str, Any]) -> dict[str, Any]:
+    """One draw, few strings and the shortest length, where there are any."""
+    fewest = {"draws": 1, "strings": 2**8, "length": 20, "enumerate": 4}
+    smaller = {name: min(settings[name], size) for name, size in fewest.items() if name in settings}
+    if "lengths" in settings:
+        smaller["lengths"] = settings["lengths"][:1]
+    return settings | smaller
+
+
+@pytest.mark.parametrize("study", catalogue.discover())
+def test_no_dataset_depends_on_the_training_engine(study: str) -> None:
+    engine = "journeylab.training"
+    generated = closure(catalogue.stage_roots("generate", study))
+    assert not [module for module in generated if module.startswith(engine)]
+    assert engine in closure(catalogue.stage_roots("train", study))
+
+
+@pytest.mark.parametrize(("study", "run"), COMPUTED)
+def test_computed_metrics_and_levels_are_declared(study: str, run: RunSettings) -> None:
+    metrics = catalogue.metrics_part(study).METRICS
+    job = catalogue.computation(study, shrink(run.settings))
+    table = catalogue.compute_part(study).compute(job, None)
+    assert list(table.columns[[-1]]) == ["value"]
+    assert {"draw", "metric"} < set(table.columns)
+    assert not {"study", "arm", "variant", "seed"} & set(table.columns)
+    assert set(table["metric"]) <= set(metrics)
+    for metric, rows in table.groupby("metric"):
+        for factor, levels in metrics[metric].factors.items():
+            assert set(rows[factor]) <= set(levels), (metric, factor)
+
+
+def test_every_study_computes_something_without_training() -> None:
+    assert {param.values[0] for param in COMPUTED} == set(catalogue.discover())

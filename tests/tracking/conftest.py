@@ -1,0 +1,111 @@
+from datetime import UTC, datetime
+
+import pandas as pd
+import pytest
+
+from journeylab.records import files, runs
+from journeylab.records.cost import Cost
+from journeylab.records.plans import Plan
+
+STARTED = datetime(2026, 1, 2, tzinfo=UTC)
+COST = Cost(cpu_seconds=4.0, imports_seconds=1.0, wall_seconds=3.0, peak_mib=100.0)
+FACTORS = [("hits@1", "join"), ("hits@1", "1-hop"), ("loss", None)]
+
+
+def write_host(folder, run, outcomes=()):
+    host = runs.describe_host(
+        started=STARTED,
+        finished=STARTED,
+        outcomes=outcomes,
+        git=runs.GitState(commit="c0ffee", dirty=False),
+        cost=COST,
+    )
+    runs.write_run(folder, run, host)
+
+
+@pytest.fixture
+def write_chunk():
+    """Write one small trained chunk under a root, by the writers the stages use."""
+
+    def write(root, arm, variant, *, seeds=(0, 1), failed=(), steps=5):
+        folder = root / f"results/exp7/{arm}/{variant}/seeds-{seeds[0]:02d}-{seeds[-1]:02d}"
+        outcomes = [
+            runs.SeedOutcome(seed=seed, status="failed", reason="loss is nan", seconds=1.0)
+            if seed in failed
+            else runs.SeedOutcome(seed=seed, status="finished", seconds=2.0)
+            for seed in seeds
+        ]
+        plan = Plan(
+            stage="train",
+            study="exp7",
+            arm=arm,
+            variant=variant,
+            seeds=seeds,
+            settings={"training": {"steps": steps, "rates": [0.1, 0.2]}, "note": "plain"},
+        )
+        files.write_table(
+            folder / "curves.parquet",
+            pd.DataFrame(
+                [
+                    (seed, step, metric, 1.0 / (1 + step) + seed)
+                    for seed in seeds
+                    for metric in ("loss", "validation/hits@1")
+                    for step in range(steps)
+                ],
+                columns=["seed", "step", "metric", "value"],
+            ),
+            plan.origin(),
+        )
+        run = runs.describe_run(
+            plan,
+            inputs={"data": "ab" * 32},
+            outcomes=outcomes,
+            files={"curves.parquet": files.sha256(folder / "curves.parquet")},
+            training=runs.Training(parameters=1000, flops=1e9, tokens=2000),
+        )
+        write_host(folder, run, outcomes)
+        return folder
+
+    return write
+
+
+@pytest.fixture
+def write_once():
+    """Write a run that was computed once: cases of a metric, each drawn several times."""
+
+    def write(root, arm, variant, cases):
+        folder = root / f"results/exp7/{arm}/{variant}/once"
+        plan = Plan(stage="compute", study="exp7", arm=arm, variant=variant)
+        rows = [
+            ("exp7", arm, variant, draw, "error", case, value)
+            for case, values in cases.items()
+            for draw, value in enumerate(values)
+        ]
+        table = pd.DataFrame(
+            rows, columns=["study", "arm", "variant", "draw", "metric", "case", "value"]
+        )
+        table.insert(3, "seed", pd.array([None] * len(table), dtype="Int64"))
+        files.write_table(folder / "measurements.parquet", table, plan.origin())
+        hashes = {"measurements.parquet": files.sha256(folder / "measurements.parquet")}
+        write_host(folder, runs.describe_run(plan, inputs={}, outcomes=(), files=hashes))
+        return folder
+
+    return write
+
+
+@pytest.fixture
+def write_measurements():
+    """Write the measurements of a chunk's finished seeds; every value is `value` + seed."""
+
+    def write(folder, value=0.5):
+        run = runs.read_run(folder)
+        rows = [
+            (run.study, run.arm, run.variant, seed.seed, metric, tier, value + seed.seed)
+            for seed in run.seeds
+            if seed.status == "finished"
+            for metric, tier in FACTORS
+        ]
+        columns = ["study", "arm", "variant", "seed", "metric", "tier", "value"]
+        files.write_table(folder / "measurements.parquet", pd.DataFrame(rows, columns=columns))
+
+    return write

@@ -1,0 +1,368 @@
+import os
+import shutil
+import socket
+import subprocess
+import sys
+
+import pytest
+from filelock import FileLock
+
+from journeylab import tracking
+from journeylab.config import UserError
+from journeylab.records import files, runs
+from journeylab.tracking import importer, server
+
+PATIENT = 30.0
+"""Seconds per request; generous, since a test machine may be busy."""
+
+pytestmark = [
+    pytest.mark.timeout(180),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def initialised(tmp_path_factory):
+    root = tmp_path_factory.mktemp("initialised")
+    assert tracking.import_runs(root, "exp1").warning is None
+    return root / "mlflow.db"
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path, initialised):
+    """Copy a store that knows another study only: initialising one takes over a second."""
+    shutil.copy(initialised, tmp_path)
+
+
+@pytest.fixture
+def client():
+    def connect(uri, root):
+        from mlflow.tracking import MlflowClient
+
+        return MlflowClient(tracking_uri=importer.locate(uri, root))
+
+    return connect
+
+
+def seed_runs(client, study="exp7"):
+    """MLflow's runs of a study by name, without the parent."""
+    experiment = client.get_experiment_by_name(study)
+    found = client.search_runs([experiment.experiment_id])
+    return {run.info.run_name: run for run in found if run.data.tags["kind"] == "seed"}
+
+
+def parent_run(client, study="exp7"):
+    experiment = client.get_experiment_by_name(study)
+    found = client.search_runs([experiment.experiment_id], "tags.kind = 'study'")
+    assert len(found) == 1
+    return found[0]
+
+
+def draw_figure(root, content="%PDF"):
+    with files.write_folder(root / "reports/exp7/figures") as folder:
+        (folder / "effect.pdf").write_text(content)
+
+
+def check_complete(connection, chunk):
+    """Params, curves, final metrics and tags of a chunk's two seeds, of which 1 failed."""
+    run = runs.read_run(chunk)
+    found = seed_runs(connection)
+    first, second = (found[f"{run.arm}/{run.variant}/{seed}"] for seed in (0, 1))
+    assert (first.info.status, second.info.status) == ("FINISHED", "FAILED")
+    assert first.data.params["training.steps"] == "1200"
+    assert first.data.params["training.rates"] == "[0.1,0.2]"
+    assert first.data.params["note"] == "plain"
+    assert first.data.metrics["final/hits_at_1/tier.join"] == 0.5
+    assert first.data.metrics["final/loss"] == 0.5
+    assert first.data.metrics["cost/parameters"] == 1000
+    assert not any(name.startswith("final/") for name in second.data.metrics)
+    expected = {
+        "study": run.study,
+        "arm": run.arm,
+        "variant": run.variant,
+        "seed": "0",
+        "run_key": run.seeds[0].run_key,
+        "commit": "c0ffee",
+        "data": "ab" * 32,
+    }
+    assert expected.items() <= first.data.tags.items()
+    assert second.data.tags["reason"] == "loss is nan"
+    assert first.data.tags["mlflow.parentRunId"] == parent_run(connection).info.run_id
+    curve = connection.get_metric_history(first.info.run_id, "validation/hits_at_1")
+    assert {point.step: point.value for point in curve} == {
+        step: 1.0 / (1 + step) for step in range(1200)
+    }
+
+
+def test_a_server_is_filled_killed_and_filled_again(
+    tmp_path, write_chunk, write_measurements, client, served, free_port
+):
+    first = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=1200)
+    write_measurements(first)
+    draw_figure(tmp_path)
+    port = free_port()
+    with served(tmp_path, port) as uri:
+        filled = tracking.import_runs(tmp_path, "exp7", uri, timeout=PATIENT)
+        assert (filled.imported, filled.skipped, filled.warning) == (2, 0, None)
+        connection = client(uri, tmp_path)
+        check_complete(connection, first)
+        parent = parent_run(connection).info.run_id
+        assert [file.path for file in connection.list_artifacts(parent, "figures")] == [
+            "figures/effect.pdf"
+        ]
+        before = {name: run.info.run_id for name, run in seed_runs(connection).items()}
+    dead = tracking.import_runs(tmp_path, "exp7", uri, timeout=PATIENT)
+    assert dead.warning is not None
+    assert uri in dead.warning
+    assert "\n" not in dead.warning
+    second = write_chunk(tmp_path, "journey", "B")
+    write_measurements(second)
+    with served(tmp_path, port) as uri:
+        again = tracking.import_runs(tmp_path, "exp7", uri, timeout=PATIENT)
+        assert (again.imported, again.skipped, again.warning) == (2, 2, None)
+        after = {name: run.info.run_id for name, run in seed_runs(client(uri, tmp_path)).items()}
+    assert before.items() < after.items()
+    assert sorted(after) == [f"journey/{variant}/{seed}" for variant in "AB" for seed in (0, 1)]
+    assert sorted(again.runs) == list(again.runs)
+    assert len(again.runs) == 4
+
+
+@pytest.fixture
+def filled(tmp_path, write_chunk, write_measurements):
+    """A root with one measured chunk in its local store, elsewhere than where we run."""
+    chunk = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=1200)
+    write_measurements(chunk)
+    draw_figure(tmp_path)
+    summary = tracking.import_runs(tmp_path, "exp7")
+    assert (summary.imported, summary.warning) == (2, None)
+    return tmp_path
+
+
+def test_the_local_store_lies_below_the_root(filled, client, monkeypatch, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    again = tracking.import_runs(filled, "exp7")
+    assert (again.imported, again.skipped) == (0, 2)
+    assert list(elsewhere.iterdir()) == []
+    assert (filled / "mlflow.db").exists()
+    connection = client(importer.LOCAL, filled)
+    check_complete(connection, filled / "results/exp7/journey/A/seeds-00-01")
+    assert parent_run(connection).info.artifact_uri.startswith(
+        (filled / importer.ARTIFACTS).as_uri()
+    )
+    assert len(list((filled / importer.ARTIFACTS).rglob("effect.pdf"))) == 1
+
+
+def test_a_deleted_store_is_rebuilt_from_the_records(filled, client):
+    (filled / "mlflow.db").rename(filled / "lost.db")
+    moved = tracking.import_runs(filled, "exp7", "sqlite:///again.db")
+    assert moved.imported == 2
+    connection = client("sqlite:///again.db", filled)
+    check_complete(connection, filled / "results/exp7/journey/A/seeds-00-01")
+
+
+def test_an_interrupted_import_is_completed(
+    tmp_path, write_chunk, write_measurements, client, monkeypatch
+):
+    from mlflow.tracking import MlflowClient
+
+    chunk = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=1200)
+    write_measurements(chunk)
+    finish = MlflowClient.set_terminated
+    monkeypatch.setattr(MlflowClient, "set_terminated", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        tracking.import_runs(tmp_path, "exp7")
+    connection = client(importer.LOCAL, tmp_path)
+    assert [run.info.status for run in seed_runs(connection).values()] == ["RUNNING"]
+    monkeypatch.setattr(MlflowClient, "set_terminated", finish)
+    summary = tracking.import_runs(tmp_path, "exp7")
+    assert summary.imported == 2
+    assert len(seed_runs(connection)) == 2
+    check_complete(connection, chunk)
+    assert parent_run(connection).info.status == "FINISHED"
+
+
+def interrupt(*arguments, **named):
+    raise KeyboardInterrupt
+
+
+def test_measurements_made_later_are_added(tmp_path, write_chunk, write_measurements, client):
+    chunk = write_chunk(tmp_path, "journey", "A")
+    assert tracking.import_runs(tmp_path, "exp7").imported == 2
+    connection = client(importer.LOCAL, tmp_path)
+    assert "final/loss" not in seed_runs(connection)["journey/A/0"].data.metrics
+    for value in (0.5, 0.25):
+        write_measurements(chunk, value)
+        assert tracking.import_runs(tmp_path, "exp7").imported == 2
+        found = seed_runs(connection)
+        assert len(found) == 2
+        assert found["journey/A/0"].data.metrics["final/loss"] == value
+    assert tracking.import_runs(tmp_path, "exp7").skipped == 2
+
+
+def test_redrawn_figures_replace_the_old_ones(filled, client):
+    draw_figure(filled, "%PDF redrawn")
+    assert tracking.import_runs(filled, "exp7").imported == 0
+    (stored,) = (filled / importer.ARTIFACTS).rglob("effect.pdf")
+    assert stored.read_text() == "%PDF redrawn"
+    assert parent_run(client(importer.LOCAL, filled)).info.status == "FINISHED"
+
+
+def test_a_study_without_training_shows_its_figures(tmp_path, client):
+    (tmp_path / "results/exp7").mkdir(parents=True)
+    draw_figure(tmp_path)
+    tracking.watch(tmp_path, rounds=1)
+    connection = client(importer.LOCAL, tmp_path)
+    assert seed_runs(connection) == {}
+    assert len(connection.list_artifacts(parent_run(connection).info.run_id, "figures")) == 1
+
+
+def test_the_summary_names_what_is_held_however_often_an_import_ran(tmp_path, write_chunk):
+    chunk = write_chunk(tmp_path, "journey", "A")
+    first = tracking.import_runs(tmp_path, "exp7")
+    second = tracking.import_runs(tmp_path, "exp7")
+    assert first.imported != second.imported
+    assert first.runs == second.runs
+    assert set(first.runs) == {seed.run_key for seed in runs.read_run(chunk).seeds}
+
+
+def test_what_is_computed_once_is_one_run_with_the_largest_value_per_case(
+    tmp_path, write_once, client
+):
+    folder = write_once(tmp_path, "algebra", "all", {"short": [1e-9, 3e-9], "long": [2e-9, -1.0]})
+    summary = tracking.import_runs(tmp_path, "exp7")
+    run = runs.read_run(folder)
+    assert (summary.imported, summary.runs, summary.warning) == (1, (run.run_key,), None)
+    connection = client(importer.LOCAL, tmp_path)
+    assert seed_runs(connection) == {}
+    (found,) = once_runs(connection)
+    assert (found.info.run_name, found.info.status) == ("algebra/all", "FINISHED")
+    assert found.data.metrics == {"final/error/case.short": 3e-9, "final/error/case.long": 2e-9}
+    expected = {"run_key": run.run_key, "plan_key": run.plan_key, "seed": "", "variant": "all"}
+    assert expected.items() <= found.data.tags.items()
+    assert found.data.tags["mlflow.parentRunId"] == parent_run(connection).info.run_id
+    assert tracking.import_runs(tmp_path, "exp7").skipped == 1
+    write_once(tmp_path, "algebra", "all", {"short": [5e-9]})
+    assert tracking.import_runs(tmp_path, "exp7").imported == 1
+    (found,) = once_runs(connection)
+    assert found.data.metrics == {"final/error/case.short": 5e-9}
+
+
+def once_runs(client):
+    experiment = client.get_experiment_by_name("exp7")
+    return client.search_runs([experiment.experiment_id], "tags.kind = 'run'")
+
+
+@pytest.mark.parametrize("package", ["records", "training"])
+def test_nothing_of_mlflow_is_imported_by(package):
+    script = (
+        "import importlib, pkgutil, sys\n"
+        f"import journeylab.{package} as package\n"
+        "for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
+        "    importlib.import_module(module.name)\n"
+        "print([name for name in ('mlflow', 'journeylab.tracking') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("uri", ["http://127.0.0.1:{port}", "postgresql://127.0.0.1:{port}/runs"])
+def test_an_unreachable_server_is_a_warning(tmp_path, write_chunk, free_port, uri):
+    write_chunk(tmp_path, "journey", "A")
+    summary = tracking.import_runs(tmp_path, "exp7", uri.format(port=free_port()))
+    assert summary.warning is not None
+    assert summary.runs == ()
+
+
+@pytest.mark.timeout(60)
+def test_a_server_that_accepts_and_stays_silent_is_a_warning(tmp_path, write_chunk):
+    write_chunk(tmp_path, "journey", "A")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        uri = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        assert tracking.import_runs(tmp_path, "exp7", uri, timeout=1.0).warning is not None
+
+
+@pytest.mark.timeout(60)
+def test_an_import_that_cannot_get_the_lock_is_a_warning(tmp_path, write_chunk):
+    write_chunk(tmp_path, "journey", "A")
+    (tmp_path / importer.LOCK).parent.mkdir()
+    with FileLock(tmp_path / importer.LOCK):
+        summary = tracking.import_runs(tmp_path, "exp7", patience=0.1)
+    assert summary.warning is not None
+    assert "another import" in summary.warning
+
+
+def test_imports_at_once_write_every_run_once(tmp_path, write_chunk, client):
+    root = tmp_path / "without_a_store"
+    for variant in "AB":
+        write_chunk(root, "journey", variant)
+    script = (
+        "import pathlib, sys; from journeylab.tracking import import_runs\n"
+        "print(import_runs(pathlib.Path(sys.argv[1]), 'exp7').imported)"
+    )
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(root)], stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    assert sorted(writer.communicate()[0].strip() for writer in writers) == ["0", "4"]
+    assert len(seed_runs(client(importer.LOCAL, root))) == 4
+
+
+def test_the_environment_is_left_as_it_was(filled):
+    before = dict(os.environ)
+    tracking.import_runs(filled, "exp7")
+    assert dict(os.environ) == before
+
+
+def test_damaged_records_are_an_error_not_a_warning(tmp_path, write_chunk):
+    chunk = write_chunk(tmp_path, "journey", "A")
+    path = chunk / "curves.parquet"
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(UserError, match="curves"):
+        tracking.import_runs(tmp_path, "exp7")
+
+
+def test_watching_imports_chunks_as_they_appear(tmp_path, write_chunk, monkeypatch):
+    arrivals = iter(["A", None, "B"])
+    seen = []
+
+    def sleep(seconds):
+        if variant := next(arrivals):
+            write_chunk(tmp_path, "journey", variant)
+
+    monkeypatch.setattr(importer.time, "sleep", sleep)
+    tracking.watch(tmp_path, report=seen.append, rounds=4)
+    assert [(summary.imported, summary.skipped) for summary in seen] == [(2, 0), (2, 2)]
+
+
+def test_watching_survives_a_damaged_chunk(tmp_path, write_chunk):
+    chunk = write_chunk(tmp_path, "journey", "A")
+    (chunk / "curves.parquet").unlink()
+    seen = []
+    tracking.watch(tmp_path, report=seen.append, rounds=1)
+    assert "curves.parquet is missing" in seen[0].warning
+
+
+def test_serving_imports_first_and_refuses_what_is_served_already(
+    tmp_path, write_chunk, monkeypatch
+):
+    write_chunk(tmp_path, "journey", "A")
+    commands, seen = [], []
+
+    def run(command, **options):
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(server.subprocess, "run", run)
+    assert tracking.serve(tmp_path, port=5050, report=seen.append) == 0
+    assert [summary.imported for summary in seen] == [2]
+    assert f"sqlite:///{tmp_path}/mlflow.db" in commands[-1]
+    assert "127.0.0.1" in commands[-1]
+    with pytest.raises(UserError, match="is a server"):
+        tracking.serve(tmp_path, "http://127.0.0.1:1", report=seen.append)

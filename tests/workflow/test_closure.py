@@ -1,0 +1,84 @@
+"""Each module of ours that a stage imports lies in the code that its plan declares.
+
+A stage refuses any other import once it has loaded its plan's code, so that a pipeline of every
+study and every stage that ends is the proof. exp5 and exp7 are in the shared finished copy.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from journeylab.catalogue import PARTS, discover
+from journeylab.records.fingerprint import HELD_BY_PLAN
+
+from .conftest import TINY_STUDIES, Copy, copy_project
+
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("closure")]
+
+FEW = {"steps": 2, "warmup": 0, "evaluate_every": 2, "checkpoint_every": 2}
+KEPT = {
+    "exp1": {"A": ["toral-product"], "certificates": ["all"]},
+    "exp2": {
+        "M20-sorted": ["rope"],
+        "relations": ["untagged"],
+        "invariance": ["content"],
+        "witness": ["rope", "rope-integer", "cumulative"],
+        "recursion": ["all"],
+    },
+    "exp3": {"C2-d4": ["standard"], "enumeration": ["standard"]},
+}
+"""One run of every kind that a study has."""
+
+
+def keep_one_of_each(config: dict[str, Any]) -> None:
+    for study, kept in KEPT.items():
+        section = config["studies"][study]
+        section["training"].update(FEW)
+        section["scales"]["quick"]["training"] = {}
+        for name, arm in section["arms"].items():
+            names = arm.get("variants", ["all"])
+            off = {"enabled": False}
+            arm["variants"] = {v: {} if v in kept.get(name, []) else off for v in names}
+            arm.pop("training", None)
+        overridden = section["scales"]["quick"].get("arms", {})
+        section["scales"]["quick"]["arms"] = {
+            name: {key: value for key, value in arm.items() if key not in ("variants", "enabled")}
+            for name, arm in overridden.items()
+            if name in ("certificates", "enumeration")
+        }
+    config["scale"] = "quick"
+    config["studies"] = {study: config["studies"][study] for study in KEPT}
+    config["seeds"]["quick"] = 1
+
+
+def test_every_stage_of_every_study_runs_on_what_its_plan_declares(
+    finished: Copy, tmp_path: Path
+) -> None:
+    copy = copy_project(tmp_path / "project", keep_one_of_each)
+    copy.snakemake("all")
+    stages = set()
+    for made in (finished, copy):
+        stages |= {path.name.split(".")[0] for path in made.path.glob("plans/exp*/*.cost.json")}
+        runs = made.path.glob("plans/exp*/*/*/*/*.cost.json")
+        stages |= {path.name.split(".")[0] for path in runs}
+    assert stages == set(PARTS) - {"generate", "summarise"}
+    reports = {path.stem for made in (finished, copy) for path in made.path.glob("reports/*.pdf")}
+    assert reports == set(discover()) == {*KEPT, *TINY_STUDIES}
+
+
+def test_a_stage_that_loads_what_its_plan_lacks_does_not_run(project: Copy) -> None:
+    """Labels that a figure loads undeclared: an edit of theirs would redraw nothing."""
+    catalogue = "src/journeylab/catalogue.py"
+    declared = '"draw": ("settings", "metrics", "figures")'
+    project.edit(catalogue, lambda text: text.replace(declared, '"draw": ("settings",)'))
+    project.snakemake("--dry-run")
+    done = project.stage(
+        "draw", "exp5/draw.json", results="results/exp5", output="elsewhere/manifest.json"
+    )
+    assert done.returncode != 0
+    assert "journeylab.studies.exp5_ssm_bridge.figures is imported while draw exp5" in done.stderr
+
+
+def test_what_counts_in_no_fingerprint_is_named() -> None:
+    assert HELD_BY_PLAN == ("config", "cli", "catalogue", "imports")

@@ -1,0 +1,257 @@
+"""No report whose numbers do not belong to its stated settings; exit 0 means that it is current.
+
+Every case here was silent once: files that are valid by themselves, and in the wrong place or of
+another time.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pypdfium2
+import pytest
+
+from journeylab.records import runs
+from journeylab.records.files import read_table
+
+from .conftest import Copy
+
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("finished")]
+
+NATIVE = "exp7/native/A/seeds-00-00"
+OTHER = "exp7/native/Aprime/seeds-00-00"
+DATA = "data/exp7/world/seeds-00-00.parquet"
+MEASURE = "src/journeylab/studies/exp7_native_kg/measure.py"
+
+
+def raise_rate(config: dict[str, Any]) -> None:
+    config["studies"]["exp7"]["training"]["learning_rate"] = 0.02
+
+
+def enlarge_world(config: dict[str, Any]) -> None:
+    config["studies"]["exp7"]["datasets"]["world"]["cities"] = 12
+
+
+def lose_everything(copy: Copy) -> None:
+    shutil.rmtree(copy.path / ".snakemake")
+
+
+def empty_metadata(copy: Copy) -> None:
+    for path in (copy.path / ".snakemake/metadata").rglob("*"):
+        if path.is_file():
+            path.write_text("")
+
+
+def touch_all(copy: Copy) -> None:
+    for name in ("plans", "data", "results", "reports"):
+        for path in sorted((copy.path / name).rglob("*")):
+            os.utime(path)
+
+
+def lose_plans(copy: Copy) -> None:
+    shutil.rmtree(copy.path / "plans")
+
+
+def refusal(done: subprocess.CompletedProcess) -> str:
+    """The one line of a stage that refused its input."""
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    assert done.returncode == 2, done.stderr
+    assert len(lines) == 1, done.stderr
+    assert "snakemake" in lines[0]
+    return lines[0]
+
+
+@pytest.fixture(scope="module")
+def otherwise(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """The same project, finished with another world."""
+    copy = finished.duplicate(tmp_path_factory.mktemp("otherwise") / "project")
+    copy.configure(enlarge_world)
+    copy.snakemake("reports/exp7.pdf")
+    return copy
+
+
+# -- without snakemake's memory -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("forget", [lose_everything, empty_metadata])
+def test_an_edited_rate_retrains_whatever_was_forgotten(
+    project: Copy, forget: Callable[[Copy], None]
+) -> None:
+    forget(project)
+    project.configure(raise_rate)
+    trained = {job[1:] for job in project.planned() if job[0] == "train_run"}
+    assert ("exp7", "native", "A", "seeds-00-00") in trained
+    assert len(trained) == 6
+    project.snakemake(f"results/{NATIVE}/run.json")
+    record = runs.read_run(project.path / "results" / NATIVE)
+    assert record.settings["training"]["learning_rate"] == 0.02
+
+
+def test_forgetting_alone_redoes_nothing(project: Copy) -> None:
+    lose_everything(project)
+    assert project.planned() == set()
+
+
+@pytest.mark.parametrize("disturb", [touch_all, lose_plans])
+def test_times_alone_redo_nothing(project: Copy, disturb: Callable[[Copy], None]) -> None:
+    disturb(project)
+    assert project.planned() == set()
+
+
+def test_an_edit_that_is_taken_back_redoes_nothing(project: Copy) -> None:
+    before = (project.path / "config.yaml").read_bytes()
+    project.configure(raise_rate)
+    assert "train_run" in project.rules()
+    (project.path / "config.yaml").write_bytes(before)
+    assert project.planned() == set()
+
+
+def test_plans_of_runs_that_are_no_more_are_removed(project: Copy) -> None:
+    project.configure(lambda config: config["studies"]["exp7"]["arms"]["7a"].update(enabled=False))
+    project.planned()
+    assert not list((project.path / "plans/exp7/7a").rglob("train.json"))
+    assert list((project.path / "plans/exp7/native").rglob("train.json"))
+
+
+# -- the wrong file in the right place ------------------------------------------------------------
+
+
+def test_data_of_other_settings_are_refused(project: Copy, otherwise: Copy) -> None:
+    shutil.copy(otherwise.path / DATA, project.path / DATA)
+    where = {"data": DATA, "run": f"results/{NATIVE}/run.json", "output": "out.parquet"}
+    assert DATA in refusal(project.stage("measure", f"{NATIVE}/measure.json", **where))
+    assert DATA in refusal(
+        project.stage("train", f"{NATIVE}/train.json", data=DATA, output="elsewhere/run.json")
+    )
+    assert not (project.path / "out.parquet").exists()
+    assert not (project.path / "elsewhere").exists()
+
+
+def test_the_run_of_another_variant_is_refused(project: Copy) -> None:
+    place = project.path / "results" / NATIVE
+    shutil.rmtree(place)
+    shutil.copytree(project.path / "results" / OTHER, place)
+    run = f"results/{NATIVE}/run.json"
+    done = project.stage(
+        "measure", f"{NATIVE}/measure.json", data=DATA, run=run, output="out.parquet"
+    )
+    assert run in refusal(done)
+
+
+def test_weights_of_another_run_are_refused(project: Copy) -> None:
+    weights = "weights.safetensors"
+    results = project.path / "results"
+    shutil.copy(results / OTHER / weights, results / NATIVE / weights)
+    run = f"results/{NATIVE}/run.json"
+    done = project.stage(
+        "measure", f"{NATIVE}/measure.json", data=DATA, run=run, output="out.parquet"
+    )
+    assert weights in refusal(done)
+
+
+@pytest.mark.parametrize(
+    ("stage", "file", "output"),
+    [
+        ("collect", f"results/{NATIVE}/measurements.parquet", "out.parquet"),
+        ("judge", "results/exp7/measurements.parquet", "out.json"),
+        ("draw", "results/exp7/measurements.parquet", "elsewhere/manifest.json"),
+        ("draw", "results/exp7/verdicts.json", "elsewhere/manifest.json"),
+        ("draw", f"results/{NATIVE}/run.json", "elsewhere/manifest.json"),
+        ("typeset", "results/exp7/verdicts.json", "reports/exp7.pdf"),
+        ("typeset", f"results/{NATIVE}/run.json", "reports/exp7.pdf"),
+        ("typeset", "reports/exp7/manifest.json", "reports/exp7.pdf"),
+    ],
+)
+def test_what_was_made_of_another_configuration_is_refused(
+    project: Copy, otherwise: Copy, stage: str, file: str, output: str
+) -> None:
+    before = (project.path / "reports/exp7.pdf").read_bytes()
+    if file.startswith("reports"):
+        folder = Path(file).parent
+        shutil.rmtree(project.path / folder)
+        shutil.copytree(otherwise.path / folder, project.path / folder)
+    else:
+        shutil.copy(otherwise.path / file, project.path / file)
+    done = project.stage(stage, f"exp7/{stage}.json", results="results/exp7", output=output)
+    assert file in refusal(done)
+    assert (project.path / "reports/exp7.pdf").read_bytes() == before
+    assert not (project.path / "elsewhere").exists()
+
+
+def test_verdicts_on_measurements_that_were_made_again_are_refused(project: Copy) -> None:
+    """The same plan on another machine may give other numbers: then keys agree and files do not."""
+    table = project.path / "results/exp7/measurements.parquet"
+    origin = json.loads((project.path / "results/exp7/verdicts.json").read_text())["origin"]
+    script = (
+        "from pathlib import Path; import sys;"
+        "from journeylab.records.files import Origin, read_table, write_table;"
+        "path = Path(sys.argv[1]); table = read_table(path); table['value'] += 1e-9;"
+        "write_table(path, table, Origin(plan_key=sys.argv[2]))"
+    )
+    plan = json.loads((project.path / "plans/exp7/judge.json").read_text())
+    assert origin["inputs"].keys() == {"measurements"}
+    key = plan["inputs"]["measurements"]
+    project.run(sys.executable, "-c", script, str(table), key)
+    done = project.stage(
+        "draw", "exp7/draw.json", results="results/exp7", output="elsewhere/manifest.json"
+    )
+    assert "results/exp7/verdicts.json" in refusal(done)
+
+
+# -- code -----------------------------------------------------------------------------------------
+
+
+def test_code_that_changed_since_the_plan_does_not_run(project: Copy) -> None:
+    project.edit(MEASURE, lambda text: text.replace("rank <= 1", "rank <= 9"))
+    where = {"data": DATA, "run": f"results/{NATIVE}/run.json", "output": "out.parquet"}
+    assert "code changed" in refusal(project.stage("measure", f"{NATIVE}/measure.json", **where))
+
+
+def test_an_edit_while_a_stage_runs_does_not_reach_it(project: Copy) -> None:
+    """The edit comes after the code was loaded, and is taken back before anyone looks."""
+    script = f"""
+from pathlib import Path
+from journeylab import imports
+imports.install()
+from journeylab.stages import running
+load, source = running._load, Path({MEASURE!r})
+def load_then_edit(stage, plan):
+    load(stage, plan)
+    source.write_text(source.read_text().replace("rank <= 1", "rank <= 9"))
+running._load = load_then_edit
+running.run_stage("measure", Path("plans/{NATIVE}/measure.json"), Path("out.parquet"),
+                  data=Path({DATA!r}), run=Path("results/{NATIVE}/run.json"))
+"""
+    project.run(sys.executable, "-c", script)
+    expected = read_table(project.path / "results" / NATIVE / "measurements.parquet")
+    assert read_table(project.path / "out.parquet").equals(expected)
+
+
+# -- another machine ------------------------------------------------------------------------------
+
+
+def test_results_of_another_processor_are_valid_and_say_so(project: Copy) -> None:
+    folder = project.path / "results" / NATIVE
+    record = runs.read_run(folder).model_copy(update={"cpu": ("Other CPU", "Third CPU")})
+    runs.write_run(folder, record, runs.read_host(folder))
+    assert "train_run" not in project.rules()
+    project.snakemake("reports/exp7.pdf")
+    with pypdfium2.PdfDocument(project.path / "reports/exp7.pdf") as pdf:
+        text = " ".join("".join(page.get_textpage().get_text_range() for page in pdf).split())
+    assert "Other CPU, then Third CPU (resumed: not bit-equal)" in text
+
+
+def test_a_report_carries_the_key_of_its_plan(finished: Copy) -> None:
+    with pypdfium2.PdfDocument(finished.path / "reports/exp7.pdf") as pdf:
+        keywords = pdf.get_metadata_value("Keywords")
+    script = (
+        "from pathlib import Path; from journeylab.records.plans import read_plan;"
+        "print(read_plan(Path('plans/exp7/typeset.json'), 'typeset').key)"
+    )
+    key = finished.run(sys.executable, "-c", script).stdout.strip()
+    assert key in keywords

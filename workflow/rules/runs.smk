@@ -1,0 +1,75 @@
+# A run is one arm/variant on a chunk of seeds, trained or computed. Which of the two an arm is, its
+# plan says: the other one's does not exist.
+
+
+rule train_run:
+    """Train one variant of one arm on a chunk of seeds."""
+    input:
+        plan="<plans>/{study}/{arm}/{variant}/{seeds}/train.json",
+        data=plan.data,
+    output:
+        weights="<results>/{study}/{arm}/{variant}/{seeds}/weights.safetensors",
+        curves="<results>/{study}/{arm}/{variant}/{seeds}/curves.parquet",
+        run="<results>/{study}/{arm}/{variant}/{seeds}/run.json",
+        host="<results>/{study}/{arm}/{variant}/{seeds}/run.host.json",
+    log:
+        "<logs>/train/{study}/{arm}/{variant}/{seeds}.log",
+    conda:
+        "../envs/journeylab.yaml"
+    threads: 1
+    shell:
+        "journeylab train --plan {input.plan} --data {input.data} --output {output.run}"
+        " > {log} 2>&1"
+
+
+rule measure_run:
+    """Evaluate the trained models of one chunk of seeds."""
+    input:
+        plan="<plans>/{study}/{arm}/{variant}/{seeds}/measure.json",
+        data=plan.data,
+        weights=ancient("<results>/{study}/{arm}/{variant}/{seeds}/weights.safetensors"),
+        run="<results>/{study}/{arm}/{variant}/{seeds}/run.json",
+    output:
+        "<results>/{study}/{arm}/{variant}/{seeds}/measurements.parquet",
+    log:
+        "<logs>/measure/{study}/{arm}/{variant}/{seeds}.log",
+    conda:
+        "../envs/journeylab.yaml"
+    threads: 1
+    shell:
+        "journeylab measure --plan {input.plan} --data {input.data} --run {input.run}"
+        " --output {output} > {log} 2>&1"
+
+
+rule compute_run:
+    """Compute what needs no training, for a chunk of seeds or once."""
+    input:
+        plan="<plans>/{study}/{arm}/{variant}/{seeds}/compute.json",
+    output:
+        measurements="<results>/{study}/{arm}/{variant}/{seeds}/measurements.parquet",
+        run="<results>/{study}/{arm}/{variant}/{seeds}/run.json",
+        host="<results>/{study}/{arm}/{variant}/{seeds}/run.host.json",
+    log:
+        "<logs>/compute/{study}/{arm}/{variant}/{seeds}.log",
+    conda:
+        "../envs/journeylab.yaml"
+    threads: 1
+    shell:
+        "journeylab compute --plan {input.plan} --output {output.run} > {log} 2>&1"
+
+
+rule collect_measurements:
+    """Join everything measured in a study into one tidy table."""
+    input:
+        plan="<plans>/{study}/collect.json",
+        measurements=plan.runs("measurements.parquet"),
+    output:
+        "<results>/{study}/measurements.parquet",
+    log:
+        "<logs>/collect/{study}.log",
+    conda:
+        "../envs/journeylab.yaml"
+    threads: 1
+    shell:
+        "journeylab collect --plan {input.plan} --results $(dirname {output})"
+        " --output {output} > {log} 2>&1"
