@@ -23,7 +23,9 @@ configfile: "config.yaml"
 
 try:
     plan = WorkflowPlan(config)
-    if workflow.is_main_process:  # a job on a cluster keeps to the plan it was submitted with
+    if (
+        workflow.is_main_process
+    ):  # a job on a cluster keeps to the plan it was submitted with
         plan.write()
 except UserError as problem:
     raise SystemExit(f"error: {problem}")

@@ -183,7 +183,7 @@ class WorkflowPlan:
             )
             measured[job.folder] = plan.key
             yield f"{where}/measure.json", plan
-        collected = _plan("collect", study=study, runs=measured)
+        collected = _plan("collect", study=study, runs=tuple(measured.items()))
         yield f"{study}/collect.json", collected
         yield from self._report_plans(study, settings, collected.key, made)
 
@@ -201,7 +201,14 @@ class WorkflowPlan:
         shown = settings.model_dump(mode="json", exclude={"scales"})
         read = {"measurements": collected, "verdicts": judged.key}
         styles = _assets(PACKAGE / "plotting", "*.mplstyle")
-        drawn = _plan("draw", study=study, settings=shown, inputs=read, runs=made, assets=styles)
+        drawn = _plan(
+            "draw",
+            study=study,
+            settings=shown,
+            inputs=read,
+            runs=tuple(made.items()),
+            assets=styles,
+        )
         yield f"{study}/draw.json", drawn
         templates = _assets(PACKAGE / "reports" / "templates", "*.typ")
         yield (
@@ -211,7 +218,7 @@ class WorkflowPlan:
                 study=study,
                 settings=shown,
                 inputs={"verdicts": judged.key, "content": drawn.key},
-                runs=made,
+                runs=tuple(made.items()),
                 assets=_assets(study_folder(study), "report.typ") | templates,
             ),
         )

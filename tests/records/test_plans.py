@@ -19,7 +19,7 @@ PLAN = Plan(
     code="0123456789abcdef",
     versions={"torch": "2.0"},
     inputs={"data": "ab" * 8},
-    runs={"native/A/seeds-00-03": "cd" * 8},
+    runs=(("native/A/seeds-00-03", "cd" * 8),),
     assets={"report.typ": "ef" * 32},
 )
 OTHER = {
@@ -35,7 +35,7 @@ OTHER = {
     "code": "f" * 16,
     "versions": {"torch": "2.1"},
     "inputs": {"data": "ba" * 8},
-    "runs": {},
+    "runs": (),
     "assets": {"report.typ": "fe" * 32},
 }
 

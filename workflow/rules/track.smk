@@ -3,7 +3,9 @@
 
 
 def import_into_mlflow():
-    shell("journeylab track --root {plan.config.root} --uri {plan.config.tracking.uri:q} || true")
+    shell(
+        "journeylab track --root {plan.config.root} --uri {plan.config.tracking.uri:q} || true"
+    )
 
 
 onsuccess:

@@ -21,7 +21,8 @@ class Plan(Frozen):
 
     `settings` are resolved; `engine` and `device` say how seeds are trained; `seeds` is None where
     there are none, and for a run that is computed once. `inputs` maps what the job reads to the
-    keys of the plans that make it, `runs` likewise for folders of runs below the study's results;
+    keys of the plans that make it, `runs` lists folders of runs below the study's results with
+    theirs, in the order of the configuration;
     `assets` maps files that are no code (prose, style sheets) to their SHA-256.
     """
 
@@ -37,7 +38,7 @@ class Plan(Frozen):
     code: str = ""
     versions: Mapping[str, str] = {}
     inputs: Mapping[str, str] = {}
-    runs: Mapping[str, str] = {}
+    runs: tuple[tuple[str, str], ...] = ()
     assets: Mapping[str, str] = {}
 
     @property

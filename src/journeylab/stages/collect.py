@@ -13,6 +13,6 @@ def run(call: Call) -> None:
     plan = call.plan
     if call.results is None:
         raise UserError(f"{plan.label}: --results is missing")
-    paths = {name: call.results / name / "measurements.parquet" for name in plan.runs}
-    tables = [read_table(paths[name], key) for name, key in plan.runs.items()]
+    paths = {name: call.results / name / "measurements.parquet" for name, _ in plan.runs}
+    tables = [read_table(paths[name], key) for name, key in plan.runs]
     write_table(call.output, joined(tables), plan.origin(**paths))

@@ -34,7 +34,7 @@ def run(call: Call) -> None:
             f"{verdicts} judges other measurements than {measurements} holds; "
             f"`snakemake --cores 1 --force {verdicts}` judges them anew"
         )
-    records = {name: read_run(call.results / name, key) for name, key in plan.runs.items()}
+    records = {name: read_run(call.results / name, key) for name, key in plan.runs}
     trained = [call.results / name for name, run in records.items() if run.kind == "trained"]
     for folder in trained:
         curves = {

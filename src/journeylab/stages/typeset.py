@@ -29,7 +29,7 @@ def run(call: Call) -> None:
             f"{content} was drawn from other verdicts than {verdicts} holds; "
             f"`snakemake --cores 1 --force {content / MANIFEST}` draws it anew"
         )
-    folders = {call.results / name: key for name, key in plan.runs.items()}
+    folders = {call.results / name: key for name, key in plan.runs}
     report = describe(
         judged,
         plan.settings,
