@@ -1,4 +1,7 @@
-"""exp7's model on a CUDA GPU: 20 seeds at once, the step captured, against a loop over seeds."""
+"""exp7's models on a CUDA GPU: 20 seeds at once, the step captured, against a loop over seeds.
+
+A reads triples; C sums its angles along the text, which takes another operator.
+"""
 
 import gc
 import time
@@ -15,6 +18,7 @@ from journeylab.streams import Streams
 from journeylab.training import Problem
 
 SEEDS = 20
+MODELS = (("native", "A"), ("7a", "C"))
 
 
 def seeds_on_a_gpu(
@@ -24,8 +28,12 @@ def seeds_on_a_gpu(
     if device == "cuda" and not torch.cuda.is_available():
         print("no CUDA GPU here: nothing to measure on it")
         return []
+    return [_row(arm, variant, pairs, seeds, device, config) for arm, variant in MODELS]
+
+
+def _row(arm: str, variant: str, pairs: int, seeds: int, device: str, config: Path) -> Row:
     settings = catalogue.load(config).studies["exp7"]
-    run = catalogue.resolve_run("exp7", settings, "native", "A")
+    run = catalogue.resolve_run("exp7", settings, arm, variant)
     job = catalogue.trained_job("exp7", run.settings)
     data = catalogue.dataset_settings("exp7", run.data)
     generate, problem = catalogue.data_part("exp7").generate, catalogue.models_part("exp7").problem
@@ -42,7 +50,8 @@ def seeds_on_a_gpu(
     for key in ("fast_ms", "slow_ms"):
         result[key] /= seeds * STEPS
     speed = {"seed_steps_per_second": 1e3 / result["fast_ms"]}
-    return [{"name": f"exp7 A, {seeds} seeds, {device}", "work": seeds} | result | speed | memory]
+    named: Row = {"name": f"exp7 {variant}, {seeds} seeds, {device}", "work": seeds}
+    return named | result | speed | memory
 
 
 def _peaks(problems: Sequence[Problem], settings: TrainingSettings) -> Row:

@@ -1,12 +1,14 @@
 """Laws of the toral operators, values and gradients, against explicit matrices."""
 
+from typing import Literal, get_args
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from journeylab.operators import naive
-from journeylab.operators.journey import accumulate, slot_angles
+from journeylab.operators.journey import accumulate, accumulate_by_product, slot_angles
 from journeylab.operators.rotary import (
     Rotation,
     integer_frequencies,
@@ -17,6 +19,7 @@ from journeylab.operators.rotary import (
 )
 
 sizes = st.integers(1, 5)
+Direction = Literal["prefix", "suffix"]
 
 
 def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> torch.Tensor:
@@ -88,6 +91,43 @@ def test_running_sums_equal_the_loop(length: int, planes: int, seed: int) -> Non
     steps = draw(length, planes, seed=seed)
     for direction in ("prefix", "suffix"):
         torch.testing.assert_close(accumulate(steps, direction), naive.accumulate(steps, direction))
+
+
+@given(rows=sizes, length=st.integers(1, 40), planes=sizes, seed=st.integers(0, 99))
+@settings(deadline=None, max_examples=20)
+@pytest.mark.parametrize("direction", ["prefix", "suffix"])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+def test_running_sums_and_products_with_a_triangle_agree_in_values_and_gradients(
+    dtype: torch.dtype,
+    tolerance: float,
+    direction: Direction,
+    rows: int,
+    length: int,
+    planes: int,
+    seed: int,
+) -> None:
+    steps = draw(rows, length, planes, seed=seed, dtype=dtype).requires_grad_()
+    upstream = draw(rows, length, planes, seed=seed + 1, dtype=dtype)
+    results = []
+    for form in (accumulate, accumulate_by_product):
+        sums = form(steps, direction)
+        results.append((sums, *torch.autograd.grad(sums, steps, upstream)))
+    for sums, products in zip(*results, strict=True):
+        torch.testing.assert_close(sums, products, rtol=tolerance, atol=length * tolerance)
+
+
+def test_a_processor_sums_and_any_other_device_multiplies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.Tensor, "cumsum", refuse)
+    elsewhere = torch.empty(3, 4, 2, device="meta")
+    for direction in get_args(Direction):
+        assert accumulate(elsewhere, direction).shape == (3, 4, 2)
+        with pytest.raises(RuntimeError, match="no deterministic implementation"):
+            accumulate(draw(4, 2), direction)
+
+
+def refuse(*arguments: object) -> None:
+    """What a running sum of floats on a GPU does under deterministic algorithms."""
+    raise RuntimeError("cumsum: no deterministic implementation")
 
 
 def test_constant_steps_recover_rotary_embedding() -> None:

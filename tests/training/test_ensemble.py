@@ -20,7 +20,8 @@ from journeylab.training import (
     train_ensemble,
     train_seeds,
 )
-from journeylab.training.ensemble import Stack
+from journeylab.training.ensemble import Ensemble, Stack
+from journeylab.training.loop import learn
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import PLACES, Reader, Repeating, flip, settings
@@ -122,6 +123,28 @@ def test_resuming_equals_never_stopping(tmp_path: Path) -> None:
     finished = [Repeating() for _ in SEEDS]
     assert_identical(resumed, together(path, finished))
     assert [one.batches for one in finished] == [0, 0, 0]
+
+
+def test_a_rate_that_is_a_tensor_is_the_optimisers_own_before_and_after_resuming(
+    tmp_path: Path,
+) -> None:
+    """What a captured step reads; otherwise it would go on at a rate that nothing changes."""
+
+    def learned(path: Path, problem=Repeating) -> tuple[Ensemble, list[Trained]]:
+        problems, streams = [problem() for _ in SEEDS], [Streams(seed) for seed in SEEDS]
+        rate = torch.zeros(())
+        ensemble = Ensemble(problems, settings(), streams, "", torch.device("cpu"), rate)
+        return ensemble, learn(ensemble, settings(), path, "a", 0.0)
+
+    path = tmp_path / "a.checkpoint"
+    with pytest.raises(StoppedError):
+        learned(path, Interrupting)
+    resumed, results = learned(path)
+    groups = resumed.run.optimizer.param_groups
+    assert len(groups) == 2
+    assert all(group["lr"] is resumed.rate for group in groups)
+    assert_identical(results, learned(tmp_path / "b.checkpoint")[1])
+    assert_agree(results, together(tmp_path / "c.checkpoint"))
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import torch
 from jaxtyping import Float, Int, Real
 from torch import Tensor
 
@@ -26,9 +27,25 @@ def accumulate(
     turning its successor instead of itself. Prefix sums of a causal model do not change when the
     sequence grows, which is what lets a decoder keep its turned keys.
     """
+    if steps.device.type != "cpu":
+        return accumulate_by_product(steps, direction)
     if direction == "prefix":
         return steps.cumsum(-2)
     return steps.flip(-2).cumsum(-2).flip(-2)
+
+
+def accumulate_by_product(
+    steps: Float[Tensor, "*batch length planes"],
+    direction: Literal["prefix", "suffix"] = "prefix",
+) -> Float[Tensor, "*batch length planes"]:
+    """Sum steps as a product with a triangle of ones.
+
+    For GPUs, where a running sum of floats adds in an order of its own at every call, forwards and
+    backwards, and is refused by deterministic algorithms; a product is not.
+    """
+    length = steps.shape[-2]
+    ones = torch.ones(length, length, dtype=steps.dtype, device=steps.device)
+    return (ones.tril() if direction == "prefix" else ones.triu()) @ steps
 
 
 def slot_angles(

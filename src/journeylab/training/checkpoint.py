@@ -156,7 +156,11 @@ def _restore(run: State, tensors: dict[str, Tensor]) -> None:
             }
             for name, position in _positions(run).items()
         }
+        rates = [group["lr"] for group in run.optimizer.param_groups]
         run.optimizer.load_state_dict(moments)
+        # loading copies a rate that is a tensor: a captured step would go on reading the copy
+        for group, rate in zip(run.optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate
     run.model.load_state_dict(model)
     for name, generator in run.generators.items():
         generator.set_state(streams[name])

@@ -74,7 +74,9 @@ class Ensemble:
         streams: Sequence[Streams],
         identity: str,
         device: torch.device,
+        rate: Tensor | None = None,
     ) -> None:
+        """Without a tensor for the `rate`, which a captured step reads, a GPU makes its own."""
         models = [
             problem.build(stream.generator("init")).to(device)
             for problem, stream in zip(problems, streams, strict=True)
@@ -88,9 +90,10 @@ class Ensemble:
         self.varying = _stack_differing(self.fixed)
         self.generators = [[stream.generator(name) for name in STREAMS] for stream in streams]
         self.clock = torch.zeros((), dtype=torch.float64, device=device)
-        self.rate = torch.zeros((), device=device)
+        if rate is None and device.type != "cpu":
+            rate = torch.zeros((), device=device)
+        self.rate = rate
         self.captured: dict[object, _Captured] = {}
-        on_host = device.type == "cpu"
         named = zip(streams, self.generators, strict=True)
         self.run = State(
             identity=identify(settings, streams, identity),
@@ -99,7 +102,7 @@ class Ensemble:
                 [self.stack.decayed] if self.stack.decayed.numel() else [],
                 [self.stack.free] if self.stack.free.numel() else [],
                 settings,
-                0.0 if on_host else self.rate,
+                0.0 if rate is None else rate,
             ),
             generators={
                 f"{stream.seed}/{name}": generator
@@ -114,12 +117,14 @@ class Ensemble:
         self.model.train()
         batch = self._draw(step)
         self.clock.fill_(step)
-        if self.device.type == "cpu":
+        if self.rate is None:
             for group in self.run.optimizer.param_groups:
                 group["lr"] = rate
+        else:
+            self.rate.fill_(rate)
+        if self.device.type == "cpu":
             self._step(batch)
             return
-        self.rate.fill_(rate)
         shapes = tuple((name, value.shape, value.dtype) for name, value in batch.items())
         self.captured.setdefault(shapes, _Captured(self._step)).run(batch)
 
