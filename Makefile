@@ -2,30 +2,30 @@
 
 PYTHON ?= python3
 CORES  ?= all
-VENV   := .venv
+# Other requirements have an environment of their own: no job loses the one that it runs in.
+# `.venv` leads to the current one.
+KEY    := $(shell cat constraints.txt pyproject.toml | cksum | cut -d ' ' -f 1)
+VENV   := .venvs/$(KEY)
 BIN    := $(abspath $(VENV))/bin
-READY  := $(VENV)/.ready
 RUN    := snakemake --cores $(CORES)
 
+export PYTHON
+export CREATE  ?= $(PYTHON) -m venv $(VENV)
+export INSTALL ?= $(VENV)/bin/python -m pip install --disable-pip-version-check --progress-bar off \
+  --constraint constraints.txt --editable '.[dev]'
 export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup all quick ui check format test test-system verify bench schemas gallery clean
+.PHONY: help setup all quick ui check format test test-system verify bench schemas gallery unlock clean
 
 help: ## what there is
 	@awk -F':.*## ' '/^[a-z%0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(READY) ## create .venv with the pinned dependencies
-$(READY): constraints.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info; \
-	  v >= (3, 11) or sys.exit("error: $(PYTHON) is Python %d.%d; 3.11 or later is needed: make PYTHON=python3.12" % v[:2])'
-	@echo "setting up $(VENV) (about two minutes, once)"
-	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	@touch $@
+setup: ## create the environment with the pinned dependencies; .venv leads to it
+	@$(PYTHON) tools/environment.py setup $(KEY)
 
 exp%: setup ## run one study and typeset its report, e.g. make exp7
 	$(RUN) reports/$@.pdf
@@ -71,5 +71,10 @@ schemas: setup ## regenerate workflow/schemas from the models
 gallery: setup ## copy the current reports to docs/gallery, as PDF and PNG
 	journeylab gallery
 
+unlock: setup ## remove snakemake's lock, if no snakemake is running in this folder
+	snakemake --unlock
+	@rm -rf .snakemake/runs
+
 clean: ## remove what quick runs and tools leave behind (never data, results or reports)
 	rm -rf build logs .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@$(PYTHON) tools/environment.py clean $(KEY)

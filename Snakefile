@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from snakemake.logging import logger
 from snakemake.utils import min_version, validate
 
-from journeylab.config import UserError, read_yaml
-from journeylab.remaining import tell_remaining
+from journeylab.config import UserError, chunk_seeds, read_yaml
+from journeylab.recovery import begin_run
 from journeylab.workflow import WorkflowPlan
 
 min_version("9.27")
@@ -23,11 +24,11 @@ configfile: "config.yaml"
 
 try:
     plan = WorkflowPlan(config)
-    if (
-        workflow.is_main_process
-    ):  # a job on a cluster keeps to the plan it was submitted with
+    # a job on a cluster keeps to the plan it was submitted with
+    if workflow.is_main_process:
+        begin_run()
         plan.write()
-except UserError as problem:
+except (UserError, OSError) as problem:
     raise SystemExit(f"error: {problem}")
 validate(config, "workflow/schemas/config.schema.json", set_default=False)
 
@@ -41,7 +42,14 @@ pathvars:
 
 
 onstart:
-    tell_remaining(workflow, plan.steps)
+    training = {}
+    for job in workflow.dag.needrun_jobs():
+        if job.rule.name == "train_run":
+            seeds = chunk_seeds(job.wildcards.seeds)
+            training[str(job.input.plan)] = plan.steps(job.wildcards) * len(seeds)
+            told = Path(job.input.plan).with_suffix(".progress.json")
+            told.unlink(missing_ok=True)  # by an earlier attempt
+    logger.info("", extra={"training": training})  # for the logger plugin
 
 
 wildcard_constraints:

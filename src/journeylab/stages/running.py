@@ -47,6 +47,8 @@ class Call:
     data: Path | None = None
     run: Path | None = None
     results: Path | None = None
+    progress: Path | None = None
+    """Where a job that takes long says how far it is."""
 
     def host(self, outcomes: Sequence[SeedOutcome]) -> RunHost:
         """Where and when this job ran, and its cost so far."""
@@ -87,7 +89,8 @@ def run_stage(
     _load(stage, planned)
     counted = start_counting()
     module = cast(StageModule, importlib.import_module(f"journeylab.stages.{stage}"))
-    module.run(Call(planned, output, started, git, counted, data, run, results))
+    progress = plan.with_suffix(".progress.json")
+    module.run(Call(planned, output, started, git, counted, data, run, results, progress))
     write_json(plan.with_suffix(".cost.json"), counted(), sealed=False)
 
 

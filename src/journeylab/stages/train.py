@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -32,16 +33,18 @@ def run(call: Call) -> None:
     problems = [models.problem(job, of_seed(dataset, one.seed), one) for one in streams]
     flops = problems[0].flops_per_step(problems[0].build(streams[0].generator("init")))
     way = training.choose_way(plan.engine, plan.device, seeds=len(streams), flops=flops)
-    results = training.train_seeds(
-        problems,
-        job.training,
-        streams,
-        folder,
-        way,
-        label=f"{plan.study} {plan.arm}/{plan.variant}",
-        identity=f"{plan.key} {inputs['data']}",
-        processor=runs.cpu_model(),
-    )
+    steps = job.training.steps * len(streams)
+    with training.count_steps(call.progress, steps) if call.progress else nullcontext():
+        results = training.train_seeds(
+            problems,
+            job.training,
+            streams,
+            folder,
+            way,
+            label=f"{plan.study} {plan.arm}/{plan.variant}",
+            identity=f"{plan.key} {inputs['data']}",
+            processor=runs.cpu_model(),
+        )
     weights: dict[str, Tensor] = {}
     curves, outcomes = [], []
     for stream, trained in zip(streams, results, strict=True):

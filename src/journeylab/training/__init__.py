@@ -8,7 +8,7 @@ from journeylab.training.engine import Way, choose_way, train_seeds
 from journeylab.training.ensemble import train_ensemble
 from journeylab.training.loop import Problem, Trained, train
 from journeylab.training.process import device_name, prepare_process
-from journeylab.training.progress import Progress, report_progress
+from journeylab.training.progress import Progress, count_steps, report_progress
 from journeylab.training.schedule import learning_rate
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Trained",
     "Way",
     "choose_way",
+    "count_steps",
     "device_name",
     "discard_checkpoints",
     "learning_rate",

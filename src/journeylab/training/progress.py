@@ -1,15 +1,20 @@
-"""Progress of training: a bar on a terminal, plain lines in a log."""
+"""Progress of training: a bar on a terminal, plain lines in a log, and steps in a small file."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from datetime import timedelta
+from pathlib import Path
 from typing import IO, Protocol, cast, runtime_checkable
 
+from journeylab.records.files import json_bytes, write_atomic
+
 SECONDS_BETWEEN_LINES = 10.0
+SECONDS_BETWEEN_FILES = 5.0
 SECONDS_BETWEEN_UPDATES = 0.25
 
 
@@ -39,6 +44,55 @@ class Progress(Protocol):
         ...
 
 
+class StepFile:
+    """How many steps of a job are done over all its seeds, in a file for whoever watches.
+
+    It holds `done`, `before` (what an earlier attempt of the job did of these) and `total`.
+    """
+
+    def __init__(self, path: Path, total: int) -> None:
+        self.path, self.total = path, total
+        self.ended = self.before = 0
+        self.due = 0.0
+
+    @contextmanager
+    def count(self, steps: int, done: int, seeds: int, shown: Progress) -> Iterator[Progress]:
+        """Count `seeds` that are trained together from `done` to `steps`, besides showing it."""
+        self.before += seeds * done
+        self.write(seeds * done)
+        outer = self
+
+        class Counted:
+            def advance(self, step: int, loss: Callable[[], float]) -> None:
+                if time.monotonic() >= outer.due:
+                    outer.write(seeds * step)
+                shown.advance(step, loss)
+
+        yield Counted()
+        self.ended += seeds * steps  # seeds that failed have no more to do
+        self.write(0)
+
+    def write(self, more: int) -> None:
+        """Write the steps of what ended and `more`; a disk that is full stops no training."""
+        self.due = time.monotonic() + SECONDS_BETWEEN_FILES
+        told = {"done": self.ended + more, "before": self.before, "total": self.total}
+        with suppress(OSError), write_atomic(self.path, durable=False) as partial:
+            partial.write_bytes(json_bytes(told, sealed=False))
+
+
+_told: ContextVar[StepFile | None] = ContextVar("told", default=None)
+
+
+@contextmanager
+def count_steps(path: Path, total: int) -> Iterator[None]:
+    """Within the block, `report_progress` keeps `path` up to date; `total` is over all seeds."""
+    before = _told.set(StepFile(path, total))
+    try:
+        yield
+    finally:
+        _told.reset(before)
+
+
 @contextmanager
 def report_progress(
     label: str, steps: int, done: int = 0, *, seeds: int = 1, stream: Stream | None = None
@@ -48,11 +102,18 @@ def report_progress(
     `seeds` says how many seeds every step advances.
     """
     stream = sys.stderr if stream is None else stream
-    if stream.isatty():
-        with _bar(label, steps, done, stream) as bar:
-            yield bar
-    else:
-        yield Lines(label, steps, done, seeds, stream)
+    showing = (
+        _bar(label, steps, done, stream)
+        if stream.isatty()
+        else nullcontext(Lines(label, steps, done, seeds, stream))
+    )
+    with showing as shown:
+        told = _told.get()
+        if told is None:
+            yield shown
+        else:
+            with told.count(steps, done, seeds, shown) as counted:
+                yield counted
 
 
 class Lines:

@@ -1,0 +1,234 @@
+"""The handler of snakemake's records: ours for jobs, snakemake's own for everything else."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from logging import INFO, LogRecord
+from pathlib import Path
+from typing import Any
+
+from snakemake.logging import ColorizingTextHandler, DefaultFilter, DefaultFormatter
+from snakemake.settings.enums import Quietness
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from snakemake_logger_plugin_journeylab.training import Estimate, Trainings
+from snakemake_logger_plugin_journeylab.wording import clock, count_verdicts, name_job, why
+
+SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LINES = 5.0, 30.0
+
+_CHATTER = re.compile(
+    r"Assuming unrestricted|host: |Building DAG|Using shell|Select jobs|Conda environments: ignored"
+    r"|Singularity containers: ignored|Group jobs: inactive|Removing output files of failed"
+    r"|Complete log|Elapsed time|Using (workflow specific )?profile|Will exit after finishing"
+    r"|Trying to restart"
+)
+_REDUNDANT = re.compile(  # of a job whose command failed: its log says why
+    r"RuleException:\s+CalledProcessError"
+    r"|Exiting because a job execution failed"
+    r"|WorkflowError:\s+At least one job did not complete successfully"
+)
+
+
+@dataclass
+class _Job:
+    name: str
+    began: float
+    input: list[str]
+    output: list[str]
+    log: list[str]
+
+    @property
+    def plan(self) -> str:
+        """The plan of a training job; nothing for any other."""
+        return next((path for path in self.input if path.endswith("/train.json")), "")
+
+
+class LogHandler(LogHandlerBase):
+    """Plain lines about jobs by name, on a terminal and in a pipe alike."""
+
+    def __post_init__(self) -> None:
+        """Begin a run of which nothing is known yet."""
+        settings = self.common_settings
+        self.stream = sys.stdout if settings.stdout else sys.stderr
+        self.quiet = set(settings.quiet or ())
+        self.own = ColorizingTextHandler(
+            nocolor=settings.nocolor,
+            stream=self.stream,
+            formatter=DefaultFormatter(self.quiet, settings.show_failed_logs),
+            filter=DefaultFilter(
+                self.quiet,
+                settings.debug_dag,
+                settings.verbose,
+                settings.dryrun,
+                settings.printshellcmds,
+            ),
+        )
+        self.jobs: dict[int, _Job] = {}
+        self.failed: dict[int, _Job] = {}
+        self.total = self.finished = 0
+        self.trainings = Trainings({})
+        self.reports: list[_Job] = []
+        self.closing = threading.Event()
+
+    @property
+    def writes_to_stream(self) -> bool:
+        """It replaces snakemake's own lines."""
+        return True
+
+    @property
+    def writes_to_file(self) -> bool:
+        """Snakemake's own log file stays as it is."""
+        return False
+
+    @property
+    def has_filter(self) -> bool:
+        """It counts what it does not show."""
+        return True
+
+    @property
+    def has_formatter(self) -> bool:
+        """It has words of its own."""
+        return True
+
+    @property
+    def needs_rulegraph(self) -> bool:
+        """Jobs suffice."""
+        return False
+
+    def emit(self, record: LogRecord) -> None:
+        """Tell a record, or hand it to snakemake's own handler."""
+        try:
+            if self.common_settings.dryrun or self.common_settings.verbose:
+                self.own.handle(record)
+            elif not self._told(record):
+                self._hand_on(record)
+        except Exception:
+            self.handleError(record)
+
+    def close(self) -> None:
+        """End with what failed and what was made."""
+        if not self.closing.is_set():
+            self.closing.set()
+            with contextlib.suppress(OSError, ValueError):  # a pipe that nobody reads any more
+                self._sum_up()
+        super().close()
+
+    def _told(self, record: LogRecord) -> bool:
+        event, about = getattr(record, "event", None), record.__dict__
+        match event:
+            case LogEvent.RUN_INFO:
+                self._tell_plan(about["stats"])
+            case LogEvent.JOB_INFO:
+                self._begin(about)
+            case LogEvent.JOB_FINISHED:
+                self._finish(about["job_id"], record.created)
+            case LogEvent.JOB_ERROR:
+                self._fail(about, record.created)
+            case LogEvent.GROUP_ERROR | LogEvent.GROUP_INFO | LogEvent.PROGRESS:
+                pass  # each job of a group has a record of its own
+            case LogEvent.WORKFLOW_STARTED | LogEvent.RESOURCES_INFO | LogEvent.JOB_STARTED:
+                pass
+            case _ if "training" in about:
+                self._watch(about["training"])
+            case _:
+                return False
+        return True
+
+    def _hand_on(self, record: LogRecord) -> None:
+        text = str(record.msg)
+        chatter = record.levelno <= INFO and _CHATTER.match(text)
+        redundant = _REDUNDANT.match(text)
+        if not chatter and not redundant:
+            self.own.handle(record)
+
+    def _tell_plan(self, stats: dict[str, int]) -> None:
+        """How many jobs there are, by kind."""
+        counts = {rule: n for rule, n in stats.items() if rule not in ("total", "all")}
+        self.total = sum(counts.values())
+        each = ", ".join(f"{n} {rule.partition('_')[0]}" for rule, n in counts.items())
+        self._say(f"{self.total} jobs: {each}", Quietness.PROGRESS)
+
+    def _begin(self, about: dict[str, Any]) -> None:
+        job = _Job(
+            name=name_job(about["rule_name"], about["wildcards"] or {}),
+            began=about["created"],
+            input=list(about["input"]),
+            output=list(about["output"]),
+            log=list(about["log"]),
+        )
+        self.jobs[about["jobid"]] = job
+        self.failed.pop(about["jobid"], None)  # it is tried again
+        if job.plan in self.trainings.totals:
+            self.trainings.start(job.plan)
+
+    def _finish(self, jobid: int, now: float) -> None:
+        job = self.jobs.pop(jobid, None)
+        if job is None or not job.output:  # a target that only names files
+            return
+        self.finished += 1
+        if job.plan in self.trainings.totals:
+            self.trainings.finish(job.plan)
+        if any(path.endswith(".pdf") for path in job.output):
+            self.reports.append(job)
+        count = f"[{self.finished}/{self.total}]"
+        self._say(f"{count} {job.name} · {clock(now - job.began)}", Quietness.RULES)
+
+    def _fail(self, about: dict[str, Any], now: float) -> None:
+        job = self.jobs.pop(about["jobid"], None)
+        if job is None:
+            if about["jobid"] in self.failed:  # it was told
+                return
+            job = _Job(about["rule_name"], now, [], [], list(about["log"]))
+        elif job.plan in self.trainings.totals:
+            self.trainings.running.discard(job.plan)
+        self.failed[about["jobid"]] = job
+        lines = [f"failed: {job.name} · {clock(now - job.began)}"]
+        logs = job.log + [path for path in about["log"] if path not in job.log]
+        for log in logs:
+            lines += [f"  {line}" for line in why(Path(log))] + [f"  log: {log}"]
+        if not logs:
+            reason = about["rule_msg"] or about["shellcmd"] or "it has no log"
+            lines += [f"  {line}" for line in str(reason).strip().splitlines()]
+        self._say("\n".join(lines))
+
+    def _watch(self, totals: dict[str, int]) -> None:
+        if totals and not self.trainings.totals:
+            self.trainings = Trainings(totals)
+            threading.Thread(target=self._follow, daemon=True).start()
+
+    def _follow(self) -> None:
+        """Tell how training goes, until the run ends; whatever happens here ends no job."""
+        estimate, due, told = Estimate(self.trainings.total), 0.0, ""
+        while not self.closing.wait(SECONDS_BETWEEN_LOOKS):
+            with self.lock or contextlib.nullcontext():
+                now, done = time.monotonic(), self.trainings.sum()
+                line = estimate.tell(done, now)
+                if self.trainings.running and now >= due and line != told:
+                    due, told = now + SECONDS_BETWEEN_LINES, line
+                    self._say(line, Quietness.PROGRESS)
+
+    def _sum_up(self) -> None:
+        if self.failed:
+            self._say(f"{len(self.failed)} of {self.total} jobs failed:")
+        for job in self.failed.values():
+            self._say(f"  {job.name}" + "".join(f" · {log}" for log in job.log))
+        for job in self.reports:
+            self._say(f"{job.output[0]}: {_headline(job)}", Quietness.PROGRESS)
+
+    def _say(self, text: str, kind: Quietness | None = None) -> None:
+        if kind in self.quiet or Quietness.ALL in self.quiet:
+            return
+        self.stream.write(f"{text}\n")
+        self.stream.flush()
+
+
+def _headline(job: _Job) -> str:
+    """What was judged: how many claims ended how."""
+    verdicts = [Path(path) for path in job.input if path.endswith("/verdicts.json")]
+    return count_verdicts(verdicts[0]) if verdicts else "made"

@@ -1,0 +1,77 @@
+"""Names of jobs, times, and the part of a log that says why a job failed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+LINES = 12
+"""Of a failed job's log, the last lines are shown."""
+
+WORDS = ("supported", "refuted", "inconclusive", "undecidable")
+
+_SEEDS = re.compile(r"seeds-(\d+)-(\d+)")
+
+
+def name_job(rule: str, wildcards: Mapping[str, str]) -> str:
+    """What a person calls a job: “train exp7 native/A seeds 0 to 3”."""
+    left = {key: str(value) for key, value in wildcards.items()}
+    seeds = left.pop("seeds", "")
+    run = "/".join(left.pop(key) for key in ("arm", "variant") if key in left)
+    words = [rule.partition("_")[0] if left or run or seeds else rule]
+    words += [left.pop("study", ""), run, *left.values(), name_seeds(seeds)]
+    return " ".join(word for word in words if word)
+
+
+def name_seeds(chunk: str) -> str:
+    """“seeds 0 to 3”, “seed 2”, or nothing for what is computed once."""
+    found = _SEEDS.fullmatch(chunk)
+    if not found:
+        return "" if chunk == "once" else chunk
+    first, last = int(found[1]), int(found[2])
+    return f"seed {first}" if first == last else f"seeds {first} to {last}"
+
+
+def clock(seconds: float) -> str:
+    """“2:31”, or “1:02:31”."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def roughly(seconds: float) -> str:
+    """A duration as one says it: “40 s”, “12 min”, “3 h 20 min”."""
+    if seconds < 90:
+        return f"{max(round(seconds, -1), 10):.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, minutes = divmod(round(minutes, -1), 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def why(log: Path) -> list[str]:
+    """The one line of a mistake if the log ends with one, else the last lines."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ["its log is missing"]
+    lines = [line.rstrip() for line in lines if line.strip()]
+    if not lines:
+        return ["its log is empty"]
+    return lines[-1:] if lines[-1].startswith("error: ") else lines[-LINES:]
+
+
+def count_verdicts(verdicts: Path) -> str:
+    """The headline of a study: “12 claims: 5 supported, 1 refuted, 6 inconclusive”."""
+    try:
+        told = json.loads(verdicts.read_text(encoding="utf-8"))
+        words = [one["verdict"] for one in told["verdicts"] if one["verdict"] is not None]
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"{verdicts} cannot be read"
+    counts = [f"{words.count(word)} {word}" for word in WORDS if word in words]
+    claims = f"{len(words)} {'claim' if len(words) == 1 else 'claims'}"
+    headline = f"{claims}: {', '.join(counts)}" if words else "no claim was judged"
+    return headline if told.get("evidence") else f"{headline} (no evidence)"

@@ -1,0 +1,157 @@
+"""What is told of the training that is left."""
+
+import io
+import json
+from pathlib import Path
+
+from journeylab.training import count_steps, report_progress
+from snakemake_logger_plugin_journeylab.training import (
+    Done,
+    Estimate,
+    Trainings,
+    progress_file,
+)
+from snakemake_logger_plugin_journeylab.wording import (
+    count_verdicts,
+    name_job,
+    roughly,
+    why,
+)
+
+
+def told(path: Path) -> tuple[int, int, int]:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return content["done"], content["before"], content["total"]
+
+
+def test_steps_of_one_seed_after_the_other_add_up(tmp_path: Path) -> None:
+    path = tmp_path / "train.progress.json"
+    with count_steps(path, 200):
+        with report_progress("seed 0", 100, stream=io.StringIO()) as progress:
+            assert told(path) == (0, 0, 200)
+            progress.advance(1, lambda: 1.0)
+        assert told(path) == (100, 0, 200)  # a seed that failed has no more to do
+        with report_progress("seed 1", 100, 30, stream=io.StringIO()):
+            assert told(path) == (130, 30, 200)
+        assert told(path) == (200, 30, 200)
+
+
+def test_every_step_of_an_ensemble_counts_for_all_its_seeds(tmp_path: Path) -> None:
+    path = tmp_path / "train.progress.json"
+    with (
+        count_steps(path, 1200),
+        report_progress("seeds 0 to 11", 100, 30, seeds=12, stream=io.StringIO()),
+    ):
+        assert told(path) == (360, 360, 1200)
+    assert told(path) == (1200, 360, 1200)
+
+
+def test_steps_are_written_while_training_goes_on(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("journeylab.training.progress.SECONDS_BETWEEN_FILES", 0.0)
+    path = tmp_path / "train.progress.json"
+    with (
+        count_steps(path, 300),
+        report_progress("a", 100, seeds=3, stream=io.StringIO()) as progress,
+    ):
+        progress.advance(7, lambda: 1.0)
+        assert told(path) == (21, 0, 300)
+
+
+def test_where_nothing_can_be_written_training_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        count_steps(tmp_path / "file" / "train.progress.json", 2),
+        report_progress("a", 2, stream=io.StringIO()) as progress,
+    ):
+        progress.advance(1, lambda: 1.0)
+
+
+def test_there_is_no_estimate_before_there_is_a_rate() -> None:
+    estimate = Estimate(1000)
+    assert estimate.tell(Done(0, 0), 0.0) == "training: 0 % of 1,000 steps"
+    assert estimate.tell(Done(1, 0), 5.0) == "training: 0 % of 1,000 steps"
+
+
+def test_the_time_left_follows_from_the_rate() -> None:
+    estimate = Estimate(1000)
+    estimate.tell(Done(0, 0), 0.0)
+    assert (
+        estimate.tell(Done(200, 0), 50.0)
+        == "training: 20 % of 1,000 steps · 4.0 steps/s · 3 min left"
+    )
+
+
+def test_a_slow_start_is_forgotten() -> None:
+    estimate = Estimate(100_000)
+    for second in range(0, 3600, 5):
+        estimate.tell(Done(0, 0), second)  # waiting for data
+    estimate.tell(Done(1, 0), 3600)
+    for second in range(5, 605, 5):
+        line = estimate.tell(Done(1 + 10 * second, 0), 3600 + second)
+    assert "10 steps/s" in line
+
+
+def test_what_an_earlier_attempt_did_is_no_speed() -> None:
+    estimate = Estimate(1000)
+    estimate.tell(Done(0, 0), 0.0)
+    line = estimate.tell(Done(650, 600), 50.0)
+    assert line == "training: 65 % of 1,000 steps · 1.0 steps/s · 6 min left"
+
+
+def test_nothing_is_foretold_while_nothing_is_trained() -> None:
+    estimate = Estimate(1000)
+    for second in range(0, 400, 5):
+        line = estimate.tell(Done(500, 0), second)
+    assert line == "training: 50 % of 1,000 steps"
+
+
+def test_a_finished_job_counts_in_full_though_its_file_is_gone(tmp_path: Path) -> None:
+    plans = [str(tmp_path / name / "train.json") for name in ("a", "b")]
+    trainings = Trainings(dict.fromkeys(plans, 100))
+    trainings.start(plans[0])
+    progress_file(plans[0]).parent.mkdir()
+    progress_file(plans[0]).write_text('{"done": 70, "before": 30, "total": 100}')
+    assert trainings.sum() == (70, 30)
+    progress_file(plans[0]).unlink()
+    assert trainings.sum() == (70, 30)
+    trainings.finish(plans[0])
+    trainings.start(plans[1])
+    assert trainings.sum() == (100, 30)
+    assert trainings.total == 200
+
+
+def test_a_job_is_named_by_what_it_does() -> None:
+    run = {"study": "exp7", "arm": "native", "variant": "A", "seeds": "seeds-00-03"}
+    assert name_job("train_run", run) == "train exp7 native/A seeds 0 to 3"
+    assert name_job("compute_run", run | {"seeds": "once"}) == "compute exp7 native/A"
+    assert name_job("measure_run", run | {"seeds": "seeds-1000-1000"}).endswith("seed 1000")
+    data = {"study": "exp7", "dataset": "kb", "seeds": "seeds-02-02"}
+    assert name_job("generate_dataset", data) == "generate exp7 kb seed 2"
+    assert name_job("judge_claims", {"study": "exp5"}) == "judge exp5"
+    assert name_job("summarise_metrics", {}) == "summarise_metrics"
+
+
+def test_times_are_told_as_one_says_them() -> None:
+    said = [roughly(seconds) for seconds in (3, 44, 600, 12_000, 10_800)]
+    assert said == ["10 s", "40 s", "10 min", "3 h 20 min", "3 h"]
+
+
+def test_a_mistake_is_its_one_line_and_a_crash_its_last_ones(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    assert why(log) == ["its log is missing"]
+    log.write_text("training\nerror: no such arm\n")
+    assert why(log) == ["error: no such arm"]
+    log.write_text("".join(f"{n}\n" for n in range(100)))
+    assert why(log) == [str(n) for n in range(88, 100)]
+
+
+def test_a_headline_counts_words(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.json"
+    words = ["refuted", None, "supported", "supported"]
+    judged = {"evidence": True, "verdicts": [{"verdict": word} for word in words]}
+    path.write_text(json.dumps(judged))
+    assert count_verdicts(path) == "3 claims: 2 supported, 1 refuted"
+    path.write_text(json.dumps(judged | {"evidence": False}))
+    assert count_verdicts(path) == "3 claims: 2 supported, 1 refuted (no evidence)"
+    path.write_text("{")
+    assert "cannot be read" in count_verdicts(path)

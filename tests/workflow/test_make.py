@@ -1,0 +1,193 @@
+"""`make` sets an environment up once, whole, and never under a job that uses another one.
+
+Creating and installing are replaced by commands that take a second; locks, processes and signals
+are real.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+NEEDED = ("Makefile", "constraints.txt", "pyproject.toml", "tools/environment.py")
+CREATE = 'mkdir -p $(VENV)/bin && ln -s "$$(command -v sh)" $(VENV)/bin/python'
+INSTALL = "echo $$$$ >> installs; touch $(VENV)/begun.$$$$; sleep 1; touch $(VENV)/whole"
+
+
+class Checkout:
+    """What `make setup` needs, in a folder of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        for name in NEEDED:
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(PROJECT / name, path / name)
+
+    def start(self, target: str = "setup", **variables: str) -> subprocess.Popen[str]:
+        given = {"PYTHON": sys.executable, "CREATE": CREATE, "INSTALL": INSTALL} | variables
+        return subprocess.Popen(
+            ["make", target, *(f"{name}={value}" for name, value in given.items())],
+            cwd=self.path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def make(self, target: str = "setup", **variables: str) -> tuple[int, str]:
+        process = self.start(target, **variables)
+        told, _ = process.communicate(timeout=60)
+        return process.returncode, told
+
+    def environments(self) -> list[Path]:
+        folders = (entry for entry in self.path.glob(".venvs/[!.]*") if entry.is_dir())
+        return sorted(folder.absolute() for folder in folders)
+
+    def current(self) -> Path:
+        return (self.path / ".venv").resolve()
+
+    def is_whole(self) -> bool:
+        return (self.current() / "ready").exists() and (self.current() / "whole").exists()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path)
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_setup_tells_each_stage_with_its_time_and_is_done_once(checkout: Checkout) -> None:
+    code, told = checkout.make()
+    assert code == 0, told
+    assert checkout.is_whole()
+    assert [line.split("] ")[0] for line in told.splitlines()[:2]] == ["[0:00", "[0:00"]
+    assert "1 of 2: an empty environment" in told
+    assert "2 of 2: the pinned dependencies" in told
+    assert checkout.make() == (0, "")
+    assert len((checkout.path / "installs").read_text().split()) == 1
+
+
+def test_two_makes_at_once_build_one_environment(checkout: Checkout) -> None:
+    both = [checkout.start(), checkout.start()]
+    told = [process.communicate(timeout=60)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0], told
+    assert sum("another make is setting up" in text for text in told) == 1
+    assert len((checkout.path / "installs").read_text().split()) == 1
+    assert checkout.is_whole()
+
+
+def test_an_interrupted_setup_leaves_nothing_half_used(checkout: Checkout) -> None:
+    process = checkout.start(INSTALL=INSTALL.replace("sleep 1", "sleep 60"))
+    wait_for((checkout.path / "installs").exists)
+    os.killpg(process.pid, signal.SIGINT)
+    told, _ = process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert "Traceback" not in told
+    assert not (checkout.path / ".venv").exists()
+    [half] = checkout.environments()
+    assert not (half / "ready").exists()
+    code, told = checkout.make()
+    assert code == 0, told
+    assert checkout.is_whole()
+    assert len(list(half.glob("begun.*"))) == 1  # nothing of the first attempt
+
+
+def test_what_a_killed_setup_left_running_is_waited_for(checkout: Checkout) -> None:
+    process = checkout.start(INSTALL=INSTALL.replace("sleep 1", "sleep 3; touch orphan-ended"))
+    wait_for((checkout.path / "installs").exists)
+    [setup] = children_of(process.pid)
+    os.kill(setup, signal.SIGKILL)
+    code, told = checkout.make()
+    assert code == 0, told
+    assert (checkout.path / "orphan-ended").exists()
+    assert checkout.is_whole()
+    process.communicate(timeout=30)
+
+
+def test_an_environment_in_use_outlives_new_requirements(checkout: Checkout) -> None:
+    checkout.make()
+    old = checkout.current()
+    variables = os.environ | {"PATH": f"{old}/bin:{os.environ['PATH']}"}
+    job = subprocess.Popen(["sleep", "60"], env=variables)
+    try:
+        with (checkout.path / "constraints.txt").open("a") as constraints:
+            constraints.write("# another version\n")
+        assert checkout.make()[0] == 0
+        assert checkout.is_whole()
+        assert checkout.current() != old
+        assert (old / "whole").exists()
+        code, told = checkout.make("clean")
+        assert code == 0, told
+        assert old in checkout.environments()
+        assert f"{old.relative_to(checkout.path)} stays" in told
+    finally:
+        job.kill()
+        job.wait()
+    lock = checkout.path / ".snakemake/locks/0.input.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    checkout.make("clean")  # the workflow may run on another machine
+    assert old in checkout.environments()
+    lock.unlink()
+    checkout.make("clean")
+    assert checkout.environments() == [checkout.current()]
+
+
+def test_a_folder_from_before_is_replaced_by_a_link(checkout: Checkout) -> None:
+    (checkout.path / ".venv/lib").mkdir(parents=True)
+    assert checkout.make()[0] == 0
+    assert (checkout.path / ".venv").is_symlink()
+    assert checkout.is_whole()
+    [moved] = checkout.path.glob(".venvs/before-*")
+    assert (moved / "lib").exists()
+
+
+def test_a_failing_install_shows_its_last_lines(checkout: Checkout) -> None:
+    code, told = checkout.make(INSTALL="seq 100; echo no such version >&2; exit 1")
+    assert code != 0
+    assert "no such version" in told
+    assert "error: the environment could not be set up" in told
+    assert "\n80\n" not in told
+    assert not (checkout.path / ".venv").exists()
+
+
+def test_a_python_that_is_too_old_is_one_line(checkout: Checkout) -> None:
+    old = checkout.path / "python3.9"
+    pretend = (
+        "import runpy, sys; sys.version_info = (3, 9, 1); sys.argv = sys.argv[1:]; "
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    old.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{pretend}" "$@"\n')
+    old.chmod(0o755)
+    code, told = checkout.make(PYTHON=str(old))
+    assert code != 0
+    [line] = [line for line in told.splitlines() if not line.startswith("make")]
+    assert line == (f"error: {old} is Python 3.9; 3.11 or later is needed: make PYTHON=python3.12")
+
+
+def test_git_sees_no_environment(checkout: Checkout) -> None:
+    checkout.make()
+    shutil.copy2(PROJECT / ".gitignore", checkout.path)
+    subprocess.run(["git", "init", "--quiet"], cwd=checkout.path, check=True)
+    status = ["git", "status", "--porcelain", "--untracked-files=all"]
+    told = subprocess.run(status, cwd=checkout.path, capture_output=True, text=True, check=True)
+    assert ".venv" not in told.stdout
+
+
+def children_of(pid: int) -> list[int]:
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True)
+    pairs = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()]
+    return [child for child, parent in pairs if parent == pid]

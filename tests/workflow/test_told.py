@@ -1,0 +1,160 @@
+"""What a run says: jobs by name, why one failed, and at the end what was made."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Copy
+
+RULES = """\
+import json
+from snakemake.logging import logger
+
+rule all:
+    input: "reports/exp7.pdf"
+
+rule train_run:
+    input: "plans/train.json"
+    output: "results/{study}/{arm}/{variant}/{seeds}/run.json"
+    log: "logs/{study}/{arm}/{variant}/{seeds}.log"
+    shell: "(cat begin; touch {output}) > {log} 2>&1"
+
+rule judge_claims:
+    input: "results/{study}/native/A/seeds-00-03/run.json"
+    output: "results/{study}/verdicts.json"
+    log: "logs/judge/{study}.log"
+    shell: "(seq 100; sh ./judge > {output}) > {log} 2>&1"
+
+rule typeset_report:
+    input: "results/{study}/verdicts.json"
+    output: "reports/{study}.pdf"
+    shell: "touch {output}"
+"""
+JUDGE = """echo '{"evidence": true, "verdicts": [{"verdict": "refuted"}]}'"""
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    (tmp_path / "Snakefile").write_text(RULES)
+    (tmp_path / "judge").write_text(JUDGE)
+    (tmp_path / "begin").write_text("begun\n")
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans/train.json").write_text("{}")
+    return tmp_path
+
+
+def run(
+    folder: Path, *arguments: str, logger: bool = True, **more: Any
+) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--keep-going", *arguments]
+    command += ["--logger", "journeylab"] if logger else []
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, **more)
+
+
+def test_each_job_is_one_line_with_its_name_and_time(tiny: Path) -> None:
+    done = run(tiny)
+    assert done.returncode == 0
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("3 jobs: ")
+    assert [line.rpartition(" · ")[0] for line in lines[1:4]] == [
+        "[1/3] train exp7 native/A seeds 0 to 3",
+        "[2/3] judge exp7",
+        "[3/3] typeset exp7",
+    ]
+    assert lines[4:] == ["reports/exp7.pdf: 1 claim: 1 refuted"]
+    assert done.stdout == ""
+    assert "\x1b" not in done.stderr
+
+
+def test_a_failing_job_shows_the_end_of_its_log_once(tiny: Path) -> None:
+    (tiny / "judge").write_text("echo Traceback >&2; echo ValueError: seven >&2; exit 1")
+    done = run(tiny)
+    assert done.returncode != 0
+    lines = done.stderr.splitlines()
+    failed = next(n for n, line in enumerate(lines) if line.startswith("failed: judge exp7 · "))
+    assert "\n  98\n  99\n  100\n  Traceback\n  ValueError: seven\n" in done.stderr
+    assert "  80" not in lines
+    assert "  log: logs/judge/exp7.log" in lines[failed:]
+    assert done.stderr.count("ValueError: seven") == 1
+    assert lines[-2:] == ["1 of 3 jobs failed:", "  judge exp7 · logs/judge/exp7.log"]
+    for noise in ("jobid", "RuleException", "set -euo pipefail", "At least one job"):
+        assert noise not in done.stderr
+
+
+def test_a_mistake_in_a_job_is_its_one_line(tiny: Path) -> None:
+    (tiny / "judge").write_text("echo error: no such arm >&2; exit 2")
+    assert "· 0:00\n  error: no such arm\n  log: logs/" in run(tiny).stderr
+
+
+def test_nothing_to_do_is_said(tiny: Path) -> None:
+    run(tiny)
+    assert "Nothing to be done" in run(tiny).stderr
+
+
+@pytest.mark.parametrize(
+    ("snakefile", "target", "expected"),
+    [
+        (RULES, "nosuch.file", "MissingRuleException"),
+        (RULES, "results/exp7/native/A/b/run.json", ""),
+        (RULES + "\nrule broken:\n    output 3\n", "all", "SyntaxError"),
+        (RULES + "\nraise SystemExit('error: in one line')\n", "all", "error: in one line"),
+        (RULES + "\nraise KeyError('gone')\n", "all", "KeyError"),
+    ],
+)
+def test_errors_of_snakemake_itself_are_shown_once(
+    tiny: Path, snakefile: str, target: str, expected: str
+) -> None:
+    (tiny / "Snakefile").write_text(snakefile)
+    done = run(tiny, target)
+    assert bool(done.returncode) == bool(expected)
+    if expected:
+        assert done.stderr.count(expected) == 1, done.stderr
+        assert done.stderr.count("Traceback") == 0
+
+
+def test_a_dry_run_is_snakemakes_own(tiny: Path) -> None:
+    done = run(tiny, "--dry-run")
+    assert "rule judge_claims:" in done.stdout
+    assert "This was a dry-run" in done.stdout
+
+
+def test_without_the_logger_all_works(tiny: Path) -> None:
+    assert run(tiny, logger=False).returncode == 0
+
+
+def test_a_reader_that_goes_away_stops_no_job(tiny: Path) -> None:
+    command = f"{sys.executable} -m snakemake --cores 1 --logger journeylab 2>&1 | true"
+    subprocess.run(command, shell=True, cwd=tiny, check=True, timeout=60)
+    deadline = time.monotonic() + 30
+    while not (tiny / "reports/exp7.pdf").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_a_terminal_gets_the_same_plain_lines(tiny: Path) -> None:
+    script = shutil.which("script")
+    if script is None:
+        pytest.skip("needs script(1)")
+    command = f"{sys.executable} -m snakemake --cores 1 --logger journeylab"
+    done = subprocess.run(
+        [script, "-qec", command, os.devnull], cwd=tiny, capture_output=True, text=True
+    )
+    assert "[2/3] judge exp7 · " in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.workflow
+def test_a_run_ends_with_its_report_and_headline(fresh: Copy) -> None:
+    done = fresh.snakemake("reports/exp5.pdf")
+    lines = done.stderr.splitlines()
+    assert "reports/exp5.pdf: " in lines[-1], lines
+    assert " supported" in lines[-1]
+    assert lines[-1].endswith("(no evidence)")
+    assert any("] compute exp5 bridge/rotation · " in line for line in lines)
+    assert "jobid" not in done.stderr
