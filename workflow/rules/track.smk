@@ -1,11 +1,14 @@
 # MLflow is a view: no rule waits for it. What was made is imported when the workflow ends, well or
-# not; `make ui` catches up with the rest.
+# not; `make ui` catches up with the rest. An address in the environment may hold a password, so it is
+# not written into a command: `journeylab track` finds it there.
+import os
 
 
 def import_into_mlflow():
-    shell(
-        "journeylab track --root {plan.config.root} --uri {plan.config.tracking.uri:q} || true"
-    )
+    command = "journeylab track --root {plan.config.root}"
+    if not os.environ.get("MLFLOW_TRACKING_URI"):
+        command += " --uri {plan.config.tracking.uri:q}"
+    shell(f"{command} || true")
 
 
 onsuccess:

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import http.client
 import logging
 import os
 import re
 import socket
+import sqlite3
+import sys
+import textwrap
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-from journeylab.config import Frozen, UserError, canonical
+from journeylab.config import Frozen, UserError, canonical, masked
 from journeylab.records import files, runs
 
 if TYPE_CHECKING:
@@ -32,10 +36,15 @@ if TYPE_CHECKING:
 LOCAL = "sqlite:///mlflow.db"
 ARTIFACTS = "mlartifacts"
 LOCK = f"{ARTIFACTS}/.lock"
+_NEEDED = 1 << 20
+"""Bytes that must fit on the disk before an import begins."""
+_ATTEMPTS = 2
+"""How often MLflow opens a database that it cannot open; ten times by itself, in two minutes."""
 _METRICS_PER_BATCH = 1000
 _PARAMS_PER_BATCH = 100
 _RUNS_PER_PAGE = 1000
 _PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
+_WARNING = 250  # characters
 _MEASURED = ("study", "arm", "variant", "seed", "draw", "metric", "value")
 _FIGURES = (".pdf", ".png", ".svg")
 
@@ -58,19 +67,24 @@ def import_runs(
     Runs that MLflow already holds completely are left alone; an interrupted import's are replaced,
     as are those measured since. `sqlite:///mlflow.db` lies in `root`, as do local artifacts.
     A server gets `timeout` seconds per request; another importer gets `patience` seconds to end.
-    MLflow's failures end in the summary's `warning`. Raises UserError for damaged records.
+    MLflow's failures end in the summary's `warning`, which tells no password. Raises UserError for
+    damaged records.
     """
     with _client_environment(root, timeout):
         import mlflow.exceptions
+        import mlflow.store.db.utils
         import mlflow.tracking
         import sqlalchemy.exc
         from filelock import FileLock, Timeout
 
         for name in ("mlflow", "alembic"):
             logging.getLogger(name).setLevel(logging.WARNING)
+        logging.getLogger("mlflow.store.db.utils").setLevel(logging.ERROR)
+        mlflow.store.db.utils.MAX_RETRY_COUNT = _ATTEMPTS
         failures = (
             mlflow.exceptions.MlflowException,
             sqlalchemy.exc.SQLAlchemyError,
+            sqlite3.Error,
             ImportError,
             OSError,
         )
@@ -79,12 +93,35 @@ def import_runs(
             _reach(uri, timeout)
             (root / ARTIFACTS).mkdir(parents=True, exist_ok=True)
             with FileLock(root / LOCK, timeout=patience):
+                check_writable(uri, root)
                 client = mlflow.tracking.MlflowClient(tracking_uri=locate(uri, root))
                 return _StudyImport(client, root, study, is_local(uri)).run()
         except Timeout:
             return _warned(summary, uri, f"{root / LOCK} is held by another import")
         except failures as error:
             return _warned(summary, uri, str(error) or type(error).__name__)
+
+
+def import_studies(
+    root: Path, uri: str = LOCAL, studies: Sequence[str] | None = None
+) -> Iterator[TrackingSummary]:
+    """Import `studies`, or all that have results, up to the first that ends in a warning.
+
+    What kept MLflow from that one would keep it from the others. Errors as in `import_runs`.
+    """
+    for study in find_studies(root) if studies is None else studies:
+        summary = import_runs(root, study, uri)
+        yield summary
+        if summary.warning:
+            return
+
+
+def tell(summary: TrackingSummary) -> None:
+    """Print what an import did, or else its warning, in one line."""
+    if summary.warning:
+        print(f"warning: {summary.warning}", file=sys.stderr)
+        return
+    print(f"{summary.study}: {summary.imported} runs imported, {summary.skipped} were there")
 
 
 def watch(
@@ -358,14 +395,42 @@ def locate(uri: str, root: Path) -> str:
 
 def _reach(uri: str, timeout: float) -> None:
     """Raise OSError unless a server answers in time: MLflow itself would wait for minutes."""
-    parts = urlsplit(uri)
-    if parts.scheme in ("http", "https"):
-        with contextlib.suppress(urllib.error.HTTPError):
-            urllib.request.urlopen(f"{uri.rstrip('/')}/health", timeout=timeout).close()
-    elif parts.hostname:
-        port = parts.port or _PORTS.get(parts.scheme.partition("+")[0])
-        if port:
-            socket.create_connection((parts.hostname, port), timeout=timeout).close()
+    try:
+        parts = urlsplit(uri)
+        if parts.scheme in ("http", "https"):
+            where = f"{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+            with contextlib.suppress(urllib.error.HTTPError):
+                health = f"{parts.scheme}://{where}/health"
+                urllib.request.urlopen(health, timeout=timeout).close()
+        elif parts.hostname:
+            port = parts.port or _PORTS.get(parts.scheme.partition("+")[0])
+            if port:
+                socket.create_connection((parts.hostname, port), timeout=timeout).close()
+    except (ValueError, http.client.HTTPException):  # what these say may be part of a password
+        raise OSError("it is no address, or what answers is no server of MLflow's") from None
+
+
+def check_writable(uri: str, root: Path) -> None:
+    """Raise OSError or sqlite3.Error unless a local store can be written, without changing it.
+
+    MLflow itself would try for two minutes, and say so in forty lines.
+    """
+    if not is_local(uri):
+        return
+    store = Path(locate(uri, root).removeprefix("sqlite:///"))
+    probe = store.with_name(f".{store.name}.probe")
+    try:
+        with probe.open("wb") as filled:
+            filled.write(bytes(_NEEDED))
+            filled.flush()
+            os.fsync(filled.fileno())
+    finally:
+        with contextlib.suppress(OSError):
+            probe.unlink(missing_ok=True)
+    if store.exists():
+        with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
 
 
 @contextlib.contextmanager
@@ -391,5 +456,17 @@ def _client_environment(root: Path, timeout: float) -> Iterator[None]:
 
 
 def _warned(summary: TrackingSummary, uri: str, cause: str) -> TrackingSummary:
-    first = cause.strip().splitlines()[0]
-    return summary.model_copy(update={"warning": f"MLflow at {uri} got nothing new: {first}"})
+    first = masked(cause.strip().splitlines()[0])
+    for secret in _secrets(uri):
+        first = first.replace(secret, "***")
+    told = f"MLflow at {masked(uri)} got nothing new: {first}"
+    return summary.model_copy(update={"warning": textwrap.shorten(told, _WARNING)})
+
+
+def _secrets(uri: str) -> set[str]:
+    """The password of an address, as it is written and as it is meant."""
+    with contextlib.suppress(ValueError):
+        password = urlsplit(uri).password
+        if password:
+            return {password, unquote(password)}
+    return set()

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from journeylab.config import UserError
+from journeylab.config import UserError, masked
 from journeylab.tracking.importer import (
     ARTIFACTS,
     LOCAL,
     TrackingSummary,
-    find_studies,
-    import_runs,
+    check_writable,
+    import_studies,
     locate,
 )
 
@@ -29,25 +30,36 @@ def serve(
 ) -> int:
     """Import what is new, then serve MLflow on 127.0.0.1 until interrupted; its exit status.
 
-    Raises UserError if `uri` is a server: that one is already being served.
+    Raises UserError if `uri` is a server, for that one is already being served, or a local store
+    that cannot be written, which MLflow would find out in minutes.
     """
-    for study in find_studies(root):
-        report(import_runs(root, study, uri))
+    for summary in import_studies(root, uri):
+        report(summary)
     if urlsplit(uri).scheme in ("http", "https"):
-        raise UserError(f"tracking.uri is a server: open {uri}")
+        raise UserError(f"tracking.uri is a server: open {masked(uri)}")
+    try:
+        check_writable(uri, root)
+    except (OSError, sqlite3.Error) as error:
+        raise UserError(f"{masked(locate(uri, root))} cannot be served: {error}") from None
+    environment = server_environment() | {"MLFLOW_BACKEND_STORE_URI": locate(uri, root)}
     try:
         return subprocess.run(
-            server_command(root, uri, port), env=server_environment(), check=False
+            server_command(root, uri, port), env=environment, check=False
         ).returncode
     except KeyboardInterrupt:
         return 0
 
 
 def server_command(root: Path, uri: str, port: int) -> list[str]:
-    """The command that serves `uri` on 127.0.0.1, with artifacts below `root`."""
+    """The command that serves `uri` on 127.0.0.1, with artifacts below `root`.
+
+    An address with a password is left out: everyone can read commands. MLflow finds it in
+    MLFLOW_BACKEND_STORE_URI.
+    """
+    store = [] if masked(uri) != uri else ["--backend-store-uri", locate(uri, root)]
     return [
         *(sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port)),
-        *("--backend-store-uri", locate(uri, root), "--workers", "1"),
+        *(*store, "--workers", "1"),
         *("--artifacts-destination", str((root / ARTIFACTS).resolve())),
     ]
 

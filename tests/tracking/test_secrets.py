@@ -1,0 +1,101 @@
+"""A password in an address reaches no file, no message and no command."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from journeylab import tracking
+from journeylab.catalogue import resolve
+from journeylab.config import UserError, masked, read_yaml
+from journeylab.tracking import server
+
+pytestmark = [
+    pytest.mark.timeout(120),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+SECRET = "s3cret-w0rd"
+ADDRESSES = {
+    "of a server": f"http://me:{SECRET}@127.0.0.1:{{port}}",
+    "of a server below a path": f"https://me:{SECRET}@127.0.0.1:{{port}}/mlflow",
+    "of a database": f"postgresql://me:{SECRET}@127.0.0.1:{{port}}/runs",
+    "with a token for a name": f"http://{SECRET}@127.0.0.1:{{port}}",
+    "with options": f"postgresql://127.0.0.1:{{port}}/runs?password={SECRET}",
+    "that is none, for it holds a slash": f"http://me:{SECRET}/{SECRET}@127.0.0.1:{{port}}",
+    "that is none, for its port is no number": f"http://me:{SECRET}@127.0.0.1:{SECRET}@x:{{port}}",
+    "of an unknown kind": f"secrets://me:{SECRET}@127.0.0.1:{{port}}",
+}
+
+
+@pytest.mark.parametrize("kind", ADDRESSES)
+@pytest.mark.parametrize("written", ["uri", "list", "plain"])
+def test_config_yaml_refuses_credentials_and_does_not_repeat_them(kind: str, written: str) -> None:
+    address = ADDRESSES[kind].format(port=80)
+    forms = {"uri": {"uri": address}, "list": {"uri": [address]}, "plain": address}
+    with pytest.raises(UserError) as caught:
+        resolve(read_yaml_of_the_project() | {"tracking": forms[written]})
+    assert SECRET not in str(caught.value)
+    assert str(caught.value).startswith("config.yaml: tracking")
+    assert written == "plain" or "MLFLOW_TRACKING_URI" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def read_yaml_of_the_project():
+    return read_yaml(Path(__file__).parents[2] / "config.yaml")
+
+
+@pytest.mark.parametrize(
+    "address", ["sqlite:///mlflow.db", "sqlite:////a@b/mlflow.db", "http://127.0.0.1:5000/mlflow"]
+)
+def test_an_address_without_credentials_is_shown_as_it_is(address: str) -> None:
+    assert masked(f"at {address} now") == f"at {address} now"
+    tracked = resolve(read_yaml_of_the_project() | {"tracking": {"uri": address}}).tracking
+    assert tracked.uri == address
+
+
+@pytest.mark.parametrize("kind", ADDRESSES)
+def test_the_environments_address_is_used_and_masked(
+    tmp_path, write_chunk, free_port, kind: str
+) -> None:
+    write_chunk(tmp_path, "journey", "A")
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+    address = ADDRESSES[kind].format(port=free_port())
+    done = subprocess.run(
+        [sys.executable, "-m", "journeylab.cli", "track"],
+        env=os.environ | {"MLFLOW_TRACKING_URI": address},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith(f"warning: MLflow at {masked(address)} got nothing new")
+    assert "***" in done.stderr
+    assert SECRET not in done.stderr
+    written = {path for path in tmp_path.rglob("*") if path.is_file()} - before
+    assert not [path for path in written if SECRET.encode() in path.read_bytes()]
+
+
+def test_a_database_with_a_password_is_served_without_telling_it(tmp_path, monkeypatch) -> None:
+    started = []
+
+    def run(command, env, **options):
+        started.append((command, env))
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(server.subprocess, "run", run)
+    address = f"postgresql://me:{SECRET}@127.0.0.1/runs"
+    assert tracking.serve(tmp_path, address) == 0
+    [(command, environment)] = started
+    assert not [word for word in command if SECRET in word]
+    assert environment["MLFLOW_BACKEND_STORE_URI"] == address
+    with pytest.raises(UserError) as caught:
+        tracking.serve(tmp_path, f"https://me:{SECRET}@127.0.0.1")
+    assert str(caught.value) == "tracking.uri is a server: open https://***@127.0.0.1"

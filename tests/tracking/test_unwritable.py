@@ -1,0 +1,122 @@
+"""A store that cannot be written costs one line and seconds, not forty and two minutes."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from journeylab import tracking
+from journeylab.config import UserError
+from journeylab.tracking import server
+
+pytestmark = pytest.mark.timeout(120)
+
+TRACK = (
+    "import sys, time\n"
+    "sys.argv = ['journeylab', 'track']\n"
+    "import mlflow, mlflow.tracking, mlflow.store.db.utils\n"
+    "from journeylab.cli import main\n"
+    "began = time.monotonic()\n"
+    "def end(code):\n"
+    "    print(time.monotonic() - began)\n"
+    "    raise SystemExit(code)\n"
+    "try:\n"
+    "    main()\n"
+    "except SystemExit as ended:\n"
+    "    end(ended.code)\n"
+)
+FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))\n"
+"""No file may grow beyond that: what a full disk, or a quota, does."""
+
+
+def a_folder(root):
+    (root / "mlflow.db").mkdir()
+
+
+def no_database(root):
+    (root / "mlflow.db").write_bytes(b"no database" * 100)
+
+
+def a_file_for_the_artifacts(root):
+    (root / "mlartifacts").write_text("")
+
+
+def a_lost_link(root):
+    (root / "mlflow.db").symlink_to(root / "gone" / "mlflow.db")
+
+
+def locked(root):
+    held = sqlite3.connect(root / "mlflow.db", isolation_level=None)
+    held.execute("BEGIN EXCLUSIVE")
+    return held
+
+
+def read_only(root):
+    if os.geteuid() == 0:
+        pytest.skip("root writes anywhere")
+    (root / "mlflow.db").touch(mode=0o444)
+
+
+def a_read_only_folder(root):
+    if os.geteuid() == 0:
+        pytest.skip("root writes anywhere")
+    root.chmod(0o555)
+
+
+def nothing(root):
+    """The store that is there."""
+
+
+CASES = {
+    "a folder where the database should be": (a_folder, ""),
+    "another file where the database should be": (no_database, ""),
+    "a file where the artifacts should be": (a_file_for_the_artifacts, ""),
+    "a link that leads nowhere": (a_lost_link, ""),
+    "a database that somebody else is writing": (locked, ""),
+    "a read-only database": (read_only, ""),
+    "a read-only folder": (a_read_only_folder, ""),
+    "a full disk": (nothing, FULL),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_unwritable_store_is_one_line_within_seconds(tmp_path, write_chunk, case: str) -> None:
+    spoil, limit = CASES[case]
+    for variant in "AB":
+        write_chunk(tmp_path, "journey", variant)
+    (tmp_path / "results/exp9").mkdir()
+    held = spoil(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", limit + TRACK],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    tmp_path.chmod(0o755)
+    if held is not None:
+        held.close()
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith("warning: MLflow at sqlite:///mlflow.db got nothing new: ")
+    assert len(done.stderr) < 300
+    assert float(done.stdout) < 15.0
+    assert not list(tmp_path.glob("*.probe"))
+
+
+def test_a_store_that_cannot_be_written_is_not_served(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(server.subprocess, "run", pytest.fail)
+    a_folder(tmp_path)
+    with pytest.raises(UserError, match=r"mlflow\.db cannot be served"):
+        tracking.serve(tmp_path)
+
+
+def test_looking_whether_a_store_can_be_written_changes_nothing(tmp_path) -> None:
+    with sqlite3.connect(tmp_path / "mlflow.db") as store:
+        store.execute("CREATE TABLE kept (value)")
+    store.close()
+    before = (tmp_path / "mlflow.db").read_bytes()
+    server.check_writable(server.LOCAL, tmp_path)
+    assert (tmp_path / "mlflow.db").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["mlflow.db"]
