@@ -2,7 +2,7 @@
 
 import copy
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from journeylab.config import (
     merge,
     read_yaml,
 )
+from journeylab.schemas import config_schema
 from journeylab.workflow import WorkflowPlan
 
 PROJECT = Path(__file__).parents[1]
@@ -280,6 +281,10 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: arms(c)["native"]["variants"].append("A;rm"),
         (f"{NATIVE}.variants", "'A;rm'", "[A-Za-z0-9_.-]"),
     ),
+    "a variant without a name": (
+        lambda c: arms(c)["native"]["variants"].append(""),
+        (f"{NATIVE}.variants.'': ''", "[A-Za-z0-9_.-]"),
+    ),
     "an arm's name": (
         lambda c: arms(c).update({"$(x)": arms(c).pop("7a")}),
         ("studies.exp7.arms", "'$(x)'", "[A-Za-z0-9_.-]"),
@@ -349,6 +354,152 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: exp7(c)["scales"].update(paper={"arms": {"7a": {"variants": {"D": {}}}}}),
         (f"{SCALE}.paper.arms.7a", "'D'", "Bprime"),
     ),
+    "truth values for numbers of seeds": (
+        lambda c: c.update(seeds={"default": True}),
+        ("seeds.default", "True", "number"),
+    ),
+    "more seeds than anybody waits for": (
+        lambda c: c["seeds"].update(default=10_000_000),
+        ("seeds.default", "10000000", "10000"),
+    ),
+    "more runs than snakemake plans": (
+        lambda c: (c["seeds"].update(default=10_000), exp7(c).update(chunk=1)),
+        ("seeds.default", "10000 in chunks of", "at most 20000"),
+    ),
+    "a first seed that is a truth value": (
+        lambda c: c.update(seeds_from=True),
+        ("seeds_from", "True", "number"),
+    ),
+    "a first seed beyond all": (
+        lambda c: c.update(seeds_from=2**62),
+        ("seeds_from", str(2**62), "1000000000"),
+    ),
+    "a chunk of too many seeds": (
+        lambda c: exp7(c).update(chunk=10_001),
+        ("studies.exp7.chunk", "10001", "10000"),
+    ),
+    "a budget that never ends": (
+        lambda c: exp7(c)["training"].update(steps=10**9),
+        (f"{TRAINING}.steps", "1000000000", "1000000"),
+    ),
+    "draws that never end": (
+        lambda c: arms(c)["algebra"].update(draws=10**9),
+        (f"{ALGEBRA}.draws", "1000000000", "1000000"),
+    ),
+    "a number of 5,000 digits": (
+        lambda c: exp7(c)["training"].update(steps=10**5000),
+        (f"{TRAINING}.steps", "2^63"),
+    ),
+    "a list in itself": (
+        lambda c: c.update(root=(endless := []), **{"device": endless.append(endless)}),
+        ("root.0", "nested"),
+    ),
+    "a long text": (
+        lambda c: c.update(scale="x" * 5000),
+        ("scale", "xxx…", "'quick'"),
+    ),
+    "a text without end": (lambda c: c.update(scale="x" * 10_000), ("scale", "xxx…", "less text")),
+    "a text that no file can hold": (lambda c: c.update(scale="\ud800"), ("scale", r"\ud800")),
+    "an empty key": (lambda c: exp7(c)["training"].update({"": 1}), (TRAINING, "key ''")),
+    "a key like a tag of ours": (
+        lambda c: arms(c)["native"].update({"(x": {"(trained)": 1}}),
+        (NATIVE, "key '(x'", "[A-Za-z0-9_.-]"),
+    ),
+    "a key that is null": (lambda c: c.update({None: 1}), ("key None", "name")),
+    "a key that is a truth value": (
+        lambda c: arms(c).update({False: arms(c).pop("7a")}),
+        ("studies.exp7.arms", "key False", "name"),
+    ),
+    "a switch that is a word": (
+        lambda c: arms(c)["native"].update(enabled="yes"),
+        (f"{NATIVE}.enabled", "'yes'", "boolean"),
+    ),
+    "no templates": (
+        lambda c: exp7(c)["evaluation"].update(templates=[]),
+        ("studies.exp7.evaluation.templates", "[]", "at least 1"),
+    ),
+    "a template three times": (
+        lambda c: exp7(c)["evaluation"].update(templates=[0, 0, 0]),
+        ("studies.exp7.evaluation.templates", "[0, 0, 0]", "0 is written twice"),
+    ),
+    "a template that is a truth value": (
+        lambda c: exp7(c)["evaluation"].update(templates=[True]),
+        ("studies.exp7.evaluation.templates.0", "True", "number"),
+    ),
+    "a size twice": (
+        lambda c: exp2(c)["datasets"]["keys"].update(sizes=[20, 50, 20]),
+        ("studies.exp2.datasets.keys.sizes", "20 is written twice"),
+    ),
+    "no lengths": (
+        lambda c: c["studies"]["exp3"]["arms"]["enumeration"].update(lengths=[]),
+        ("studies.exp3.arms.enumeration.lengths", "[]", "at least 1"),
+    ),
+    "a split twice": (
+        lambda c: c["studies"]["exp3"].update(evaluation={"splits": ["seen", "seen"]}),
+        ("studies.exp3.evaluation.splits", "seen is written twice"),
+    ),
+    "a cell width twice": (
+        lambda c: c["studies"]["exp3"]["arms"]["enumeration"].update(precisions=[0.1, 0.1]),
+        ("studies.exp3.arms.enumeration.precisions", "0.1 is written twice"),
+    ),
+    "no lengths of a bridge": (
+        lambda c: c["studies"]["exp5"]["arms"]["bridge"].update(lengths=[]),
+        ("studies.exp5.arms.bridge.lengths", "[]", "at least 1"),
+    ),
+    "a precision twice": (
+        lambda c: c["studies"]["exp5"]["arms"]["bridge"].update(precisions=["float32"] * 2),
+        ("studies.exp5.arms.bridge.precisions", "float32 is written twice"),
+    ),
+    "an arm that is named like a folder beside it": (
+        lambda c: arms(c).update(data=arms(c).pop("7a")),
+        ("studies.exp7.arms", "'data'", "another name"),
+    ),
+    "an arm that is named like a stage": (
+        lambda c: arms(c).update(Collect=arms(c).pop("7a")),
+        ("studies.exp7.arms", "'Collect'", "another name"),
+    ),
+    "an arm that is named like a file beside it": (
+        lambda c: arms(c).update({"verdicts.json": arms(c).pop("7a")}),
+        ("studies.exp7.arms", "'verdicts.json'", "another name"),
+    ),
+    "an arm that is named like a run without seeds": (
+        lambda c: arms(c).update(once=arms(c).pop("7a")),
+        ("studies.exp7.arms", "'once'", "another name"),
+    ),
+    "arms that differ in case only": (
+        lambda c: arms(c).update(Native=arms(c)["native"]),
+        ("studies.exp7.arms", "'native' and 'Native'", "rename"),
+    ),
+    "variants that differ in case only": (
+        lambda c: arms(c)["native"]["variants"].append("APRIME"),
+        (f"{NATIVE}.variants", "'Aprime' and 'APRIME'", "rename"),
+    ),
+    "datasets that differ in case only": (
+        lambda c: exp2(c)["datasets"].update(Keys=exp2(c)["datasets"]["keys"]),
+        ("studies.exp2.datasets", "'keys' and 'Keys'", "rename"),
+    ),
+    "a dataset that differs in case only from one that an arm makes": (
+        lambda c: (
+            exp7(c)["datasets"].update({"World.7A": {"cities": 20}}),
+            [a.update(dataset="world") for a in arms(c).values() if "computed" not in a],
+            arms(c)["native"].update(dataset="World.7A"),
+            arms(c)["7a"].update(data={"cities": 20}),
+        ),
+        ("studies.exp7.arms.7a.data", "'world.7a'", "rename"),
+    ),
+    "no arms": (lambda c: exp7(c).update(arms={}), ("studies.exp7.arms", "at least one arm")),
+    "arms that are cut off": (lambda c: exp7(c).update(arms=None), ("studies.exp7.arms", "None")),
+    "arms that are left out": (lambda c: exp7(c).pop("arms"), ("studies.exp7.arms", "missing")),
+    "an arm that is cut off": (lambda c: arms(c).update(native=None), (NATIVE, "None")),
+    "a study that is cut off": (
+        lambda c: c["studies"].update(exp5=None),
+        ("studies.exp5.arms", "missing"),
+    ),
+    "arms that are all off": (
+        lambda c: [arm.update(enabled=False) for arm in arms(c).values()],
+        ("studies.exp7", "all of them are off", "enabled: true"),
+    ),
+    "studies that are cut off": (lambda c: c.update(studies={}), ("studies", "mapping")),
     "scales under a scale": (
         lambda c: exp7(c)["scales"].update(quick={"scales": {}}),
         (f"{SCALE}.quick.scales", "remove it"),
@@ -362,6 +513,7 @@ def test_a_mistake_is_one_line_with_file_key_value_and_what_would_be_right(mista
     message = refused(change)
     assert message.startswith("config.yaml: ")
     assert "\n" not in message
+    assert len(f"error: {message}") <= 300
     assert all(part in message for part in expected), message
 
 
@@ -375,6 +527,55 @@ UNREADABLE = {
     "a list": ("- 1\n- 2\n", "mapping"),
     "nothing": ("", "mapping"),
     "no text": ("a: \x00", "not a YAML text"),
+    "a day that there is not": ("a:\n  b: 2001-99-99", "line 2: '2001-99-99' cannot be read"),
+    "a time that there is not": ("a: !!timestamp x", "line 1: 'x' cannot be read"),
+    "a number that is none": ("a: !!int zz", "line 1: 'zz' cannot be read as int"),
+    "an empty number": ("a: !!int ''", "line 1: '' cannot be read as int"),
+    "a broken number that is none": ("a: !!float x", "line 1: 'x' cannot be read as float"),
+    "a truth value that is none": ("a: !!bool x", "line 1: 'x' cannot be read as bool"),
+    "a number of 5,000 digits": (f"a: {'9' * 5000}", "999…"),
+    "a hexadecimal number of 5,000 digits": (f"a: 0x{'f' * 5000}", "below 2^63"),
+    "a number in sixties": (f"a: 1{':59' * 3000}.5", ":59:59"),
+    "a version of 5,000 digits": (f"%YAML {'9' * 5000}.1\n---\na: 1", "not a YAML text"),
+    "a set": ("a: !!set {x}", "the tag set"),
+    "bytes in text": ("a: !!binary AAAA", "'AAAA' has the tag binary"),
+    "a character that there is not": ('a: "\\U00110000"', "not a YAML text"),
+    "half a character": ('a: "\\ud800"', "UTF-8"),
+    "half a character in a key": ('"\\ud800": 1', "key"),
+    "an empty key": ("a: {'': 1}", "a: key ''"),
+    "a key of no letter": ("a: [{'(x': 1}]", "a.0: key '(x'"),
+    "a key that snakemake would act upon": ("__use_yte__: true", "'__use_yte__'"),
+    "3,000 brackets": (f"a: {'[' * 3000}", "line 1: more than 40 deep"),
+    "3,000 closed brackets": (f"a: {'[' * 3000}{']' * 3000}", "40 deep"),
+    "3,000 dashes": ("- " * 3000, "40 deep"),
+    "a difference of differences": (
+        f"a: {'{difference: [' * 300}1, 2{']}' * 300}",
+        "40 deep",
+    ),
+    "deep by aliases": (
+        "a: {a0: &a0 [x]" + "".join(f", a{i}: &a{i} [*a{i - 1}]" for i in range(1, 500)) + "}",
+        "nested more than 40 deep",
+    ),
+    "a list in itself": ("a: &a [*a]", "nested more than 40 deep"),
+    "a mapping in itself": ("a: &a {b: *a}", "nested more than 40 deep"),
+    "many by aliases": (
+        "a: &a0 [1]\n" + "".join(f"b{i}: &a{i} [{f'*a{i - 1}, ' * 9}]\n" for i in range(1, 20)),
+        "more than 20000 values",
+    ),
+    "many by merging": (
+        "a: &a0 {x: 1}\n"
+        + "".join(f"b{i}: &a{i} {{<<: [{f'*a{i - 1}, ' * 9}]}}\n" for i in range(1, 20)),
+        "more than 1000 keys",
+    ),
+    "brackets that a merge hides from us, and not from snakemake": (
+        f"a: {{<<: {{x: {'[' * 50}{']' * 50}}}, x: 1}}",
+        "line 1: more than 40 deep",
+    ),
+    "many values": (f"a: [{'1, ' * 41_000}]", "line 1: more than 20000 values"),
+    "a long file": (f"a: {'x' * 1_000_001}", "1000000 characters"),
+    "a long text": (f"a: {'x' * 10_000}", "less text"),
+    "a long alias": (f"a: *{'x' * 5000}", "undefined alias"),
+    "a long tag": (f"a: !{'x' * 5000} y", "the tag !xxx"),
 }
 
 
@@ -389,6 +590,7 @@ def test_a_file_that_is_no_yaml_mapping_is_refused_in_one_line(case: str, tmp_pa
     assert message.startswith(f"{path}: ")
     assert expected in message
     assert "\n" not in message
+    assert len(message) <= 290
 
 
 def test_a_missing_file_a_folder_and_bytes_are_refused_in_one_line(tmp_path: Path) -> None:
@@ -405,6 +607,8 @@ def test_anchors_and_merge_keys_mean_what_yaml_says(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text("a: &base {x: 1, y: 2}\nb: {<<: *base, y: 3}\n", encoding="utf-8")
     assert read_yaml(path) == {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 3}}
+    path.write_text("a: &a {x: 1}\nq: {b: &b {<<: *a, x: 2}}\nc: {<<: *b}\n", encoding="utf-8")
+    assert read_yaml(path) == {"a": {"x": 1}, "q": {"b": {"x": 2}}, "c": {"x": 2}}
 
 
 def test_an_unknown_study_or_part_names_what_there_is() -> None:
@@ -414,6 +618,85 @@ def test_an_unknown_study_or_part_names_what_there_is() -> None:
         models_part("exp5")
     with pytest.raises(UserError, match=r"^study exp5 has no measure\.py$"):
         measure_part("exp5")
+
+
+REFUSED_ROOTS = {
+    "/": "below this one",
+    "//": "below this one",
+    "..": "below this one",
+    "build/../..": "below this one",
+    "/dev/null": "system",
+    "/dev": "system",
+    "/proc/x": "system",
+    ".git": "project",
+    "./.git/x": "project",
+    "build/.git": "project",
+    ".snakemake": "project",
+    "src": "project",
+    "SRC/x": "project",
+    str(PROJECT / "src"): "project",
+    "Makefile": "is no folder",
+    "a" * 300: "cannot be a folder",
+    "a" * 3000: "at most 1000",
+}
+
+
+@pytest.mark.parametrize("root", REFUSED_ROOTS)
+def test_results_are_written_over_neither_the_project_nor_the_system(
+    root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    message = refused(lambda c: c.update(root=root))
+    assert message.startswith("config.yaml: root: ")
+    assert REFUSED_ROOTS[root] in message
+    assert len(message) <= 290
+
+
+def test_a_folder_anywhere_else_may_hold_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    for root in (".", "build/quick", "/dev/shm/lab", str(tmp_path), str(PROJECT), "/data/lab"):
+        assert resolve(changed(lambda c, root=root: c.update(root=root))).root == root
+
+
+def numbers(node: object, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Where a number is written."""
+    inner = node.items() if isinstance(node, Mapping) else ()
+    inner = enumerate(node) if isinstance(node, list) else inner
+    for key, value in inner:
+        yield from numbers(value, (*at, key))
+    if isinstance(node, int | float) and not isinstance(node, bool):
+        yield at
+
+
+def test_no_number_is_a_truth_value_or_a_text() -> None:
+    places = list(numbers(WRITTEN))
+    assert len(places) > 100
+    for place, (*parents, last) in enumerate(places):
+        value = (True, "1")[place % 2]
+        content = copy.deepcopy(WRITTEN)
+        node: Any = content
+        for key in parents:
+            node = node[key]
+        node[last] = value
+        with pytest.raises(UserError, match=repr(value)):
+            resolve(content)
+
+
+def test_every_count_has_an_upper_bound() -> None:
+    def unbounded(node: object, at: str) -> Iterator[str]:
+        if isinstance(node, Mapping):
+            bounds = {"maximum", "exclusiveMaximum", "enum", "const"}
+            if node.get("type") == "integer" and not bounds & set(node):
+                yield at
+            for key, value in node.items():
+                yield from unbounded(value, f"{at}.{key}")
+        elif isinstance(node, list):
+            for value in node:
+                yield from unbounded(value, at)
+
+    assert list(unbounded(config_schema(), "config")) == []
 
 
 # -- what a configuration means -------------------------------------------------------------------
@@ -652,7 +935,7 @@ COLLECTED |= {"metrics.json"}
 
 
 def plan_keys(change: Change) -> dict[str, str]:
-    plan = WorkflowPlan(changed(change), PROJECT / "claims.yaml")
+    plan = WorkflowPlan(changed(change), PROJECT / "claims")
     return {name: job.key for name, job in plan.plans()}
 
 
@@ -676,7 +959,7 @@ def test_an_arms_own_data_change_its_jobs_only() -> None:
     before = plan_keys(unchanged)
     after = plan_keys(lambda c: exp2(c)["arms"]["M20-sorted"].update(data={"questions": 20}))
     own = {n for n in before if n.startswith("exp2/M20-sorted/")}
-    made = {f"exp2/data/keys.M20-sorted/{chunk}.json" for chunk in chunks(12, 12)}
+    made = {f"exp2/data/keys.M20-sorted/{chunk}.json" for chunk in chunks(range(12), 12)}
     assert own
     assert differing(before, after) == own | made | COLLECTED
 
@@ -698,7 +981,7 @@ sizes = st.integers(1, 40)
 
 @given(seeds=counts, size=sizes)
 def test_chunks_partition_the_seeds(seeds: int, size: int) -> None:
-    parts = [list(chunk_seeds(chunk)) for chunk in chunks(seeds, size)]
+    parts = [list(chunk_seeds(chunk)) for chunk in chunks(range(seeds), size)]
     assert [seed for part in parts for seed in part] == list(range(seeds))
     assert all(len(part) == size for part in parts[:-1])
     assert 1 <= len(parts[-1]) <= size
@@ -708,7 +991,7 @@ def test_chunks_partition_the_seeds(seeds: int, size: int) -> None:
 def test_more_seeds_add_chunks_and_at_most_extend_the_last(
     seeds: int, more: int, size: int
 ) -> None:
-    before, after = chunks(seeds, size), chunks(seeds + more, size)
+    before, after = chunks(range(seeds), size), chunks(range(seeds + more), size)
     complete = before if seeds % size == 0 else before[:-1]
     assert after[: len(complete)] == complete
     assert set(chunk_seeds(before[-1])) <= set(chunk_seeds(after[len(before) - 1]))
@@ -716,7 +999,7 @@ def test_more_seeds_add_chunks_and_at_most_extend_the_last(
 
 @given(seeds=counts, size=sizes)
 def test_a_chunk_name_sorts_like_its_seeds_and_fits_the_rules(seeds: int, size: int) -> None:
-    names = chunks(min(seeds, 100), size)
+    names = chunks(range(min(seeds, 100)), size)
     assert names == sorted(names)
     assert all(re.fullmatch(r"seeds-\d{2,}-\d{2,}", name) for name in names)
 

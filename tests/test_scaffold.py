@@ -1,19 +1,22 @@
 """`journeylab new`: a study that runs, and touches nothing that other studies share."""
 
 import hashlib
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from journeylab.claims.register import read_register
 from journeylab.config import UserError, read_yaml
 from journeylab.scaffold import LONGEST, scaffold
 
 from .workflow.conftest import PROJECT, Copy, copy_project
 
 NAME = "exp99_hidden_layer"
-SHARED = {"config.yaml", "claims.yaml"}
+CLAIMS = "claims/exp99.yaml"
+SHARED = {"config.yaml"}
 GENERATED = {"workflow/schemas/config.schema.json"}
 ARMS = {"few", "many", "corners"}
 
@@ -45,7 +48,8 @@ def skeleton(tmp_path: Path) -> Path:
     (project / "src/journeylab/studies/exp1_first").mkdir(parents=True)
     (project / "workflow/schemas").mkdir(parents=True)
     (project / "config.yaml").write_text(CONFIG, encoding="utf-8")
-    (project / "claims.yaml").write_text("studies:\n  exp1:\n    claims: []\n", encoding="utf-8")
+    (project / "claims").mkdir()
+    (project / "claims/exp1.yaml").write_text("claims: []\n", encoding="utf-8")
     return project
 
 
@@ -70,11 +74,11 @@ def test_a_bad_name_is_one_line_and_nothing_is_written(skeleton: Path, name: str
     assert contents(skeleton) == before
 
 
-@pytest.mark.parametrize("file", ["config.yaml", "claims.yaml"])
-def test_a_missing_file_is_one_line_and_nothing_is_written(skeleton: Path, file: str) -> None:
-    (skeleton / file).unlink()
+@pytest.mark.parametrize("part", ["config.yaml", "claims"])
+def test_a_missing_part_is_one_line_and_nothing_is_written(skeleton: Path, part: str) -> None:
+    (skeleton / part).rename(skeleton.parent / "elsewhere")
     before = contents(skeleton)
-    with pytest.raises(UserError, match=file):
+    with pytest.raises(UserError, match=part):
         scaffold(NAME, skeleton)
     assert contents(skeleton) == before
 
@@ -85,7 +89,7 @@ def test_a_folder_that_is_no_project_is_one_line(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("taken", ["config.yaml", "claims.yaml", "modules", "tests"])
+@pytest.mark.parametrize("taken", ["config.yaml", CLAIMS, "modules", "tests"])
 def test_a_study_that_exists_is_left_alone(skeleton: Path, taken: str) -> None:
     if taken == "modules":
         (skeleton / "src/journeylab/studies/exp99_other").mkdir()
@@ -113,6 +117,7 @@ def test_a_failure_half_way_leaves_nothing_behind(
 ) -> None:
     def fail(project: Path) -> None:
         assert (project / "src/journeylab/studies" / NAME / "models.py").exists()
+        assert (project / CLAIMS).exists()
         raise UserError("no schema")
 
     monkeypatch.setattr("journeylab.scaffold._generate_schemas", fail)
@@ -123,13 +128,24 @@ def test_a_failure_half_way_leaves_nothing_behind(
 
 
 @pytest.mark.usefixtures("without_schemas")
-def test_sections_are_added_and_the_rest_is_kept_to_the_letter(skeleton: Path) -> None:
+def test_a_section_is_added_and_the_rest_is_kept_to_the_letter(skeleton: Path) -> None:
     scaffold(NAME, skeleton)
     after = (skeleton / "config.yaml").read_text(encoding="utf-8")
     start, end = after.index("  # Hidden layer."), after.index("\n# What follows.")
     assert after[:start].rstrip("\n") + "\n" + after[end:] == CONFIG
     assert list(yaml.safe_load(after)["studies"]) == ["exp1", "exp99"]
-    assert list(read_yaml(skeleton / "claims.yaml")["studies"]) == ["exp1", "exp99"]
+
+
+@pytest.mark.usefixtures("without_schemas")
+def test_the_claims_of_a_new_study_are_a_file_of_the_register(skeleton: Path) -> None:
+    shutil.copy2(PROJECT / "claims/looks.yaml", skeleton / "claims")
+    scaffold(NAME, skeleton)
+    register = read_register(skeleton / "claims")
+    assert list(register.studies) == ["exp1", "exp99"]
+    claims = register.studies["exp99"].claims
+    assert {claim.id for claim in claims if claim.primary} == {"exp99.1", "exp99.2"}
+    assert {claim.kind for claim in claims if not claim.primary} == {"number", "exact"}
+    assert list(read_yaml(skeleton / CLAIMS)) == ["revision", "measures", "claims"]
 
 
 @pytest.mark.usefixtures("without_schemas")
@@ -163,7 +179,7 @@ def test_a_new_study_runs_to_its_report(tmp_path: Path) -> None:
     after = contents(copy.path)
     assert {name for name in before if after.get(name) != before[name]} == SHARED | GENERATED
     folders = (f"src/journeylab/studies/{NAME}/", "tests/studies/exp99/")
-    assert all(name.startswith(folders) for name in set(after) - set(before))
+    assert all(name.startswith((*folders, CLAIMS)) for name in set(after) - set(before))
     copy.run("ruff", "check", *folders)
     copy.run("ruff", "format", "--check", *folders)
     copy.run("lint-imports")

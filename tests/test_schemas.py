@@ -10,12 +10,17 @@ import jsonschema
 import pytest
 
 from journeylab.catalogue import resolve
-from journeylab.config import UserError, merge, read_yaml
+from journeylab.claims.register import Looks, StudyClaims
+from journeylab.config import UserError, build, merge, read_yaml
 from journeylab.records.files import read_json
-from journeylab.schemas import claims_schema, config_schema
+from journeylab.schemas import claims_schema, config_schema, looks_schema
 
 PROJECT = Path(__file__).parents[1]
-SCHEMAS = {"config": config_schema, "claims": claims_schema}
+SCHEMAS = {"config": config_schema, "claims": claims_schema, "looks": looks_schema}
+LOOKS = PROJECT / "claims/looks.yaml"
+STUDIES = sorted(set((PROJECT / "claims").glob("*.yaml")) - {LOOKS})
+FILES = [("config", PROJECT / "config.yaml"), ("looks", LOOKS)]
+FILES += [("claims", file) for file in STUDIES]
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -25,16 +30,18 @@ def test_the_committed_schema_is_current(name: str) -> None:
     assert committed == SCHEMAS[name](), f"{file.name} is out of date: run `make schemas`"
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-def test_the_schema_is_a_schema_and_accepts_the_file(name: str) -> None:
-    schema = SCHEMAS[name]()
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.Draft202012Validator(schema).validate(read_yaml(PROJECT / f"{name}.yaml"))
-
-
 @cache
 def validator(name: str) -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(SCHEMAS[name]())
+    schema = SCHEMAS[name]()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+@pytest.mark.parametrize(("name", "file"), FILES, ids=lambda part: getattr(part, "name", part))
+def test_the_schema_is_a_schema_and_accepts_the_file(name: str, file: Path) -> None:
+    validator(name).validate(read_yaml(file))
+    first = file.read_text(encoding="utf-8").splitlines()[0]
+    assert first.endswith(f"workflow/schemas/{name}.schema.json")
 
 
 Change = Callable[[dict[str, Any]], object]
@@ -105,28 +112,54 @@ def test_a_mistake_is_refused_by_the_schema_and_by_the_models(mistake: str) -> N
 
 def every(claims: dict[str, Any]) -> dict[str, Any]:
     """The rows that the first exact claim of a study is about."""
-    effects = (claim["effect"] for claim in claims["studies"]["exp7"]["claims"])
+    effects = (claim["effect"] for claim in claims["claims"])
     return next(effect["every"] for effect in effects if "every" in effect)
 
 
+def row(claims: dict[str, Any]) -> dict[str, Any]:
+    return claims["claims"][0]
+
+
 CLAIM_MISTAKES: dict[str, Change] = {
-    "key": lambda c: c["studies"]["exp7"]["claims"][0].update(regoin={}),
-    "region": lambda c: c["studies"]["exp7"]["claims"][0].update(region={"abov": 0.1}),
-    "effect": lambda c: c["studies"]["exp7"]["claims"][0].update(effect={"run": "native/A"}),
-    "source": lambda c: c["studies"]["exp7"]["claims"][0].update(source="documents"),
-    "run": lambda c: c["studies"]["exp7"]["claims"][0].update(effect={"run": "A", "measure": "T1"}),
+    "top-level key": lambda c: c.update(looks={}),
+    "key": lambda c: row(c).update(regoin={}),
+    "region": lambda c: row(c).update(region={"abov": 0.1}),
+    "effect": lambda c: row(c).update(effect={"run": "native/A"}),
+    "source": lambda c: row(c).update(source="documents"),
+    "run": lambda c: row(c).update(effect={"run": "A", "measure": "T1"}),
     "arm": lambda c: every(c).pop("arm"),
     "key of every": lambda c: every(c).update(factor={}),
+    "revision": lambda c: c.update(revision=0),
+    "range": lambda c: c["measures"]["T1"].update(range=[0]),
+    "step": lambda c: c["measures"]["T1"].update(step=0),
+    "gate": lambda c: c.update(gates={"learned": {"run": "native/A", "measure": "T1"}}),
+    "amendment": lambda c: c.update(amendments=[{"date": "2026-01-01", "rows": []}]),
+}
+LOOK_MISTAKES: dict[str, Change] = {
+    "top-level key": lambda c: c.update(claims=[]),
     "scale": lambda c: c["looks"].update(quik={2: 1}),
+    "alpha": lambda c: c.update(alpha=0),
 }
 
 
 @pytest.mark.parametrize("mistake", CLAIM_MISTAKES)
 def test_a_mistake_in_a_claim_is_refused_by_the_schema(mistake: str) -> None:
-    content = copy.deepcopy(read_yaml(PROJECT / "claims.yaml"))
+    content = copy.deepcopy(read_yaml(PROJECT / "claims/exp7.yaml"))
     CLAIM_MISTAKES[mistake](content)
     with pytest.raises(jsonschema.ValidationError):
         validator("claims").validate(content)
+    with pytest.raises(UserError):
+        build(StudyClaims, content, "claims/exp7.yaml")
+
+
+@pytest.mark.parametrize("mistake", LOOK_MISTAKES)
+def test_a_mistake_in_the_looks_is_refused_by_the_schema(mistake: str) -> None:
+    content = copy.deepcopy(read_yaml(LOOKS))
+    LOOK_MISTAKES[mistake](content)
+    with pytest.raises(jsonschema.ValidationError):
+        validator("looks").validate(content)
+    with pytest.raises(UserError):
+        build(Looks, content, "claims/looks.yaml")
 
 
 def accepted(change: Change) -> None:

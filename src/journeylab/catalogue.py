@@ -6,9 +6,10 @@ and what it hands out is typed by the protocols below.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
@@ -27,8 +28,10 @@ from journeylab.config import (
     UserError,
     accepted,
     build,
+    check_plain,
     merge,
     read_yaml,
+    shown,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +49,19 @@ STUDIES = PACKAGE / "studies"
 Stage = Literal[
     "generate", "train", "compute", "measure", "collect", "judge", "draw", "typeset", "summarise"
 ]
+
+STAGES: dict[Stage, str] = {
+    "generate": "Write one dataset for one chunk of seeds.",
+    "train": "Train one variant on a chunk of seeds; a killed job resumes where it was.",
+    "compute": "Compute one variant that needs no training, for a chunk of seeds or once.",
+    "measure": "Evaluate the trained models of one chunk of seeds.",
+    "collect": "Join what was measured in a study into one tidy table.",
+    "judge": "Hold a study's measurements against its registered claims.",
+    "draw": "Draw a study's figures and write its tables and number macros.",
+    "typeset": "Typeset a study's report.",
+    "summarise": "Write the numbers that `dvc metrics diff` compares.",
+}
+"""The stages, and what each is for."""
 
 PARTS: dict[Stage, tuple[str, ...]] = {
     "generate": ("settings", "data"),
@@ -195,6 +211,50 @@ def figures_part(study: str) -> FiguresPart:
     return cast(FiguresPart, _part(study, "figures"))
 
 
+def check_words(study: str, settings: StudySettings) -> None:
+    """Refuse a study whose figures or runs lack words, before anything is computed.
+
+    Read off the source of ``figures.py``, which is too heavy to import: every figure that ``draw``
+    names has a caption. Where ``metrics.py`` names its models in print, it names all that are run.
+    Raises UserError, in one line.
+    """
+    path = study_folder(study) / "figures.py"
+    drawn, captions = _named_figures(path.read_text(encoding="utf-8"))
+    if missing := sorted(drawn - captions):
+        raise UserError(f"{path.name} of {study}: CAPTIONS: {missing[0]!r} has none; write one")
+    labels = getattr(metrics_part(study), "LABELS", None)
+    for arm, variant in settings.trained():
+        if labels is not None and variant not in labels:
+            raise UserError(
+                f"metrics.py of {study}: LABELS: {arm}/{variant} has no name in print; write one"
+            )
+
+
+def _named_figures(source: str) -> tuple[set[str], set[str]]:
+    """The figures that ``draw`` makes, by their literal names, and those that have a caption."""
+    drawn: set[str] = set()
+    captions: set[str] = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef) and node.name == "draw":
+            for part in ast.walk(node):
+                if isinstance(part, ast.Dict):
+                    drawn |= _literals(part.keys)
+                elif isinstance(part, ast.Assign):
+                    drawn |= _literals(
+                        t.slice for t in part.targets if isinstance(t, ast.Subscript)
+                    )
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
+            names = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(name, ast.Name) and name.id == "CAPTIONS" for name in names):
+                captions |= _literals(node.value.keys)
+    return drawn, captions
+
+
+def _literals(nodes: Iterable[ast.expr | None]) -> set[str]:
+    values = (node.value for node in nodes if isinstance(node, ast.Constant))
+    return {value for value in values if isinstance(value, str)}
+
+
 def job_model(study: str, *, computed: bool) -> type[Frozen]:
     """How a study types the settings of a trained variant (Job) or a computed one (Computation)."""
     name = "Computation" if computed else "Job"
@@ -260,10 +320,11 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Config:
 
 def resolve(raw: Mapping[str, Any], file: str = "config.yaml") -> Config:
     """Validate a configuration that was already read; errors as in :func:`load`."""
+    check_plain(raw, file)
     top = dict(raw)
     written = top.get("studies")
-    if not isinstance(written, Mapping):
-        raise UserError(f"{file}: studies: {written!r}: write a mapping of studies")
+    if not isinstance(written, Mapping) or not written:
+        raise UserError(f"{file}: studies: {shown(written)}: write a mapping of studies")
     known = discover()
     for study in written:
         if study not in known:
@@ -296,7 +357,7 @@ def _resolve_study(study: str, section: object, scale: str, file: str) -> StudyS
 
 def _check_runs(study: str, settings: StudySettings, file: str, at: tuple[str, ...]) -> None:
     """Every override and every resolved job, of arms that are off as well."""
-    data: dict[str, object] = {}
+    data: dict[str, tuple[str, object]] = {}
     for arm, chosen in settings.arms.items():
         here = (*at, "arms", arm)
         for name in ("model", "training"):
@@ -312,7 +373,8 @@ def _check_runs(study: str, settings: StudySettings, file: str, at: tuple[str, .
             except ValueError as error:
                 raise UserError(f"{file}: {'.'.join(here)}: {error}") from None
             build(job_model(study, computed=run.computed), run.settings, file, there)
-            if run.dataset and data.setdefault(run.dataset, run.data) != run.data:
+            made = (run.dataset or "", run.data)
+            if run.dataset and data.setdefault(run.dataset.lower(), made) != made:
                 raise UserError(
                     f"{file}: {'.'.join((*here, 'data'))}: dataset {run.dataset!r} is another one; "
                     "rename that"

@@ -5,30 +5,16 @@ Heavy libraries are imported inside the commands.
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from journeylab import imports
-from journeylab.config import UserError
+from journeylab.catalogue import STAGES, Stage
+from journeylab.config import UserError, refusal
 
-if TYPE_CHECKING:
-    from journeylab.catalogue import Stage
-    from journeylab.tracking import TrackingSummary
-
+ADDRESS = typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow tracking URI.")
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
-
-STAGES: "dict[Stage, str]" = {
-    "generate": "Write one dataset for one chunk of seeds.",
-    "train": "Train one variant on a chunk of seeds; a killed job resumes where it was.",
-    "compute": "Compute one variant that needs no training, for a chunk of seeds or once.",
-    "measure": "Evaluate the trained models of one chunk of seeds.",
-    "collect": "Join what was measured in a study into one tidy table.",
-    "judge": "Hold a study's measurements against its registered claims.",
-    "draw": "Draw a study's figures and write its tables and number macros.",
-    "typeset": "Typeset a study's report.",
-    "summarise": "Write the numbers that `dvc metrics diff` compares.",
-}
 
 
 @app.callback()
@@ -36,7 +22,7 @@ def journeylab(debug: Annotated[bool, typer.Option(help="Show tracebacks.")] = F
     """From a claim about attention and position operators to evidence."""
 
 
-def _add_stage(stage: "Stage", purpose: str) -> None:
+def _add_stage(stage: Stage, purpose: str) -> None:
     @app.command(stage, help=purpose)
     def command(
         plan: Annotated[Path, typer.Option(help="The job's plan, as snakemake wrote it.")],
@@ -58,29 +44,30 @@ for _stage, _purpose in STAGES.items():
 def track(
     study: Annotated[str | None, typer.Argument(help="Study; all of them without one.")] = None,
     root: Annotated[Path, typer.Option(help="Where results and reports are.")] = Path(),
-    uri: Annotated[str, typer.Option(help="MLflow tracking URI.")] = "sqlite:///mlflow.db",
+    uri: Annotated[str, ADDRESS] = "sqlite:///mlflow.db",
     watch: Annotated[bool, typer.Option(help="Keep importing while jobs run.")] = False,
 ) -> None:
     """Import runs into MLflow; a server that is away costs a warning only."""
     from journeylab import tracking
 
     if watch:
-        tracking.watch(root, uri, report=_tell_import)
-    for one in [study] if study else tracking.find_studies(root):
-        _tell_import(tracking.import_runs(root, one, uri))
+        tracking.watch(root, uri, report=tracking.tell)
+    for summary in tracking.import_studies(root, uri, [study] if study else None):
+        tracking.tell(summary)
 
 
 @app.command()
 def ui(
     config: Annotated[Path, typer.Option(help="Configuration file.")] = Path("config.yaml"),
+    uri: Annotated[str, ADDRESS] = "",
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 5000,
 ) -> None:
     """Import every study's new runs into MLflow and serve its pages on 127.0.0.1."""
     from journeylab import catalogue, tracking
 
     settings = catalogue.load(config)
-    root, uri = Path(settings.root), settings.tracking.uri
-    raise typer.Exit(tracking.serve(root, uri, port=port, report=_tell_import))
+    where = uri or settings.tracking.uri
+    raise typer.Exit(tracking.serve(Path(settings.root), where, port=port, report=tracking.tell))
 
 
 @app.command()
@@ -95,15 +82,23 @@ def verify(
     if record:
         record_references(results, reference)
         return
-    told, problems = verify_results(results, reference)
-    for lines, err in ((told, False), (problems, True)):
-        typer.echo("".join(f"{line}\n" for line in lines), err=err, nl=False)
-    raise typer.Exit(1 if problems else 0)
+    _end(*verify_results(results, reference))
+
+
+@app.command()
+def check(
+    overrides: Annotated[list[str] | None, typer.Argument(help="KEY=VALUE as planned.")] = None,
+    config: Annotated[Path, typer.Option(help="Configuration file.")] = Path("config.yaml"),
+) -> None:
+    """Find what is damaged, missing or outdated, and name the command that makes it anew."""
+    from journeylab import checking
+
+    _end(*checking.check(config, overrides or ()))
 
 
 @app.command()
 def schema(output: Annotated[Path, typer.Option(help="Folder to write to.")]) -> None:
-    """Write the JSON schemas of config.yaml and claims.yaml."""
+    """Write the JSON schemas of config.yaml and the files of claims/."""
     from journeylab.schemas import write_schemas
 
     write_schemas(output)
@@ -129,21 +124,25 @@ def gallery(
 
 
 def main() -> None:
-    """Entry point: mistakes of the user are one line and exit code 2, anything else a traceback."""
+    """Entry point: what a person can mend is one line, anything else a traceback.
+
+    Exit code 2 for a mistake; 1 for what the system refuses, such as a disk that is full.
+    """
     imports.install()
     try:
         app()
-    except UserError as error:
+    except (UserError, OSError) as error:
         if "--debug" in sys.argv:
             raise
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(2)
+        told = error if isinstance(error, UserError) else UserError(refusal(error, sys.argv))
+        typer.echo(f"error: {told}", err=True)
+        sys.exit(2 if told is error else 1)
 
 
-def _tell_import(summary: "TrackingSummary") -> None:
-    if summary.warning:
-        typer.echo(f"warning: {summary.warning}", err=True)
-    typer.echo(f"{summary.study}: {summary.imported} runs imported, {summary.skipped} were there")
+def _end(told: list[str], problems: list[str]) -> None:
+    for lines, err in ((told, False), (problems, True)):
+        typer.echo("".join(f"{line}\n" for line in lines), err=err, nl=False)
+    raise typer.Exit(1 if problems else 0)
 
 
 if __name__ == "__main__":

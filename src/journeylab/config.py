@@ -7,20 +7,23 @@ its part from the models below (``studies/<folder>/settings.py``); this module k
 import difflib
 import json
 import re
-from collections.abc import Hashable, Iterator, Mapping
-from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, cast
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from datetime import date
+from pathlib import Path, PurePath
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, cast, get_args, get_origin
 
 import yaml
 from pydantic import (
+    AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
     NonNegativeFloat,
-    NonNegativeInt,
     PositiveFloat,
-    PositiveInt,
+    StrictBool,
     StringConstraints,
     ValidationError,
     ValidationInfo,
@@ -29,15 +32,113 @@ from pydantic import (
 )
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
-Scale = Literal["quick", "default", "paper"]
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=64)]
-"""A name that may reach a path or a shell: letters, digits, ``_ . -``."""
-FolderPath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_./][A-Za-z0-9_./-]*$")]
+LONGEST_MESSAGE, LONGEST_ECHO, LONGEST_PLACE = 290, 80, 140
+"""Characters of a message, of a value in it, and of the keys that lead there."""
+DEEPEST, LARGEST, LONGEST_TEXT = 40, 20_000, 1_000_000
+"""How deep a YAML file may be nested, how many values and how many characters it may hold."""
+WIDEST = 1_000
+"""How many keys a mapping may have."""
+MOST, MOST_SEEDS, MOST_RUNS = 1_000_000, 10_000, 20_000
+"""Upper bounds of a count, of the seeds of a scale, and of the runs of a workflow."""
+
+
+def cut(text: str, longest: int) -> str:
+    """A text of at most so many characters; an ellipsis stands for the rest."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def shown(value: object) -> str:
+    """A value as a message echoes it: cut at 80 characters."""
+    try:
+        return cut(repr(value), LONGEST_ECHO)
+    except (ValueError, RecursionError):  # an integer of thousands of digits; a list in itself
+        return f"<{type(value).__name__}>"
 
 
 class UserError(Exception):
     """A mistake of the person at the keyboard, told in one line and without a traceback."""
+
+    def __init__(self, message: str) -> None:
+        line = " ".join(message.split())
+        printable = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in line)
+        super().__init__(cut(printable, LONGEST_MESSAGE))
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, str | bool):
+        raise ValueError("write a number; before an exponent YAML wants a dot, as in 3.0e-3")  # noqa: TRY004
+    return value
+
+
+def _repeated(values: Iterable[Hashable]) -> list[str]:
+    return sorted(str(value) for value, count in Counter(values).items() if count > 1)
+
+
+def _distinct(values: tuple[T, ...]) -> tuple[T, ...]:
+    if repeated := _repeated(values):
+        raise ValueError(f"{', '.join(repeated)} is written twice")
+    return values
+
+
+def _folder_of_its_own(root: str) -> str:
+    parts = PurePath("/" + root.lstrip("/") if root.startswith("/") else root).parts
+    names = [part.lower() for part in parts]
+    if names == ["/"] or ".." in names:
+        raise ValueError("write a folder below this one, as in build/quick, or an absolute path")
+    if names[:2] in _SYSTEM and names[:3] != ["/", "dev", "shm"]:
+        raise ValueError("write a folder for results, not one of the system")
+    within = names
+    if names[:1] == ["/"]:
+        here = PurePath(*(part.lower() for part in Path.cwd().parts))
+        whole = PurePath(*names)
+        within = list(whole.relative_to(here).parts) if whole.is_relative_to(here) else []
+    if _HIDDEN & set(names) or (within[:1] and within[0] in _SOURCES):
+        raise ValueError("holds files of the project; write another folder, as in build/quick")
+    try:
+        taken = Path(root).exists() and not Path(root).is_dir()
+    except OSError as error:  # a name that is too long; a folder that may not be entered
+        raise ValueError(f"cannot be a folder ({error.strerror})") from None
+    if taken:
+        raise ValueError("is no folder; write one that is, or that is not there yet")
+    return root
+
+
+_SYSTEM = (["/", "dev"], ["/", "proc"], ["/", "sys"])
+_HIDDEN = {".git", ".snakemake", ".dvc", ".venv"}
+_SOURCES = {"benchmarks", "claims", "docs", "reference", "src", "tests", "workflow", ".github"}
+
+Scale = Literal["quick", "default", "paper"]
+NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+LONGEST_NAME = 64
+Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=LONGEST_NAME)]
+"""A name that may reach a path or a shell: letters, digits, ``_ . -``."""
+FolderPath = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9_./][A-Za-z0-9_./-]*$", max_length=1000),
+    AfterValidator(_folder_of_its_own),
+]
+"""Where results may be written: not over the project, and not over the system."""
+AsNumber = BeforeValidator(_number)
+"""Keeps pydantic from reading ``true`` and ``"3"`` as numbers."""
+Count = Annotated[int, Field(gt=0, le=MOST), AsNumber]
+"""How many of something: at least one, at most a million."""
+Levels = Annotated[
+    tuple[T, ...],
+    Field(min_length=1, max_length=100, json_schema_extra={"uniqueItems": True}),
+    AfterValidator(_distinct),
+]
+"""Levels of a factor: at least one, none of them twice."""
+
+
+def refusal(error: OSError, arguments: list[str]) -> str:
+    """The file and the reason; where the system names no file, the one that was to be written."""
+    file = error.filename2 or error.filename
+    if file is None and "--output" in arguments[:-1]:
+        file = arguments[arguments.index("--output") + 1]
+    reason = error.strerror or str(error) or type(error).__name__
+    return f"{file}: {reason}" if file is not None else reason
 
 
 class Frozen(BaseModel):
@@ -49,9 +150,13 @@ class Frozen(BaseModel):
     @classmethod
     def _no_text_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
         field = cls.model_fields.get(info.field_name or "")
-        if field and field.annotation in (int, float) and isinstance(value, str | bool):
-            raise ValueError("write a number; before an exponent YAML wants a dot, as in 3.0e-3")
-        return value
+        return _number(value) if field and _is_number(field.annotation) else value
+
+
+def _is_number(annotation: object) -> bool:
+    if get_origin(annotation) is Literal:
+        return all(type(one) is int for one in get_args(annotation))
+    return annotation in (int, float)
 
 
 class Metric(Frozen):
@@ -65,14 +170,14 @@ class Metric(Frozen):
 class TrainingSettings(Frozen):
     """How one seed is trained; budgets are in steps, never in seconds."""
 
-    steps: PositiveInt
+    steps: Count
     learning_rate: PositiveFloat
-    warmup: NonNegativeInt = 0
+    warmup: Annotated[int, Field(ge=0, le=MOST)] = 0
     weight_decay: NonNegativeFloat = 0.0
     dropout: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
     clip: PositiveFloat = 1.0
-    evaluate_every: PositiveInt = 100
-    checkpoint_every: PositiveInt = 300
+    evaluate_every: Count = 100
+    checkpoint_every: Count = 300
 
     @model_validator(mode="after")
     def _warms_up_within_its_budget(self) -> Self:
@@ -91,7 +196,7 @@ class TrainedJob(Frozen):
 class VariantSettings(Frozen):
     """One variant of an arm; ``model`` and ``training`` override the arm's."""
 
-    enabled: bool = True
+    enabled: StrictBool = True
     model: dict[str, Any] = {}
     training: dict[str, Any] = {}
 
@@ -105,7 +210,7 @@ class ArmSettings(Frozen):
     ``dataset`` names one of the study's datasets; a study that has one needs no name.
     """
 
-    enabled: bool = True
+    enabled: StrictBool = True
     dataset: Name | None = None
     model: dict[str, Any] = {}
     variants: Variants
@@ -114,6 +219,12 @@ class ArmSettings(Frozen):
     @classmethod
     def _by_name(cls, written: Any) -> Any:
         return by_name(written)
+
+    @field_validator("variants")
+    @classmethod
+    def _have_folders(cls, variants: dict[str, VariantSettings]) -> dict[str, VariantSettings]:
+        _check_case(variants)
+        return variants
 
 
 class TrainedArm(ArmSettings):
@@ -171,10 +282,33 @@ class StudySettings(Frozen):
     ``training`` and ``evaluation``. ``scales`` holds, per scale, what differs from the rest.
     """
 
-    chunk: PositiveInt = 4
+    chunk: Annotated[int, Field(gt=0, le=MOST_SEEDS)] = 4
     datasets: Mapping[Name, Frozen] = {}
     arms: Mapping[Name, ArmSettings] = {}
     scales: dict[Scale, dict[str, Any]] = {}
+
+    @field_validator("datasets")
+    @classmethod
+    def _datasets_have_files(cls, datasets: Mapping[str, Frozen]) -> Mapping[str, Frozen]:
+        _check_case(datasets)
+        return datasets
+
+    @field_validator("arms")
+    @classmethod
+    def _arms_have_folders(cls, arms: Mapping[str, ArmSettings]) -> Mapping[str, ArmSettings]:
+        if not arms:
+            raise ValueError("write at least one arm")
+        _check_case(arms)
+        for arm in arms:
+            if arm.lower() in _RESERVED or arm.lower().endswith(_SUFFIXES):
+                raise ValueError(f"{arm!r}: a file of the study is named so; write another name")
+        return arms
+
+    @model_validator(mode="after")
+    def _runs_something(self) -> Self:
+        if self.arms and not any(self.enabled()):
+            raise ValueError("arms: all of them are off; write enabled: true in one")
+        return self
 
     def section(self, name: str) -> Frozen | None:
         """The section ``name`` of this study, or None if the study has none."""
@@ -190,6 +324,23 @@ class StudySettings(Frozen):
     def trained(self) -> Iterator[tuple[str, str]]:
         """The (arm, variant) pairs that are trained."""
         return (pair for pair in self.enabled() if isinstance(self.arms[pair[0]], TrainedArm))
+
+    def only(self, named: Collection[tuple[str, str | None]]) -> Self:
+        """This study with no other runs than those named, and those that are computed once.
+
+        A pair without a variant names all variants of its arm.
+        """
+        arms = {}
+        for arm, settings in self.arms.items():
+            once = isinstance(settings, ComputedArm) and settings.replicates == "once"
+            variants = {
+                name: chosen
+                if once or {(arm, name), (arm, None)} & set(named)
+                else chosen.model_copy(update={"enabled": False})
+                for name, chosen in settings.variants.items()
+            }
+            arms[arm] = settings.model_copy(update={"variants": variants})
+        return self.model_copy(update={"arms": arms})
 
     def resolve(self, arm: str, variant: str) -> RunSettings:
         """What the runs of one variant depend on: the arm's own keys, its dataset, the sections.
@@ -234,6 +385,24 @@ class StudySettings(Frozen):
         return next(iter(self.datasets)) if len(self.datasets) == 1 else None
 
 
+_RESERVED = {
+    *{"data", "once", "seeds", "runs", "figures", "tables", "metrics", "measurements", "verdicts"},
+    *{"generate", "train", "compute", "measure", "collect", "judge", "draw", "typeset"},
+    "summarise",
+}
+_SUFFIXES = (".json", ".parquet", ".safetensors", ".pdf", ".tex", ".log")
+"""What lies beside the arms of a study, in its plans, its results and its logs."""
+
+
+def _check_case(names: Iterable[str]) -> None:
+    """Some file systems keep one folder for names that differ in case only."""
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.lower(), name)
+        if other != name:
+            raise ValueError(f"{other!r} and {name!r} differ in case only; rename one")
+
+
 _RESOLVED = {"enabled", "variants", "dataset", "replicates", "data", "model", "training"}
 
 
@@ -241,9 +410,7 @@ def by_name(variants: Any) -> Any:
     """``[A, B]`` as ``{A: {}, B: {}}``; anything else as it is. Raises ValueError for repeats."""
     if not isinstance(variants, list | tuple) or not all(isinstance(v, str) for v in variants):
         return variants
-    if repeated := {name for name in variants if variants.count(name) > 1}:
-        raise ValueError(f"{', '.join(sorted(repeated))} is written twice")
-    return {name: {} for name in variants}
+    return {name: {} for name in _distinct(tuple(variants))}
 
 
 class Tracking(Frozen):
@@ -253,22 +420,48 @@ class Tracking(Frozen):
         "sqlite:///mlflow.db"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_credentials(cls, written: Any) -> Any:
+        if isinstance(written, str):  # to be refused as no mapping, but not aloud
+            return masked(written)
+        uri = str(written.get("uri", "")) if isinstance(written, Mapping) else ""
+        if masked(uri) != uri:
+            raise ValueError(
+                "uri must not hold a user, a password or options; write the address only, and set "
+                "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_URI"
+            )
+        return written
+
+
+def masked(text: str) -> str:
+    """A text whose addresses tell neither user and password nor options: scheme://***@host/path."""
+    return re.sub(r"(?<=://)[^/\s]\S*(?=@)|(?<=\?)\S+", "***", text)
+
 
 class Config(Frozen):
     """The whole of ``config.yaml`` at one scale."""
 
     root: FolderPath = "."
     scale: Scale = "default"
-    seeds: dict[Scale, PositiveInt]
+    seeds: dict[Scale, Annotated[int, Field(gt=0, le=MOST_SEEDS), AsNumber]]
+    seeds_from: Annotated[int, Field(ge=0, le=10**9), AsNumber] | None = None
     engine: Literal["auto", "sequential", "batched"] = "auto"
     device: Literal["auto", "cpu", "cuda"] = "auto"
     tracking: Tracking = Tracking()
-    studies: Mapping[Name, StudySettings]
+    studies: Annotated[Mapping[Name, StudySettings], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _counts_the_seeds(self) -> Self:
         if self.scale not in self.seeds:
             raise ValueError(f"seeds: write how many scale {self.scale!r} runs")
+        for study, settings in self.studies.items():
+            runs = len(list(settings.enabled())) * -(-self.seed_count // settings.chunk)
+            if runs > MOST_RUNS:
+                raise ValueError(
+                    f"seeds.{self.scale}: {self.seed_count} in chunks of {settings.chunk} are "
+                    f"{runs} runs of {study}; at most {MOST_RUNS}: write a larger chunk"
+                )
         return self
 
     @property
@@ -281,9 +474,9 @@ ONCE = "once"
 """What stands in place of a chunk's name where a run has no seeds."""
 
 
-def chunks(seeds: int, size: int) -> list[str]:
-    """Names of the chunks that hold seeds 0 … seeds − 1, e.g. ``seeds-00-03``."""
-    bounds = ((first, min(first + size, seeds) - 1) for first in range(0, seeds, size))
+def chunks(seeds: range, size: int) -> list[str]:
+    """Names of the chunks that hold these seeds, e.g. ``seeds-00-03``."""
+    bounds = ((first, min(first + size, seeds.stop) - 1) for first in seeds[::size])
     return [f"seeds-{first:02d}-{last:02d}" for first, last in bounds]
 
 
@@ -296,20 +489,87 @@ def chunk_seeds(chunk: str) -> range:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """A YAML mapping; raises UserError for a missing file, bad syntax or another type."""
+    """A YAML mapping; raises UserError for a missing file, bad syntax or another type.
+
+    Whatever it returns is plain, as :func:`check_plain` has it.
+    """
     try:
         with path.open(encoding="utf-8") as stream:
-            content = yaml.load(stream, Loader=_UniqueKeyLoader)
+            text = stream.read(LONGEST_TEXT + 1)
+        if len(text) > LONGEST_TEXT:
+            raise UserError(f"{path}: holds more than {LONGEST_TEXT} characters")
+        content = yaml.load(text, Loader=_PlainLoader)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
-        raise UserError(f"{path}: line {line}: {error.problem}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not a YAML text ({' '.join(str(error).split())})") from None
+        problem = cut(error.problem or error.context or "not a YAML text", LONGEST_PLACE)
+        raise UserError(f"{path}: line {line}: {problem}") from None
+    except RecursionError:
+        raise UserError(f"{path}: nested more than {DEEPEST} deep") from None
+    except (yaml.YAMLError, *_UNREADABLE) as error:
+        problem = cut(" ".join(str(error).split()), LONGEST_PLACE)
+        raise UserError(f"{path}: not a YAML text ({problem})") from None
     if not isinstance(content, dict):
         raise UserError(f"{path}: write a mapping (key: value), not {type(content).__name__}")
+    check_plain(content, str(path))
     return content
+
+
+def check_plain(content: object, file: str) -> None:
+    """Refuse what no setting can be, so that whatever follows may recurse, copy and print.
+
+    Plain are mappings from names or whole numbers, lists, text, numbers, dates, truth values and
+    null; neither too deep nor too many, where an alias counts as often as it is used.
+    """
+    waiting: list[tuple[tuple[object, ...], object]] = [((), content)]
+    count = 0
+    while waiting:
+        at, value = waiting.pop()
+        where = f"{file}: {_dotted(at)}:" if at else f"{file}:"
+        count += 1
+        if count > LARGEST:
+            raise UserError(f"{file}: holds more than {LARGEST} values, aliases written out")
+        if len(at) > DEEPEST:
+            raise UserError(f"{where} nested more than {DEEPEST} deep")
+        if isinstance(value, Mapping):
+            for key in value:
+                if not _is_key(key):
+                    raise UserError(f"{where} key {shown(key)}: write a name of [A-Za-z0-9_.-]")
+            waiting += [((*at, key), inner) for key, inner in value.items()]
+        elif isinstance(value, list | tuple):
+            waiting += [((*at, place), inner) for place, inner in enumerate(value)]
+        elif problem := _not_plain(value):
+            raise UserError(f"{where} {shown(value)}: {problem}")
+
+
+def _is_key(key: object) -> bool:
+    if isinstance(key, str):
+        return len(key) <= LONGEST_NAME and re.fullmatch(NAME, key) is not None
+    return type(key) is int and abs(key) <= _LARGEST_INTEGER
+
+
+def _not_plain(value: object) -> str:
+    if isinstance(value, str):
+        if len(value) > LONGEST_NAME * 100:
+            return "write less text"
+        surrogates = any("\ud800" <= sign <= "\udfff" for sign in value)
+        return "write text that UTF-8 can hold" if surrogates else ""
+    if isinstance(value, int):
+        return "" if abs(value) <= _LARGEST_INTEGER else "write a number below 2^63"
+    if value is None or isinstance(value, float | date):
+        return ""
+    return f"write text (in quotes), a number, true or false, not a {type(value).__name__}"
+
+
+def _dotted(at: Iterable[object]) -> str:
+    return cut(".".join(str(part) or "''" for part in at), LONGEST_PLACE)
+
+
+_LARGEST_INTEGER = 2**63 - 1
+_TAGS = ("null", "bool", "int", "float", "str", "timestamp", "seq", "map")
+_UNREADABLE = (ValueError, ArithmeticError, LookupError, AttributeError)
+"""What Python's own readers of numbers, dates and characters raise."""
 
 
 def canonical(content: Any) -> str:
@@ -321,8 +581,10 @@ def explain(error: ValidationError, model: type[BaseModel], file: str, at: tuple
     """The first problem of a validation as one line: file, key, value, what would be right."""
     # A misspelt key is also a missing one; the former is the one to mend.
     problem = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    loc = tuple(part for part in map(str, problem["loc"]) if part != "[key]" and part[0] != "(")
-    key = ".".join(at + loc)
+    loc = tuple(
+        part for part in map(str, problem["loc"]) if part != "[key]" and not part.startswith("(")
+    )
+    key = _dotted(at + loc)
     where = f"{file}: {key}:" if key else f"{file}:"
     value = problem["input"]
     if problem["type"] == "extra_forbidden":
@@ -331,8 +593,8 @@ def explain(error: ValidationError, model: type[BaseModel], file: str, at: tuple
     if problem["type"] == "missing":
         return f"{where} is missing"
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    shown = "" if isinstance(value, dict | BaseModel) else f" {value!r}:"
-    return " ".join(f"{where}{shown} {message}".split())
+    echo = "" if isinstance(value, Mapping | BaseModel) else f" {shown(value)}:"
+    return " ".join(f"{where}{echo} {message}".split())
 
 
 def build(model: type[M], content: Any, file: str, at: tuple[str, ...] = ()) -> M:
@@ -341,6 +603,9 @@ def build(model: type[M], content: Any, file: str, at: tuple[str, ...] = ()) -> 
         return model.model_validate(content)
     except ValidationError as error:
         raise UserError(explain(error, model, file, at)) from None
+    except RecursionError:
+        where = f"{file}: {_dotted(at)}:" if at else f"{file}:"
+        raise UserError(f"{where} nested too deep") from None
 
 
 def merge(base: Any, override: Any) -> Any:
@@ -356,7 +621,7 @@ def accepted(name: object, known: Mapping[str, Any] | list[str]) -> str:
     """A hint at what would have been right: the closest name, and all of them."""
     if not known:
         return " remove it"
-    close = difflib.get_close_matches(str(name), list(known), n=1)
+    close = difflib.get_close_matches(cut(str(name), LONGEST_ECHO), list(known), n=1)
     hint = f" did you mean {close[0]!r}?" if close else ""
     return f"{hint} accepted: {', '.join(known)}"
 
@@ -389,20 +654,71 @@ def _tagged(node: dict[str, Any], tag: str, known: Mapping[str, Any]) -> dict[st
     return choices[0]
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML that refuses a key written twice, instead of silently keeping the last."""
+class _PlainLoader(yaml.SafeLoader):
+    """YAML of plain values; a key written twice is refused, instead of the last one kept.
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    Snakemake reads the same text with a loader of its own: what passes here must not harm it.
+    """
+
+    yaml_constructors = {  # noqa: RUF012
+        tag: constructor
+        for tag, constructor in yaml.SafeLoader.yaml_constructors.items()
+        if str(tag).rpartition(":")[2] in _TAGS
+    }
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self.depth = self.count = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self.depth += 1
+        self.count += 1
+        mark: yaml.Mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        if self.depth > DEEPEST + 1:
+            raise yaml.composer.ComposerError(None, None, f"more than {DEEPEST} deep", mark)
+        if self.count > 2 * LARGEST:
+            raise yaml.composer.ComposerError(None, None, f"more than {LARGEST} values", mark)
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+    def compose_mapping_node(self, anchor: dict[Any, yaml.Node]) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
         seen = set()
         for key_node, _ in node.value:
-            if key_node.tag == "tag:yaml.org,2002:merge":
-                continue
+            if key_node.tag == _MERGE or not isinstance(key_node, yaml.ScalarNode):
+                continue  # a list or a mapping as a key is refused when it is constructed
             key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, Hashable):
-                break  # the base class refuses it
             if key in seen:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key!r} is written twice", key_node.start_mark
+                    None, None, f"key {shown(key)} is written twice", key_node.start_mark
                 )
             seen.add(key)
-        return super().construct_mapping(node, deep)
+        return node
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        super().flatten_mapping(node)
+        if len(node.value) > WIDEST:
+            problem = f"a mapping of more than {WIDEST} keys"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except _UNREADABLE:
+            kind = node.tag.rpartition(":")[2]
+            problem = f"{shown(node.value)} cannot be read as {cut(kind, LONGEST_ECHO)}"
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{problem}; write text in quotes", node.start_mark
+            ) from None
+
+    def refuse(self, node: yaml.Node) -> None:
+        """Refuse any other tag, be it written or what YAML takes the text for."""
+        value = f"{shown(node.value)} has " if isinstance(node, yaml.ScalarNode) else ""
+        kind = cut(node.tag.removeprefix("tag:yaml.org,2002:"), LONGEST_ECHO)
+        problem = f"{value}the tag {kind}; write text in quotes, or a number"
+        raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+
+
+_MERGE = "tag:yaml.org,2002:merge"
+_PlainLoader.add_constructor(None, _PlainLoader.refuse)

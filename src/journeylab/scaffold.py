@@ -19,7 +19,7 @@ from journeylab.config import UserError, read_yaml
 from journeylab.records.files import write_atomic
 
 MODULES = ("__init__", "settings", "metrics", "data", "models", "measure", "compute", "figures")
-REGISTERS = ("config.yaml", "claims.yaml")
+CONFIG, CLAIMS = "config.yaml", "claims"
 SCHEMAS = Path("workflow/schemas")
 LONGEST = 40
 """Characters of a study's folder name, so that no import of it is longer than a line."""
@@ -28,23 +28,24 @@ LONGEST = 40
 def scaffold(name: str, project: Path) -> list[Path]:
     """Write the study ``name``, e.g. ``exp12_name``, into a project; return what was written.
 
-    Its modules and tests are new; ``config.yaml`` and ``claims.yaml`` gain a section each and keep
-    the rest to the letter; the JSON schemas are generated anew. It is all or nothing. Raises
-    UserError for a name that is malformed or taken, and for a folder that is no project.
+    Its modules, tests and claims are new; ``config.yaml`` gains a section and keeps the rest to the
+    letter; the JSON schemas are generated anew. It is all or nothing. Raises UserError for a name
+    that is malformed or taken, and for a folder that is no project.
     """
     match = re.fullmatch(r"(exp[1-9][0-9]*)_([a-z0-9]+(?:_[a-z0-9]+)*)", name)
     if not match or len(name) > LONGEST:
         raise UserError(f"study {name!r}: write exp, a number, _ and a short name, e.g. exp12_name")
     study, title = match[1], match[2].replace("_", " ").capitalize()
     modules, tests = project / "src/journeylab/studies" / name, project / "tests/studies" / study
-    _check_free(study, project, modules, tests)
+    claims = project / CLAIMS / f"{study}.yaml"
+    _check_free(study, project, modules, tests, claims)
     names = {"study": study, "folder": name, "title": title}
     texts = {modules / f"{part}.py": _filled(f"{part}.py", names) for part in MODULES}
     texts[modules / "report.typ"] = _filled("report.typ", names)
     texts[tests / f"test_{study}.py"] = _filled("test.py", names)
-    for register in REGISTERS:
-        texts[project / register] = _extended(project / register, study, _filled(register, names))
-    with _all_or_nothing(project, modules, tests):
+    texts[claims] = _filled("claims.yaml", names)
+    texts[project / CONFIG] = _extended(project / CONFIG, study, _filled(CONFIG, names))
+    with _all_or_nothing(project, modules, tests, claims):
         for path, text in texts.items():
             with write_atomic(path) as partial:
                 partial.write_text(text, encoding="utf-8")
@@ -52,13 +53,13 @@ def scaffold(name: str, project: Path) -> list[Path]:
     return [*texts, *(project / SCHEMAS).glob("*.json")]
 
 
-def _check_free(study: str, project: Path, modules: Path, tests: Path) -> None:
-    if not modules.parent.is_dir():
-        raise UserError(f"{project}: no {modules.parent.relative_to(project)}; run in the project")
-    for register in REGISTERS:
-        if study in _studies(read_yaml(project / register)):
-            raise UserError(f"{project / register}: studies.{study}: exists; choose another number")
-    for taken in (*modules.parent.glob(f"{study}_*"), *modules.parent.glob(study), tests):
+def _check_free(study: str, project: Path, modules: Path, tests: Path, claims: Path) -> None:
+    for folder in (modules.parent, claims.parent):
+        if not folder.is_dir():
+            raise UserError(f"{project}: no {folder.relative_to(project)}; run in the project")
+    if study in _studies(read_yaml(project / CONFIG)):
+        raise UserError(f"{project / CONFIG}: studies.{study}: exists; choose another number")
+    for taken in (*modules.parent.glob(f"{study}_*"), *modules.parent.glob(study), tests, claims):
         if taken.exists():
             raise UserError(f"{taken}: exists; choose another number than {study}")
 
@@ -120,14 +121,16 @@ def _generate_schemas(project: Path) -> None:
 
 @contextmanager
 def _all_or_nothing(project: Path, *created: Path) -> Iterator[None]:
-    kept = [project / register for register in REGISTERS]
-    kept += (project / SCHEMAS).glob("*.json")
+    kept = [project / CONFIG, *(project / SCHEMAS).glob("*.json")]
     before = {path: path.read_bytes() for path in kept}
     try:
         yield
     except BaseException as error:
-        for folder in created:
-            shutil.rmtree(folder, ignore_errors=True)
+        for path in created:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
         for path, content in before.items():
             with write_atomic(path) as partial:
                 partial.write_bytes(content)

@@ -1,4 +1,4 @@
-"""JSON schemas of ``config.yaml`` and ``claims.yaml``, for ``validate()`` and for editors."""
+"""JSON schemas of ``config.yaml`` and the files of ``claims/``, for ``validate()`` and editors."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from journeylab.catalogue import discover, settings_part
-from journeylab.claims.register import Register
+from journeylab.claims.register import Looks, StudyClaims
 from journeylab.config import Config
 from journeylab.records.files import write_json
 
@@ -14,9 +14,10 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def write_schemas(folder: Path) -> None:
-    """Write both schemas into a folder."""
+    """Write all schemas into a folder."""
     write_json(folder / "config.schema.json", config_schema(), sealed=False)
     write_json(folder / "claims.schema.json", claims_schema(), sealed=False)
+    write_json(folder / "looks.schema.json", looks_schema(), sealed=False)
 
 
 def config_schema() -> dict[str, Any]:
@@ -36,9 +37,15 @@ def config_schema() -> dict[str, Any]:
 
 
 def claims_schema() -> dict[str, Any]:
-    """The schema of ``claims.yaml``."""
-    schema = TypeAdapter(Register).json_schema()
-    return {"$schema": DIALECT, "title": "claims.yaml", **_tidied(schema)}
+    """The schema of a study's claims, ``claims/expN.yaml``."""
+    schema = TypeAdapter(StudyClaims).json_schema()
+    return {"$schema": DIALECT, "title": "claims/expN.yaml", **_tidied(schema)}
+
+
+def looks_schema() -> dict[str, Any]:
+    """The schema of ``claims/looks.yaml``."""
+    schema = TypeAdapter(Looks).json_schema()
+    return {"$schema": DIALECT, "title": "claims/looks.yaml", **_tidied(schema)}
 
 
 def _study_schema(study: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from journeylab.catalogue import (
     PACKAGE,
     Stage,
+    check_words,
     discover,
     metrics_part,
     resolve,
@@ -20,17 +21,20 @@ from journeylab.catalogue import (
     stage_roots,
     study_folder,
 )
-from journeylab.claims.register import Register, check_register
+from journeylab.claims.register import (
+    PILOT,
+    check_register,
+    named_runs,
+    read_register,
+)
 from journeylab.config import (
     ONCE,
     Config,
     RunSettings,
     StudySettings,
     UserError,
-    build,
     chunk_seeds,
     chunks,
-    read_yaml,
 )
 from journeylab.records.files import sha256
 from journeylab.records.fingerprint import fingerprint
@@ -74,11 +78,15 @@ class WorkflowPlan:
     Raises UserError, in one line, for any mistake in the two files.
     """
 
-    def __init__(self, raw: Mapping[str, Any], claims: Path = Path("claims.yaml")) -> None:
+    def __init__(self, raw: Mapping[str, Any], claims: Path = Path("claims")) -> None:
         self.config: Config = resolve(raw)
-        self.register = build(Register, read_yaml(claims), str(claims))
+        self.register = read_register(claims)
         metrics = {study: metrics_part(study).METRICS for study in discover()}
         check_register(self.register, self.config.studies, metrics, str(claims))
+        for study, settings in self.config.studies.items():
+            check_words(study, settings)
+        if self.config.scale == "quick":
+            self.config = self.config.model_copy(update={"studies": self._cut_down()})
         self.jobs = {
             study: {job.folder: job for job in self._jobs(study)} for study in self.studies
         }
@@ -87,6 +95,14 @@ class WorkflowPlan:
     def studies(self) -> list[str]:
         """The configured studies."""
         return list(self.config.studies)
+
+    def seeds(self, study: str) -> range:
+        """The seeds of a study: the registered ones, pilot seeds, or those that were asked for."""
+        first = self.config.seeds_from
+        if first is None:
+            own = self.register.studies.get(study)
+            first = PILOT if self.config.scale == "quick" else own.seeds_from if own else 0
+        return range(first, first + self.config.seed_count)
 
     def folder(self, name: str) -> str:
         """``name`` under the configured root, as snakemake writes paths."""
@@ -126,7 +142,7 @@ class WorkflowPlan:
                 write_plan(path, plan)
             for study in self.studies:
                 for path in folder.glob(f"{study}/**/*.json"):
-                    if path not in planned and not path.name.endswith(".cost.json"):
+                    if path not in planned and path.suffixes == [".json"]:  # no cost or progress
                         path.unlink()
         except OSError as error:
             where = error.filename or folder
@@ -193,7 +209,7 @@ class WorkflowPlan:
         judged = _plan(
             "judge",
             study=study,
-            seeds=tuple(range(self.config.seed_count)),
+            seeds=tuple(self.seeds(study)),
             settings={"register": self._register(study), "scale": self.config.scale},
             inputs={"measurements": collected},
         )
@@ -229,10 +245,19 @@ class WorkflowPlan:
         register = self.register.model_copy(update={"studies": {study: own} if own else {}})
         return register.model_dump(mode="json")
 
+    def _cut_down(self) -> dict[str, StudySettings]:
+        """The studies with the runs that primary claims name; whole where none is registered."""
+        return {
+            study: settings.only(named_runs(self.register.studies[study]))
+            if study in self.register.studies
+            else settings
+            for study, settings in self.config.studies.items()
+        }
+
     def _jobs(self, study: str) -> Iterator[_Job]:
         settings = self.config.studies[study]
         for run in runs_of(study, settings):
-            names = [ONCE] if run.once else chunks(self.config.seed_count, settings.chunk)
+            names = [ONCE] if run.once else chunks(self.seeds(study), settings.chunk)
             for seeds in names:
                 yield _Job(f"{run.arm}/{run.variant}/{seeds}", seeds, run)
 

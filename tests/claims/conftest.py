@@ -1,4 +1,5 @@
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,17 +16,27 @@ Judge = Callable[..., StudyVerdicts]
 def judge() -> Judge:
     """Judge claims on runs ``{"arm/variant": values}``; the seeds are 0, 1, …, None is a failure.
 
-    Every claim is ``(effect, region)`` or ``(effect, region, primary)``.
+    Every claim is ``(effect, region)`` or ``(effect, region, primary)`` or what it says otherwise.
     """
+
+    def row(index: int, claim: Sequence[Any] | Mapping[str, Any]) -> Mapping[str, Any]:
+        given = {"id": f"exp1.{index}", "theorem": "thm:x", "source": "document"}
+        if isinstance(claim, Mapping):
+            return given | {"statement": "It is so."} | dict(claim)
+        effect, region, *primary = claim
+        given |= {"statement": "It is so.", "effect": effect, "region": region}
+        return given | {"primary": primary[0] if primary else True}
 
     def judged(
         runs: Mapping[str, Sequence[float | None]],
-        claims: Sequence[tuple],
+        claims: Sequence[tuple | Mapping[str, Any]],
         looks: Mapping[int, float] | None = None,
         alpha: float = 0.05,
         scale: Scale = "default",
         evidence: bool = True,
         seeds: Sequence[int] | None = None,
+        measure: Mapping[str, Any] | None = None,
+        **study: Any,
     ) -> StudyVerdicts:
         n = max((len(values) for values in runs.values()), default=0)
         register = Register.model_validate(
@@ -34,32 +45,22 @@ def judge() -> Judge:
                 "looks": {"default": looks or {12: 1}},
                 "studies": {
                     "exp1": {
-                        "measures": {"x": {"label": "x", "metric": "x"}},
-                        "claims": [
-                            {
-                                "id": f"exp1.{index}",
-                                "theorem": "thm:x",
-                                "statement": "It is so.",
-                                "source": "document",
-                                "primary": primary[0] if primary else True,
-                                "effect": effect,
-                                "region": region,
-                            }
-                            for index, (effect, region, *primary) in enumerate(claims, 1)
-                        ],
+                        "measures": {"x": {"label": "x", "metric": "x", **(measure or {})}},
+                        "claims": [row(index, claim) for index, claim in enumerate(claims, 1)],
+                        **study,
                     }
                 },
             }
         )
+        expected = range(n) if seeds is None else seeds
         rows = [
             ("exp1", *run.split("/"), seed, "x", value)
             for run, values in runs.items()
-            for seed, value in enumerate(values)
+            for seed, value in zip(expected, values, strict=False)
             if value is not None
         ]
         columns = ["study", "arm", "variant", "seed", "metric", "value"]
         table = pd.DataFrame(rows, columns=columns).sample(frac=1, random_state=0)
-        expected = range(n) if seeds is None else seeds
         return judge_study(table, "exp1", register, expected, scale, evidence)
 
     return judged

@@ -110,6 +110,114 @@ def test_secondary_rows_get_numbers_and_no_word(judge):
     assert (verdict.verdict, verdict.effect, verdict.low) == (None, 1.0, 1.0)
 
 
+@pytest.mark.parametrize("effect", [A, {"difference": [A, B]}])
+def test_the_short_form_of_a_secondary_row_is_told_by_its_numbers(judge, effect):
+    row = {"id": "exp1.s1", "effect": effect, "statement": None}
+    (verdict,) = judge({"a/a": UP, "a/b": [0.5] * 12}, [row]).verdicts
+    text = "a/a − a/b" if "difference" in effect else "a/a"
+    number = 0.5 if "difference" in effect else 1
+    assert (verdict.kind, verdict.verdict, verdict.region_text) == ("number", None, "")
+    assert (verdict.effect, verdict.low, verdict.high) == (number, number, number)
+    assert (verdict.statement, verdict.opening) == (f"{text}: x", "Secondary, not judged")
+    assert verdict.sentence == (
+        f"{text}: x (median effect {number}, interval [{number}, {number}], 12 seeds)."
+    )
+
+
+def gated(**more):
+    return {"effect": A, "region": {"above": 0.02}, "gate": ["learned"], **more}
+
+
+GATES = {"learned": {"run": "a/b", "measure": "x", "at_least": 0.9}}
+
+
+@pytest.mark.parametrize(
+    ("learned", "reason"),
+    [
+        ([0.9] * 7 + [0.0] * 5, ""),
+        ([1.0] * 7 + [FAILED] * 5, ""),
+        ([0.5] * 12, "a/b has not learned its task: its median is 0.5, needed is 0.9"),
+        ([1.0] * 6 + [FAILED] * 6, "a/b has not learned its task: half its seeds failed, "),
+        ([FAILED] * 12, "a/b has not learned its task: half its seeds failed, needed is 0.9"),
+    ],
+)
+def test_a_shut_gate_withholds_the_verdict_and_keeps_the_numbers(judge, learned, reason):
+    runs = {"a/a": UP, "a/b": learned}
+    first, free = judge(runs, [gated(), (A, {"above": 0.02})], gates=GATES).verdicts
+    assert first.withheld.startswith(reason)
+    assert (first.effect, first.low, first.high, first.n) == (1.0, 1.0, 1.0, 12)
+    assert (free.verdict, free.withheld) == ("supported", "")
+    if reason:
+        assert (first.verdict, first.opening) == (None, "Withheld")
+        assert reason in first.sentence
+    else:
+        assert (first.verdict, first.opening, first.withheld) == ("supported", "Supported", "")
+
+
+def test_a_gate_withholds_parts_and_nothing_that_is_not_judged(judge):
+    runs = {"a/a": UP, "a/b": DOWN}
+    parts = gated(effect={"all_of": [A, A]})
+    whole, secondary = judge(runs, [parts, gated(primary=False)], gates=GATES).verdicts
+    assert [part.verdict for part in whole.parts] == [None, None]
+    assert (secondary.withheld, secondary.opening) == ("", "Secondary, not judged")
+    few = judge({name: values[:3] for name, values in runs.items()}, [gated()], gates=GATES)
+    assert (few.verdicts[0].withheld, few.verdicts[0].opening) == ("", "Not judged")
+
+
+def test_a_gate_is_read_at_each_look_by_its_own_seeds(judge):
+    looks = {12: 0.5, 30: 0.5}
+    runs = {"a/a": UP * 2 + UP[:6], "a/b": [1.0] * 12 + [0.0] * 18}
+    (verdict,) = judge(runs, [gated()], looks=looks, gates=GATES).verdicts
+    assert (verdict.verdict, verdict.n, verdict.withheld) == ("supported", 12, "")
+    late = {"a/a": runs["a/a"], "a/b": [0.0] * 12 + [1.0] * 18}
+    (verdict,) = judge(late, [gated()], looks=looks, gates=GATES).verdicts
+    assert (verdict.verdict, verdict.n) == ("supported", 30)
+
+
+UNIT = 1 / 1.4826
+SPREAD = [-UNIT, UNIT] * 6
+"""Twelve values whose robust standard deviation is 1."""
+
+
+@pytest.mark.parametrize(
+    ("effect", "region", "expected"),
+    [
+        (A, {"above": 0.02}, 1.48),
+        (A, {"below": 0.02}, 1.48),
+        (A, {"inside": [-9, 9]}, 1.68),
+        ({"all_of": [A, B]}, {"above": 0.02}, 3 * 2.09),
+        ({"any_of": [A, B]}, {"above": 0.02}, 3 * 2.09),
+        (A, {"solves": {"at_least": 0}}, 0.93),
+        (D, {"above": 0.02}, None),
+    ],
+)
+def test_a_row_tells_what_its_seeds_can_see(judge, effect, region, expected):
+    """k = 2 at α = 0.006 even for a band, and 1 for one of two parts, whose spread is thrice."""
+    runs = {"a/a": SPREAD, "a/b": [3 * x for x in SPREAD], "a/d": UP}
+    alpha = 0.0064 if "inside" in region else 0.0032
+    (verdict,) = judge(runs, [(effect, region)], alpha=alpha).verdicts
+    assert verdict.detectable == (None if expected is None else pytest.approx(expected, abs=0.02))
+
+
+@pytest.mark.parametrize(("step", "seen"), [(0.5, 1.48), (2.0, 2.0)])
+def test_what_is_seen_is_never_less_than_a_step(judge, step, seen):
+    options = {"alpha": 0.0032, "measure": {"step": step}}
+    (verdict,) = judge({"a/a": SPREAD}, [(A, {"above": 0.02})], **options).verdicts
+    assert verdict.detectable == pytest.approx(seen, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("region", "coarse"),
+    [({"above": 0.1}, True), ({"above": 0.2}, False), ({"inside": [-0.1, 0.3]}, True)],
+)
+def test_a_step_larger_than_the_margin_is_told(judge, region, coarse):
+    rows = [(A, region), (A, region, False)]
+    first, secondary = judge({"a/a": UP}, rows, measure={"step": 1 / 6}).verdicts
+    told = "a step of the measure is larger than the margin"
+    assert (told in first.notes) == coarse
+    assert secondary.notes == ()
+
+
 def test_solves_counts_seeds(judge_one):
     region = {"solves": {"at_least": 0.99}}
     assert judge_one([0.99] * 12, region).verdict == "supported"
@@ -194,7 +302,7 @@ def test_terms_of_one_run_are_told_apart_by_their_measures():
 
 
 def test_a_number_of_seeds_that_is_no_look_is_exploratory(judge):
-    for options in ({}, {"scale": "quick"}, {"evidence": False}, {"seeds": range(1000, 1012)}):
+    for options in ({}, {"scale": "quick"}, {"evidence": False}):
         runs = {"a/a": UP if options else [*UP, 1.0]}
         study = judge(runs, [(A, {"above": 0.02})], **options)
         assert not study.look
@@ -203,6 +311,32 @@ def test_a_number_of_seeds_that_is_no_look_is_exploratory(judge):
             f"{study.seeds} seeds at scale {study.scale} are no registered look"
         )
     assert judge({"a/a": UP}, [(A, {"above": 0.02})]).exploratory == ""
+
+
+@pytest.mark.parametrize("first", [1, 100, 1000])
+def test_other_seeds_than_the_registered_ones_are_exploratory(judge, first):
+    study = judge({"a/a": UP}, [(A, {"above": 0.02})], seeds=range(first, first + 12))
+    (verdict,) = study.verdicts
+    assert not study.look
+    assert (verdict.verdict, verdict.effect) == (None, 1.0)
+    assert study.exploratory == (
+        f"seeds from {first} are not the registered ones, which count from 0"
+    )
+
+
+def test_a_second_revision_is_judged_on_its_own_seeds_and_says_what_changed(judge):
+    amended = {
+        "revision": 2,
+        "seeds_from": 100,
+        "amendments": [{"date": "2026-03-04", "rows": ["exp1.1"], "reason": "A typing error."}],
+    }
+    study = judge({"a/a": UP}, [(A, {"above": 0.02})], seeds=range(100, 112), **amended)
+    assert (study.look, study.revision) == (True, 2)
+    assert study.verdicts[0].verdict == "supported"
+    assert study.amendments == ("2026-03-04, exp1.1: A typing error.",)
+    seen = judge({"a/a": UP}, [(A, {"above": 0.02})], **amended)
+    assert not seen.look
+    assert seen.verdicts[0].verdict is None
 
 
 def test_a_row_decided_at_a_look_is_final(judge):
@@ -384,7 +518,6 @@ def test_opening_and_sentence_tell_word_effect_interval_and_region(judge_one):
         "It is so (median effect 0.05, interval [0.05, 0.05], claimed >\u00a00.02, "
         "12 seeds, 1 failed)."
     )
-    assert verdict.minimum_detectable == 0.0
     broken = exact({"at_most": 1e-6}, [("a", math.nan)])
     assert (broken.opening, broken.region_text) == ("Refuted", f"≤\u00a0{short(1e-6)}")
     assert broken.sentence == (

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from journeylab.catalogue import discover, metrics_part
-from journeylab.claims.register import Register, check_register
+from journeylab.claims.register import Register, StudyClaims, check_register, read_register
 from journeylab.config import (
     ArmSettings,
     Metric,
@@ -18,8 +19,10 @@ from journeylab.config import (
     build,
     read_yaml,
 )
+from journeylab.workflow import WorkflowPlan
 
-CLAIMS = Path(__file__).parents[2] / "claims.yaml"
+PROJECT = Path(__file__).parents[2]
+CLAIMS = PROJECT / "claims"
 
 RAW = {
     "studies": {
@@ -38,6 +41,7 @@ RAW = {
                             {"run": "main/B", "measure": "hits"},
                         ]
                     },
+                    "region": {"above": 0.02},
                 },
                 {
                     "id": "exp1.2",
@@ -71,19 +75,18 @@ SETTINGS = StudySettings(
 )
 
 
-def check(raw: dict[str, Any]) -> None:
-    check_register(
-        build(Register, raw, "claims.yaml"), {"exp1": SETTINGS}, {"exp1": METRICS}, "claims.yaml"
-    )
+def check(raw: dict[str, Any], folder: Path) -> None:
+    """Write the register as a folder, read it and check it."""
+    folder.mkdir()
+    looks = {key: part for key, part in raw.items() if key != "studies"}
+    for name, content in ({"looks": looks} | raw["studies"]).items():
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    register = read_register(folder)
+    check_register(register, {"exp1": SETTINGS}, {"exp1": METRICS}, str(folder))
 
 
-def test_a_register_that_fits_passes():
-    check(RAW)
-
-
-def test_greater_means_above_two_hundredths():
-    register = Register.model_validate(RAW)
-    assert register.studies["exp1"].claims[0].region.model_dump() == {"above": 0.02}
+def test_a_register_that_fits_passes(tmp_path):
+    check(RAW, tmp_path / "claims")
 
 
 def claim(raw: dict[str, Any], index: int = 0) -> dict[str, Any]:
@@ -98,10 +101,16 @@ def measure(raw: dict[str, Any]) -> dict[str, Any]:
     return raw["studies"]["exp1"]["measures"]["hits"]
 
 
+def study(raw: dict[str, Any], **gates: dict[str, Any]) -> dict[str, Any]:
+    """The study with these gates."""
+    raw["studies"]["exp1"]["gates"] = gates
+    return raw["studies"]["exp1"]
+
+
 MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], tuple[str, ...]]] = {
     "study": (
         lambda raw: raw["studies"].update(exp9={"claims": []}),
-        ("exp9", "accepted: exp1"),
+        ("exp9", "there are: exp1"),
     ),
     "arm": (
         lambda raw: first(raw).update(run="mian/A"),
@@ -109,6 +118,14 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], tuple[str, ...]]] = {
     ),
     "variant": (lambda raw: first(raw).update(run="main/Z"), ("exp1.1", "Z", "accepted: A, B")),
     "run": (lambda raw: first(raw).update(run="main A"), ("run", "main A")),
+    "a difference of numbers": (
+        lambda raw: claim(raw).update(effect={"difference": [1, 2]}),
+        ("exp1", "numbers only"),
+    ),
+    "a difference of one thing": (
+        lambda raw: claim(raw).update(effect={"difference": [first(raw), first(raw)]}),
+        ("exp1", "both are the same"),
+    ),
     "measure": (lambda raw: first(raw).update(measure="hit"), ("exp1.1", "hit", "accepted: hits")),
     "metric": (lambda raw: measure(raw).update(metric="h"), ("hits", "accepted: hits, error")),
     "factor": (lambda raw: measure(raw)["at"].update(teir="T1"), ("teir", "accepted: tier")),
@@ -151,6 +168,62 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], tuple[str, ...]]] = {
     "key": (lambda raw: claim(raw).update(regoin={"above": 1}), ("regoin", "unknown key")),
     "id of another study": (lambda raw: claim(raw).update(id="exp2.1"), ("exp2.1", "exp1.")),
     "id twice": (lambda raw: claim(raw).update(id="exp1.2"), ("exp1.2", "twice")),
+    "primary row without a region": (
+        lambda raw: claim(raw).pop("region"),
+        ("exp1.1", "region is missing"),
+    ),
+    "exact row without a region": (
+        lambda raw: claim(raw, 1).pop("region"),
+        ("exp1.2", "region is missing"),
+    ),
+    "primary row without a statement": (
+        lambda raw: claim(raw).pop("statement"),
+        ("exp1.1", "statement is missing"),
+    ),
+    "secondary row of parts without a region": (
+        lambda raw: claim(raw).update(
+            id="exp1.s1", effect={"all_of": [first(raw), first(raw)]}, region=None
+        ),
+        ("exp1.s1", "region is missing"),
+    ),
+    "gate": (
+        lambda raw: (
+            study(raw, learned={"run": "main/A", "measure": "hits", "at_least": 0.9})
+            and claim(raw).update(gate=["learnt"])
+        ),
+        ("exp1.1: gate 'learnt'", "accepted: learned"),
+    ),
+    "gate where there is none": (
+        lambda raw: claim(raw).update(gate=["learnt"]),
+        ("exp1.1: gate 'learnt'", "accepted: none"),
+    ),
+    "gate of an exact row": (
+        lambda raw: (
+            study(raw, learned={"run": "main/A", "measure": "hits", "at_least": 0.9})
+            and claim(raw, 1).update(gate=["learned"])
+        ),
+        ("exp1.2", "gate"),
+    ),
+    "measure of a gate": (
+        lambda raw: study(raw, learned={"run": "main/A", "measure": "hit", "at_least": 0.9}),
+        ("gates.learned: measure 'hit'", "accepted: hits"),
+    ),
+    "run of a gate": (
+        lambda raw: study(raw, learned={"run": "main/Z", "measure": "hits", "at_least": 0.9}),
+        ("gates.learned", "Z", "accepted: A, B"),
+    ),
+    "finer": (
+        lambda raw: claim(raw).update(finer="exp1.9"),
+        ("exp1.1: finer 'exp1.9'", "accepted: exp1.1, exp1.2"),
+    ),
+    "range": (lambda raw: measure(raw).update(range=[1, 0]), ("range", "smaller one")),
+    "step": (lambda raw: measure(raw).update(step=0), ("step", "0")),
+    "amendment without a row": (
+        lambda raw: raw["studies"]["exp1"].update(
+            amendments=[{"date": "2026-03-04", "rows": [], "reason": "A typing error."}]
+        ),
+        ("amendments", "rows"),
+    ),
     "source": (lambda raw: claim(raw).update(source="mine"), ("source", "'document'")),
     "weights": (
         lambda raw: raw.update(looks={"default": {12: 0.7, 30: 0.7}}),
@@ -168,17 +241,197 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_told_in_one_line(name):
+def test_a_mistake_is_told_in_one_line(name, tmp_path):
     spoil, expected = MISTAKES[name]
     raw = copy.deepcopy(RAW)
     spoil(raw)
     with pytest.raises(UserError) as caught:
-        check(raw)
-    message = str(caught.value)
-    assert message.startswith("claims.yaml: ")
+        check(raw, tmp_path / "claims")
+    file, _, message = str(caught.value).partition(".yaml: ")
+    assert Path(file).parent == tmp_path / "claims"
     assert "\n" not in message
+    message = f"{Path(file).name} {message}"
     for part in expected:
         assert part in message
+
+
+def row(**more: Any) -> dict[str, Any]:
+    return {"id": "exp1.1", "theorem": "thm:x", "source": "document", **more}
+
+
+@pytest.mark.parametrize("id_", ["exp1.1", "exp1.set", "exp1.s1", "exp1.s12"])
+def test_a_row_is_secondary_by_its_id_unless_it_says_otherwise(id_):
+    effect = {"run": "a/x", "measure": "x"}
+    given = row(id=id_, statement="So.", effect=effect, region={"above": 0.5})
+    read = StudyClaims.model_validate({"measures": MEASURES, "claims": [given]}).claims[0]
+    assert read.primary == (id_ in ("exp1.1", "exp1.set"))
+    for primary in (True, False):
+        said = {"measures": MEASURES, "claims": [given | {"primary": primary}]}
+        assert StudyClaims.model_validate(said).claims[0].primary == primary
+
+
+@pytest.mark.parametrize(
+    ("revision", "seeds_from", "amended", "told"),
+    [
+        (1, 0, False, ""),
+        (2, 100, True, ""),
+        (3, 200, True, ""),
+        (1, 100, False, "judged on seeds from 0"),
+        (2, 0, True, "judged on seeds from 100"),
+        (2, 101, True, "judged on seeds from 100"),
+        (3, 100, True, "judged on seeds from 200"),
+        (2, 100, False, "amendments is missing: say what revision 2 changed"),
+        (11, 1000, True, "revision"),
+        (0, 0, False, "revision"),
+    ],
+)
+def test_a_revision_has_seeds_that_nobody_has_seen_and_says_why(
+    revision, seeds_from, amended, told
+):
+    one = {"date": "2026-03-04", "rows": ["exp1.1"], "reason": "A typing error."}
+    raw = RAW["studies"]["exp1"] | {"revision": revision, "seeds_from": seeds_from}
+    raw |= {"amendments": [one] if amended else []}
+    if not told:
+        assert build(StudyClaims, raw, "exp1.yaml").revision == revision
+        return
+    with pytest.raises(UserError, match=told) as caught:
+        build(StudyClaims, raw, "exp1.yaml")
+    assert "\n" not in str(caught.value)
+
+
+MEASURES = {
+    "x": {"label": "x", "metric": "x", "range": [0, 1]},
+    "half": {"label": "half", "metric": "x", "range": [0, 0.5]},
+    "high": {"label": "high", "metric": "x", "range": [0.6, 1]},
+    "any": {"label": "any", "metric": "x"},
+}
+X, HALF, HIGH, ANY = ({"run": "a/x", "measure": name} for name in MEASURES)
+Y = X | {"run": "main/B"}
+GAP = {"difference": [X, Y]}
+OTHER = {"difference": [Y, X]}
+SHIFTED = {"difference": [X, 0.5]}
+OPEN = ""
+
+
+@pytest.mark.parametrize(
+    ("effect", "region", "refused"),
+    [
+        (X, {"above": 1}, "supported"),
+        (X, {"above": 1.5}, "supported"),
+        (X, {"above": 0.99}, OPEN),
+        (X, {"above": 0.01}, OPEN),
+        (X, {"above": 0}, "refuted"),
+        (X, {"above": -1}, "refuted"),
+        (X, {"below": 0}, "supported"),
+        (X, {"below": 0.01}, OPEN),
+        (X, {"below": 0.99}, OPEN),
+        (X, {"below": 1}, "refuted"),
+        (X, {"inside": [1, 2]}, "supported"),
+        (X, {"inside": [-1, 0]}, "supported"),
+        (X, {"inside": [0.99, 2]}, OPEN),
+        (X, {"inside": [0.01, 1]}, OPEN),
+        (X, {"inside": [0, 0.99]}, OPEN),
+        (X, {"inside": [0, 1]}, "refuted"),
+        (X, {"solves": {"at_least": 1.01}}, "supported"),
+        (X, {"solves": {"at_least": 1}}, OPEN),
+        (X, {"solves": {"at_least": 0.01}}, OPEN),
+        (X, {"solves": {"at_least": 0}}, "refuted"),
+        (X, {"solves": {"above": 1}}, "supported"),
+        (X, {"solves": {"above": 0.99}}, OPEN),
+        (X, {"solves": {"above": 0}}, OPEN),
+        (X, {"solves": {"above": -0.01}}, "refuted"),
+        (GAP, {"above": 1}, "supported"),
+        (GAP, {"above": 0.99}, OPEN),
+        (GAP, {"above": -0.99}, OPEN),
+        (GAP, {"above": -1}, "refuted"),
+        (SHIFTED, {"above": 0.5}, "supported"),
+        (SHIFTED, {"above": 0.49}, OPEN),
+        (SHIFTED, {"below": 0.5}, "refuted"),
+        ({"difference": [GAP, OTHER]}, {"above": 1.99}, OPEN),
+        ({"difference": [GAP, OTHER]}, {"above": 2}, "supported"),
+        ({"difference": [X, ANY]}, {"above": 9}, OPEN),
+        ({"all_of": [X, HALF]}, {"above": 0.5}, "supported"),
+        ({"all_of": [X, HALF]}, {"above": 0.49}, OPEN),
+        ({"all_of": [X, HIGH]}, {"above": 0.5}, OPEN),
+        ({"all_of": [HIGH, HIGH]}, {"above": 0.6}, "refuted"),
+        ({"any_of": [X, HALF]}, {"above": 0.5}, OPEN),
+        ({"any_of": [HALF, HALF]}, {"above": 0.5}, "supported"),
+        ({"any_of": [X, HIGH]}, {"above": 0.5}, "refuted"),
+        ({"any_of": [X, HIGH]}, {"above": 0.61}, OPEN),
+    ],
+)
+def test_a_row_that_cannot_come_out_both_ways_is_refused(effect, region, refused):
+    raw = {
+        "measures": MEASURES,
+        "claims": [row(statement="It is so.", effect=effect, region=region)],
+    }
+    secondary = copy.deepcopy(raw)
+    secondary["claims"][0]["id"] = "exp1.s1"
+    build(StudyClaims, secondary, "exp1.yaml")
+    if not refused:
+        build(StudyClaims, raw, "exp1.yaml")
+        return
+    with pytest.raises(
+        UserError, match=rf"exp1\.1: cannot be {refused}: the effect lies in"
+    ) as told:
+        build(StudyClaims, raw, "exp1.yaml")
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("kind", ["all_of", "any_of"])
+@pytest.mark.parametrize("primary", [True, False])
+@pytest.mark.parametrize(
+    ("parts", "looks", "settled"),
+    [
+        (40, {12: 1}, True),
+        (41, {12: 1}, False),
+        (41, {12: 0.5, 30: 0.5}, True),
+        (41, {12: 0.9, 14: 1e-6}, False),
+        (36, {12: 0.9, 14: 1e-6}, True),
+    ],
+)
+def test_a_row_of_more_parts_than_one_part_can_settle_is_refused(
+    tmp_path, kind, primary, parts, looks, settled
+):
+    """At α = 0.01 twelve seeds of one sign settle a part of 0.01 · 2¹² = 40."""
+    raw = copy.deepcopy(RAW) | {"alpha": 0.01, "looks": {"default": looks}}
+    effect = {kind: [first(raw)] * parts}
+    raw["studies"]["exp1"]["claims"] = [claim(raw) | {"effect": effect, "primary": primary}]
+    if settled or not primary:
+        check(raw, tmp_path / "claims")
+        return
+    told = rf"exp1\.1: 41 parts are too many for {max(looks)} seeds at scale default"
+    with pytest.raises(UserError, match=told) as caught:
+        check(raw, tmp_path / "claims")
+    assert "\n" not in str(caught.value)
+
+
+def test_how_the_files_are_written_changes_no_verdict(tmp_path):
+    """The judge's plan knows what is claimed: no order of keys, no defaults, no other study."""
+    raw = read_yaml(PROJECT / "config.yaml")
+
+    def judged(folder: Path) -> dict[str, str]:
+        plans = WorkflowPlan(raw, folder).plans()
+        return {name: plan.key for name, plan in plans if name.endswith("/judge.json")}
+
+    def rewrite(name: str, change: Callable[[dict[str, Any]], object] = dict.copy) -> None:
+        content = read_yaml(CLAIMS / name)
+        change(content)
+        (tmp_path / name).write_text(yaml.safe_dump(content, sort_keys=True), encoding="utf-8")
+
+    def shorten(content: dict[str, Any]) -> None:
+        content.pop("revision", None)
+        for one in content["claims"]:
+            one["primary"] = ".s" not in one["id"]
+
+    rewrite("looks.yaml")
+    rewrite("exp7.yaml", shorten)
+    before = judged(CLAIMS)
+    assert judged(tmp_path)["exp7/judge.json"] == before["exp7/judge.json"]
+    rewrite("exp1.yaml", lambda content: content["claims"][0].update(statement="Another."))
+    after = judged(tmp_path)
+    assert after["exp7/judge.json"] == before["exp7/judge.json"]
+    assert after["exp1/judge.json"] != before["exp1/judge.json"]
 
 
 def test_a_study_that_is_not_configured_is_checked_for_its_metrics_only():
@@ -220,7 +473,7 @@ def test_the_schema_describes_the_file():
 
 @pytest.fixture(scope="module")
 def registered() -> Register:
-    return build(Register, read_yaml(CLAIMS), str(CLAIMS))
+    return read_register(CLAIMS)
 
 
 def test_the_register_survives_json(registered):

@@ -8,10 +8,12 @@ from scipy.stats import binom, quantile_test
 
 from journeylab.claims.statistics import (
     decide,
+    detectable,
     median_interval,
     order,
     seeds_needed,
     success_interval,
+    success_needed,
 )
 
 tails = st.floats(1e-4, 0.2)
@@ -124,3 +126,44 @@ def test_a_failed_seed_neither_solves_nor_refutes():
 )
 def test_the_word_says_where_the_interval_lies(interval, region, word):
     assert decide(interval, region) == word
+
+
+def of_spread(n, spread=1.0):
+    """n values whose robust standard deviation is ``spread``."""
+    return np.array([-1.0, 1.0] * (n // 2)) * spread / 1.4826
+
+
+@pytest.mark.parametrize(("n", "k", "distance"), [(12, 2, 1.48), (12, 1, 2.09), (30, 6, 1.11)])
+def test_what_is_detectable_is_a_multiple_of_the_spread(n, k, distance):
+    assert detectable(of_spread(n), k, band=False) == pytest.approx(distance, abs=0.005)
+    assert detectable(of_spread(n, 3.0) + 7, k, band=False) == pytest.approx(3 * distance, abs=0.02)
+
+
+def test_a_band_needs_more_and_failed_seeds_and_outliers_do_not_count():
+    values = of_spread(12)
+    assert detectable(values, 2, band=True) == pytest.approx(1.68, abs=0.005)
+    values[:2] = math.nan
+    assert detectable(values, 2, band=False) == pytest.approx(1.48, abs=0.005)
+    values[3] = 1e9
+    assert detectable(values, 2, band=False) == pytest.approx(1.48, abs=0.005)
+
+
+def test_nothing_is_detectable_without_a_k_or_a_spread():
+    assert detectable(of_spread(4), 0, band=False) is None
+    assert detectable(np.ones(12), 2, band=False) is None
+    assert detectable(np.full(12, math.nan), 2, band=True) is None
+
+
+def test_success_is_decided_by_its_probability():
+    assert success_needed(12, 2) == pytest.approx(0.93, abs=0.005)
+    assert binom.sf(10, 12, success_needed(12, 2)) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("band", [False, True])
+@pytest.mark.parametrize(("n", "k"), [(12, 2), (12, 1), (30, 6)])
+def test_normal_data_at_the_detectable_distance_are_decided_four_times_of_five(n, k, band):
+    distance = detectable(of_spread(n), k, band=band)
+    values = np.sort(np.random.default_rng(n + k).standard_normal((20_000, n)), axis=1)
+    low, high = values[:, k - 1], values[:, n - k]
+    decided = (low > -distance) & (high < distance) if band else low + distance > 0
+    assert decided.mean() == pytest.approx(0.8, abs=0.03)

@@ -51,7 +51,7 @@ def exact(identity: str, word: str | None, effect: float | None, **more: Any) ->
         "sentence": "The error is within its bound (largest 2.69\u202f×\u202f10⁻¹³, claimed ≤ 1).",
     }
     numbers = {"effect": effect, "mean": None, "low": None, "high": None, "n": 120, "failures": 0}
-    nothing = {"tail": None, "k": None, "minimum_detectable": None}
+    nothing = {"tail": None, "k": None, "detectable": None}
     return Verdict(id=identity, verdict=word, **nothing, **numbers, **(given | more))
 
 
@@ -82,7 +82,7 @@ def effect(identity: str, word: str | None, values: Sequence[float | None], **mo
         "metric_label": "hits@1, tier 2",
         "tail": 0.00333,
         "k": 2,
-        "minimum_detectable": None,
+        "detectable": None,
         "opening": opening,
         "sentence": f"{statement} (median effect {np.median(seen):.3g}, claimed > 0.02).",
     }

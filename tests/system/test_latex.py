@@ -80,7 +80,7 @@ def drawn(tmp_path_factory):
         verdict="supported",
         tail=None,
         k=None,
-        minimum_detectable=None,
+        detectable=None,
         opening="Supported",
         sentence="It holds.",
     )

@@ -15,7 +15,7 @@ import yaml
 
 PROJECT = Path(__file__).parents[2]
 COPIED = (
-    *("Snakefile", "workflow", "profiles", "src", "config.yaml", "claims.yaml", "dvc.yaml"),
+    *("Snakefile", "workflow", "profiles", "src", "config.yaml", "claims", "dvc.yaml"),
     *(".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore", ".snakemake/.gitignore"),
 )
 
@@ -101,18 +101,26 @@ def make_tiny(config: dict[str, Any]) -> None:
     exp7["arms"] = {arm: exp7["arms"][arm] | {"variants": kept[arm]} for arm in kept}
 
 
-def keep_tiny_claims(claims: dict[str, Any]) -> dict[str, Any]:
-    """The register without the rows that need variants which a tiny copy does not train."""
-    claims["studies"] = {study: claims["studies"][study] for study in TINY_STUDIES}
-    text_of = {id(row): yaml.safe_dump(row) for row in claims["studies"]["exp7"]["claims"]}
+def keep_tiny_claims(folder: Path) -> None:
+    """The register without the studies and the runs that a tiny copy does not have."""
+    for file in folder.glob("exp*.yaml"):
+        if file.stem not in TINY_STUDIES:
+            file.unlink()
     missing = ("7b-", "Bprime", "7a/C", "A-no-slots", "A-causal", "B-mlm")
-    kept = [
-        row
-        for row in claims["studies"]["exp7"]["claims"]
-        if not any(name in text_of[id(row)] for name in missing)
-    ]
-    claims["studies"]["exp7"]["claims"] = kept
-    return claims
+
+    def trained(part: dict[str, Any]) -> bool:
+        return not any(name in yaml.safe_dump(part) for name in missing)
+
+    file = folder / "exp7.yaml"
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    gates = content.get("gates", {})
+    content["gates"] = {name: gate for name, gate in gates.items() if trained(gate)}
+    content["claims"] = kept = [row for row in content["claims"] if trained(row)]
+    for row in kept:
+        row["gate"] = [name for name in row.get("gate", []) if name in content["gates"]]
+        if row.get("finer") not in [other["id"] for other in kept]:
+            row.pop("finer", None)
+    file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
 
 def copy_project(path: Path, shrink: Callable[[dict[str, Any]], None] = make_tiny) -> Copy:
@@ -129,9 +137,7 @@ def copy_project(path: Path, shrink: Callable[[dict[str, Any]], None] = make_tin
     copy = Copy(path)
     copy.configure(shrink)
     if shrink is make_tiny:
-        claims = path / "claims.yaml"
-        content = keep_tiny_claims(yaml.safe_load(claims.read_text(encoding="utf-8")))
-        claims.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+        keep_tiny_claims(path / "claims")
     return copy
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Copy, copy_project
+from .conftest import PROJECT, Copy, copy_project
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("dvc")]
 
@@ -71,6 +71,7 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     folder = tmp_path_factory.mktemp("dvc")
     repository = Repository(copy_project(folder / "project").path)
     repository.configure(enlarge)
+    shutil.copy2(PROJECT / "constraints.txt", repository.path)
     shutil.rmtree(repository.path / ".snakemake", ignore_errors=True)
     repository.git("init", "--quiet", "--initial-branch", "main")
     repository.commit("a project")
@@ -107,6 +108,28 @@ def test_a_clone_that_pulled_has_nothing_to_do(computed: Repository, clone: Repo
     assert clone.nothing_to_do()
     assert clone.runs() == computed.runs()
     assert clone.git("status", "--porcelain") == ""
+
+
+WHAT_DETERMINES_RESULTS = {
+    "constraints.txt": "numpy==1.0\n",
+    "claims/exp7.yaml": "# another word\n",
+    "profiles/default/config.yaml": "# another word\n",
+    "config.yaml": "# another word\nengine: sequential\n",
+    "workflow/rules/runs.smk": "# another word\n",
+    "src/journeylab/streams.py": "# another word\n",
+}
+
+
+def test_a_change_of_whatever_determines_results_is_seen(computed: Repository) -> None:
+    for name, added in WHAT_DETERMINES_RESULTS.items():
+        path = computed.path / name
+        before = path.read_text(encoding="utf-8")
+        try:
+            path.write_text(before.replace("\nengine: auto", "") + added, encoding="utf-8")
+            assert name.partition("/")[0] in computed.dvc("status", "pipeline"), name
+        finally:
+            path.write_text(before, encoding="utf-8")
+    assert computed.dvc("status", "--json", "pipeline").strip() == "{}"
 
 
 def test_an_experiment_redoes_what_depends_on_it(clone: Repository) -> None:

@@ -1,4 +1,4 @@
-"""Mistakes in the two files cost one clear line, a non-zero exit, and nothing else."""
+"""A mistake in what a researcher writes costs one clear line, a non-zero exit, and nothing else."""
 
 import subprocess
 from collections.abc import Callable
@@ -9,6 +9,8 @@ import pytest
 from .conftest import Copy
 
 pytestmark = pytest.mark.workflow
+
+CLAIMS = "claims/exp7.yaml"
 
 
 def misspell(config: dict[str, Any]) -> None:
@@ -66,12 +68,12 @@ def test_a_mistake_in_the_configuration_is_one_line(
 
 
 def test_a_claim_that_names_an_unknown_metric_is_one_line(fresh: Copy) -> None:
-    fresh.edit("claims.yaml", lambda text: text.replace("metric: hits@1", "metric: hits@one", 1))
+    fresh.edit(CLAIMS, lambda text: text.replace("metric: hits@1", "metric: hits@one", 1))
     done = fresh.snakemake("all", check=False)
     lines = told(done)
     assert done.returncode != 0
     assert len(lines) == 1, lines
-    assert "claims.yaml" in lines[0]
+    assert CLAIMS in lines[0]
     assert "hits@one" in lines[0]
     assert "hits@1" in lines[0]
     assert not (fresh.path / "results").exists()

@@ -102,7 +102,7 @@ def test_evaluation_settings_do_not_retrain(project: Copy) -> None:
 
 
 def test_a_claim_is_judged_again_without_measuring(project: Copy) -> None:
-    project.edit("claims.yaml", lambda text: text.replace("alpha: 0.05", "alpha: 0.04"))
+    project.edit("claims/looks.yaml", lambda text: text.replace("alpha: 0.05", "alpha: 0.04"))
     rules = project.rules()
     assert "judge_claims" in rules
     assert not rules & {"train_run", "measure_run", "collect_measurements"}

@@ -14,16 +14,16 @@ from journeylab.claims.statistics import (
     Interval,
     Values,
     decide,
+    detectable,
     median_interval,
     order,
     seeds_needed,
     success_interval,
+    success_needed,
 )
 from journeylab.config import Scale
 from journeylab.records.verdicts import Estimate, Part, Point, StudyVerdicts, Verdict, Word
-
-PILOT = 1000
-"""Seeds from here on serve for tuning and are never judged."""
+from journeylab.typography import short
 
 
 def judge_study(
@@ -43,8 +43,9 @@ def judge_study(
     """
     claims = register.studies.get(study, reg.StudyClaims(claims=()))
     table = measurements[measurements["study"] == study]
-    weights = register.looks.get(scale, {})
-    look = evidence and len(seeds) in weights and max(seeds) < PILOT
+    weights = register.looks.get(scale, {}) if evidence else {}
+    unlooked = _why_exploratory(claims, seeds, scale, weights)
+    look = not unlooked
     spent = {n: weights[n] for n in sorted(weights) if n <= len(seeds)} if look else {}
     tails = {n: weight * register.alpha / max(claims.tails, 1) for n, weight in spent.items()}
 
@@ -53,9 +54,9 @@ def judge_study(
             return _judge_exact(claim, claim.effect.every, table, seeds, look)
         values = [read(term, table, claims.measures, seeds) for term in claim.terms]
         if tails:
-            return _judge_looks(claim, claims.measures, values, seeds, tails)
+            return _judge_looks(claim, claims, table, values, seeds, tails)
         tail = register.alpha / max(claims.tails, 1)
-        return _judge(claim, claims.measures, values, seeds, tail, exploratory=True)
+        return _judge(claim, claims, values, seeds, tail, exploratory=True)
 
     return StudyVerdicts(
         study=study,
@@ -65,39 +66,60 @@ def judge_study(
         evidence=evidence,
         alpha=register.alpha,
         M=claims.tails,
-        exploratory="" if look else f"{len(seeds)} seeds at scale {scale} are no registered look",
+        exploratory=unlooked,
+        revision=claims.revision,
+        amendments=tuple(
+            f"{one.date.isoformat()}, {', '.join(one.rows)}: {one.reason}"
+            for one in claims.amendments
+        ),
         verdicts=tuple(verdict(claim) for claim in claims.claims),
     )
 
 
+def _why_exploratory(
+    claims: reg.StudyClaims, seeds: Sequence[int], scale: Scale, weights: Mapping[int, float]
+) -> str:
+    """Why these seeds are not judged; empty where they are."""
+    if len(seeds) not in weights:
+        return f"{len(seeds)} seeds at scale {scale} are no registered look"
+    first, registered = min(seeds), claims.seeds_from
+    if first != registered or max(seeds) >= reg.PILOT:
+        return f"seeds from {first} are not the registered ones, which count from {registered}"
+    return ""
+
+
 def _judge_looks(
     claim: reg.Claim,
-    measures: Mapping[str, reg.Measure],
+    claims: reg.StudyClaims,
+    table: pd.DataFrame,
     values: list[Values],
     seeds: Sequence[int],
     tails: Mapping[int, float],
 ) -> Verdict:
-    """Judge at each look in turn; the first decision is final."""
+    """Judge at each look in turn, its gates by its own seeds; the first decision is final."""
     *earlier, last = tails
     for n in earlier:
         first = [one[:n] for one in values]
         note = f"decided at the look of {n} seeds"
-        verdict = _judge(claim, measures, first, seeds[:n], tails[n], note)
+        shut = _shut_gates(claim, claims, table, seeds[:n])
+        verdict = _judge(claim, claims, first, seeds[:n], tails[n], shut, note)
         if verdict.verdict in ("supported", "refuted"):
             return verdict
-    return _judge(claim, measures, values, seeds, tails[last])
+    shut = _shut_gates(claim, claims, table, seeds)
+    return _judge(claim, claims, values, seeds, tails[last], shut)
 
 
 def _judge(
     claim: reg.Claim,
-    measures: Mapping[str, reg.Measure],
+    claims: reg.StudyClaims,
     values: list[Values],
     seeds: Sequence[int],
     tail: float,
+    shut: str = "",
     note: str = "",
     exploratory: bool = False,
 ) -> Verdict:
-    k = order(len(seeds), tail)
+    k, measures = order(len(seeds), tail), claims.measures
     support, refute = tail, tail
     if claim.kind == "all_of":
         refute = tail / len(values)
@@ -113,7 +135,9 @@ def _judge(
             notes.append(f"undecidable at n; needs ≥ {seeds_needed(tail)} seeds")
     if absent := [wording.run_name(cell) for cell in _absent(claim, values, measures)]:
         notes.append(f"no values of {', '.join(absent)}")
-    judged = claim.primary and not exploratory
+    if claim.primary and claims.is_coarse(claim):
+        notes.append("a step of the measure is larger than the margin")
+    judged = claim.primary and not exploratory and not shut
     parts = [
         Part(
             **{**dict(estimate), "verdict": estimate.verdict if judged and k else None},
@@ -132,13 +156,15 @@ def _judge(
         k=k,
         effect_text=wording.effect_text(claim),
         metric_label=wording.metric_label(claim.terms[0], measures),
+        detectable=_detectable(claim, claims, values, tail),
+        withheld=shut if claim.primary and not exploratory else "",
         notes=tuple(notes),
         parts=tuple(parts),
     )
 
 
 def _estimate(
-    values: Values, region: reg.Region, seeds: Sequence[int], support: float, refute: float
+    values: Values, region: reg.Region | None, seeds: Sequence[int], support: float, refute: float
 ) -> Estimate:
     """The effect of one term; ``support`` and ``refute`` are the tails of the two decisions."""
     finished = values[np.isfinite(values)]
@@ -239,10 +265,46 @@ def _judge_exact(
     )
 
 
-def _holds(extreme: float, region: reg.Region) -> bool:
+def _holds(extreme: float, region: reg.Region | None) -> bool:
     if isinstance(region, reg.AtMost):
         return extreme <= region.at_most
     return isinstance(region, reg.AtLeast) and extreme >= region.at_least
+
+
+def _shut_gates(
+    claim: reg.Claim, claims: reg.StudyClaims, table: pd.DataFrame, seeds: Sequence[int]
+) -> str:
+    """What was not learned that the claim needs, in words; empty if nothing."""
+    told = []
+    for name in claim.gate:
+        gate = claims.gates[name]
+        values = read(gate.cell, table, claims.measures, seeds)
+        median = float(np.median(np.where(np.isfinite(values), values, -np.inf)))
+        if not median >= gate.at_least:
+            found = (
+                f"its median is {short(median)}"
+                if math.isfinite(median)
+                else "half its seeds failed"
+            )
+            told.append(
+                f"{wording.run_name(gate.cell)} has not learned its task: {found}, "
+                f"needed is {short(gate.at_least)}"
+            )
+    return "; ".join(told)
+
+
+def _detectable(
+    claim: reg.Claim, claims: reg.StudyClaims, values: Sequence[Values], tail: float
+) -> float | None:
+    """What the seeds can see, of the part that needs most; never below a step of the measure."""
+    n, parts = values[0].size, len(values)
+    k = order(n, tail / parts if claim.kind in ("all_of", "any_of") else tail)
+    if isinstance(claim.region, reg.Solves):
+        return success_needed(n, k) if k else None
+    found = [detectable(one, k, band=isinstance(claim.region, reg.Inside)) for one in values]
+    seen = [one for one in found if one is not None]
+    steps = [claims.measures[cell.measure].step or 0.0 for cell in reg.cells(claim.terms)]
+    return max([*seen, *steps]) if seen else None
 
 
 def _absent(
@@ -258,21 +320,18 @@ def _absent(
 
 
 def _record(claim: reg.Claim, estimate: Estimate, **more: Any) -> Verdict:
-    spread = None
-    if estimate.low is not None and estimate.high is not None:
-        spread = (estimate.high - estimate.low) / 2
     verdict = Verdict(
         **dict(estimate),
-        **more,
+        **({"detectable": None} | more),
         id=claim.id,
         theorem=claim.theorem,
-        statement=claim.statement,
+        statement=claim.statement or f"{more['effect_text']}: {more['metric_label']}",
+        cites=claim.cites or "",
         source=claim.source,
         primary=claim.primary,
         kind=claim.kind,
-        region=claim.region.model_dump(),
+        region=claim.region.model_dump() if claim.region else {},
         region_text=wording.region_text(claim),
-        minimum_detectable=spread,
         opening="",
         sentence="",
     )
@@ -280,7 +339,7 @@ def _record(claim: reg.Claim, estimate: Estimate, **more: Any) -> Verdict:
     return verdict.model_copy(update=told)
 
 
-def _bounds(region: reg.Region) -> Interval:
+def _bounds(region: reg.Region | None) -> Interval:
     """The open region on the scale of the interval."""
     if isinstance(region, reg.Above):
         return region.above, math.inf
@@ -288,11 +347,11 @@ def _bounds(region: reg.Region) -> Interval:
         return -math.inf, region.below
     if isinstance(region, reg.Inside):
         return region.inside
-    return 0.5, math.inf
+    return (-math.inf, math.inf) if region is None else (0.5, math.inf)
 
 
-def _direction(region: reg.Region) -> Literal["up", "down", "band"]:
-    if isinstance(region, reg.Inside):
+def _direction(region: reg.Region | None) -> Literal["up", "down", "band"]:
+    if region is None or isinstance(region, reg.Inside):
         return "band"
     return "down" if isinstance(region, reg.Below) else "up"
 

@@ -1,4 +1,4 @@
-"""The register: what ``claims.yaml`` may say, and its check against the studies.
+"""The register: what ``claims/`` may say, a file per study, and its check against the studies.
 
 A claim compares an *effect* — a number per seed, built from cells of the measurements — with a
 *region*. A :class:`Measure` names what is read from a run, a :class:`Cell` reads it from one run:
@@ -14,30 +14,54 @@ A claim compares an *effect* — a number per seed, built from cells of the meas
         effect: {difference: [{run: native/A, measure: T2}, {run: 7a/B, measure: T2}]}
         region: {above: 0.02}
 
+A row is checked before anything runs: its names, and that it can come out both ways.
 This module is imported at every start of the workflow and loads neither scipy nor pandas.
 """
 
+import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import (
     BaseModel,
     Discriminator,
     Field,
+    NonNegativeInt,
+    PositiveFloat,
     PositiveInt,
     StringConstraints,
     Tag,
     model_validator,
 )
 
-from journeylab.config import Frozen, Metric, Name, Scale, StudySettings, UserError
+from journeylab.config import (
+    Frozen,
+    Metric,
+    Name,
+    Scale,
+    StudySettings,
+    UserError,
+    build,
+    read_yaml,
+    shown,
+)
+
+LOOKS = "looks.yaml"
+PILOT = 1000
+"""Seeds from here on serve for tuning and for quick runs, and are never judged."""
 
 MOST_TAILS = 15
 """With M ≤ 15 and 12 seeds a verdict needs 11 of the 12 seeds on one side of the margin."""
 
 Level = str | int | None
 """A factor level; null where the factor does not apply."""
-Kind = Literal["above", "below", "inside", "solves", "all_of", "any_of", "exact"]
+Kind = Literal["above", "below", "inside", "solves", "all_of", "any_of", "exact", "number"]
+RunId = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9][A-Za-z0-9_.-]*$")
+]
 Text = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\n]+$")]
 
 
@@ -58,20 +82,29 @@ def _keyed(shapes: Mapping[str, set[str]], wording: str, number: bool = False) -
 
 
 class Measure(Frozen):
-    """What is read from a run: a metric at one level of each of its factors."""
+    """What is read from a run: a metric at one level of each of its factors.
+
+    ``range`` holds its least and largest possible value, ``step`` the least difference of two
+    values, where it has steps (hits@1 over 6 facts: 1/6).
+    """
 
     label: Text
     metric: Text
     at: Mapping[Name, Level] = {}
+    range: tuple[float, float] | None = None
+    step: PositiveFloat | None = None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.range and not self.range[0] < self.range[1]:
+            raise ValueError(f"range {list(self.range)}: the first end must be the smaller one")
+        return self
 
 
 class Cell(Frozen):
     """One number per seed: a measure of the run ``arm/variant``."""
 
-    run: Annotated[
-        str,
-        StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9][A-Za-z0-9_.-]*$"),
-    ]
+    run: RunId
     measure: Text
 
     @property
@@ -89,6 +122,15 @@ class Difference(Frozen):
     """First minus second, seed by seed."""
 
     difference: tuple["Term", "Term"]
+
+    @model_validator(mode="after")
+    def _can_differ(self) -> Self:
+        first, second = self.difference
+        if first == second:
+            raise ValueError("difference: both are the same; write two that can differ")
+        if not any(cells(self.difference)):
+            raise ValueError("difference: of numbers only; write {run: arm/variant, measure: name}")
+        return self
 
 
 Term = Annotated[
@@ -214,22 +256,67 @@ Region = Annotated[
 ]
 
 
+class Gate(Frozen):
+    """What a run must have learned: its median over seeds is at least ``at_least``."""
+
+    run: RunId
+    measure: Text
+    at_least: float
+
+    @property
+    def cell(self) -> Cell:
+        """What is read."""
+        return Cell(run=self.run, measure=self.measure)
+
+
+class Amendment(Frozen):
+    """What was changed after results had been seen, and why."""
+
+    date: date
+    rows: Annotated[tuple[Text, ...], Field(min_length=1)]
+    reason: Text
+
+
 class Claim(Frozen):
-    """One row of the register. “Greater” without a margin means above 0.02."""
+    """One row of the register.
+
+    ``primary`` is whether it is judged; a row whose id ends in s and a number is secondary, which
+    may leave out its statement and its region. ``cites`` says where the document says it, in our
+    own words. ``gate`` names what must have been learned for a verdict; ``finer`` the row that asks
+    the same of a measure with finer steps.
+    """
 
     id: Annotated[str, StringConstraints(pattern=r"^exp\d+\.[a-z0-9]+$")]
     theorem: Annotated[str, StringConstraints(pattern=r"^[a-z]+:[a-z0-9-]+$")]
-    statement: Text
     source: Literal["document", "corrected"]
-    primary: bool
     effect: Effect
-    region: Region = Above(above=0.02)
+    primary: bool
+    statement: Text | None = None
+    region: Region | None = None
+    cites: Text | None = None
+    gate: tuple[Name, ...] = ()
+    finer: Text | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _primary_by_its_id(cls, written: object) -> object:
+        if isinstance(written, Mapping) and "primary" not in written:
+            secondary = re.search(r"\.s\d+$", str(written.get("id", "")))
+            return {**written, "primary": secondary is None}
+        return written
 
     @model_validator(mode="after")
-    def _exact_or_judged(self) -> Self:
+    def _says_what_is_judged(self) -> Self:
+        whole = isinstance(self.effect, Cell | Difference)
+        if self.region is None and (self.primary or not whole):
+            raise ValueError(f"{self.id}: region is missing; write e.g. region: {{above: 0.02}}")
         exact = isinstance(self.region, AtMost | AtLeast)
         if exact != isinstance(self.effect, Every):
             raise ValueError(f"{self.id}: regions at_most and at_least go with effect every only")
+        if exact and self.gate:
+            raise ValueError(f"{self.id}: a row of effect every has no gate")
+        if self.statement is None and self.primary:
+            raise ValueError(f"{self.id}: statement is missing")
         return self
 
     @property
@@ -241,6 +328,8 @@ class Claim(Frozen):
             return "all_of"
         if isinstance(self.effect, AnyOf):
             return "any_of"
+        if self.region is None:
+            return "number"
         if isinstance(self.region, Above):
             return "above"
         if isinstance(self.region, Below):
@@ -265,9 +354,17 @@ class Claim(Frozen):
 
 
 class StudyClaims(Frozen):
-    """The claims of one study and the measures they read."""
+    """The claims of one study and the measures they read: one file of the register.
 
+    An amendment of what is judged, after results were seen, starts a new ``revision``, judged on
+    seeds that nobody has seen: 100 … for the second, 200 … for the third.
+    """
+
+    revision: Annotated[int, Field(ge=1, le=10)] = 1
+    seeds_from: NonNegativeInt = 0
+    amendments: tuple[Amendment, ...] = ()
     measures: Mapping[Name, Measure] = {}
+    gates: Mapping[Name, Gate] = {}
     claims: tuple[Claim, ...]
 
     @property
@@ -277,45 +374,171 @@ class StudyClaims(Frozen):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        seen = set()
+        if self.seeds_from != 100 * (self.revision - 1):
+            raise ValueError(
+                f"seeds_from {self.seeds_from}: revision {self.revision} is judged on seeds from "
+                f"{100 * (self.revision - 1)}"
+            )
+        if self.revision > 1 and not self.amendments:
+            raise ValueError(f"amendments is missing: say what revision {self.revision} changed")
+        seen: list[str] = []
         for claim in self.claims:
             if claim.id in seen:
                 raise ValueError(f"{claim.id}: the id is used twice")
-            seen.add(claim.id)
+            seen.append(claim.id)
             for cell in cells(claim.terms):
-                if cell.measure not in self.measures:
-                    raise ValueError(
-                        f"{claim.id}: measure {cell.measure!r} is not defined; "
-                        f"accepted: {_listed(self.measures)}"
-                    )
+                _check_defined(f"{claim.id}: measure", cell.measure, self.measures)
+            for needed in claim.gate:
+                _check_defined(f"{claim.id}: gate", needed, self.gates)
+            if claim.primary:
+                self._check_open(claim)
+        for name, gate in self.gates.items():
+            _check_defined(f"gates.{name}: measure", gate.measure, self.measures)
+        for claim in self.claims:
+            if claim.finer is not None:
+                _check_defined(f"{claim.id}: finer", claim.finer, seen)
         if self.tails > MOST_TAILS:
             raise ValueError(f"primary rows cost M = {self.tails} tails; accepted: ≤ {MOST_TAILS}")
         return self
+
+    def _check_open(self, claim: Claim) -> None:
+        """Refuse a row that cannot be supported, or cannot be refuted, whatever is measured."""
+        if isinstance(claim.effect, Every) or claim.region is None:
+            return
+        reach = [extent(term, self.measures) for term in claim.terms]
+        every, some = (any, all) if claim.kind == "any_of" else (all, any)
+        if not every(_meets(one, claim.region) for one in reach):
+            raise ValueError(f"{claim.id}: cannot be supported: {_told(claim.region, reach)}")
+        if not some(_leaves(one, claim.region) for one in reach):
+            raise ValueError(f"{claim.id}: cannot be refuted: {_told(claim.region, reach)}")
+
+    def is_coarse(self, claim: Claim) -> bool:
+        """Whether a step of the measure is larger than the distance of the margin from 0."""
+        margin = _margin(claim.region)
+        steps = [self.measures[cell.measure].step or 0.0 for cell in cells(claim.terms)]
+        return margin is not None and max(steps, default=0.0) > margin
 
 
 Weight = Annotated[float, Field(gt=0.0, le=1.0)]
 
 
-class Register(Frozen):
-    """The whole of ``claims.yaml``.
-
-    ``looks`` holds, per scale, the seed counts at which claims are judged and their shares of α.
-    """
+class Looks(Frozen):
+    """``looks.yaml``: α, and per scale the seed counts that are judged with their shares of it."""
 
     alpha: Annotated[float, Field(gt=0.0, lt=0.5)] = 0.05
     looks: Mapping[Scale, Mapping[PositiveInt, Weight]] = {"default": {12: 1.0}, "paper": {30: 1.0}}
-    studies: Mapping[Name, StudyClaims]
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _spends_at_most_alpha(self) -> Self:
         for scale, weights in self.looks.items():
             if sum(weights.values()) > 1.0 + 1e-9:
                 raise ValueError(f"looks.{scale}: the weights sum to more than 1")
-        for study, registered in self.studies.items():
-            for claim in registered.claims:
-                if not claim.id.startswith(f"{study}."):
-                    raise ValueError(f"{claim.id}: ids of {study} start with {study}.")
         return self
+
+
+class Register(Looks):
+    """The whole register: the looks, and every study's claims."""
+
+    studies: Mapping[Name, StudyClaims]
+
+
+def read_register(folder: Path) -> Register:
+    """Read ``looks.yaml`` and ``expN.yaml`` of every study in a folder.
+
+    Raises UserError: file, claim or key, value, what would be right.
+    """
+    looks = build(Looks, read_yaml(folder / LOOKS), str(folder / LOOKS))
+    studies = {}
+    for path in sorted(folder.glob("*.yaml")):
+        if path.name == LOOKS:
+            continue
+        study = path.stem
+        registered = build(StudyClaims, read_yaml(path), str(path))
+        for claim in registered.claims:
+            if not claim.id.startswith(f"{study}."):
+                raise UserError(f"{path}: {claim.id}: ids of {study} start with {study}.")
+            _check_parts(claim, registered.tails, looks, path)
+        studies[study] = registered
+    return Register(alpha=looks.alpha, looks=looks.looks, studies=studies)
+
+
+def _check_parts(claim: Claim, tails: int, looks: Looks, path: Path) -> None:
+    """Refuse a row with so many parts that no number of decided seeds settles it at any look."""
+    if not claim.primary or claim.kind not in ("all_of", "any_of"):
+        return
+    parts = len(claim.terms)
+    for scale, weights in looks.looks.items():
+        enough = (n >= -math.log2(w * looks.alpha / tails / parts) for n, w in weights.items())
+        if weights and not any(enough):
+            raise UserError(
+                f"{path}: {claim.id}: {parts} parts are too many for {max(weights)} seeds at scale "
+                f"{scale}: one part alone could never settle the row"
+            )
+
+
+def named_runs(claims: StudyClaims) -> set[tuple[str, str | None]]:
+    """The (arm, variant) pairs that primary rows read; None where all variants of an arm count."""
+    named: set[tuple[str, str | None]] = set()
+    for claim in claims.claims:
+        if not claim.primary:
+            continue
+        gates = [claims.gates[name].cell for name in claim.gate]
+        named |= {(cell.arm, cell.variant) for cell in (*cells(claim.terms), *gates)}
+        if isinstance(claim.effect, Every):
+            named.add((claim.effect.every.arm, claim.effect.every.variant))
+    return named
+
+
+def extent(term: Term, measures: Mapping[str, Measure]) -> tuple[float, float]:
+    """The least and the largest value that a term can take."""
+    if isinstance(term, Cell):
+        return measures[term.measure].range or (-math.inf, math.inf)
+    if isinstance(term, Difference):
+        (low, high), (least, largest) = (extent(part, measures) for part in term.difference)
+        return low - largest, high - least
+    return term, term
+
+
+def _meets(reach: tuple[float, float], region: Region) -> bool:
+    """Whether some possible value lies inside the region."""
+    low, high = _open(region)
+    if isinstance(region, Solves) and isinstance(region.solves, AtLeast):
+        return reach[1] >= low
+    return reach[1] > low and reach[0] < high
+
+
+def _leaves(reach: tuple[float, float], region: Region) -> bool:
+    """Whether some possible value lies outside the region."""
+    low, high = _open(region)
+    if isinstance(region, Solves) and isinstance(region.solves, Above):
+        return reach[0] <= low
+    return reach[0] < low or reach[1] > high
+
+
+def _open(region: Region) -> tuple[float, float]:
+    match region:
+        case Inside(inside=ends):
+            return ends
+        case Below(below=high):
+            return -math.inf, high
+        case Above(above=low) | Solves(solves=Above(above=low) | AtLeast(at_least=low)):
+            return low, math.inf
+        case AtMost(at_most=high):
+            return -math.inf, high
+        case AtLeast(at_least=low):
+            return low, math.inf
+
+
+def _margin(region: Region | None) -> float | None:
+    """How far the nearest end of a region is from 0."""
+    if region is None:
+        return None
+    return min(abs(end) for end in _open(region) if math.isfinite(end))
+
+
+def _told(region: Region, reach: Sequence[tuple[float, float]]) -> str:
+    low, high = min(one[0] for one in reach), max(one[1] for one in reach)
+    return f"the effect lies in [{low:g}, {high:g}], the region is {region.model_dump()}"
 
 
 def cells(terms: Iterable[Term]) -> Iterator[Cell]:
@@ -331,7 +554,7 @@ def check_register(
     register: Register,
     settings_by_study: Mapping[str, StudySettings],
     metrics_by_study: Mapping[str, Mapping[str, Metric]],
-    file: str = "claims.yaml",
+    folder: str = "claims",
 ) -> None:
     """Check every name that a claim uses against the studies.
 
@@ -339,18 +562,20 @@ def check_register(
     and variants are checked for the latter. Raises UserError: claim, key, value, accepted values.
     """
     for study, registered in register.studies.items():
+        file = f"{folder}/{study}.yaml"
         if study not in metrics_by_study:
-            raise UserError(
-                f"{file}: studies: {study!r} is unknown; accepted: {_listed(metrics_by_study)}"
-            )
+            raise UserError(f"{file}: no such study; there are: {_listed(metrics_by_study)}")
         settings, metrics = settings_by_study.get(study), metrics_by_study[study]
         for name, measure in registered.measures.items():
-            where = f"{file}: {study}: measures.{name}"
+            where = f"{file}: measures.{name}"
             _check_metric(where, measure.metric, metrics)
             factors = metrics[measure.metric].factors
             _check_levels(where, measure.at, factors)
             if missing := [factor for factor in factors if factor not in measure.at]:
                 raise UserError(f"{where}.at: name one level of {_listed(missing)}")
+        if settings is not None:
+            for name, gate in registered.gates.items():
+                _check_run(f"{file}: gates.{name}", gate.cell.arm, gate.cell.variant, settings)
         for claim in registered.claims:
             for cell in cells(claim.terms):
                 if settings is not None:
@@ -367,6 +592,11 @@ def _check_run(where: str, arm: str, variant: str | None, settings: StudySetting
     _check_name(f"{where}: arm", arm, settings.arms)
     if variant is not None:
         _check_name(f"{where}: variant of {arm}", variant, settings.arms[arm].variants)
+
+
+def _check_defined(where: str, name: str, known: Iterable[str]) -> None:
+    if name not in known:
+        raise ValueError(f"{where} {name!r} is not defined; accepted: {_listed(known)}")
 
 
 def _check_metric(where: str, metric: str, metrics: Mapping[str, Metric]) -> None:
@@ -388,7 +618,7 @@ def _check_levels(
 def _check_name(where: str, value: str | int, accepted: Iterable[str | int]) -> None:
     known = tuple(accepted)
     if value not in known:
-        raise UserError(f"{where} {value!r} is unknown; accepted: {_listed(known)}")
+        raise UserError(f"{where} {shown(value)} is unknown; accepted: {_listed(known)}")
 
 
 def _listed(names: Iterable[str | int]) -> str:

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom, binomtest, quantile_test
+from scipy.optimize import brentq
+from scipy.stats import beta, binom, binomtest, multinomial, norm, quantile_test
 
 Values = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -60,6 +61,45 @@ def success_interval(solved: Values, tail: float) -> Interval:
     return (
         float(binomtest(least, n).proportion_ci(level, method="exact").low),
         float(binomtest(most, n).proportion_ci(level, method="exact").high),
+    )
+
+
+DETECTED = 0.8
+"""The probability with which a detectable distance is decided."""
+
+
+def success_needed(n: int, k: int) -> float:
+    """The p with P(Bin(n, p) ≥ n + 1 − k) = 0.8: what decides when d₍ₖ₎ must clear a margin."""
+    return float(beta.ppf(DETECTED, n + 1 - k, k))
+
+
+def detectable(values: Values, k: int, *, band: bool) -> float | None:
+    """The distance from a margin that order k decides with probability 0.8 at this spread.
+
+    The spread is the robust standard deviation, 1.4826 · median |d − median d|, the distribution
+    taken for normal: δ = z·σ with P(d₍ₖ₎ > margin) = 0.8 for a median δ beyond it; of a band, the
+    half-width that holds both ends of the interval. None without a k, or without any spread.
+    """
+    finished, n = values[np.isfinite(values)], values.size
+    if not k or not finished.size:
+        return None
+    spread = 1.4826 * float(np.median(np.abs(finished - np.median(finished))))
+    if spread == 0.0:
+        return None
+    if not band:
+        return spread * float(norm.ppf(success_needed(n, k)))
+    return spread * float(brentq(lambda half: _both_ends_within(half, n, k) - DETECTED, 0.1, 9.0))
+
+
+def _both_ends_within(half: float, n: int, k: int) -> float:
+    """P(−half < d₍ₖ₎ and d₍ₙ₊₁₋ₖ₎ < half) for n standard normal values."""
+    out, counts = norm.sf(half), range(k)
+    return float(
+        sum(
+            multinomial.pmf([i, j, n - i - j], n, [out, out, 1 - 2 * out])
+            for i in counts
+            for j in counts
+        )
     )
 
 

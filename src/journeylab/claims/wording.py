@@ -10,6 +10,8 @@ from journeylab.typography import short
 def region_text(claim: reg.Claim) -> str:
     """The region that a claim names, e.g. “all > 0.95”."""
     region = claim.region
+    if region is None:
+        return ""
     if isinstance(region, reg.AtMost):
         return f"≤\u00a0{short(region.at_most)}"
     if isinstance(region, reg.AtLeast):
@@ -75,6 +77,9 @@ def metric_label(term: reg.Term, measures: Mapping[str, reg.Measure]) -> str:
     return measures[first.measure].label if first else ""
 
 
+_UNJUDGED = {True: "Not judged", False: "Secondary, not judged"}
+
+
 def opening(verdict: Verdict) -> str:
     """The verdict's word, as a sentence begins with it."""
     return {
@@ -82,18 +87,18 @@ def opening(verdict: Verdict) -> str:
         "refuted": "Refuted",
         "inconclusive": "Undecided by these data",
         "undecidable": "Cannot be decided with so few seeds",
-        None: "Not judged" if verdict.primary else "Secondary, not judged",
+        None: "Withheld" if verdict.withheld else _UNJUDGED[verdict.primary],
     }[verdict.verdict]
 
 
 def sentence(verdict: Verdict) -> str:
     """The verdict in plain words, with the numbers it rests on; :func:`opening` stands before."""
-    claimed = f"claimed {verdict.region_text}"
+    claimed = f", claimed {verdict.region_text}" if verdict.region_text else ""
     if verdict.kind == "exact":
         found = "is not finite" if verdict.effect is None else short(verdict.effect)
-        numbers = f"{verdict.effect_text} {found} over {verdict.n} cases, {claimed}"
+        numbers = f"{verdict.effect_text} {found} over {verdict.n} cases{claimed}"
     elif verdict.effect is None:
-        numbers = f"no single number; {claimed}, {verdict.n} seeds"
+        numbers = f"no single number{claimed}, {verdict.n} seeds"
     else:
         name = "share of solving seeds" if "solves" in verdict.region else "median effect"
         if verdict.parts:
@@ -102,8 +107,9 @@ def sentence(verdict: Verdict) -> str:
         high = "∞" if verdict.high is None else short(verdict.high)
         rounding = 1e-12 * max(abs(verdict.low or 0), abs(verdict.high or 0))
         effect = 0.0 if abs(verdict.effect) < rounding else verdict.effect
-        numbers = f"{name} {short(effect)}, interval [{low}, {high}], {claimed}, {verdict.n} seeds"
+        numbers = f"{name} {short(effect)}, interval [{low}, {high}]{claimed}, {verdict.n} seeds"
     if verdict.failures and verdict.kind != "exact":
         numbers += f", {verdict.failures} failed"
-    ending = "".join(f"; {note}" for note in verdict.notes)
+    told = (*([verdict.withheld] if verdict.withheld else []), *verdict.notes)
+    ending = "".join(f"; {note}" for note in told)
     return f"{verdict.statement.removesuffix('.')} ({numbers}{ending})."

@@ -30,7 +30,21 @@ class StudyResults:
     runs: tuple[RunRecord, ...] = ()
 
     def select(self, metric: str, **where: str | int) -> pd.DataFrame:
-        """The measurements of one metric whose columns have the given values."""
+        """The measurements of one metric, of one arm, whose columns have the given values.
+
+        Raises ValueError for rows of several arms: a second one would move a mean without a word.
+        """
+        rows = self.pool(metric, **where)
+        arms = rows["arm"].unique()
+        if len(arms) > 1:
+            raise ValueError(
+                f"{self.study}: {metric} is measured in arms {', '.join(sorted(arms))}: "
+                "select one by arm=…, or pool them"
+            )
+        return rows
+
+    def pool(self, metric: str, **where: str | int) -> pd.DataFrame:
+        """The measurements of one metric, of all arms, whose columns have the given values."""
         rows = self.measurements[self.measurements["metric"] == metric]
         for column, value in where.items():
             rows = rows[rows[column] == value]

@@ -269,7 +269,7 @@ def check_key(path: Path, found: str | None, planned: str) -> None:
     if found != planned:
         raise UserError(
             f"{path} was made with other settings, data or code than planned; "
-            f"`snakemake --cores 1 --force {path}` makes it anew"
+            f"`{remake(path)}` makes it anew"
         )
 
 
@@ -323,10 +323,17 @@ def _opened(path: Path) -> Iterator[io.BufferedReader]:
     try:
         content = path.open("rb")
     except FileNotFoundError:
-        raise UserError(f"{path} is missing; `snakemake {path}` makes it") from None
+        raise UserError(f"{path} is missing; `{remake(path)}` makes it") from None
     with content:
         yield content
 
 
 def _damaged(path: Path) -> UserError:
-    return UserError(f"{path} is damaged (its SHA-256 differs); delete it and run snakemake again")
+    return UserError(f"{path} is damaged (its SHA-256 differs); delete it and run `{remake(path)}`")
+
+
+def remake(path: Path) -> str:
+    """The command that makes a file: of a sealed folder, snakemake knows the manifest only."""
+    path = Path(path)
+    folder = next((folder for folder in path.parents if (folder / MANIFEST).exists()), None)
+    return f"snakemake --cores 1 --force {folder / MANIFEST if folder else path}"

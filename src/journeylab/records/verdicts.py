@@ -51,9 +51,11 @@ class Verdict(Estimate):
     """One claim, what was measured, and the word on it.
 
     ``tail`` and ``k`` say which order statistics bound the interval (None for exact claims).
-    ``verdict`` is None for secondary rows and for exploratory results. ``minimum_detectable`` is
-    half the width of the interval. ``notes`` are what is to be said of this row alone; ``opening``
-    and ``sentence`` tell the verdict in plain words.
+    ``verdict`` is None for secondary rows, for exploratory results and for rows whose gate is shut,
+    which ``withheld`` tells. ``detectable`` is the distance from the margin that these seeds decide
+    with probability 0.8 at their spread (of ``solves``, the probability of success that they do).
+    ``notes`` are what is to be said of this row alone; ``opening`` and ``sentence`` tell the
+    verdict in plain words.
     """
 
     id: str
@@ -61,14 +63,16 @@ class Verdict(Estimate):
     statement: str
     source: Literal["document", "corrected"]
     primary: bool
-    kind: Literal["above", "below", "inside", "solves", "all_of", "any_of", "exact"]
+    kind: Literal["above", "below", "inside", "solves", "all_of", "any_of", "exact", "number"]
     region: dict[str, float | tuple[float, float] | dict[str, float]]
     region_text: str
     effect_text: str
     metric_label: str
     tail: Probability | None
     k: NonNegativeInt | None
-    minimum_detectable: float | None
+    detectable: float | None
+    cites: str = ""
+    withheld: str = ""
     notes: tuple[str, ...] = ()
     opening: str
     sentence: str
@@ -91,4 +95,6 @@ class StudyVerdicts(Frozen):
     alpha: Probability
     M: NonNegativeInt
     exploratory: str = ""
+    revision: NonNegativeInt = 1
+    amendments: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...]

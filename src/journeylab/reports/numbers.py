@@ -22,7 +22,7 @@ def study_numbers(verdicts: StudyVerdicts, extra: Mapping[str, Number]) -> dict[
         found |= _estimate(verdict.id, verdict, bounded=verdict.kind != "exact")
         found[f"{verdict.id}.tail"] = verdict.tail
         found[f"{verdict.id}.k"] = verdict.k
-        found[f"{verdict.id}.minimum_detectable"] = verdict.minimum_detectable
+        found[f"{verdict.id}.detectable"] = verdict.detectable
         found[f"{verdict.id}.region"] = verdict.region_text
         found[f"{verdict.id}.source"] = verdict.source
         found[f"{verdict.id}.kind"] = verdict.kind

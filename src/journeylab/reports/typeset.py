@@ -52,6 +52,8 @@ def describe(
         "scale": verdicts.scale,
         "seeds": plain(verdicts.seeds),
         "judging": _judging(verdicts),
+        "revision": verdicts.revision,
+        "amendments": list(verdicts.amendments),
         "headline": headline(verdicts),
         "summary": [_summary(v) for v in _by_word(verdicts.verdicts)],
         "verdicts": [_effect(v) for v in primary],
@@ -130,8 +132,9 @@ def _judging(verdicts: StudyVerdicts) -> str:
         f"by {verdicts.M} tails) and is valid for any distribution. A claim is supported if the "
         "whole interval lies in the claimed region, refuted if it lies outside, and otherwise "
         "inconclusive. A failed seed counts against either decision. The probability of any wrong "
-        f"verdict in this study is at most {verdicts.alpha}. Under an interval, ± is half its "
-        "width: a smaller distance from the margin could not have been told from none."
+        f"verdict in this study is at most {verdicts.alpha}. Under an interval stands what "
+        "the seeds can see: the distance from the margin that they decide with probability 0.8 at "
+        "their spread (of “in most seeds”, the probability of success that they do)."
         f"{_PARTS if any(v.parts and v.primary for v in verdicts.verdicts) else ''}"
     )
 
@@ -171,7 +174,9 @@ def _effect(verdict: Verdict) -> dict[str, Any]:
             "region": verdict.region_text,
             "n": plain(verdict.n),
             "failures": verdict.failures,
-            "detectable": plain(verdict.minimum_detectable, 2),
+            "detectable": plain(verdict.detectable, 2),
+            "withheld": verdict.withheld,
+            "unjudged": "withheld" if verdict.withheld else "not judged",
             "note": "; ".join(verdict.notes),
             "parts": parts,
         }

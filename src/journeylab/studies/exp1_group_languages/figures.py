@@ -289,7 +289,7 @@ def _present(results: StudyResults) -> list[Case]:
 
 
 def _rows(results: StudyResults, metric: str, run: Case) -> pd.DataFrame:
-    rows = results.select(metric, variant=f"{run[1]}-{run[2]}")
+    rows = results.pool(metric, variant=f"{run[1]}-{run[2]}")
     return rows[rows["arm"].isin(_arms(results, run[0]))]
 
 

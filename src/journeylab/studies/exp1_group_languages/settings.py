@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, PositiveFloat, PositiveInt, Tag, model_validator
+from pydantic import Field, PositiveFloat, Tag, model_validator
 
 from journeylab.config import (
     ByKind,
     ComputedArm,
+    Count,
     Frozen,
     Name,
     StudySettings,
@@ -39,8 +40,8 @@ FAR = (100, 200)
 class Data(Frozen):
     """How many strings there are to learn from and to watch training with, at all lengths alike."""
 
-    train: PositiveInt = 5000
-    validation: PositiveInt = 500
+    train: Count = 5000
+    validation: Count = 500
 
 
 class Model(Frozen):
@@ -58,14 +59,14 @@ class Model(Frozen):
 class Training(TrainingSettings):
     """The budget; strings per step; the share of the steps over which strings grow to full size."""
 
-    batch: PositiveInt = 128
+    batch: Count = 128
     curriculum: Annotated[float, Field(ge=0.0, le=1.0)] = 0.6
 
 
 class Evaluation(Frozen):
     """New strings per length."""
 
-    strings: PositiveInt = 1000
+    strings: Count = 1000
 
 
 class Checked(Frozen):
@@ -75,10 +76,10 @@ class Checked(Frozen):
     letters are enumerated; ``draws`` operators of every commuting family.
     """
 
-    length: PositiveInt = 1000
-    strings: PositiveInt = 1000
+    length: Count = 1000
+    strings: Count = 1000
     enumerate: Annotated[int, Field(ge=2, le=16)] = 12
-    draws: PositiveInt = 20
+    draws: Count = 20
     d: Annotated[int, Field(ge=6, le=256, multiple_of=2)] = 16
 
 

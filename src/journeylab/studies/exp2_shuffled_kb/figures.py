@@ -392,7 +392,7 @@ def _present(
     results: StudyResults, variants: Sequence[str] = (*_LOOKUP, *_RELATIONS)
 ) -> list[RunName]:
     """The runs of these variants that were measured or failed, arm by arm."""
-    rows = results.select("accuracy")
+    rows = results.pool("accuracy")
     measured = set(zip(rows["arm"], rows["variant"], strict=True))
     return [
         (arm, variant)

@@ -8,7 +8,6 @@ from pydantic import (
     Discriminator,
     Field,
     NonNegativeFloat,
-    PositiveInt,
     Tag,
     model_validator,
 )
@@ -16,7 +15,9 @@ from pydantic import (
 from journeylab.config import (
     ByKind,
     ComputedArm,
+    Count,
     Frozen,
+    Levels,
     Name,
     StudySettings,
     TrainedArm,
@@ -45,14 +46,14 @@ class Repositories(Frozen):
 
     keys: Annotated[int, Field(ge=2, le=1000)] = 128
     values: Annotated[int, Field(ge=2, le=1000)] = 16
-    questions: PositiveInt = 10240
+    questions: Count = 10240
 
 
 class Lookups(Repositories):
     """Repositories of different keys; ``sizes`` are their numbers of entries."""
 
     task: Literal["lookup"]
-    sizes: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (20, 50, 100)
+    sizes: Levels[Count] = (20, 50, 100)
 
     @model_validator(mode="after")
     def _has_enough_keys(self) -> Self:
@@ -65,8 +66,8 @@ class Relations(Repositories):
     """Repositories in which every one of ``subjects`` keys stands once per relation."""
 
     task: Literal["relations"]
-    subjects: PositiveInt = 5
-    relations: PositiveInt = 4
+    subjects: Count = 5
+    relations: Count = 4
 
     @model_validator(mode="after")
     def _has_enough_keys(self) -> Self:
@@ -101,13 +102,13 @@ class Model(Frozen):
 class Training(TrainingSettings):
     """The budget, and how many repositories, each with one question, a step sees."""
 
-    rows: PositiveInt = 64
+    rows: Count = 64
 
 
 class Evaluation(Frozen):
     """How often the entries of every held-out repository are permuted."""
 
-    permutations: PositiveInt = 4
+    permutations: Count = 4
 
 
 Check = Literal["invariance", "witness", "recursion"]
@@ -118,7 +119,7 @@ class Exact(ComputedArm):
 
     computed: Check
     replicates: Literal["once"]
-    draws: PositiveInt = 20
+    draws: Count = 20
 
 
 class Computation(Frozen):
@@ -126,7 +127,7 @@ class Computation(Frozen):
 
     computed: Check
     variant: str
-    draws: PositiveInt
+    draws: Count
     data: Lookups
     model: Model
 
@@ -143,7 +144,7 @@ class Conditions(Frozen):
     Repositories of relations have one size, that of their groups: subjects times relations.
     """
 
-    size: PositiveInt | None = None
+    size: Count | None = None
     order: Order = "shuffled"
     attention: Attention = "softmax"
 

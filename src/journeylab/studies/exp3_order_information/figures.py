@@ -381,7 +381,7 @@ def _arm(results: StudyResults, arm: str) -> Arm:
 
 
 def _arms(results: StudyResults) -> list[str]:
-    measured = set(results.select("position_accuracy")["arm"])
+    measured = set(results.pool("position_accuracy")["arm"])
     present = measured | {run.arm for run in results.runs}
     arms = _trained_arms(results)
     return sorted(present & set(arms), key=lambda arm: (arms[arm].colours, arms[arm].d))

@@ -4,12 +4,15 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt, Tag
+from pydantic import Field, Tag
 
 from journeylab.config import (
+    AsNumber,
     ByKind,
     ComputedArm,
+    Count,
     Frozen,
+    Levels,
     Name,
     StudySettings,
     TrainedArm,
@@ -63,27 +66,27 @@ class Data(Frozen):
     training draws from.
     """
 
-    held_out: PositiveInt = 1000
-    seen: PositiveInt = 1000
+    held_out: Count = 1000
+    seen: Count = 1000
     largest_share: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.25
 
 
 class Model(Frozen):
     """Width of the two hidden layers of the MLP probe."""
 
-    hidden: PositiveInt = 128
+    hidden: Annotated[int, Field(gt=0, le=65_536)] = 128
 
 
 class Training(TrainingSettings):
     """The budget, and how many strings of every length a step sees."""
 
-    strings: PositiveInt = 128
+    strings: Count = 128
 
 
 class Evaluation(Frozen):
     """Which strings the probes are asked about."""
 
-    splits: tuple[Split, ...] = SPLITS
+    splits: Levels[Split] = SPLITS
 
 
 class Enumerated(Frozen):
@@ -92,9 +95,9 @@ class Enumerated(Frozen):
     ``precisions`` are the cell widths ε of the grid; values have standard normal coordinates.
     """
 
-    draws: PositiveInt = 12
-    precisions: tuple[Annotated[float, Field(gt=0.0)], ...] = (0.001, 0.01, 0.1, 0.5)
-    lengths: tuple[Length, ...] = LENGTHS
+    draws: Count = 12
+    precisions: Levels[Annotated[float, Field(gt=0.0), AsNumber]] = (0.001, 0.01, 0.1, 0.5)
+    lengths: Levels[Annotated[Length, AsNumber]] = LENGTHS
     strings: Annotated[int, Field(ge=2, le=2**20)] = 2**20
 
 

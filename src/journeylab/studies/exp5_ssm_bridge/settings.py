@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
-from journeylab.config import ComputedArm, Frozen, Name, StudySettings
+from journeylab.config import AsNumber, ComputedArm, Count, Frozen, Levels, Name, StudySettings
 
 Operator = Literal["rotation", "orthogonal", "contracted", "nonnormal"]
 Precision = Literal["float32", "float64"]
@@ -18,10 +18,10 @@ LENGTHS = (20, 200, 2000)
 class Cases(Frozen):
     """Which cases are computed: an operator at every precision and length, ``draws`` times."""
 
-    draws: PositiveInt = 20
+    draws: Count = 20
     dimension: Annotated[int, Field(ge=2, le=64, multiple_of=2)] = 4
-    lengths: tuple[Annotated[int, Field(ge=2, le=5000)], ...] = LENGTHS
-    precisions: tuple[Precision, ...] = PRECISIONS
+    lengths: Levels[Annotated[int, Field(ge=2, le=5000), AsNumber]] = LENGTHS
+    precisions: Levels[Precision] = PRECISIONS
     contraction: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.9
 
     @model_validator(mode="after")

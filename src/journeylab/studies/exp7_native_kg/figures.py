@@ -170,7 +170,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     }
     sizes |= {f"facts.{name}": int(n) for name, n in facts["relation"].value_counts().items()}
     gate = settings.evaluation.gate
-    tier1 = results.select("hits@1", **{**_ASKED, "tier": "T1"})
+    tier1 = results.pool("hits@1", **{**_ASKED, "tier": "T1"})
     sizes["runs.finished"] = len(tier1)
     sizes["runs.undertrained"] = int((tier1["value"] < gate).sum())
     for run, values in tier1.groupby(["arm", "variant"])["value"]:
@@ -297,7 +297,7 @@ def _all_runs(results: StudyResults) -> list[RunName]:
 
 
 def _present(results: StudyResults, runs: Sequence[RunName]) -> list[RunName]:
-    rows = results.select("hits@1")
+    rows = results.pool("hits@1")
     measured = set(zip(rows["arm"], rows["variant"], strict=True))
     return [run for run in runs if run in measured or results.failures(*run)]
 
@@ -351,7 +351,7 @@ def _summary(values: pd.Series) -> str:
 
 def _floor(results: StudyResults, name: str, tier: str) -> float:
     """Median over the worlds; every run of a seed carries the same floor."""
-    rows = results.select(f"floor_{name}", tier=tier)
+    rows = results.pool(f"floor_{name}", tier=tier)
     return float(rows.drop_duplicates("seed")["value"].median())
 
 

@@ -5,12 +5,15 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, Tag, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveFloat, Tag, model_validator
 
 from journeylab.config import (
+    AsNumber,
     ByKind,
     ComputedArm,
+    Count,
     Frozen,
+    Levels,
     Name,
     StudySettings,
     TrainedArm,
@@ -94,9 +97,9 @@ class Data(Frozen):
     ``teaching`` and ``transfer`` are rounded up per relation; generalisation keeps the rest.
     """
 
-    generations: tuple[PositiveInt, ...] = (4, 8, 9, 9)
-    cities: PositiveInt = 10
-    countries: PositiveInt = 5
+    generations: tuple[Count, ...] = (4, 8, 9, 9)
+    cities: Count = 10
+    countries: Count = 5
     teaching: Share = 0.6
     transfer: Share = 0.2
 
@@ -138,8 +141,8 @@ class Model(Frozen):
 class Training(TrainingSettings):
     """The budget, and how a step is composed: loss = mean over text + kg_weight · mean over KG."""
 
-    text_rows: PositiveInt = 48
-    kg_rows: PositiveInt = 32
+    text_rows: Count = 48
+    kg_rows: Count = 32
     kg_weight: NonNegativeFloat = 0.5
     mask_rate: Share = 0.3
 
@@ -147,15 +150,15 @@ class Training(TrainingSettings):
 class Evaluation(Frozen):
     """Which templates are scored, and when a run counts as trained."""
 
-    templates: tuple[Literal[0, 1, 2], ...] = (0, 1, 2)
+    templates: Levels[Annotated[Literal[0, 1, 2], AsNumber]] = (0, 1, 2)
     gate: Annotated[float, Field(gt=0.0, le=1.0)] = 0.95
 
 
 class Checked(Frozen):
     """How often, and at which width of a name, the algebra is checked without training."""
 
-    draws: PositiveInt = 20
-    name_width: PositiveInt = 6
+    draws: Count = 20
+    name_width: Annotated[int, Field(gt=0, le=1000)] = 6
 
 
 class Algebra(ComputedArm, Checked):

@@ -1,0 +1,326 @@
+"""Whatever is written in config.yaml, it resolves or is refused in one line.
+
+`JOURNEYLAB_MUTANTS=2000` tries so many instead of 150.
+"""
+
+import copy
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import model_validator
+from snakemake.common.configfile import load_configfile
+
+from journeylab.catalogue import resolve
+from journeylab.claims.register import StudyClaims
+from journeylab.cli import main
+from journeylab.config import Frozen, UserError, build, check_plain, read_yaml, shown
+
+PROJECT = Path(__file__).parents[1]
+TEXT = (PROJECT / "config.yaml").read_text(encoding="utf-8")
+TREE = read_yaml(PROJECT / "config.yaml")
+CLAIMS = read_yaml(PROJECT / "claims/exp7.yaml")
+MUTANTS = int(os.environ.get("JOURNEYLAB_MUTANTS", "150"))
+LONGEST_SECONDS = 10.0
+"""No mutant takes a second; a machine that is busy may."""
+
+hostile = settings(
+    max_examples=MUTANTS,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def outcome(call: Callable[[], object]) -> str:
+    """The line that refuses, or nothing; any other exception is a fault, and so is taking long."""
+    started = time.process_time()
+    message = ""
+    try:
+        call()
+    except UserError as error:
+        message = str(error)
+        assert message
+        assert message.splitlines() == [message]
+        assert message.isprintable()
+        assert len(f"error: {message}") <= 300
+    assert time.process_time() - started < LONGEST_SECONDS
+    return message
+
+
+# -- a tree ---------------------------------------------------------------------------------------
+
+
+def deep(depth: int, inner: object = 1) -> object:
+    for _ in range(depth):
+        inner = [inner]
+    return inner
+
+
+def endless() -> object:
+    itself: list[object] = []
+    itself.append(itself)
+    return itself
+
+
+texts = st.text(max_size=30) | st.sampled_from(
+    ["", "(x", "(trained)", "[key]", "..", "/", "\ud800", "\x1b[31m", "\u2028", "x" * 5000, "once"]
+)
+keys = texts | st.integers() | st.sampled_from([None, True, 1.5, (1, 2), 10**4000])
+scalars = (
+    texts
+    | st.integers()
+    | st.floats()
+    | st.booleans()
+    | st.none()
+    | st.dates()
+    | st.binary(max_size=9)
+    | st.sampled_from([10**4000, -(10**30), 10**7, 2**63, float("nan"), float("inf"), 1e308])
+)
+DEEP = [deep(300), deep(38), deep(5000), endless()]
+LARGE: list[Any] = [[[[1] * 100] * 100] * 100, ["A"] * 15_000, dict.fromkeys(map(str, range(999)))]
+odd = (
+    scalars
+    | st.lists(scalars, max_size=4)
+    | st.dictionaries(keys, scalars, max_size=4)
+    | st.sampled_from([*DEEP, *LARGE, [0, 0, 0], ["A", "a"]])
+)
+
+
+def places(node: object) -> list[tuple[Any, Any]]:
+    """Every container of a tree with each of its keys, in the order of writing."""
+    inner = list(node) if isinstance(node, dict) else []
+    inner = list(range(len(node))) if isinstance(node, list) else inner
+    found: list[tuple[Any, Any]] = []
+    for key in inner:
+        found += [(node, key), *places(node[key])]  # type: ignore[index]
+    return found
+
+
+@st.composite
+def trees(draw: st.DrawFn, tree: dict[str, Any]) -> dict[str, Any]:
+    """A copy with one to three places deleted, retyped, renamed, doubled, exchanged or emptied."""
+    mutant = copy.deepcopy(tree)
+    known = places(mutant)  # not of what is put in, which may be deep
+    for _ in range(draw(st.integers(1, 3))):
+        near = draw(st.booleans())  # the few keys at the top as often as the many below
+        top = [(mutant, key) for key in TREE if key in mutant]
+        node, key = draw(st.sampled_from(top if near and top else known))
+        if key not in (node if isinstance(node, dict) else range(len(node))):
+            continue
+        change = draw(st.sampled_from(["delete", "retype", "rename", "add", "exchange", "empty"]))
+        if change == "delete":
+            del node[key]
+        elif change == "add":
+            add(node, node[key] if draw(st.booleans()) else draw(odd), draw(keys))
+        elif change == "rename" and isinstance(node, dict):
+            node[draw(keys) if draw(st.booleans()) else str(key).swapcase()] = node.pop(key)
+        elif change == "exchange":
+            other, at = draw(st.sampled_from(places(TREE)))
+            node[key] = copy.deepcopy(other[at])
+        elif change == "empty" and isinstance(node[key], dict | list):
+            node[key] = type(node[key])()
+        else:
+            node[key] = draw(odd)
+    return mutant
+
+
+def add(node: Any, value: object, key: object) -> None:
+    if isinstance(node, dict):
+        node[key] = value
+    else:
+        node.append(value)
+
+
+@hostile
+@given(tree=trees(TREE))
+def test_a_changed_configuration_resolves_or_is_refused_in_one_line(tree: dict[str, Any]) -> None:
+    outcome(lambda: resolve(tree))
+
+
+@hostile
+@given(tree=trees(CLAIMS))
+def test_changed_claims_are_read_or_refused_in_one_line(tree: dict[str, Any]) -> None:
+    def read() -> None:
+        check_plain(tree, "exp7.yaml")
+        build(StudyClaims, tree, "exp7.yaml")
+
+    outcome(read)
+
+
+# -- a text ---------------------------------------------------------------------------------------
+
+PIECES = st.text(max_size=20) | st.sampled_from(
+    [
+        *("[", "]", "{", "}", ": ", "- ", "#", "'", '"', "|\n", "&a ", "*a", "<<: *a", "\t", "\n"),
+        *("!!int zz", "!!float x", "!!set {x}", "!!binary A", "!x ", "!!python/name:os.system"),
+        *("2001-99-99", "1:60:60", "0x" + "f" * 5000, "9" * 5000, "1e999", ".nan", "~", "yes"),
+        *("[" * 3000, "{a: " * 3000, "- " * 3000, "? " * 3000, "&a [*a]", "&a {<<: *a}"),
+        *('"\\ud800"', '"\\UFFFFFFFF"', '"\\0"', "\x85", "\u2028", "\ufeff", "x" * 5000),
+        "__use_yte__: true",
+        *("!!map", "!!str", "!!seq [", "!!null", "!!omap [a: 1]", "%YAML 1.1\n---\n", "..."),
+    ]
+)  # fmt: skip
+
+
+@st.composite
+def written(draw: st.DrawFn) -> str:
+    """The committed text with one to three pieces inserted, replaced or cut away."""
+    text = TEXT
+    for _ in range(draw(st.integers(1, 3))):
+        first = draw(st.integers(0, len(text)))
+        change = draw(st.sampled_from(["insert", "value", "cut", "double", "end"]))
+        if change == "insert":
+            text = text[:first] + draw(PIECES) + text[first:]
+        elif change == "value":  # what follows the next colon
+            start = text.find(": ", first) + 2
+            text = text[:start] + draw(PIECES) + text[text.find("\n", start) :]
+        elif change == "cut":
+            text = text[:first] + text[first + draw(st.integers(1, 200)) :]
+        elif change == "double":
+            text = text[:first] + text[first : first + draw(st.integers(1, 200))] + text[first:]
+        else:
+            text = text[:first]
+    return text[:50_000]
+
+
+@hostile
+@given(text=written())
+def test_a_changed_text_resolves_or_is_refused_in_one_line_and_snakemake_reads_it(
+    text: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "config.yaml"
+    path.write_text(text, encoding="utf-8", errors="surrogatepass")
+    if not outcome(lambda: read_yaml(path)):
+        as_snakemake_reads = load_configfile(path)
+        outcome(lambda: resolve(as_snakemake_reads))
+
+
+def test_a_file_cut_off_anywhere_in_a_study_is_refused_or_means_what_is_left(
+    tmp_path: Path,
+) -> None:
+    lines = TEXT.splitlines(keepends=True)
+    path = tmp_path / "config.yaml"
+    refused = {}
+    for last in range(0, len(lines), 3):
+        path.write_text("".join(lines[:last]), encoding="utf-8")
+        refused[last] = outcome(lambda: resolve(read_yaml(path)))
+    first = next(place for place, line in enumerate(lines) if line.startswith("studies:"))
+    assert all(message for last, message in refused.items() if last <= first)
+    for last, message in refused.items():
+        open_section = lines[last - 1].rstrip().endswith(":") and last > 0
+        assert message or not open_section, lines[last - 1]
+
+
+# -- what a message shows -------------------------------------------------------------------------
+
+
+def test_a_message_is_one_line_that_any_terminal_prints() -> None:
+    message = str(UserError("a\nb\x1b[31m\ud800\u202e\x85c  é" + "x" * 5000))
+    assert message.startswith(r"a b\x1b[31m\ud800\u202e c é")
+    assert message.endswith("x…")
+    assert len(message) == 290
+
+
+def test_a_value_is_shown_in_80_characters() -> None:
+    for value in ("x" * 5000, 10**5000, [1] * 5000, deep(5000), endless()):
+        assert 0 < len(shown(value)) <= 80
+
+
+def test_what_is_nested_too_deep_is_told_without_a_file_as_well() -> None:
+    cell = {"run": "native/A", "measure": "T2"}
+    effect: object = cell
+    for _ in range(3000):
+        effect = {"difference": [effect, cell]}
+    claim = {"id": "exp7.1", "theorem": "a:b", "statement": "s", "source": "document"}
+    claim |= {"effect": effect, "region": {"above": 0.1}}
+    assert outcome(lambda: build(StudyClaims, {"claims": [claim]}, "exp7.yaml"))
+
+    class Endless(Frozen):
+        @model_validator(mode="before")
+        @classmethod
+        def _recurses(cls, written: object) -> object:
+            return cls._recurses(written)
+
+    assert outcome(lambda: build(Endless, {}, "a", ("b",))) == "a: b: nested too deep"
+
+
+# -- what the system refuses ----------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def other_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line of a job limits what its process imports; the tests' process goes on."""
+    monkeypatch.setattr("journeylab.cli.imports.install", lambda: None)
+
+
+def told(
+    error: Exception, arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> tuple[int, str]:
+    """Exit code and message of the command line when a command raises."""
+
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr("journeylab.cli.app", fail)
+    monkeypatch.setattr("sys.argv", ["journeylab", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    return int(str(caught.value.code)), capsys.readouterr().err
+
+
+FULL = OSError(28, "No space left on device")
+OUT = ["train", "--plan", "plan.json", "--output", "out/run.json"]
+REFUSALS: dict[str, tuple[Exception, list[str], str]] = {
+    "a full disk that names no file": (FULL, OUT, "out/run.json: No space left on device"),
+    "a full disk, by another library": (OSError("IO: full\nDetail"), OUT, "out/run.json: IO: full"),
+    "a folder that may not be written": (PermissionError(13, "No", "a/b"), OUT, "a/b: No"),
+    "a file system that may not be written": (OSError(30, "Read-only", "a"), OUT, "a: Read-only"),
+    "a folder where a file should be": (IsADirectoryError(21, "Is", "p", None, "q"), OUT, "q: Is"),
+    "a command without an output": (ConnectionRefusedError(), ["ui"], "ConnectionRefusedError"),
+    "an output without a name": (FULL, ["train", "--output"], "No space left on device"),
+    "a long name": (OSError(36, "File name too long", "x" * 9000), OUT, "xxx"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_what_the_system_refuses_is_one_line_that_names_the_file(
+    refusal: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error, arguments, expected = REFUSALS[refusal]
+    code, message = told(error, arguments, monkeypatch, capsys)
+    assert code == 1
+    assert message.startswith(f"error: {expected}")
+    assert len(message.splitlines()) == 1
+    assert len(message.strip()) <= 300
+
+
+def test_a_traceback_is_shown_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("journeylab.cli.app", lambda: (_ for _ in ()).throw(FULL).send(None))
+    monkeypatch.setattr("sys.argv", ["journeylab", "--debug"])
+    with pytest.raises(OSError, match="No space"):
+        main()
+
+
+GENERATE = ["generate", "--plan", "plan.json", "--output", "data.parquet"]
+
+
+def test_a_folder_where_a_file_should_be_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "journeylab.cli", *GENERATE],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert done.stderr.startswith("error: plan.json")
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,87 @@
+"""Which runs and seeds a scale has, and what is told before anything is computed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from journeylab import catalogue
+from journeylab.claims.register import PILOT, Every, cells, read_register
+from journeylab.config import TrainedArm, UserError, read_yaml
+from journeylab.workflow import WorkflowPlan
+
+PROJECT = Path(__file__).parents[1]
+WRITTEN = read_yaml(PROJECT / "config.yaml")
+CLAIMS = PROJECT / "claims"
+
+
+def planned(**changed: Any) -> WorkflowPlan:
+    return WorkflowPlan(WRITTEN | changed, CLAIMS)
+
+
+def seeds(plan: WorkflowPlan, study: str) -> set[int]:
+    return {seed for _, one in plan.plans() if one.study == study for seed in one.seeds or ()}
+
+
+def test_quick_trains_what_primary_claims_name_and_computes_all_that_is_done_once() -> None:
+    quick, default = planned(scale="quick"), planned()
+    for study, registered in read_register(CLAIMS).studies.items():
+        primary = [claim for claim in registered.claims if claim.primary]
+        named = {(cell.arm, cell.variant) for claim in primary for cell in cells(claim.terms)}
+        for claim in primary:
+            if isinstance(claim.effect, Every) and claim.effect.every.variant:
+                named.add((claim.effect.every.arm, claim.effect.every.variant))
+        settings = default.config.studies[study]
+        named = {pair for pair in named if isinstance(settings.arms[pair[0]], TrainedArm)}
+        assert set(quick.config.studies[study].trained()) == named
+        computed = {job.folder for job in default.jobs[study].values() if job.run.once}
+        assert computed <= set(quick.jobs[study])
+
+
+def test_quick_runs_have_pilot_seeds_and_reported_runs_those_of_the_register() -> None:
+    for study, registered in read_register(CLAIMS).studies.items():
+        assert seeds(planned(scale="quick"), study) <= {PILOT, PILOT + 1}
+        expected = set(range(registered.seeds_from, registered.seeds_from + 12))
+        assert seeds(planned(), study) == expected
+
+
+def test_any_seeds_can_be_asked_for() -> None:
+    plan = planned(seeds_from=40)
+    assert seeds(plan, "exp7") == set(range(40, 52))
+    assert "native/A/seeds-40-43" in plan.jobs["exp7"]
+
+
+def test_more_seeds_add_chunks_and_move_none() -> None:
+    assert set(planned().jobs["exp7"]) < set(planned(scale="paper").jobs["exp7"])
+
+
+FIGURES = """
+CAPTIONS: dict[str, str] = {"first": "…", "second": "…"}
+
+def draw(results):
+    figures = {"first": 1}
+    if results:
+        figures["third"] = 2
+    return figures
+"""
+
+
+def test_a_figure_without_a_caption_is_told_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "figures.py").write_text(FIGURES, encoding="utf-8")
+    monkeypatch.setattr(catalogue, "study_folder", lambda study: tmp_path)
+    with pytest.raises(UserError, match=r"^figures\.py of exp1: CAPTIONS: 'third' has none"):
+        planned()
+    (tmp_path / "figures.py").write_text(FIGURES.replace('"second"', '"third"'), encoding="utf-8")
+    catalogue.check_words("exp5", catalogue.resolve(WRITTEN).studies["exp5"])
+
+
+def test_a_model_without_a_name_in_print_is_told_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    labels = dict(catalogue.metrics_part("exp7").LABELS)  # type: ignore[attr-defined]
+    del labels["Cprime"]
+    monkeypatch.setattr(catalogue.metrics_part("exp7"), "LABELS", labels)
+    with pytest.raises(UserError, match=r"^metrics\.py of exp7: LABELS: 7a/Cprime has no name"):
+        planned()
