@@ -23,9 +23,9 @@ from .conftest import Copy
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("finished")]
 
-NATIVE = "exp7/native/A/seeds-00-00"
-OTHER = "exp7/native/Aprime/seeds-00-00"
-DATA = "data/exp7/world/seeds-00-00.parquet"
+NATIVE = "exp7/native/A/seeds-1000-1000"
+OTHER = "exp7/native/Aprime/seeds-1000-1000"
+DATA = "data/exp7/world/seeds-1000-1000.parquet"
 MEASURE = "src/journeylab/studies/exp7_native_kg/measure.py"
 
 
@@ -85,7 +85,7 @@ def test_an_edited_rate_retrains_whatever_was_forgotten(
     forget(project)
     project.configure(raise_rate)
     trained = {job[1:] for job in project.planned() if job[0] == "train_run"}
-    assert ("exp7", "native", "A", "seeds-00-00") in trained
+    assert ("exp7", "native", "A", "seeds-1000-1000") in trained
     assert len(trained) == 6
     project.snakemake(f"results/{NATIVE}/run.json")
     record = runs.read_run(project.path / "results" / NATIVE)

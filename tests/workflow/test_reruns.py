@@ -80,7 +80,7 @@ def test_more_seeds_train_new_chunks_only(project: Copy) -> None:
     project.configure(lambda config: config["seeds"].update(quick=3))
     jobs = project.planned()
     trained = {job for job in jobs if job[0] == "train_run"}
-    assert {job[-1] for job in trained} == {"seeds-02-02"}
+    assert {job[-1] for job in trained} == {"seeds-1002-1002"}
     assert len(trained) == 3
 
 
