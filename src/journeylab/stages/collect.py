@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from journeylab.config import UserError
 from journeylab.records.files import read_table, write_table
 from journeylab.stages.running import Call
 from journeylab.stages.tables import joined
@@ -11,8 +10,6 @@ from journeylab.stages.tables import joined
 def run(call: Call) -> None:
     """plan, results → all measurements of its runs, in the order of the plan."""
     plan = call.plan
-    if call.results is None:
-        raise UserError(f"{plan.label}: --results is missing")
-    paths = {name: call.results / name / "measurements.parquet" for name, _ in plan.runs}
+    paths = {name: call.read_from / name / "measurements.parquet" for name, _ in plan.runs}
     tables = [read_table(paths[name], key) for name, key in plan.runs]
     write_table(call.output, joined(tables), plan.origin(**paths))

@@ -9,6 +9,7 @@ from journeylab.records.files import (
     read_json,
     read_origin,
     read_table,
+    remake,
     sha256,
     verify_files,
     write_folder,
@@ -18,35 +19,35 @@ from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.draw import draw_results, join_curves
 from journeylab.stages.running import Call
 
+CURVES = "curves.parquet"
+
 
 def run(call: Call) -> None:
     """plan, results → the folder of figures, tables, macros and content, sealed as a whole."""
     plan = call.plan
-    if call.results is None:
-        raise UserError(f"{plan.label}: --results is missing")
-    measurements = call.results / "measurements.parquet"
-    verdicts = call.results / "verdicts.json"
+    measurements = call.read_from / "measurements.parquet"
+    verdicts = call.read_from / "verdicts.json"
     table = read_table(measurements, plan.inputs["measurements"])
     judged = StudyVerdicts.model_validate(read_json(verdicts, plan.inputs["verdicts"]))
     origin = read_origin(verdicts)
     if origin is None or origin.inputs["measurements"] != sha256(measurements):
         raise UserError(
             f"{verdicts} judges other measurements than {measurements} holds; "
-            f"`snakemake --cores 1 --force {verdicts}` judges them anew"
+            f"`{remake(verdicts)}` judges them anew"
         )
-    records = {name: read_run(call.results / name, key) for name, key in plan.runs}
-    trained = [call.results / name for name, run in records.items() if run.kind == "trained"]
-    for folder in trained:
-        curves = {
-            "curves.parquet": records[str(folder.relative_to(call.results))].files["curves.parquet"]
-        }
-        verify_files(folder, curves)
+    records = {name: read_run(call.read_from / name, key) for name, key in plan.runs}
+    curves = []
+    for name, record in records.items():
+        if record.kind == "trained":
+            folder = call.read_from / name
+            verify_files(folder, {CURVES: record.files[CURVES]})
+            curves.append(read_table(folder / CURVES))
     results = StudyResults(
         study=plan.study,
         settings=catalogue.study_settings(plan.study, plan.settings),
         measurements=table,
         verdicts=judged,
-        curves=join_curves([read_table(folder / "curves.parquet") for folder in trained]),
+        curves=join_curves(curves),
         runs=tuple(records.values()),
     )
     made = plan.origin(measurements=measurements, verdicts=verdicts)

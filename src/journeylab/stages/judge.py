@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from journeylab.claims.judge import judge_study
 from journeylab.claims.register import Register
-from journeylab.config import UserError
 from journeylab.records.files import read_table, write_json
 from journeylab.stages.running import Call
 
@@ -12,9 +11,7 @@ from journeylab.stages.running import Call
 def run(call: Call) -> None:
     """plan, results/measurements.parquet → verdicts."""
     plan = call.plan
-    if call.results is None:
-        raise UserError(f"{plan.label}: --results is missing")
-    measurements = call.results / "measurements.parquet"
+    measurements = call.read_from / "measurements.parquet"
     verdicts = judge_study(
         read_table(measurements, plan.inputs["measurements"]),
         plan.study,

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from journeylab import catalogue, training
 from journeylab.config import UserError
-from journeylab.records.files import read_table, read_tensors, sha256, verify_files, write_table
+from journeylab.records.files import (
+    read_table,
+    read_tensors,
+    remake,
+    sha256,
+    verify_files,
+    write_table,
+)
 from journeylab.records.runs import read_run
 from journeylab.stages.running import Call
 from journeylab.stages.tables import joined, labelled, of_seed
@@ -24,7 +31,7 @@ def run(call: Call) -> None:
     if record.inputs["data"] != sha256(call.data):
         raise UserError(
             f"{call.run} was trained on other data than {call.data} holds; "
-            f"`snakemake --cores 1 --force {call.run}` trains it anew"
+            f"`{remake(call.run)}` trains it anew"
         )
     job = catalogue.trained_job(plan.study, record.settings)
     evaluation = catalogue.evaluation_settings(plan.study, plan.settings)

@@ -50,6 +50,13 @@ class Call:
     progress: Path | None = None
     """Where a job that takes long says how far it is."""
 
+    @property
+    def read_from(self) -> Path:
+        """The folder of results; raises UserError where it is not given."""
+        if self.results is None:
+            raise UserError(f"{self.plan.label}: --results is missing")
+        return self.results
+
     def host(self, outcomes: Sequence[SeedOutcome]) -> RunHost:
         """Where and when this job ran, and its cost so far."""
         return describe_host(

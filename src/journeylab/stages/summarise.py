@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from journeylab.config import UserError
 from journeylab.records.files import read_json, write_json
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.stages.running import Call
@@ -10,10 +9,8 @@ from journeylab.stages.running import Call
 
 def run(call: Call) -> None:
     """plan, results → effect of every claim, by study."""
-    if call.results is None:
-        raise UserError(f"{call.plan.label}: --results is missing")
     studies = [
-        StudyVerdicts.model_validate(read_json(call.results / study / "verdicts.json", key))
+        StudyVerdicts.model_validate(read_json(call.read_from / study / "verdicts.json", key))
         for study, key in call.plan.inputs.items()
     ]
     numbers = {study.study: {v.id: v.effect for v in study.verdicts} for study in studies}

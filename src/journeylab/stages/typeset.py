@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from journeylab import catalogue
 from journeylab.config import UserError
-from journeylab.records.files import MANIFEST, read_json, read_origin, sha256, verify
+from journeylab.records.files import MANIFEST, read_json, read_origin, remake, sha256, verify
 from journeylab.records.runs import read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.typeset import compile_report, describe
@@ -18,18 +18,16 @@ def run(call: Call) -> None:
     Typst refuses.
     """
     plan = call.plan
-    if call.results is None:
-        raise UserError(f"{plan.label}: --results is missing")
-    verdicts, content = call.results / "verdicts.json", call.output.with_suffix("")
+    verdicts, content = call.read_from / "verdicts.json", call.output.with_suffix("")
     verify(content, plan.inputs["content"])
     drawn = read_origin(content / MANIFEST)
     judged = StudyVerdicts.model_validate(read_json(verdicts, plan.inputs["verdicts"]))
     if drawn is None or drawn.inputs["verdicts"] != sha256(verdicts):
         raise UserError(
             f"{content} was drawn from other verdicts than {verdicts} holds; "
-            f"`snakemake --cores 1 --force {content / MANIFEST}` draws it anew"
+            f"`{remake(content / MANIFEST)}` draws it anew"
         )
-    folders = {call.results / name: key for name, key in plan.runs}
+    folders = {call.read_from / name: key for name, key in plan.runs}
     report = describe(
         judged,
         plan.settings,
