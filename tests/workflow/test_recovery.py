@@ -23,7 +23,7 @@ if workflow.is_main_process:
 
 rule slow:
     output: "{name}.txt"
-    shell: "touch begun-{wildcards.name}; sleep $(cat seconds); touch {output}"
+    shell: "seconds=$(cat seconds); touch begun-{wildcards.name}; sleep $seconds; touch {output}"
 """
 
 

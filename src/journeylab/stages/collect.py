@@ -9,7 +9,7 @@ from journeylab.stages.tables import joined
 
 def run(call: Call) -> None:
     """plan, results → all measurements of its runs, in the order of the plan."""
-    plan = call.plan
-    paths = {name: call.read_from / name / "measurements.parquet" for name, _ in plan.runs}
+    plan, results = call.plan, call.read_from
+    paths = {name: results / name / "measurements.parquet" for name, _ in plan.runs}
     tables = [read_table(paths[name], key) for name, key in plan.runs]
     write_table(call.output, joined(tables), plan.origin(**paths))

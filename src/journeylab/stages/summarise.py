@@ -9,8 +9,9 @@ from journeylab.stages.running import Call
 
 def run(call: Call) -> None:
     """plan, results → effect of every claim, by study."""
+    results = call.read_from
     studies = [
-        StudyVerdicts.model_validate(read_json(call.read_from / study / "verdicts.json", key))
+        StudyVerdicts.model_validate(read_json(results / study / "verdicts.json", key))
         for study, key in call.plan.inputs.items()
     ]
     numbers = {study.study: {v.id: v.effect for v in study.verdicts} for study in studies}
