@@ -132,7 +132,7 @@ def seeds_at_once(problems: Sequence[Text | Language], pairs: int, device: torch
 def both_ways(
     problems: Sequence[Problem], settings: TrainingSettings, device: torch.device
 ) -> tuple[Step, Step]:
-    streams = [Streams(seed) for seed in range(len(problems))]
+    streams = [Streams("exp0", seed) for seed in range(len(problems))]
     together = Ensemble(problems, settings, streams, "", device)
     alone = [
         Solo(problem, settings, stream, "", device)

@@ -14,7 +14,7 @@ from pairs import Row, compare
 
 from journeylab import catalogue
 from journeylab.config import TrainingSettings
-from journeylab.streams import Streams
+from journeylab.streams import Streams, data_streams
 from journeylab.training import Problem
 
 SEEDS = 20
@@ -37,7 +37,10 @@ def _row(arm: str, variant: str, pairs: int, seeds: int, device: str, config: Pa
     job = catalogue.trained_job("exp7", run.settings)
     data = catalogue.dataset_settings("exp7", run.data)
     generate, problem = catalogue.data_part("exp7").generate, catalogue.models_part("exp7").problem
-    problems = [problem(job, generate(data, seed), Streams(seed)) for seed in range(seeds)]
+    problems = [
+        problem(job, generate(data, data_streams("exp7", "world", seed)), Streams("exp7", seed))
+        for seed in range(seeds)
+    ]
 
     def now() -> float:
         if device == "cuda":

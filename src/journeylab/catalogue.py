@@ -102,7 +102,7 @@ class MetricsPart(Protocol):
 class DataPart(Protocol):
     """``data.py``: one seed of a named dataset."""
 
-    def generate(self, data: Frozen, seed: int) -> pd.DataFrame:
+    def generate(self, data: Frozen, streams: Streams) -> pd.DataFrame:
         """The rows of one seed."""
         ...
 

@@ -29,7 +29,7 @@ class Simulation:
         if seed is not None and seed == self.stops_at:
             raise KeyboardInterrupt
         self.asked.append(seed)
-        generator = (streams or Streams(-1)).generator("noise")
+        generator = (streams or Streams("exp0", -1)).generator("noise")
         return pd.DataFrame([{"metric": "bias", "scale": "1", "value": generator.initial_seed()}])
 
 

@@ -88,7 +88,7 @@ def run(
     checkpoint: Path, problem: Repeating | None = None, processor: str = "", **changes: float
 ) -> Trained:
     chosen = problem or Repeating()
-    return train(chosen, settings(**changes), Streams(5), checkpoint, processor=processor)
+    return train(chosen, settings(**changes), Streams("exp0", 5), checkpoint, processor=processor)
 
 
 PLACES = ("length", "header", "seal", "notes", "first", "middle", "last")

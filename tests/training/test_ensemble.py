@@ -57,14 +57,20 @@ def together(
     checkpoint: Path, problems=None, seeds=SEEDS, device="cpu", processor="", **changes
 ) -> list[Trained]:
     problems = problems or [Repeating() for _ in seeds]
-    streams = [Streams(seed) for seed in seeds]
+    streams = [Streams("exp0", seed) for seed in seeds]
     chosen = settings(**changes)
     return train_ensemble(problems, chosen, streams, checkpoint, device=device, processor=processor)
 
 
 def alone(folder: Path, problem=Repeating, seeds=SEEDS, device="cpu", **changes) -> list[Trained]:
     return [
-        train(problem(), settings(**changes), Streams(s), folder / f"{s}.checkpoint", device=device)
+        train(
+            problem(),
+            settings(**changes),
+            Streams("exp0", s),
+            folder / f"{s}.checkpoint",
+            device=device,
+        )
         for s in seeds
     ]
 
@@ -131,7 +137,7 @@ def test_a_rate_that_is_a_tensor_is_the_optimisers_own_before_and_after_resuming
     """What a captured step reads; otherwise it would go on at a rate that nothing changes."""
 
     def learned(path: Path, problem=Repeating) -> tuple[Ensemble, list[Trained]]:
-        problems, streams = [problem() for _ in SEEDS], [Streams(seed) for seed in SEEDS]
+        problems, streams = [problem() for _ in SEEDS], [Streams("exp0", seed) for seed in SEEDS]
         rate = torch.zeros(())
         ensemble = Ensemble(problems, settings(), streams, "", torch.device("cpu"), rate)
         return ensemble, learn(ensemble, settings(), path, "a", 0.0)
@@ -193,7 +199,9 @@ def test_a_failed_seed_stays_where_it_was_and_disturbs_no_other(tmp_path: Path) 
     assert failed.status == "failed"
     assert failed.reason == "the loss was nan at step 21"
     assert failed.curve["step"].max() == 15
-    solo = train(Repeating(broken_after=20), settings(), Streams(6), tmp_path / "solo.checkpoint")
+    solo = train(
+        Repeating(broken_after=20), settings(), Streams("exp0", 6), tmp_path / "solo.checkpoint"
+    )
     for name, value in solo.state.items():
         torch.testing.assert_close(failed.state[name], value, atol=1e-4, rtol=1e-3)
 
@@ -255,7 +263,7 @@ def test_a_chunk_is_resumed_by_its_own_engine_only(
 ) -> None:
     def chunk(kind):
         problems = [Repeating() for _ in SEEDS]
-        streams = [Streams(seed) for seed in SEEDS]
+        streams = [Streams("exp0", seed) for seed in SEEDS]
         way = Way(kind, "cpu")
         budget = settings(steps=10)
         results = train_seeds(problems, budget, streams, tmp_path, way, label="a", identity="b")

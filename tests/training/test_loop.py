@@ -223,7 +223,9 @@ def test_the_schedule_warms_up_and_decays() -> None:
 
 def test_streams_are_separate_and_repeatable() -> None:
     def numbers(seed: int, name: str) -> list[int]:
-        return torch.randint(1 << 30, (4,), generator=Streams(seed).generator(name)).tolist()
+        return torch.randint(
+            1 << 30, (4,), generator=Streams("exp0", seed).generator(name)
+        ).tolist()
 
     drawn = [numbers(seed, name) for seed in (0, 1, 11) for name in ("init", "order", "dropout")]
     assert len({tuple(row) for row in drawn}) == 9

@@ -51,4 +51,5 @@ def _compute(call: Call, seed: int | None) -> pd.DataFrame:
     plan = call.plan
     job = catalogue.computation(plan.study, plan.settings)
     part = catalogue.compute_part(plan.study)
-    return labelled(part.compute(job, None if seed is None else Streams(seed)), plan, seed)
+    streams = None if seed is None else Streams(plan.study, seed)
+    return labelled(part.compute(job, streams), plan, seed)

@@ -8,6 +8,7 @@ from journeylab import catalogue
 from journeylab.config import Frozen
 from journeylab.records.files import write_table
 from journeylab.stages.running import Call
+from journeylab.streams import Streams, data_streams
 
 
 def run(call: Call) -> None:
@@ -15,11 +16,12 @@ def run(call: Call) -> None:
     plan = call.plan
     part = catalogue.data_part(plan.study)
     chosen = catalogue.dataset_settings(plan.study, plan.settings)
-    tables = [_of_seed(part, chosen, seed) for seed in plan.seeds or ()]
+    named = [data_streams(plan.study, plan.dataset or "", seed) for seed in plan.seeds or ()]
+    tables = [_of_seed(part, chosen, streams) for streams in named]
     write_table(call.output, pd.concat(tables, ignore_index=True), plan.origin())
 
 
-def _of_seed(part: catalogue.DataPart, chosen: Frozen, seed: int) -> pd.DataFrame:
-    table = part.generate(chosen, seed)
-    table.insert(0, "seed", seed)
+def _of_seed(part: catalogue.DataPart, chosen: Frozen, streams: Streams) -> pd.DataFrame:
+    table = part.generate(chosen, streams)
+    table.insert(0, "seed", streams.seed)
     return table

@@ -39,7 +39,7 @@ def run(call: Call) -> None:
     models, measuring = catalogue.models_part(plan.study), catalogue.measure_part(plan.study)
     tables = []
     for seed in (done.seed for done in record.seeds if done.status == "finished"):
-        streams, prefix = Streams(seed), f"{seed}/"
+        streams, prefix = Streams(plan.study, seed), f"{seed}/"
         problem = models.problem(job, of_seed(dataset, seed), streams)
         model = problem.build(streams.generator("init"))
         state = {k.removeprefix(prefix): v for k, v in weights.items() if k.startswith(prefix)}

@@ -29,7 +29,7 @@ def run(call: Call) -> None:
     dataset = read_table(call.data, plan.inputs["data"])
     models = catalogue.models_part(plan.study)
     inputs = {"data": sha256(call.data)}
-    streams = [Streams(seed) for seed in plan.seeds or ()]
+    streams = [Streams(plan.study, seed) for seed in plan.seeds or ()]
     problems = [models.problem(job, of_seed(dataset, one.seed), one) for one in streams]
     flops = problems[0].flops_per_step(problems[0].build(streams[0].generator("init")))
     way = training.choose_way(plan.engine, plan.device, seeds=len(streams), flops=flops)

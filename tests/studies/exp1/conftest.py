@@ -3,12 +3,16 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
-from journeylab.streams import Streams
+from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp1_group_languages.data import generate
 from journeylab.studies.exp1_group_languages.models import Language
 from journeylab.studies.exp1_group_languages.settings import Data, Job, Model, Training
 
 FEW = Data(train=210, validation=42)
+
+
+def draw(data, seed):
+    return generate(data, data_streams("exp1", "strings", seed))
 
 
 @pytest.fixture(scope="session")
@@ -28,12 +32,12 @@ def make_job() -> Callable[..., Job]:
 
 @pytest.fixture(scope="session")
 def strings() -> pd.DataFrame:
-    return generate(FEW, 1000)
+    return draw(FEW, 1000)
 
 
 @pytest.fixture(scope="session")
 def make_problem(make_job, strings) -> Callable[..., Language]:
     def make(variant: str, task: str = "S3", seed: int = 1000, **training: float) -> Language:
-        return Language(make_job(variant, task, **training), strings, Streams(seed))
+        return Language(make_job(variant, task, **training), strings, Streams("exp1", seed))
 
     return make

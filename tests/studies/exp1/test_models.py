@@ -21,7 +21,7 @@ ALL = torch.tensor(list(itertools.product((0, 1), repeat=7)), dtype=torch.uint8)
 
 
 def fresh(problem, seed=1000):
-    return problem.build(Streams(seed).generator("init"))
+    return problem.build(Streams("exp1", seed).generator("init"))
 
 
 @pytest.mark.parametrize("variant", list(VARIANTS))
@@ -69,11 +69,13 @@ def test_variants_of_a_seed_start_alike(make_problem):
 @pytest.mark.parametrize("task", TASK_NAMES)
 def test_batches_repeat_are_cut_and_mask_what_has_no_label(make_problem, task):
     problem = make_problem("toral-product", task)
-    batches = [problem.batch(1, Streams(0).generator("order"), torch.Generator()) for _ in range(2)]
+    batches = [
+        problem.batch(1, Streams("exp1", 0).generator("order"), torch.Generator()) for _ in range(2)
+    ]
     for name, shape in (("words", (16, SHORTEST)), ("labels", (16, SHORTEST))):
         assert torch.equal(batches[0][name], batches[1][name])
         assert batches[0][name].shape == shape
-    late = problem.batch(30, Streams(0).generator("order"), torch.Generator())
+    late = problem.batch(30, Streams("exp1", 0).generator("order"), torch.Generator())
     assert late["words"].shape == (16, LONGEST)
     ended = late["words"] > 1
     assert (late["labels"][ended] == UNLABELLED).all()
@@ -97,7 +99,7 @@ def test_strings_grow_over_the_curriculum(make_problem):
 
 def test_labelled_prefixes_are_counted(make_problem):
     problem = make_problem("toral-product", "B", steps=200, batch=64)
-    order = Streams(0).generator("order")
+    order = Streams("exp1", 0).generator("order")
     seen = [
         int((problem.batch(step, order, torch.Generator())["labels"] != UNLABELLED).sum())
         for step in range(1, 201)
@@ -107,7 +109,7 @@ def test_labelled_prefixes_are_counted(make_problem):
 
 def test_the_loss_is_the_mean_surprise_of_labelled_prefixes(make_problem):
     problem = make_problem("orthogonal-product", "B")
-    batch = problem.batch(12, Streams(0).generator("order"), torch.Generator())
+    batch = problem.batch(12, Streams("exp1", 0).generator("order"), torch.Generator())
     model = fresh(problem)
     chances = model(batch["words"]).softmax(0)
     terms = [
@@ -124,7 +126,7 @@ def test_many_seeds_at_once_have_the_losses_and_gradients_of_each(make_problem, 
     problems = [make_problem(variant, seed=seed) for seed in (1000, 1001)]
     models = [fresh(problem, seed) for seed, problem in enumerate(problems)]
     batches = [
-        problem.batch(5, Streams(seed).generator("order"), torch.Generator())
+        problem.batch(5, Streams("exp1", seed).generator("order"), torch.Generator())
         for seed, problem in enumerate(problems)
     ]
     stacked = {name: torch.stack([batch[name] for batch in batches]) for name in batches[0]}

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
-from journeylab.streams import Streams
+from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp2_shuffled_kb.data import generate
 from journeylab.studies.exp2_shuffled_kb.models import Retrieval
 from journeylab.studies.exp2_shuffled_kb.settings import (
@@ -19,6 +19,10 @@ from journeylab.studies.exp2_shuffled_kb.settings import (
 SYMBOLS = {"keys": 12, "values": 4, "questions": 80}
 LOOKUPS = Lookups(task="lookup", sizes=(5, 8), **SYMBOLS)
 RELATIONS = Relations(task="relations", subjects=2, relations=3, **SYMBOLS)
+
+
+def draw(data, seed):
+    return generate(data, data_streams("exp2", data.task, seed))
 
 
 def data_of(variant: str) -> Data:
@@ -46,18 +50,18 @@ def make_job() -> Callable[..., Job]:
 
 @pytest.fixture(scope="session")
 def lookups() -> pd.DataFrame:
-    return generate(LOOKUPS, 1000)
+    return draw(LOOKUPS, 1000)
 
 
 @pytest.fixture(scope="session")
 def relations() -> pd.DataFrame:
-    return generate(RELATIONS, 1000)
+    return draw(RELATIONS, 1000)
 
 
 @pytest.fixture(scope="session")
 def make_problem(make_job, lookups, relations) -> Callable[..., Retrieval]:
     def make(variant: str, *args, **training) -> Retrieval:
         job = make_job(variant, *args, **training)
-        return Retrieval(job, lookups if job.task == "lookup" else relations, Streams(1000))
+        return Retrieval(job, lookups if job.task == "lookup" else relations, Streams("exp2", 1000))
 
     return make

@@ -6,7 +6,7 @@ import pytest
 
 from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults, styled
-from journeylab.streams import Streams
+from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp2_shuffled_kb.compute import compute
 from journeylab.studies.exp2_shuffled_kb.data import generate
 from journeylab.studies.exp2_shuffled_kb.figures import CAPTIONS, draw, numbers, tabulate
@@ -32,6 +32,10 @@ RUNS = [
 ]
 
 
+def dataset(data, seed):
+    return generate(data, data_streams("exp2", data.task, seed))
+
+
 @pytest.fixture(scope="module")
 def results(make_job, computed) -> StudyResults:
     """Untrained models of two seeds, made-up curves, and one arm that did not run."""
@@ -49,8 +53,8 @@ def results(make_job, computed) -> StudyResults:
         job = Job.model_validate(resolve_run("exp2", settings, arm, variant).settings)
         for seed in range(2):
             where = {"study": "exp2", "arm": arm, "variant": variant, "seed": seed}
-            problem = Retrieval(job, generate(job.data, seed), Streams(seed))
-            model = problem.build(Streams(seed).generator("init"))
+            problem = Retrieval(job, dataset(job.data, seed), Streams("exp2", seed))
+            model = problem.build(Streams("exp2", seed).generator("init"))
             measured.append(
                 measure(job, Evaluation(permutations=1), problem, model).assign(**where)
             )

@@ -18,11 +18,11 @@ BY_PLACE = ("rope", "rope-integer", "cumulative")
 
 
 def fresh(problem, seed=0):
-    return problem.build(Streams(seed).generator("init"))
+    return problem.build(Streams("exp2", seed).generator("init"))
 
 
 def draw(problem, seed=0):
-    streams = Streams(seed)
+    streams = Streams("exp2", seed)
     return problem.batch(1, streams.generator("order"), streams.generator("dropout"))
 
 
@@ -103,7 +103,7 @@ def test_a_tag_or_an_operator_tells_a_subjects_entries_apart(make_problem):
 @pytest.mark.parametrize("variant", ALL)
 def test_seeds_at_once_learn_as_one_alone(make_problem, tmp_path: Path, variant):
     problem = make_problem(variant, steps=12, evaluate_every=6)
-    streams, settings = [Streams(1), Streams(2)], problem.job.training
+    streams, settings = [Streams("exp2", 1), Streams("exp2", 2)], problem.job.training
     both = train_ensemble([problem] * 2, settings, streams, tmp_path / "both")
     alone = train(problem, settings, streams[1], tmp_path / "alone")
     for name, value in alone.state.items():
@@ -116,7 +116,7 @@ def test_what_is_trained_can_be_measured(make_problem, tmp_path: Path):
     found = {}
     for variant in ("content", "untagged", "tag", "operator"):
         problem = make_problem(variant)
-        trained = train(problem, problem.job.training, Streams(0), tmp_path / variant)
+        trained = train(problem, problem.job.training, Streams("exp2", 0), tmp_path / variant)
         assert trained.status == "finished"
         model = fresh(problem)
         model.load_state_dict(trained.state)

@@ -10,7 +10,7 @@ import pytest
 
 from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults, save, styled
-from journeylab.streams import Streams
+from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp3_order_information import figures
 from journeylab.studies.exp3_order_information.compute import compute
 from journeylab.studies.exp3_order_information.data import generate
@@ -31,6 +31,10 @@ from journeylab.studies.exp3_order_information.settings import (
 )
 
 RUNS = {"C2-d4": ("sum", "standard"), "C2-d16": ("standard",)}
+
+
+def dataset(data, seed):
+    return generate(data, data_streams("exp3", "strings", seed))
 
 
 def enumerate_set(variant, **changes) -> pd.DataFrame:
@@ -60,8 +64,8 @@ def results(computed) -> StudyResults:
             job = Job.model_validate(resolve_run("exp3", settings, arm, variant).settings)
             for seed in range(2):
                 where = {"study": "exp3", "arm": arm, "variant": variant, "seed": seed}
-                problem = Strings(job, generate(job.data, seed))
-                model = problem.build(Streams(seed).generator("init"))
+                problem = Strings(job, dataset(job.data, seed))
+                model = problem.build(Streams("exp3", seed).generator("init"))
                 table = measure(problem.job, Evaluation(), problem, model)
                 tables.append(table.assign(**where))
                 for metric, value in problem.evaluate(model).items():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
+from journeylab.streams import data_streams
 from journeylab.studies.exp3_order_information import information
 from journeylab.studies.exp3_order_information.aggregation import frequencies, spell, terms
 from journeylab.studies.exp3_order_information.compute import COLUMNS, compute, enumerable
@@ -27,7 +28,7 @@ def binomial_entropy(n: int) -> float:
 
 
 def added(variant: str, length: int, colours: int = 2, width: int = 4) -> np.ndarray:
-    values = torch.tensor(draw_values(1000)[:colours, :width])
+    values = torch.tensor(draw_values(data_streams("exp3", "strings", 1000))[:colours, :width])
     return terms(variant, values, length).numpy()
 
 
@@ -204,7 +205,7 @@ def test_a_set_gives_the_same_rows_again_and_alone(table):
 
 @pytest.mark.parametrize("variant", SETS)
 def test_terms_are_turned_values(variant):
-    values = torch.tensor(draw_values(3)[:2, :4])
+    values = torch.tensor(draw_values(data_streams("exp3", "strings", 3))[:2, :4])
     angles = frequencies(variant, 4)
     steps = terms(variant, values, 6)
     scale = 6 if SETS[variant].pooling == "mean" else 1

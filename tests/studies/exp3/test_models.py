@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from journeylab.streams import Streams
+from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp3_order_information.aggregation import spell, standardise, terms
 from journeylab.studies.exp3_order_information.data import (
     draw_strings,
@@ -36,9 +36,13 @@ SMALL = Data(held_out=50, seen=40)
 TRAINING = Training(steps=60, learning_rate=0.01, warmup=5, strings=32, clip=1e6, evaluate_every=30)
 
 
+def draw(data, seed):
+    return generate(data, data_streams("exp3", "strings", seed))
+
+
 @pytest.fixture(scope="module")
 def tables():
-    return {seed: generate(SMALL, seed) for seed in (1000, 1001, 1002)}
+    return {seed: draw(SMALL, seed) for seed in (1000, 1001, 1002)}
 
 
 @pytest.fixture(scope="module")
@@ -58,16 +62,16 @@ def make(tables):
 
 
 def fresh(problem, seed=0):
-    return problem.build(Streams(seed).generator("init"))
+    return problem.build(Streams("exp3", seed).generator("init"))
 
 
 def batch_of(problem, seed=0, step=1):
-    streams = Streams(seed)
+    streams = Streams("exp3", seed)
     return problem.batch(step, streams.generator("order"), streams.generator("dropout"))
 
 
 def test_a_seed_names_its_data(tables):
-    assert generate(SMALL, 1000).equals(tables[1000])
+    assert draw(SMALL, 1000).equals(tables[1000])
     assert not tables[1000].equals(tables[1001])
 
 
@@ -96,7 +100,7 @@ def test_skipping_lists_what_is_left():
 
 
 def test_arms_share_the_values_of_a_seed(tables):
-    whole = draw_values(1000)
+    whole = draw_values(data_streams("exp3", "strings", 1000))
     for colours, width in ((2, 4), (4, 16)):
         drawn = values_of(tables[1000], colours, width)
         np.testing.assert_array_equal(drawn, whole[:colours, :width])
@@ -106,7 +110,7 @@ def test_arms_share_the_values_of_a_seed(tables):
 def test_training_never_draws_a_held_out_string(make, colours):
     problem = make(colours=colours, strings=500)
     held_out = [set(strings.tolist()) for strings in problem.held_out]
-    order = Streams(0).generator("order")
+    order = Streams("exp3", 0).generator("order")
     for step in range(1, 6):
         drawn = problem.batch(step, order, order)["strings"]
         assert drawn.shape == (4, 500)
@@ -228,7 +232,7 @@ def test_the_loss_makes_its_tensors_where_the_batch_is(make):
 
 def test_every_probe_learns(make, tmp_path):
     problem = make("standard", d=16)
-    trained = train(problem, TRAINING, Streams(0), tmp_path / "checkpoint")
+    trained = train(problem, TRAINING, Streams("exp3", 0), tmp_path / "checkpoint")
     assert trained.status == "finished"
     curve = trained.curve.pivot_table(index="step", columns="metric", values="value").iloc[-1]
     model = fresh(problem)

@@ -2,11 +2,16 @@ from collections.abc import Callable
 
 import pytest
 
+from journeylab.streams import data_streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.models import Knowledge
 from journeylab.studies.exp7_native_kg.settings import SPECS, Data, Job, Model, Training
 
 MakeJob = Callable[..., Job]
+
+
+def draw(data, seed):
+    return generate(data, data_streams("exp7", "world", seed))
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +36,7 @@ def make_job() -> MakeJob:
 
 @pytest.fixture(scope="session")
 def facts():
-    return generate(Data(), 1000)
+    return draw(Data(), 1000)
 
 
 @pytest.fixture(scope="session")

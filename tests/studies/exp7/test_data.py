@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from journeylab.streams import data_streams
 from journeylab.studies.exp7_native_kg.data import (
     DOCUMENTED_COUNTS,
     NAME_WIDTH,
@@ -24,10 +25,14 @@ from journeylab.studies.exp7_native_kg.settings import Data
 SEEDS = st.integers(min_value=0, max_value=10**6)
 
 
+def draw(data, seed):
+    return generate(data, data_streams("exp7", "world", seed))
+
+
 @settings(max_examples=60, deadline=None)
 @given(SEEDS)
 def test_every_world_has_the_documented_facts(seed: int):
-    facts = generate(Data(), seed)
+    facts = draw(Data(), seed)
     assert facts["relation"].value_counts().to_dict() == DOCUMENTED_COUNTS
     splits = facts["split"].value_counts().to_dict()
     assert splits == {"base": 55, "teaching": 30, "transfer": 11, "generalisation": 6}
@@ -37,7 +42,7 @@ def test_every_world_has_the_documented_facts(seed: int):
 @settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_derived_facts_follow_from_base_facts_and_are_complete(seed: int):
-    facts = generate(Data(), seed)
+    facts = draw(Data(), seed)
     tail = {(f.relation, f.head): f.tail for f in facts_of(facts, "base")}
     derived = set(facts_of(facts, "teaching", "transfer", "generalisation"))
 
@@ -64,7 +69,7 @@ def test_derived_facts_follow_from_base_facts_and_are_complete(seed: int):
 @settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_brothers_are_mutual_and_share_a_father(seed: int):
-    base = facts_of(generate(Data(), seed), "base")
+    base = facts_of(draw(Data(), seed), "base")
     father = {f.head: f.tail for f in base if f.relation == "son_of"}
     brothers = {(f.head, f.tail) for f in base if f.relation == "brother_of"}
     assert brothers == {(b, a) for a, b in brothers}
@@ -74,7 +79,7 @@ def test_brothers_are_mutual_and_share_a_father(seed: int):
 @settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_siblings_share_the_split_of_a_relation(seed: int):
-    facts = generate(Data(), seed)
+    facts = draw(Data(), seed)
     father = {f.head: f.tail for f in facts_of(facts, "base") if f.relation == "son_of"}
     splits: dict[tuple[str, str], set[str]] = {}
     for row in facts[facts["kind"] == "derived"].itertuples():
@@ -83,13 +88,16 @@ def test_siblings_share_the_split_of_a_relation(seed: int):
 
 
 def test_a_world_depends_on_its_seed_only():
-    pd.testing.assert_frame_equal(generate(Data(), 7), generate(Data(), 7))
-    assert not generate(Data(), 7).equals(generate(Data(), 8))
+    pd.testing.assert_frame_equal(
+        draw(Data(), 7),
+        draw(Data(), 7),
+    )
+    assert not draw(Data(), 7).equals(draw(Data(), 8))
 
 
 def test_other_sizes_keep_the_laws():
     data = Data(generations=(3, 5, 8, 12), cities=7, countries=3)
-    facts = generate(data, 3)
+    facts = draw(data, 3)
     assert facts["relation"].value_counts()["son_of"] == 25
 
 
@@ -145,7 +153,7 @@ def test_a_transfer_fact_leaks_through_text_only(make_job, facts):
 @settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_rows_are_as_long_in_every_world(seed: int):
-    facts = generate(Data(), seed)
+    facts = draw(Data(), seed)
     known = facts_of(facts, "base", "teaching", "transfer", "generalisation")
     assert max(map(len, entities(facts))) == NAME_WIDTH == 6
     longest = max(len(sentence(*fact, template)) for fact in known for template in range(3))

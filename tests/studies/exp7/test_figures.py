@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from journeylab.plotting import StudyResults, styled
-from journeylab.streams import Streams
+from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.figures import CAPTIONS, draw, numbers, tabulate
 from journeylab.studies.exp7_native_kg.measure import measure
@@ -12,6 +12,10 @@ from journeylab.studies.exp7_native_kg.settings import Arm, Data, Evaluation, Se
 
 RUNS = [("native", "A"), ("7a", "B"), ("7b-held", "B"), ("7b-held", "C")]
 LINEARISATIONS = {"native": "none", "7a": "all", "7b-held": "held"}
+
+
+def dataset(data, seed):
+    return generate(data, data_streams("exp7", "world", seed))
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +27,8 @@ def results(make_job) -> StudyResults:
         for seed in range(2):
             where = {"study": "exp7", "arm": arm, "variant": variant, "seed": seed}
             job = make_job(variant, LINEARISATIONS[arm])
-            problem = Knowledge(job, generate(job.data, seed))
-            model = problem.build(Streams(seed).generator("init"))
+            problem = Knowledge(job, dataset(job.data, seed))
+            model = problem.build(Streams("exp7", seed).generator("init"))
             measured.append(measure(job, Evaluation(), problem, model).assign(**where))
             for metric, value in problem.evaluate(model).items():
                 point = {"step": 100, "metric": metric, "value": value}

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journeylab.streams import Streams
+from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp7_native_kg.data import entities, facts_of, generate
 from journeylab.studies.exp7_native_kg.language import IDENTIFIERS, MASK, encode, pad, sentence
 from journeylab.studies.exp7_native_kg.measure import (
@@ -21,9 +21,13 @@ from journeylab.studies.exp7_native_kg.rows import tabulate_triples
 from journeylab.studies.exp7_native_kg.settings import TIERS, Data, Evaluation
 
 
+def draw(data, seed):
+    return generate(data, data_streams("exp7", "world", seed))
+
+
 def reader_of(problem):
     """A model whose weights are large enough for its answers to differ."""
-    model = problem.build(Streams(3).generator("init"))
+    model = problem.build(Streams("exp7", 3).generator("init"))
     with torch.no_grad():
         for parameter in model.transformer.parameters():
             if parameter.ndim == 2:
@@ -98,7 +102,7 @@ def test_only_candidates_compete():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_floors_equal_brute_force(seed):
-    facts = generate(Data(), seed)
+    facts = draw(Data(), seed)
     known = entities(facts)
     found = {(row["metric"], row["tier"]): row["value"] for row in floors(facts)}
     seen = facts_of(facts, "teaching", "transfer")
@@ -140,7 +144,7 @@ def test_measurements_are_tidy_and_complete(make_problem, variant):
 
 def test_a_model_that_knows_nothing_is_at_chance(make_problem):
     problem = make_problem("B")
-    model = problem.build(Streams(3).generator("init"))
+    model = problem.build(Streams("exp7", 3).generator("init"))
     with torch.no_grad():
         for parameter in model.transformer.head.parameters():
             parameter.zero_()

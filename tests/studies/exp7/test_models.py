@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from journeylab.streams import Streams
+from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.language import SYMBOLS
 from journeylab.studies.exp7_native_kg.models import Knowledge
@@ -16,8 +16,12 @@ from journeylab.training import train
 VARIANTS = list(SPECS)
 
 
+def draw(data, seed):
+    return generate(data, data_streams("exp7", "world", seed))
+
+
 def fresh(problem, seed=0):
-    return problem.build(Streams(seed).generator("init"))
+    return problem.build(Streams("exp7", seed).generator("init"))
 
 
 @pytest.mark.parametrize(("native", "linearised"), [("A", "B"), ("Aprime", "Bprime")])
@@ -136,7 +140,7 @@ def test_sequential_places_tell_head_from_tail(make_problem):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_batches_repeat_and_text_rows_agree_across_variants(make_problem, variant):
     def batches(name):
-        streams = Streams(5)
+        streams = Streams("exp7", 5)
         order, dropout = streams.generator("order"), streams.generator("dropout")
         problem = make_problem(name)
         return [problem.batch(step, order, dropout) for step in (1, 2, 3)]
@@ -149,7 +153,7 @@ def test_batches_repeat_and_text_rows_agree_across_variants(make_problem, varian
 
 
 def test_a_step_has_the_configured_rows(make_problem):
-    streams = Streams(0)
+    streams = Streams("exp7", 0)
     batch = make_problem("A").batch(1, streams.generator("order"), streams.generator("dropout"))
     assert batch["text_inputs"].shape == (48, 33)
     assert batch["kg_inputs"].shape == (32, 13)
@@ -171,9 +175,9 @@ class Lossy(nn.Module):
 
 @pytest.mark.parametrize("variant", ["A", "Aprime", "A-causal", "B", "C", "B-mlm"])
 def test_seeds_together_lose_what_each_loses_alone(make_job, variant):
-    problems = [Knowledge(make_job(variant), generate(Data(), seed)) for seed in range(3)]
+    problems = [Knowledge(make_job(variant), draw(Data(), seed)) for seed in range(3)]
     models = [Lossy(problem, fresh(problem, seed)) for seed, problem in enumerate(problems)]
-    streams = [Streams(seed) for seed in range(3)]
+    streams = [Streams("exp7", seed) for seed in range(3)]
     batches = [
         problem.batch(1, stream.generator("order"), stream.generator("dropout"))
         for problem, stream in zip(problems, streams, strict=True)
@@ -198,7 +202,10 @@ def test_seeds_together_lose_what_each_loses_alone(make_job, variant):
 def test_batches_of_all_seeds_have_one_shape(make_job, variant):
     shapes = set()
     for seed in range(4):
-        problem, streams = Knowledge(make_job(variant), generate(Data(), seed)), Streams(seed)
+        problem, streams = (
+            Knowledge(make_job(variant), draw(Data(), seed)),
+            Streams("exp7", seed),
+        )
         batch = problem.batch(1, streams.generator("order"), streams.generator("dropout"))
         shapes.add(tuple((name, value.shape, value.dtype) for name, value in batch.items()))
     assert len(shapes) == 1
@@ -207,7 +214,7 @@ def test_batches_of_all_seeds_have_one_shape(make_job, variant):
 @pytest.mark.parametrize("variant", ["A", "A-causal", "B", "C", "B-mlm"])
 def test_the_loss_makes_its_tensors_where_the_batch_is(make_problem, variant):
     problem = make_problem(variant, dropout=0.0)
-    streams = Streams(0)
+    streams = Streams("exp7", 0)
     batch = problem.batch(1, streams.generator("order"), streams.generator("dropout"))
     elsewhere = {name: value.to("meta") for name, value in batch.items()}
     assert problem.loss(fresh(problem).to("meta"), elsewhere).device.type == "meta"
@@ -222,7 +229,7 @@ def test_operations_of_a_step_are_those_of_its_matrix_products(make_problem):
 
 def test_the_loss_is_text_plus_weighted_kg(make_problem):
     problem = make_problem("A", dropout=0.0)
-    streams = Streams(0)
+    streams = Streams("exp7", 0)
     batch = problem.batch(1, streams.generator("order"), streams.generator("dropout"))
     model = fresh(problem)
     losses = {}
@@ -237,7 +244,7 @@ def test_the_loss_is_text_plus_weighted_kg(make_problem):
 @pytest.mark.parametrize("variant", ["A", "A-causal", "B", "B-mlm"])
 def test_supervised_tokens_are_counted(make_problem, variant):
     problem = make_problem(variant, dropout=0.0)
-    order, hidden = Streams(0).generator("order"), Streams(0).generator("dropout")
+    order, hidden = Streams("exp7", 0).generator("order"), Streams("exp7", 0).generator("dropout")
     batches = [problem.batch(step, order, hidden) for step in range(1, 201)]
     seen = sum(float(b["text_weights"].sum() + b["kg_weights"].sum()) for b in batches) / 200
     assert problem.tokens_per_step == pytest.approx(seen, rel=0.02)
@@ -246,7 +253,7 @@ def test_supervised_tokens_are_counted(make_problem, variant):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_variant_learns(make_problem, tmp_path, variant):
     problem = make_problem(variant, evaluate_every=20)
-    trained = train(problem, problem.job.training, Streams(0), tmp_path / "checkpoint")
+    trained = train(problem, problem.job.training, Streams("exp7", 0), tmp_path / "checkpoint")
     assert trained.status == "finished"
     curve = trained.curve.pivot_table(index="step", columns="metric", values="value")
     assert set(curve.columns) > {"loss", "text_loss", "kg_loss", "perplexity_T1", "perplexity_T3"}
@@ -262,6 +269,6 @@ def test_the_ablation_as_shipped_learns(make_problem, tmp_path, variant):
     problem = make_problem(variant)
     shipped = {"attention": "softplus", "frequencies": "integer"}
     problem = dataclasses.replace(problem, job=problem.job.model_copy(update=shipped))
-    trained = train(problem, problem.job.training, Streams(0), tmp_path / "checkpoint")
+    trained = train(problem, problem.job.training, Streams("exp7", 0), tmp_path / "checkpoint")
     curve = trained.curve.set_index("metric")["value"]
     assert curve["loss"] < 0.9 * problem.evaluate(fresh(problem))["loss"]

@@ -4,13 +4,12 @@ Every length has as many strings as any other, one more at most. Tasks label the
 that the arms of a seed are paired. A worked row: ``train, uniform, "abbabaabba"``.
 """
 
-import hashlib
-
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from journeylab.streams import Streams
 from journeylab.studies.exp1_group_languages.settings import LONGEST, SHORTEST, Data
 
 COLUMNS = ("split", "kind", "word")
@@ -21,10 +20,9 @@ PADDING = 2
 """What stands behind the end of a string that is shorter than the longest."""
 
 
-def generate(data: Data, seed: int) -> pd.DataFrame:
-    """The strings of ``seed``: split, kind (``halved`` has even lengths only), word."""
-    digest = hashlib.sha256(f"{seed}/exp1 strings".encode()).digest()
-    rng = np.random.default_rng(np.frombuffer(digest, dtype=np.uint32))
+def generate(data: Data, streams: Streams) -> pd.DataFrame:
+    """One seed's strings: split, kind (``halved`` has even lengths only), word."""
+    rng = streams.numpy("strings")
     rows = [
         (split, kind, "".join(ALPHABET[letter] for letter in draw_word(kind, length, rng)))
         for split, size in zip(SPLITS, (data.train, data.validation), strict=True)

@@ -12,13 +12,13 @@ relations: every subject once per relation. The subject's token says nothing abo
     value     5  11   5   0   9   9   2   7  …
 """
 
-import hashlib
 from typing import NamedTuple
 
 import pandas as pd
 import torch
 from torch import Generator, Tensor
 
+from journeylab.streams import Streams
 from journeylab.studies.exp2_shuffled_kb.settings import (
     Data,
     Lookups,
@@ -36,18 +36,12 @@ class Episodes(NamedTuple):
     relations: Tensor
 
 
-def generate(data: Data, seed: int) -> pd.DataFrame:
-    """The held-out repositories of a seed, shuffled: task, size, episode, key, value, relation.
-
-    One stream holds all of a seed's repositories, lookups of the usual sizes first: relations are
-    drawn behind them.
-    """
-    digest = hashlib.sha256(f"{seed}/exp2 episodes".encode()).digest()
-    generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "big", signed=True))
+def generate(data: Data, streams: Streams) -> pd.DataFrame:
+    """The held-out repositories of a seed, shuffled: task, size, episode, key, value, relation."""
+    generator = streams.generator("episodes")
     if isinstance(data, Lookups):
         drawn = _draw_lookups(data, generator)
         return pd.concat([_tabulate(one, "lookup") for one in drawn], ignore_index=True)
-    _draw_lookups(Lookups(task="lookup"), generator)
     groups = -(-data.questions // (data.subjects * data.relations))
     return _tabulate(draw_relations(data, groups, generator), "relations")
 

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from journeylab.streams import data_streams
 from journeylab.studies.exp3_order_information.aggregation import terms
 from journeylab.studies.exp3_order_information.data import draw_values
 from journeylab.studies.exp3_order_information.information import (
@@ -74,7 +75,9 @@ def enumerable(sizes: Enumerated) -> Iterator[tuple[int, int]]:
 
 
 def _aggregate(variant: Variant, draw: int, colours: int, width: int, length: int) -> Enumeration:
-    values = torch.from_numpy(draw_values(draw)[:colours, :width].copy())
+    values = torch.from_numpy(
+        draw_values(data_streams("exp3", "strings", draw))[:colours, :width].copy()
+    )
     return enumerate_strings(terms(variant, values, length).numpy())
 
 

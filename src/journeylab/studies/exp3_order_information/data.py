@@ -8,8 +8,6 @@ are held out as *distinct strings*: a probe trains on all others, drawn afresh a
     N = 20, C = 4   2^40 strings: 1000 held out
 """
 
-import hashlib
-
 import numpy as np
 import pandas as pd
 import torch
@@ -17,21 +15,22 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from torch import Tensor
 
+from journeylab.streams import Streams
 from journeylab.studies.exp3_order_information.settings import COLOURS, LENGTHS, WIDTHS, Data
 
 Integers = NDArray[np.int64]
 
 
-def generate(data: Data, seed: int) -> pd.DataFrame:
+def generate(data: Data, streams: Streams) -> pd.DataFrame:
     """One seed's tables as tidy rows: kind, colours, length, colour, coordinate, string, value.
 
     Kind ``value`` fills colour, coordinate and value; kinds ``held-out`` and ``seen`` fill colours,
     length and string.
     """
-    parts = [_tabulate_values(draw_values(seed))]
+    parts = [_tabulate_values(draw_values(streams))]
     for colours in COLOURS:
         for length in LENGTHS:
-            rng = _stream(seed, f"strings {colours} {length}")
+            rng = streams.numpy(f"strings {colours} {length}")
             held_out, seen = draw_strings(colours**length, data, rng)
             for kind, strings in (("held-out", held_out), ("seen", seen)):
                 columns = {"kind": kind, "colours": colours, "length": length, "string": strings}
@@ -40,9 +39,9 @@ def generate(data: Data, seed: int) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True).astype(integers)
 
 
-def draw_values(seed: int) -> NDArray[np.float64]:
+def draw_values(streams: Streams) -> NDArray[np.float64]:
     """The seed's values v ``(4, 16)``, standard normal."""
-    return _stream(seed, "values").standard_normal((max(COLOURS), max(WIDTHS)))
+    return streams.numpy("values").standard_normal((max(COLOURS), max(WIDTHS)))
 
 
 def draw_strings(count: int, data: Data, rng: Generator) -> tuple[Integers, Integers]:
@@ -98,8 +97,3 @@ def _distinct(count: int, size: int, rng: Generator) -> Integers:
     found = rng.integers(count, size=2 * size)
     distinct = found[np.sort(np.unique(found, return_index=True)[1])]
     return distinct[:size]
-
-
-def _stream(seed: int, name: str) -> Generator:
-    digest = hashlib.sha256(f"{seed}/exp3 {name}".encode()).digest()
-    return np.random.default_rng(np.frombuffer(digest, dtype=np.uint32))

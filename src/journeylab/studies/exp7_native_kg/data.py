@@ -17,7 +17,6 @@ the linearised rows only (transfer), or never seen (generalisation). Siblings sh
 so they share its split.
 """
 
-import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from journeylab.streams import Streams
 from journeylab.studies.exp7_native_kg.language import CONSONANTS, VOWELS, sentence
 from journeylab.studies.exp7_native_kg.settings import LINEARISED_TEMPLATES, TEMPLATES, Data, Job
 
@@ -90,13 +90,12 @@ class Corpus(NamedTuple):
     triples: tuple[Fact, ...]
 
 
-def generate(data: Data, seed: int) -> pd.DataFrame:
-    """The facts of world ``seed`` with columns relation, head, tail, their types, kind, split.
+def generate(data: Data, streams: Streams) -> pd.DataFrame:
+    """The facts of one seed's world with columns relation, head, tail, their types, kind, split.
 
     Raises AssertionError if a law of the world does not hold.
     """
-    digest = hashlib.sha256(f"{seed}/exp7 world".encode()).digest()
-    rng = np.random.default_rng(np.frombuffer(digest, dtype=np.uint32))
+    rng = streams.numpy("world")
     world = _world(data, rng)
     split = _split(world, data, rng)
     facts = pd.DataFrame(

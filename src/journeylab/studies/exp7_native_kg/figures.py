@@ -23,6 +23,7 @@ from journeylab.plotting import (
     points_with_interval,
     reference_line,
 )
+from journeylab.streams import data_streams
 from journeylab.studies.exp7_native_kg.data import entities, facts_of, generate
 from journeylab.studies.exp7_native_kg.language import SYMBOLS, sentence
 from journeylab.studies.exp7_native_kg.metrics import LABELS
@@ -144,7 +145,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """The sizes that the protocol states, from the world itself, and how many runs are trained."""
     settings = _settings(results)
     [world] = settings.datasets.values()
-    facts = generate(world, 0)
+    facts = generate(world, data_streams("exp7", "world", 0))
     known = facts_of(facts, "base", "teaching")
     seen = facts_of(facts, "base", "teaching", "transfer")
     text = [sentence(*fact, template) for fact in known for template in TEMPLATES]
