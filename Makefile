@@ -53,7 +53,7 @@ format: setup ## format Python and Snakemake files
 	snakefmt Snakefile workflow
 
 test: setup ## the tests that need nothing but pip
-	python -m pytest -m "not system" -n 2 --dist loadgroup
+	python -m pytest -m "not system" -n 2 --dist worksteal
 
 test-system: setup ## the tests that need LaTeX, Chromium …
 	python -m pytest -m system

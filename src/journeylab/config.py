@@ -414,8 +414,9 @@ def by_name(variants: Any) -> Any:
 
 
 class Tracking(Frozen):
-    """Where runs are logged."""
+    """Where runs are logged, and whether that is done whenever a workflow ends."""
 
+    enabled: bool = True
     uri: Annotated[str, StringConstraints(pattern=r"^[a-z+]+:[A-Za-z0-9_./:@%-]+$")] = (
         "sqlite:///mlflow.db"
     )

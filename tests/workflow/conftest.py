@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from filelock import FileLock
 
 PROJECT = Path(__file__).parents[2]
 COPIED = (
@@ -91,11 +92,12 @@ class Copy:
 
 
 def make_tiny(config: dict[str, Any]) -> None:
-    """One study that trains and one that does not; two seeds in chunks of one, a dozen steps."""
+    """One study that trains and one that does not; a chunk of two seeds, a dozen steps."""
     config["scale"] = "quick"
+    config["tracking"]["enabled"] = False  # an import takes as long as some of the tests
     config["studies"] = {study: config["studies"][study] for study in TINY_STUDIES}
     exp7 = config["studies"]["exp7"]
-    exp7["chunk"] = 1
+    exp7["chunk"] = 2
     exp7["scales"]["quick"].setdefault("training", {}).update(TINY_TRAINING)
     kept = {"native": ["A", "Aprime"], "7a": ["B"], "algebra": ["slots"]}
     exp7["arms"] = {arm: exp7["arms"][arm] | {"variants": kept[arm]} for arm in kept}
@@ -141,12 +143,33 @@ def copy_project(path: Path, shrink: Callable[[dict[str, Any]], None] = make_tin
     return copy
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """The folder that `make` fills, the same one in every process of a test session."""
+    shared = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder, done = shared / name, shared / f"{name}.done"
+    with FileLock(shared / f"{name}.lock"):
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            done.touch()
+    return folder
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """A copy whose reports are all made; tests take a duplicate and never change this one."""
-    copy = copy_project(tmp_path_factory.mktemp("finished") / "project")
-    copy.snakemake("all")
-    return copy
+
+    def make(folder: Path) -> None:
+        copy = copy_project(folder / "project")
+        copy.configure(lambda config: config["tracking"].update(enabled=True))
+        done = copy.snakemake("all")
+        copy.configure(lambda config: config["tracking"].update(enabled=False))
+        (folder / "told").write_text(done.stderr, encoding="utf-8")
+
+    return Copy(made_once(tmp_path_factory, "finished", make) / "project")
 
 
 @pytest.fixture

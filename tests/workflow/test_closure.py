@@ -14,7 +14,7 @@ from journeylab.records.fingerprint import HELD_BY_PLAN
 
 from .conftest import TINY_STUDIES, Copy, copy_project
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("closure")]
+pytestmark = pytest.mark.workflow
 
 FEW = {"steps": 2, "warmup": 0, "evaluate_every": 2, "checkpoint_every": 2}
 KEPT = {
@@ -48,6 +48,7 @@ def keep_one_of_each(config: dict[str, Any]) -> None:
             if name in ("certificates", "enumeration")
         }
     config["scale"] = "quick"
+    config["tracking"]["enabled"] = False
     config["studies"] = {study: config["studies"][study] for study in KEPT}
     config["seeds"]["quick"] = 1
 

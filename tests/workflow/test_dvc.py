@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from .conftest import PROJECT, Copy, copy_project
+from .conftest import PROJECT, Copy, copy_project, made_once
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("dvc")]
+pytestmark = pytest.mark.workflow
 
 VARIANT = "studies.exp7.arms.native.variants.A.training.learning_rate"
 RESULTS = ("data", "results", "reports", ".snakemake/metadata")
@@ -65,10 +65,13 @@ def enlarge(config: dict[str, Any]) -> None:
     exp7["scales"]["quick"]["training"].update(steps=4, evaluate_every=4, warmup=1)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def computed(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     """A repository whose results were computed by `dvc repro`, committed and pushed."""
-    folder = tmp_path_factory.mktemp("dvc")
+    return Repository(made_once(tmp_path_factory, "dvc", compute) / "project")
+
+
+def compute(folder: Path) -> None:
     repository = Repository(copy_project(folder / "project").path)
     repository.configure(enlarge)
     shutil.copy2(PROJECT / "constraints.txt", repository.path)
@@ -79,7 +82,6 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     repository.dvc("repro")
     repository.commit("its results")
     repository.dvc("push")
-    return repository
 
 
 @pytest.fixture
@@ -120,16 +122,16 @@ WHAT_DETERMINES_RESULTS = {
 }
 
 
-def test_a_change_of_whatever_determines_results_is_seen(computed: Repository) -> None:
+def test_a_change_of_whatever_determines_results_is_seen(clone: Repository) -> None:
     for name, added in WHAT_DETERMINES_RESULTS.items():
-        path = computed.path / name
+        path = clone.path / name
         before = path.read_text(encoding="utf-8")
         try:
             path.write_text(before.replace("\nengine: auto", "") + added, encoding="utf-8")
-            assert name.partition("/")[0] in computed.dvc("status", "pipeline"), name
+            assert name.partition("/")[0] in clone.dvc("status", "pipeline"), name
         finally:
             path.write_text(before, encoding="utf-8")
-    assert computed.dvc("status", "--json", "pipeline").strip() == "{}"
+    assert clone.dvc("status", "--json", "pipeline").strip() == "{}"
 
 
 def test_an_experiment_redoes_what_depends_on_it(clone: Repository) -> None:

@@ -19,13 +19,13 @@ import pytest
 from journeylab.records import runs
 from journeylab.records.files import read_table
 
-from .conftest import Copy
+from .conftest import Copy, made_once
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("finished")]
+pytestmark = pytest.mark.workflow
 
-NATIVE = "exp7/native/A/seeds-1000-1000"
-OTHER = "exp7/native/Aprime/seeds-1000-1000"
-DATA = "data/exp7/world/seeds-1000-1000.parquet"
+NATIVE = "exp7/native/A/seeds-1000-1001"
+OTHER = "exp7/native/Aprime/seeds-1000-1001"
+DATA = "data/exp7/world/seeds-1000-1001.parquet"
 MEASURE = "src/journeylab/studies/exp7_native_kg/measure.py"
 
 
@@ -66,13 +66,16 @@ def refusal(done: subprocess.CompletedProcess) -> str:
     return lines[0]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def otherwise(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """The same project, finished with another world."""
-    copy = finished.duplicate(tmp_path_factory.mktemp("otherwise") / "project")
-    copy.configure(enlarge_world)
-    copy.snakemake("reports/exp7.pdf")
-    return copy
+
+    def make(folder: Path) -> None:
+        copy = finished.duplicate(folder / "project")
+        copy.configure(enlarge_world)
+        copy.snakemake("reports/exp7.pdf")
+
+    return Copy(made_once(tmp_path_factory, "otherwise", make) / "project")
 
 
 # -- without snakemake's memory -------------------------------------------------------------------
@@ -85,8 +88,8 @@ def test_an_edited_rate_retrains_whatever_was_forgotten(
     forget(project)
     project.configure(raise_rate)
     trained = {job[1:] for job in project.planned() if job[0] == "train_run"}
-    assert ("exp7", "native", "A", "seeds-1000-1000") in trained
-    assert len(trained) == 6
+    assert ("exp7", "native", "A", "seeds-1000-1001") in trained
+    assert len(trained) == 3
     project.snakemake(f"results/{NATIVE}/run.json")
     record = runs.read_run(project.path / "results" / NATIVE)
     assert record.settings["training"]["learning_rate"] == 0.02

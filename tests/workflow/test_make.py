@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -60,8 +60,11 @@ class Checkout:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Checkout:
-    return Checkout(tmp_path)
+def checkout(tmp_path: Path) -> Iterator[Checkout]:
+    # whoever runs tests in the background may have them ignore what a terminal sends
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield Checkout(tmp_path)
+    signal.signal(signal.SIGINT, before)
 
 
 def wait_for(condition: Callable[[], object]) -> None:

@@ -150,11 +150,12 @@ def test_a_terminal_gets_the_same_plain_lines(tiny: Path) -> None:
 
 
 @pytest.mark.workflow
-def test_a_run_ends_with_its_report_and_headline(fresh: Copy) -> None:
-    done = fresh.snakemake("reports/exp5.pdf")
-    lines = done.stderr.splitlines()
-    assert "reports/exp5.pdf: " in lines[-1], lines
-    assert " supported" in lines[-1]
-    assert lines[-1].endswith("(no evidence)")
+def test_a_run_ends_with_its_reports_and_headlines(finished: Copy) -> None:
+    told = (finished.path.parent / "told").read_text(encoding="utf-8")
+    lines = told.splitlines()
+    [line] = [line for line in lines[-2:] if line.startswith("reports/exp5.pdf: ")]
+    assert " supported" in line
+    assert line.endswith("(no evidence)")
     assert any("] compute exp5 bridge/rotation · " in line for line in lines)
-    assert "jobid" not in done.stderr
+    assert "jobid" not in told
+    assert "exp7: 4 runs imported, 0 were there" in told

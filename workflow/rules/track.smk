@@ -1,5 +1,5 @@
 # MLflow is a view: no rule waits for it. What was made is imported when the workflow ends, well or
-# not; `make ui` catches up with the rest. An address in the environment may hold a password, so it is
+# not, unless tracking is off; `make ui` catches up with the rest. An address in the environment may hold a password, so it is
 # not written into a command: `journeylab track` finds it there.
 import os
 
@@ -11,9 +11,10 @@ def import_into_mlflow():
     shell(f"{command} || true")
 
 
-onsuccess:
-    import_into_mlflow()
+if plan.config.tracking.enabled:
 
+    onsuccess:
+        import_into_mlflow()
 
-onerror:
-    import_into_mlflow()
+    onerror:
+        import_into_mlflow()
