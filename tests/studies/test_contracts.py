@@ -45,7 +45,9 @@ def test_computed_metrics_and_levels_are_declared(study: str, run: RunSettings) 
     assert not {"study", "arm", "variant", "seed"} & set(table.columns)
     assert set(table["metric"]) <= set(metrics)
     for metric, rows in table.groupby("metric"):
-        for factor, levels in metrics[metric].factors.items():
+        factors = metrics[metric].factors
+        assert set(rows.dropna(axis="columns", how="all")) <= {"draw", "metric", "value", *factors}
+        for factor, levels in factors.items():
             assert set(rows[factor]) <= set(levels), (metric, factor)
 
 

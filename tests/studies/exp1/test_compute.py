@@ -1,5 +1,6 @@
 import itertools
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,9 +9,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from journeylab.claims.register import AtMost, read_register
+from journeylab.studies.exp1_group_languages import compute as certificates
 from journeylab.studies.exp1_group_languages.compute import (
     COLUMNS,
     GROUPS,
+    class_spread,
     compute,
     exact_weights,
     rotation_logarithm,
@@ -22,10 +26,14 @@ from journeylab.studies.exp1_group_languages.settings import TASK_NAMES, Computa
 from journeylab.studies.exp1_group_languages.tasks import TASKS, generate_group
 
 
+def certify(**sizes):
+    sizes = {"strings": 50, "enumerate": 7, "draws": 2} | sizes
+    return compute(Computation(computed="certificates", variant="all", **sizes), None)
+
+
 @pytest.fixture(scope="module")
 def found():
-    job = Computation(computed="certificates", variant="all", strings=50, enumerate=7, draws=2)
-    return compute(job, None)
+    return certify()
 
 
 def only(found, metric, **where):
@@ -133,3 +141,72 @@ def test_anchors_cover_every_task_and_are_checked(found):
         assert len(only(found, "ceiling", case=name)) == (23 if halved else 43)
         assert only(found, "ceiling_error", case=name).eq(0.0).all()
     assert len(only(found, "ceiling_error")) == 4 * 7 + 6 + 3
+
+
+def detune(patch):
+    """Every angle is off by one part in 10⁹."""
+    exact = certificates.exact_weights
+
+    def detuned(*given):
+        weights = exact(*given)
+        return weights._replace(square=weights.square * (1.0 + 1e-9))
+
+    patch.setattr(certificates, "exact_weights", detuned)
+
+
+def shift(patch):
+    """Maps that are shifted alike have no fixed point in common."""
+    affine = certificates._affine
+    patch.setattr(certificates, "_affine", lambda matrix, shift=None: affine(matrix, np.ones(2)))
+
+
+def turn(patch):
+    """The operators of every family are orthogonal ones, which do not commute."""
+    families = certificates.Operators
+    patch.setattr(certificates, "Operators", lambda _, *given: families("orthogonal", *given))
+
+
+def miscount(patch):
+    """One string too many has no a and label 0."""
+    count = certificates.count_labels
+
+    def counted(task, longest):
+        for counts in count(task, longest):
+            counts[0, 0] += 1
+            yield counts
+
+    patch.setattr(certificates, "count_labels", counted)
+
+
+BREAKS = {
+    "exact_drift": detune,
+    "parikh_split": shift,
+    "parikh_spread": turn,
+    "ceiling_error": miscount,
+}
+REGISTERED = read_register(Path(__file__).parents[3] / "claims").studies["exp1"].claims
+BOUNDED = [claim for claim in REGISTERED if isinstance(claim.region, AtMost)]
+
+
+@pytest.mark.parametrize("claim", BOUNDED, ids=lambda claim: claim.id)
+def test_what_is_broken_exceeds_the_registered_tolerance(found, monkeypatch, claim):
+    rows, tolerance = claim.effect.every, claim.region.at_most
+    BREAKS[rows.metric](monkeypatch)
+    if rows.metric != "ceiling_error":
+        monkeypatch.setattr(certificates, "_anchors", lambda sizes: ())  # they take longest
+    for table, within in ((found, True), (certify(length=200), False)):
+        chosen = table[table["metric"] == rows.metric]
+        for factor, levels in rows.at.items():
+            chosen = chosen[chosen[factor].isin(levels)]
+        assert (chosen.groupby("case")["value"].max() <= tolerance).eq(within).all()
+
+
+def test_the_spread_is_that_of_the_widest_class():
+    """On the line (x, 1) a doubles x and b adds 1 to it."""
+    a = torch.tensor([[2.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
+    b = torch.tensor([[1.0, 1.0], [0.0, 1.0]], dtype=torch.float64)
+    start = torch.tensor([0.0, 1.0], dtype=torch.float64)
+    # b before k of the a's adds 2^k: with two a's 1, 2 or 4, with two b's 2, 3 or 4.
+    assert class_spread(torch.stack([a, b]), start, 3) == 3.0
+    assert class_spread(torch.stack([a, a]), start, 3) == 0.0
+    assert class_spread(torch.stack([a, b]), 5.0 * start, 3) == 3.0

@@ -51,6 +51,7 @@ def test_exact_weights_solve_and_their_gap_is_all_that_counts_leave_open(solved)
     by_length = found[found["metric"] == "accuracy"]
     assert by_length["n"].tolist() == [*range(SHORTEST, LONGEST + 1), *FAR]
     assert by_length["value"].eq(1.0).all()
+    assert found.loc[found["metric"] == "overflow", "value"].eq(0.0).all()
 
 
 def test_an_untrained_reader_is_measured_at_the_lengths_trained_on(make_problem):
@@ -97,6 +98,32 @@ def test_balanced_accuracy_is_the_mean_over_classes():
     assert accuracy(TASKS["A"], torch.ones(4), uneven) == 0.5
     assert accuracy(TASKS["S3"], torch.ones(4), uneven) == 0.75
     assert accuracy(TASKS["B"], torch.ones(3), torch.ones(3)) == 1.0
+
+
+def test_what_overflows_is_told_apart_from_what_is_wrong(make_problem):
+    """Every a grows the state by 10^7.6: six of them exceed single precision."""
+    problem = make_problem("linear-product", "B")
+    model = problem.build(problem.streams.generator("init"))
+    with torch.no_grad():
+        model.operators.matrix.copy_(torch.stack([10**7.6 * torch.eye(16), torch.eye(16)]))
+        model.start.fill_(1.0)
+        model.weight.zero_()
+        model.bias.copy_(torch.tensor([0.0, 1.0]))
+    found = measure(problem.job, FEW, problem, model)
+    values = {metric: rows.set_index("n")["value"] for metric, rows in found.groupby("metric")}
+    words = draw_words(TASKS["B"], 10, FEW.strings, problem.streams.generator("test/10"))
+    held = (words == 0).sum(0) <= 5
+    assert 0.0 < held.double().mean() < 1.0
+    assert values["overflow"][10] == pytest.approx(1.0 - float(held.double().mean()))
+    assert values["overflow"][200] == 1.0
+    # The answer is always 1, right for strings that start with a: one class of two.
+    assert values["accuracy"][10] == 0.5
+    assert 200 not in values["accuracy"].index
+    starts = words[0] == 0
+    right = float((held & starts).sum() / starts.sum()) / 2.0
+    assert values["worst_accuracy"].item() == 0.0 < right < 0.5
+    one = found[found["n"].isna()].set_index("metric")["value"]
+    assert one["mean_accuracy"] * (LONGEST + 1 - SHORTEST) >= right
 
 
 @pytest.mark.parametrize("broken", [math.nan, math.inf])

@@ -1,25 +1,33 @@
 import itertools
 from collections import Counter
 from math import comb, log2
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
+from journeylab.claims.register import AtMost, read_register
 from journeylab.streams import data_streams
+from journeylab.studies.exp3_order_information import compute as enumeration
 from journeylab.studies.exp3_order_information import information
 from journeylab.studies.exp3_order_information.aggregation import frequencies, spell, terms
 from journeylab.studies.exp3_order_information.compute import COLUMNS, compute, enumerable
 from journeylab.studies.exp3_order_information.data import draw_values
 from journeylab.studies.exp3_order_information.metrics import METRICS
-from journeylab.studies.exp3_order_information.settings import SETS, Computation, Enumerated
+from journeylab.studies.exp3_order_information.settings import (
+    SETS,
+    Computation,
+    Enumerated,
+    FrequencySet,
+)
 
 TINY = Enumerated(draws=2, lengths=(8,), strings=256)
 
 
-def compute_set(variant: str) -> pd.DataFrame:
-    job = Computation(computed="enumeration", variant=variant, **TINY.model_dump())
+def compute_set(variant: str, **sizes) -> pd.DataFrame:
+    job = Computation(computed="enumeration", variant=variant, **TINY.model_dump() | sizes)
     return compute(job, None)
 
 
@@ -191,6 +199,75 @@ def test_the_law_is_held_against_the_mean_over_draws(table):
     expected = excess.dropna().groupby(case).mean()
     found = rows["law_excess"].droplevel("draw")
     assert found.sort_index().to_numpy() == pytest.approx(expected.sort_index().to_numpy())
+
+
+@pytest.mark.parametrize("lengths", [(8, 12), (12, 8)])
+@pytest.mark.parametrize("variant", ["standard", "sum"])
+def test_growth_is_what_a_token_more_tells(variant, lengths):
+    found = compute_set(variant, lengths=lengths, strings=4096, precisions=(0.001, 8.0), draws=1)
+    grown = found[found["metric"] == "information_growth"]
+    assert (grown["N"] == 12).all()
+    assert len(grown) == 4
+    finest = grown.loc[grown["epsilon"] == "0.001", "value"]
+    whole = 1 - (binomial_entropy(12) - binomial_entropy(8)) / 4
+    assert finest.to_numpy() == pytest.approx(whole if variant == "standard" else 0.0, abs=1e-3)
+    told = found[found["metric"] == "mutual_information"].set_index(["d", "epsilon", "N"])["value"]
+    for row in grown.itertuples():
+        expected = (told[row.d, row.epsilon, 12] - told[row.d, row.epsilon, 8]) / 4
+        assert row.value == pytest.approx(expected)
+
+
+def forget(patch, variant):
+    """No plane turns: an aggregate that keeps no order."""
+    patch.setitem(SETS, variant, SETS["sum"])
+
+
+def remember(patch, variant):
+    """The fastest plane turns by a hundredth per position."""
+    turned = SETS[variant].model_dump() | {"last": 0.01}
+    patch.setitem(SETS, variant, FrequencySet(**turned))
+
+
+def refine(patch, variant):
+    """The grid that is read is finer than the one that the law is about."""
+    read = enumeration.information_gap
+    patch.setattr(enumeration, "information_gap", lambda s, e, offset: read(s, e / 100, offset))
+
+
+def widen(patch, variant):
+    """Ranges are taken for a hundred times as wide."""
+    measured = enumeration.widest_range
+    patch.setattr(enumeration, "widest_range", lambda strings: 100.0 * measured(strings))
+
+
+BREAKS = {
+    "mutual_information": remember,
+    "information_gap": forget,
+    "law_excess": refine,
+    "precision_law": widen,
+}
+REGISTERED = read_register(Path(__file__).parents[3] / "claims").studies["exp3"].claims
+BOUNDED = [claim for claim in REGISTERED if isinstance(claim.region, AtMost)]
+
+
+@pytest.mark.parametrize("claim", BOUNDED, ids=lambda claim: claim.id)
+def test_what_is_broken_exceeds_the_registered_tolerance(monkeypatch, claim):
+    rows, tolerance = claim.effect.every, claim.region.at_most
+    at = {factor: x if isinstance(x, tuple) else (x,) for factor, x in rows.at.items()}
+    length = min(at.get("N", (8,)))
+    sizes = {"lengths": (length,), "strings": 2**length}
+    sizes["precisions"] = tuple(float(e) for e in at.get("epsilon", ("0.001",)))
+    for variant in [rows.variant] if rows.variant else at.get("frequencies", ("standard",)):
+        worst = []
+        with monkeypatch.context() as patch:
+            for _ in range(2):
+                table = compute_set(variant, **sizes)
+                table = table[table["metric"] == rows.metric]
+                for factor in at.keys() & {"C", "d"}:
+                    table = table[table[factor].isin(at[factor])]
+                worst.append(table["value"].max())
+                BREAKS[rows.metric](patch, variant)
+        assert worst[0] <= tolerance < worst[1]
 
 
 def test_only_what_can_be_enumerated_is():

@@ -311,18 +311,23 @@ def _share(results: StudyResults, run: Case) -> str:
 def _tabulate_far(results: StudyResults, length: int) -> Table:
     return _table_of(
         f"far-{length}",
-        f"Median accuracy at n = {length}.",
+        f"Median accuracy at n = {length}, of the strings whose logits are finite.",
         [(run, _median_at(results, run, length)) for run in _present(results)],
-        "States that overflow single precision answer nothing and count as wrong.",
+        "overflow: share of the strings of all seeds whose logits are not finite.",
     )
 
 
 def _median_at(results: StudyResults, run: Case, length: int) -> str:
-    rows = _rows(results, "accuracy", run)
-    median = rows.loc[rows["n"] == length, "value"].median()
-    failed = _failures(results, run)
-    found = "n/a" if np.isnan(median) else f"{median:.2f}"
-    return f"{found} ({failed} failed)" if failed else found
+    known, lost = (
+        rows.loc[rows["n"] == length, "value"]
+        for rows in (_rows(results, metric, run) for metric in ("accuracy", "overflow"))
+    )
+    told = [f"{known.median():.2f}"] if len(known) else [] if len(lost) else ["n/a"]
+    if lost.any():
+        told.append(f"{100 * lost.mean():.0f} % overflow")
+    if failed := _failures(results, run):
+        told.append(f"({failed} failed)")
+    return " ".join(told)
 
 
 def _failures(results: StudyResults, run: Case) -> int:

@@ -3,6 +3,12 @@
 Strings are drawn from the seed's stream of the length, so that the models of a seed are asked about
 the same ones: uniform over {a, b}, without the constant strings for B, or uniform among those with
 as many a's as b's. The label is asked for at the end of the string only.
+
+| metric | meaning |
+| --- | --- |
+| overflow | share of the strings of a length whose logits are not finite: they get no answer |
+| accuracy | share of right answers among the others of that length; no row where there are none |
+| worst_accuracy, mean_accuracy, gap | over the lengths trained on; no answer is a wrong one |
 """
 
 from __future__ import annotations
@@ -33,19 +39,25 @@ COLUMNS = ("metric", "n", "value")
 
 
 def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module) -> pd.DataFrame:
-    """Accuracy at every length, the worst and the mean of the trained ones, and the gap."""
+    """Accuracy and overflow at every length; worst, mean and gap of the trained ones."""
     language, recogniser = cast(Language, problem), cast(Recogniser, model)
     ceilings = _ceilings(job.task)
+    rows: list[tuple[str, int | None, float]] = []
     found: dict[int, float] = {}
     for n in (*ceilings, *FAR):
         words = draw_words(
             language.task, n, evaluation.strings, language.streams.generator(f"test/{n}")
         )
         labels = torch.from_numpy(label_words(language.task, words.numpy()))
-        found[n] = accuracy(language.task, answer(recogniser, words), labels)
+        answers = answer(recogniser, words)
+        found[n] = accuracy(language.task, answers, labels)
+        answered = answers != UNLABELLED
+        rows.append(("overflow", n, float((~answered).double().mean())))
+        if answered.any():
+            share = accuracy(language.task, answers[answered], labels[answered])
+            rows.append(("accuracy", n, share))
     trained = [found[n] for n in ceilings]
     gaps = [found[n] - ceiling for n, ceiling in ceilings.items()]
-    rows: list[tuple[str, int | None, float]] = [("accuracy", n, x) for n, x in found.items()]
     rows += [
         ("worst_accuracy", None, min(trained)),
         ("mean_accuracy", None, sum(trained) / len(trained)),

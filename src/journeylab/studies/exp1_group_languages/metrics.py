@@ -3,6 +3,7 @@
 from journeylab.config import Metric
 from journeylab.studies.exp1_group_languages.settings import (
     COMMUTING,
+    ENUMERABLE,
     FAR,
     LONGEST,
     SHORTEST,
@@ -15,52 +16,52 @@ TUNING = (
     "setting for all variants and tasks"
 )
 
-_LENGTHS: dict[str, tuple[str | int, ...]] = {"n": (*range(SHORTEST, LONGEST + 1), *FAR)}
+Levels = dict[str, tuple[str | int, ...]]
 
-_CASES: dict[str, tuple[str | int, ...]] = {
-    "weights": ("Z3", "S3", "A5"),
-    "parikh_split": ("commuting", "affine", "aggregation", "S3"),
-    "parikh_spread": COMMUTING,
-    "task": TASK_NAMES,
-}
-
-
-def _case(of: str) -> dict[str, tuple[str | int, ...]]:
-    return {"case": _CASES[of]}
-
+_LENGTHS: Levels = {"n": (*range(SHORTEST, LONGEST + 1), *FAR)}
+_TASKS: Levels = {"case": TASK_NAMES}
+_WEIGHTS: Levels = {"case": ("Z3", "S3", "A5")}
+_SCALAR: Levels = {"case": ("scalar",), "n": (*range(2, ENUMERABLE + 1), LONGEST, *FAR)}
+_ENUMERATED: Levels = {"n": tuple(range(1, ENUMERABLE + 1))}
 
 METRICS = {
-    "accuracy": Metric(label="accuracy", factors=_LENGTHS),
+    "accuracy": Metric(label="accuracy where the logits are finite", factors=_LENGTHS),
+    "overflow": Metric(
+        label="share of strings whose logits are not finite", factors=_LENGTHS, better="lower"
+    ),
     "worst_accuracy": Metric(label=f"accuracy at the worst length {SHORTEST} … {LONGEST}"),
     "mean_accuracy": Metric(label=f"mean accuracy over lengths {SHORTEST} … {LONGEST}"),
     "gap": Metric(label="mean over lengths of accuracy − Parikh ceiling"),
-    "ceiling": Metric(label="Parikh ceiling", factors=_LENGTHS | _case("task")),
-    "chance": Metric(label="best constant answer", factors=_LENGTHS | _case("task")),
+    "ceiling": Metric(label="Parikh ceiling", factors=_LENGTHS | _TASKS),
+    "chance": Metric(label="best constant answer", factors=_LENGTHS | _TASKS),
     "ceiling_error": Metric(
         label="ceiling by dynamic programming against enumeration",
-        factors=_case("task"),
+        factors=_TASKS | _ENUMERATED,
         better="lower",
     ),
-    "exact_accuracy": Metric(
-        label="accuracy of exact orthogonal weights", factors=_case("weights")
+    "exact_accuracy": Metric(label="accuracy of exact orthogonal weights", factors=_WEIGHTS),
+    "exact_margin": Metric(label="least margin of exact orthogonal weights", factors=_WEIGHTS),
+    "exact_drift": Metric(label="distance from the exact state", factors=_WEIGHTS, better="lower"),
+    "aggregator_accuracy": Metric(label="accuracy of the scalar aggregator on B", factors=_SCALAR),
+    "aggregator_margin": Metric(
+        label="least margin of the scalar aggregator on B", factors=_SCALAR
     ),
-    "exact_margin": Metric(
-        label="least margin of exact orthogonal weights", factors=_case("weights")
+    "aggregator_bound_error": Metric(
+        label="least margin against its closed form", factors=_SCALAR, better="lower"
     ),
-    "exact_drift": Metric(
-        label="distance from the exact state", factors=_case("weights"), better="lower"
+    "aggregator_float32": Metric(
+        label="powers of 2.5 that float32 cannot hold, up to 100", factors={"case": ("scalar",)}
     ),
-    "aggregator_accuracy": Metric(label="accuracy of the scalar aggregator on B"),
-    "aggregator_margin": Metric(label="least margin of the scalar aggregator on B"),
-    "aggregator_bound_error": Metric(label="least margin against its closed form", better="lower"),
-    "aggregator_float32": Metric(label="powers of 2.5 that float32 cannot hold, up to 100"),
     "parikh_split": Metric(
-        label="Parikh classes with more than one state", factors=_case("parikh_split")
+        label="Parikh classes with more than one state",
+        factors={"case": ("commuting", "affine", "aggregation", "S3")},
     ),
     "parikh_spread": Metric(
         label="spread of states within a Parikh class",
-        factors=_case("parikh_spread"),
+        factors={"case": COMMUTING},
         better="lower",
     ),
-    "missing_exponentials": Metric(label="sign changes needed − sign changes possible"),
+    "missing_exponentials": Metric(
+        label="sign changes needed − sign changes possible", factors={"case": ("real",)}
+    ),
 }

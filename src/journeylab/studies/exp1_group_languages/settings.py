@@ -35,6 +35,8 @@ VARIANTS: dict[str, tuple[Family, Form]] = {
 SHORTEST, LONGEST = 10, 50
 FAR = (100, 200)
 """Lengths beyond those trained on."""
+ENUMERABLE = 16
+"""The greatest length of which all strings may be listed."""
 
 
 class Data(Frozen):
@@ -78,7 +80,7 @@ class Checked(Frozen):
 
     length: Count = 1000
     strings: Count = 1000
-    enumerate: Annotated[int, Field(ge=2, le=16)] = 12
+    enumerate: Annotated[int, Field(ge=2, le=ENUMERABLE)] = 12
     draws: Count = 20
     d: Annotated[int, Field(ge=6, le=256, multiple_of=2)] = 16
 

@@ -5,11 +5,13 @@
 | order_entropy | H(X | n): what the counts leave open |
 | mutual_information | I(X; Q_ε(s) | n): what the grid tells of it |
 | information_gap | order_entropy − mutual_information |
+| information_growth | what mutual_information gains per token, from the shortest length on |
 | precision_law | d·log₂(1 + r/ε), r the widest range of a coordinate within a class |
 | law_excess | mutual_information − precision_law, the mean over draws |
 
-The values of draw i are those of seed i; the offsets of its grids are its own as well. The law
-holds for the mean over offsets, so ``law_excess`` has one row per case, at draw 0.
+Draws of values and of the offsets of their grids are the enumeration's own: no seed of a probe has
+the same. The law holds for the mean over offsets, so ``law_excess`` has one row per case, at draw
+0.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
 
     ε is written as text; ``order_entropy`` has none.
     """
-    del streams  # draws count from 0; draw i has the values of seed i
+    del streams  # nothing depends on a seed: draws count from 0
     rows: list[Row] = []
     for draw in range(job.draws):
         for colours, length in enumerable(job):
@@ -63,7 +65,7 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
                 strings = _aggregate(job.variant, draw, colours, width, length)
                 rows += [case | row for row in _read(strings, job, draw)]
     table = pd.DataFrame(rows, columns=list(COLUMNS))
-    return pd.concat([table, _law_excess(table)], ignore_index=True)
+    return pd.concat([table, _growth(table), _law_excess(table)], ignore_index=True)
 
 
 def enumerable(sizes: Enumerated) -> Iterator[tuple[int, int]]:
@@ -75,9 +77,8 @@ def enumerable(sizes: Enumerated) -> Iterator[tuple[int, int]]:
 
 
 def _aggregate(variant: Variant, draw: int, colours: int, width: int, length: int) -> Enumeration:
-    values = torch.from_numpy(
-        draw_values(data_streams("exp3", "strings", draw))[:colours, :width].copy()
-    )
+    drawn = draw_values(data_streams("exp3", "enumeration", draw))
+    values = torch.from_numpy(drawn[:colours, :width].copy())
     return enumerate_strings(terms(variant, values, length).numpy())
 
 
@@ -95,6 +96,15 @@ def _read(strings: Enumeration, sizes: Enumerated, draw: int) -> Iterator[Row]:
         }
         for metric, value in found.items():
             yield {"metric": metric, "epsilon": f"{precision:g}", "value": value}
+
+
+def _growth(table: pd.DataFrame) -> pd.DataFrame:
+    """(I at N − I at the shortest N) / tokens between, of every draw and case."""
+    told = table[table["metric"] == "mutual_information"].sort_values("N", kind="stable")
+    case = ["draw", "frequencies", "C", "d", "epsilon"]
+    gained = told.groupby(case)[["N", "value"]].transform(lambda x: x - x.iloc[0])
+    rows = told.assign(metric="information_growth", value=gained["value"] / gained["N"])
+    return rows[gained["N"] > 0]
 
 
 def _law_excess(table: pd.DataFrame) -> pd.DataFrame:

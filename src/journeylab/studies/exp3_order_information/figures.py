@@ -116,8 +116,9 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     found["entropy.16"] = known
     for width, pick in ((4, "min"), (16, "max")):
         case["d"] = width
-        lost = results.select("information_gap", **case, frequencies="quarter-turns")["value"]
-        found[f"lost.{width}"] = float(lost.agg(pick))
+        lost = results.select("information_gap", **case, frequencies="quarter-turns")
+        finest = lost[lost["epsilon"].astype(float) == lost["epsilon"].astype(float).min()]
+        found[f"lost.{width}"] = float(finest["value"].agg(pick))
         reach = _reach(results, case | {"frequencies": "standard"})
         found[f"coarsest.{width}"] = coarsest_precision(width, reach, known)
     return {key: "n/a" if np.isnan(value) else value for key, value in found.items()}

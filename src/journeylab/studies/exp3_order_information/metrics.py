@@ -4,6 +4,7 @@ from journeylab.config import Metric
 from journeylab.studies.exp3_order_information.settings import (
     COLOURS,
     LENGTHS,
+    PRECISIONS,
     PROBES,
     SETS,
     SPLITS,
@@ -24,7 +25,7 @@ _ENUMERATED: dict[str, tuple[str | int, ...]] = {
     "d": WIDTHS,
     "N": LENGTHS,
 }
-_READ = _ENUMERATED | {"epsilon": ("0.001", "0.01", "0.1", "0.5")}
+_READ = _ENUMERATED | {"epsilon": tuple(f"{precision:g}" for precision in PRECISIONS)}
 
 METRICS = {
     "position_accuracy": Metric(label="accuracy of the colour at a position", factors=_PROBED),
@@ -38,6 +39,10 @@ METRICS = {
     "mutual_information": Metric(label="I(X; Q(s) | counts), bits", factors=_READ),
     "information_gap": Metric(
         label="H(order | counts) − I(X; Q(s) | counts), bits", factors=_READ, better="lower"
+    ),
+    "information_growth": Metric(
+        label="growth of I(X; Q(s) | counts) since the shortest length, bits per token",
+        factors=_READ,
     ),
     "precision_law": Metric(label="d·log₂(1 + range/ε), bits", factors=_READ),
     "law_excess": Metric(

@@ -49,6 +49,8 @@ SLOWEST = 0.01
 
 Length = Literal[8, 12, 16, 20]
 LENGTHS: tuple[Length, ...] = (8, 12, 16, 20)
+PRECISIONS = (0.001, 0.01, 0.1, 0.5, 2.0, 8.0, 32.0)
+"""Cell widths, from grids that tell nearly all to grids so coarse that the precision law binds."""
 Colours = Literal[2, 4]
 COLOURS: tuple[Colours, ...] = (2, 4)
 Width = Literal[4, 16]
@@ -96,7 +98,7 @@ class Enumerated(Frozen):
     """
 
     draws: Count = 12
-    precisions: Levels[Annotated[float, Field(gt=0.0), AsNumber]] = (0.001, 0.01, 0.1, 0.5)
+    precisions: Levels[Annotated[float, Field(gt=0.0), AsNumber]] = PRECISIONS
     lengths: Levels[Annotated[Length, AsNumber]] = LENGTHS
     strings: Annotated[int, Field(ge=2, le=2**20)] = 2**20
 
