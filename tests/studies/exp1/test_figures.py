@@ -1,3 +1,6 @@
+import re
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 import torch
@@ -86,6 +89,18 @@ def test_tables_know_what_was_not_trained(results):
     assert ("complex", "product") not in solved.index
     for table in tables.values():
         assert set(table.numeric) <= set(table.frame.columns)
+
+
+def test_overflow_is_no_accuracy_of_zero(results):
+    table = results.measurements
+    far = (table["n"] == 200) & (table["variant"] == "linear-aggregation")
+    lost = table["value"].mask(far & (table["metric"] == "overflow"), 1.0)
+    overflowing = table.assign(value=lost)[~(far & (table["metric"] == "accuracy"))]
+    tables = tabulate(replace(results, measurements=overflowing))
+    cell = ("linear", "aggregation"), "B"
+    for length, told in ((100, r"0\.\d\d"), (200, "100 % overflow")):
+        frame = tables[f"far-{length}"].frame.set_index(["Family", "Form"])
+        assert re.fullmatch(told, frame.loc[cell])
 
 
 def test_numbers_are_those_of_the_tasks(results):
