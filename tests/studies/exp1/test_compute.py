@@ -201,6 +201,40 @@ def test_what_is_broken_exceeds_the_registered_tolerance(found, monkeypatch, cla
         assert (chosen.groupby("case")["value"].max() <= tolerance).eq(within).all()
 
 
+def test_weights_that_turn_half_as_far_misread(monkeypatch):
+    """aⁿ with n = 200 ends at the permutation of a²⁰⁰ instead of a⁴⁰⁰; bⁿ stands still in Z3."""
+    exact = certificates.exact_weights
+
+    def halved(*given):
+        weights = exact(*given)
+        return weights._replace(square=weights.square / 2.0)
+
+    monkeypatch.setattr(certificates, "exact_weights", halved)
+    monkeypatch.setattr(certificates, "_anchors", lambda sizes: ())
+    constant = torch.tensor([[0, 1]], dtype=torch.uint8)
+    monkeypatch.setattr(certificates, "_draw", lambda seed, n, strings: constant.repeat(n, 1))
+    found = certify(length=200)
+    assert only(found, "exact_accuracy", case="Z3").item() == 0.5
+    # Of u = (0, 1, 2) and its turns: ⟨u, u⟩ = 5, others have 2, and are √6 apart.
+    assert only(found, "exact_margin", case="Z3").item() == pytest.approx(-3.0)
+    assert only(found, "exact_drift", case="Z3").item() == pytest.approx(6.0**0.5)
+
+
+def test_an_aggregator_of_a_smaller_radix_does_not_solve_b(monkeypatch):
+    monkeypatch.setattr(certificates, "RADIX", Fraction(3, 2))
+    monkeypatch.setattr(certificates, "_anchors", lambda sizes: ())
+    found = certify(length=20)
+    # abb: 1 − 2/3 − 4/9.
+    assert only(found, "aggregator_accuracy", n=3).item() == 0.75
+    assert only(found, "aggregator_accuracy", n=50).item() < 1.0
+    assert only(found, "aggregator_margin", n=3).item() == pytest.approx(-1 / 9)
+    assert only(found, "aggregator_margin", n=50).item() == pytest.approx(1 - 2.0, abs=1e-6)
+    assert only(found, "aggregator_float32").item() == 0
+    margin = certificates._exact_margin
+    monkeypatch.setattr(certificates, "_exact_margin", lambda word: margin(word) + Fraction(1, 8))
+    assert only(certify(length=20), "aggregator_bound_error").eq(0.125).all()
+
+
 def test_the_spread_is_that_of_the_widest_class():
     """On the line (x, 1) a doubles x and b adds 1 to it."""
     a = torch.tensor([[2.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
