@@ -51,6 +51,8 @@ def test_s3_by_hand():
     # n = 3: of aab, aba, baa two agree; abb, bab, bba all differ: 1 + 2 + 1 + 1 of 8.
     found = parikh_ceilings(TASKS["S3"], (1, 2, 3, 200))
     assert [found[n] for n in (1, 2, 3)] == [1, Fraction(3, 4), Fraction(5, 8)]
+    # One letter leads to two states, two lead to four, all alike.
+    assert chances(TASKS["S3"], (1, 2)) == {1: Fraction(1, 2), 2: Fraction(1, 4)}
     # The parity of the permutation is that of the number of transpositions; the rest mixes.
     assert float(found[200]) == pytest.approx(1 / 3, abs=1e-9)
 

@@ -126,10 +126,13 @@ def test_what_overflows_is_told_apart_from_what_is_wrong(make_problem):
     assert one["mean_accuracy"] * (LONGEST + 1 - SHORTEST) >= right
 
 
-@pytest.mark.parametrize("broken", [math.nan, math.inf])
-def test_what_is_not_finite_answers_nothing(solved, broken):
+@pytest.mark.parametrize(
+    ("part", "broken"), [("start", math.nan), ("start", math.inf), ("bias", math.inf)]
+)
+def test_what_is_not_finite_answers_nothing(solved, part, broken):
+    """A start reaches every logit, one bias a single one."""
     problem, model = solved
     with torch.no_grad():
-        model.start.fill_(broken)
+        getattr(model, part)[:1] = broken
     words = draw_words(problem.task, 10, 8, torch.Generator().manual_seed(0))
     assert (answer(model, words) == UNLABELLED).all()
