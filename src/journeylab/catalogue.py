@@ -12,7 +12,7 @@ import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
 
 from pydantic import TypeAdapter
 
@@ -130,6 +130,15 @@ class ComputePart(Protocol):
 
     def compute(self, job: Frozen, streams: Streams | None) -> pd.DataFrame:
         """Tidy measurements of one seed, or of all there is where ``streams`` is None."""
+        ...
+
+
+@runtime_checkable
+class TimedPart(Protocol):
+    """A ``compute.py`` that also times its forms: goes to ``run.host.json``, not to results."""
+
+    def speed(self, job: Frozen) -> Mapping[str, float]:
+        """Milliseconds of CPU time by name."""
         ...
 
 

@@ -11,7 +11,7 @@ from journeylab.config import Frozen
 from journeylab.records.cost import start_counting
 from journeylab.records.files import read_table
 from journeylab.records.plans import Plan
-from journeylab.records.runs import GitState, read_run
+from journeylab.records.runs import GitState, read_host, read_run
 from journeylab.stages import compute
 from journeylab.stages.running import Call
 from journeylab.streams import Streams
@@ -65,6 +65,19 @@ def test_what_is_computed_once_has_no_seed(tmp_path: Path, simulation: Simulatio
     assert read_table(tmp_path / "measurements.parquet", plan.key)["seed"].isna().all()
     assert read_run(tmp_path).seeds == ()
     assert simulation.asked == [None]
+
+
+def test_what_a_study_times_is_in_the_record_of_the_host_alone(
+    tmp_path: Path, simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, spent in (("first", 1.5), ("second", 2.5)):
+        timed = {"scan.20": spent}
+        monkeypatch.setattr(simulation, "speed", lambda job, timed=timed: timed, raising=False)
+        run(tmp_path / folder, None)
+        assert read_host(tmp_path / folder).speed == timed
+    for name in ("measurements.parquet", "run.json"):
+        first, second = (tmp_path / folder / name for folder in ("first", "second"))
+        assert first.read_bytes() == second.read_bytes()
 
 
 def test_a_stopped_job_goes_on_after_the_last_seed(tmp_path: Path, simulation: Simulation) -> None:

@@ -80,7 +80,10 @@ class Scheduler(Frozen):
 
 
 class RunHost(Frozen):
-    """Where and when a run was computed, and its cost; `seconds` maps seeds to training times."""
+    """Where and when a run was computed, and its cost; `seconds` maps seeds to training times.
+
+    `speed` holds what the run timed of its own forms, in milliseconds of CPU time.
+    """
 
     commit: str | None
     dirty: bool | None
@@ -90,6 +93,7 @@ class RunHost(Frozen):
     host: str
     cost: Cost
     scheduler: Scheduler | None = None
+    speed: Mapping[str, float] = {}
 
 
 class GitState(Frozen):
@@ -162,6 +166,7 @@ def describe_host(
     git: GitState,
     cost: Cost,
     scheduler: Scheduler | None = None,
+    speed: Mapping[str, float] | None = None,
 ) -> RunHost:
     """Build the host record of a run."""
     return RunHost(
@@ -173,6 +178,7 @@ def describe_host(
         host=platform.node(),
         cost=cost,
         scheduler=scheduler,
+        speed=dict(speed or {}),
     )
 
 

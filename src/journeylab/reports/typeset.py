@@ -64,6 +64,11 @@ def describe(
         "ledger": read_json(content / "tables" / "ledger.json") if has_ledger else None,
         "failures": failures(runs),
         "provenance": _provenance(records),
+        "speed": {
+            f"{run.arm}/{run.variant}": {name: plain(ms, 2) for name, ms in host.speed.items()}
+            for run, host in records
+            if host.speed
+        },
         "numbers": {key: plain(value) for key, value in numbers.items()},
         "settings": dict(settings),
         "plan_key": plan_key,

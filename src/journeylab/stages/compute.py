@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from journeylab import catalogue, training
 from journeylab.config import UserError
 from journeylab.records import runs
 from journeylab.records.files import read_table, sha256, write_table
+from journeylab.records.plans import Plan
 from journeylab.stages.running import Call
 from journeylab.stages.tables import joined, labelled
 from journeylab.streams import Streams
@@ -29,7 +32,7 @@ def run(call: Call) -> None:
     record = runs.describe_run(
         plan, inputs={}, outcomes=outcomes, files={output.name: sha256(output)}
     )
-    runs.write_run(folder, record, call.host(outcomes))
+    runs.write_run(folder, record, call.host(outcomes, _speed(plan)))
     for seed in plan.seeds or ():
         (folder / PARTIAL.format(seed)).unlink(missing_ok=True)
 
@@ -45,6 +48,14 @@ def _resumed(call: Call, seed: int) -> pd.DataFrame:
     table = _compute(call, seed)
     write_table(partial, table, call.plan.origin())
     return table
+
+
+def _speed(plan: Plan) -> Mapping[str, float]:
+    """What the study times: it depends on the machine, so it stays out of the measurements."""
+    part = catalogue.compute_part(plan.study)
+    if not isinstance(part, catalogue.TimedPart):
+        return {}
+    return part.speed(catalogue.computation(plan.study, plan.settings))
 
 
 def _compute(call: Call, seed: int | None) -> pd.DataFrame:

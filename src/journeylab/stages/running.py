@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,7 +57,9 @@ class Call:
             raise UserError(f"{self.plan.label}: --results is missing")
         return self.results
 
-    def host(self, outcomes: Sequence[SeedOutcome]) -> RunHost:
+    def host(
+        self, outcomes: Sequence[SeedOutcome], speed: Mapping[str, float] | None = None
+    ) -> RunHost:
         """Where and when this job ran, and its cost so far."""
         return describe_host(
             started=self.started,
@@ -66,6 +68,7 @@ class Call:
             git=self.git,
             cost=self.cost(),
             scheduler=scheduler(os.environ),
+            speed=speed,
         )
 
 

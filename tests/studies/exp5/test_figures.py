@@ -37,7 +37,7 @@ def test_overflows_are_counted_and_told(results):
     assert numbers["relative_error.contracted.float32.max"] == "∞"
     shown = figures.tabulate(results)["errors"].frame
     lost = shown[(shown["Operator"] == "contracted") & (shown["N"] == "1500")]
-    errors = lost.set_index("Precision")["Error"]
+    errors = lost.set_index("Precision")["Journey"]
     assert errors["float32"] == "∞"
     largest = numbers["relative_error.contracted.float64.max"]
     assert errors["float64"] == scientific(largest)

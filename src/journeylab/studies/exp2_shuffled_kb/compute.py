@@ -25,7 +25,12 @@ from journeylab.studies.exp2_shuffled_kb.anchors import (
     expected_multiplicity,
 )
 from journeylab.studies.exp2_shuffled_kb.data import Episodes, draw_lookup, permute
-from journeylab.studies.exp2_shuffled_kb.models import Questions, Retriever, ask_everything
+from journeylab.studies.exp2_shuffled_kb.models import (
+    CUMULATIVE,
+    Questions,
+    Retriever,
+    ask_everything,
+)
 from journeylab.studies.exp2_shuffled_kb.settings import Computation
 
 if TYPE_CHECKING:
@@ -109,6 +114,6 @@ def _witness(job: Computation) -> Retriever:
         for value, place in enumerate(answer[:values]):
             head.entry[keys + value, place] = 1.0
             head.readout.weight[value, place] = 1.0
-        if job.variant in ("cumulative", "content"):
+        if job.variant in (*CUMULATIVE, "content"):
             retriever.entry_angles[:keys, PLANE] = STEP
     return retriever

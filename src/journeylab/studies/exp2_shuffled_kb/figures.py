@@ -74,7 +74,7 @@ CAPTIONS = {
 }
 
 _LOOKUP, _RELATIONS = VARIANTS["lookup"], VARIANTS["relations"]
-_DIFFERENCES = tuple(f"exp2.{number}" for number in (1, 2, 3, 4, 7, 9))
+_DIFFERENCES = tuple(f"exp2.{number}" for number in (1, 2, 3, 4, 10, 12))
 _TOLERANCE = 1e-4
 
 
@@ -440,9 +440,9 @@ def _summary(values: pd.Series) -> str:
 
 
 def _look(variant: str) -> Look:
-    # A head without a tag is a position-free one, and looks like it.
-    known = looks([*_LOOKUP, *(other for other in _RELATIONS if other != "untagged")])
-    return known["position-free" if variant == "untagged" else variant]
+    # A head without a tag is a position-free one, and one turned by relation is turned by content.
+    known = looks([*_LOOKUP, "tag"])
+    return known[{"untagged": "position-free", "operator": "content"}.get(variant, variant)]
 
 
 def _label(axes: Axes, variants: Sequence[str]) -> None:

@@ -2,8 +2,10 @@
 
 Every entry of every held-out repository is asked for. The same questions are then asked of the same
 entries in random orders: *flip_rate* is the share of answers that differ from those in the
-reference order, *max_logit_change* the largest absolute difference of any logit. Both are measured
-from the sorted and from the shuffled order as reference.
+reference order, *max_logit_change* the largest absolute difference of any logit, and
+*relative_logit_change* the same over the spread of the logits: the root mean square, over all
+questions, of their standard deviation over the values. All are measured from the sorted and from
+the shuffled order as reference.
 """
 
 from __future__ import annotations
@@ -40,12 +42,14 @@ def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module
             logits = model(arrange(shuffled, order), questions)
             answers = logits.argmax(-1)
             flips = [(other.argmax(-1) != answers).double().mean() for other in permuted]
-            changes = [(other - logits).abs().max() for other in permuted]
+            change = float(torch.stack([(other - logits).abs().max() for other in permuted]).max())
+            spread = float(logits.var(-1, correction=0).mean().sqrt())
             hits = (answers == questions.answers).double()
             rows += [
                 ("accuracy", order, float(hits.mean())),
                 ("flip_rate", order, float(torch.stack(flips).mean())),
-                ("max_logit_change", order, float(torch.stack(changes).max())),
+                ("max_logit_change", order, change),
+                ("relative_logit_change", order, change / spread),
             ]
     if job.variant == "untagged" and isinstance(job.data, Relations):
         rows.append(("ceiling", None, float(untagged_ceiling(job.data))))

@@ -5,8 +5,10 @@ from journeylab.studies.exp2_shuffled_kb.settings import ORDERS
 
 TITLE = "Shuffled knowledge base: operators by place or by content"
 TUNING = (
-    "nothing was tuned: one learning rate and one initialisation for all variants; the budgets of "
-    "each size were fixed before the first reported run"
+    "one learning rate for all variants; on four pilot seeds budgets were raised until what is "
+    "judged had learned its task: 3000 steps at M = 20, where RoPE with integer frequencies "
+    "reaches 0.97 on sorted entries (0.91 at 1500), and 6000 for identical content, where the head "
+    "without a tag is within 0.001 of its ceiling"
 )
 
 LABELS = {
@@ -14,6 +16,7 @@ LABELS = {
     "rope": "RoPE",
     "rope-integer": "RoPE, integer",
     "cumulative": "cumulative",
+    "cumulative-as-shipped": "cumulative, as shipped",
     "content": "content",
     "untagged": "no tag",
     "tag": "additive tag",
@@ -31,6 +34,9 @@ METRICS = {
     "accuracy": Metric(label="accuracy", factors=_BY_ORDER),
     "flip_rate": Metric(label="answers that flip", factors=_BY_ORDER, better="lower"),
     "max_logit_change": Metric(label="max |Δlogit|", factors=_BY_ORDER, better="lower"),
+    "relative_logit_change": Metric(
+        label="max |Δlogit| over the logits' spread", factors=_BY_ORDER, better="lower"
+    ),
     "ceiling": Metric(label="ceiling without a tag"),
     "invariance_error": Metric(label="change of a logit", factors=_CASE, better="lower"),
     "witness_change": Metric(label="change of a logit when two entries swap"),

@@ -5,7 +5,8 @@ keys (ω the frequencies, a(·) learned angles, M the number of entries, slots f
 
     position-free   nothing
     rope            slot j by j·ω, the query by M·ω; rope-integer has ω_k = k
-    cumulative      slot j by Σ_{t≤j} a(entry t), the query by the sum of all and its own angle
+    cumulative      slot j by Σ_{t≤j} a(entry t), the query by the sum of all and its own angle;
+                    a starts near ω, and cumulative-as-shipped has it start at N(0, 1)
     content         an entry by its own a(key) + a(value), wherever it stands
     untagged        nothing; the entries of a subject look alike
     tag             nothing; entries and questions have E_relation[relation] added
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
     from journeylab.streams import Streams
     from journeylab.training import Problem
 
+CUMULATIVE = ("cumulative", "cumulative-as-shipped")
+"""The variants that accumulate angles along the entries."""
+
 CURVE_EPISODES = 32
 """Held-out repositories behind a point of the curve."""
 
@@ -84,13 +88,14 @@ class Retriever(nn.Module):
         self.register_buffer("frequencies", frequencies, persistent=False)
 
         def angles(symbols: int) -> nn.Parameter:
-            return nn.Parameter(
-                sizes.angle_scale * torch.randn(symbols, planes, generator=generator)
-            )
+            drawn = torch.randn(symbols, planes, generator=generator)
+            if variant == "cumulative":
+                return nn.Parameter(frequencies * (1.0 + sizes.token_angle_spread * drawn))
+            return nn.Parameter(sizes.angle_scale * drawn)
 
-        if variant in ("cumulative", "content"):
+        if variant in (*CUMULATIVE, "content"):
             self.entry_angles = angles(data.keys + data.values)
-        if variant == "cumulative":
+        if variant in CUMULATIVE:
             self.question_angles = angles(data.keys)
         if variant == "operator":
             self.relation_angles = angles(relations)
@@ -113,7 +118,7 @@ class Retriever(nn.Module):
                 places = torch.arange(size + 1, device=episodes.keys.device)
                 angles = rotary_angles(places, self.frequencies)[None]
                 return Turns(places=angles[:, :size], questions=angles[:, size:])
-            case "cumulative":
+            case "cumulative" | "cumulative-as-shipped":
                 tokens = torch.stack((episodes.keys, episodes.values), -1)
                 steps = combine(self.entry_angles, self.fields)
                 sums = accumulate(embedding(number_tokens(tokens, self.fields), steps))

@@ -31,7 +31,14 @@ Attention = Literal["softmax", "softplus"]
 ORDERS: tuple[Order, ...] = ("sorted", "shuffled")
 
 VARIANTS: dict[Task, tuple[str, ...]] = {
-    "lookup": ("position-free", "rope", "rope-integer", "cumulative", "content"),
+    "lookup": (
+        "position-free",
+        "rope",
+        "rope-integer",
+        "cumulative",
+        "cumulative-as-shipped",
+        "content",
+    ),
     "relations": ("untagged", "tag", "operator"),
 }
 """Every model by its name in config.yaml, per task."""
@@ -93,10 +100,15 @@ Data = Annotated[
 
 
 class Model(Frozen):
-    """The head that every variant shares; learned angles start at angle_scale · N(0, 1)."""
+    """The head that every variant shares, and where its learned angles start.
+
+    Those of the cumulative journey start at ω·(1 + token_angle_spread · N(0, 1)), all others, and
+    those of the cumulative journey as shipped, at angle_scale · N(0, 1).
+    """
 
     d: Annotated[int, Field(ge=6, le=512, multiple_of=2)] = 32
     angle_scale: NonNegativeFloat = 1.0
+    token_angle_spread: NonNegativeFloat = 0.1
 
 
 class Training(TrainingSettings):

@@ -20,9 +20,9 @@ CAPTIONS = {
         "Draws that overflowed their precision have no error and are counted at the top."
     ),
     "control": (
-        "Negative control: the journey form with one power of R too many. A comparison that can "
-        "fail shows errors of order one here, at every length and precision. The line at 1 is an "
-        "error as large as the state itself."
+        "Negative control: the journey form with one power of R too many, in arbitrary precision. "
+        "A comparison that can fail shows errors of order one here, at every length. The line at 1 "
+        "is an error as large as the state itself."
     ),
     "forms": (
         "The same states computed by the recurrence, which needs no inverse. What the first figure "
@@ -35,6 +35,7 @@ _TITLES = {
     "orthogonal": "orthogonal",
     "contracted": "contracted",
     "nonnormal": "non-normal",
+    "growing": "growing",
 }
 _CASE = ["operator", "precision", "N"]
 _FLOOR, _CEILING = 1e-18, 1e5
@@ -53,13 +54,21 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     """The largest value of every metric per operator, precision and N."""
     largest = {
         metric: results.select(metric).groupby(_CASE)["value"].max()
-        for metric in ("relative_error", "one_minus_cosine", "error_over_bound")
+        for metric in ("relative_error", "recurrence_error", "disagreement", "error_over_bound")
     }
     least = results.select("negative_control_error").groupby(_CASE)["value"].min()
-    columns = [*largest.values(), least]
-    heads = ["Error", "1 − cosine", "Error / bound", "Control (least)"]
+    columns = [column.reindex(least.index) for column in (*largest.values(), least)]
+    cosines = results.select("negative_control_cosine").groupby(_CASE)["value"]
+    least_cosine, most_cosine = cosines.min(), cosines.max()
+    heads = ["Journey", "Recurrence", "Both", "Error / bound", "Control", "Its cosine"]
     rows = [
-        [_TITLES[operator], precision, str(n), *(scientific(column[case]) for column in columns)]
+        [
+            _TITLES[operator],
+            precision,
+            str(n),
+            *("–" if math.isnan(column[case]) else scientific(column[case]) for column in columns),
+            f"{least_cosine[case]:.2f} … {most_cosine[case]:.2f}".replace("-", "−"),
+        ]
         for operator in OPERATORS
         for precision in PRECISIONS
         for n in sorted(int(n) for n in results.measurements["N"].unique())
@@ -69,9 +78,16 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     return {
         "errors": Table(
             name="errors",
-            caption="Largest value over the draws of every case; of the control, the least.",
+            caption=(
+                "Relative errors of the journey form, of the recurrence and between both: the "
+                "largest over the draws of every case. Of the control, one power of R too many: "
+                "the least error, and the range of its cosine."
+            ),
             frame=shown,
-            notes="∞: the result was not finite in its precision.",
+            notes=(
+                "∞: the result was not finite in its precision. –: the bound is not below 1 in any "
+                "draw, and promises nothing."
+            ),
             numeric=("N", *heads),
         )
     }
@@ -88,13 +104,24 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     found["identity_error.max"] = _finite_or_word(float(identity.max()))
     control = results.select("negative_control_error")["value"]
     found["negative_control_error.min"] = _finite_or_word(float(control.min()))
+    cosine = results.select("negative_control_cosine")
+    for operator, rows in cosine.groupby("operator")["value"]:
+        found[f"negative_control_cosine.{operator}.min"] = float(rows.min())
+        found[f"negative_control_cosine.{operator}.max"] = float(rows.max())
+        found[f"negative_control_cosine.{operator}.size"] = float(rows.abs().median())
+    found["bounded"] = len(results.select("error_over_bound"))
+    beside = results.select(
+        "error_beside_recurrence", operator="growing", precision="float64", N=200
+    )["value"]
+    found["lost"], found["lost.of"] = int((beside >= 1).sum()), len(beside)
     for metric in ("relative_error", "recurrence_error", "one_minus_cosine", "error_over_bound"):
         values = results.select(metric)
         for operator in OPERATORS:
             for precision in PRECISIONS:
                 here = (values["operator"] == operator) & (values["precision"] == precision)
-                largest = float(values.loc[here, "value"].max())
-                found[f"{metric}.{operator}.{precision}.max"] = _finite_or_word(largest)
+                if here.any():
+                    largest = float(values.loc[here, "value"].max())
+                    found[f"{metric}.{operator}.{precision}.max"] = _finite_or_word(largest)
     return found
 
 
@@ -176,8 +203,9 @@ def _bound(axes: Axes, rows: pd.DataFrame, lengths: list[int], look: Look, preci
     outside = [(i, b) for i, b in enumerate(largest) if b > _CEILING]
     if outside:
         i, value = outside[-1]
+        power = f"10^{{{math.floor(math.log10(value))}}}" if math.isfinite(value) else r"\infty"
         axes.annotate(
-            f"bound $10^{{{math.floor(math.log10(value))}}}$",
+            f"bound ${power}$",
             (i + 0.35, 0.72 if precision == "float32" else 0.66),
             xycoords=("data", "axes fraction"),
             ha="right",

@@ -21,12 +21,20 @@ METRICS = {
     "relative_error": _error("relative error of the journey form"),
     "recurrence_error": _error("relative error of the recurrence"),
     "disagreement": _error("relative distance of the two forms"),
+    "scan_error": _error("relative error of the scan"),
+    "error_beside_recurrence": _error(
+        "relative error of the journey form beside a recurrence right to 1e-10"
+    ),
     "one_minus_cosine": _error("1 − cosine of the two forms"),
-    "error_over_bound": _error("error / (100·u·N·max‖R^±k‖²)"),
+    "error_over_rounding": _error("largest relative error / (4·d·N·u)"),
+    "error_over_bound": _error("largest relative error / (100·u·N·max‖R^±k‖²)"),
     "bound": _error("100·u·N·max‖R^±k‖²"),
     "growth": _error("max‖R^±k‖"),
     "identity_error": _error("relative distance of the two forms in arbitrary precision"),
     "negative_control_error": Metric(
         label="relative error with one power of R too many", factors=_LEVELS, better="higher"
+    ),
+    "negative_control_cosine": Metric(
+        label="cosine with one power of R too many", factors=_LEVELS, better="lower"
     ),
 }

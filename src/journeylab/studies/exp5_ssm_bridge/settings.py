@@ -8,21 +8,32 @@ from pydantic import Field, model_validator
 
 from journeylab.config import AsNumber, ComputedArm, Count, Frozen, Levels, Name, StudySettings
 
-Operator = Literal["rotation", "orthogonal", "contracted", "nonnormal"]
+Operator = Literal["rotation", "orthogonal", "contracted", "nonnormal", "growing"]
 Precision = Literal["float32", "float64"]
-OPERATORS: tuple[Operator, ...] = ("rotation", "orthogonal", "contracted", "nonnormal")
+OPERATORS: tuple[Operator, ...] = (
+    "rotation",
+    "orthogonal",
+    "contracted",
+    "nonnormal",
+    "growing",
+)
 PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
 LENGTHS = (20, 200, 2000)
 
 
 class Cases(Frozen):
-    """Which cases are computed: an operator at every precision and length, ``draws`` times."""
+    """Which cases are computed: an operator at every precision and length, ``draws`` times.
+
+    Draws are numbered from ``first_draw``, and a number names the same inputs everywhere.
+    """
 
     draws: Count = 20
+    first_draw: Annotated[int, Field(ge=0, le=10**6), AsNumber] = 0
     dimension: Annotated[int, Field(ge=2, le=64, multiple_of=2)] = 4
     lengths: Levels[Annotated[int, Field(ge=2, le=5000), AsNumber]] = LENGTHS
     precisions: Levels[Precision] = PRECISIONS
     contraction: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.9
+    spectral_radius: Annotated[float, Field(gt=1.0, le=2.0)] = 1.2
 
     @model_validator(mode="after")
     def _bound_is_a_number(self) -> Self:
