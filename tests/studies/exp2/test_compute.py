@@ -1,10 +1,15 @@
+from fractions import Fraction
 from math import cos, sqrt, tanh
 
 import pytest
+import torch
 from pydantic import ValidationError
 
+from journeylab.studies.exp2_shuffled_kb import compute as module
+from journeylab.studies.exp2_shuffled_kb.anchors import expected_multiplicity
 from journeylab.studies.exp2_shuffled_kb.compute import COLUMNS, compute, witness_change
 from journeylab.studies.exp2_shuffled_kb.metrics import METRICS
+from journeylab.studies.exp2_shuffled_kb.models import Retriever
 from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Computation, Lookups, Model
 
 DATA = Lookups(task="lookup", sizes=(20, 50))
@@ -24,6 +29,7 @@ def job(check: str, variant: str) -> Computation:
         ("rope", tanh(SCALE * (cos(OMEGA) - cos(2 * OMEGA)) / 2)),
         ("rope-integer", tanh(SCALE * (cos(1) - cos(2)) / 2)),
         ("cumulative", tanh(SCALE * (1 - cos(1)) / 2)),
+        ("cumulative-as-shipped", tanh(SCALE * (1 - cos(1)) / 2)),
     ],
 )
 def test_a_witness_changes_its_logits_as_computed_by_hand(variant: str, expected: float):
@@ -52,11 +58,35 @@ def test_a_permutation_changes_what_knows_places():
     assert table["value"].min() > 1e-3
 
 
+@pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-12), ("float32", 1e-4)])
+def test_an_operator_by_content_that_leaks_its_place_exceeds_the_tolerance(
+    monkeypatch, precision, tolerance
+):
+    """By a place in a thousand: far less than RoPE, and still seen in either precision."""
+    turns = Retriever._turns
+
+    def leaking(self, episodes, questions):
+        places = 1e-3 * torch.arange(episodes.keys.shape[1])[None, :, None].expand(1, -1, 16)
+        return turns(self, episodes, questions)._replace(places=places.to(self.frequencies))
+
+    monkeypatch.setattr(Retriever, "_turns", leaking)
+    table = compute(job("invariance", "content"), None)
+    assert table.loc[table["precision"] == precision, "value"].min() > tolerance
+
+
 def test_the_recursion_is_the_count_of_written_strings():
     table = compute(job("recursion", "all"), None)
     assert set(table["metric"]) == {"ceiling_error"}
     assert len(table) == table["draw"].nunique() > 3
     assert (table["value"] == 0.0).all()
+
+
+def test_a_recursion_that_is_off_by_one_string_is_seen(monkeypatch):
+    def off(draws, values):
+        return expected_multiplicity(draws, values) + Fraction(1, values**draws)
+
+    monkeypatch.setattr(module, "expected_multiplicity", off)
+    assert (compute(job("recursion", "all"), None)["value"] > 0).all()
 
 
 def test_checks_are_of_models_that_look_keys_up():

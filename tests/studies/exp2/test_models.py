@@ -6,15 +6,18 @@ from torch import nn
 from torch.nn.functional import one_hot
 
 from journeylab.streams import Streams
+from journeylab.studies.exp2_shuffled_kb.anchors import untagged_ceiling
 from journeylab.studies.exp2_shuffled_kb.data import Episodes, arrange, permute
 from journeylab.studies.exp2_shuffled_kb.measure import measure
 from journeylab.studies.exp2_shuffled_kb.metrics import LABELS, METRICS
-from journeylab.studies.exp2_shuffled_kb.models import Questions, ask_everything
-from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Evaluation
+from journeylab.studies.exp2_shuffled_kb.models import CUMULATIVE, Questions, ask_everything
+from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Evaluation, Relations
 from journeylab.training import train, train_ensemble
 
+RELATIONS = Relations(task="relations", subjects=2, relations=3, keys=12, values=4, questions=80)
+
 ALL = [variant for variants in VARIANTS.values() for variant in variants]
-BY_PLACE = ("rope", "rope-integer", "cumulative")
+BY_PLACE = ("rope", "rope-integer", "cumulative", "cumulative-as-shipped")
 
 
 def fresh(problem, seed=0):
@@ -45,6 +48,15 @@ def test_rope_turns_slots_and_asks_from_behind_the_last(make_problem):
     torch.testing.assert_close(turns.questions[0, 0], 5 * model.frequencies)
     integer = fresh(make_problem("rope-integer"))
     assert integer.frequencies.tolist() == list(range(8))
+
+
+def test_cumulative_angles_start_around_the_frequencies_and_as_shipped_around_nothing(make_problem):
+    model, shipped = (fresh(make_problem(variant)) for variant in CUMULATIVE)
+    for name in ("entry_angles", "question_angles"):
+        angles = getattr(model, name)
+        drawn = getattr(shipped, name)
+        torch.testing.assert_close(angles, model.frequencies * (1 + 0.1 * drawn))
+        assert drawn.std().item() == pytest.approx(1, abs=0.15)
 
 
 def test_cumulative_angles_of_equal_steps_are_rope(make_problem):
@@ -165,6 +177,60 @@ def test_accuracy_and_flips_of_a_reader_of_the_first_slot_by_hand(make_problem, 
         assert found["accuracy"] == pytest.approx(sum(hits) / len(hits))
         assert found["flip_rate"] == pytest.approx(sum(flips) / len(flips))
         assert found["max_logit_change"] == 1.0
+
+
+class FirstKey(nn.Module):
+    """Answers everything by the key in the first slot of the first repository, as a number."""
+
+    def forward(self, episodes, questions):
+        logits = torch.tensor([1.0, 0.0, 0.0, 0.0]) * (1 + episodes.keys[0, 0])
+        return logits.expand(*questions.keys.shape, 4)
+
+
+def test_the_largest_change_of_all_permutations_counts_and_is_held_against_the_spread(make_problem):
+    problem = make_problem("rope")
+    held_out = problem.held_out
+    generator = problem.streams.generator("permutations")
+    others = [int(permute(held_out, generator).keys[0, 0]) for _ in range(4)]
+    for order in ("sorted", "shuffled"):
+        key = int(arrange(held_out, order).keys[0, 0])
+        changes = [abs(other - key) for other in others]
+        assert len(set(changes)) > 1
+        table = measure(problem.job, Evaluation(permutations=4), problem, FirstKey())
+        found = table[table["order"] == order].set_index("metric")["value"]
+        assert found["max_logit_change"] == max(changes)
+        spread = (1 + key) * (1 / 4 * 3 / 4) ** 0.5
+        assert found["relative_logit_change"] == pytest.approx(max(changes) / spread)
+
+
+@pytest.mark.parametrize("order", ["sorted", "shuffled"])
+def test_a_head_by_content_that_leaks_its_place_exceeds_the_tolerance(
+    make_problem, monkeypatch, order
+):
+    problem = make_problem("content")
+    model = fresh(problem)
+
+    def largest():
+        table = measure(problem.job, Evaluation(permutations=2), problem, model)
+        return table.set_index(["metric", "order"])["value"]["max_logit_change", order]
+
+    assert largest() <= 1e-4
+    turns = model._turns
+
+    def leaking(episodes, questions):
+        places = 1e-3 * torch.arange(episodes.keys.shape[1])[None, :, None].expand(1, -1, 8)
+        return turns(episodes, questions)._replace(places=places)
+
+    monkeypatch.setattr(model, "_turns", leaking)
+    assert largest() > 1e-4
+
+
+def test_only_the_head_without_a_tag_has_the_ceiling(make_problem):
+    for variant in VARIANTS["relations"]:
+        problem = make_problem(variant)
+        table = measure(problem.job, Evaluation(permutations=1), problem, fresh(problem))
+        ceiling = table.loc[table["metric"] == "ceiling", "value"].tolist()
+        assert ceiling == ([float(untagged_ceiling(RELATIONS))] if variant == "untagged" else [])
 
 
 def test_every_variant_has_a_name_in_print():

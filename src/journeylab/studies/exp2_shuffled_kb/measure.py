@@ -42,14 +42,14 @@ def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module
             logits = model(arrange(shuffled, order), questions)
             answers = logits.argmax(-1)
             flips = [(other.argmax(-1) != answers).double().mean() for other in permuted]
-            change = float(torch.stack([(other - logits).abs().max() for other in permuted]).max())
-            spread = float(logits.var(-1, correction=0).mean().sqrt())
+            change = torch.stack([(other - logits).abs().max() for other in permuted]).max()
+            spread = logits.var(-1, correction=0).mean().sqrt()
             hits = (answers == questions.answers).double()
             rows += [
                 ("accuracy", order, float(hits.mean())),
                 ("flip_rate", order, float(torch.stack(flips).mean())),
-                ("max_logit_change", order, change),
-                ("relative_logit_change", order, change / spread),
+                ("max_logit_change", order, float(change)),
+                ("relative_logit_change", order, float(change / spread)),
             ]
     if job.variant == "untagged" and isinstance(job.data, Relations):
         rows.append(("ceiling", None, float(untagged_ceiling(job.data))))
