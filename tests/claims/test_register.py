@@ -9,7 +9,13 @@ import pytest
 import yaml
 
 from journeylab.catalogue import discover, metrics_part
-from journeylab.claims.register import Register, StudyClaims, check_register, read_register
+from journeylab.claims.register import (
+    Register,
+    StudyClaims,
+    cells,
+    check_register,
+    read_register,
+)
 from journeylab.config import (
     ArmSettings,
     Metric,
@@ -501,7 +507,29 @@ def test_sources_and_margins_are_the_documents(registered):
     margins |= {"exp7.1": 0.95, "exp7.6": 0.05, "exp7.11": 0.95}
     assert {id_: claims[id_].region.model_dump()["above"] for id_ in margins} == margins
     tolerances = [claim.region.model_dump() for claim in registered.studies["exp5"].claims[:4]]
-    assert tolerances == [{"at_most": bound} for bound in (1e-12, 1e-4, 1e-6, 1.0)]
+    assert tolerances == [*({"at_most": bound} for bound in (1e-6, 1.0, 1.0)), {"at_least": 1.0}]
+
+
+def test_what_an_amended_register_calls_the_documents_is_cited(registered):
+    for study in registered.studies.values():
+        rows = [claim for claim in study.claims if claim.source == "document"]
+        assert study.revision == 1 or all(claim.cites for claim in rows)
+    assert registered.studies["exp2"].revision == registered.studies["exp5"].revision == 2
+
+
+def test_drops_and_flips_are_judged_of_heads_that_learned_their_order(registered):
+    study, gated = registered.studies["exp2"], {}
+    for claim in study.claims:
+        read = list(cells(claim.terms))
+        runs = {cell.run for cell in read}
+        drop = len(read) == 2 and len(runs) == 1 and claim.id != "exp2.10"
+        if claim.primary and (drop or any("flips" in cell.measure for cell in read)):
+            [run], [gate] = runs, [study.gates[name] for name in claim.gate]
+            order = run.split("/")[0].split("-")[1]
+            assert (gate.run, gate.measure, gate.at_least) == (run, order, 0.95)
+            gated[claim.id] = run
+    assert set(gated) == {f"exp2.{row}" for row in (1, 2, 6, 7, 8)}
+    assert study.tails == 13
 
 
 def test_primary_rows_leave_twelve_seeds_enough(registered):
