@@ -12,7 +12,7 @@ differs is rounding.
 | disagreement | ‖j − r‖ / ‖h‖ |
 | scan_error | ‖s − h‖ / ‖h‖, s the scan |
 | one_minus_cosine | 1 − cos(j, r) |
-| error_beside_recurrence | relative_error if recurrence_error ≤ 1e-10, else 0 |
+| state_lost | relative_error up to 1, where recurrence_error ≤ 1e-10; else 0 |
 | error_over_rounding | the largest of the first three / (4·d·N·u), u the unit roundoff |
 | growth | max over k < N of ‖R^k‖ and ‖R^{−k}‖ (spectral norm) |
 | bound | 100·u·N·growth² |
@@ -156,8 +156,8 @@ def compare(operator: Tensor, inputs: Tensor) -> dict[str, float]:
         once_more = _step(_rows(operator), transported, [mpf(0)] * dimension)
         found = errors | {
             "scan_error": distance(s, truth),
-            "error_beside_recurrence": (
-                errors["relative_error"] if errors["recurrence_error"] <= RIGHT else 0.0
+            "state_lost": (
+                min(1.0, errors["relative_error"]) if errors["recurrence_error"] <= RIGHT else 0.0
             ),
             "one_minus_cosine": float(1 - _cosine(j, r)),
             "error_over_rounding": largest / (4 * dimension * length * unit),

@@ -110,10 +110,8 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         found[f"negative_control_cosine.{operator}.max"] = float(rows.max())
         found[f"negative_control_cosine.{operator}.size"] = float(rows.abs().median())
     found["bounded"] = len(results.select("error_over_bound"))
-    beside = results.select(
-        "error_beside_recurrence", operator="growing", precision="float64", N=200
-    )["value"]
-    found["lost"], found["lost.of"] = int((beside >= 1).sum()), len(beside)
+    lost = results.select("state_lost", operator="growing", precision="float64", N=200)["value"]
+    found["lost"], found["lost.of"] = int((lost >= 1).sum()), len(lost)
     for metric in ("relative_error", "recurrence_error", "one_minus_cosine", "error_over_bound"):
         values = results.select(metric)
         for operator in OPERATORS:

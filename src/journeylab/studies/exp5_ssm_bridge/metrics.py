@@ -22,9 +22,7 @@ METRICS = {
     "recurrence_error": _error("relative error of the recurrence"),
     "disagreement": _error("relative distance of the two forms"),
     "scan_error": _error("relative error of the scan"),
-    "error_beside_recurrence": _error(
-        "relative error of the journey form beside a recurrence right to 1e-10"
-    ),
+    "state_lost": _error("what the journey form loses beside a recurrence right to 1e-10"),
     "one_minus_cosine": _error("1 − cosine of the two forms"),
     "error_over_rounding": _error("largest relative error / (4·d·N·u)"),
     "error_over_bound": _error("largest relative error / (100·u·N·max‖R^±k‖²)"),
