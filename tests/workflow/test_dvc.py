@@ -159,14 +159,11 @@ def test_an_experiment_redoes_what_depends_on_it(clone: Repository) -> None:
 
 
 def test_without_snakemakes_metadata_an_edited_rate_is_no_less_edited(clone: Repository) -> None:
-    before = clone.runs()
     shutil.rmtree(clone.path / ".snakemake")
     clone.configure(lambda config: config["studies"]["exp7"]["training"].update(learning_rate=0.02))
-    clone.dvc("repro")
-    after = clone.runs()
-    trained = {run for run in before if run.startswith(("exp7/native/", "exp7/7a/"))}
-    assert {run for run in before if after[run] != before[run]} >= trained
-    assert clone.planned() == set()
+    assert "config.yaml" in clone.dvc("status", "pipeline")
+    trained = {job[2:4] for job in clone.planned() if job[0] == "train_run"}
+    assert trained == {("native", "A"), ("native", "Aprime"), ("7a", "B")}
 
 
 def written(copy: Copy, pattern: str) -> Mapping[str, int]:
