@@ -16,7 +16,7 @@ from journeylab.studies.exp3_order_information.data import (
     strings_of,
     values_of,
 )
-from journeylab.studies.exp3_order_information.information import blind_ceiling
+from journeylab.studies.exp3_order_information.information import blind_ceiling, blind_information
 from journeylab.studies.exp3_order_information.measure import measure
 from journeylab.studies.exp3_order_information.metrics import METRICS
 from journeylab.studies.exp3_order_information.models import Strings, ask, cross_entropies
@@ -256,6 +256,8 @@ def test_measurements_are_tidy_and_complete(make, colours):
             assert set(rows[factor].dropna()) <= set(METRICS[metric].factors.get(factor, ()))
     ceilings = table[table["metric"] == "blind_ceiling"].set_index("N")["value"]
     assert ceilings[12] == blind_ceiling(12, colours)
+    known = table[table["metric"] == "blind_information"].set_index("N")["value"]
+    assert known[12] == blind_information(12, colours)
 
 
 def test_every_split_is_asked_about_its_own_strings(make, tables):
