@@ -290,7 +290,7 @@ class Claim(Frozen):
     theorem: Annotated[str, StringConstraints(pattern=r"^[a-z]+:[a-z0-9-]+$")]
     source: Literal["document", "corrected"]
     effect: Effect
-    primary: bool
+    primary: Annotated[bool, Field(json_schema_extra=lambda schema: schema.pop("default"))] = True
     statement: Text | None = None
     region: Region | None = None
     cites: Text | None = None
