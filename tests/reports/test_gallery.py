@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pypdfium2
 import pytest
 from PIL import Image
 
@@ -43,6 +44,19 @@ def test_pages_and_figures_become_pictures(reports: Path, tmp_path: Path) -> Non
         with Image.open(picture) as image:
             assert image.width >= 7.0 * 72 - 1
             assert image.convert("L").getextrema() == (0, 255)
+
+
+def test_pictures_have_the_colours_of_the_pdf(reports: Path, tmp_path: Path) -> None:
+    """A figure of some thousand colours is shown pixel by pixel as it is rendered."""
+    publish(reports, tmp_path / "gallery")
+    with (
+        pypdfium2.PdfDocument(reports / "exp1/figures/tiers.pdf") as pdf,
+        Image.open(tmp_path / "gallery/exp1-tiers.png") as picture,
+    ):
+        found = np.asarray(picture.convert("RGB"))
+        rendered = pdf[0].render(scale=round(picture.info["dpi"][0]) / 72).to_pil().convert("RGB")
+    assert len(np.unique(found.reshape(-1, 3), axis=0)) > 256
+    assert np.array_equal(found, np.asarray(rendered))
 
 
 def test_publishing_twice_gives_the_same_bytes(reports: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Copies of the reports for readers who run nothing: the PDF, its pages and figures as pictures."""
 
 import shutil
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ RESOLUTIONS = (150, 120, 96, 72)
 """Dots per inch, tried in this order until a picture is small enough."""
 LARGEST = 300_000
 """Bytes of a picture."""
-COLORS = 128
 
 
 def publish(reports: Path, output: Path) -> list[Path]:
@@ -57,7 +57,13 @@ def _write_picture(pdf: Path, page: int, output: Path) -> Path:
     for resolution in RESOLUTIONS:
         image = _render(pdf, page, resolution)
         with write_atomic(output) as partial:
-            image.save(partial, optimize=True, dpi=(resolution, resolution))
+            # true colours: a palette would change them; this strategy suits text on plain ground
+            image.save(
+                partial,
+                dpi=(resolution, resolution),
+                compress_level=9,
+                compress_type=zlib.Z_DEFAULT_STRATEGY,
+            )
         if output.stat().st_size <= LARGEST:
             break
     return output
@@ -68,4 +74,4 @@ def _render(pdf: Path, page: int, resolution: int) -> "Image":
 
     with pypdfium2.PdfDocument(pdf) as document:
         image: Image = document[page].render(scale=resolution / 72).to_pil()
-    return image.convert("RGB").quantize(COLORS)
+    return image.convert("RGB")
