@@ -1,13 +1,17 @@
 """Which runs and seeds a scale has, and what is told before anything is computed."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from journeylab import catalogue
 from journeylab.claims.register import PILOT, Every, cells, read_register
 from journeylab.config import TrainedArm, UserError, read_yaml
+from journeylab.records.files import read_json, write_json
+from journeylab.records.plans import Plan
 from journeylab.workflow import WorkflowPlan
 
 PROJECT = Path(__file__).parents[1]
@@ -53,6 +57,30 @@ def test_any_seeds_can_be_asked_for() -> None:
 
 def test_more_seeds_add_chunks_and_move_none() -> None:
     assert set(planned().jobs["exp7"]) < set(planned(scale="paper").jobs["exp7"])
+
+
+def test_what_the_revision_before_said_is_in_the_plan_of_the_judge(tmp_path: Path) -> None:
+    shutil.copytree(CLAIMS, tmp_path / "claims")
+    register = tmp_path / "claims/exp5.yaml"
+    amended = {"date": "2026-03-04", "rows": ["exp5.1"], "reason": "A typing error."}
+    second = {"revision": 2, "seeds_from": 100, "amendments": [amended]}
+    register.write_text(yaml.safe_dump(read_yaml(register) | second), encoding="utf-8")
+    shutil.copytree(PROJECT / "reference", tmp_path / "reference")
+    kept = tmp_path / "reference/exp5-r1.json"
+
+    def judged() -> Plan:
+        plan = WorkflowPlan(WRITTEN, tmp_path / "claims", tmp_path / "reference")
+        return dict(plan.plans())["exp5/judge.json"]
+
+    first = judged()
+    known = read_json(kept, sealed=False)
+    assert first.settings["earlier"]["claims"] == known["claims"]
+    known["claims"]["exp5.1"]["verdict"] = "refuted"
+    write_json(kept, known, sealed=False)
+    assert judged().key != first.key
+    kept.unlink()
+    with pytest.raises(UserError, match=r"exp5-r1\.json is missing"):
+        judged()
 
 
 FIGURES = """

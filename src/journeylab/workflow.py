@@ -21,6 +21,7 @@ from journeylab.catalogue import (
     stage_roots,
     study_folder,
 )
+from journeylab.claims.reference import read_earlier
 from journeylab.claims.register import (
     PILOT,
     check_register,
@@ -78,13 +79,23 @@ class WorkflowPlan:
     Raises UserError, in one line, for any mistake in the two files.
     """
 
-    def __init__(self, raw: Mapping[str, Any], claims: Path = Path("claims")) -> None:
+    def __init__(
+        self,
+        raw: Mapping[str, Any],
+        claims: Path = Path("claims"),
+        references: Path = Path("reference"),
+    ) -> None:
         self.config: Config = resolve(raw)
         self.register = read_register(claims)
         metrics = {study: metrics_part(study).METRICS for study in discover()}
         check_register(self.register, self.config.studies, metrics, str(claims))
         for study, settings in self.config.studies.items():
             check_words(study, settings)
+        self.earlier = {
+            study: read_earlier(references, study, self.register.studies[study])
+            for study in self.studies
+            if study in self.register.studies
+        }
         if self.config.scale == "quick":
             self.config = self.config.model_copy(update={"studies": self._cut_down()})
         self.jobs = {
@@ -206,11 +217,16 @@ class WorkflowPlan:
     def _report_plans(
         self, study: str, settings: StudySettings, collected: str, made: dict[str, str]
     ) -> Iterator[tuple[str, Plan]]:
+        earlier = self.earlier.get(study)
         judged = _plan(
             "judge",
             study=study,
             seeds=tuple(self.seeds(study)),
-            settings={"register": self._register(study), "scale": self.config.scale},
+            settings={
+                "register": self._register(study),
+                "scale": self.config.scale,
+                "earlier": earlier.model_dump(mode="json") if earlier else None,
+            },
             inputs={"measurements": collected},
         )
         yield f"{study}/judge.json", judged

@@ -2,16 +2,19 @@
 
 A reproduction agrees if every verdict is the same word and every effect lies within the interval
 that the reference states. Where an interval has no bound, or the claim is exact, the word decides.
+Results are compared with a reference of their own revision of the register only. What an earlier
+revision said is kept, frozen, as ``expN-r1.json``; a report tells it beside the rows that go on.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
+from journeylab.claims.register import StudyClaims
 from journeylab.config import Frozen, UserError, build
 from journeylab.records.files import read_json, write_json
-from journeylab.records.verdicts import StudyVerdicts, Verdict, Word
+from journeylab.records.verdicts import Earlier, StudyVerdicts, Verdict, Word
 
 
 class ReferenceClaim(Frozen):
@@ -29,7 +32,49 @@ class Reference(Frozen):
     study: str
     scale: Literal["quick", "default", "paper"]
     seeds: int
-    claims: dict[str, ReferenceClaim]
+    revision: int = 1
+    claims: Mapping[str, ReferenceClaim]
+
+
+def read_earlier(references: Path, study: str, claims: StudyClaims) -> Reference | None:
+    """What the revision before the current one said of a study; None of a first revision.
+
+    Raises UserError if it is not kept, or if a row continues one that it does not have.
+    """
+    if claims.revision == 1:
+        return None
+    path = references / f"{study}-r{claims.revision - 1}.json"
+    if not path.exists():
+        raise UserError(
+            f"{path} is missing: revision {claims.revision} of {study} tells what the one before "
+            f"said; copy {references / f'{study}.json'} to it before that is recorded anew"
+        )
+    earlier = build(Reference, read_json(path, sealed=False), str(path))
+    for claim in claims.claims:
+        if claim.before is not None and claim.before not in earlier.claims:
+            raise UserError(
+                f"{claim.id}: before: {claim.before!r} is unknown; rows of {path}: "
+                f"{', '.join(earlier.claims)}"
+            )
+    return earlier
+
+
+def recall(verdicts: StudyVerdicts, claims: StudyClaims, earlier: Reference) -> StudyVerdicts:
+    """The verdicts, each with what the revision before said of the row that it continues."""
+    known = {name: Earlier(id=name, **dict(row)) for name, row in earlier.claims.items()}
+    continued = {claim.id: claim.before for claim in claims.claims if claim.before is not None}
+    told = [
+        verdict.model_copy(update={"before": known[continued[verdict.id]]})
+        if verdict.id in continued
+        else verdict
+        for verdict in verdicts.verdicts
+    ]
+    dropped = [
+        row
+        for name, row in known.items()
+        if row.verdict is not None and name not in continued.values()
+    ]
+    return verdicts.model_copy(update={"verdicts": tuple(told), "dropped": tuple(dropped)})
 
 
 def verify_results(results: Path, references: Path) -> tuple[list[str], list[str]]:
@@ -38,22 +83,28 @@ def verify_results(results: Path, references: Path) -> tuple[list[str], list[str
     Raises UserError if there is nothing to compare.
     """
     found = _judged(results)
-    if not any((references / f"{study}.json").exists() for study in found):
-        raise UserError(
-            f"{references}: has no reference for {', '.join(found)}; --record writes it"
-        )
     told: list[str] = []
     problems: list[str] = []
+    compared = False
     for study, verdicts in found.items():
         path = references / f"{study}.json"
         if not path.exists():
             told.append(f"{study}: no reference")
             continue
         known = build(Reference, read_json(path, sealed=False), str(path))
+        if known.revision != verdicts.revision:
+            told.append(
+                f"{study}: not compared, the results are of revision {verdicts.revision} and "
+                f"{path} of revision {known.revision}"
+            )
+            continue
+        compared = True
         different = list(differences(verdicts, known))
         problems += different
         claims = len(known.claims)
         told.append(f"{study}: {claims - len(different)} of {claims} claims reproduce")
+    if not compared:
+        raise UserError(f"{'; '.join(told)}; `journeylab verify --record` writes references")
     return told, problems
 
 
@@ -79,6 +130,7 @@ def refer(verdicts: StudyVerdicts) -> Reference:
         study=verdicts.study,
         scale=verdicts.scale,
         seeds=verdicts.seeds,
+        revision=verdicts.revision,
         claims={verdict.id: _kept(verdict) for verdict in verdicts.verdicts},
     )
 

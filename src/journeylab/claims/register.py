@@ -283,7 +283,8 @@ class Claim(Frozen):
     ``primary`` is whether it is judged; a row whose id ends in s and a number is secondary, which
     may leave out its statement and its region. ``cites`` says where the document says it, in our
     own words. ``gate`` names what must have been learned for a verdict; ``finer`` the row that asks
-    the same of a measure with finer steps.
+    the same of a measure with finer steps; ``before`` the row of the revision before that this one
+    continues, since rows may be renumbered.
     """
 
     id: Annotated[str, StringConstraints(pattern=r"^exp\d+\.[a-z0-9]+$")]
@@ -296,6 +297,7 @@ class Claim(Frozen):
     cites: Text | None = None
     gate: tuple[Name, ...] = ()
     finer: Text | None = None
+    before: Text | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -397,6 +399,8 @@ class StudyClaims(Frozen):
         for claim in self.claims:
             if claim.finer is not None:
                 _check_defined(f"{claim.id}: finer", claim.finer, seen)
+            if claim.before is not None and self.revision == 1:
+                raise ValueError(f"{claim.id}: before: there is no revision before the first")
         if self.tails > MOST_TAILS:
             raise ValueError(f"primary rows cost M = {self.tails} tails; accepted: ≤ {MOST_TAILS}")
         return self

@@ -1,12 +1,14 @@
 """Verdicts of a study, as written to ``results/<study>/verdicts.json``."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, NonNegativeInt
 
 from journeylab.config import Frozen
 
 Word = Literal["supported", "refuted", "inconclusive", "undecidable"]
+WORDS: tuple[Word, ...] = get_args(Word)
+"""All verdicts, in the order in which they are told."""
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -47,6 +49,16 @@ class Part(Estimate):
     metric_label: str
 
 
+class Earlier(Frozen):
+    """What an earlier revision of the register said of a row, there called ``id``."""
+
+    id: str
+    effect: float | None
+    low: float | None
+    high: float | None
+    verdict: Word | None
+
+
 class Verdict(Estimate):
     """One claim, what was measured, and the word on it.
 
@@ -55,7 +67,7 @@ class Verdict(Estimate):
     which ``withheld`` tells. ``detectable`` is the distance from the margin that these seeds decide
     with probability 0.8 at their spread (of ``solves``, the probability of success that they do).
     ``notes`` are what is to be said of this row alone; ``opening`` and ``sentence`` tell the
-    verdict in plain words.
+    verdict in plain words. ``before`` is the row of the revision before that asked the same.
     """
 
     id: str
@@ -77,6 +89,7 @@ class Verdict(Estimate):
     opening: str
     sentence: str
     parts: tuple[Part, ...] = ()
+    before: Earlier | None = None
 
 
 class StudyVerdicts(Frozen):
@@ -84,7 +97,8 @@ class StudyVerdicts(Frozen):
 
     ``look`` says whether the number of seeds is one at which the register judges, ``evidence``
     whether the scale's results may be cited, ``M`` how many tails share ``alpha``. ``exploratory``
-    says why claims about seeds are not judged; it is empty where they are.
+    says why claims about seeds are not judged; it is empty where they are. ``dropped`` are the
+    judged rows of the revision before that no row continues.
     """
 
     study: str
@@ -97,4 +111,5 @@ class StudyVerdicts(Frozen):
     exploratory: str = ""
     revision: NonNegativeInt = 1
     amendments: tuple[str, ...] = ()
+    dropped: tuple[Earlier, ...] = ()
     verdicts: tuple[Verdict, ...]

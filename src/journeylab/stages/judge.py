@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from journeylab.claims.judge import judge_study
+from journeylab.claims.reference import Reference, recall
 from journeylab.claims.register import Register
 from journeylab.records.files import read_table, write_json
 from journeylab.stages.running import Call
@@ -12,12 +13,16 @@ def run(call: Call) -> None:
     """plan, results/measurements.parquet → verdicts."""
     plan = call.plan
     measurements = call.read_from / "measurements.parquet"
+    register = Register.model_validate(plan.settings["register"])
     verdicts = judge_study(
         read_table(measurements, plan.inputs["measurements"]),
         plan.study,
-        Register.model_validate(plan.settings["register"]),
+        register,
         seeds=plan.seeds or (),
         scale=plan.settings["scale"],
         evidence=plan.settings["scale"] != "quick",
     )
+    if plan.settings["earlier"] is not None:
+        earlier = Reference.model_validate(plan.settings["earlier"])
+        verdicts = recall(verdicts, register.studies[plan.study], earlier)
     write_json(call.output, verdicts, origin=plan.origin(measurements=measurements))
