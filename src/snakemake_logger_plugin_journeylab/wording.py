@@ -10,8 +10,6 @@ from pathlib import Path
 LINES = 12
 """Of a failed job's log, the last lines are shown."""
 
-WORDS = ("supported", "refuted", "inconclusive", "undecidable")
-
 _SEEDS = re.compile(r"seeds-(\d+)-(\d+)")
 
 
@@ -66,6 +64,8 @@ def why(log: Path) -> list[str]:
 
 def count_verdicts(verdicts: Path) -> str:
     """The headline of a study: “12 claims: 5 supported, 1 refuted, 6 inconclusive”."""
+    from journeylab.records.verdicts import WORDS  # only once a report is made
+
     try:
         told = json.loads(verdicts.read_text(encoding="utf-8"))
         words = [one["verdict"] for one in told["verdicts"] if one["verdict"] is not None]

@@ -1,14 +1,18 @@
+import csv
+import io
 import json
 import re
 import shutil
 import subprocess
 
+import pypdfium2
 import pytest
 import typst
 
-from journeylab.catalogue import study_folder
+from journeylab.catalogue import PACKAGE, study_folder
 from journeylab.config import UserError
 from journeylab.records.files import read_json, verify, write_folder
+from journeylab.records.verdicts import Earlier
 from journeylab.reports import gallery
 from journeylab.reports.draw import draw_results
 from journeylab.reports.typeset import compile_report, describe, headline
@@ -16,6 +20,7 @@ from journeylab.studies.exp5_ssm_bridge import figures, metrics
 from journeylab.typography import plain
 
 STAMP, KEY = "quick run – not evidence", "0123456789abcdef"
+TEMPLATES = PACKAGE / "reports" / "templates"
 
 
 @pytest.fixture(scope="module")
@@ -102,12 +107,121 @@ def test_the_report_shows_what_failed_and_where_it_came_from(pdf, records):
     text = "\n".join(pages(path))
     assert "the loss became NaN at step 12" in text
     assert "with uncommitted changes" in text
-    for run, _ in records:
-        for seed in run.seeds:
-            assert seed.run_key in text
     failed = next(row for row in report["verdicts"] if row["id"] == "exp7.5")
     assert failed["failures"] == 2
     assert failed["interval"] == "[−∞, ∞]"
+
+
+def test_run_keys_are_attached_and_fill_no_pages(pdf, records):
+    _, _, path = pdf
+    with pypdfium2.PdfDocument(path) as document:
+        [attachment] = [document.get_attachment(i) for i in range(document.count_attachments())]
+        assert attachment.get_name() == "run-keys.csv"
+        rows = list(csv.DictReader(io.StringIO(bytes(attachment.get_data()).decode())))
+    expected = {
+        (run.arm, run.variant, str(seed.seed), seed.status, seed.run_key)
+        for run, _ in records
+        for seed in run.seeds
+    }
+    assert {tuple(row.values()) for row in rows} == expected
+    assert ("native", "Aprime", "5", "failed") in {one[:4] for one in expected}
+    assert records[0][0].seeds[0].run_key not in "".join(pages(path))
+
+
+def test_an_amended_study_tells_what_changed_what_it_cites_and_what_was_known(
+    trained, records, prose, tmp_path
+):
+    verdicts, content = trained
+    row = Earlier(id="exp7.9", effect=0.31, low=0.25, high=0.4, verdict="supported")
+    first, second, *others = verdicts.verdicts
+    changed = (
+        first,
+        second.model_copy(update={"before": row, "cites": "section 4: native rows transfer"}),
+        *(
+            one.model_copy(update={"before": row.model_copy(update={"id": one.id})})
+            for one in others
+        ),
+    )
+    amended = verdicts.model_copy(
+        update={
+            "revision": 2,
+            "amendments": ("2026-03-04, exp7.2: another template",),
+            "dropped": (row.model_copy(update={"id": "exp7.11", "verdict": "refuted"}),),
+            "verdicts": changed,
+        }
+    )
+    report = describe(amended, {}, content, records, plan_key=KEY)
+    rows = {one["id"]: one for one in report["verdicts"]}
+    assert rows["exp7.1"]["before"] == "New in revision 2"
+    assert rows["exp7.2"]["before"] == "Revision 1 (as 7.9): supported, 0.31 in [0.25, 0.4]"
+    assert rows["exp7.3"]["before"] == "Revision 1: supported, 0.31 in [0.25, 0.4]"
+    compile_report(report, content, prose, tmp_path / "x.pdf")
+    text = re.sub(r"\s+", " ", " ".join(pages(tmp_path / "x.pdf")))
+    assert "2026-03-04, exp7.2: another template" in text
+    assert "7.11 refuted, 0.31 in [0.25, 0.4]" in text
+    assert "Revision 1 (as 7.9): supported" in text
+    assert "Document: section 4: native rows transfer" in text
+    assert "New in revision 2" in text
+    plain_report = describe(verdicts, {}, content, records, plan_key=KEY)
+    assert not any(one["before"] for one in plain_report["verdicts"])
+
+
+def test_the_judging_is_told_as_it_is(trained, records):
+    """Order statistics for medians, Clopper–Pearson for most seeds, both where there are both."""
+    verdicts, content = trained
+
+    def told(*rows):
+        study = verdicts.model_copy(update={"verdicts": rows})
+        return describe(study, {}, content, records, plan_key=KEY)["judging"]
+
+    median = verdicts.verdicts[1].model_copy(update={"tail": 0.05 / 15})
+    solves = median.model_copy(update={"kind": "solves", "region": {"solves": {"at_least": 0.9}}})
+    late = median.model_copy(update={"n": 30, "k": 6, "tail": 0.05 / 15 / 4})
+    assert "from the ordered difference 2 to 11" in told(median)
+    assert "Clopper" not in told(median)
+    assert "Clopper–Pearson" in told(solves)
+    assert "ordered difference" not in told(solves)
+    assert {"Clopper–Pearson", "ordered"} <= set(re.split("[ ,.]", told(median, solves)))
+    assert "6 to 25" in told(median, late)
+    assert "a share of 0.25 of 0.05, divided by 15 tails" in told(late)
+    assert "share of" not in told(median).partition("Each end")[2]
+
+
+def test_columns_of_claims_have_one_format(trained, exp5_report, records):
+    verdicts, content = trained
+    report = describe(verdicts, {}, content, records, plan_key=KEY)
+    printed = [row["effect"] for row in report["verdicts"]]
+    printed += [part["effect"] for row in report["verdicts"] for part in row["parts"]]
+    assert len({len(text.partition(".")[2]) for text in printed}) == 1
+    found = [row["found"] for row in exp5_report["certificates"]]
+    assert len(found) > 2
+    assert all("× 10" in text.replace("\u202f", " ") or text == "∞" for text in found)
+
+
+def test_d_and_c_are_explained_before_any_row(pdf):
+    _, _, path = pdf
+    text = re.sub(r"\s+", " ", pages(path)[0])
+    assert text.index("D marks a claim as the document states it") < text.index("7.2 D")
+    assert text.index("Of what the document says") if pdf[0].evidence else "no evidence" in text
+
+
+RULED = """#import "journeylab.typ": ruled
+#set page(width: 200pt, height: 200pt, margin: 10pt)
+#v({before}pt)
+#ruled(columns: (auto, auto), align: (left, left), head: ("A", "B"), lines: true,
+  range({rows}).map(i => ("row" + str(i) + ".", "x")))
+"""
+
+
+@pytest.mark.parametrize("before", range(70, 160, 9))
+def test_a_table_never_leaves_one_row_alone(before, tmp_path):
+    shutil.copy(TEMPLATES / "journeylab.typ", tmp_path)
+    source = RULED.format(before=before, rows=9)
+    (tmp_path / "x.typ").write_text(source, encoding="utf-8")
+    typst.compile(str(tmp_path / "x.typ"), output=str(tmp_path / "x.pdf"))
+    told = [len(re.findall(r"row\d\.", page)) for page in pages(tmp_path / "x.pdf")]
+    assert sum(told) == 9
+    assert 1 not in told
 
 
 def test_printed_effects_are_the_effects(pdf):
@@ -121,12 +235,8 @@ def test_printed_effects_are_the_effects(pdf):
 
 def test_what_is_computed_once_is_told_by_one_key_without_a_seed(exp5_report, once_records):
     told = exp5_report["provenance"]
-    assert [run["name"] for run in told["runs"]] == [
-        f"bridge/{run.variant}" for run, _ in once_records
-    ]
-    assert [run["keys"] for run in told["runs"]] == [
-        [{"seed": "", "key": run.run_key, "failed": False}] for run, _ in once_records
-    ]
+    _, *rows = csv.reader(io.StringIO(exp5_report["run_keys"]))
+    assert rows == [["bridge", run.variant, "", "finished", run.run_key] for run, _ in once_records]
     assert (told["trained"], told["data"], told["commits"]) == (False, None, ["unknown"])
     assert exp5_report["failures"] == []
 

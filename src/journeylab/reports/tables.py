@@ -6,8 +6,8 @@ import pandas as pd
 
 from journeylab.plotting.results import Table
 from journeylab.records.runs import RunRecord
-from journeylab.records.verdicts import Estimate, StudyVerdicts, Verdict
-from journeylab.typography import decimals, fixed, plain, short
+from journeylab.records.verdicts import Earlier, Estimate, StudyVerdicts, Verdict
+from journeylab.typography import decimals, fixed, plain, scientific, short
 
 
 def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
@@ -15,29 +15,20 @@ def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
     judged = [v for v in study.verdicts if v.primary and v.kind != "exact"]
     exact = [v for v in study.verdicts if v.kind == "exact"]
     secondary = [v for v in study.verdicts if not v.primary and v.kind != "exact"]
+    sources = "D: as the document says it; C: corrected."
+    seeds = f"{plain(study.seeds)} seeds."
+    numbers = ("Effect", "Interval", "Detectable")
     return {
         name: Table(name=name, caption=caption, frame=frame, notes=notes, numeric=numeric)
         for name, caption, frame, notes, numeric in (
-            (
-                "verdicts",
-                "Verdicts.",
-                _effects(judged, judged=True),
-                "D: as the document says it; C: corrected.",
-                ("Effect", "Interval", "Seeds"),
-            ),
-            (
-                "certificates",
-                "Certificates.",
-                _exact(exact),
-                "D: as the document says it; C: corrected.",
-                ("Found", "Cases"),
-            ),
+            ("verdicts", "Verdicts.", _effects(judged), f"{seeds} {sources}", numbers),
+            ("certificates", "Certificates.", _exact(exact), sources, ("Found", "Cases")),
             (
                 "secondary",
                 "Secondary measurements, without verdicts.",
-                _effects(secondary, judged=False),
-                "",
-                ("Effect", "Interval", "Seeds"),
+                _effects(secondary),
+                f"{seeds} {sources}",
+                numbers,
             ),
         )
         if len(frame)
@@ -99,21 +90,44 @@ def display(variant: str) -> str:
     return variant.removesuffix("prime") + ("′" if variant.endswith("prime") else "")
 
 
-def shown(row: Estimate) -> dict[str, str]:
-    """Effect, mean and interval in print, with as many decimals as the interval's width deserves.
+def places(rows: Iterable[Verdict]) -> int:
+    """The decimals of all effects and intervals of a table: those its narrowest row deserves."""
+    widths = [_width(row) for verdict in rows for row in (verdict, *verdict.parts)]
+    return min(4, max((decimals(width, 3) for width in widths if width), default=3))
 
-    Unbounded ends are infinities.
-    """
+
+def _width(row: Estimate) -> float:
     ends = [x for x in (row.low, row.high, *(p.value for p in row.points)) if x is not None]
-    width = max(ends) - min(ends) if ends else 0.0
-    places = min(4, decimals(width, 3)) if width else 3
-    low = "−∞" if row.low is None else fixed(row.low, places)
-    high = "∞" if row.high is None else fixed(row.high, places)
+    return max(ends) - min(ends) if ends else 0.0
+
+
+def shown(row: Estimate, digits: int) -> dict[str, str]:
+    """Effect, mean and interval in print, with ``digits`` decimals; unbounded ends are infinities.
+
+    What these decimals would print as 0 and is not is a power of ten.
+    """
+
+    def told(value: float | None, unbounded: str = "n/a") -> str:
+        if value is None:
+            return unbounded
+        lost = value != 0 and float(f"{value:.{digits}f}") == 0
+        return plain(value, 2) if lost else fixed(value, digits)
+
     return {
-        "effect": fixed(row.effect, places),
-        "mean": fixed(row.mean, places),
-        "interval": f"[{low}, {high}]",
+        "effect": told(row.effect),
+        "mean": told(row.mean),
+        "interval": f"[{told(row.low, '−∞')}, {told(row.high, '∞')}]",
     }
+
+
+def earlier(row: Earlier) -> str:
+    """What an earlier revision said of a row, its word first."""
+    word, effect = row.verdict or "no verdict", "n/a" if row.effect is None else short(row.effect)
+    if row.low is None and row.high is None:
+        return f"{word}, {effect}"
+    low = "−∞" if row.low is None else short(row.low)
+    high = "∞" if row.high is None else short(row.high)
+    return f"{word}, {effect} in [{low}, {high}]"
 
 
 def source(verdict: Verdict) -> str:
@@ -121,30 +135,32 @@ def source(verdict: Verdict) -> str:
     return "D" if verdict.source == "document" else "C"
 
 
-def _effects(verdicts: Iterable[Verdict], *, judged: bool) -> pd.DataFrame:
-    rows = []
+def _effects(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+    rows, digits = [], places(verdicts)
     for verdict in verdicts:
-        printed = shown(verdict)
+        printed = shown(verdict, digits)
         row = {
             "Claim": verdict.id,
             "Source": source(verdict),
             "Statement": verdict.statement,
             "Effect": printed["effect"],
             "Interval": printed["interval"],
+            "Detectable": plain(verdict.detectable, 2),
             "Claimed": verdict.region_text,
-            "Seeds": plain(verdict.n),
         }
-        rows.append(row | ({"Verdict": verdict.verdict or "not judged"} if judged else {}))
+        judged = {"Verdict": verdict.verdict or "not judged"} if verdict.primary else {}
+        rows.append(row | judged)
     return pd.DataFrame(rows)
 
 
-def _exact(verdicts: Iterable[Verdict]) -> pd.DataFrame:
+def _exact(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+    powers = needs_powers(verdicts)
     return pd.DataFrame(
         {
             "Claim": verdict.id,
             "Source": source(verdict),
             "Statement": verdict.statement,
-            "Found": found(verdict),
+            "Found": found(verdict, powers=powers),
             "Claimed": verdict.region_text,
             "Cases": plain(verdict.n),
             "Verdict": verdict.verdict or ("not judged" if verdict.primary else "secondary"),
@@ -153,11 +169,16 @@ def _exact(verdicts: Iterable[Verdict]) -> pd.DataFrame:
     )
 
 
-def found(verdict: Verdict) -> str:
+def needs_powers(verdicts: Iterable[Verdict]) -> bool:
+    """Whether an extreme value among these needs a power of ten; then all are printed so."""
+    return any("×" in plain(verdict.effect) for verdict in verdicts)
+
+
+def found(verdict: Verdict, *, powers: bool) -> str:
     """The extreme value of an exact claim; ∞ where a case was not finite."""
     if verdict.effect is None:
         return "∞" if verdict.n else "n/a"
-    return plain(verdict.effect, digits=2)
+    return scientific(verdict.effect) if powers else plain(verdict.effect, digits=2)
 
 
 def by_variant(runs: Sequence[RunRecord]) -> dict[tuple[str, str], list[RunRecord]]:

@@ -1,6 +1,9 @@
 """The report of one study: what was judged, drawn and recorded, typeset by Typst."""
 
+import csv
 import hashlib
+import io
+import math
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,20 +13,21 @@ from typing import Any
 
 from journeylab.config import UserError, canonical
 from journeylab.records.files import read_json, write_atomic, write_json
-from journeylab.records.runs import RunHost, RunRecord, SeedRecord
-from journeylab.records.verdicts import Estimate, StudyVerdicts, Verdict
+from journeylab.records.runs import RunHost, RunRecord
+from journeylab.records.verdicts import WORDS, Estimate, StudyVerdicts, Verdict
+from journeylab.reports.meaning import meaning
 from journeylab.reports.tables import (
-    by_variant,
-    display,
+    earlier,
     failures,
     found,
+    needs_powers,
+    places,
     shown,
     source,
 )
 from journeylab.typography import plain
 
 SYMBOLS = {"supported": "✓", "refuted": "✗", "inconclusive": "∼", "undecidable": "?"}
-ORDER = ("supported", "refuted", "inconclusive", "undecidable")
 
 
 def describe(
@@ -54,11 +58,13 @@ def describe(
         "judging": _judging(verdicts),
         "revision": verdicts.revision,
         "amendments": list(verdicts.amendments),
+        "dropped": [f"{row.id.removeprefix('exp')} {earlier(row)}" for row in verdicts.dropped],
         "headline": headline(verdicts),
+        "meaning": meaning(verdicts),
         "summary": [_summary(v) for v in _by_word(verdicts.verdicts)],
-        "verdicts": [_effect(v) for v in primary],
-        "secondary": [_effect(v) for v in secondary],
-        "certificates": [_certificate(v) for v in exact],
+        "verdicts": _effects(primary, verdicts.revision),
+        "secondary": _effects(secondary, verdicts.revision),
+        "certificates": _certificates(exact, verdicts.revision),
         "figures": drawn["figures"],
         "tables": [read_json(content / "tables" / f"{name}.json") for name in drawn["tables"]],
         "ledger": read_json(content / "tables" / "ledger.json") if has_ledger else None,
@@ -69,6 +75,7 @@ def describe(
             for run, host in records
             if host.speed
         },
+        "run_keys": _run_keys(runs),
         "numbers": {key: plain(value) for key, value in numbers.items()},
         "settings": dict(settings),
         "plan_key": plan_key,
@@ -104,49 +111,83 @@ def headline(verdicts: StudyVerdicts) -> str:
     words = [v.verdict for v in verdicts.verdicts if v.verdict is not None]
     if not words:
         return "No claim was judged."
-    counts = [(word, sum(one == word for one in words)) for word in ORDER]
+    counts = [(word, sum(one == word for one in words)) for word in WORDS]
     told = [f"{n} {'is' if n == 1 else 'are'} {word}" for word, n in counts if n]
     *most, last = told
     listed = f"{', '.join(most)} and {last}" if most else last
     claims = "claim" if len(words) == 1 else "claims"
-    return f"Of {len(words)} judged {claims}, {listed}."
-
-
-_PARTS = (
-    " Of a claim with several parts, the end of an interval by which one part alone can settle it "
-    "is taken at the tail divided by the number of parts."
-)
+    withheld = sum(bool(v.withheld) for v in verdicts.verdicts)
+    ending = f"; {withheld} {'is' if withheld == 1 else 'are'} withheld" if withheld else ""
+    return f"Of {len(words)} judged {claims}, {listed}{ending}."
 
 
 def _judging(verdicts: StudyVerdicts) -> str:
-    if not verdicts.M:
+    """How the rows of this study are judged, and their intervals, as they are."""
+    rows = [v for v in verdicts.verdicts if v.primary and v.kind != "exact"]
+    if not rows:
         return "Every claim of this study is exact: the extreme value over all cases decides."
     if verdicts.exploratory:
         return (
             f"Exploratory: {verdicts.exploratory}. Effects and intervals are shown; claims about "
             "seeds are not judged."
         )
-    tails = [v.tail for v in verdicts.verdicts if v.primary and v.tail is not None]
-    orders = [v.k for v in verdicts.verdicts if v.primary and v.k is not None]
-    if not max(orders, default=0):
-        return f"With {verdicts.seeds} seeds no claim about trained models can be decided."
-    return (
-        f"The effect is the median over {verdicts.seeds} seeds of a paired difference. Its "
-        f"interval reaches from the ordered difference {max(orders)} to "
-        f"{verdicts.seeds + 1 - max(orders)} (tail {plain(min(tails), 2)}: {verdicts.alpha} shared "
-        f"by {verdicts.M} tails) and is valid for any distribution. A claim is supported if the "
-        "whole interval lies in the claimed region, refuted if it lies outside, and otherwise "
-        "inconclusive. A failed seed counts against either decision. The probability of any wrong "
-        f"verdict in this study is at most {verdicts.alpha}. Under an interval stands what "
-        "the seeds can see: the distance from the margin that they decide with probability 0.8 at "
-        "their spread (of “in most seeds”, the probability of success that they do)."
-        f"{_PARTS if any(v.parts and v.primary for v in verdicts.verdicts) else ''}"
+    looks = sorted({(v.n, v.k, v.tail) for v in rows if v.k and v.tail is not None})
+    if not looks:
+        return f"With {verdicts.seeds} seeds no claim over seeds can be decided."
+    solving = [v for v in rows if "solves" in v.region]
+    told = []
+    if len(solving) < len(rows):
+        ends = " and ".join(
+            f"at {n} seeds from the ordered difference {k} to {n + 1 - (k or 0)}"
+            for n, k, _ in looks
+        )
+        told.append(
+            "The effect is the median over seeds of a paired difference, and its interval reaches "
+            f"{ends}: valid for any distribution. In its lower end a failed seed counts as −∞, in "
+            "its upper end as ∞."
+        )
+    if solving:
+        told.append(
+            "Of a claim about most seeds the effect is the share of seeds that reach the "
+            "threshold, and the interval the Clopper–Pearson interval of the probability that a "
+            "seed does, which is held against ½. In its lower end a failed seed counts as one that "
+            "does not reach it, in its upper end as one that does."
+        )
+    told.append(f"Each end is wrong with probability at most {_tails(verdicts, looks)}.")
+    if any(v.parts for v in rows):
+        told.append(
+            "Of a claim with several parts, the end by which one part alone can settle it is taken "
+            "at that tail divided by the number of parts."
+        )
+    told.append(
+        "A claim is supported if the whole interval lies in the claimed region, refuted if it lies "
+        "outside, and otherwise inconclusive. The probability of any wrong verdict in this study "
+        f"is at most {verdicts.alpha}."
     )
+    if any(v.detectable is not None for v in rows):
+        told.append(
+            "“Detectable” is the distance from the margin that these seeds decide with probability "
+            "0.8 at their spread"
+            + ("; in most seeds, the probability of success." if solving else ".")
+        )
+    return " ".join(told)
+
+
+def _tails(verdicts: StudyVerdicts, looks: Iterable[tuple[int, int | None, float | None]]) -> str:
+    """The tail of each look, and how it comes from α."""
+    told = []
+    for n, _, tail in looks:
+        share = (tail or 0.0) * verdicts.M / verdicts.alpha
+        part = "" if math.isclose(share, 1) else f"a share of {plain(share, 2)} of "
+        told.append(
+            f"{plain(tail, 2)} at {n} seeds ({part}{verdicts.alpha}, divided by {verdicts.M} tails)"
+        )
+    return " and ".join(told)
 
 
 def _by_word(verdicts: Sequence[Verdict]) -> list[Verdict]:
     judged = [v for v in verdicts if v.verdict is not None]
-    return sorted(judged, key=lambda v: ORDER.index(v.verdict or ORDER[-1]))
+    return sorted(judged, key=lambda v: WORDS.index(v.verdict or WORDS[-1]))
 
 
 def _summary(verdict: Verdict) -> dict[str, Any]:
@@ -161,46 +202,68 @@ def _word(row: Estimate) -> dict[str, Any]:
     return {"word": row.verdict, "symbol": SYMBOLS.get(row.verdict or "", "")}
 
 
-def _effect(verdict: Verdict) -> dict[str, Any]:
+def _effects(verdicts: Sequence[Verdict], revision: int) -> list[dict[str, Any]]:
+    digits = places(verdicts)
+    return [_effect(verdict, digits, revision) for verdict in verdicts]
+
+
+def _effect(verdict: Verdict, digits: int, revision: int) -> dict[str, Any]:
     parts = [
-        shown(part) | _word(part) | {"name": part.effect_text, "failures": part.failures}
+        shown(part, digits) | _word(part) | {"name": part.effect_text, "failures": part.failures}
         for part in verdict.parts
     ]
     joined = "" if parts else f"{verdict.effect_text}; "
     return (
         _word(verdict)
-        | shown(verdict)
+        | shown(verdict, digits)
+        | _claimed(verdict, revision)
         | {
-            "id": verdict.id,
-            "source": source(verdict),
-            "theorem": verdict.theorem,
-            "statement": verdict.statement,
             "measured": joined + verdict.metric_label,
-            "region": verdict.region_text,
-            "n": plain(verdict.n),
             "failures": verdict.failures,
             "detectable": plain(verdict.detectable, 2),
             "withheld": verdict.withheld,
             "unjudged": "withheld" if verdict.withheld else "not judged",
-            "note": "; ".join(verdict.notes),
             "parts": parts,
         }
     )
 
 
-def _certificate(verdict: Verdict) -> dict[str, Any]:
-    return _word(verdict) | {
-        "unjudged": "not judged" if verdict.primary else "secondary",
+def _certificates(verdicts: Sequence[Verdict], revision: int) -> list[dict[str, Any]]:
+    powers = needs_powers(verdicts)
+    return [
+        _word(verdict)
+        | _claimed(verdict, revision)
+        | {
+            "unjudged": "not judged" if verdict.primary else "secondary",
+            "measured": verdict.effect_text,
+            "found": found(verdict, powers=powers),
+        }
+        for verdict in verdicts
+    ]
+
+
+def _claimed(verdict: Verdict, revision: int) -> dict[str, Any]:
+    """What stands in the register of a row, now and before."""
+    return {
         "id": verdict.id,
         "source": source(verdict),
         "theorem": verdict.theorem,
         "statement": verdict.statement,
-        "measured": verdict.effect_text,
-        "found": found(verdict),
+        "cites": verdict.cites if verdict.source == "document" else "",
         "region": verdict.region_text,
         "n": plain(verdict.n),
         "note": "; ".join(verdict.notes),
+        "before": _before(verdict, revision),
     }
+
+
+def _before(verdict: Verdict, revision: int) -> str:
+    """What the revision before said of a row; nothing in the first revision."""
+    if verdict.before is not None:
+        name = verdict.before.id
+        renamed = "" if name == verdict.id else f" (as {name.removeprefix('exp')})"
+        return f"Revision {revision - 1}{renamed}: {earlier(verdict.before)}"
+    return f"New in revision {revision}" if revision > 1 and verdict.primary else ""
 
 
 def _provenance(records: Sequence[tuple[RunRecord, RunHost]]) -> dict[str, Any]:
@@ -227,25 +290,21 @@ def _provenance(records: Sequence[tuple[RunRecord, RunHost]]) -> dict[str, Any]:
         ),
         "code": _unique(run.code for run in runs),
         "data": hashlib.sha256(canonical(data).encode()).hexdigest() if data else None,
-        "runs": [
-            {
-                "name": f"{arm}/{display(variant)}",
-                "keys": [key for run in chunks for key in _keys(run)],
-            }
-            for (arm, variant), chunks in by_variant(runs).items()
-        ],
         "trained": any(run.kind == "trained" for run in runs),
     }
 
 
-def _keys(run: RunRecord) -> list[dict[str, Any]]:
-    if not run.seeds:
-        return [{"seed": "", "key": run.run_key, "failed": False}]
-    return [_key(seed) for seed in run.seeds]
-
-
-def _key(seed: SeedRecord) -> dict[str, Any]:
-    return {"seed": str(seed.seed), "key": seed.run_key, "failed": seed.status == "failed"}
+def _run_keys(runs: Sequence[RunRecord]) -> str:
+    """CSV: the key of every seed of every run, and of what is computed once."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("arm", "variant", "seed", "status", "run_key"))
+    for run in runs:
+        for seed in run.seeds:
+            writer.writerow((run.arm, run.variant, seed.seed, seed.status, seed.run_key))
+        if not run.seeds:
+            writer.writerow((run.arm, run.variant, "", "finished", run.run_key))
+    return text.getvalue()
 
 
 def _processors(run: RunRecord) -> str:

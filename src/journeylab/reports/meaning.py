@@ -1,0 +1,127 @@
+"""What a study means for its theorems: one paragraph, made of nothing but its verdicts."""
+
+from collections.abc import Iterable, Sequence
+
+from journeylab.records.verdicts import WORDS, StudyVerdicts, Verdict
+
+_LABELS = {
+    "thm": "Theorem",
+    "prop": "Proposition",
+    "lem": "Lemma",
+    "cor": "Corollary",
+    "def": "Definition",
+}
+_NUMBERS = (
+    *("no", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
+_SINCE = {
+    "inconclusive": "inconclusive, since what was measured leaves both answers open",
+    "undecidable": "undecidable with so few seeds",
+}
+_KINDS = (("document", False), ("corrected", False), ("document", True), ("corrected", True))
+
+
+def meaning(study: StudyVerdicts) -> str:
+    """By theorem: what is supported of the document's statements, what is not, what stays open.
+
+    Corrected statements follow the document's own; certificates, which are checked exactly, are
+    told apart from what is judged over seeds. A quick run is no evidence, and means nothing.
+    """
+    rows = [verdict for verdict in study.verdicts if verdict.primary]
+    if not rows:
+        return "No claim of this study is judged."
+    theorems = list(dict.fromkeys(verdict.theorem for verdict in rows))
+    if not study.evidence:
+        return (
+            "A quick run is no evidence: its seeds and budgets are cut to see that everything "
+            f"runs, and it says nothing for or against {_listed(map(name_theorem, theorems))}."
+        )
+    told = []
+    if study.exploratory and any(verdict.kind != "exact" for verdict in rows):
+        told.append(
+            f"These runs are exploratory ({study.exploratory}): no claim about seeds is judged."
+        )
+    for theorem in theorems:
+        about = [verdict for verdict in rows if verdict.theorem == theorem]
+        told.append(_outcome(theorem, [one for one in about if one.source == "document"]))
+        for source, exact in _KINDS:
+            group = [v for v in about if (v.source, v.kind == "exact") == (source, exact)]
+            if group and (exact or not study.exploratory):
+                told.append(_group(group, study.seeds))
+    if any(verdict.kind == "exact" for verdict in rows):
+        told.append("A certificate is exact: its worst case decides, whatever training finds.")
+    return " ".join(told)
+
+
+def name_theorem(label: str) -> str:
+    """The printed name of a label: ``thm:info-loss`` is Theorem info-loss."""
+    kind, _, name = label.partition(":")
+    return f"{_LABELS.get(kind, kind)} {name}"
+
+
+def _outcome(theorem: str, document: Sequence[Verdict]) -> str:
+    """What became of the document's own statements on a theorem, all taken together."""
+    name, words = name_theorem(theorem), {verdict.verdict for verdict in document}
+    if not document:
+        return f"{name} is tested in corrected statements only."
+    decided = [word for word in ("supported", "refuted") if word in words]
+    if not decided:
+        return f"Of what the document says on {name}, nothing is decided here."
+    rest = "; the rest stays open" if words - set(decided) else ""
+    if len(decided) == 2:
+        return f"Of what the document says on {name}, part is supported and part refuted{rest}."
+    if rest:
+        return f"Of what the document says on {name}, all that is decided is {decided[0]}{rest}."
+    return f"What the document says on {name} is {decided[0]} wherever it was tested."
+
+
+def _group(rows: Sequence[Verdict], seeds: int) -> str:
+    """How many statements of one source and kind came out how, and which."""
+    found: dict[str, list[Verdict]] = {}
+    for row in rows:
+        word = row.verdict or ("withheld" if row.withheld else "not judged")
+        found.setdefault(word, []).append(row)
+    words = [word for word in (*WORDS, "withheld", "not judged") if word in found]
+    both = len(rows) == 2 and len(words) == 1
+    number = "" if both else f"{_count(len(rows))} "
+    noun = "statement" if len(rows) == 1 else "statements"
+    document, exact = rows[0].source == "document", rows[0].kind == "exact"
+    whose = f"the document's {number}{noun}" if document else f"the {number}corrected {noun}"
+    whose += " checked by certificate" if exact else f" judged over {_count(seeds)} seeds"
+    if len(words) == 1:
+        head = f"{'Both' if both else 'All'} of {whose} are"
+        if len(rows) == 1:
+            head = f"{_capital(whose)} is"
+        return f"{head} {_SINCE.get(words[0], words[0])}: {_quoted(rows)}."
+    counts = [f"{_count(len(found[word]))} {_are(len(found[word]))} {word}" for word in words]
+    lists = [f"{_capital(_SINCE.get(word, word))}: {_quoted(found[word])}." for word in words]
+    return " ".join((f"Of {whose}, {_listed(counts)}.", *lists))
+
+
+def _quoted(rows: Sequence[Verdict]) -> str:
+    """Statements with their ids, and with the reason where one is withheld or open."""
+    told = []
+    for row in rows:
+        decided = row.verdict in ("supported", "refuted")
+        reasons = [] if decided else [row.withheld, *row.notes]
+        inside = "; ".join(filter(None, (row.id.removeprefix("exp"), *reasons)))
+        told.append(f"“{row.statement.removesuffix('.')}” ({inside})")
+    return "; ".join(told)
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _count(number: int) -> str:
+    return _NUMBERS[number] if number < len(_NUMBERS) else str(number)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _listed(parts: Iterable[str]) -> str:
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
