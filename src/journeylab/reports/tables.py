@@ -122,7 +122,8 @@ def shown(row: Estimate, digits: int) -> dict[str, str]:
 
 def earlier(row: Earlier) -> str:
     """What an earlier revision said of a row, its word first."""
-    word, effect = row.verdict or "no verdict", "n/a" if row.effect is None else short(row.effect)
+    word = row.verdict or "no verdict"
+    effect = "no finite value" if row.effect is None else short(row.effect)
     if row.low is None and row.high is None:
         return f"{word}, {effect}"
     low = "−∞" if row.low is None else short(row.low)
