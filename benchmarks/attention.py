@@ -3,12 +3,13 @@
 from functools import partial
 
 import torch
-from pairs import Row, Step, compare
+from pairs import Row
 from torch import Tensor
 from torch.autograd import grad
 from torch.nn.functional import scaled_dot_product_attention
 
 from journeylab.models.attention import attend, causal_mask, mask_scores
+from journeylab.records.cost import Step, compare
 
 SHAPES = ((32, 20, 90), (32, 48, 64), (32, 128, 64), (8, 512, 64))
 """Rows, length, width: the first two are those of the studies."""

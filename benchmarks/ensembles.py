@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from pairs import Row, Step, compare, copy_rate, product_rate, with_floor
+from pairs import Row, copy_rate, product_rate, with_floor
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, embedding, log_softmax
 
@@ -17,6 +17,7 @@ from journeylab.operators.dropout import Dropout, draw_key
 from journeylab.operators.journey import accumulate
 from journeylab.operators.orthogonal import exponential
 from journeylab.operators.rotary import standard_frequencies
+from journeylab.records.cost import Step, compare
 from journeylab.streams import Streams
 from journeylab.training import Problem
 from journeylab.training.ensemble import Ensemble

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import torch
 from ensembles import STEPS, both_ways
-from pairs import Row, compare
+from pairs import Row
 
 from journeylab import catalogue
 from journeylab.config import TrainingSettings
+from journeylab.records.cost import compare
 from journeylab.streams import Streams, data_streams
 from journeylab.training import Problem
 

@@ -1,49 +1,19 @@
 """Timing in interleaved pairs, the rates that bound it, and how results are told.
 
-The two sides of a pair run one after the other, many times over, so that whatever else the machine
-does slows both. Times are CPU times; the ratio is the median over pairs, with its quartiles.
+Times are CPU times; a ratio is the median over pairs, with its quartiles.
 """
 
 import json
 import platform
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
 from journeylab.operators.affine import product, weight_gradient
+from journeylab.records.cost import Step, timed
 
-Step = Callable[[], object]
-Clock = Callable[[], float]
 Row = dict[str, object]
-
-
-def timed(step: Step, clock: Clock = time.process_time) -> float:
-    start = clock()
-    step()
-    return clock() - start
-
-
-def compare(
-    fast: Step, slow: Step, pairs: int, clock: Clock = time.process_time
-) -> dict[str, float]:
-    for warm_up in (fast, slow) * 3:
-        warm_up()
-    times = torch.tensor(
-        [(timed(fast, clock), timed(slow, clock)) for _ in range(pairs)], dtype=torch.float64
-    )
-    low, ratio, high = (times[:, 1] / times[:, 0]).quantile(
-        torch.tensor([0.25, 0.5, 0.75]).double()
-    )
-    fast_ms, slow_ms = (1e3 * times).median(0).values
-    return {
-        "fast_ms": fast_ms.item(),
-        "slow_ms": slow_ms.item(),
-        "ratio": ratio.item(),
-        "low": low.item(),
-        "high": high.item(),
-    }
 
 
 def median_time(step: Step, repeats: int = 50) -> float:

@@ -14,7 +14,7 @@ import torch
 from attention import written_out_against_fused
 from ensembles import batched_against_sequential
 from gpu import seeds_on_a_gpu
-from pairs import Row, Step, compare, product_rate, tell, with_floor, write
+from pairs import Row, product_rate, tell, with_floor, write
 from pipeline import time_pipeline
 from plot import draw
 from scans import against_the_loop
@@ -29,6 +29,7 @@ from journeylab.operators.dropout import Dropout, draw_key
 from journeylab.operators.journey import accumulate, slot_angles
 from journeylab.operators.naive import BlockTurn
 from journeylab.operators.rotary import Rotation, Turn, rotary_angles, standard_frequencies
+from journeylab.records.cost import Step, compare
 from journeylab.training import prepare_process
 
 VOCABULARY = 55

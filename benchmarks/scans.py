@@ -1,10 +1,11 @@
 """Prefix products with gradient against the loop, in the loop's two spellings."""
 
 import torch
-from pairs import Row, Step, batched_product_rate, compare, copy_rate, product_rate, with_floor
+from pairs import Row, batched_product_rate, copy_rate, product_rate, with_floor
 from torch import Tensor
 
 from journeylab.operators.scan import Method, prefix_products
+from journeylab.records.cost import Step, compare
 
 WIDTH = 8
 LENGTHS = (16, 64, 256, 1024)

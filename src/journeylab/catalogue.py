@@ -21,6 +21,7 @@ from journeylab.config import (
     ComputedArm,
     Config,
     Frozen,
+    Labels,
     Metric,
     RunSettings,
     StudySettings,
@@ -92,7 +93,7 @@ class SettingsPart(Protocol):
 
 
 class MetricsPart(Protocol):
-    """``metrics.py``: what is reported, in print."""
+    """``metrics.py``: what is reported, in print; maybe ``LABELS``, the variants' names."""
 
     TITLE: str
     TUNING: str | Mapping[str, str]
@@ -135,10 +136,13 @@ class ComputePart(Protocol):
 
 @runtime_checkable
 class TimedPart(Protocol):
-    """A ``compute.py`` that also times its forms: goes to ``run.host.json``, not to results."""
+    """A ``compute.py`` that also times the forms it compares.
 
-    def speed(self, job: Frozen) -> Mapping[str, float]:
-        """Milliseconds of CPU time by name."""
+    That depends on the machine, so it is kept beside the run's cost, never among the measurements.
+    """
+
+    def time_forms(self, job: Frozen) -> Mapping[str, float]:
+        """CPU times in milliseconds, or their ratios, by name."""
         ...
 
 
@@ -195,6 +199,11 @@ def metrics_part(study: str) -> MetricsPart:
     return cast(MetricsPart, _part(study, "metrics"))
 
 
+def labels(study: str) -> Labels:
+    """The names of a study's variants in print; empty where they are printed as they are."""
+    return cast(Labels, getattr(metrics_part(study), "LABELS", {}))
+
+
 def data_part(study: str) -> DataPart:
     """``data.py`` of a study."""
     return cast(DataPart, _part(study, "data"))
@@ -231,9 +240,9 @@ def check_words(study: str, settings: StudySettings) -> None:
     drawn, captions = _named_figures(path.read_text(encoding="utf-8"))
     if missing := sorted(drawn - captions):
         raise UserError(f"{path.name} of {study}: CAPTIONS: {missing[0]!r} has none; write one")
-    labels = getattr(metrics_part(study), "LABELS", None)
+    known = labels(study)
     for arm, variant in settings.trained():
-        if labels is not None and variant not in labels:
+        if known and variant not in known:
             raise UserError(
                 f"metrics.py of {study}: LABELS: {arm}/{variant} has no name in print; write one"
             )

@@ -159,6 +159,10 @@ def _is_number(annotation: object) -> bool:
     return annotation in (int, float)
 
 
+Labels = Mapping[str, str]
+"""Names of variants in print; one that has none is printed as it is written."""
+
+
 class Metric(Frozen):
     """A measured quantity: its label in print and the factor levels it is reported for."""
 

@@ -15,6 +15,7 @@ from journeylab.catalogue import (
     Stage,
     check_words,
     discover,
+    labels,
     metrics_part,
     resolve,
     runs_of,
@@ -226,6 +227,7 @@ class WorkflowPlan:
                 "register": self._register(study),
                 "scale": self.config.scale,
                 "earlier": earlier.model_dump(mode="json") if earlier else None,
+                "labels": dict(labels(study)),
             },
             inputs={"measurements": collected},
         )

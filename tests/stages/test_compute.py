@@ -72,9 +72,9 @@ def test_what_a_study_times_is_in_the_record_of_the_host_alone(
 ) -> None:
     for folder, spent in (("first", 1.5), ("second", 2.5)):
         timed = {"scan.20": spent}
-        monkeypatch.setattr(simulation, "speed", lambda job, timed=timed: timed, raising=False)
+        monkeypatch.setattr(simulation, "time_forms", lambda job, timed=timed: timed, raising=False)
         run(tmp_path / folder, None)
-        assert read_host(tmp_path / folder).speed == timed
+        assert read_host(tmp_path / folder).timings == timed
     for name in ("measurements.parquet", "run.json"):
         first, second = (tmp_path / folder / name for folder in ("first", "second"))
         assert first.read_bytes() == second.read_bytes()

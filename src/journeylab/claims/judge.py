@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from journeylab.claims.statistics import (
     success_interval,
     success_needed,
 )
-from journeylab.config import Scale
+from journeylab.config import Labels, Scale
 from journeylab.records.verdicts import Estimate, Part, Point, StudyVerdicts, Verdict, Word
 from journeylab.typography import short
 
@@ -33,12 +34,14 @@ def judge_study(
     seeds: Sequence[int],
     scale: Scale,
     evidence: bool,
+    labels: Labels = MappingProxyType({}),
 ) -> StudyVerdicts:
     """The verdicts on all claims of ``study``.
 
     ``measurements`` is the tidy table (study, arm, variant, seed, metric, factors …, value).
     ``seeds`` are the seeds that were meant to run, in their order: one without a value counts as
     failed. Where their number is not a look of this scale, results are exploratory.
+    ``labels`` names variants in print.
     Raises UserError if a cell selects several values of one seed.
     """
     claims = register.studies.get(study, reg.StudyClaims(claims=()))
@@ -54,9 +57,9 @@ def judge_study(
             return _judge_exact(claim, claim.effect.every, table, seeds, look)
         values = [read(term, table, claims.measures, seeds) for term in claim.terms]
         if tails:
-            return _judge_looks(claim, claims, table, values, seeds, tails)
+            return _judge_looks(claim, claims, labels, table, values, seeds, tails)
         tail = register.alpha / max(claims.tails, 1)
-        return _judge(claim, claims, values, seeds, tail, exploratory=True)
+        return _judge(claim, claims, labels, values, seeds, tail, exploratory=True)
 
     return StudyVerdicts(
         study=study,
@@ -91,6 +94,7 @@ def _why_exploratory(
 def _judge_looks(
     claim: reg.Claim,
     claims: reg.StudyClaims,
+    labels: Labels,
     table: pd.DataFrame,
     values: list[Values],
     seeds: Sequence[int],
@@ -101,17 +105,18 @@ def _judge_looks(
     for n in earlier:
         first = [one[:n] for one in values]
         note = f"decided at the look of {n} seeds"
-        shut = _shut_gates(claim, claims, table, seeds[:n])
-        verdict = _judge(claim, claims, first, seeds[:n], tails[n], shut, note)
+        shut = _shut_gates(claim, claims, labels, table, seeds[:n])
+        verdict = _judge(claim, claims, labels, first, seeds[:n], tails[n], shut, note)
         if verdict.verdict in ("supported", "refuted"):
             return verdict
-    shut = _shut_gates(claim, claims, table, seeds)
-    return _judge(claim, claims, values, seeds, tails[last], shut)
+    shut = _shut_gates(claim, claims, labels, table, seeds)
+    return _judge(claim, claims, labels, values, seeds, tails[last], shut)
 
 
 def _judge(
     claim: reg.Claim,
     claims: reg.StudyClaims,
+    labels: Labels,
     values: list[Values],
     seeds: Sequence[int],
     tail: float,
@@ -133,7 +138,7 @@ def _judge(
         word = "undecidable"
         if not exploratory:
             notes.append(f"undecidable at n; needs ≥ {seeds_needed(tail)} seeds")
-    if absent := [wording.run_name(cell) for cell in _absent(claim, values, measures)]:
+    if absent := [wording.run_name(cell, labels) for cell in _absent(claim, values, measures)]:
         notes.append(f"no values of {', '.join(absent)}")
     if claim.primary and claims.is_coarse(claim):
         notes.append("a step of the measure is larger than the margin")
@@ -145,7 +150,7 @@ def _judge(
             metric_label=wording.metric_label(term, measures),
         )
         for term, text, estimate in zip(
-            claim.terms, wording.term_texts(claim.terms), estimates, strict=True
+            claim.terms, wording.term_texts(claim.terms, labels), estimates, strict=True
         )
         if len(estimates) > 1
     ]
@@ -154,7 +159,7 @@ def _judge(
         whole.model_copy(update={"verdict": word if judged else None}),
         tail=tail,
         k=k,
-        effect_text=wording.effect_text(claim),
+        effect_text=wording.effect_text(claim, labels),
         metric_label=wording.metric_label(claim.terms[0], measures),
         detectable=_detectable(claim, claims, values, tail),
         withheld=shut if claim.primary and not exploratory else "",
@@ -272,7 +277,11 @@ def _holds(extreme: float, region: reg.Region | None) -> bool:
 
 
 def _shut_gates(
-    claim: reg.Claim, claims: reg.StudyClaims, table: pd.DataFrame, seeds: Sequence[int]
+    claim: reg.Claim,
+    claims: reg.StudyClaims,
+    labels: Labels,
+    table: pd.DataFrame,
+    seeds: Sequence[int],
 ) -> str:
     """What was not learned that the claim needs, in words; empty if nothing."""
     told = []
@@ -287,7 +296,7 @@ def _shut_gates(
                 else "half its seeds failed"
             )
             told.append(
-                f"{wording.run_name(gate.cell)} has not learned its task: {found}, "
+                f"{wording.run_name(gate.cell, labels)} has not learned its task: {found}, "
                 f"needed is {short(gate.at_least)}"
             )
     return "; ".join(told)

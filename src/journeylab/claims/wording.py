@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from journeylab.claims import register as reg
+from journeylab.config import Labels
 from journeylab.records.verdicts import Verdict
 from journeylab.typography import short
 
@@ -34,31 +35,31 @@ def region_text(claim: reg.Claim) -> str:
     return quantifier + text
 
 
-def effect_text(claim: reg.Claim) -> str:
+def effect_text(claim: reg.Claim, labels: Labels) -> str:
     """What is compared with the region, e.g. “native/A − 7a/B”."""
-    terms = ", ".join(term_texts(claim.terms))
+    terms = ", ".join(term_texts(claim.terms, labels))
     return {"all_of": f"all of {terms}", "any_of": f"any of {terms}"}.get(claim.kind, terms)
 
 
-def term_texts(terms: Sequence[reg.Term]) -> list[str]:
+def term_texts(terms: Sequence[reg.Term], labels: Labels) -> list[str]:
     """Terms in the names of runs; measures are told where they differ, in a term or between."""
-    texts = [_term_text(term, measured=False) for term in terms]
+    texts = [_term_text(term, labels, measured=False) for term in terms]
     distinct = len(set(texts)) == len(texts)
-    return texts if distinct else [_term_text(term, measured=True) for term in terms]
+    return texts if distinct else [_term_text(term, labels, measured=True) for term in terms]
 
 
-def _term_text(term: reg.Term, *, measured: bool) -> str:
+def _term_text(term: reg.Term, labels: Labels, *, measured: bool) -> str:
     measures = {cell.measure for cell in reg.cells([term])}
     measured = measured or len(measures) > 1
 
     def text(part: reg.Term, nested: bool) -> str:
         if isinstance(part, reg.Cell):
-            name = run_name(part)
+            name = run_name(part, labels)
             return f"{name} {part.measure}" if measured else name
         if isinstance(part, reg.Difference):
             left, right = part.difference
             if isinstance(left, reg.Cell) and isinstance(right, reg.Cell) and left.run == right.run:
-                return f"{run_name(left)} ({left.measure} − {right.measure})"
+                return f"{run_name(left, labels)} ({left.measure} − {right.measure})"
             first, second = text(left, True), text(right, True)
             return f"({first} − {second})" if nested else f"{first} − {second}"
         return short(part)
@@ -66,9 +67,9 @@ def _term_text(term: reg.Term, *, measured: bool) -> str:
     return text(term, False)
 
 
-def run_name(cell: reg.Cell) -> str:
-    """The run as people write it, with a prime sign."""
-    return cell.run.removesuffix("prime") + ("′" if cell.run.endswith("prime") else "")
+def run_name(cell: reg.Cell, labels: Labels) -> str:
+    """The run as people write it: its arm, and its variant's name in print."""
+    return f"{cell.arm}/{labels.get(cell.variant, cell.variant)}"
 
 
 def metric_label(term: reg.Term, measures: Mapping[str, reg.Measure]) -> str:

@@ -82,7 +82,8 @@ class Scheduler(Frozen):
 class RunHost(Frozen):
     """Where and when a run was computed, and its cost; `seconds` maps seeds to training times.
 
-    `speed` holds what the run timed of its own forms, in milliseconds of CPU time.
+    `timings` is what a study timed of the forms that a computed run compares: a property of the
+    machine, like the cost, and therefore no measurement.
     """
 
     commit: str | None
@@ -93,7 +94,7 @@ class RunHost(Frozen):
     host: str
     cost: Cost
     scheduler: Scheduler | None = None
-    speed: Mapping[str, float] = {}
+    timings: Mapping[str, float] = {}
 
 
 class GitState(Frozen):
@@ -166,7 +167,7 @@ def describe_host(
     git: GitState,
     cost: Cost,
     scheduler: Scheduler | None = None,
-    speed: Mapping[str, float] | None = None,
+    timings: Mapping[str, float] | None = None,
 ) -> RunHost:
     """Build the host record of a run."""
     return RunHost(
@@ -178,7 +179,7 @@ def describe_host(
         host=platform.node(),
         cost=cost,
         scheduler=scheduler,
-        speed=dict(speed or {}),
+        timings=dict(timings or {}),
     )
 
 

@@ -56,7 +56,8 @@ def draw_results(results: StudyResults, figures: Figures, words: Words, folder: 
             save(figure, folder / "figures" / f"{name}.pdf")
     own = figures.tabulate(results)
     tables = verdict_tables(results.verdicts) | own
-    if fair := ledger(results.runs, words.TUNING):
+    labels = dict(getattr(words, "LABELS", {}))
+    if fair := ledger(results.runs, words.TUNING, labels):
         tables["ledger"] = fair
     for name, table in tables.items():
         _write_table(folder / "tables" / name, table, f"tab:{results.study}-{name}")
@@ -67,6 +68,7 @@ def draw_results(results: StudyResults, figures: Figures, words: Words, folder: 
         "title": words.TITLE,
         "figures": [{"name": name, "caption": figures.CAPTIONS[name]} for name in drawn],
         "tables": list(own),
+        "labels": labels,
     }
     write_json(folder / "content.json", content)
 

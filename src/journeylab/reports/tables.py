@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
+from journeylab.config import Labels
 from journeylab.plotting.results import Table
 from journeylab.records.runs import RunRecord
 from journeylab.records.verdicts import Earlier, Estimate, StudyVerdicts, Verdict
@@ -35,7 +36,9 @@ def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
     }
 
 
-def ledger(runs: Sequence[RunRecord], tuning: str | Mapping[str, str]) -> Table | None:
+def ledger(
+    runs: Sequence[RunRecord], tuning: str | Mapping[str, str], labels: Labels
+) -> Table | None:
     """What each variant was given: size, compute, data, steps, tuning; None if nothing trained."""
     rows = []
     for (arm, variant), chunks in by_variant(runs).items():
@@ -49,7 +52,7 @@ def ledger(runs: Sequence[RunRecord], tuning: str | Mapping[str, str]) -> Table 
         rows.append(
             {
                 "Arm": arm,
-                "Variant": display(variant),
+                "Variant": labels.get(variant, variant),
                 "Parameters": plain(first.training.parameters),
                 "FLOPs": plain(first.training.flops),
                 "Tokens": plain(first.training.tokens),
@@ -71,11 +74,11 @@ def ledger(runs: Sequence[RunRecord], tuning: str | Mapping[str, str]) -> Table 
     return Table("ledger", "Fairness ledger.", frame, notes, numeric)
 
 
-def failures(runs: Sequence[RunRecord]) -> list[dict[str, str]]:
+def failures(runs: Sequence[RunRecord], labels: Labels) -> list[dict[str, str]]:
     """Every failed seed with its reason."""
     return [
         {
-            "run": f"{run.arm}/{display(run.variant)}",
+            "run": f"{run.arm}/{labels.get(run.variant, run.variant)}",
             "seed": str(seed.seed),
             "reason": seed.reason or "not recorded",
         }
@@ -83,11 +86,6 @@ def failures(runs: Sequence[RunRecord]) -> list[dict[str, str]]:
         for seed in run.seeds
         if seed.status == "failed"
     ]
-
-
-def display(variant: str) -> str:
-    """The printed name of a variant: Aprime is A′."""
-    return variant.removesuffix("prime") + ("′" if variant.endswith("prime") else "")
 
 
 def places(rows: Iterable[Verdict]) -> int:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from journeylab.config import UserError, canonical
+from journeylab.config import Labels, UserError, canonical
 from journeylab.records.files import read_json, write_atomic, write_json
 from journeylab.records.runs import RunHost, RunRecord
 from journeylab.records.verdicts import WORDS, Estimate, StudyVerdicts, Verdict
@@ -68,12 +68,14 @@ def describe(
         "figures": drawn["figures"],
         "tables": [read_json(content / "tables" / f"{name}.json") for name in drawn["tables"]],
         "ledger": read_json(content / "tables" / "ledger.json") if has_ledger else None,
-        "failures": failures(runs),
-        "provenance": _provenance(records),
-        "speed": {
-            f"{run.arm}/{run.variant}": {name: plain(ms, 2) for name, ms in host.speed.items()}
+        "failures": failures(runs, drawn["labels"]),
+        "provenance": _provenance(records, drawn["labels"]),
+        "timings": {
+            f"{run.arm}/{run.variant}": {
+                key: plain(value, 2) for key, value in host.timings.items()
+            }
             for run, host in records
-            if host.speed
+            if host.timings
         },
         "run_keys": _run_keys(runs),
         "numbers": {key: plain(value) for key, value in numbers.items()},
@@ -266,7 +268,7 @@ def _before(verdict: Verdict, revision: int) -> str:
     return f"New in revision {revision}" if revision > 1 and verdict.primary else ""
 
 
-def _provenance(records: Sequence[tuple[RunRecord, RunHost]]) -> dict[str, Any]:
+def _provenance(records: Sequence[tuple[RunRecord, RunHost]], labels: Labels) -> dict[str, Any]:
     runs = [run for run, _ in records]
     hosts = [host for _, host in records]
     data = {f"{run.arm}/{run.variant}": run.inputs for run in runs if run.inputs}

@@ -32,7 +32,7 @@ def run(call: Call) -> None:
     record = runs.describe_run(
         plan, inputs={}, outcomes=outcomes, files={output.name: sha256(output)}
     )
-    runs.write_run(folder, record, call.host(outcomes, _speed(plan)))
+    runs.write_run(folder, record, call.host(outcomes, _timings(plan)))
     for seed in plan.seeds or ():
         (folder / PARTIAL.format(seed)).unlink(missing_ok=True)
 
@@ -50,12 +50,12 @@ def _resumed(call: Call, seed: int) -> pd.DataFrame:
     return table
 
 
-def _speed(plan: Plan) -> Mapping[str, float]:
+def _timings(plan: Plan) -> Mapping[str, float]:
     """What the study times: it depends on the machine, so it stays out of the measurements."""
     part = catalogue.compute_part(plan.study)
     if not isinstance(part, catalogue.TimedPart):
         return {}
-    return part.speed(catalogue.computation(plan.study, plan.settings))
+    return part.time_forms(catalogue.computation(plan.study, plan.settings))
 
 
 def _compute(call: Call, seed: int | None) -> pd.DataFrame:

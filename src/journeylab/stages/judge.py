@@ -21,6 +21,7 @@ def run(call: Call) -> None:
         seeds=plan.seeds or (),
         scale=plan.settings["scale"],
         evidence=plan.settings["scale"] != "quick",
+        labels=plan.settings["labels"],
     )
     if plan.settings["earlier"] is not None:
         earlier = Reference.model_validate(plan.settings["earlier"])

@@ -58,7 +58,7 @@ class Call:
         return self.results
 
     def host(
-        self, outcomes: Sequence[SeedOutcome], speed: Mapping[str, float] | None = None
+        self, outcomes: Sequence[SeedOutcome], timings: Mapping[str, float] | None = None
     ) -> RunHost:
         """Where and when this job ran, and its cost so far."""
         return describe_host(
@@ -68,7 +68,7 @@ class Call:
             git=self.git,
             cost=self.cost(),
             scheduler=scheduler(os.environ),
-            speed=speed,
+            timings=timings,
         )
 
 

@@ -193,7 +193,7 @@ def test_a_recurrence_that_is_wrong_shows_nothing_about_the_journey_form(monkeyp
 
 def test_every_form_is_timed_at_every_length():
     job = Computation(variant="rotation", computed="bridge", lengths=(2, 5))
-    spent = compute.speed(job)
+    spent = compute.time_forms(job)
     assert set(spent) == {f"{form}.{n}" for form in compute.FORMS for n in (2, 5)}
     assert min(spent.values()) > 0
 

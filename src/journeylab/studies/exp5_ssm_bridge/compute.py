@@ -85,7 +85,7 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def speed(job: Computation) -> dict[str, float]:
+def time_forms(job: Computation) -> dict[str, float]:
     """Median CPU time of every form at every length, in milliseconds: ``form.N``, in float64.
 
     Forms take turns, so that a busy machine slows all alike.

@@ -1,14 +1,19 @@
-"""The algebra behind the native models, checked in float64 without training.
+"""The algebra behind the native models, checked in float64 without training; the plan's counts.
 
 | variant | metric | what is checked |
 | --- | --- | --- |
 | slots | slot_within_error | within a slot the slot angle cancels in every score |
 | slots | slot_across_effect | across slots it does not: the least effect of a pair of slots |
 | text | text_equivalence_error | with shared weights A reads text as B does (A′ as B′) |
+| text | text_equivalence_control | with a slot angle on the later half of the text it does not |
 | keys | baked_key_error | ⟨R_i q, R_j k⟩ with R_j k stored = ⟨q, R_i⁻¹R_j k⟩ recomputed |
+| keys | baked_key_control | operators that damp as they turn: inverse and transpose differ |
 | decoding | decoding_mismatch | tokens decoded with baked keys and values = without a cache |
+| decoding | decoding_control | angles that count from the end move, so that keys bake wrongly |
+| counts | count, count_deviation | sizes of a world, and how far off the plan's, relatively |
 
-Each error is the largest absolute difference of a case; one per draw.
+Each error is the largest absolute difference of a case; one per draw. A control is the same number
+for an operator that breaks what the theorem needs.
 """
 
 from __future__ import annotations
@@ -20,32 +25,109 @@ import pandas as pd
 import torch
 from torch import Generator, Tensor
 
-from journeylab.models.decoding import decode_greedily
+from journeylab.models.decoding import Angles, decode_greedily
 from journeylab.operators.journey import slot_angles
 from journeylab.operators.naive import block_matrices, rotate_by_blocks
-from journeylab.operators.rotary import Rotation, standard_frequencies
-from journeylab.studies.exp7_native_kg.language import SYMBOLS
+from journeylab.operators.rotary import Rotation, rotary_angles, standard_frequencies
+from journeylab.records.cost import compare
+from journeylab.streams import data_streams
+from journeylab.studies.exp7_native_kg.data import SPLITS, entities, facts_of, generate
+from journeylab.studies.exp7_native_kg.language import RELATIONS, SYMBOLS, sentence
 from journeylab.studies.exp7_native_kg.models import Reader
 from journeylab.studies.exp7_native_kg.rows import HEAD, REL, TAIL
-from journeylab.studies.exp7_native_kg.settings import Computation, Data, Job, Training
+from journeylab.studies.exp7_native_kg.settings import (
+    PLANNED,
+    TEMPLATES,
+    Computation,
+    Data,
+    Job,
+    Quantity,
+    Training,
+)
 
 if TYPE_CHECKING:
     from journeylab.streams import Streams
 
-COLUMNS = ("draw", "metric", "value")
+COLUMNS = ("draw", "metric", "quantity", "value")
 SLOTS = (HEAD, REL, TAIL)
+DAMPING = 0.9
+"""By how much the control of baked keys shortens what it turns."""
+REPOSITORY, PAIRS = 96, 100
+"""Triples whose keys are scored, and how often, where baked keys are timed."""
+
+Found = tuple[str, Quantity | None, float]
+"""A metric, what it is a size of (None for the algebra), and its value."""
 
 
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
-    """All cases of one law as tidy rows: draw, metric, value."""
+    """All cases of one law as tidy rows: draw, metric, quantity, value."""
     del streams  # nothing depends on a seed: draws count from 0
-    check = _CHECKS[job.variant]
-    rows = [
-        (draw, metric, value)
-        for draw in range(job.draws)
-        for metric, value in check(job, torch.Generator().manual_seed(draw))
-    ]
+    rows: list[tuple[int, *Found]] = []
+    for draw in range(job.draws):
+        if job.variant == "counts":
+            rows += [(draw, *found) for found in count(Data(), draw)]
+            continue
+        check = _CHECKS[job.variant](job, torch.Generator().manual_seed(draw))
+        rows += [(draw, metric, None, value) for metric, value in check]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def time_forms(job: Computation) -> dict[str, float]:
+    """How long baked keys and their slow twin take; what a processor does, and no measurement.
+
+    keys: scores of 48 queries against the keys of REPOSITORY triples, stored turned or turned anew.
+    decoding: 64 tokens with a cache, or reading all again. The ratio is slow : fast.
+    """
+    generator = torch.Generator().manual_seed(0)
+    if job.variant == "keys":
+        k, key_angles, q, query_angles = (each.float() for each in _asked(job, generator))
+        k, key_angles = (each.repeat(REPOSITORY, 1) for each in (k, key_angles))
+        stored = Rotation.by(key_angles).apply(k)
+
+        def score(baked: bool) -> Tensor:
+            keys = stored if baked else Rotation.by(key_angles).apply(k)
+            return Rotation.by(query_angles).apply(q) @ keys.T
+
+        return compare(lambda: score(True), lambda: score(False), PAIRS)
+    if job.variant == "decoding":
+        reader = _reader("A", job, generator)
+        prompts = torch.randint(len(SYMBOLS), (8, 16), generator=generator)
+
+        def decode(cached: bool) -> Tensor:
+            return decode_greedily(
+                reader.transformer, prompts, 64, reader.text_angles, cached=cached
+            )
+
+        return compare(lambda: decode(True), lambda: decode(False), PAIRS // 10)
+    return {}
+
+
+def count(data: Data, draw: int) -> Iterator[Found]:
+    """Every size that the plan states, in a world drawn for counting, and its deviation.
+
+    ``text tokens`` are characters of all text rows, ``triples`` all facts of the world.
+    """
+    facts = generate(data, data_streams("exp7", "counts", draw))
+    kinds = list(entities(facts).values())
+    taught = facts_of(facts, "base", "teaching")
+    derived = len(facts_of(facts, *SPLITS))
+    found: dict[Quantity, float] = {
+        "generations": len(data.generations),
+        "people": kinds.count("person"),
+        "cities": kinds.count("city"),
+        "countries": kinds.count("country"),
+        "relations": len(RELATIONS),
+        "triples": len(facts),
+        "text tokens": sum(len(sentence(*fact, form)) for fact in taught for form in TEMPLATES),
+        "symbols": len(SYMBOLS),
+        "teaching share": len(facts_of(facts, "teaching")) / derived,
+        "transfer share": len(facts_of(facts, "transfer")) / derived,
+        "generalisation share": len(facts_of(facts, "generalisation")) / derived,
+    }
+    for quantity, size in found.items():
+        yield "count", quantity, size
+        planned = PLANNED[quantity]
+        yield "count_deviation", quantity, abs(size - planned) / planned
 
 
 def stored_scores(q: Tensor, k: Tensor, query_angles: Tensor, key_angles: Tensor) -> Tensor:
@@ -82,43 +164,62 @@ def _slots(job: Computation, generator: Generator) -> Iterator[tuple[str, float]
 def _text(job: Computation, generator: Generator) -> Iterator[tuple[str, float]]:
     length, seed = 32, int(torch.randint(2**31, (), generator=generator))
     tokens = torch.randint(len(SYMBOLS), (4, length), generator=generator)
-    differences = []
+    differences, controls = [], []
     for native, linearised in (("A", "B"), ("Aprime", "Bprime")):
-        logits = []
-        for variant in (native, linearised):
-            model = _reader(variant, job, torch.Generator().manual_seed(seed))
-            with torch.no_grad():
-                logits.append(model([model.sentences(tokens)])[0])
-        differences.append((logits[0] - logits[1]).abs().max())
+        a, b = (
+            _reader(variant, job, torch.Generator().manual_seed(seed))
+            for variant in (native, linearised)
+        )
+        rows = a.sentences(tokens)
+        later = (torch.arange(length) >= length // 2)[:, None]
+        with torch.no_grad():
+            [expected] = b([b.sentences(tokens)])
+            [read] = a([rows])
+            [slotted] = a([rows._replace(angles=a.text_angles(tokens) + later * a.slots[TAIL])])
+        differences.append((read - expected).abs().max())
+        controls.append((slotted - expected).abs().max())
     yield "text_equivalence_error", float(torch.stack(differences).max())
+    yield "text_equivalence_control", float(torch.stack(controls).min())
 
 
 def _keys(job: Computation, generator: Generator) -> Iterator[tuple[str, float]]:
-    places, slots, _, k = _triple(job, generator)
-    frequencies = standard_frequencies(job.model.d).double()
-    planes = job.model.d // 2
-    offsets = job.model.slot_scale * _normal(generator, len(SLOTS), planes)
-    key_angles = slot_angles(places, slots, frequencies, offsets)
-    query_angles = torch.arange(48).double()[:, None] * frequencies
-    q = _normal(generator, 48, job.model.d)
+    k, key_angles, q, query_angles = _asked(job, generator)
     stored = stored_scores(q, k, query_angles, key_angles)
     recomputed = recomputed_scores(q, k, query_angles, key_angles)
     yield "baked_key_error", float((stored - recomputed).abs().max())
+    # With 0.9·R in place of R, R_i⁻¹R_j is what it was, and ⟨R_i q, R_j k⟩ is not.
+    damped = stored_scores(DAMPING * q, DAMPING * k, query_angles, key_angles)
+    yield "baked_key_control", float((damped - recomputed).abs().max())
 
 
 def _decoding(job: Computation, generator: Generator) -> Iterator[tuple[str, float]]:
     """What a cache of baked keys and values changes of the tokens that a model goes on with."""
     seed = int(torch.randint(2**31, (), generator=generator))
     prompts = torch.randint(len(SYMBOLS), (4, 8), generator=generator)
-    wrong = []
-    for variant in ("A", "Cprime"):
-        reader = _reader(variant, job, torch.Generator().manual_seed(seed))
-        said = [
-            decode_greedily(reader.transformer, prompts, 24, reader.text_angles, cached=cached)
-            for cached in (True, False)
-        ]
-        wrong.append((said[0] != said[1]).double().mean())
-    yield "decoding_mismatch", float(torch.stack(wrong).max())
+    a, c = (
+        _reader(variant, job, torch.Generator().manual_seed(seed)) for variant in ("A", "Cprime")
+    )
+    wrong = [_changed_tokens(reader, prompts, reader.text_angles) for reader in (a, c)]
+    yield "decoding_mismatch", max(wrong)
+    yield "decoding_control", _changed_tokens(a, prompts, _from_the_end(a))
+
+
+def _changed_tokens(reader: Reader, prompts: Tensor, angles: Angles) -> float:
+    cached, again = (
+        decode_greedily(reader.transformer, prompts, 24, angles, cached=cached)
+        for cached in (True, False)
+    )
+    return float((cached != again).double().mean())
+
+
+def _from_the_end(reader: Reader) -> Angles:
+    """RoPE that counts from the last token: the same scores, by angles that move as rows grow."""
+
+    def angles(tokens: Tensor) -> Tensor:
+        length = tokens.shape[1]
+        return rotary_angles(torch.arange(length) - length, reader.frequencies)[None]
+
+    return angles
 
 
 _CHECKS: dict[str, Callable[[Computation, Generator], Iterator[tuple[str, float]]]] = {
@@ -137,6 +238,17 @@ def _triple(job: Computation, generator: Generator) -> tuple[Tensor, Tensor, Ten
     slots = torch.tensor([HEAD] * width + [REL] + [TAIL] * width)
     q, k = _normal(generator, 2, len(slots), d)
     return places, slots, q / d**0.5, k
+
+
+def _asked(job: Computation, generator: Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Keys of a triple and queries of a text, 48 of them, with the angles of both."""
+    places, slots, _, k = _triple(job, generator)
+    frequencies = standard_frequencies(job.model.d).double()
+    planes = job.model.d // 2
+    offsets = job.model.slot_scale * _normal(generator, len(SLOTS), planes)
+    key_angles = slot_angles(places, slots, frequencies, offsets)
+    query_angles = torch.arange(48).double()[:, None] * frequencies
+    return k, key_angles, _normal(generator, 48, job.model.d), query_angles
 
 
 def _normal(generator: Generator, *shape: int) -> Tensor:

@@ -29,20 +29,23 @@ from journeylab.studies.exp7_native_kg.language import SYMBOLS, sentence
 from journeylab.studies.exp7_native_kg.metrics import LABELS
 from journeylab.studies.exp7_native_kg.settings import (
     LINEARISED_TEMPLATES,
+    PLANNED,
     SPECS,
     TEMPLATES,
     TIERS,
     Arm,
     Settings,
 )
+from journeylab.typography import short
 
 CAPTIONS = {
     "tiers": (
         "hits@1 among all entities, English prompts in template 0, by tier and model. Every point "
         "is one seed, bars are medians over seeds, vertical lines their distribution-free 95 % "
         "intervals. Dashed lines are floors: any entity, any entity of the tail's type, and the "
-        "most frequent tail of the relation in training (medians over the worlds). The dotted line "
-        "in tier 1 is the gate below which a run is undertrained. Controls are right of the bar."
+        "most frequent tail of the relation's other facts in training (medians over the worlds). "
+        "The dotted line in tier 1 is the gate below which a run is undertrained. Controls are "
+        "right of the bar."
     ),
     "formats": (
         "Is a transfer fact known, and is it said? hits@1 on tier 2 in the format in which the "
@@ -73,11 +76,17 @@ _MODELS = (
     ("7b-held", _LINEARISED),
 )
 _CONTROLS = (
-    ("native", ("A-no-slots", "A-causal")),
+    ("native", ("A-no-slots", "A-sequential", "A-causal", "A-predict-all")),
     ("7a", ("B-mlm",)),
     ("7b-same", ("B",)),
 )
-_SHORT = {"A-no-slots": "A θ=0", "A-causal": "A causal", "B-mlm": "B mlm"}
+_SHORT = {
+    "A-no-slots": "A θ=0",
+    "A-sequential": "A seq.",
+    "A-causal": "A causal",
+    "A-predict-all": "A all",
+    "B-mlm": "B mlm",
+}
 _LABEL_GAP = 0.1
 _DIFFERENCES = tuple(f"exp7.{number}" for number in (2, 3, 4, 5, 7, 8, 9, 10, 12))
 _ASKED: dict[str, str | int] = {"format": "text", "template": 0, "candidates": "all"}
@@ -116,6 +125,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     heads = [column for column in hits[0] if column not in ("Arm", "Model")] if hits else []
     others = [column for column in secondary[0] if column not in ("Arm", "Model")] if hits else []
     return {
+        "counts": _tabulate_counts(results),
         "hits": Table(
             name="hits",
             caption="hits@1 among all entities, template 0: median (mean) over seeds.",
@@ -139,6 +149,26 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             numeric=tuple(others),
         ),
     }
+
+
+def _tabulate_counts(results: StudyResults) -> Table:
+    """The plan's own counts against a world as it describes it."""
+    counted = results.select("count").groupby("quantity", sort=False)["value"].first()
+    off = results.select("count_deviation").groupby("quantity", sort=False)["value"].max()
+    return Table(
+        name="counts",
+        caption="The plan's own counts, and those of a world as it describes it.",
+        frame=pd.DataFrame(
+            {
+                "Quantity": counted.index,
+                "Plan": [short(PLANNED[quantity]) for quantity in counted.index],
+                "Here": [short(value) for value in counted],
+                "Off by": [f"{value:.0%}" for value in off],
+            }
+        ),
+        notes="Triples are all facts; models read those not held back. A token is a character.",
+        numeric=("Plan", "Here", "Off by"),
+    )
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:

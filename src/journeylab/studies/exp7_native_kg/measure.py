@@ -167,37 +167,34 @@ def floors(facts: pd.DataFrame) -> list[dict[str, object]]:
     """What hits@1 is worth without knowing the head, for every tier.
 
     uniform: any entity, 1/45. type: any entity of the tail's type. marginal: the tail that is most
-    frequent among the facts of the relation that some row of every model shows (teaching and
-    transfer), with ties broken by lot.
+    frequent among the *other* facts of the relation that some row of every model shows (teaching
+    and transfer), with ties broken by lot. Leaving out the fact that is asked makes it a guess at
+    every tier; counted in, a transfer fact would vote for itself.
     """
     known = entities(facts)
     size = Counter(known.values())
-    seen: dict[str, Counter[str]] = defaultdict(Counter)
-    for fact in facts_of(facts, "teaching", "transfer"):
-        seen[fact.relation][fact.tail] += 1
+    seen = facts_of(facts, "teaching", "transfer")
     rows: list[dict[str, object]] = []
     for tier, split in SPLIT_OF_TIER.items():
         asked = facts_of(facts, split)
-        modes = [
-            [
-                tail
-                for tail, n in seen[fact.relation].items()
-                if n == max(seen[fact.relation].values())
-            ]
-            for fact in asked
-        ]
         hits = {
             "floor_uniform": [1 / len(known)] * len(asked),
             "floor_type": [1 / size[known[fact.tail]] for fact in asked],
-            "floor_marginal": [
-                (fact.tail in tails) / len(tails) for fact, tails in zip(asked, modes, strict=True)
-            ],
+            "floor_marginal": [_marginal_hit(fact, seen) for fact in asked],
         }
         rows += [
             {"metric": metric, "tier": tier, "value": sum(values) / len(values)}
             for metric, values in hits.items()
         ]
     return rows
+
+
+def _marginal_hit(asked: Fact, seen: Sequence[Fact]) -> float:
+    """The chance that a most frequent tail of the relation's other facts is the right one."""
+    votes = Counter(fact.tail for fact in seen if fact.relation == asked.relation and fact != asked)
+    most = max(votes.values(), default=0)
+    modes = [tail for tail, count in votes.items() if count == most]
+    return (asked.tail in modes) / max(len(modes), 1)
 
 
 def _follow(reader: Reader, group: Rows, tree: Tree, endings: int) -> tuple[Tensor, Tensor]:

@@ -1,7 +1,9 @@
 """What exp7 reports, in print: its title, how it was tuned, its models and metrics."""
 
+from typing import get_args
+
 from journeylab.config import Metric
-from journeylab.studies.exp7_native_kg.settings import TEMPLATES, TIERS
+from journeylab.studies.exp7_native_kg.settings import TEMPLATES, TIERS, Quantity
 
 TITLE = "Native KG against linearised KG"
 TUNING = (
@@ -14,9 +16,9 @@ LABELS = {
     "A": "A",
     "Aprime": "A′",
     "A-no-slots": "A (θ = 0)",
+    "A-sequential": "A (θ = 0, sequential)",
     "A-causal": "A (causal KG)",
     "A-predict-all": "A (predict all)",
-    "A-sequential": "A (θ = 0, sequential)",
     "B": "B",
     "Bprime": "B′",
     "C": "C",
@@ -33,6 +35,7 @@ _RANKED: dict[str, tuple[str | int, ...]] = {
 }
 _SCORED = {name: _RANKED[name] for name in ("tier", "format", "template")}
 _FLOOR = {"tier": _RANKED["tier"]}
+_COUNTED = {"quantity": get_args(Quantity)}
 
 METRICS = {
     "hits@1": Metric(label="hits@1", factors=_RANKED),
@@ -47,6 +50,13 @@ METRICS = {
     "slot_within_error": Metric(label="slot angle within a slot", better="lower"),
     "slot_across_effect": Metric(label="slot angle across slots"),
     "text_equivalence_error": Metric(label="A against B on text", better="lower"),
+    "text_equivalence_control": Metric(label="A against B, text with a slot angle"),
     "baked_key_error": Metric(label="stored against recomputed keys", better="lower"),
+    "baked_key_control": Metric(label="stored against recomputed keys, damped operators"),
     "decoding_mismatch": Metric(label="tokens that a cache of baked keys changes", better="lower"),
+    "decoding_control": Metric(label="tokens that a cache of moving keys changes"),
+    "count": Metric(label="size of the world", factors=_COUNTED),
+    "count_deviation": Metric(
+        label="relative deviation from the plan's count", factors=_COUNTED, better="lower"
+    ),
 }

@@ -24,6 +24,36 @@ from journeylab.config import (
 TEMPLATES = (0, 1, 2)
 TIERS = ("T1", "T2", "T3")
 
+Quantity = Literal[
+    "generations",
+    "people",
+    "cities",
+    "countries",
+    "relations",
+    "triples",
+    "text tokens",
+    "symbols",
+    "teaching share",
+    "transfer share",
+    "generalisation share",
+]
+"""What the plan counts."""
+
+PLANNED: dict[Quantity, float] = {
+    "generations": 4,
+    "people": 30,
+    "cities": 10,
+    "countries": 5,
+    "relations": 8,
+    "triples": 91,
+    "text tokens": 7000,
+    "symbols": 64,
+    "teaching share": 0.6,
+    "transfer share": 0.2,
+    "generalisation share": 0.2,
+}
+"""The plan's own sizes; of its three to four generations the larger number."""
+
 Linearisation = Literal["none", "all", "held", "same"]
 LINEARISED_TEMPLATES: dict[Linearisation, tuple[int, ...]] = {
     "none": (),
@@ -155,14 +185,14 @@ class Evaluation(Frozen):
 
 
 class Checked(Frozen):
-    """How often, and at which width of a name, the algebra is checked without training."""
+    """How often, and at which width of a name, something is checked without training."""
 
     draws: Count = 20
     name_width: Annotated[int, Field(gt=0, le=1000)] = 6
 
 
 class Algebra(ComputedArm, Checked):
-    """The algebra behind the native models, checked once; a variant is a law."""
+    """What needs no training, checked once; a variant is a law, or the plan's counts."""
 
     computed: Literal["algebra"]
     replicates: Literal["once"]
@@ -172,7 +202,7 @@ class Computation(Checked):
     """All that determines the check of one law."""
 
     computed: Literal["algebra"]
-    variant: Literal["slots", "text", "keys", "decoding"]
+    variant: Literal["slots", "text", "keys", "decoding", "counts"]
     model: Model
 
 
