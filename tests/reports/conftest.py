@@ -205,6 +205,7 @@ def write_trained_content(folder: Path, verdicts: StudyVerdicts) -> None:
         write_json(partial / "numbers.json", study_numbers(verdicts, {"worlds": 12}))
         figures = [{"name": "effects", "caption": "Effects with intervals; regions shaded."}]
         content = {"title": "Native against linearised knowledge", "figures": figures, "tables": []}
+        content |= {"labels": {"Aprime": "A′"}}
         write_json(partial / "content.json", content)
 
 

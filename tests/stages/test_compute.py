@@ -65,6 +65,19 @@ def test_what_is_computed_once_has_no_seed(tmp_path: Path, simulation: Simulatio
     assert read_table(tmp_path / "measurements.parquet", plan.key)["seed"].isna().all()
     assert read_run(tmp_path).seeds == ()
     assert simulation.asked == [None]
+    assert read_host(tmp_path).timings == {}
+
+
+def test_times_are_of_the_host_and_in_no_identity(
+    tmp_path: Path, simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path / "untimed", None)
+    monkeypatch.setattr(simulation, "time_forms", lambda job: {"ratio": 3.0}, raising=False)
+    run(tmp_path / "timed", None)
+    assert read_host(tmp_path / "timed").timings == {"ratio": 3.0}
+    for name in ("measurements.parquet", "run.json"):
+        untimed, timed = (tmp_path / place / name for place in ("untimed", "timed"))
+        assert untimed.read_bytes() == timed.read_bytes()
 
 
 def test_what_a_study_times_is_in_the_record_of_the_host_alone(

@@ -15,6 +15,7 @@ from journeylab.studies.exp7_native_kg.measure import (
     floors,
     measure,
     ranks,
+    summarise,
 )
 from journeylab.studies.exp7_native_kg.metrics import METRICS
 from journeylab.studies.exp7_native_kg.rows import tabulate_triples
@@ -100,6 +101,14 @@ def test_only_candidates_compete():
     assert ranks(scores, torch.tensor([1]), torch.ones_like(allowed)).tolist() == [3.5]
 
 
+def test_a_shared_first_place_is_no_hit_and_the_sixth_is_none_of_five():
+    told = summarise(torch.tensor([1.0, 1.5, 2.0, 5.0, 5.5, 6.0]))
+    assert told["hits@1"] == pytest.approx(1 / 6)
+    assert told["hits@5"] == pytest.approx(4 / 6)
+    assert told["mrr"] == pytest.approx((1 + 2 / 3 + 1 / 2 + 1 / 5 + 2 / 11 + 1 / 6) / 6)
+    assert told["log_rank"] == pytest.approx(math.log(1.5 * 2 * 5 * 5.5 * 6) / 6)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_floors_equal_brute_force(seed):
     facts = draw(Data(), seed)
@@ -111,16 +120,24 @@ def test_floors_equal_brute_force(seed):
         asked = facts_of(facts, split)
         marginal, typed = [], []
         for fact in asked:
-            counts = {
-                name: sum(f.relation == fact.relation and f.tail == name for f in seen)
-                for name in known
-            }
+            others = [f for f in seen if f.relation == fact.relation and f.head != fact.head]
+            counts = {name: sum(f.tail == name for f in others) for name in known}
             best = [name for name in known if counts[name] == max(counts.values())]
             marginal.append(sum(name == fact.tail for name in best) / len(best))
             typed.append(1 / sum(kind == known[fact.tail] for kind in known.values()))
         assert found["floor_uniform", tier] == pytest.approx(1 / 45)
         assert found["floor_type", tier] == pytest.approx(sum(typed) / len(typed))
         assert found["floor_marginal", tier] == pytest.approx(sum(marginal) / len(marginal))
+
+
+def test_a_fact_that_stands_alone_is_not_guessed(facts):
+    """No other fact of its relation is seen: there is no vote, neither its own nor another's."""
+    spared = facts[(facts["relation"] == "nephew_of") & (facts["split"] == "transfer")].index[0]
+    kept = (facts["kind"] == "base") | (facts["split"] == "generalisation")
+    alone = facts[kept | (facts.index == spared) | (facts["relation"] == "citizen_of")]
+    alone = alone[(alone["relation"] != "citizen_of") | (alone["split"] != "transfer")]
+    found = {(row["metric"], row["tier"]): row["value"] for row in floors(alone)}
+    assert found["floor_marginal", "T2"] == 0.0
 
 
 @pytest.mark.parametrize("variant", ["A", "A-causal", "B"])

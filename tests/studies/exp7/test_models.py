@@ -68,6 +68,14 @@ def test_per_token_angles_without_spread_are_rope(make_problem):
     torch.testing.assert_close(of_c, of_b, atol=1e-5, rtol=1e-4)
 
 
+def test_angles_start_with_the_spread_that_is_configured(make_problem):
+    c, a = fresh(make_problem("C")), fresh(make_problem("A"))
+    spread = c.token_angles / c.frequencies - 1.0
+    assert spread.std().item() == pytest.approx(0.1, rel=0.2)
+    assert abs(spread.mean().item()) < 0.02
+    assert a.slots.std().item() == pytest.approx(0.5, rel=0.5)
+
+
 def test_variants_of_a_seed_start_alike(make_problem):
     states = [fresh(make_problem(name)).transformer.state_dict() for name in VARIANTS]
     for state in states[1:]:

@@ -124,8 +124,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         secondary.append(head | _secondary(results, run))
     heads = [column for column in hits[0] if column not in ("Arm", "Model")] if hits else []
     others = [column for column in secondary[0] if column not in ("Arm", "Model")] if hits else []
-    return {
-        "counts": _tabulate_counts(results),
+    return ({"counts": _tabulate_counts(results)} if len(results.select("count")) else {}) | {
         "hits": Table(
             name="hits",
             caption="hits@1 among all entities, template 0: median (mean) over seeds.",

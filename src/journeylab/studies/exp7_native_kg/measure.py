@@ -163,6 +163,18 @@ def ranks(scores: Tensor, gold: Tensor, candidates: Tensor) -> Tensor:
     return 1.0 + above + 0.5 * ties
 
 
+def summarise(rank: Tensor) -> dict[str, float]:
+    """What the ranks of some questions ``(questions,)`` come to; lower is better for log_rank."""
+    rank = rank.double()
+    values = {
+        "hits@1": (rank <= 1).double(),
+        "hits@5": (rank <= 5).double(),
+        "mrr": 1 / rank,
+        "log_rank": rank.log(),
+    }
+    return {metric: float(each.mean()) for metric, each in values.items()}
+
+
 def floors(facts: pd.DataFrame) -> list[dict[str, object]]:
     """What hits@1 is worth without knowing the head, for every tier.
 
@@ -238,15 +250,9 @@ def _summaries(
         {"metric": "exact_match", "value": float(answers.greedy.float().mean()), **where},
     ]
     for candidates, chosen in (("all", everyone), ("type", same_type)):
-        rank = ranks(answers.scores, answers.gold, chosen).double()
-        summary = {
-            "hits@1": (rank <= 1).double(),
-            "hits@5": (rank <= 5).double(),
-            "mrr": 1 / rank,
-            "log_rank": rank.log(),
-        }
+        rank = ranks(answers.scores, answers.gold, chosen)
         rows += [
-            {"metric": metric, "value": float(values.mean()), "candidates": candidates, **where}
-            for metric, values in summary.items()
+            {"metric": metric, "value": value, "candidates": candidates, **where}
+            for metric, value in summarise(rank).items()
         ]
     return rows
