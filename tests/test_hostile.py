@@ -239,7 +239,7 @@ def test_what_is_nested_too_deep_is_told_without_a_file_as_well() -> None:
     effect: object = cell
     for _ in range(3000):
         effect = {"difference": [effect, cell]}
-    claim = {"id": "exp7.1", "theorem": "a:b", "statement": "s", "source": "document"}
+    claim = {"id": "exp7.1", "theorem": "a:b", "statement": "s", "source": "corrected"}
     claim |= {"effect": effect, "region": {"above": 0.1}}
     assert outcome(lambda: build(StudyClaims, {"claims": [claim]}, "exp7.yaml"))
 

@@ -20,7 +20,7 @@ def judge() -> Judge:
     """
 
     def row(index: int, claim: Sequence[Any] | Mapping[str, Any]) -> Mapping[str, Any]:
-        given = {"id": f"exp1.{index}", "theorem": "thm:x", "source": "document"}
+        given = {"id": f"exp1.{index}", "theorem": "thm:x", "source": "corrected"}
         if isinstance(claim, Mapping):
             return given | {"statement": "It is so."} | dict(claim)
         effect, region, *primary = claim

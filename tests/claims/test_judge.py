@@ -478,7 +478,7 @@ def test_a_cell_finds_its_level_however_the_column_is_stored(template):
     claim = {
         "theorem": "thm:x",
         "statement": "It is so.",
-        "source": "document",
+        "source": "corrected",
         "primary": True,
         "region": {"above": 0.5},
     }

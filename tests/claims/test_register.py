@@ -40,6 +40,7 @@ RAW = {
                     "theorem": "thm:x",
                     "statement": "A is better.",
                     "source": "document",
+                    "cites": "section 1: A is said to be better",
                     "primary": True,
                     "effect": {
                         "difference": [
@@ -231,6 +232,14 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], tuple[str, ...]]] = {
         ("amendments", "rows"),
     ),
     "source": (lambda raw: claim(raw).update(source="mine"), ("source", "'document'")),
+    "document without cites": (
+        lambda raw: claim(raw).pop("cites"),
+        ("exp1.1: cites is missing", "source: corrected"),
+    ),
+    "before in a first revision": (
+        lambda raw: claim(raw).update(before="exp1.2"),
+        ("exp1.1: before", "no revision before the first"),
+    ),
     "weights": (
         lambda raw: raw.update(looks={"default": {12: 0.7, 30: 0.7}}),
         ("looks.default", "more than 1"),
@@ -262,7 +271,7 @@ def test_a_mistake_is_told_in_one_line(name, tmp_path):
 
 
 def row(**more: Any) -> dict[str, Any]:
-    return {"id": "exp1.1", "theorem": "thm:x", "source": "document", **more}
+    return {"id": "exp1.1", "theorem": "thm:x", "source": "corrected", **more}
 
 
 @pytest.mark.parametrize("id_", ["exp1.1", "exp1.set", "exp1.s1", "exp1.s12"])

@@ -10,6 +10,7 @@ A claim compares an *effect* — a number per seed, built from cells of the meas
         theorem: prop:lis-union
         statement: Native triples transfer to text better than linearised ones.
         source: document
+        cites: 'section 4, first sentence: native triples transfer'
         primary: true
         effect: {difference: [{run: native/A, measure: T2}, {run: 7a/B, measure: T2}]}
         region: {above: 0.02}
@@ -282,9 +283,9 @@ class Claim(Frozen):
 
     ``primary`` is whether it is judged; a row whose id ends in s and a number is secondary, which
     may leave out its statement and its region. ``cites`` says where the document says it, in our
-    own words. ``gate`` names what must have been learned for a verdict; ``finer`` the row that asks
-    the same of a measure with finer steps; ``before`` the row of the revision before that this one
-    continues, since rows may be renumbered.
+    own words, and is needed where ``source`` is ``document``. ``gate`` names what must have been
+    learned for a verdict; ``finer`` the row that asks the same of a measure with finer steps;
+    ``before`` the row of the revision before that this one continues, since rows may be renumbered.
     """
 
     id: Annotated[str, StringConstraints(pattern=r"^exp\d+\.[a-z0-9]+$")]
@@ -319,6 +320,11 @@ class Claim(Frozen):
             raise ValueError(f"{self.id}: a row of effect every has no gate")
         if self.statement is None and self.primary:
             raise ValueError(f"{self.id}: statement is missing")
+        if self.source == "document" and self.cites is None:
+            raise ValueError(
+                f"{self.id}: cites is missing: write where the document says it, section and "
+                "sentence in your own words, or source: corrected"
+            )
         return self
 
     @property
