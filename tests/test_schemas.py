@@ -137,7 +137,7 @@ CLAIM_MISTAKES: dict[str, Change] = {
 }
 LOOK_MISTAKES: dict[str, Change] = {
     "top-level key": lambda c: c.update(claims=[]),
-    "scale": lambda c: c["looks"].update(quik={2: 1}),
+    "weight": lambda c: c["looks"].update({12: 1.5}),
     "alpha": lambda c: c.update(alpha=0),
 }
 

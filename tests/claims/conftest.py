@@ -42,7 +42,7 @@ def judge() -> Judge:
         register = Register.model_validate(
             {
                 "alpha": alpha,
-                "looks": {"default": looks or {12: 1}},
+                "looks": looks or {12: 1},
                 "studies": {
                     "exp1": {
                         "measures": {"x": {"label": "x", "metric": "x", **(measure or {})}},

@@ -295,14 +295,14 @@ def test_differences_nest_and_take_constants(judge):
 def test_terms_of_one_run_are_told_apart_by_their_measures():
     short, long = (reg.Cell(run="a/b", measure=name) for name in ("short", "long"))
     other = reg.Cell(run="a/c", measure="short")
-    assert wording.term_texts([short, other]) == ["a/b", "a/c"]
-    assert wording.term_texts([short, long]) == ["a/b short", "a/b long"]
+    assert wording.term_texts([short, other], {}) == ["a/b", "a/c"]
+    assert wording.term_texts([short, long], {}) == ["a/b short", "a/b long"]
     between = [reg.Difference(difference=(cell, other)) for cell in (short, long)]
-    assert wording.term_texts(between) == ["a/b − a/c", "a/b long − a/c short"]
+    assert wording.term_texts(between, {}) == ["a/b − a/c", "a/b long − a/c short"]
 
 
 def test_a_number_of_seeds_that_is_no_look_is_exploratory(judge):
-    for options in ({}, {"scale": "quick"}, {"evidence": False}):
+    for options in ({}, {"scale": "quick", "evidence": False}):
         runs = {"a/a": UP if options else [*UP, 1.0]}
         study = judge(runs, [(A, {"above": 0.02})], **options)
         assert not study.look
@@ -369,7 +369,7 @@ def exact(region, values, at=None, primary=True, seeded=False, seeds=(0, 1), sca
         "region": region,
     }
     register = Register.model_validate(
-        {"studies": {"exp1": {"claims": [claim]}}, "looks": {"default": {2: 1}}}
+        {"studies": {"exp1": {"claims": [claim]}}, "looks": {2: 1}}
     )
     table = pd.DataFrame(
         [("exp1", "algebra", "all", "error", case, value) for case, value in values],

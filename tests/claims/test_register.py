@@ -16,6 +16,7 @@ from journeylab.claims.register import (
     check_register,
     read_register,
 )
+from journeylab.claims.statistics import order
 from journeylab.config import (
     ArmSettings,
     Metric,
@@ -241,10 +242,10 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], tuple[str, ...]]] = {
         ("exp1.1: before", "no revision before the first"),
     ),
     "weights": (
-        lambda raw: raw.update(looks={"default": {12: 0.7, 30: 0.7}}),
-        ("looks.default", "more than 1"),
+        lambda raw: raw.update(looks={12: 0.7, 30: 0.7}),
+        ("looks", "more than 1"),
     ),
-    "scale": (lambda raw: raw.update(looks={"huge": {12: 1}}), ("looks", "huge", "'paper'")),
+    "look": (lambda raw: raw.update(looks={"huge": 1}), ("looks", "huge")),
     "alpha": (lambda raw: raw.update(alpha=-1), ("alpha", "-1")),
     "too many primary rows": (
         lambda raw: raw["studies"]["exp1"].update(
@@ -400,22 +401,23 @@ def test_a_row_that_cannot_come_out_both_ways_is_refused(effect, region, refused
     [
         (40, {12: 1}, True),
         (41, {12: 1}, False),
-        (41, {12: 0.5, 30: 0.5}, True),
-        (41, {12: 0.9, 14: 1e-6}, False),
-        (36, {12: 0.9, 14: 1e-6}, True),
+        (41, {13: 1}, True),
+        (41, {13: 0.5, 30: 0.5}, False),
+        (40, {13: 0.5, 30: 0.5}, True),
+        (40, {12: 0.9, 14: 0.1}, False),
     ],
 )
 def test_a_row_of_more_parts_than_one_part_can_settle_is_refused(
     tmp_path, kind, primary, parts, looks, settled
 ):
     """At α = 0.01 twelve seeds of one sign settle a part of 0.01 · 2¹² = 40."""
-    raw = copy.deepcopy(RAW) | {"alpha": 0.01, "looks": {"default": looks}}
+    raw = copy.deepcopy(RAW) | {"alpha": 0.01, "looks": looks}
     effect = {kind: [first(raw)] * parts}
     raw["studies"]["exp1"]["claims"] = [claim(raw) | {"effect": effect, "primary": primary}]
     if settled or not primary:
         check(raw, tmp_path / "claims")
         return
-    told = rf"exp1\.1: 41 parts are too many for {max(looks)} seeds at scale default"
+    told = rf"exp1\.1: {parts} parts are too many for the look of {min(looks)} seeds"
     with pytest.raises(UserError, match=told) as caught:
         check(raw, tmp_path / "claims")
     assert "\n" not in str(caught.value)
@@ -480,7 +482,7 @@ def test_the_register_is_light_to_import():
 def test_the_schema_describes_the_file():
     jsonschema = pytest.importorskip("jsonschema")
     schema = Register.model_json_schema()
-    raw = {**RAW, "looks": {"default": {"12": 1}}}
+    raw = {**RAW, "looks": {"12": 1}}
     jsonschema.validate(raw, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**raw, "alhpa": 0.05}, schema)
@@ -545,8 +547,11 @@ def test_drops_and_flips_are_judged_of_heads_that_learned_their_order(registered
 def test_primary_rows_leave_twelve_seeds_enough(registered):
     assert registered.studies["exp7"].tails == 14
     assert registered.studies["exp5"].tails == 0
-    assert registered.looks == {"default": {12: 1.0}, "paper": {30: 1.0}}
-    assert all(study.tails <= 15 for study in registered.studies.values())
+    assert registered.looks == {12: 0.89, 30: 0.11}
+    for study in registered.studies.values():
+        tail = registered.alpha / max(study.tails, 1)
+        assert order(12, 0.89 * tail) >= 2
+        assert order(30, 0.11 * tail) >= 5
 
 
 def test_the_register_fits_the_studies(registered):

@@ -40,13 +40,13 @@ def judge_study(
 
     ``measurements`` is the tidy table (study, arm, variant, seed, metric, factors …, value).
     ``seeds`` are the seeds that were meant to run, in their order: one without a value counts as
-    failed. Where their number is not a look of this scale, results are exploratory.
+    failed. Where their number is no look, or the scale no ``evidence``, results are exploratory.
     ``labels`` names variants in print.
     Raises UserError if a cell selects several values of one seed.
     """
     claims = register.studies.get(study, reg.StudyClaims(claims=()))
     table = measurements[measurements["study"] == study]
-    weights = register.looks.get(scale, {}) if evidence else {}
+    weights = register.looks if evidence else {}
     unlooked = _why_exploratory(claims, seeds, scale, weights)
     look = not unlooked
     spent = {n: weights[n] for n in sorted(weights) if n <= len(seeds)} if look else {}

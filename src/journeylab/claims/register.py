@@ -42,7 +42,6 @@ from journeylab.config import (
     Frozen,
     Metric,
     Name,
-    Scale,
     StudySettings,
     UserError,
     build,
@@ -433,16 +432,15 @@ Weight = Annotated[float, Field(gt=0.0, le=1.0)]
 
 
 class Looks(Frozen):
-    """``looks.yaml``: α, and per scale the seed counts that are judged with their shares of it."""
+    """``looks.yaml``: α, and the seed counts at which it is judged with their shares of it."""
 
     alpha: Annotated[float, Field(gt=0.0, lt=0.5)] = 0.05
-    looks: Mapping[Scale, Mapping[PositiveInt, Weight]] = {"default": {12: 1.0}, "paper": {30: 1.0}}
+    looks: Mapping[PositiveInt, Weight] = {12: 1.0}
 
     @model_validator(mode="after")
     def _spends_at_most_alpha(self) -> Self:
-        for scale, weights in self.looks.items():
-            if sum(weights.values()) > 1.0 + 1e-9:
-                raise ValueError(f"looks.{scale}: the weights sum to more than 1")
+        if sum(self.looks.values()) > 1.0 + 1e-9:
+            raise ValueError("looks: the weights sum to more than 1")
         return self
 
 
@@ -473,16 +471,15 @@ def read_register(folder: Path) -> Register:
 
 
 def _check_parts(claim: Claim, tails: int, looks: Looks, path: Path) -> None:
-    """Refuse a row with so many parts that no number of decided seeds settles it at any look."""
+    """Refuse a row with so many parts that one look has too few seeds to settle it by one part."""
     if not claim.primary or claim.kind not in ("all_of", "any_of"):
         return
     parts = len(claim.terms)
-    for scale, weights in looks.looks.items():
-        enough = (n >= -math.log2(w * looks.alpha / tails / parts) for n, w in weights.items())
-        if weights and not any(enough):
+    for n, weight in looks.looks.items():
+        if n < -math.log2(weight * looks.alpha / tails / parts):
             raise UserError(
-                f"{path}: {claim.id}: {parts} parts are too many for {max(weights)} seeds at scale "
-                f"{scale}: one part alone could never settle the row"
+                f"{path}: {claim.id}: {parts} parts are too many for the look of {n} seeds: one "
+                "part alone could never settle the row"
             )
 
 
