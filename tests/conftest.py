@@ -2,9 +2,11 @@
 
 import contextlib
 import os
+import shlex
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -19,10 +21,40 @@ jaxtyping.install_import_hook(
 import pytest  # noqa: E402
 import torch  # noqa: E402
 
+COLD = str(Path(sys.executable).parent)
+"""Where the commands are that start by themselves."""
+
 
 @pytest.fixture(autouse=True, scope="session")
 def one_thread() -> None:
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of commands whose processes have imported their libraries: first in PATH from here.
+
+    Outside it is `sys.executable`, for what has to be killed or must not be imported yet.
+    """
+    folder = tmp_path_factory.mktemp("warm")
+    address, script = folder / "socket", Path(__file__).with_name("warm.py")
+    server = subprocess.Popen(
+        [sys.executable, str(script), "serve", str(address)],
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    for name in ("journeylab", "snakemake", "dvc", "python"):
+        command = shlex.join([sys.executable, "-IS", str(script), "run", str(address), name])
+        (folder / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+        (folder / name).chmod(0o755)
+    while not address.exists():
+        assert server.poll() is None, "the libraries cannot be imported"
+        time.sleep(0.05)
+    found = os.pathsep.join((str(folder), COLD, os.environ["PATH"]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", found)
+        yield folder
+    server.kill()
+    server.wait()
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """What the commands do by themselves: mistakes are one line, records say what ran."""
 
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,8 @@ from journeylab.records.plans import Plan, write_plan
 from journeylab.records.runs import read_run
 from journeylab.stages.running import run_stage
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 DATA = {"train": 40, "validation": 20}
 JOB = {
     **{"task": "A", "variant": "toral-product", "data": DATA, "model": {"d": 4}},
@@ -28,7 +29,7 @@ SEEDS = (0, 1)
 
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "journeylab.cli", *arguments],
+        ["journeylab", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -171,6 +171,7 @@ def test_a_new_study_has_two_trained_arms_and_a_computed_one(skeleton: Path) -> 
 
 
 @pytest.mark.workflow
+@pytest.mark.usefixtures("warm")
 def test_a_new_study_runs_to_its_report(tmp_path: Path) -> None:
     copy = copy_project(tmp_path / "project")
     (copy.path / "pyproject.toml").write_bytes((PROJECT / "pyproject.toml").read_bytes())

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -58,6 +57,7 @@ def test_an_address_without_credentials_is_shown_as_it_is(address: str) -> None:
     assert tracked.uri == address
 
 
+@pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize("kind", ADDRESSES)
 def test_the_environments_address_is_used_and_masked(
     tmp_path, write_chunk, free_port, kind: str
@@ -66,7 +66,7 @@ def test_the_environments_address_is_used_and_masked(
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
     address = ADDRESSES[kind].format(port=free_port())
     done = subprocess.run(
-        [sys.executable, "-m", "journeylab.cli", "track"],
+        ["journeylab", "track"],
         env=os.environ | {"MLFLOW_TRACKING_URI": address},
         cwd=tmp_path,
         capture_output=True,

@@ -296,6 +296,7 @@ def test_an_import_that_cannot_get_the_lock_is_a_warning(tmp_path, write_chunk):
     assert "another import" in summary.warning
 
 
+@pytest.mark.usefixtures("warm")
 def test_imports_at_once_write_every_run_once(tmp_path, write_chunk, client):
     root = tmp_path / "without_a_store"
     for variant in "AB":
@@ -305,9 +306,7 @@ def test_imports_at_once_write_every_run_once(tmp_path, write_chunk, client):
         "print(import_runs(pathlib.Path(sys.argv[1]), 'exp7').imported)"
     )
     writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", script, str(root)], stdout=subprocess.PIPE, text=True
-        )
+        subprocess.Popen(["python", "-c", script, str(root)], stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
     assert sorted(writer.communicate()[0].strip() for writer in writers) == ["0", "4"]

@@ -3,7 +3,6 @@
 import os
 import sqlite3
 import subprocess
-import sys
 
 import pytest
 
@@ -16,6 +15,7 @@ pytestmark = pytest.mark.timeout(120)
 TRACK = (
     "import sys, time\n"
     "sys.argv = ['journeylab', 'track']\n"
+    "import warnings; warnings.simplefilter('ignore')\n"
     "import mlflow, mlflow.tracking, mlflow.store.db.utils\n"
     "from journeylab.cli import main\n"
     "began = time.monotonic()\n"
@@ -81,6 +81,7 @@ CASES = {
 }
 
 
+@pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize("case", CASES)
 def test_an_unwritable_store_is_one_line_within_seconds(tmp_path, write_chunk, case: str) -> None:
     spoil, limit = CASES[case]
@@ -89,7 +90,7 @@ def test_an_unwritable_store_is_one_line_within_seconds(tmp_path, write_chunk, c
     (tmp_path / "results/exp9").mkdir()
     held = spoil(tmp_path)
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", limit + TRACK],
+        ["python", "-c", limit + TRACK],
         cwd=tmp_path,
         capture_output=True,
         text=True,

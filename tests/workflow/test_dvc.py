@@ -4,11 +4,10 @@ import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from .conftest import PROJECT, Copy, copy_project, made_once
+from .conftest import PROJECT, Copy, made_once
 
 pytestmark = pytest.mark.workflow
 
@@ -57,31 +56,21 @@ class Repository(Copy):
         return quiet and "didn't change, skipping" in self.dvc("repro") and not self.planned()
 
 
-def enlarge(config: dict[str, Any]) -> None:
-    """Few steps, and weights that snakemake does not hash by default."""
-    exp7 = config["studies"]["exp7"]
-    exp7["arms"]["native"]["variants"] = {"A": {}, "Aprime": {}}
-    exp7["model"]["d"] = 128
-    exp7["scales"]["quick"]["training"].update(steps=4, evaluate_every=4, warmup=1)
-
-
 @pytest.fixture(scope="session")
-def computed(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    """A repository whose results were computed by `dvc repro`, committed and pushed."""
-    return Repository(made_once(tmp_path_factory, "dvc", compute) / "project")
+def computed(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """A repository whose results were found up to date by `dvc repro`, committed and pushed."""
 
+    def keep(folder: Path) -> None:
+        repository = Repository(finished.duplicate(folder / "project").path)
+        shutil.copy2(PROJECT / "constraints.txt", repository.path)
+        repository.git("init", "--quiet", "--initial-branch", "main")
+        repository.commit("a project")
+        repository.use_remote(folder / "remote")
+        repository.dvc("repro")
+        repository.commit("its results")
+        repository.dvc("push")
 
-def compute(folder: Path) -> None:
-    repository = Repository(copy_project(folder / "project").path)
-    repository.configure(enlarge)
-    shutil.copy2(PROJECT / "constraints.txt", repository.path)
-    shutil.rmtree(repository.path / ".snakemake", ignore_errors=True)
-    repository.git("init", "--quiet", "--initial-branch", "main")
-    repository.commit("a project")
-    repository.use_remote(folder / "remote")
-    repository.dvc("repro")
-    repository.commit("its results")
-    repository.dvc("push")
+    return Repository(made_once(tmp_path_factory, "dvc", keep) / "project")
 
 
 @pytest.fixture

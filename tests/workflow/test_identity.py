@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -199,7 +198,7 @@ def test_verdicts_on_measurements_that_were_made_again_are_refused(project: Copy
     plan = json.loads((project.path / "plans/exp7/judge.json").read_text())
     assert origin["inputs"].keys() == {"measurements"}
     key = plan["inputs"]["measurements"]
-    project.run(sys.executable, "-c", script, str(table), key)
+    project.run("python", "-c", script, str(table), key)
     done = project.stage(
         "draw", "exp7/draw.json", results="results/exp7", output="elsewhere/manifest.json"
     )
@@ -230,7 +229,7 @@ running._load = load_then_edit
 running.run_stage("measure", Path("plans/{NATIVE}/measure.json"), Path("out.parquet"),
                   data=Path({DATA!r}), run=Path("results/{NATIVE}/run.json"))
 """
-    project.run(sys.executable, "-c", script)
+    project.run("python", "-c", script)
     expected = read_table(project.path / "results" / NATIVE / "measurements.parquet")
     assert read_table(project.path / "out.parquet").equals(expected)
 
@@ -256,5 +255,5 @@ def test_a_report_carries_the_key_of_its_plan(finished: Copy) -> None:
         "from pathlib import Path; from journeylab.records.plans import read_plan;"
         "print(read_plan(Path('plans/exp7/typeset.json'), 'typeset').key)"
     )
-    key = finished.run(sys.executable, "-c", script).stdout.strip()
+    key = finished.run("python", "-c", script).stdout.strip()
     assert key in keywords

@@ -23,7 +23,7 @@ def negate(config: dict[str, Any]) -> None:
 
 
 def rename_variant(config: dict[str, Any]) -> None:
-    config["studies"]["exp7"]["arms"]["native"]["variants"].append("D")
+    config["studies"]["exp7"]["arms"]["native"]["variants"]["D"] = {}
 
 
 def rename_arm(config: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from journeylab.records.files import sha256
 
-from .conftest import Copy, copy_project
+from .conftest import Copy
 
 pytestmark = pytest.mark.workflow
 
@@ -46,12 +46,13 @@ def test_the_pdf_is_the_same_on_rerun(project: Copy) -> None:
 def test_killed_and_resumed_with_other_cores_it_gives_the_same_bytes(
     finished: Copy, tmp_path: Path
 ) -> None:
-    copy = copy_project(tmp_path / "project")
-    copy.edit("Snakefile", lambda text: text + "\n# killed once\n")
+    copy = finished.duplicate(tmp_path / "project")
+    for made in ("results/exp7", "reports/exp7", "reports/exp7.pdf", "results/metrics.json"):
+        copy.run("rm", "-r", made)
     process = subprocess.Popen(
         ["snakemake", "--cores", "1", "reports/exp7.pdf"],
         cwd=copy.path,
-        env=copy.environment,
+        env=copy.cold_environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,

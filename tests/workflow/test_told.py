@@ -1,6 +1,7 @@
 """What a run says: jobs by name, why one failed, and at the end what was made."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -52,7 +53,7 @@ def tiny(tmp_path: Path) -> Path:
 def run(
     folder: Path, *arguments: str, logger: bool = True, **more: Any
 ) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--keep-going", *arguments]
+    command = ["snakemake", "--cores", "1", "--keep-going", *arguments]
     command += ["--logger", "journeylab"] if logger else []
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, **more)
 
@@ -129,7 +130,7 @@ def test_without_the_logger_all_works(tiny: Path) -> None:
 
 
 def test_a_reader_that_goes_away_stops_no_job(tiny: Path) -> None:
-    command = f"{sys.executable} -m snakemake --cores 1 --logger journeylab 2>&1 | true"
+    command = "snakemake --cores 1 --logger journeylab 2>&1 | true"
     subprocess.run(command, shell=True, cwd=tiny, check=True, timeout=60)
     deadline = time.monotonic() + 30
     while not (tiny / "reports/exp7.pdf").exists():
@@ -158,4 +159,4 @@ def test_a_run_ends_with_its_reports_and_headlines(finished: Copy) -> None:
     assert line.endswith("(no evidence)")
     assert any("] compute exp5 bridge/rotation · " in line for line in lines)
     assert "jobid" not in told
-    assert "exp7: 4 runs imported, 0 were there" in told
+    assert re.search(r"^exp7: [1-9]\d* runs imported, 0 were there$", told, re.MULTILINE)

@@ -1,0 +1,151 @@
+"""Commands in processes that start warm: forked where the libraries are imported already.
+
+    python warm.py serve SOCKET                       import the libraries, fork for every command
+    python -IS warm.py run SOCKET COMMAND ARGUMENT…   run one there, as if it ran here
+
+Most of what a short job costs is the import of its libraries. What runs is the command itself, in a
+process of its own with the caller's folder, environment and streams; nothing of this project is
+imported before the fork. COMMAND is a console script, or `python` with -c or -m.
+"""
+
+import contextlib
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+LIBRARIES = (
+    *("torch", "pandas", "pyarrow.parquet", "scipy.stats", "seaborn", "safetensors.torch"),
+    *("snakemake.cli", "snakemake.api", "mlflow", "mlflow.tracking", "mlflow.store.db.utils"),
+    *("typst", "typer", "pydantic", "grimp", "dvc.cli", "dvc.repo", "dvc.commands.repro"),
+)
+LARGEST = 1 << 20
+"""Bytes of a request: the environment and the arguments."""
+
+
+def serve(address: str) -> dict[str, Any] | None:
+    """Fork for every request; the request in a process that is to run it, None at the end."""
+    import importlib
+
+    for name in LIBRARIES:
+        importlib.import_module(name)
+    assert not any("journeylab" in name for name in sys.modules)
+    gc.collect()
+    gc.freeze()  # what was imported is not gone through again, nor copied for that
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listening.bind(address)
+    listening.listen(64)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who watch
+    parent = os.getppid()
+    listening.settimeout(5.0)
+    while os.getppid() == parent:
+        try:
+            connection, _ = listening.accept()
+        except TimeoutError:
+            continue
+        if os.fork() == 0:
+            listening.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            return watch(connection)
+        connection.close()
+    return None
+
+
+def watch(connection: socket.socket) -> dict[str, Any]:
+    """Fork once more: the request is returned in the child, whose end is told to the caller."""
+    connection.settimeout(None)
+    message, streams, _, _ = socket.recv_fds(connection, LARGEST, 3)
+    worker = os.fork()
+    if worker == 0:
+        connection.close()
+        for target, stream in enumerate(streams):
+            os.dup2(stream, target)
+            os.close(stream)
+        return dict(json.loads(message))
+    for stream in streams:
+        os.close(stream)
+    import select
+
+    ended = os.pidfd_open(worker)
+    ready, _, _ = select.select([ended, connection], [], [])
+    if ended not in ready:
+        os.kill(worker, signal.SIGKILL)
+    _, status = os.waitpid(worker, 0)
+    if ended in ready:
+        connection.send(str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+def work(request: dict[str, Any]) -> None:
+    """Be the command, to its end, without taking all libraries down again."""
+    import atexit
+    import threading
+    import traceback
+
+    code: Any = 0
+    try:
+        execute(request)
+    except SystemExit as ended:
+        code = ended.code
+        if not isinstance(code, int | None):
+            print(code, file=sys.stderr)
+            code = 1
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    os._exit(code or 0)
+
+
+def execute(request: dict[str, Any]) -> None:
+    """Run the script, the module or the code that was asked for."""
+    import importlib.metadata
+    import runpy
+
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    command, *arguments = request["command"]
+    places = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[0:1] = [place for place in places if place]
+    sys.argv = [command, *arguments]
+    if command != "python":
+        [script] = importlib.metadata.entry_points(group="console_scripts", name=command)
+        sys.exit(script.load()())
+    option, what, *arguments = arguments
+    if option == "-m":
+        sys.argv = [what, *arguments]
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = ["-c", *arguments]
+        exec(compile(what, "<string>", "exec"), {"__name__": "__main__"})
+
+
+def run(address: str, command: list[str]) -> int:
+    """Have a command run; its exit status."""
+    request = {"command": command, "folder": str(Path.cwd()), "environment": dict(os.environ)}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LARGEST)
+        connection.connect(address)
+        socket.send_fds(connection, [json.dumps(request).encode()], [0, 1, 2])
+        return int(connection.recv(16))
+
+
+if __name__ == "__main__":
+    mode, place, *rest = sys.argv[1:]
+    if mode == "run":
+        code = run(place, rest)
+        if code < 0:
+            signal.signal(-code, signal.SIG_DFL)
+            os.kill(os.getpid(), -code)
+        sys.exit(code)
+    if (asked := serve(place)) is not None:
+        work(asked)
