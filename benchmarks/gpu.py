@@ -19,6 +19,7 @@ from journeylab.streams import Streams, data_streams
 from journeylab.training import Problem
 
 SEEDS = 20
+PILOT = 1000
 MODELS = (("native", "A"), ("7a", "C"))
 
 
@@ -32,24 +33,29 @@ def seeds_on_a_gpu(
     return [_row(arm, variant, pairs, seeds, device, config) for arm, variant in MODELS]
 
 
-def _row(arm: str, variant: str, pairs: int, seeds: int, device: str, config: Path) -> Row:
+def exp7_problems(arm: str, variant: str, seeds: int, config: Path) -> list[Problem]:
     settings = catalogue.load(config).studies["exp7"]
     run = catalogue.resolve_run("exp7", settings, arm, variant)
     job = catalogue.trained_job("exp7", run.settings)
     data = catalogue.dataset_settings("exp7", run.data)
     generate, problem = catalogue.data_part("exp7").generate, catalogue.models_part("exp7").problem
-    problems = [
+    return [
         problem(job, generate(data, data_streams("exp7", "world", seed)), Streams("exp7", seed))
-        for seed in range(seeds)
+        for seed in range(PILOT, PILOT + seeds)
     ]
+
+
+def _row(arm: str, variant: str, pairs: int, seeds: int, device: str, config: Path) -> Row:
+    problems = exp7_problems(arm, variant, seeds, config)
+    training = problems[0].job.training
 
     def now() -> float:
         if device == "cuda":
             torch.cuda.synchronize()
         return time.perf_counter()
 
-    memory = _peaks(problems, job.training) if device == "cuda" else {}
-    fast, slow = both_ways(problems, job.training, torch.device(device))
+    memory = _peaks(problems, training) if device == "cuda" else {}
+    fast, slow = both_ways(problems, training, torch.device(device))
     result = compare(fast, slow, max(3, pairs // 4), now)
     for key in ("fast_ms", "slow_ms"):
         result[key] /= seeds * STEPS

@@ -16,6 +16,7 @@ from ensembles import batched_against_sequential
 from gpu import seeds_on_a_gpu
 from pairs import Row, product_rate, tell, with_floor, write
 from pipeline import time_pipeline
+from places import places_against_whole_rows
 from plot import draw
 from scans import against_the_loop
 from torch import Tensor, nn
@@ -128,6 +129,7 @@ def cached_keys(pairs: int) -> list[Row]:
 
 PARTS: dict[str, Callable[[int], list[Row]]] = {
     "steps": step_against_twin,
+    "places": places_against_whole_rows,
     "cached": cached_keys,
     "attention": written_out_against_fused,
     "scans": against_the_loop,

@@ -51,26 +51,36 @@ def tokens_of(seed: int) -> torch.Tensor:
 
 
 def outcome(
-    model: Transformer, kind: str, dropout: Dropout | None, seed: int = 0
+    model: Transformer,
+    kind: str,
+    dropout: Dropout | None,
+    seed: int = 0,
+    asked: torch.Tensor | None = None,
 ) -> list[torch.Tensor]:
     device = model.embedding.device
     table = draw((VOCABULARY, WIDTH // 2), 5).to(device).requires_grad_()
-    out = model(groups(kind, table, tokens_of(seed).to(device)), dropout)
+    out = model(groups(kind, table, tokens_of(seed).to(device)), dropout, asked=asked)
     loss = (out * draw(out.shape, 6).to(device)).sum()
     return [out, *torch.autograd.grad(loss, (table, *model.parameters()))]
 
 
 @pytest.mark.parametrize(("weighting", "transport"), KINDS)
 @pytest.mark.parametrize("kind", GROUPS)
-@pytest.mark.parametrize("rate", [None, 0.2])
+@pytest.mark.parametrize(("rate", "asked"), [(None, None), (0.2, None), (0.2, (0, 7, 33, 12))])
 def test_one_operation_equals_its_steps(
-    weighting: str, transport: bool, kind: str, rate: float | None, monkeypatch: pytest.MonkeyPatch
+    weighting: str,
+    transport: bool,
+    kind: str,
+    rate: float | None,
+    asked: tuple[int, ...] | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = build(0, weighting, transport)
     dropout = None if rate is None else Dropout(rate, torch.tensor(5))
-    fused = outcome(model, kind, dropout)
+    places = None if asked is None else torch.tensor(asked)
+    fused = outcome(model, kind, dropout, asked=places)
     monkeypatch.setattr(Block, "forward", Block.compute)
-    for ours, theirs in zip(fused, outcome(model, kind, dropout), strict=True):
+    for ours, theirs in zip(fused, outcome(model, kind, dropout, asked=places), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
 
 

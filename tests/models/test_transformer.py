@@ -130,15 +130,40 @@ def test_groups_do_not_see_each_other() -> None:
     torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-5)
 
 
-def test_selection_and_dropout() -> None:
-    model = build()
-    rows = [text(20, 13, 1), text(12, 7, 2)]
-    count = 20 * 13 + 12 * 7
-    chosen = torch.tensor([5, 0, count - 1])
-    torch.testing.assert_close(model(rows, select=chosen), model(rows)[chosen])
+def test_dropout_changes_what_is_read() -> None:
+    model, rows = build(), [text(20, 13, 1), text(12, 7, 2)]
     key = torch.tensor(3)
     assert not torch.allclose(model(rows, Dropout(0.2, key)), model(rows))
     torch.testing.assert_close(model(rows, Dropout(0.0, key)), model(rows))
+
+
+@pytest.mark.parametrize(("weighting", "transport"), KINDS)
+@pytest.mark.parametrize("turn", [Rotation, naive.BlockTurn])
+def test_some_places_equal_those_of_all(weighting: str, transport: bool, turn: type) -> None:
+    # Causal rows whose last tokens nobody asks for, and rows that do not see what fills them.
+    first = torch.arange(24 * 15).view(24, 15)
+    seen = (torch.arange(9) < torch.arange(2, 10)[:, None])[:, None]
+    second = 24 * 15 + torch.arange(8 * 9).view(8, 9)
+    present = torch.cat((first[:, :11].flatten(), second[seen[:, 0]]))
+    asked = present[::3].flip(0)
+    model = build(weighting=weighting, transport=transport, turn=turn, layers=3).double()
+    table = journey(1, 1)[1].detach().double().requires_grad_()
+    grouped = [tokens(24, 15), tokens(8, 9, 1)]
+    dropout = Dropout(0.2, torch.tensor(3))
+
+    def outcome(**places: torch.Tensor) -> list[torch.Tensor]:
+        masks = (causal_mask(15), seen)
+        rows = [
+            Rows(group, accumulate(table[group]), mask)
+            for group, mask in zip(grouped, masks, strict=True)
+        ]
+        out = model(rows, dropout, **places)
+        out = out if places else out[asked]
+        upstream = torch.randn(out.shape, generator=torch.Generator().manual_seed(4)).double()
+        return [out, *torch.autograd.grad(out, (table, *model.parameters()), upstream)]
+
+    for ours, theirs in zip(outcome(present=present, asked=asked), outcome(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
 def test_parameters_come_from_the_generator_only() -> None:
@@ -185,7 +210,8 @@ def test_seeds_batched_by_vmap_equal_seeds_alone(weighting: str, transport: bool
             torch.testing.assert_close(ours, parameter.grad, rtol=1e-3, atol=1e-3)
 
 
-def test_flops_count_the_matrix_products() -> None:
+@pytest.mark.parametrize("places", [{}, {"present": 30, "asked": 11}])
+def test_flops_count_the_matrix_products(places: dict[str, int]) -> None:
     from torch.utils.flop_counter import FlopCounterMode
 
     model = build().double()
@@ -193,8 +219,10 @@ def test_flops_count_the_matrix_products() -> None:
     rows = text(4, 10)
     rows = rows._replace(angles=None, mask=None)
     with FlopCounterMode(display=False) as counter:
-        model([rows]).sum().backward()
-    expected = training_flops([(4, 10)], width=WIDTH, layers=2, vocabulary=VOCABULARY)
+        model(
+            [rows], **{name: torch.arange(count) for name, count in places.items()}
+        ).sum().backward()
+    expected = training_flops([(4, 10)], width=WIDTH, layers=2, vocabulary=VOCABULARY, **places)
     assert counter.get_total_flops() == pytest.approx(expected, rel=0.02)
 
 

@@ -50,6 +50,23 @@ def test_every_lane_keeps_the_rate() -> None:
     assert (dropped - 0.25).abs().max().item() < 5 * deviation
 
 
+def test_short_masks_keep_the_rate_to_their_end() -> None:
+    keys, width = torch.arange(20_000), 6
+    masks = torch.func.vmap(lambda one: draw_masks((width,), 0.3, one))(keys)
+    deviation = (0.3 * 0.7 / len(keys)) ** 0.5
+    assert ((masks == 0).double().mean(0) - 0.3).abs().max().item() < 5 * deviation
+
+
+def test_distances_between_dropped_elements_are_geometric() -> None:
+    rate, count = 0.05, 1 << 20
+    dropped = (draw_masks((count,), rate, key(4)) == 0).nonzero().flatten()
+    distances = dropped.diff()
+    for least in (2, 5, 20, 60, 200):
+        share, expected = (distances >= least).double().mean().item(), (1 - rate) ** (least - 1)
+        deviation = (expected * (1 - expected) / len(distances)) ** 0.5
+        assert abs(share - expected) < 5 * deviation
+
+
 def test_no_dropout_is_ones() -> None:
     assert torch.equal(draw_masks((3, 4), 0.0, key(0)), torch.ones(3, 4))
 

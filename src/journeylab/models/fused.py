@@ -3,6 +3,8 @@
     m = x + D₁ ∘ (W_o attention(W_p norm(x) + b_p) + b_o)
     y = m + D₂ ∘ (W₂ gelu(W₁ norm(m) + b₁) + b₂)                                             (1)
 
+Where only some tokens' y is asked for, m and y are computed of these, after attention to all.
+
 Its truth is `transformer.Block.compute`, which says the same with autograd. What is saved here:
 
 - Queries, keys and values are turned as complex numbers in one product. For y = e^{iφ}x the
@@ -22,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Complex, Float
+from jaxtyping import Complex, Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import gelu, softplus
@@ -74,18 +76,29 @@ class Layout:
 def fused_block(
     layout: Layout,
     x: Float[Tensor, "tokens width"],
-    dropout: Float[Tensor, "2 tokens width"] | None,
+    dropout: Float[Tensor, "2 asked width"] | None,
     weights: Weights,
     groups: Sequence[Turned],
-) -> Float[Tensor, "tokens width"]:
-    """Return y of equation (1) for the tokens of all groups laid end to end.
+    asked: Int[Tensor, " asked"] | None = None,
+) -> Float[Tensor, "asked width"]:
+    """Return y of equation (1) for the tokens of all groups laid end to end, or the asked ones.
 
-    Differentiable once, in x, the weights and the angles. Works on any device and dtype, alone or
-    under `torch.func.vmap`.
+    `asked` holds different places, under `vmap` the same for all seeds; `dropout` is of the tokens
+    that are asked for. Differentiable once, in x, the weights and the angles. Works on any device
+    and dtype, alone or under `torch.func.vmap`.
     """
     flat = [tensor for group in groups for tensor in group]
-    y: Tensor = _Block.apply(layout, x, dropout, *weights, *flat)[0]  # type: ignore[no-untyped-call]
+    y: Tensor = _Block.apply(  # type: ignore[no-untyped-call]
+        layout, x, dropout, *weights, asked, *flat
+    )[0]
     return y
+
+
+def pick(
+    x: Float[Tensor, "*batch tokens width"], asked: Int[Tensor, " asked"] | None
+) -> Float[Tensor, "*batch asked width"]:
+    """Return the tokens that are asked for: all, or those at some places."""
+    return x if asked is None else x.index_select(-2, asked)
 
 
 class _Kept(NamedTuple):
@@ -103,7 +116,7 @@ class _Kept(NamedTuple):
     active: Tensor
 
 
-INPUTS = 3 + len(Weights._fields)
+INPUTS = 4 + len(Weights._fields)
 
 
 class _Block(torch.autograd.Function):
@@ -113,11 +126,12 @@ class _Block(torch.autograd.Function):
     def forward(
         layout: Layout, x: Tensor, dropout: Tensor | None, *tensors: Tensor | None
     ) -> tuple[Tensor, ...]:
-        w, groups = _sort(tensors)
+        w, asked, groups = _sort(tensors)
         first, second = (None, None) if dropout is None else dropout.unbind(-3)
         normal, mean, deviation = _normalise(x, w.attention_scale, w.attention_shift)
         mixed, attended = _attend(layout, product(normal, w.project, w.project_bias), groups)
-        middle = _add(x, product(mixed, w.output, w.output_bias), first)
+        told = product(pick(mixed, asked), w.output, w.output_bias)
+        middle = _add(pick(x, asked), told, first)
         mlp_normal, mlp_mean, mlp_deviation = _normalise(middle, w.mlp_scale, w.mlp_shift)
         inner = product(mlp_normal, w.expand, w.expand_bias)
         active = gelu(inner)
@@ -149,7 +163,7 @@ class _Block(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor, *unused: None) -> tuple[Tensor | None, ...]:
         saved, end = ctx.saved_tensors, ctx.count + len(_Kept._fields)
         x, dropout, *tensors = saved[: ctx.count]
-        w, groups = _sort(tensors)
+        w, asked, groups = _sort(tensors)
         kept, attended = _Kept(*saved[ctx.count : end]), saved[end:]
         first, second = (None, None) if dropout is None else dropout.unbind(-3)
         grad = grad.contiguous()
@@ -170,8 +184,8 @@ class _Block(torch.autograd.Function):
         middle += grad
 
         gathered = middle if first is None else middle * first
-        grad_output = weight_gradient(gathered, kept.mixed)
-        mixed = product(gathered, w.output.mT)
+        grad_output = weight_gradient(gathered, pick(kept.mixed, asked))
+        mixed = _spread(product(gathered, w.output.mT), asked, x)
         projected, grads_angles = _attend_backward(
             ctx.layout, mixed, kept.mixed, attended, groups, ctx.needs_input_grad[INPUTS::4]
         )
@@ -184,7 +198,10 @@ class _Block(torch.autograd.Function):
             w.attention_scale,
             w.attention_shift,
         )
-        below += middle
+        if asked is None:
+            below += middle
+        else:
+            below.index_add_(-2, asked, middle)
 
         grads = (
             *grads_norm,
@@ -199,27 +216,31 @@ class _Block(torch.autograd.Function):
             fed.sum(-2),
         )
         of_groups = [part for grad in grads_angles for part in (grad, None, None, None)]
-        return None, below, None, *grads, *of_groups
+        return None, below, None, *grads, None, *of_groups
 
     @staticmethod
     def vmap(
         info: Any, in_dims: tuple[int | None, ...], layout: Layout, *tensors: Tensor | None
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        own, groups = INPUTS - 1, in_dims[INPUTS:]
-        stacked = batch_first(info, in_dims[1:INPUTS], tensors[:own])
+        own = INPUTS - 2
+        stacked = batch_first(info, in_dims[1 : 1 + own], tensors[:own])
         shared = [
             tensor if tensor is None or dim is None else tensor.movedim(dim, 0)
-            for tensor, dim in zip(tensors[own:], groups, strict=True)
+            for tensor, dim in zip(tensors[own:], in_dims[1 + own :], strict=True)
         ]
         outputs = _Block.apply(layout, *stacked, *shared)  # type: ignore[no-untyped-call]
         return outputs, (0,) * len(outputs)
 
 
-def _sort(tensors: Sequence[Any]) -> tuple[Weights, list[Turned]]:
+def _sort(tensors: Sequence[Any]) -> tuple[Weights, Tensor | None, list[Turned]]:
     count, each = len(Weights._fields), len(Turned._fields)
-    rest = tensors[count:]
+    asked, *rest = tensors[count:]
     groups = [Turned(*rest[start : start + each]) for start in range(0, len(rest), each)]
-    return Weights(*tensors[:count]), groups
+    return Weights(*tensors[:count]), asked, groups
+
+
+def _spread(grad: Tensor, asked: Tensor | None, like: Tensor) -> Tensor:
+    return grad if asked is None else torch.zeros_like(like).index_copy_(-2, asked, grad)
 
 
 def _add(x: Tensor, branch: Tensor, mask: Tensor | None) -> Tensor:

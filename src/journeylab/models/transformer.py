@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, gelu
 
 from journeylab.models.attention import Weighting, attend, mask_scores
-from journeylab.models.fused import Layout, Turned, Weights, fused_block
+from journeylab.models.fused import Layout, Turned, Weights, fused_block, pick
 from journeylab.operators.affine import affine
 from journeylab.operators.dropout import Dropout, draw_masks
 from journeylab.operators.rotary import Rotation, Turn, count_planes
@@ -127,10 +127,12 @@ class Block(nn.Module):
         self,
         x: Float[Tensor, "tokens width"],
         groups: Sequence[Group],
-        dropout: Float[Tensor, "2 tokens width"] | None,
-    ) -> Float[Tensor, "tokens width"]:
+        dropout: Float[Tensor, "2 asked width"] | None,
+        asked: Int[Tensor, " asked"] | None = None,
+    ) -> Float[Tensor, "asked width"]:
         """Apply the block step by step: the twin of `forward`, for operators of any kind."""
-        mixed = self.output(self.mix(self.project(self.attention_norm(x)), groups))
+        mixed = self.mix(self.project(self.attention_norm(x)), groups)
+        x, mixed = pick(x, asked), self.output(pick(mixed, asked))
         x = x + mixed if dropout is None else torch.addcmul(x, mixed, dropout[0])
         fed = self.feed(x)
         return x + fed if dropout is None else torch.addcmul(x, fed, dropout[1])
@@ -139,12 +141,16 @@ class Block(nn.Module):
         self,
         x: Float[Tensor, "tokens width"],
         groups: Sequence[Group],
-        dropout: Float[Tensor, "2 tokens width"] | None,
-    ) -> Float[Tensor, "tokens width"]:
-        """Apply the block to the tokens of all groups laid end to end, at once if they rotate."""
+        dropout: Float[Tensor, "2 asked width"] | None,
+        asked: Int[Tensor, " asked"] | None = None,
+    ) -> Float[Tensor, "asked width"]:
+        """Apply the block to the tokens of all groups laid end to end, at once if they rotate.
+
+        With `asked`, different places among the tokens, only their outputs are computed.
+        """
         turned = [_turned(group) for group in groups if isinstance(group.turn, Rotation | None)]
         if len(turned) < len(groups):
-            return self.compute(x, groups, dropout)
+            return self.compute(x, groups, dropout, asked)
         shapes = tuple((group.rows, group.length) for group in groups)
         layout = Layout(shapes, self.weighting, self.transport)
         weights = Weights(
@@ -161,7 +167,7 @@ class Block(nn.Module):
             self.contract.weight,
             self.contract.bias,
         )
-        return fused_block(layout, x, dropout, weights, turned)
+        return fused_block(layout, x, dropout, weights, turned, asked)
 
 
 def _turned(group: Group) -> Turned:
@@ -213,11 +219,6 @@ class Transformer(nn.Module):
         self.norm = nn.LayerNorm(width)
         self.head = Affine(width, vocabulary, 0.02, generator)
 
-    @property
-    def sites(self) -> int:
-        """Places where dropout acts: the embedding, and both branches of every block."""
-        return 1 + 2 * self.layers
-
     def prepare(self, rows: Rows) -> Group:
         """Compute a group's operators (cos and sin) and mask, shared by all layers."""
         turn = None if rows.angles is None else self.turn.by(rows.angles)
@@ -230,24 +231,35 @@ class Transformer(nn.Module):
         self,
         rows: Sequence[Rows],
         dropout: Dropout | None = None,
-    ) -> Float[Tensor, "tokens width"]:
-        """Return the last block's output for the tokens of all groups, laid end to end."""
+        present: Int[Tensor, " present"] | None = None,
+        asked: Int[Tensor, " asked"] | None = None,
+    ) -> Float[Tensor, "asked width"]:
+        """Return the last block's output for the tokens of all groups, laid end to end.
+
+        What follows attention is computed for the tokens at `present` only (None: all), which are
+        those that others attend to, and in the last block for those `asked` for.
+        """
         groups = [self.prepare(group) for group in rows]
         tokens = torch.cat([group.tokens.flatten() for group in rows])
         x: Tensor = embedding(tokens, self.embedding)
+        *inner, last = self.blocks
         masks: Sequence[Tensor | None] = [None] * self.layers
         if dropout is not None:
             first, *masks = self.draw(dropout, x).split([1] + [2] * self.layers)
             x = x * first[0]
-        for block, pair in zip(self.blocks, masks, strict=True):
-            x = block(x, groups, pair)
-        return x
+        for block, pair in zip(inner, masks, strict=False):
+            y = block(x, groups, None if pair is None else pick(pair, present), present)
+            x = y if present is None else torch.zeros_like(x).index_copy(0, present, y)
+        final: Tensor = last(
+            x, groups, None if masks[-1] is None else pick(masks[-1], asked), asked
+        )
+        return final
 
     def draw(
         self, dropout: Dropout, x: Float[Tensor, "tokens width"]
     ) -> Float[Tensor, "sites tokens width"]:
-        """Draw the masks of all places where dropout acts."""
-        return draw_masks((self.sites, *x.shape), *dropout, dtype=x.dtype)
+        """Draw the masks of all places where dropout acts: embedding, both branches of blocks."""
+        return draw_masks((1 + 2 * self.layers, *x.shape), *dropout, dtype=x.dtype)
 
     def predict(self, hidden: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch vocabulary"]:
         """Return the logits of hidden states."""
@@ -258,11 +270,11 @@ class Transformer(nn.Module):
         self,
         rows: Sequence[Rows],
         dropout: Dropout | None = None,
-        select: Int[Tensor, " chosen"] | None = None,
-    ) -> Float[Tensor, "predictions vocabulary"]:
-        """Return logits for the tokens of all groups laid end to end, or for `select` of them.
+        present: Int[Tensor, " present"] | None = None,
+        asked: Int[Tensor, " asked"] | None = None,
+    ) -> Float[Tensor, "asked vocabulary"]:
+        """Return logits for the tokens of all groups laid end to end, or for those `asked` for.
 
-        Selecting the supervised positions before the output projection saves its cost elsewhere.
+        Filling that is neither `present` nor asked for costs little: see `hidden`.
         """
-        hidden = self.hidden(rows, dropout)
-        return self.predict(hidden if select is None else hidden.index_select(0, select))
+        return self.predict(self.hidden(rows, dropout, present, asked))

@@ -9,8 +9,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-LANES = 4
-LEVELS = 1 << 16
+LANES = 2
+LEVELS = 1 << 32
+DEVIATIONS = 8
+SPARE = 16
+"""Gaps drawn beyond the expected number: so many standard deviations, and so many more."""
 GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 MIX = ((30, 0xBF58476D1CE4E5B9 - (1 << 64)), (27, 0x94D049BB133111EB - (1 << 64)))
 LAST_SHIFT = 31
@@ -36,19 +39,21 @@ def draw_masks(
 ) -> Float[Tensor, "*shape"]:
     """Return factors 1/(1 − p) with probability 1 − p, else 0, on the device of the key.
 
-    Word i of the masks is the finaliser of SplitMix64 at key + i·⌊2⁶⁴/golden ratio⌋. One word of 64
-    bits serves four factors, so p is rounded to a multiple of 2⁻¹⁶ and the factor uses the rounded
-    value: the mean is exactly 1. Works under `torch.func.vmap` over keys. Raises ValueError unless
-    0 ≤ rate < 1.
+    Few elements are dropped, so what is drawn is how far it is from each to the next one:
 
-    Source: Steele, Lea and Flood, Fast splittable pseudorandom number generators (2014), section 5.
+        g = 1 + ⌊ln u / ln(1 − p)⌋,   P(g > n) = P(u < (1 − p)ⁿ) = (1 − p)ⁿ.
+
+    u has 32 bits. Word i, two such numbers, is the finaliser of SplitMix64 at key + i·⌊2⁶⁴/golden
+    ratio⌋. Works under `torch.func.vmap` over keys. Raises ValueError unless 0 ≤ rate < 1.
+
+    Source: Steele, Lea and Flood, Fast splittable pseudorandom number generators (2014), section 5;
+    Devroye, Non-uniform random variate generation (1986), section X.2, for g.
     """
     if not 0.0 <= rate < 1.0:
         raise ValueError(f"a dropout rate lies in [0, 1), got {rate}")
-    dropped = round(rate * LEVELS)
-    if dropped == 0:
+    if rate == 0.0:
         return torch.ones(shape, dtype=dtype, device=key.device)
-    masks: Tensor = _Masks.apply(key, shape, dropped, dtype)  # type: ignore[no-untyped-call]
+    masks: Tensor = _Masks.apply(key, shape, rate, dtype)  # type: ignore[no-untyped-call]
     return masks
 
 
@@ -56,17 +61,21 @@ class _Masks(torch.autograd.Function):
     """Reading words as lanes has no batching rule, hence this one."""
 
     @staticmethod
-    def forward(key: Tensor, shape: tuple[int, ...], dropped: int, dtype: torch.dtype) -> Tensor:
-        count = math.prod(shape)
-        words = torch.arange(-(-count // LANES), dtype=torch.int64, device=key.device)
+    def forward(key: Tensor, shape: tuple[int, ...], rate: float, dtype: torch.dtype) -> Tensor:
+        size = math.prod(shape)
+        expected = rate * size
+        gaps = math.ceil(expected + DEVIATIONS * math.sqrt(expected)) + SPARE
+        words = torch.arange(-(-gaps // LANES), dtype=torch.int64, device=key.device)
         words = words.mul_(GOLDEN) + key.unsqueeze(-1)
-        lanes = _finalise(words).view(torch.int16)[..., :count]
-        # Clamping to two neighbouring integers is a comparison without branches: on random data it
-        # is several times faster than `lanes >= threshold`.
-        threshold = dropped - LEVELS // 2
-        kept = lanes.clamp_(threshold - 1, threshold).sub_(threshold - 1)
-        factors = kept.to(dtype).mul_(LEVELS / (LEVELS - dropped))
-        return factors.view(*key.shape, *shape)
+        # A double holds the 32 bits, the half that keeps u from 0, and a logarithm that all
+        # devices round down to the same integer.
+        uniform = _finalise(words).view(torch.int32).double().add_(LEVELS // 2 + 0.5).div_(LEVELS)
+        dropped = uniform.log_().div_(math.log1p(-rate)).long().add_(1).cumsum(-1).sub_(1)
+        kept = 1.0 / (1.0 - rate)
+        # What lies beyond the end falls into one element more.
+        factors = torch.full((*key.shape, size + 1), kept, dtype=dtype, device=key.device)
+        factors.scatter_(-1, dropped.clamp_(max=size), 0.0)
+        return factors[..., :size].reshape(*key.shape, *shape)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

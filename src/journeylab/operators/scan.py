@@ -36,6 +36,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from journeylab.operators.batching import batch_first
+from journeylab.operators.journey import accumulate
 
 Method = Literal["scan", "loop", "orthogonal"]
 BLOCK = 8
@@ -181,8 +182,12 @@ def _chain(x: Tensor) -> Tensor:
 
 def _carry_back(products: Tensor, grad: Tensor) -> Tensor:
     """λ_t = P_t Σ_{s≥t} P_sᵀ G_s."""
-    carried = products.mT @ grad
-    return products @ carried.flip(-3).cumsum(-3).flip(-3)
+    return products @ _accumulate(products.mT @ grad, "suffix")
+
+
+def _accumulate(terms: Tensor, direction: Literal["prefix", "suffix"]) -> Tensor:
+    """Running sums of matrices ``(…, length, d, m)``."""
+    return accumulate(terms.flatten(-2), direction).view_as(terms)
 
 
 def _run_back(operators: Tensor, grad: Tensor) -> Tensor:
@@ -266,7 +271,7 @@ class _OrthogonalStates(torch.autograd.Function):
 
     @staticmethod
     def forward(operators: Tensor, inputs: Tensor, products: Tensor) -> Tensor:
-        return products @ (products.mT @ inputs).cumsum(-3)
+        return products @ _accumulate(products.mT @ inputs, "prefix")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:

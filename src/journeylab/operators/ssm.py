@@ -16,6 +16,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from journeylab.operators.journey import accumulate
+
 Operators = Float[Tensor, "*batch rows columns"]
 Vectors = Float[Tensor, "*batch length width"]
 
@@ -39,7 +41,7 @@ def parallel(operator: Operators, inputs: Vectors) -> Vectors:
     _check(operator, inputs)
     length = inputs.shape[-2]
     carried = _apply(powers(torch.linalg.inv(operator), length), inputs)
-    return _apply(powers(operator, length), carried.cumsum(-2))
+    return _apply(powers(operator, length), accumulate(carried))
 
 
 def scan(operator: Operators, inputs: Vectors) -> Vectors:

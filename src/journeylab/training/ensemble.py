@@ -114,7 +114,6 @@ class Ensemble:
 
     def advance(self, step: int, rate: float) -> None:
         """Take one step of every seed that has not failed."""
-        self.model.train()
         batch = self._draw(step)
         self.clock.fill_(step)
         if self.rate is None:

@@ -72,6 +72,18 @@ class Problem(Protocol):
         ...
 
 
+@runtime_checkable
+class Compacting(Problem, Protocol):
+    """A problem whose batches have parts that do not count, filling for example."""
+
+    def compact(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return a batch with the same loss, up to rounding, that takes less to compute.
+
+        Asked for where a seed is trained alone: its shapes may differ from step to step.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Trained:
     """One seed's result. The parameters of a failed seed are finite, and of no use."""
@@ -205,8 +217,9 @@ class Solo:
         [problem], run, tallies = self.problems, self.run, self.run.tallies
         for group in run.optimizer.param_groups:
             group["lr"] = rate
-        run.model.train()
         drawn = problem.batch(step, *(run.generators[name] for name in STREAMS))
+        if isinstance(problem, Compacting):
+            drawn = problem.compact(drawn)
         loss = problem.loss(run.model, {k: v.to(self.device) for k, v in drawn.items()})
         value, norm = loss.item(), math.nan
         if math.isfinite(value):
@@ -284,7 +297,9 @@ def _points(learner: Learner, step: int) -> list[Curve]:
             points.append([])
             continue
         with torch.no_grad():
-            measured = problem.evaluate(learner.solo(place).eval())
+            model = learner.solo(place).eval()
+            measured = problem.evaluate(model)
+            model.train()
         values = {"train_loss": losses[place], **measured}
         points.append([(step, name, value) for name, value in values.items()])
     return points

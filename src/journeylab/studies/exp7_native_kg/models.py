@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from journeylab.streams import Streams
     from journeylab.training import Problem
 
+FLOPS_STEPS = 32
+"""Steps over which the operations of a step are averaged."""
+
 SPLIT_OF_TIER = dict(zip(TIERS, ("teaching", "transfer", "generalisation"), strict=True))
 """Tier 1 asks for derived facts that were taught, so that the tiers differ in training only."""
 
@@ -199,8 +202,23 @@ class Knowledge:
             batch["dropout"] = draw_key(dropout)
         return batch
 
+    def compact(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The batch with the places, counted through the text rows and then the KG rows, that are
+        ``present``, which is to say not filling, and those that are ``asked`` for.
+        """
+        weights = _end_to_end("weights", batch)
+        # What fills up a row that is read causally is behind all that is asked for.
+        kg = batch["kg_weights"] if self.job.spec.objective == "causal" else batch["kg_present"]
+        present = torch.cat((batch["text_weights"].flatten(), kg.flatten()))
+        return batch | {
+            "present": present.nonzero().flatten(),
+            "asked": weights.nonzero().flatten(),
+        }
+
     def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
         """Mean over the text rows' characters + λ · mean over what the KG rows ask for."""
+        if "asked" in batch:
+            return self._loss_of_asked(_reader(model), batch)
         text, kg = self._losses(model, batch)
         return text + self.job.training.kg_weight * kg
 
@@ -222,14 +240,25 @@ class Knowledge:
         return curve
 
     def flops_per_step(self, model: nn.Module) -> float:
-        """Floating-point operations of the matrix products of a step, backward included."""
-        training, sizes = self.job.training, self.job.model
-        kg_length = self._ask_everything().inputs.shape[1]
+        """Floating-point operations of the matrix products of a step, backward included.
+
+        The mean over some steps of what a seed alone computes: how much of a batch is present, and
+        how much is asked for, is drawn.
+        """
+        sizes = self.job.model
+        generator = Generator().manual_seed(0)
+        batches = [self.batch(step, generator, generator) for step in range(FLOPS_STEPS)]
+        counted = [self.compact(batch) for batch in batches]
         return training_flops(
-            [(training.text_rows, self.text.inputs.shape[1]), (training.kg_rows, kg_length)],
+            [
+                (len(rows), rows.shape[1])
+                for rows in (batches[0]["text_inputs"], batches[0]["kg_inputs"])
+            ],
             width=sizes.d,
             layers=sizes.layers,
             vocabulary=len(SYMBOLS),
+            present=sum(len(batch["present"]) for batch in counted) / FLOPS_STEPS,
+            asked=sum(len(batch["asked"]) for batch in counted) / FLOPS_STEPS,
         )
 
     @cached_property
@@ -253,20 +282,34 @@ class Knowledge:
         return tiers
 
     def _losses(self, model: nn.Module, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        reader = _reader(model)
-        text = reader.sentences(batch["text_inputs"])
-        if self.job.spec.kg == "native":
-            kg = reader.triples(batch["kg_inputs"])
-        elif self.job.spec.objective == "mlm":
-            kg = reader.hidden_sentences(batch["kg_inputs"], batch["kg_present"])
-        else:
-            kg = reader.sentences(batch["kg_inputs"])
-        key = batch.get("dropout")
-        dropout = None if key is None else Dropout(self.job.training.dropout, key)
-        logits = model([text, kg], dropout)
+        logits = model(self._read(_reader(model), batch), self._dropout(batch))
         asked = (_batch_of("text", batch), _batch_of("kg", batch))
         text_loss, kg_loss = (_mean_loss(*pair) for pair in zip(logits, asked, strict=True))
         return text_loss, kg_loss
+
+    def _loss_of_asked(self, reader: Reader, batch: dict[str, Tensor]) -> Tensor:
+        """The loss of a batch that says what is present and what is asked for."""
+        asked = batch["asked"]
+        rows, dropout = self._read(reader, batch), self._dropout(batch)
+        logits = reader.transformer(rows, dropout, batch["present"], asked)
+        lost = cross_entropy(logits, _end_to_end("targets", batch)[asked], reduction="none")
+        text, kg = batch["text_weights"].flatten(), batch["kg_weights"].flatten()
+        shares = torch.cat(
+            (text / text.sum(), self.job.training.kg_weight * kg / kg.sum().clamp(min=1.0))
+        )
+        return (lost * shares[asked]).sum()
+
+    def _read(self, reader: Reader, batch: dict[str, Tensor]) -> list[Rows]:
+        text = reader.sentences(batch["text_inputs"])
+        if self.job.spec.kg == "native":
+            return [text, reader.triples(batch["kg_inputs"])]
+        if self.job.spec.objective == "mlm":
+            return [text, reader.hidden_sentences(batch["kg_inputs"], batch["kg_present"])]
+        return [text, reader.sentences(batch["kg_inputs"])]
+
+    def _dropout(self, batch: dict[str, Tensor]) -> Dropout | None:
+        key = batch.get("dropout")
+        return None if key is None else Dropout(self.job.training.dropout, key)
 
     def _ask(self, rows: Tensor, generator: Generator) -> Batch:
         objective = self.job.spec.objective
@@ -319,6 +362,10 @@ def _named(text: Batch, kg: Batch, present: Tensor) -> dict[str, Tensor]:
         | {f"kg_{name}": column for name, column in kg._asdict().items()}
         | {"kg_present": present}
     )
+
+
+def _end_to_end(name: str, batch: dict[str, Tensor]) -> Tensor:
+    return torch.cat((batch[f"text_{name}"].flatten(), batch[f"kg_{name}"].flatten()))
 
 
 def _batch_of(kind: str, batch: dict[str, Tensor]) -> Batch:

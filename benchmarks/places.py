@@ -1,0 +1,39 @@
+"""exp7's step where only what counts is computed, against the same step over whole rows."""
+
+from pathlib import Path
+from unittest.mock import patch
+
+import torch
+from gpu import PILOT, exp7_problems
+from pairs import Row, Step, compare
+
+from journeylab.streams import Streams
+from journeylab.training import Problem
+from journeylab.training.loop import Solo
+
+MODELS = (("native", "A"), ("7a", "B"), ("7a", "C"), ("7a", "B-mlm"))
+
+
+def places_against_whole_rows(pairs: int, config: Path = Path("config.yaml")) -> list[Row]:
+    rows: list[Row] = []
+    for arm, variant in MODELS:
+        [problem] = exp7_problems(arm, variant, 1, config)
+        result = compare(_step(problem), _over_whole_rows(problem), pairs)
+        rows.append({"name": f"exp7 {variant}: places that count against whole rows", **result})
+    return rows
+
+
+def _step(problem: Problem) -> Step:
+    training, streams = problem.job.training, Streams("exp7", PILOT)
+    learner = Solo(problem, training, streams, "", torch.device("cpu"))
+    return lambda: learner.advance(1, training.learning_rate)
+
+
+def _over_whole_rows(problem: Problem) -> Step:
+    step = _step(problem)
+
+    def whole() -> None:
+        with patch.object(type(problem), "compact", lambda self, batch: batch):
+            step()
+
+    return whole
