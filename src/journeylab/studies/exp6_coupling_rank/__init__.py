@@ -1,0 +1,1 @@
+"""exp6 · Coupling rank (thm:coupling, prop:coupling-rank)."""
