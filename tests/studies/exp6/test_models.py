@@ -1,0 +1,147 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+from scipy.linalg import logm
+from torch.nn.functional import cross_entropy
+
+from journeylab.streams import Streams
+from journeylab.studies.exp6_coupling_rank.data import draw_teacher
+from journeylab.studies.exp6_coupling_rank.measure import truncations
+from journeylab.studies.exp6_coupling_rank.models import Journey, journey_parameters, matched_heads
+from journeylab.studies.exp6_coupling_rank.settings import HEADS, Sizes
+from journeylab.training.engine import Way, train_seeds
+
+VARIANTS = (
+    *("journey", "journey-learned", "separable"),
+    *("separable-matched", "additive-scores", "additive-outputs"),
+)
+
+
+def rank(scores):
+    return int(torch.linalg.matrix_rank(scores.double().flatten(1), rtol=1e-5))
+
+
+@pytest.mark.parametrize("operators", ["toral", "orthogonal"])
+def test_a_journey_head_has_rank_d_whatever_its_parameters(make_problem, build, operators):
+    problem = make_problem("journey", operators=operators)
+    assert rank(build(problem)()[0]) == 8
+
+
+@pytest.mark.parametrize("operators", ["toral", "orthogonal"])
+def test_a_journey_head_can_be_the_teacher(make_problem, operators):
+    problem = make_problem("journey", operators=operators)
+    data, generator = problem.job.data, torch.Generator().manual_seed(0)
+    sizes = Sizes(positions=data.positions, roles=data.roles, entities=data.entities)
+    rng = Streams("exp6", 1000, "test").numpy("teacher")
+    teacher = draw_teacher("random", operators, sizes, rng)
+    head = Journey(problem.job, teacher.frequencies, generator)
+    roles = torch.linalg.lstsq(teacher.keys[:1].expand_as(teacher.keys), teacher.keys).solution.mT
+    generators = torch.from_numpy(np.stack([logm(role).real for role in roles.numpy()]))
+    rows, columns = torch.triu_indices(8, 8, 1)
+    if operators == "toral":
+        rows, columns = torch.arange(1, 8, 2), torch.arange(0, 8, 2)
+    with torch.no_grad():
+        head.query[0] = teacher.query
+        head.keys[0] = teacher.keys[0]
+        head.roles[0] = generators[:, rows, columns]
+    torch.testing.assert_close(head()[0].double(), problem.scores, atol=1e-4, rtol=1e-4)
+
+
+def test_h_separable_heads_have_rank_h(make_problem, build):
+    for heads, scores in zip(HEADS, build(make_problem("separable"))(), strict=True):
+        assert rank(scores) == heads
+
+
+def test_additive_scores_answer_alike_at_every_position(make_problem, build):
+    scores = build(make_problem("additive-scores"))()
+    assert (scores[:, 0] - scores[:, 1]).abs().max() > 0.1
+    shares = scores.softmax(-1)
+    torch.testing.assert_close(shares, shares[:, :1].expand_as(shares))
+
+
+def test_additive_outputs_are_the_mean_of_separate_softmaxes(make_problem, build):
+    model = build(make_problem("additive-outputs"))
+    scores = model()
+    torch.testing.assert_close(scores.exp().sum(-1), torch.ones(scores.shape[:-1]))
+    positions, roles = (table.softmax(-1) for table in model.copies[2])
+    expected = sum(positions[h][:, None] + roles[h] for h in range(3)) / 6
+    torch.testing.assert_close(scores[2].exp(), expected)
+
+
+@pytest.mark.parametrize("operators", ["toral", "orthogonal"])
+def test_matched_heads_have_as_many_parameters_as_the_journey_and_no_more(
+    make_problem, build, operators
+):
+    journey = build(make_problem("journey", operators=operators))
+    problem = make_problem("separable-matched", operators=operators)
+    allowed = sum(p.numel() for p in journey.parameters())
+    assert journey_parameters(problem.job) == allowed
+    size = sum(p.numel() for p in build(problem).parameters())
+    assert size <= allowed < size + size // matched_heads(problem.job)
+
+
+def test_the_loss_of_labels_is_the_mean_over_the_queries(make_problem, build):
+    problem = make_problem("separable")
+    model = build(problem)
+    rows = problem.table[problem.table["kind"] == "query"]
+    t, s, e = (torch.tensor(rows[axis].to_numpy(dtype="int64")) for axis in "tse")
+    expected = sum(cross_entropy(scores[t, s], e) for scores in model())
+    torch.testing.assert_close(problem.loss(model, {"target": problem.target}), expected)
+
+
+def test_copies_learn_as_if_each_were_alone(make_problem, build):
+    problem = make_problem("journey-learned")
+    model = build(problem)
+    problem.loss(model, {"target": problem.target}).backward()
+    model.frequencies.data[1] += 1.0
+    before = model.query.grad[0].clone()
+    model.zero_grad()
+    problem.loss(model, {"target": problem.target}).backward()
+    torch.testing.assert_close(model.query.grad[0], before)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_seeds_trained_at_once_are_those_trained_alone(make_problem, tmp_path, variant):
+    operators = "orthogonal" if variant.startswith("journey") else "toral"
+    problems = [make_problem(variant, seed=seed, operators=operators) for seed in (1000, 1001)]
+    streams = [Streams("exp6", seed) for seed in (1000, 1001)]
+    settings = problems[0].job.training
+    states = []
+    for engine in ("batched", "sequential"):
+        way, folder = Way(engine, "cpu"), tmp_path / engine
+        results = train_seeds(problems, settings, streams, folder, way, label="x", identity="")
+        assert all(result.status == "finished" for result in results)
+        states.append([result.state for result in results])
+    for batched, alone in zip(*states, strict=True):
+        assert batched.keys() == alone.keys()
+        for name, value in batched.items():
+            torch.testing.assert_close(value, alone[name], atol=1e-4, rtol=1e-4)
+
+
+def test_separable_heads_learn_the_least_error_of_their_rank(make_problem, tmp_path):
+    problem = make_problem("separable", fit="scores", steps=400)
+    streams, way = [Streams("exp6", 1000)], Way("sequential", "cpu")
+    [trained] = train_seeds(
+        [problem], problem.job.training, streams, tmp_path, way, label="x", identity=""
+    )
+    reached = trained.curve[trained.curve["step"] == 400].set_index("metric")["value"]
+    least = {heads: error for heads, error, _ in truncations(problem.scores)}
+    for heads in (1, 2, 3, 4):
+        assert least[heads] * (1 - 1e-5) < reached[f"squared_error_{heads}"] < least[heads] * 1.01
+    assert reached["squared_error_8"] < 0.01 * least[4]
+
+
+def test_probabilities_cannot_be_fitted_to_scores(make_job):
+    with pytest.raises(ValidationError, match="has no scores to fit"):
+        make_job("additive-outputs", fit="scores")
+
+
+def test_untrained_accuracy_is_about_chance(make_problem, build):
+    problem = make_problem("separable")
+    found = problem.evaluate(build(problem))
+    assert set(found) == {f"accuracy_{heads}" for heads in HEADS}
+    assert sum(found.values()) / len(found) == pytest.approx(1 / 8, abs=0.1)
+    assert math.isfinite(problem.flops_per_step(build(problem)))
