@@ -858,7 +858,7 @@ def test_a_run_holds_no_dataset_but_its_own() -> None:
 def test_a_computed_arm_is_run_and_neither_trained_nor_given_data_to_read() -> None:
     settings = resolve(WRITTEN).studies["exp7"]
     computed = {pair for pair in settings.enabled() if pair[0] == "algebra"}
-    assert len(computed) == 4
+    assert computed
     assert set(settings.enabled()) - set(settings.trained()) == computed
     for place, run in runs(unchanged).items():
         assert run.computed == run.once == (place in computed)

@@ -368,9 +368,7 @@ def exact(region, values, at=None, primary=True, seeded=False, seeds=(0, 1), sca
         "effect": {"every": every},
         "region": region,
     }
-    register = Register.model_validate(
-        {"studies": {"exp1": {"claims": [claim]}}, "looks": {2: 1}}
-    )
+    register = Register.model_validate({"studies": {"exp1": {"claims": [claim]}}, "looks": {2: 1}})
     table = pd.DataFrame(
         [("exp1", "algebra", "all", "error", case, value) for case, value in values],
         columns=["study", "arm", "variant", "metric", "case", "value"],

@@ -27,6 +27,12 @@ KEPT = {
         "recursion": ["all"],
     },
     "exp3": {"C2-d4": ["standard"], "enumeration": ["standard"]},
+    "exp6": {
+        "random-toral": ["journey"],
+        "random-toral-scores": ["separable"],
+        "rank": ["decaying"],
+        "cancellation": ["separable"],
+    },
 }
 """One run of every kind that a study has."""
 
@@ -45,7 +51,7 @@ def keep_one_of_each(config: dict[str, Any]) -> None:
         section["scales"]["quick"]["arms"] = {
             name: {key: value for key, value in arm.items() if key not in ("variants", "enabled")}
             for name, arm in overridden.items()
-            if name in ("certificates", "enumeration")
+            if "computed" in section["arms"][name]
         }
     config["scale"] = "quick"
     config["tracking"]["enabled"] = False
