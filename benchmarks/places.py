@@ -5,8 +5,9 @@ from unittest.mock import patch
 
 import torch
 from gpu import PILOT, exp7_problems
-from pairs import Row, Step, compare
+from pairs import Row
 
+from journeylab.records.cost import Step, compare
 from journeylab.streams import Streams
 from journeylab.training import Problem
 from journeylab.training.loop import Solo
