@@ -93,7 +93,7 @@ class SettingsPart(Protocol):
 
 
 class MetricsPart(Protocol):
-    """``metrics.py``: what is reported, in print; maybe ``LABELS``, the variants' names."""
+    """``metrics.py``: what is reported, in print; maybe ``LABELS`` of variants and ``ARMS``."""
 
     TITLE: str
     TUNING: str | Mapping[str, str]
@@ -202,6 +202,11 @@ def metrics_part(study: str) -> MetricsPart:
 def labels(study: str) -> Labels:
     """The names of a study's variants in print; empty where they are printed as they are."""
     return cast(Labels, getattr(metrics_part(study), "LABELS", {}))
+
+
+def arms(study: str) -> Labels:
+    """The names of a study's arms in print, likewise."""
+    return cast(Labels, getattr(metrics_part(study), "ARMS", {}))
 
 
 def data_part(study: str) -> DataPart:

@@ -50,7 +50,7 @@ LIBRARIES: dict[Stage, tuple[str, ...]] = {
     "measure": ("numpy", "torch"),
     "collect": (),
     "judge": ("numpy", "scipy"),
-    "draw": ("matplotlib", "numpy", "scipy"),
+    "draw": ("matplotlib", "numpy", "scipy", "seaborn"),
     "typeset": ("typst",),
     "summarise": (),
 }

@@ -10,15 +10,25 @@ from scipy.stats import quantile_test
 
 from journeylab.claims import statistics
 from journeylab.plotting import (
+    anchors,
     canvas,
-    curves_with_band,
+    curves,
+    effects,
+    facets,
+    legend_above,
     looks,
     median_interval,
-    points_with_interval,
-    reference_line,
     save,
+    seeds,
     styled,
 )
+from journeylab.records.verdicts import Part, Point, StudyVerdicts, Verdict
+
+NUMBERS = {"mean": 0.2, "n": 3, "failures": 1, "verdict": "inconclusive"}
+
+
+def table(values, **columns) -> pd.DataFrame:
+    return pd.DataFrame({"value": values, "seed": range(len(values)), **columns})
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30))
@@ -37,37 +47,118 @@ def test_a_missing_seed_could_lie_anywhere():
     assert median_interval(values) == (2.0, 9.0)
 
 
-def test_every_seed_is_a_point_and_failures_are_told():
+@pytest.mark.parametrize("down", [True, False])
+def test_every_seed_is_a_point_and_failures_are_told_beside_the_axes(down):
+    rows = pd.concat([table([0.1, 0.2, np.nan], model="A"), table([0.5] * 3, model="B")])
+    where = {"x": "value", "y": "model"} if down else {"x": "model", "y": "value"}
     with styled():
-        _, (axes,) = canvas()
-        points_with_interval(axes, 0.0, [0.1, 0.2, np.nan], looks(["A"])["A"], failures=1)
-    (points,) = axes.collections
-    assert len(points.get_offsets()) == 2
-    assert [text.get_text() for text in axes.texts] == ["✗2"]
+        _, (axes,) = canvas(2.0)
+        axes.set(xlim=(0, 1)) if down else axes.set(ylim=(0, 1))
+        seeds(axes, rows.reset_index(drop=True), looks("AB"), **where)
+    points = np.concatenate([np.asarray(c.get_offsets()) for c in axes.collections])
+    assert sorted(points[:, 0 if down else 1]) == [0.1, 0.2, 0.5, 0.5, 0.5]
+    [told] = axes.texts
+    assert told.get_text() == "✗1"
+    place, edge = (told.xy[1], told.xy[0]) if down else told.xy
+    assert (place, edge) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+@pytest.mark.parametrize("failed", [0, 3])
+def test_the_line_of_seeds_is_the_interval(scale, failed):
+    values = np.linspace(1.0, 12.0, 12)
+    rows = table([*values[: 12 - failed], *[np.nan] * failed], model="A")
+    low, high = median_interval(rows["value"])
+    with styled():
+        _, (axes,) = canvas(2.0)
+        axes.set(xscale=scale, xlim=(0.5, 20.0))
+        seeds(axes, rows, looks("A"))
+    drawn = np.concatenate([np.asarray(line.get_xdata(), dtype=float) for line in axes.lines])
+    expected = (max(low, 0.5), min(high, 20.0))
+    assert (np.nanmin(drawn), np.nanmax(drawn)) == pytest.approx(expected)
+    assert np.nanmedian(rows["value"]) in drawn.round(9)
+
+
+def test_groups_stand_side_by_side_and_name_themselves():
+    rows = pd.concat(
+        [table([k, k + 1.0, np.nan], n=n, model=m) for n in (8, 12) for k, m in enumerate("BA")],
+        ignore_index=True,
+    )
+    with styled():
+        figure, (axes,) = canvas(2.0, y="bits")
+        axes.set(ylim=(0, 3))
+        seeds(axes, rows, looks("AB"), x="n", y="value")
+        legend_above(figure)
+    marked = sorted(told.xy[0] for told in axes.texts)
+    assert np.allclose(marked, [-0.2, 0.2, 0.8, 1.2])
+    assert axes.get_ylabel() == "bits"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["A", "B"]
+
+
+def test_curves_count_the_seeds_without_a_line_and_take_them_as_lying_anywhere():
+    rows = pd.concat(
+        [table(np.arange(12.0), step=step, model="A") for step in (1, 2)], ignore_index=True
+    )
+    rows.loc[rows["seed"] >= 10, "value"] = np.nan
+    with styled():
+        _, (axes,) = canvas(2.0)
+        axes.set(ylim=(-1.0, 13.0))
+        curves(axes, rows, looks("A"))
+    assert axes.get_title("right") == "✗2"
+    thin = [line for line in axes.lines if line.get_linewidth() < 0.5]
+    assert len(thin) == 10
+    [band] = axes.collections
+    heights = np.unique(band.get_paths()[0].vertices[:, 1])
+    low, high = median_interval([*range(10), np.nan, np.nan])
+    assert set(heights) == {low, high}
+
+
+def test_facets_are_as_wide_as_the_text_and_keyed_by_their_levels():
+    rows = table(range(4), arm=["a", "a", "b", "b"], order=["s", "t", "s", "s"])
+    with styled():
+        figure, panels = facets(rows, 1.0, "share", row="arm", col="order")
+    assert figure.get_figwidth() == pytest.approx(158 / 25.4)
+    assert {key: len(part) for key, (_, part) in panels.items()} == {
+        ("a", "s"): 1,
+        ("a", "t"): 1,
+        ("b", "s"): 2,
+        ("b", "t"): 0,
+    }
+    assert [axes.get_xlabel() for axes, _ in panels.values()] == ["", "", "share", "share"]
+
+
+def test_few_facets_fill_the_width():
+    with styled():
+        figure, _ = facets(table([1, 2], arm=["a", "b"]), 1.0, col="arm", col_wrap=3)
+    assert figure.axes[0].get_subplotspec().get_gridspec().ncols == 2
 
 
 def test_looks_differ_without_colour():
-    chosen = looks([str(i) for i in range(7)]).values()
-    assert len({look.marker for look in chosen}) == 7
-    assert len({str(look.line) for look in chosen}) == 7
+    chosen = looks([str(i) for i in range(12)]).values()
+    for kind in ("color", "marker", "dashes"):
+        assert len({getattr(look, kind) for look in chosen}) == 12
+    with pytest.raises(ValueError, match="13 looks"):
+        looks(map(str, range(13)))
     light = [np.dot(to_rgb(look.color), (0.299, 0.587, 0.114)) for look in chosen]
     assert min(light) < 0.2
     assert max(light) > 0.6
 
 
 def test_the_same_figure_is_the_same_file_with_embedded_fonts(tmp_path):
-    curves = pd.DataFrame(
-        [(step, seed, 1 / (step + seed + 1)) for step in range(5) for seed in range(8)],
-        columns=["step", "seed", "value"],
+    rows = pd.DataFrame(
+        [(step, seed, 1 / (step + seed + 1), "A") for step in range(5) for seed in range(8)],
+        columns=["step", "seed", "value", "model"],
     )
     for name in ("first.pdf", "second.pdf"):
         with styled():
-            figure, (left, right) = canvas(1, 2)
-            curves_with_band(left, curves, looks(["A"])["A"], label="A")
-            points_with_interval(right, 0, range(12), looks(["A"])["A"])
-            reference_line(right, 3.0, "ceiling")
-            reference_line(right, 2.0, "floor", span=(-0.5, 0.5), above=False)
+            figure, (left, right) = canvas(2.0, 2)
+            curves(left, rows, looks("A"))
+            seeds(right, rows, looks("A"))
+            anchors(right, {"ceiling": 0.9, "absent": None, "floor": ([0.1, 0.2], [0, 0])}, x=True)
+            legend_above(figure)
             save(figure, tmp_path / name)
+    told = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert told == ["A", "ceiling", "floor"]
     content = (tmp_path / "first.pdf").read_bytes()
     assert content == (tmp_path / "second.pdf").read_bytes()
     assert b"/FontFile2" in content
@@ -91,3 +182,80 @@ def test_the_drawn_interval_is_the_judges(n, failed):
     for level in (0.9, 0.95, 0.99):
         drawn = median_interval(values, level)
         assert drawn == statistics.median_interval(values, (1 - level) / 2)
+
+
+def claim(identity: str, **given) -> Verdict:
+    """A primary claim above 0.1: three seeds, one of which failed."""
+    told = {
+        "theorem": "t",
+        "statement": "One beats the other.",
+        "source": "document",
+        "primary": True,
+        "kind": "above",
+        "region": {"above": 0.1},
+        "region_text": "> 0.1",
+        "effect_text": "a/A − b/B",
+        "metric_label": "hits@1, tier 2",
+        "detectable": None,
+        "opening": "",
+        "sentence": "",
+        "effect": 0.2,
+        "low": -0.1,
+        "high": 0.3,
+        "tail": 0.1,
+        "k": 1,
+        "points": tuple(Point(seed=i, value=x) for i, x in enumerate((-0.1, None, 0.3))),
+    }
+    return Verdict(id=identity, **(NUMBERS | told | given))
+
+
+def claims(*verdicts: Verdict) -> StudyVerdicts:
+    given = {"scale": "default", "look": True, "evidence": True}
+    return StudyVerdicts(study="exp1", seeds=3, alpha=0.05, M=1, verdicts=verdicts, **given)
+
+
+def test_effects_are_the_seeds_and_the_interval_of_the_judge():
+    with styled():
+        [axes] = effects(claims(claim("exp1.2"))).axes
+    [seeds_] = [c for c in axes.collections if len(c.get_offsets())]
+    assert sorted(seeds_.get_offsets()[:, 0]) == [-0.1, 0.3]
+    interval, median = (
+        next(line for line in axes.lines if test(line))
+        for test in (lambda line: line.get_linewidth() > 1.3, lambda line: line.get_marker() == "D")
+    )
+    assert list(interval.get_xdata()) == [-0.1, 0.3]
+    assert list(median.get_xdata()) == [0.2]
+    [region] = axes.patches
+    assert (region.get_x(), region.get_x() + region.get_width()) == (0.1, axes.get_xlim()[1])
+    assert axes.get_xlabel() == "difference of hits@1"
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["2 D · One beats the other."]
+    assert [text.get_text() for text in axes.texts] == ["∼ inconclusive  ✗1"]
+
+
+def test_an_end_that_failed_seeds_leave_open_is_an_arrow_at_the_edge():
+    with styled():
+        [axes] = effects(claims(claim("exp1.2", low=None))).axes
+    [arrow] = [line for line in axes.lines if line.get_marker() == "<"]
+    assert arrow.get_xdata()[0] == axes.get_xlim()[0] < -0.1
+
+
+def test_every_part_is_a_row_and_metrics_have_panels_of_their_own():
+    parts = [
+        Part(effect_text=f"a/{x}", metric_label="hits@1", effect=x, low=x, high=x, **NUMBERS)
+        for x in (0.4, 0.6)
+    ]
+    whole = claim("exp1.1", kind="all_of", parts=parts, effect_text="all of a/0.4, a/0.6")
+    with styled():
+        figure = effects(claims(whole, claim("exp1.2"), claim("exp1.3", metric_label="log rank")))
+    rows = [[tick.get_text() for tick in axes.get_yticklabels()] for axes in figure.axes]
+    assert rows[0] == ["1 D · One beats the other.\nall of:  a/0.4", "a/0.6"]
+    assert [axes.get_xlabel() for axes in figure.axes] == [
+        "hits@1",
+        "difference of hits@1",
+        "difference of log rank",
+    ]
+
+
+def test_what_has_no_region_on_the_line_of_its_effect_is_not_drawn():
+    solves = claim("exp1.1", kind="solves", region={"solves": {"at_least": 0.99}})
+    assert effects(claims(solves, claim("exp1.s1", primary=False))) is None

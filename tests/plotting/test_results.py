@@ -1,10 +1,13 @@
 """What figures are drawn from."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pandas as pd
 import pytest
 
-from journeylab.config import StudySettings
-from journeylab.plotting import StudyResults
+from journeylab.config import StudySettings, TrainedArm
+from journeylab.plotting import StudyResults, median, summary
 
 ROWS = [
     ("few", "linear", 0, "accuracy", 0.75),
@@ -28,3 +31,66 @@ def test_rows_of_several_arms_are_not_pooled_unless_asked() -> None:
 def test_one_arm_needs_no_name() -> None:
     assert results().select("share")["value"].tolist() == [0.5]
     assert results().select("nothing").empty
+
+
+def trained(**given) -> StudyResults:
+    """Two arms; one seed of linear in “many” failed, and another one's value is infinite."""
+    rows = [
+        (arm, variant, seed, "accuracy", split, 0.5)
+        for arm, variant in (("N10", "linear"), ("N9", "linear"), ("N9", "hidden"))
+        for seed in range(2)
+        for split in ("seen", "new")
+        if (arm, variant, seed) != ("N10", "linear", 1)
+    ]
+    table = pd.DataFrame(rows, columns=["arm", "variant", "seed", "metric", "split", "value"])
+    table.loc[table.index[-1], "value"] = np.inf
+    status = ("finished", "failed")
+    seeds = tuple(SimpleNamespace(seed=i, status=word) for i, word in enumerate(status))
+    run = SimpleNamespace(arm="N10", variant="linear", seeds=seeds)
+    chosen = TrainedArm(variants={"linear": {}, "hidden": {}})
+    settings = StudySettings(arms={"N10": chosen, "N9": chosen})
+    labels = {"hidden": "one layer", "linear": "a line"}
+    return StudyResults("exp1", settings, table, runs=(run,), labels=labels, **given)
+
+
+def test_a_failed_seed_is_a_row_without_a_value_at_every_level() -> None:
+    rows = trained().tidy("accuracy", arm="N10")
+    assert rows[rows["seed"] == 1][["split", "model"]].to_numpy().tolist() == [
+        ["seen", "a line"],
+        ["new", "a line"],
+    ]
+    assert rows["value"].isna().tolist() == [False, False, True, True]
+    assert len(trained().tidy("accuracy", arm=["N10", "N9"], split="new")) == 6
+    assert trained().tidy("accuracy", variant="hidden")["value"].isna().sum() == 1
+    assert trained().failures("N10", "linear") == 1
+
+
+def test_pairs_are_of_one_seed_and_need_both() -> None:
+    results = trained()
+    table = results.measurements
+    table.loc[table["arm"] == "N10", "value"] = 0.75
+    rows = results.paired("accuracy", ("N10", "linear"), split="new")
+    assert rows.set_index(["variant", "seed"])["value"].dropna().to_dict() == {
+        ("linear", 0): -0.25,
+        ("hidden", 0): -0.25,
+    }
+    assert rows["value"].isna().sum() == 2
+    assert results.paired("accuracy", ("N10", "hidden"), split="new").empty
+    with pytest.raises(pd.errors.InvalidIndexError):
+        results.paired("accuracy", ("N10", "linear"))
+
+
+def test_names_in_print_stand_in_their_order_and_others_are_counted() -> None:
+    results = trained(arms={"N10": "ten"})
+    rows = results.tidy("accuracy")
+    assert list(rows["model"].cat.categories) == ["one layer", "a line"]
+    assert list(rows["data"].cat.categories) == ["ten", "N9"]
+    assert list(rows["run"].cat.categories) == ["a line, ten", "one layer, N9", "a line, N9"]
+    assert list(results.looks) == ["one layer", "a line"]
+    assert results.present() == [("N10", "linear"), ("N9", "hidden"), ("N9", "linear")]
+    assert trained().present(["linear"]) == [("N9", "linear"), ("N10", "linear")]
+
+
+def test_summaries_have_one_format() -> None:
+    assert summary(pd.Series([0.0, 0.5, 1.0001])) == "0.500 (0.500)"
+    assert (median(pd.Series([1 / 3]), 2), median(pd.Series([], dtype=float))) == ("0.33", "n/a")

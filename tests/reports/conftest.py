@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from journeylab.plotting import StudyResults, canvas, forest, save, styled
+from journeylab.plotting import StudyResults, effects, save, styled
 from journeylab.records.cost import Cost
 from journeylab.records.files import write_folder, write_json
 from journeylab.records.plans import Plan
@@ -199,9 +199,7 @@ def trained_records() -> list[tuple[RunRecord, RunHost]]:
 def write_trained_content(folder: Path, verdicts: StudyVerdicts) -> None:
     """What ``draw_study`` would write, with a forest of all claims as the only figure."""
     with write_folder(folder) as partial, styled():
-        figure, (axes,) = canvas(height=5.2)
-        forest(axes, verdicts)
-        save(figure, partial / "figures" / "effects.pdf")
+        save(effects(verdicts), partial / "figures" / "effects.pdf")
         write_json(partial / "numbers.json", study_numbers(verdicts, {"worlds": 12}))
         figures = [{"name": "effects", "caption": "Effects with intervals; regions shaded."}]
         content = {"title": "Native against linearised knowledge", "figures": figures, "tables": []}
@@ -244,7 +242,8 @@ def computed_results(*, evidence: bool) -> StudyResults:
         ),
     )
     records = tuple(describe_run(plan, inputs={}, outcomes=(), files={}) for plan in runs)
-    return StudyResults("exp5", Settings(arms={"bridge": arm}), table, verdicts, runs=records)
+    settings = Settings(arms={"bridge": arm})
+    return StudyResults("exp5", settings, table, verdicts, runs=records, labels=metrics.LABELS)
 
 
 @pytest.fixture(scope="session")
@@ -279,9 +278,9 @@ def once_records(
 ) -> list[tuple[RunRecord, RunHost]]:
     """The records of exp5, whose runs are computed once."""
     moment = datetime(2026, 1, 2, tzinfo=UTC)
-    speed = {f"{form}.{n}": 7.25 for form in ("recurrent", "parallel", "scan") for n in (20, 200)}
+    timings = {f"{form}.{n}": 7.25 for form in ("recurrent", "parallel", "scan") for n in (20, 200)}
     host = describe_host(
-        started=moment, finished=moment, outcomes=(), git=GitState(), cost=COST, speed=speed
+        started=moment, finished=moment, outcomes=(), git=GitState(), cost=COST, timings=timings
     )
     return [(run, host) for run in computed[0].runs]
 

@@ -95,7 +95,8 @@ def drawn(tmp_path_factory):
         verdicts=(verdict,),
     )
     folder = tmp_path_factory.mktemp("latex") / "exp5"
-    results = StudyResults("exp5", Settings(arms={"bridge": arm}), table, verdicts)
+    settings = Settings(arms={"bridge": arm})
+    results = StudyResults("exp5", settings, table, verdicts, labels=metrics.LABELS)
     with write_folder(folder) as partial:
         draw_results(results, figures, metrics, partial)
     return folder

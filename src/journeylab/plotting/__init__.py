@@ -1,30 +1,35 @@
-"""The figure style and the few plot forms that studies share."""
+"""Style sheet, plot forms and the results that figures are drawn from."""
 
 from journeylab.plotting.forms import (
-    curves_with_band,
-    forest,
+    anchors,
+    canvas,
+    curves,
+    effects,
+    facets,
+    legend_above,
     median_interval,
-    points_with_interval,
-    reference_line,
+    seeds,
 )
-from journeylab.plotting.results import RunName, StudyResults, Table
-from journeylab.plotting.style import COLUMN, TEXT, Look, canvas, legend_above, looks, save, styled
+from journeylab.plotting.results import RunName, StudyResults, Table, median, summary
+from journeylab.plotting.style import TEXT, Look, looks, save, styled
 
 __all__ = [
-    "COLUMN",
     "TEXT",
     "Look",
     "RunName",
     "StudyResults",
     "Table",
+    "anchors",
     "canvas",
-    "curves_with_band",
-    "forest",
+    "curves",
+    "effects",
+    "facets",
     "legend_above",
     "looks",
+    "median",
     "median_interval",
-    "points_with_interval",
-    "reference_line",
     "save",
+    "seeds",
     "styled",
+    "summary",
 ]

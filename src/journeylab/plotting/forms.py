@@ -1,20 +1,34 @@
-"""The plot forms: seeds behind every median, distribution-free intervals, labelled references."""
+"""The plot forms: seaborn's, with seeds behind every median and distribution-free intervals."""
 
 import math
+import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
-from journeylab.plotting.style import Look
+from journeylab.plotting.style import TEXT, Look
 from journeylab.records.verdicts import Estimate, StudyVerdicts, Verdict
 
 _WORD = {"supported": "✓ supported", "refuted": "✗ refuted", "inconclusive": "∼ inconclusive"}
+_ANCHORS: tuple[dict[str, Any], ...] = (
+    {"color": "#202020", "linewidth": 0.9, "linestyle": (0, (5, 2))},
+    {"color": "#202020", "linewidth": 1.0, "linestyle": (0, (1, 1.2))},
+    {"color": "#707070", "linewidth": 0.9, "linestyle": (0, (6, 1.5, 1, 1.5))},
+    {"color": "#707070", "linewidth": 0.8, "linestyle": "-"},
+)
+
+Panel = tuple[Axes, pd.DataFrame]
 
 
 def median_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
@@ -32,147 +46,218 @@ def median_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, floa
     return float(low), float(high)
 
 
-def points_with_interval(
-    axes: Axes,
-    position: float,
-    values: ArrayLike,
-    look: Look,
-    *,
-    label: str | None = None,
-    width: float = 0.5,
-    failures: int = 0,
-) -> None:
-    """Every seed as a point at x = ``position``, their median as a bar, its interval as a line.
+def facets(
+    rows: pd.DataFrame, height: float, x: str = "", y: str = "", **options: Any
+) -> tuple[Figure, dict[Any, Panel]]:
+    """Small multiples as wide as the text: the figure, and axes and rows by facet.
 
-    Failed seeds have no value; their number is written at the foot of the axes, and the interval
-    counts them as lying anywhere.
+    ``options`` are those of ``seaborn.FacetGrid``: row, col, col_wrap, sharex, ylim, …. A panel is
+    ``height`` inches high; ``x`` and ``y`` name the outer axes. A facet is keyed by its level, or
+    by its pair (row, column); columns are named above them, rows beside them.
     """
-    seen: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
-    missing = failures + int(np.isnan(seen).sum())
-    seen = seen[~np.isnan(seen)]
-    if len(seen):
-        across = position + width * (np.arange(len(seen)) % 5 - 2) / 10
-        axes.scatter(
-            across,
-            seen,
-            s=9,
-            marker=look.marker,
-            color=look.color,
-            alpha=0.55,
-            linewidth=0,
-            label=label,
-            zorder=3,
-        )
-        half = [position - width / 2, position + width / 2]
-        axes.plot(half, [np.median(seen)] * 2, color=look.color, linewidth=1.8, zorder=4)
-        low, high = median_interval(np.append(seen, [np.nan] * missing))
-        ends = [max(low, float(seen.min())), min(high, float(seen.max()))]
-        if math.isfinite(low) or math.isfinite(high):
-            axes.plot([position] * 2, ends, color=look.color, linewidth=1.0, zorder=3)
-            for bound, end, arrow in zip((low, high), ends, ("v", "^"), strict=True):
-                if missing and math.isinf(bound):
-                    axes.scatter([position], [end], s=14, marker=arrow, color=look.color, zorder=4)
-    if missing:
-        axes.annotate(
-            f"✗{missing}",
-            (position, 0.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 2),
-            textcoords="offset points",
-            ha="center",
-            fontsize=6,
-        )
-
-
-def reference_line(
-    axes: Axes,
-    value: float,
-    label: str,
-    *,
-    span: tuple[float, float] | None = None,
-    above: bool = True,
-) -> None:
-    """A dashed horizontal line with its name: a ceiling, a floor, chance, a margin.
-
-    ``span`` limits it to an interval of x; without it the line crosses the axes.
-    """
-    style: dict[str, Any] = {
-        "color": "#555555",
-        "linewidth": 0.8,
-        "linestyle": (0, (4, 2)),
-        "zorder": 2,
+    if "col_wrap" in options:
+        options["col_wrap"] = min(options["col_wrap"], rows[options["col"]].nunique())
+    grid = sns.FacetGrid(rows, despine=False, **options)
+    plt.close(grid.figure)
+    down = len(np.unique([each.get_subplotspec().rowspan.start for each in grid.axes.flat]))
+    grid.figure.set(layout_engine="constrained", size_inches=(TEXT, down * height + 0.3))
+    grid.set_titles("{col_name}")
+    grid.set_axis_labels(x, y)
+    if grid.row_names:
+        for each in grid.axes[1:].flat:
+            each.set_title("")
+        for each, name in zip(grid.axes[:, 0], grid.row_names, strict=True):
+            each.set_ylabel(f"{name}\n{y}".strip())
+    parts = {
+        grid.facet_axis(i, j, modify_state=False): part for (i, j, _), part in grid.facet_data()
     }
-    if span is None:
-        axes.axhline(value, **style)
-        anchor, coordinates = (1.0, value), ("axes fraction", "data")
-    else:
-        axes.plot(span, [value, value], **style)
-        anchor, coordinates = (span[1], value), ("data", "data")
-    axes.annotate(
-        label,
-        anchor,
-        xycoords=coordinates,
-        xytext=(0, 1.5 if above else -1.5),
-        textcoords="offset points",
-        ha="right",
-        va="bottom" if above else "top",
-        fontsize=6,
-        color="#555555",
-    )
+    return grid.figure, {key: (each, parts[each]) for key, each in grid.axes_dict.items()}
 
 
-def curves_with_band(
-    axes: Axes, curves: pd.DataFrame, look: Look, *, label: str | None = None
+def canvas(
+    height: float, columns: int = 1, x: str = "", y: str = "", **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure as wide as the text, and its axes side by side."""
+    figure = Figure(figsize=(TEXT, height), layout="constrained")
+    axes = list(figure.subplots(1, columns, squeeze=False, **options).flat)
+    for each in axes:
+        each.set(xlabel=x)
+    axes[0].set(ylabel=y)
+    return figure, axes
+
+
+def seeds(
+    axes: Axes,
+    rows: pd.DataFrame,
+    looks: Mapping[str, Look],
+    *,
+    x: str = "value",
+    y: str = "model",
+    hue: str = "model",
 ) -> None:
-    """Curves over ``step``: each ``seed`` thin, the median thick, its 95 % interval as a band."""
-    wide = curves.pivot_table(index="step", columns="seed", values="value").sort_index()
-    steps = wide.index.to_numpy()
-    axes.plot(steps, wide.to_numpy(), color=look.color, linewidth=0.4, alpha=0.35, zorder=2)
-    median = wide.median(axis="columns").to_numpy()
-    axes.plot(steps, median, color=look.color, linestyle=look.line, label=label, zorder=4)
-    bounds = np.array([median_interval(row) for row in wide.to_numpy()])
-    known = np.isfinite(bounds).all(axis=1)
-    if known.any():
-        low, high = np.where(known[:, None], bounds, np.nan).T
-        axes.fill_between(steps, low, high, color=look.color, alpha=0.15, linewidth=0, zorder=1)
+    """Every seed as a faint dot; the median over seeds as a marker, its 95 % interval as a line.
 
-
-def forest(
-    axes: Axes, study: StudyVerdicts, claims: Sequence[str] | None = None, *, wrap: int = 46
-) -> None:
-    """Claimed effects, one row each: seeds, effect, interval, the claimed region shaded, the word.
-
-    ``claims`` chooses ids; without it, every primary claim whose region lies on the line of the
-    effect (not ``solves``, not ``exact``). Parts of ``all_of`` and ``any_of`` are rows as well.
-    An end at infinity is drawn as an arrow; failed seeds are counted as ✗.
-    Raises ValueError if no row is left.
+    One of ``x`` and ``y`` is ``value``, the other one the column of categories. Set limits and
+    scale of the axes before: an end of an interval that failed seeds leave open runs to the edge.
+    ✗ counts, outside the axes, the rows that have no value.
     """
-    chosen = [v for v in study.verdicts if (v.primary if claims is None else v.id in claims)]
-    rows = [row for verdict in chosen for row in _rows(verdict, wrap)]
-    if not rows:
-        raise ValueError(f"no claim of {study.study} can be drawn as an effect")
-    left, right = _limits(rows)
-    axes.set(xlim=(left, right), ylim=(len(rows) - 0.5, -0.5))
-    axes.set_yticks(range(len(rows)), [row.name for row in rows])
-    axes.tick_params(axis="y", length=0, labelsize=6.5)
-    axes.grid(False)
-    for y, row in enumerate(rows):
-        start, end = max(row.region[0], left), min(row.region[1], right)
-        axes.barh(y, end - start, 0.84, start, color="#dbe5ee", linewidth=0, zorder=0)
-        for margin in row.region:
-            if left < margin < right:
-                axes.plot([margin] * 2, [y - 0.42, y + 0.42], color="#7a8ea0", lw=0.8, zorder=1)
-        _effect(axes, y, row.estimate, left, right)
-        failed = f"✗{row.estimate.failures}" if row.estimate.failures else ""
-        axes.annotate(
-            f"{row.word}  {failed}".strip(),
-            (1.0, y),
-            xycoords=("axes fraction", "data"),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=6.5,
+    down = x == "value"
+    shown = [name for name in looks if name in set(rows[hue])]
+    if not shown:
+        return
+    category = y if down else x
+    levels = rows[category]
+    order = list(levels.cat.categories if levels.dtype == "category" else levels.unique())
+    if pd.api.types.is_numeric_dtype(levels):
+        order.sort()
+    rows = rows.astype({hue: str})
+    nested = rows.groupby(category, observed=True)[hue].nunique().max() > 1
+    spread = 0.8 * (1 - 1 / len(shown)) if nested else 0.0
+    given = {
+        "x": x,
+        "y": y,
+        "order": order,
+        "hue": hue,
+        "hue_order": shown,
+        "palette": {name: looks[name].color for name in shown},
+        "orient": "y" if down else "x",
+        "legend": False,
+        "ax": axes,
+    }
+    told = axes.get_xlabel(), axes.get_ylabel()
+    jitter = 0.14 if not spread else 0.07
+    sns.stripplot(
+        rows, **given, dodge=spread > 0, jitter=jitter, size=2.3, alpha=0.45, linewidth=0, zorder=2
+    )
+    sns.pointplot(
+        rows,
+        **given,
+        dodge=spread or False,
+        estimator=_median(axes.xaxis if down else axes.yaxis),
+        errorbar=_interval(rows, [category, hue], axes.xaxis if down else axes.yaxis),
+        markers=[looks[name].marker for name in shown],
+        linestyles="none",
+        markersize=4.4,
+        markeredgecolor="white",
+        markeredgewidth=0.35,
+        linewidth=1.0,
+        err_kws={"linewidth": 1.1},
+        zorder=3,
+    )
+    axes.set(xlabel=told[0], ylabel=told[1])
+    axes.grid(visible=False, axis="both")
+    axes.grid(visible=True, axis="x" if down else "y")
+    places = {level: float(place) for place, level in enumerate(order)}
+    without = rows[rows["value"].isna()].groupby([category, hue], observed=True)
+    for (level, name), lost in without:
+        shift = spread * (shown.index(str(name)) / (len(shown) - 1) - 0.5) if spread else 0.0
+        _count_failures(axes, places[level] + shift, len(lost), down)
+    if hue != category:
+        _name(axes, {name: looks[name] for name in shown}, lines=False)
+
+
+def curves(
+    axes: Axes,
+    rows: pd.DataFrame,
+    looks: Mapping[str, Look],
+    *,
+    x: str = "step",
+    hue: str = "model",
+    units: str = "seed",
+) -> None:
+    """Every seed as a thin line, the median over seeds as a thick one, its 95 % interval as a band.
+
+    ✗ counts, above the axes, the seeds that have no line.
+    """
+    shown = {name: look for name, look in looks.items() if name in set(rows[hue])}
+    if not shown:
+        return
+    told = axes.get_xlabel(), axes.get_ylabel()
+    rows = rows.astype({hue: str})
+    palette = {name: look.color for name, look in shown.items()}
+    given: dict[str, Any] = {
+        "x": x,
+        "y": "value",
+        "hue": hue,
+        "hue_order": list(shown),
+        "palette": palette,
+    }
+    given |= {"legend": False, "ax": axes}
+    sns.lineplot(rows, **given, units=units, estimator=None, linewidth=0.4, alpha=0.3, zorder=2)
+    sns.lineplot(
+        rows,
+        **given,
+        style=hue,
+        dashes={name: look.dashes or "" for name, look in shown.items()},
+        estimator=_median(axes.yaxis),
+        errorbar=_interval(rows, [x, hue], axes.yaxis),
+        err_kws={"alpha": 0.13, "linewidth": 0},
+        zorder=3,
+    )
+    axes.set(xlabel=told[0], ylabel=told[1])
+    if lost := len(rows.loc[rows["value"].isna(), [hue, units]].drop_duplicates()):
+        axes.set_title(f"✗{lost}", loc="right")
+    _name(axes, shown, lines=True)
+
+
+def anchors(
+    axes: Axes, lines: Mapping[str, float | tuple[ArrayLike, ArrayLike] | None], *, x: bool = False
+) -> None:
+    """Ceilings, floors, chance: named in the legend, alike by their place in ``lines``.
+
+    A number is a line across the axes (at this x, if ``x``), a pair of arrays a curve, None is
+    not drawn here.
+    """
+    for (label, line), style in zip(lines.items(), _ANCHORS, strict=False):
+        if isinstance(line, tuple):
+            axes.plot(*line, **style, label=label, zorder=4)
+        elif line is not None:
+            (axes.axvline if x else axes.axhline)(line, **style, label=label, zorder=1)
+
+
+def legend_above(figure: Figure) -> None:
+    """One legend for all axes, above them; each label once, in as many columns as fit."""
+    entries = {
+        label: handle
+        for each in figure.axes
+        for handle, label in zip(*each.get_legend_handles_labels(), strict=True)
+    }
+    if entries:
+        columns = int(TEXT / (0.48 + 0.058 * max(map(len, entries))))
+        figure.legend(
+            list(entries.values()), list(entries), loc="outside upper left", ncols=max(columns, 1)
         )
+
+
+def effects(study: StudyVerdicts) -> Figure | None:
+    """The primary claims about effects: seeds, median, the judge's interval, the claimed region.
+
+    A panel per metric, with the rows whose region lies on the line of the effect (not ``solves``,
+    not ``exact``); parts of ``all_of`` and ``any_of`` are rows as well. An end at infinity is an
+    arrow; ✗ counts failed seeds. None where no claim can be drawn so.
+    """
+    panels: dict[str, list[_Row]] = {}
+    for verdict in study.verdicts:
+        if verdict.primary and (rows := _rows(verdict)):
+            metric = verdict.metric_label.split(",")[0]
+            paired = "−" in (verdict.parts or (verdict,))[0].effect_text
+            panels.setdefault(f"difference of {metric}" if paired else metric, []).extend(rows)
+    if not panels:
+        return None
+    heights = [sum(row.lines for row in rows) for rows in panels.values()]
+    size = 0.106 * sum(heights) + 0.48 * len(heights)
+    figure = Figure(figsize=(TEXT, size), layout="constrained")
+    axes = list(figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights).flat)
+    for each, (metric, rows) in zip(axes, panels.items(), strict=True):
+        _forest(each, rows)
+        each.set_xlabel(metric)
+    names = [name for each in axes for name in each.get_yticklabels()]
+    width = max(name.get_window_extent().width for name in names) * 72 / figure.dpi
+    for each in axes:
+        each.tick_params(axis="y", pad=width + 4)
+    for name in names:
+        name.set(horizontalalignment="left", multialignment="left")
+    return figure
 
 
 class _Row(NamedTuple):
@@ -181,15 +266,71 @@ class _Row(NamedTuple):
     region: tuple[float, float]
     word: str
 
+    @property
+    def lines(self) -> float:
+        return self.name.count("\n") + (1.8 if self.word else 1.4)
 
-def _rows(verdict: Verdict, wrap: int) -> list[_Row]:
+
+def _median(axis: Axis) -> Callable[["pd.Series[float]"], float]:
+    """The median, of what seaborn hands on as logarithms where the axis is logarithmic."""
+    scale = axis.get_transform()
+    back = scale.inverted()
+    return lambda values: float(scale.transform([np.median(back.transform(values.to_numpy()))])[0])
+
+
+def _interval(
+    rows: pd.DataFrame, group: list[str], axis: Axis
+) -> Callable[["pd.Series[float]"], tuple[float, float]]:
+    """The ``errorbar`` of seaborn: a row of the group without a value could lie anywhere."""
+    missing = rows["value"].isna().groupby([rows[name] for name in group], observed=True)
+    lost = missing.transform("sum")
+    edges = axis.get_transform().transform(np.array(axis.get_view_interval()))
+
+    def ends(values: "pd.Series[float]") -> tuple[float, float]:
+        failed = int(lost.loc[values.index[0]])
+        low, high = median_interval(np.append(values, [np.nan] * failed))
+        if len(values) + failed < 6:
+            return math.nan, math.nan
+        return max(low, float(edges.min())), min(high, float(edges.max()))
+
+    return ends
+
+
+def _count_failures(axes: Axes, place: float, count: int, down: bool) -> None:
+    """✗ and a number beside the axes."""
+    axes.annotate(
+        f"✗{count}",
+        (1.0, place) if down else (place, 1.0),
+        xycoords=("axes fraction", "data") if down else ("data", "axes fraction"),
+        xytext=(2, 0) if down else (0, 1),
+        textcoords="offset points",
+        ha="left" if down else "center",
+        va="center" if down else "bottom",
+        fontsize=6,
+    )
+    if not down:
+        for each in axes.figure.axes:
+            each.set_title(each.get_title("left"), loc="left", pad=11)
+
+
+def _name(axes: Axes, looks: Mapping[str, Look], *, lines: bool) -> None:
+    """Entries of the legend: a line, or a marker."""
+    for name, look in looks.items():
+        kind = {"linestyle": look.line} if lines else {"linestyle": "none", "marker": look.marker}
+        axes.plot([], [], color=look.color, label=name, **kind)
+
+
+def _rows(verdict: Verdict, wrap: int = 56) -> list[_Row]:
     region = _region(verdict)
     if region is None:
         return []
     word = _WORD.get(verdict.verdict or "", verdict.verdict or "")
+    if verdict.withheld:
+        word = "withheld"
     source = "D" if verdict.source == "document" else "C"
-    claim = f"{verdict.id.removeprefix('exp')} {source} · {verdict.statement}"
-    name = textwrap.fill(claim, wrap)
+    keep = re.compile(r"\{.*?\}|\S = \S")
+    statement = keep.sub(lambda found: found[0].replace(" ", "\u00a0"), verdict.statement)
+    name = textwrap.fill(f"{verdict.id.split('.')[1]} {source} · {statement}", wrap)
     if not verdict.parts:
         return [_Row(name, verdict, region, word)]
     how = "all of:" if verdict.kind == "all_of" else "any of:"
@@ -198,10 +339,58 @@ def _rows(verdict: Verdict, wrap: int) -> list[_Row]:
     return [first, *parts[1:]]
 
 
-def _effect(axes: Axes, y: int, row: Estimate, left: float, right: float) -> None:
-    seeds = [p.value for p in row.points if p.value is not None]
-    spread = y + (np.arange(len(seeds)) % 5 - 2) * 0.09
-    axes.scatter(seeds, spread, s=6, color="#8a8a8a", linewidth=0, zorder=2)
+def _forest(axes: Axes, rows: Sequence[_Row]) -> None:
+    left, right = _limits(rows)
+    ends = np.cumsum([row.lines for row in rows])
+    places = ends - [row.lines / 2 for row in rows]
+    axes.set(xlim=(left, right), ylim=(ends[-1], 0.0))
+    points = [
+        (point.value, place)
+        for place, row in zip(places, rows, strict=True)
+        for point in row.estimate.points
+        if point.value is not None
+    ]
+    sns.stripplot(
+        pd.DataFrame(points, columns=["value", "place"]),
+        x="value",
+        y="place",
+        orient="y",
+        native_scale=True,
+        jitter=0.18,
+        size=2.3,
+        color="#808080",
+        alpha=0.7,
+        linewidth=0,
+        ax=axes,
+        zorder=2,
+    )
+    axes.set(ylabel="", xlim=(left, right), ylim=(ends[-1], 0.0))
+    axes.set_yticks(places, [row.name for row in rows])
+    axes.tick_params(axis="y", length=0, labelsize=6.2)
+    axes.grid(visible=False)
+    axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+    for place, row in zip(places, rows, strict=True):
+        half = row.lines / 2 - 0.12
+        start, end = max(row.region[0], left), min(row.region[1], right)
+        axes.barh(place, end - start, 2 * half, start, color="#dbe5ee", linewidth=0, zorder=0)
+        for margin in row.region:
+            if left < margin < right:
+                edge = [place - half, place + half]
+                axes.plot([margin] * 2, edge, color="#7a8ea0", lw=0.8, zorder=1)
+        _effect(axes, place, row.estimate, left, right)
+        failed = f"✗{row.estimate.failures}" if row.estimate.failures else ""
+        axes.annotate(
+            f"{row.word}  {failed}".strip(),
+            (1.0, place),
+            xycoords=("axes fraction", "data"),
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=6.2,
+        )
+
+
+def _effect(axes: Axes, y: float, row: Estimate, left: float, right: float) -> None:
     low = -math.inf if row.low is None else row.low
     high = math.inf if row.high is None else row.high
     axes.plot([max(low, left), min(high, right)], [y, y], color="black", lw=1.4, zorder=3)

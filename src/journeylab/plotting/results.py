@@ -1,15 +1,25 @@
 """What a study's figures are drawn from, and what its tables are."""
 
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
+import numpy as np
 import pandas as pd
 
-from journeylab.config import StudySettings
+from journeylab.config import StudySettings, TrainedArm
+from journeylab.plotting.style import Look, looks
 from journeylab.records.runs import RunRecord
 from journeylab.records.verdicts import StudyVerdicts
+from journeylab.typography import fixed
 
 RunName = tuple[str, str]
 """An arm and one of its variants."""
+Level = str | int | Collection[str | int]
+"""A value of a factor, or several of them."""
+
+_RUN = ["arm", "variant", "seed"]
 
 
 @dataclass(frozen=True)
@@ -17,9 +27,9 @@ class StudyResults:
     """Everything that is known of a study once it is judged.
 
     ``measurements`` is tidy: study, arm, variant, seed (none for what is computed once), metric,
-    factors…, value. ``curves``, where
-    the study trains: study, arm, variant, seed, step, metric, value. Failed seeds have no rows in
-    either; they are in ``runs``.
+    factors…, value. ``curves``, where the study trains: study, arm, variant, seed, step, metric,
+    value. Failed seeds have no rows in either; they are in ``runs``. ``labels`` and ``arms`` name
+    variants and arms in print, in the order in which they are shown.
     """
 
     study: str
@@ -28,8 +38,42 @@ class StudyResults:
     verdicts: StudyVerdicts | None = None
     curves: pd.DataFrame | None = None
     runs: tuple[RunRecord, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    arms: Mapping[str, str] = field(default_factory=dict)
 
-    def select(self, metric: str, **where: str | int) -> pd.DataFrame:
+    @cached_property
+    def looks(self) -> dict[str, Look]:
+        """How each model looks, by its name in print."""
+        return looks(self.labels.values())
+
+    @cached_property
+    def failed(self) -> pd.DataFrame:
+        """The seeds that failed: arm, variant, seed."""
+        lost = [
+            (run.arm, run.variant, seed.seed)
+            for run in self.runs
+            for seed in run.seeds
+            if seed.status == "failed"
+        ]
+        return pd.DataFrame(lost, columns=_RUN)
+
+    def failures(self, arm: str, variant: str) -> int:
+        """How many seeds of a variant failed."""
+        return len(_having(self.failed, {"arm": arm, "variant": variant}))
+
+    def present(self, variants: Collection[str] = ()) -> list[RunName]:
+        """The trained runs, all or of these variants, that were measured or failed, in order."""
+        known = pd.concat([self.measurements[_RUN[:2]], self.failed[_RUN[:2]]]).drop_duplicates()
+        arms, labels = _order(self.arms, known["arm"]), _order(self.labels, known["variant"])
+        runs = [
+            (arm, variant)
+            for arm, variant in known.itertuples(index=False)
+            if isinstance(self.settings.arms.get(arm), TrainedArm)
+            and (not variants or variant in variants)
+        ]
+        return sorted(runs, key=lambda run: (arms.index(run[0]), labels.index(run[1])))
+
+    def select(self, metric: str, **where: Level) -> pd.DataFrame:
         """The measurements of one metric, of one arm, whose columns have the given values.
 
         Raises ValueError for rows of several arms: a second one would move a mean without a word.
@@ -43,21 +87,90 @@ class StudyResults:
             )
         return rows
 
-    def pool(self, metric: str, **where: str | int) -> pd.DataFrame:
+    def pool(self, metric: str, **where: Level) -> pd.DataFrame:
         """The measurements of one metric, of all arms, whose columns have the given values."""
-        rows = self.measurements[self.measurements["metric"] == metric]
-        for column, value in where.items():
-            rows = rows[rows[column] == value]
-        return rows
+        return _having(self.measurements, {"metric": metric, **where})
 
-    def failures(self, arm: str, variant: str) -> int:
-        """How many seeds of a variant failed."""
-        return sum(
-            seed.status == "failed"
-            for run in self.runs
-            if (run.arm, run.variant) == (arm, variant)
-            for seed in run.seeds
+    def values(self, metric: str, run: RunName, **where: Level) -> "pd.Series[float]":
+        """One metric of one run, a value per seed that did not fail, in the order of seeds."""
+        rows = self.select(metric, arm=run[0], variant=run[1], **where)
+        return rows.sort_values("seed")["value"]
+
+    def tidy(self, metric: str, **where: Level) -> pd.DataFrame:
+        """The measurements of one metric for seaborn, a failed seed as a row without a value.
+
+        Columns ``data``, ``model`` and ``run`` name arm, variant and both in print, as categories
+        in order. A value that is not finite is none.
+        """
+        return self._in_print(self.pool(metric, **where), where)
+
+    def paired(self, metric: str, reference: RunName, **where: Level) -> pd.DataFrame:
+        """:meth:`tidy` of all other runs, less the value of the ``reference`` at the same seed.
+
+        ``where`` leaves one value per run and seed. A seed that failed in either run has none.
+        """
+        rows = self.tidy(metric, **where)
+        own = (rows["arm"] == reference[0]) & (rows["variant"] == reference[1])
+        known = rows[own].set_index("seed")["value"]
+        others = rows[~own & rows["seed"].isin(known.index)]
+        return others.assign(
+            value=others["value"] - others["seed"].map(known),
+            run=others["run"].cat.remove_unused_categories(),
         )
+
+    def learning(self, metric: str, **where: Level) -> pd.DataFrame:
+        """The curves of one metric over ``step``, as :meth:`tidy` has measurements."""
+        if self.curves is None:
+            raise ValueError(f"{self.study} has no curves: nothing was trained")
+        return self._in_print(_having(self.curves, {"metric": metric, **where}), where)
+
+    def _in_print(self, rows: pd.DataFrame, where: Mapping[str, Level]) -> pd.DataFrame:
+        rows = rows.dropna(axis="columns", how="all") if len(rows) else rows
+        factors = [name for name in rows.columns if name not in (*_RUN, "value")]
+        chosen = {name: level for name, level in where.items() if name in _RUN}
+        failed = _having(self.failed, chosen).merge(rows[factors].drop_duplicates(), how="cross")
+        rows = pd.concat([rows, failed], ignore_index=True) if len(failed) else rows.reset_index()
+        rows = rows.assign(
+            value=rows["value"].replace([np.inf, -np.inf], np.nan),
+            data=_in_order(rows["arm"], self.arms),
+            model=_in_order(rows["variant"], self.labels),
+        )
+        runs = rows["model"].astype(str) + ", " + rows["data"].astype(str)
+        order = runs[rows.sort_values(["data", "model"], kind="stable").index].unique()
+        return rows.assign(run=pd.Categorical(runs, order))
+
+
+def summary(values: "pd.Series[float]", places: int = 3) -> str:
+    """Median, and in brackets the mean, with so many decimals; “n/a” of nothing."""
+    if values.empty:
+        return "n/a"
+    return f"{fixed(float(values.median()), places)} ({fixed(float(values.mean()), places)})"
+
+
+def median(values: "pd.Series[float]", places: int = 3) -> str:
+    """The median with so many decimals; “n/a” of nothing."""
+    return fixed(float(values.median()), places) if len(values) else "n/a"
+
+
+def _having(rows: pd.DataFrame, where: Mapping[str, Level]) -> pd.DataFrame:
+    for column, level in where.items():
+        levels = [level] if isinstance(level, str) or not isinstance(level, Collection) else level
+        rows = rows[rows[column].isin(list(levels))]
+    return rows
+
+
+def _order(known: Iterable[str], found: Iterable[str]) -> list[str]:
+    """Those that have a name in print first, in their order; the others as readers count them."""
+    counted = sorted(found, key=lambda name: re.sub(r"\d+", lambda n: n[0].zfill(9), name))
+    return list(dict.fromkeys([*known, *counted]))
+
+
+def _in_order(names: "pd.Series[str]", printed: Mapping[str, str]) -> pd.Categorical:
+    present = set(names)
+    shown = [name for name in _order(printed, present) if name in present]
+    return pd.Categorical(
+        names.map(lambda name: printed.get(name, name)), [printed.get(n, n) for n in shown]
+    )
 
 
 @dataclass(frozen=True)

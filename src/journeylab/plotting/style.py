@@ -1,82 +1,72 @@
 """One look for all figures: sizes, colours that survive greyscale, files that are byte-stable."""
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import as_file, files
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from journeylab.records.files import write_atomic
 
-COLUMN = 3.4
-"""Width of a column in inches."""
-TEXT = 7.0
-"""Width of the text in inches."""
+TEXT = 158 / 25.4
+"""Width of a report's text block, and of every figure, in inches."""
 
-# Okabe and Ito, Color universal design, 2008; the order alternates in lightness.
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
+# Okabe and Ito, Color universal design, 2008, without the black, which is for lines that are no
+# model, and then tones of Paul Tol's schemes; neighbours differ in lightness.
+_COLORS: tuple[str, ...] = ("#0072B2", "#E69F00", "#882255", "#56B4E9", "#D55E00", "#009E73")
+_COLORS += ("#CC79A7", "#332288", "#999933", "#661100", "#44AA99", "#DDCC77")
+_MARKERS: tuple[str, ...] = ("o", "s", "^", "D", "v", "<", ">", "p", "P", "X", "h", "d")
+_DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.5), (1, 1), (5, 1, 1, 1), (8, 2), (2, 2))
+_DASHES += ((6, 1, 1, 1, 1, 1), (2.5, 1), (10, 1, 3, 1), (3, 1), (1, 2, 4, 2), (12, 3))
 
 
 @dataclass(frozen=True)
 class Look:
-    """How one variant looks in every figure of a study."""
+    """How one model, length, … looks in every figure of a study."""
 
     color: str
     marker: str
-    line: Any
+    dashes: tuple[float, ...]
+
+    @property
+    def line(self) -> Any:
+        """The dashes in the words of matplotlib."""
+        return (0, self.dashes) if self.dashes else "-"
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """A look per name, distinct by colour and, in greyscale, by marker and line."""
-    return {
-        name: Look(*(kinds[i % len(kinds)] for kinds in (_COLORS, _MARKERS, _LINES)))
-        for i, name in enumerate(names)
-    }
+    """A look per name, distinct by colour and, in greyscale, by marker and line.
+
+    Raises ValueError for more names than there are colours.
+    """
+    known = list(names)
+    if len(known) > len(_COLORS):
+        raise ValueError(f"{len(known)} looks; there are {len(_COLORS)}: draw fewer in one figure")
+    kinds = zip(_COLORS, _MARKERS, _DASHES, strict=True)
+    return dict(zip(known, starmap(Look, kinds), strict=False))
 
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw and save inside this context."""
+    """Draw and save inside this context; what is drawn at random (jitter) repeats."""
     with as_file(files("journeylab.plotting") / "journeylab.mplstyle") as sheet:
         parameters = mpl.rc_params_from_file(sheet, use_default_template=False)
+    state = np.random.get_state()  # noqa: NPY002  seaborn draws its jitter from it
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(parameters)
-        yield
-
-
-def canvas(
-    rows: int = 1, columns: int = 1, *, width: float = TEXT, height: float = 2.4, **options: Any
-) -> tuple[Figure, list[Axes]]:
-    """A figure of ``width`` × ``height`` inches and its axes, row by row; no global state."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False, **options)
-    return figure, list(np.asarray(grid).flat)
-
-
-def legend_above(figure: Figure, axes: Sequence[Axes], columns: int = 6) -> None:
-    """One legend for all axes, above them; each label once."""
-    entries = {
-        label: handle
-        for each in axes
-        for handle, label in zip(*each.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(
-        list(entries.values()),
-        list(entries),
-        loc="outside upper left",
-        ncols=columns,
-        markerscale=1.6,
-    )
+        np.random.seed(0)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            np.random.set_state(state)  # noqa: NPY002
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pandas as pd
 
-from journeylab.plotting import StudyResults, Table, save, styled
+from journeylab.plotting import StudyResults, Table, effects, save, styled
 from journeylab.records.files import write_json
 from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.reports.numbers import study_numbers
@@ -17,6 +17,16 @@ from journeylab.reports.tables import ledger, verdict_tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+_EFFECTS = {
+    "effects": (
+        "The primary claims about effects, by metric: every seed (dots), the median (diamond), the "
+        "interval that the judge uses (line; an arrow where it is unbounded) and the claimed "
+        "region (shaded). D is the document's claim, C its corrected form; ✗ counts failed seeds. "
+        "Differences are paired, seed by seed."
+    )
+}
 
 
 class Figures(Protocol):
@@ -50,14 +60,16 @@ def draw_results(results: StudyResults, figures: Figures, words: Words, folder: 
         raise ValueError("a study is drawn after it is judged")
     for name in ("figures", "tables"):
         (folder / name).mkdir()
+    captions = {**figures.CAPTIONS, **_EFFECTS}
     with styled():
         drawn = figures.draw(results)
+        if (claims := effects(results.verdicts)) is not None:
+            drawn["effects"] = claims
         for name, figure in drawn.items():
             save(figure, folder / "figures" / f"{name}.pdf")
     own = figures.tabulate(results)
     tables = verdict_tables(results.verdicts) | own
-    labels = dict(getattr(words, "LABELS", {}))
-    if fair := ledger(results.runs, words.TUNING, labels):
+    if fair := ledger(results.runs, words.TUNING, results.labels):
         tables["ledger"] = fair
     for name, table in tables.items():
         _write_table(folder / "tables" / name, table, f"tab:{results.study}-{name}")
@@ -66,9 +78,9 @@ def draw_results(results: StudyResults, figures: Figures, words: Words, folder: 
     write_json(folder / "numbers.json", numbers)
     content = {
         "title": words.TITLE,
-        "figures": [{"name": name, "caption": figures.CAPTIONS[name]} for name in drawn],
+        "figures": [{"name": name, "caption": captions[name]} for name in drawn],
         "tables": list(own),
-        "labels": labels,
+        "labels": dict(results.labels),
     }
     write_json(folder / "content.json", content)
 

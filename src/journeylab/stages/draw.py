@@ -36,6 +36,7 @@ def run(call: Call) -> None:
             f"`{remake(verdicts)}` judges them anew"
         )
     records = {name: read_run(call.read_from / name, key) for name, key in plan.runs}
+    figures, words = catalogue.figures_part(plan.study), catalogue.metrics_part(plan.study)
     curves = []
     for name, record in records.items():
         if record.kind == "trained":
@@ -49,12 +50,9 @@ def run(call: Call) -> None:
         verdicts=judged,
         curves=join_curves(curves),
         runs=tuple(records.values()),
+        labels=catalogue.labels(plan.study),
+        arms=catalogue.arms(plan.study),
     )
     made = plan.origin(measurements=measurements, verdicts=verdicts)
     with write_folder(call.output.parent, made) as folder:
-        draw_results(
-            results,
-            catalogue.figures_part(plan.study),
-            catalogue.metrics_part(plan.study),
-            folder,
-        )
+        draw_results(results, figures, words, folder)

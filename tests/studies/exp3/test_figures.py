@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import PathCollection
 
 from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults, save, styled
@@ -16,6 +17,7 @@ from journeylab.studies.exp3_order_information.compute import compute
 from journeylab.studies.exp3_order_information.data import generate
 from journeylab.studies.exp3_order_information.information import precision_law
 from journeylab.studies.exp3_order_information.measure import measure
+from journeylab.studies.exp3_order_information.metrics import ARMS, LABELS
 from journeylab.studies.exp3_order_information.models import Strings
 from journeylab.studies.exp3_order_information.settings import (
     LENGTHS,
@@ -72,30 +74,34 @@ def results(computed) -> StudyResults:
                     point = {"metric": metric, "value": value}
                     curves += [where | point | {"step": step} for step in (1, 2)]
     measured = pd.concat(tables, ignore_index=True)
-    return StudyResults("exp3", settings, measured, curves=pd.DataFrame(curves))
+    names = {"labels": LABELS, "arms": ARMS}
+    return StudyResults("exp3", settings, measured, curves=pd.DataFrame(curves), **names)
 
 
-def test_every_figure_has_a_caption_and_the_same_bytes_twice(results, tmp_path):
-    written = []
-    for run in ("first", "second"):
-        with styled():
-            drawn = figures.draw(results)
-            for name, figure in drawn.items():
-                save(figure, tmp_path / run / f"{name}.pdf")
-        written.append({n: (tmp_path / run / f"{n}.pdf").read_bytes() for n in drawn})
-    assert set(written[0]) == set(figures.CAPTIONS)
-    assert written[0] == written[1]
-
-
-def test_every_seed_is_a_point_and_every_length_has_its_ceiling(results):
+@pytest.fixture(scope="module")
+def drawn(results):
     with styled():
-        figure = figures.draw(results)["positions"]
+        return figures.draw(results)
+
+
+def test_every_figure_has_a_caption_and_the_same_bytes_twice(results, drawn, tmp_path):
+    assert set(drawn) == set(figures.CAPTIONS)
+    with styled():
+        for run, shown in (("first", drawn), ("second", figures.draw(results))):
+            for name, figure in shown.items():
+                save(figure, tmp_path / run / f"{name}.pdf")
+    for first in (tmp_path / "first").iterdir():
+        assert first.read_bytes() == (tmp_path / "second" / first.name).read_bytes()
+
+
+def test_every_seed_is_a_point_and_every_length_has_its_ceiling(drawn):
+    figure = drawn["positions"]
     points = [len(c.get_offsets()) for axes in figure.axes for c in axes.collections]
-    seeds, linear = 2 * 3 * 4, 3 * 4
-    assert sum(points) == seeds + linear
+    probes, seeds, runs = 2, 2, 3
+    assert sum(points) == probes * seeds * runs * 4
     for axes in figure.axes:
-        labels = [line.get_label() for line in axes.lines]
-        assert labels.count("order-blind ceiling") == 4
+        [ceiling] = [x for x in axes.lines if x.get_label() == "order-blind ceiling"]
+        assert len(ceiling.get_xdata()) == 4
 
 
 def test_no_point_lies_outside_its_axes(results):
@@ -110,7 +116,7 @@ def test_no_point_lies_outside_its_axes(results):
     lowest = {}
     for name, figure in drawn.items():
         for axes in figure.axes:
-            for collection in axes.collections:
+            for collection in filter(lambda c: isinstance(c, PathCollection), axes.collections):
                 points = np.asarray(collection.get_offsets())
                 (left, right), (bottom, top) = np.sort(axes.get_xlim()), axes.get_ylim()
                 assert ((left <= points[:, 0]) & (points[:, 0] <= right)).all()
@@ -120,41 +126,43 @@ def test_no_point_lies_outside_its_axes(results):
     assert shown == tuple(low.values())
 
 
-def test_every_length_has_the_floor_of_its_counts(results):
-    with styled():
-        figure = figures.draw(results)["counts"]
-    for axes in figure.axes:
-        floors = [x for x in axes.lines if x.get_label() == "best constant answer"]
-        shown = [float(floor.get_ydata()[0]) for floor in floors]
-        assert shown == pytest.approx([comb(n, n // 2) / 2**n for n in LENGTHS])
+def test_every_length_has_the_floor_of_its_counts(drawn):
+    for axes in drawn["counts"].axes:
+        [floors] = [x for x in axes.lines if x.get_label() == "best constant answer"]
+        expected = [comb(n, n // 2) / 2**n for n in LENGTHS]
+        assert list(floors.get_ydata()) == pytest.approx(expected)
 
 
-def test_the_precision_law_is_drawn_where_it_binds(results):
-    with styled():
-        figure = figures.draw(results)["information"]
-    for axes in figure.axes:
+def test_the_precision_law_is_drawn_where_it_binds(results, drawn):
+    for axes in drawn["information"].axes:
         [law] = [line for line in axes.lines if line.get_label() == "law, N = 12"]
-        known = max(line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--")
+        known = max(x.get_ydata()[0] for x in axes.lines if list(x.get_xdata()) == [0, 1])
         assert axes.get_ylim()[0] < min(law.get_ydata()) < known
     exact = results.select("precision_law", frequencies="standard", d=4, N=12, epsilon="0.5")
     reach = figures._reach(results, {"frequencies": "standard", "d": 4, "N": 12})
     assert precision_law(4, reach, 0.5) == pytest.approx(exact["value"].item())
 
 
+def test_every_set_is_told_at_every_length_and_width(results):
+    frame = figures.tabulate(results)["information"].frame
+    assert frame[["d", "N", "Frequencies"]].drop_duplicates().shape == (2 * 2 * len(SETS), 3)
+    full = frame[(frame["Frequencies"] == "{1, 2}") & (frame["d"] == "16")]
+    assert full["ε = 0.001"].tolist() == full["H"].tolist()
+
+
 def test_failed_seeds_are_counted(results):
-    seeds = (SimpleNamespace(status="failed"), SimpleNamespace(status="finished"))
+    seeds = [SimpleNamespace(seed=5, status="failed"), SimpleNamespace(seed=6, status="finished")]
     run = SimpleNamespace(arm="C2-d4", variant="sum", seeds=seeds)
     failing = replace(results, runs=(run,))
     with styled():
-        axes = figures.draw(failing)["positions"].axes[0]
+        axes = figures._draw_counts(failing).axes[0]
     assert [text.get_text() for text in axes.texts] == ["✗1"] * len(LENGTHS)
     frame = figures.tabulate(failing)["probes"].frame
     assert frame["Failed"].tolist() == ["1", "0", "0"]
 
 
-def test_what_is_off_has_no_panel_and_no_row(results):
-    with styled():
-        assert len(figures.draw(results)["counts"].axes) == len(RUNS)
+def test_what_is_off_has_no_panel_and_no_row(results, drawn):
+    assert len(drawn["counts"].axes) == 2 * len(RUNS)
     frame = figures.tabulate(results)["probes"].frame
     assert len(frame) == 3
     assert "n/a" not in frame.to_string()
@@ -164,7 +172,7 @@ def test_what_is_off_has_no_panel_and_no_row(results):
 def test_a_study_without_training_shows_its_enumeration(results):
     alone = results.measurements[results.measurements["arm"] == "enumeration"]
     with styled():
-        drawn = figures.draw(StudyResults("exp3", results.settings, alone))
+        drawn = figures.draw(replace(results, measurements=alone, curves=None))
     assert set(drawn) == {"information"}
 
 

@@ -1,9 +1,13 @@
+from dataclasses import replace
+
+import numpy as np
 import pandas as pd
 import pytest
 
 from journeylab.plotting import StudyResults, save, styled
 from journeylab.studies.exp5_ssm_bridge import figures
 from journeylab.studies.exp5_ssm_bridge.compute import compute
+from journeylab.studies.exp5_ssm_bridge.metrics import LABELS
 from journeylab.studies.exp5_ssm_bridge.settings import Bridge, Computation, Settings
 from journeylab.typography import scientific
 
@@ -16,19 +20,23 @@ def results(computed):
         computed("exp5", "bridge", operator, compute(Computation(variant=operator, **cases), None))
         for operator in arm.variants
     ]
-    return StudyResults("exp5", Settings(arms={"bridge": arm}), pd.concat(tables))
+    return StudyResults("exp5", Settings(arms={"bridge": arm}), pd.concat(tables), labels=LABELS)
 
 
-def test_every_figure_has_a_caption_and_the_same_bytes_twice(results, tmp_path):
-    written = []
-    for run in ("first", "second"):
-        with styled():
-            drawn = figures.draw(results)
-            for name, figure in drawn.items():
+@pytest.fixture(scope="module")
+def drawn(results):
+    with styled():
+        return figures.draw(results)
+
+
+def test_every_figure_has_a_caption_and_the_same_bytes_twice(results, drawn, tmp_path):
+    assert set(drawn) == set(figures.CAPTIONS)
+    with styled():
+        for run, shown in (("first", drawn), ("second", figures.draw(results))):
+            for name, figure in shown.items():
                 save(figure, tmp_path / run / f"{name}.pdf")
-        written.append({n: (tmp_path / run / f"{n}.pdf").read_bytes() for n in drawn})
-    assert set(written[0]) == set(figures.CAPTIONS)
-    assert written[0] == written[1]
+    for first in (tmp_path / "first").iterdir():
+        assert first.read_bytes() == (tmp_path / "second" / first.name).read_bytes()
 
 
 def test_overflows_are_counted_and_told(results):
@@ -44,9 +52,19 @@ def test_overflows_are_counted_and_told(results):
     assert "\u202f×\u202f10⁻" in errors["float64"]
 
 
-def test_every_draw_is_a_point_or_an_overflow(results):
-    with styled():
-        figure = figures.draw(results)["error"]
+def test_every_draw_is_a_point_or_an_overflow(results, drawn):
+    figure = drawn["error"]
     points = sum(len(c.get_offsets()) for axes in figure.axes for c in axes.collections)
     expected = results.select("relative_error")
     assert points == len(expected) - 2
+    assert [text.get_text() for axes in figure.axes for text in axes.texts] == ["✗2"]
+
+
+def test_an_error_beyond_the_panel_stands_at_its_edge(results):
+    table = results.measurements.copy()
+    table.loc[(table["metric"] == "relative_error") & (table["N"] == 20), "value"] = 1e9
+    with styled():
+        figure = figures.draw(replace(results, measurements=table))["error"]
+    for axes in figure.axes:
+        heights = [y for points in axes.collections for y in np.asarray(points.get_offsets())[:, 1]]
+        assert max(heights) == pytest.approx(axes.get_ylim()[1])

@@ -1,3 +1,6 @@
+from dataclasses import replace
+
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -7,6 +10,7 @@ from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.figures import CAPTIONS, draw, numbers, tabulate
 from journeylab.studies.exp7_native_kg.measure import measure
+from journeylab.studies.exp7_native_kg.metrics import ARMS, LABELS
 from journeylab.studies.exp7_native_kg.models import Knowledge
 from journeylab.studies.exp7_native_kg.settings import Arm, Data, Evaluation, Settings, Training
 
@@ -43,23 +47,56 @@ def results(make_job) -> StudyResults:
     settings = Settings(
         datasets={"world": Data()}, arms=arms, training=Training(steps=1, learning_rate=0.1)
     )
-    return StudyResults("exp7", settings, pd.concat(measured), curves=pd.DataFrame(curves))
+    names = {"labels": LABELS, "arms": ARMS}
+    table = pd.concat(measured, ignore_index=True)
+    return StudyResults("exp7", settings, table, curves=pd.DataFrame(curves), **names)
 
 
-def test_every_figure_has_a_caption_and_labelled_floors(results):
+@pytest.fixture(scope="module")
+def drawn(results):
     with styled():
-        figures = draw(results)
-    assert set(figures) == {"tiers", "formats", "perplexity"} <= set(CAPTIONS)
-    for axes in figures["tiers"].axes:
-        written = " ".join(text.get_text() for text in axes.texts)
-        assert all(name in written for name in ("any entity", "any of the type", "marginal"))
+        return draw(results)
 
 
-def test_points_show_every_seed(results):
+def test_every_figure_has_a_caption_and_labelled_floors(drawn):
+    assert set(drawn) == set(CAPTIONS)
+    floors = {"any entity", "any of the type", "relation marginal"}
+    for axes in drawn["tiers"].axes:
+        assert floors < {line.get_label() for line in axes.lines}
+    [legend] = drawn["tiers"].legends
+    assert floors < {text.get_text() for text in legend.get_texts()}
+
+
+def test_points_show_every_seed(drawn):
+    for name, runs in (("tiers", len(RUNS)), ("metrics", len(RUNS)), ("paired", len(RUNS) - 1)):
+        for axes in drawn[name].axes:
+            assert sum(len(each.get_offsets()) for each in axes.collections) == 2 * runs
+
+
+def test_every_metric_is_shown_at_every_tier(drawn):
+    titles = [axes.get_title("left") for axes in drawn["metrics"].axes[:5]]
+    assert titles == ["hits@5", "MRR", "exact match", "log rank", "perplexity"]
+    rows = [axes.get_ylabel() for axes in drawn["metrics"].axes[::5]]
+    assert [row.split(":")[0] for row in rows] == ["Tier 1", "Tier 2", "Tier 3"]
+
+
+def test_right_of_the_line_a_is_the_better_one(results):
+    table = results.measurements.copy()
+    own = (table["arm"] == "native") & (table["variant"] == "A")
+    table.loc[own & (table["metric"] == "log_rank"), "value"] = 0.0
+    table.loc[own & (table["metric"] == "hits@1"), "value"] = 1.0
     with styled():
-        axes = draw(results)["tiers"].axes[1]
-    points = sum(len(each.get_offsets()) for each in axes.collections)
-    assert points == 2 * len(RUNS)
+        figure = draw(replace(results, measurements=table))["paired"]
+    for axes in figure.axes:
+        for points in axes.collections:
+            assert (np.asarray(points.get_offsets())[:, 0] > 0).all()
+
+
+def test_without_a_there_is_nothing_to_compare_with(results):
+    table = results.measurements
+    others = replace(results, measurements=table[table["arm"] != "native"], curves=None)
+    with styled():
+        assert set(draw(others)) == {"tiers", "metrics", "formats"}
 
 
 def test_tables_have_a_row_per_run_and_count_undertrained_seeds(results):

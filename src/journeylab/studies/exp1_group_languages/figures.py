@@ -5,18 +5,19 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+import seaborn as sns
 from matplotlib.figure import Figure
 
 from journeylab.plotting import (
-    TEXT,
     StudyResults,
     Table,
+    anchors,
     canvas,
-    curves_with_band,
+    curves,
+    facets,
     legend_above,
     looks,
-    points_with_interval,
+    seeds,
 )
 from journeylab.studies.exp1_group_languages.settings import (
     FAMILIES,
@@ -25,6 +26,7 @@ from journeylab.studies.exp1_group_languages.settings import (
     LONGEST,
     SHORTEST,
     TASK_NAMES,
+    VARIANTS,
     Arm,
     Settings,
     TaskName,
@@ -34,24 +36,24 @@ from journeylab.studies.exp1_group_languages.tasks import GENERATORS, TASKS, gen
 SOLVED = 0.99
 
 CAPTIONS = {
-    "accuracy": (
-        "Accuracy on new strings against their length, by task (rows) and form (columns). Thin "
-        "lines are seeds, thick ones medians over seeds, bands their distribution-free 95 % "
-        "intervals, of the seeds that did not fail. The black dashed line is the exact Parikh "
-        "ceiling, the best that anyone can do who knows only how many a's and b's there are; the "
-        "grey dotted line is the best constant answer. Accuracy is balanced over the classes in "
-        "A and B, and so are their ceilings."
-    ),
     "worst": (
-        "Accuracy at the worst of the lengths trained on. Every point is one seed, bars are "
-        "medians, vertical lines distribution-free 95 % intervals. A seed on or above the dashed "
-        "line has solved its task. The dotted line is the Parikh ceiling at the length where it is "
-        "lowest; the worst of many noisy accuracies lies a little below it even where every one of "
-        "them is at its ceiling."
+        "Accuracy at the worst of the lengths trained on. Every dot is one seed, markers are "
+        "medians, lines distribution-free 95 % intervals; ✗ counts failed seeds. A seed on or "
+        "right of the last line has solved its task. The dashed line is the Parikh ceiling at "
+        "the length where it is lowest; the worst of many noisy accuracies lies a little below it "
+        "even where every one of them is at its ceiling."
     ),
     "solved": (
         "Seeds that solved their task, of all seeds; the darker a field, the larger the share. An "
         "empty field was not trained at this scale."
+    ),
+    "accuracy": (
+        "Accuracy on new strings against their length, by task (rows) and form (columns). Thin "
+        "lines are seeds, thick ones medians over seeds, bands their distribution-free 95 % "
+        "intervals; ✗ counts failed seeds, which have no line. The black dashed line is the exact "
+        "Parikh ceiling, the best that anyone can do who knows only how many a's and b's there "
+        "are; the dotted line is the best constant answer. Accuracy is balanced over the classes "
+        "in A and B, and so are their ceilings."
     ),
 }
 
@@ -64,11 +66,11 @@ Case = tuple[TaskName, str, str]
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
-    """Accuracy against length with the ceiling, the worst length by seed, and who solved what."""
+    """The worst length by seed, who solved what, and accuracy against length."""
     return {
-        "accuracy": _draw_accuracy(results),
         "worst": _draw_worst(results),
         "solved": _draw_solved(results),
+        "accuracy": _draw_accuracy(results),
     }
 
 
@@ -120,121 +122,85 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 
 def _draw_accuracy(results: StudyResults) -> Figure:
-    figure, axes = canvas(
-        len(TASK_NAMES), len(FORMS), width=TEXT * 0.95, height=8.6, sharex=True, sharey="row"
+    rows = _tidy(results, "accuracy")
+    rows = rows[rows["n"] <= LONGEST].assign(form=rows["form"].map(_COLUMNS))
+    figure, panels = facets(
+        rows.astype({"n": int}),
+        1.1,
+        "length n",
+        "accuracy",
+        row="title",
+        col="form",
+        row_order=_shown(rows),
+        col_order=_COLUMNS.values(),
+        ylim=(-0.04, 1.06),
+        xlim=(SHORTEST - 1, LONGEST + 1),
     )
-    look = looks(FAMILIES)
-    for place, each in enumerate(axes):
-        task, form = TASK_NAMES[place // len(FORMS)], FORMS[place % len(FORMS)]
-        each.set(ylim=(-0.04, 1.06), xlim=(SHORTEST - 1, LONGEST + 1))
-        each.set_title(f"{_TITLES[task]} · {_COLUMNS[form]}")
-        for family in FAMILIES:
-            rows = _rows(results, "accuracy", (task, family, form))
-            rows = rows[pd.to_numeric(rows["n"]) <= LONGEST]
-            if len(rows):
-                curves = rows.rename(columns={"n": "step"}).astype({"step": int})
-                curves_with_band(each, curves, look[family], label=family)
-        _draw_anchors(each, results, task)
-        if place % len(FORMS) == 0:
-            each.set_ylabel("accuracy")
-        if place >= len(axes) - len(FORMS):
-            each.set_xlabel("length n")
-    legend_above(figure, axes)
+    for (title, _), (axes, part) in panels.items():
+        curves(axes, part, looks(FAMILIES), x="n", hue="family")
+        task = next(task for task in TASK_NAMES if _TITLES[task] == title)
+        ceiling, chance = (_within(results, metric, task) for metric in ("ceiling", "chance"))
+        anchors(
+            axes,
+            {
+                "Parikh ceiling": (list(ceiling), list(ceiling.values())),
+                "constant answer": (list(chance), list(chance.values())),
+            },
+        )
+    legend_above(figure)
     return figure
-
-
-def _draw_anchors(axes: Axes, results: StudyResults, task: TaskName) -> None:
-    for metric, name, style in (
-        ("ceiling", "Parikh ceiling", {"color": "black", "lw": 1.1, "ls": (0, (4, 2))}),
-        ("chance", "constant answer", {"color": "#777777", "lw": 0.9, "ls": (0, (1, 1.5))}),
-    ):
-        anchor = {n: x for n, x in _anchor(results, metric, task).items() if n <= LONGEST}
-        if anchor:
-            axes.plot(list(anchor), list(anchor.values()), zorder=5, label=name, **style)  # type: ignore[arg-type]
 
 
 def _draw_worst(results: StudyResults) -> Figure:
-    figure, axes = canvas(2, 3, width=TEXT, height=4.6, sharey=True)
-    look = looks(FAMILIES)
-    for each, task in zip(axes, TASK_NAMES, strict=True):
-        each.set(title=_TITLES[task], ylim=(-0.04, 1.08))
-        each.axhline(SOLVED, color="#555555", linewidth=0.8, linestyle=(0, (4, 2)), zorder=2)
-        lowest = min(
-            (x for n, x in _anchor(results, "ceiling", task).items() if n <= LONGEST), default=None
-        )
-        if lowest is not None and lowest < SOLVED:
-            each.axhline(lowest, color="black", linewidth=0.9, linestyle=":", zorder=2)
-            _name_line(each, lowest, f"Parikh ceiling {lowest:.2f}")
-        for place, (family, form) in enumerate(_cases()):
-            run = (task, family, form)
-            values = _values(results, "worst_accuracy", run)
-            failures = _failures(results, run)
-            if len(values) or failures:
-                points_with_interval(
-                    each, place, values, look[family], width=0.7, failures=failures
-                )
-        each.axvline(len(FAMILIES) - 0.5, color="#404040", linewidth=0.6)
-        each.set_xlim(-0.7, len(FAMILIES) * len(FORMS) - 0.3)
-        each.set_xticks(
-            range(len(FAMILIES) * len(FORMS)), [family for family, _ in _cases()], rotation=90
-        )
-    for each in axes[:3]:
-        each.tick_params(labelbottom=False)
-    for each in axes[3:]:
-        for i, form in enumerate(FORMS):
-            each.annotate(
-                form,
-                ((i + 0.5) / len(FORMS), -0.42),
-                xycoords="axes fraction",
-                ha="center",
-                va="top",
-                fontsize=6.5,
-            )
-    for each in axes[::3]:
-        each.set_ylabel("accuracy, worst length")
+    rows = _tidy(results, "worst_accuracy")
+    rows["family"] = pd.Categorical(
+        rows["family"], [f for f in FAMILIES if f in set(rows["family"])]
+    )
+    figure, panels = facets(
+        rows,
+        1.75,
+        "accuracy, worst length",
+        col="title",
+        col_wrap=3,
+        col_order=_shown(rows),
+        xlim=(-0.04, 1.04),
+    )
+    for axes, part in panels.values():
+        seeds(axes, part, looks(FORMS), y="family", hue="form")
+        lowest = min(_within(results, "ceiling", part["task"].iloc[0]).values())
+        ceiling = lowest if lowest < SOLVED else None
+        lines = {"Parikh ceiling": ceiling, "constant answer": None, f"solved, {SOLVED}": SOLVED}
+        anchors(axes, lines, x=True)
+    legend_above(figure)
     return figure
 
 
-def _name_line(axes: Axes, value: float, text: str) -> None:
-    axes.annotate(
-        text,
-        (0.995, value),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 1.5),
-        textcoords="offset points",
-        ha="right",
-        va="bottom",
-        fontsize=6,
-        color="#333333",
-    )
-
-
 def _draw_solved(results: StudyResults) -> Figure:
-    figure, [axes] = canvas(width=TEXT * 0.72, height=2.9)
-    cases = list(_cases())
-    shares = np.full((len(cases), len(TASK_NAMES)), np.nan)
-    for row, (family, form) in enumerate(cases):
-        for column, task in enumerate(TASK_NAMES):
-            solved, seeds = _solved(results, (task, family, form))
-            if not seeds:
-                continue
-            shares[row, column] = solved / seeds
-            axes.annotate(
-                f"{solved}/{seeds}",
-                (column, row),
-                ha="center",
-                va="center",
-                fontsize=7,
-                color="white" if solved > 0.55 * seeds else "black",
-            )
-    axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.15, aspect="auto", interpolation="none")
-    axes.axhline(len(FAMILIES) - 0.5, color="#404040", linewidth=1.0)
-    axes.grid(visible=False)
-    axes.set_xticks(range(len(TASK_NAMES)), TASK_NAMES)
-    axes.set_yticks(range(len(cases)), [f"{family} · {form}" for family, form in cases])
+    figure, [axes] = canvas(2.6)
+    cases = {f"{family}, {form}": (family, form) for family, form in _cases()}
+    found = {
+        name: [_solved(results, (task, *case)) for task in TASK_NAMES]
+        for name, case in cases.items()
+    }
+    shares = pd.DataFrame.from_dict(
+        {name: [s / n if n else np.nan for s, n in row] for name, row in found.items()},
+        orient="index",
+        columns=list(TASK_NAMES),
+    )
+    told = [[f"{s}/{n}" for s, n in row] for row in found.values()]
+    sns.heatmap(
+        shares,
+        annot=told,
+        fmt="",
+        cmap="Blues",
+        vmin=0,
+        vmax=1.15,
+        cbar=False,
+        linewidths=1,
+        ax=axes,
+    )
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
-    for side in axes.spines.values():
-        side.set_visible(False)
+    axes.tick_params(axis="y", labelrotation=0)
     return figure
 
 
@@ -276,10 +242,26 @@ def _cases() -> Iterator[tuple[str, str]]:
 
 
 def _arms(results: StudyResults, task: TaskName) -> list[str]:
-    settings = cast(Settings, results.settings)
-    return [
-        name for name, arm in settings.arms.items() if isinstance(arm, Arm) and arm.task == task
-    ]
+    return [name for name, known in _tasks(results).items() if known == task]
+
+
+def _tasks(results: StudyResults) -> dict[str, TaskName]:
+    """The task of every trained arm."""
+    arms = cast(Settings, results.settings).arms
+    return {name: arm.task for name, arm in arms.items() if isinstance(arm, Arm)}
+
+
+def _tidy(results: StudyResults, metric: str) -> pd.DataFrame:
+    """With columns task, title, family and form."""
+    rows = results.tidy(metric)
+    task = rows["arm"].map(_tasks(results))
+    parts = rows["variant"].map(VARIANTS)
+    return rows.assign(task=task, title=task.map(_TITLES), family=parts.str[0], form=parts.str[1])
+
+
+def _shown(rows: pd.DataFrame) -> list[str]:
+    present = set(rows["title"])
+    return [title for title in _TITLES.values() if title in present]
 
 
 def _present(results: StudyResults) -> list[Case]:
@@ -289,8 +271,7 @@ def _present(results: StudyResults) -> list[Case]:
 
 
 def _rows(results: StudyResults, metric: str, run: Case) -> pd.DataFrame:
-    rows = results.pool(metric, variant=f"{run[1]}-{run[2]}")
-    return rows[rows["arm"].isin(_arms(results, run[0]))]
+    return results.pool(metric, variant=f"{run[1]}-{run[2]}", arm=_arms(results, run[0]))
 
 
 def _values(results: StudyResults, metric: str, run: Case) -> pd.Series:
@@ -338,3 +319,8 @@ def _failures(results: StudyResults, run: Case) -> int:
 def _anchor(results: StudyResults, metric: str, task: TaskName) -> dict[int, float]:
     rows = results.select(metric, case=task).sort_values("n")
     return {int(n): float(x) for n, x in zip(rows["n"], rows["value"], strict=True)}
+
+
+def _within(results: StudyResults, metric: str, task: TaskName) -> dict[int, float]:
+    """An anchor at the lengths trained on."""
+    return {n: value for n, value in _anchor(results, metric, task).items() if n <= LONGEST}

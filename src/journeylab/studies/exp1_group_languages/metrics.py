@@ -8,6 +8,7 @@ from journeylab.studies.exp1_group_languages.settings import (
     LONGEST,
     SHORTEST,
     TASK_NAMES,
+    VARIANTS,
 )
 
 TITLE = "Group languages: which operators recognise which order"
@@ -15,6 +16,9 @@ TUNING = (
     "none: width, budget, rate, batch, curriculum and initial scales were fixed beforehand, one "
     "setting for all variants and tasks"
 )
+
+LABELS = {name: f"{family} {form}" for name, (family, form) in VARIANTS.items()}
+"""Every model's name in print, in the order of figures."""
 
 Levels = dict[str, tuple[str | int, ...]]
 

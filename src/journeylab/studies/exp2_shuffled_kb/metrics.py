@@ -22,7 +22,13 @@ LABELS = {
     "tag": "additive tag",
     "operator": "relation operator",
 }
-"""Every model's name in print."""
+"""Every model's name in print, in the order of figures."""
+
+ARMS = {
+    **{f"M{size}-{order}": f"M = {size}, {order}" for size in (20, 50, 100) for order in ORDERS},
+    "relations": "identical content",
+}
+"""Every arm's name in print, in the order of figures; another one is called as in config.yaml."""
 
 _BY_ORDER: dict[str, tuple[str | int, ...]] = {"order": ORDERS}
 _CASE: dict[str, tuple[str | int, ...]] = {

@@ -1,7 +1,7 @@
 """Figures, tables and numbers of exp3."""
 
-from collections.abc import Sequence
-from typing import cast
+from itertools import product
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -9,15 +9,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from journeylab.plotting import (
-    TEXT,
-    Look,
     StudyResults,
     Table,
-    canvas,
-    curves_with_band,
+    anchors,
+    curves,
+    facets,
     legend_above,
     looks,
-    points_with_interval,
+    median,
+    seeds,
 )
 from journeylab.studies.exp3_order_information.information import (
     blind_ceiling,
@@ -28,6 +28,7 @@ from journeylab.studies.exp3_order_information.information import (
 )
 from journeylab.studies.exp3_order_information.settings import (
     LENGTHS,
+    PROBES,
     SETS,
     WIDTHS,
     Arm,
@@ -38,54 +39,54 @@ from journeylab.studies.exp3_order_information.settings import (
 CAPTIONS = {
     "information": (
         "Bits against precision, by enumeration of all strings of two colours: what the aggregate, "
-        "read through a grid of cell width ε, tells of the order once the counts are known. Every "
-        "point is one draw of the values, lines are medians over the draws; precision grows to the "
-        "right. Dashed lines are all there is to know, H(order | counts), for the same N. The "
-        "dotted line is the precision law d·log₂(1 + range/ε) at the largest N, for the median "
-        "range: no grid tells more, on average over its offset. It is drawn for coarser grids as "
-        "well, up to where it leaves room for more bits than there are. Mean pooling coincides "
-        "with the sum."
+        "read through a grid of cell width ε, tells of the order once the counts are known. Thin "
+        "lines are draws of the values, thick ones medians over the draws; precision grows to the "
+        "right. Horizontal lines are all there is to know, H(order | counts), for the same N. The "
+        "black dashed line is the precision law d·log₂(1 + range/ε) at the largest N, for the "
+        "median range: no grid tells more, on average over its offset. It is drawn for coarser "
+        "grids as well, up to where it leaves room for more bits than there are. Mean pooling "
+        "coincides with the sum."
+    ),
+    "bits": (
+        "V-information of the MLP probe about the positions of held-out strings, against N. Every "
+        "dot is one seed, markers are medians over seeds, vertical lines their distribution-free "
+        "95 % intervals; ✗ counts failed seeds: intervals take them as lying anywhere, medians are "
+        "over the others. The dotted line is all there is, N·log₂ C bits; the dashed one is what "
+        "an order-blind reader of the counts has. Below 0 a probe is overfitted: it is so sure of "
+        "wrong answers on strings that it has not seen that not reading s at all would lose fewer "
+        "bits."
     ),
     "positions": (
-        "Position accuracy on held-out strings against N. Every point is one seed of the MLP "
-        "probe, bars are medians over seeds, vertical lines their distribution-free 95 % "
-        "intervals; hollow diamonds are medians of the linear probe. Dashed lines are the exact "
-        "order-blind ceiling E[max n]/N: the best guess of one who knows the counts and nothing "
-        "else. ✗ counts failed seeds: intervals take them as lying anywhere, medians are over the "
-        "others."
+        "Position accuracy on held-out strings against N, of the MLP probe and of the linear one. "
+        "Symbols as in the figure before. The dashed line is the exact order-blind ceiling "
+        "E[max n]/N: the best guess of one who knows the counts and nothing else."
     ),
     "counts": (
         "Count accuracy on held-out strings against N: share of right counts over all colours. "
-        "Symbols as in the figure before. Dashed lines are the exact floor max P(n = k), the best "
-        "constant answer: reaching it takes no knowledge of s. The dotted line is the margin 0.99."
-    ),
-    "bits": (
-        "V-information of the MLP probe about the positions of held-out strings, against N. Dotted "
-        "lines are all there is, N·log₂ C bits; dashed ones are what an order-blind reader of the "
-        "counts has. Below 0 a probe is overfitted: it is so sure of wrong answers on strings that "
-        "it has not seen that not reading s at all would lose fewer bits."
+        "Symbols as in the figure before. The dashed line is the exact floor max P(n = k), the "
+        "best constant answer: reaching it takes no knowledge of s. The dotted line is the margin "
+        "0.99."
     ),
     "training": (
         "Held-out position accuracy of the MLP probe at the largest N against the training step. "
-        "Thin lines are seeds, thick ones medians, bands their distribution-free 95 % intervals; "
-        "failed seeds have no line."
+        "Thin lines are seeds, thick ones medians, bands their distribution-free 95 % intervals; ✗ "
+        "counts failed seeds, which have no line."
     ),
 }
 
-_GAP = 0.13
 _CELLS = (100.0, 6e-4)
 _SHOWN: tuple[Variant, ...] = ("sum", "as-shipped", "one-two", "standard", "quarter-turns")
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
-    """Bits against precision; accuracy of positions and counts against N; V-information."""
+    """Bits against precision; V-information; accuracy of positions and counts; learning."""
     figures: dict[str, Figure] = {}
     if len(results.select("mutual_information")):
         figures["information"] = _draw_information(results)
-    if _arms(results):
+    if results.present():
+        figures["bits"] = _draw_bits(results)
         figures["positions"] = _draw_positions(results)
         figures["counts"] = _draw_counts(results)
-        figures["bits"] = _draw_bits(results)
         if results.curves is not None:
             figures["training"] = _draw_training(results)
     return figures
@@ -96,7 +97,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     tables = {}
     if len(results.select("mutual_information")):
         tables["information"] = _tabulate_information(results)
-    if _arms(results):
+    if results.present():
         tables["probes"] = _tabulate_probes(results)
     return tables
 
@@ -125,60 +126,38 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 
 def _draw_information(results: StudyResults) -> Figure:
-    rows = results.select("mutual_information", C=2)
-    lengths = sorted({int(n) for n in rows["N"]})
-    look = looks(map(str, LENGTHS))
-    figure, axes = canvas(
-        len(WIDTHS), len(_SHOWN), width=TEXT * 1.06, height=3.7, sharex=True, sharey=True
+    rows = results.tidy("mutual_information", C=2, variant=_SHOWN)
+    rows["epsilon"] = rows["epsilon"].astype(float)
+    rows = rows.astype({"N": int, "d": int})
+    rows["length"], rows["width"] = "N = " + rows["N"].astype(str), "d = " + rows["d"].astype(str)
+    known = results.select("order_entropy", C=2)
+    top = 1.3 * float(known["value"].max())
+    longest = max(rows["N"])
+    figure, panels = facets(
+        rows,
+        1.65,
+        "ε",
+        "bits of order",
+        row="width",
+        col="model",
+        ylim=(-0.05 * top, top),
+        xlim=_CELLS,
     )
-    top = 1.3 * float(results.select("order_entropy", C=2)["value"].max())
-    for i, width in enumerate(WIDTHS):
-        for j, variant in enumerate(_SHOWN):
-            each = axes[i * len(_SHOWN) + j]
-            of_set: dict[str, str | int] = {"C": 2, "d": width, "frequencies": variant}
-            each.set_title(_name(variant) if width == 4 else "")
-            for place, length in enumerate(lengths):
-                known = float(results.select("order_entropy", **of_set, N=length)["value"].median())
-                shown = look[str(length)]
-                each.axhline(known, color=shown.color, lw=0.7, ls=(0, (4, 2)), zorder=1)
-                here = results.select("mutual_information", **of_set, N=length)
-                shift = 1.15 ** ((len(lengths) - 1) / 2 - place)
-                _against_precision(each, here, shown, shift, f"N = {length}")
-            cells = np.geomspace(*_CELLS)
-            reach = _reach(results, of_set | {"N": max(lengths)})
-            law = [precision_law(width, reach, cell) for cell in cells]
-            label = f"law, N = {max(lengths)}"
-            each.plot(cells, law, color="#404040", ls=":", lw=1.2, label=label)
-            each.set(xscale="log", xlim=_CELLS, ylim=(-0.05 * top, top))
-            if i == len(WIDTHS) - 1:
-                each.set_xlabel("ε")
-        axes[i * len(_SHOWN)].set_ylabel(f"d = {width}\nbits of order")
-    legend_above(figure, axes)
+    look = looks(f"N = {length}" for length in LENGTHS)
+    for axes, part in panels.values():
+        axes.set(xscale="log")
+        curves(axes, part, look, x="epsilon", hue="length", units="draw")
+        for length, draws in part.groupby("N"):
+            alike = known[(known["N"] == length) & known["variant"].isin(draws["variant"])]
+            ceiling = float(alike.loc[alike["d"].isin(draws["d"]), "value"].median())
+            axes.axhline(ceiling, color=look[f"N = {length}"].color, lw=0.7, zorder=1)
+        [width], [variant] = part["d"].unique(), part["variant"].unique()
+        reach = _reach(results, {"C": 2, "d": width, "frequencies": variant, "N": longest})
+        cells = np.geomspace(*_CELLS)
+        law = np.array([precision_law(width, reach, cell) for cell in cells])
+        anchors(axes, {f"law, N = {longest}": (cells, law)})
+    legend_above(figure)
     return figure
-
-
-def _against_precision(
-    axes: Axes,
-    rows: pd.DataFrame,
-    look: Look,
-    shift: float,
-    label: str,
-) -> None:
-    cells = rows["epsilon"].astype(float) * shift
-    axes.scatter(
-        cells, rows["value"], s=6, marker=look.marker, color=look.color, alpha=0.4, linewidth=0
-    )
-    median = rows.groupby(cells)["value"].median()
-    axes.plot(
-        median.index.to_numpy(),
-        median.to_numpy(),
-        color=look.color,
-        marker=look.marker,
-        markersize=3,
-        ls=look.line,
-        lw=1.0,
-        label=label,
-    )
 
 
 def _reach(results: StudyResults, case: dict[str, str | int]) -> float:
@@ -189,143 +168,90 @@ def _reach(results: StudyResults, case: dict[str, str | int]) -> float:
 
 
 def _draw_positions(results: StudyResults) -> Figure:
-    figure, axes = _grid(results, sharey=True)
-    for each, arm in zip(axes, _arms(results), strict=False):
-        ceilings = [blind_ceiling(n, _arm(results, arm).colours) for n in LENGTHS]
-        _marks(each, ceilings, "order-blind ceiling")
-        _by_length(each, results, arm, "position_accuracy")
-        _linear(each, results, arm, "position_accuracy")
-        each.set(ylabel="position accuracy")
-    _hold(axes, 0.2, 1.03)
-    legend_above(figure, axes, columns=4)
+    figure, panels = _against_length(results, "position_accuracy", 0.2, row="data", col="shown")
+    for axes, colours in panels:
+        _anchor(axes, {"order-blind ceiling": [blind_ceiling(n, colours) for n in LENGTHS]})
+    legend_above(figure)
     return figure
 
 
 def _draw_counts(results: StudyResults) -> Figure:
-    figure, axes = _grid(results, sharey=True)
-    for each, arm in zip(axes, _arms(results), strict=False):
-        each.axhline(0.99, color="#303030", lw=0.9, ls=":", zorder=2, label="margin 0.99")
-        floors = [blind_count(n, _arm(results, arm).colours) for n in LENGTHS]
-        _marks(each, floors, "best constant answer")
-        _by_length(each, results, arm, "count_accuracy")
-        _linear(each, results, arm, "count_accuracy")
-        each.set(ylabel="count accuracy", ylim=(0.0, 1.04))
-    legend_above(figure, axes, columns=4)
+    figure, panels = _against_length(results, "count_accuracy", 0.0, row="data", col="shown")
+    for axes, colours in panels:
+        floors = [blind_count(n, colours) for n in LENGTHS]
+        _anchor(axes, {"best constant answer": floors, "margin 0.99": [0.99] * len(LENGTHS)})
+    legend_above(figure)
     return figure
 
 
 def _draw_bits(results: StudyResults) -> Figure:
-    figure, axes = _grid(results, sharey=False)
-    for each, arm in zip(axes, _arms(results), strict=False):
-        colours = _arm(results, arm).colours
-        all_bits = [n * np.log2(colours) for n in LENGTHS]
-        _marks(each, [blind_information(n, colours) for n in LENGTHS], "order-blind")
-        _marks(each, all_bits, "all there is", ":")
-        _by_length(each, results, arm, "v_information")
-        each.set(ylabel="bits")
-        _hold([each], -0.15 * max(all_bits), 1.08 * max(all_bits))
-    legend_above(figure, axes, columns=4)
+    figure, panels = _against_length(
+        results, "v_information", -3.0, probe="mlp", col="data", col_wrap=2, sharey=False
+    )
+    for axes, colours in panels:
+        blind = [blind_information(n, colours) for n in LENGTHS]
+        known = [n * np.log2(colours) for n in LENGTHS]
+        _anchor(axes, {"order-blind": blind, "all there is": known})
+    legend_above(figure)
     return figure
+
+
+def _against_length(
+    results: StudyResults,
+    metric: str,
+    least: float,
+    probe: str | tuple[str, ...] = PROBES,
+    **options: Any,
+) -> tuple[Figure, list[tuple[Axes, int]]]:
+    """Seeds against N, a panel per arm (and probe), and the colours of each panel.
+
+    An ordinate begins at ``least``, or lower where a point lies there.
+    """
+    rows = results.tidy(metric, probe=probe, strings="held-out")
+    rows["shown"] = rows["probe"].map({"mlp": "MLP", "linear": "linear"})
+    bits = metric == "v_information"
+    name = "V-information, bits" if bits else metric.replace("_", " ")
+    figure, panels = facets(rows, 1.6, "length N", name, **options)
+    arms = _trained_arms(results)
+    found: list[tuple[Axes, int]] = []
+    for axes, part in panels.values():
+        colours = arms[part["arm"].iloc[0]].colours
+        most = max(LENGTHS) * np.log2(colours) if bits else 1.0
+        lowest = float((part if bits else rows)["value"].min())
+        low = min(least, lowest - 0.05 * (most - lowest))
+        axes.set_ylim(low, most + 0.04 * (most - low))
+        seeds(axes, part, results.looks, x="N", y="value")
+        found.append((axes, colours))
+    return figure, found
+
+
+def _anchor(axes: Axes, lines: dict[str, list[float]]) -> None:
+    anchors(axes, {label: (range(len(LENGTHS)), heights) for label, heights in lines.items()})
 
 
 def _draw_training(results: StudyResults) -> Figure:
-    curves = cast(pd.DataFrame, results.curves)
-    wanted = curves[curves["metric"] == f"position_accuracy_{max(LENGTHS)}"]
-    figure, axes = _grid(results, sharey=True)
-    for each, arm in zip(axes, _arms(results), strict=False):
-        for variant in _variants(results, arm):
-            rows = wanted[(wanted["arm"] == arm) & (wanted["variant"] == variant)]
-            if len(rows):
-                curves_with_band(each, rows, _look(variant), label=_name(variant))
-        each.set(xlabel="step", ylabel=f"position accuracy, N = {max(LENGTHS)}")
-    legend_above(figure, axes, columns=4)
+    rows = results.learning(f"position_accuracy_{max(LENGTHS)}")
+    name = f"position accuracy, N = {max(LENGTHS)}"
+    figure, panels = facets(rows, 1.7, "step", name, col="data", col_wrap=2)
+    for axes, part in panels.values():
+        curves(axes, part, results.looks)
+    legend_above(figure)
     return figure
 
 
-def _hold(axes: Sequence[Axes], low: float, high: float) -> None:
-    """Limits of the ordinate that the axes share, wider where a point lies outside."""
-    least = min(float(each.dataLim.y0) for each in axes)
-    margin = 0.05 * (high - least)
-    for each in axes:
-        each.set_ylim(min(low, least - margin), high)
-
-
-def _grid(results: StudyResults, *, sharey: bool) -> tuple[Figure, list[Axes]]:
-    """A panel per arm, two to a row; a panel without an arm is hidden."""
-    arms = _arms(results)
-    rows = -(-len(arms) // 2)
-    figure, axes = canvas(rows, 2, width=TEXT, height=0.3 + 2.1 * rows, sharey=sharey)
-    for each, arm in zip(axes, arms, strict=False):
-        chosen = _arm(results, arm)
-        each.set_title(f"{chosen.colours} colours, d = {chosen.d}")
-    for spare in axes[len(arms) :]:
-        spare.set_axis_off()
-    return figure, axes
-
-
-def _by_length(axes: Axes, results: StudyResults, arm: str, metric: str) -> None:
-    for variant, shift in _shifts(results, arm).items():
-        for place, length in enumerate(LENGTHS):
-            points_with_interval(
-                axes,
-                place + shift,
-                _values(results, metric, arm, variant, length),
-                _look(variant),
-                label=_name(variant),
-                width=_GAP * 0.8,
-                failures=results.failures(arm, variant),
-            )
-    axes.set_xticks(range(len(LENGTHS)), [str(n) for n in LENGTHS])
-    axes.set(xlabel="length N", xlim=(-0.55, len(LENGTHS) - 0.45))
-
-
-def _linear(axes: Axes, results: StudyResults, arm: str, metric: str) -> None:
-    for variant, shift in _shifts(results, arm).items():
-        medians = [
-            _values(results, metric, arm, variant, length, "linear").median() for length in LENGTHS
-        ]
-        axes.scatter(
-            np.arange(len(LENGTHS)) + shift,
-            medians,
-            s=11,
-            marker="d",
-            facecolor="none",
-            edgecolor=_look(variant).color,
-            linewidth=0.7,
-            label="linear probe" if shift == 0.0 else None,
-            zorder=3,
-        )
-
-
-def _marks(axes: Axes, values: Sequence[float], label: str, line: object = (0, (4, 2))) -> None:
-    """A horizontal mark at every length."""
-    for place, value in enumerate(values):
-        span = [place - 0.47, place + 0.47]
-        axes.plot(span, [value] * 2, color="#303030", lw=0.9, ls=line, zorder=2, label=label)
-
-
 def _tabulate_information(results: StudyResults) -> Table:
-    rows = results.select("mutual_information", C=2)
-    entropy = results.select("order_entropy", C=2)
-    lengths = sorted({int(n) for n in rows["N"]})
-    precisions = sorted({float(e) for e in rows["epsilon"]})
-    heads = [f"{precision:g}" for precision in precisions]
+    case: dict[str, str | int] = {"C": 2}
+    rows = results.select("mutual_information", **case)
+    heads = [f"{precision:g}" for precision in sorted({float(e) for e in rows["epsilon"]})]
     shown = []
-    for width in WIDTHS:
-        for length in (n for n in lengths if n in (lengths[0], lengths[-1])):
-            known = entropy[(entropy["d"] == width) & (entropy["N"] == length)]["value"].median()
-            for variant in SETS:
-                here = rows[
-                    (rows["d"] == width) & (rows["N"] == length) & (rows["variant"] == variant)
-                ]
-                of_set: dict[str, str | int] = {"C": 2, "d": width, "N": length}
-                law = results.select("precision_law", variant=variant, **of_set)
-                medians = [here.loc[here["epsilon"] == e, "value"].median() for e in heads]
-                medians.append(law.loc[law["epsilon"] == heads[-1], "value"].median())
-                reach = _reach(results, of_set | {"frequencies": variant})
-                medians.append(coarsest_precision(width, reach, known))
-                cells = [f"{median:.2f}" for median in medians]
-                shown.append([str(width), str(length), _name(variant), f"{known:.2f}", *cells])
+    for width, length, variant in product(WIDTHS, sorted({int(n) for n in rows["N"]}), SETS):
+        case |= {"d": width, "N": length, "frequencies": variant}
+        known = results.select("order_entropy", **case)["value"].median()
+        told = results.select("mutual_information", **case).groupby("epsilon")["value"].median()
+        law = results.select("precision_law", **case, epsilon=heads[-1])["value"].median()
+        room = coarsest_precision(width, _reach(results, case), known)
+        cells = [f"{bits:.2f}" for bits in (known, *told.reindex(heads), law, room)]
+        shown.append([str(width), str(length), results.labels[variant], *cells])
     columns = ["d", "N", "Frequencies", "H", *(f"ε = {head}" for head in heads), "Law", "Room"]
     return Table(
         name="information",
@@ -340,22 +266,24 @@ def _tabulate_information(results: StudyResults) -> Table:
 
 def _tabulate_probes(results: StudyResults) -> Table:
     longest = max(LENGTHS)
+    mlp: dict[str, str | int] = {"probe": "mlp", "strings": "held-out"}
+    asked: dict[str, tuple[str, dict[str, str | int]]] = {
+        **{f"N = {n}": ("position_accuracy", mlp | {"N": n}) for n in LENGTHS},
+        "Seen": ("position_accuracy", mlp | {"N": longest, "strings": "seen"}),
+        "Linear": ("position_accuracy", mlp | {"N": longest, "probe": "linear"}),
+        "Counts": ("count_accuracy", mlp | {"N": longest}),
+    }
     shown = []
-    for arm in _arms(results):
-        chosen = _arm(results, arm)
-        for variant in _variants(results, arm):
-            row = {"C": str(chosen.colours), "d": str(chosen.d), "Frequencies": _name(variant)}
-            columns = {
-                f"N = {length}": _values(results, "position_accuracy", arm, variant, length)
-                for length in LENGTHS
-            }
-            for head, probe, split in (("Seen", "mlp", "seen"), ("Linear", "linear", "held-out")):
-                columns[head] = _values(
-                    results, "position_accuracy", arm, variant, longest, probe, split
-                )
-            columns["Counts"] = _values(results, "count_accuracy", arm, variant, longest)
-            row |= {head: f"{x.median():.3f}" if len(x) else "n/a" for head, x in columns.items()}
-            shown.append(row | {"Failed": str(results.failures(arm, variant))})
+    for run in results.present():
+        arm = _trained_arms(results)[run[0]]
+        row = {
+            "C": str(arm.colours),
+            "d": str(arm.d),
+            "Frequencies": results.labels.get(run[1], run[1]),
+        }
+        for head, (metric, where) in asked.items():
+            row[head] = median(results.values(metric, run, **where))
+        shown.append(row | {"Failed": str(results.failures(*run))})
     frame = pd.DataFrame(shown)
     return Table(
         name="probes",
@@ -375,46 +303,3 @@ def _settings(results: StudyResults) -> Settings:
 def _trained_arms(results: StudyResults) -> dict[str, Arm]:
     arms = _settings(results).arms
     return {name: arm for name, arm in arms.items() if isinstance(arm, Arm)}
-
-
-def _arm(results: StudyResults, arm: str) -> Arm:
-    return _trained_arms(results)[arm]
-
-
-def _arms(results: StudyResults) -> list[str]:
-    measured = set(results.pool("position_accuracy")["arm"])
-    present = measured | {run.arm for run in results.runs}
-    arms = _trained_arms(results)
-    return sorted(present & set(arms), key=lambda arm: (arms[arm].colours, arms[arm].d))
-
-
-def _variants(results: StudyResults, arm: str) -> list[Variant]:
-    trained = {variant for each, variant in results.settings.trained() if each == arm}
-    return [variant for variant in SETS if variant in trained]
-
-
-def _shifts(results: StudyResults, arm: str) -> dict[Variant, float]:
-    variants = _variants(results, arm)
-    return {variant: _GAP * (i - len(variants) // 2) for i, variant in enumerate(variants)}
-
-
-def _values(
-    results: StudyResults,
-    metric: str,
-    arm: str,
-    variant: str,
-    length: int,
-    probe: str = "mlp",
-    split: str = "held-out",
-) -> "pd.Series[float]":
-    where: dict[str, str | int] = {"probe": probe, "N": length, "strings": split}
-    rows = results.select(metric, arm=arm, variant=variant, **where)
-    return rows.sort_values("seed")["value"]
-
-
-def _name(variant: Variant) -> str:
-    return SETS[variant].label
-
-
-def _look(variant: Variant) -> Look:
-    return looks(SETS)[variant]

@@ -4,20 +4,20 @@ import math
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from journeylab.plotting import Look, StudyResults, Table, canvas, legend_above, looks
+from journeylab.plotting import StudyResults, Table, anchors, facets, legend_above, looks, seeds
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, PRECISIONS
 from journeylab.typography import scientific
 
 CAPTIONS = {
     "error": (
         "Relative error of the journey form against arbitrary-precision truth, over the length N. "
-        "Every point is one draw, bars are medians. The dashed and dotted lines are the largest "
-        "bound 100·u·N·G² of the draws, u the unit roundoff and G the largest norm of a power of R "
-        "or R⁻¹; where the bound leaves the panel its value at the largest N is written instead. "
-        "Draws that overflowed their precision have no error and are counted at the top."
+        "Every dot is one draw, markers are medians, vertical lines their distribution-free 95 % "
+        "intervals. The dashed and dotted lines are the largest bound 100·u·N·G² of the draws, u "
+        "the unit roundoff and G the largest norm of a power of R or R⁻¹; it leaves the panel "
+        "where powers grow, and errors beyond the panel stand at its edge. ✗ counts draws that "
+        "overflowed their precision: they have no error, and intervals take them as lying anywhere."
     ),
     "control": (
         "Negative control: the journey form with one power of R too many, in arbitrary precision. "
@@ -30,23 +30,16 @@ CAPTIONS = {
     ),
 }
 
-_TITLES = {
-    "rotation": "rotation",
-    "orthogonal": "orthogonal",
-    "contracted": "contracted",
-    "nonnormal": "non-normal",
-    "growing": "growing",
-}
 _CASE = ["operator", "precision", "N"]
-_FLOOR, _CEILING = 1e-18, 1e5
+_LEAST = 1e-18
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
     """Error against N with its bound, the negative control, and the recurrence beside it."""
     return {
-        "error": _against_length(results, "relative_error", bound=True),
-        "control": _against_length(results, "negative_control_error", bound=False),
-        "forms": _against_length(results, "recurrence_error", bound=False),
+        "error": _against_length(results, "relative_error", (_LEAST, 1e5)),
+        "control": _against_length(results, "negative_control_error", (0.03, 30.0)),
+        "forms": _against_length(results, "recurrence_error", (_LEAST, 1.0)),
     }
 
 
@@ -63,7 +56,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     heads = ["Journey", "Recurrence", "Both", "Error / bound", "Control", "Its cosine"]
     rows = [
         [
-            _TITLES[operator],
+            results.labels[operator],
             precision,
             str(n),
             *("–" if math.isnan(column[case]) else scientific(column[case]) for column in columns),
@@ -123,93 +116,28 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return found
 
 
-def _against_length(results: StudyResults, metric: str, *, bound: bool) -> Figure:
-    errors = results.select(metric)
-    present = [o for o in OPERATORS if o in set(errors["operator"])]
-    look = looks(PRECISIONS)
-    figure, axes = canvas(1, len(present), height=2.25, sharey=True, sharex=True)
-    lengths = sorted(int(n) for n in errors["N"].unique())
-    for each, operator in zip(axes, present, strict=True):
-        each.set_title(_TITLES[operator])
-        each.set_xticks(range(len(lengths)), [str(n) for n in lengths])
-        each.set(yscale="log", xlabel="length N", xlim=(-0.6, len(lengths) - 0.4))
-        for side, precision in ((-1, "float32"), (1, "float64")):
-            rows = errors[(errors["operator"] == operator) & (errors["precision"] == precision)]
-            _draws(each, rows, lengths, look[precision], side, precision)
-            if bound:
-                limit = results.select("bound", operator=operator, precision=precision)
-                _bound(each, limit, lengths, look[precision], precision)
-        if bound:
-            each.set_ylim(_FLOOR, _CEILING)
-        elif metric == "negative_control_error":
-            each.set_ylim(1e-3, 1e2)
-            each.axhline(1.0, color="#555555", lw=0.8, ls=(0, (4, 2)))
-        else:
-            each.set_ylim(_FLOOR, 1e0)
-        each.minorticks_off()
-    axes[0].set_ylabel("relative error")
-    legend_above(figure, axes)
-    return figure
-
-
-def _draws(
-    axes: Axes, rows: pd.DataFrame, lengths: list[int], look: Look, side: int, label: str
-) -> None:
-    for i, length in enumerate(lengths):
-        values = rows.loc[rows["N"] == length, "value"].to_numpy()
-        seen = values[np.isfinite(values)]
-        at = i + 0.16 * side
-        across = at + (np.arange(len(seen)) % 5 - 2) * 0.035
-        axes.scatter(
-            across,
-            np.maximum(seen, _FLOOR),
-            s=8,
-            marker=look.marker,
-            color=look.color,
-            alpha=0.5,
-            linewidth=0,
-            label=label,
-            zorder=3,
-        )
-        if len(seen):
-            bar = [np.median(seen)] * 2
-            axes.plot([at - 0.13, at + 0.13], bar, color=look.color, lw=1.8, zorder=4)
-        if lost := len(values) - len(seen):
-            axes.annotate(
-                f"{lost} of {len(values)}\noverflow",
-                (at, 0.985),
-                xycoords=("data", "axes fraction"),
-                ha="center",
-                va="top",
-                fontsize=5.5,
-                color=look.color,
-            )
-
-
-def _bound(axes: Axes, rows: pd.DataFrame, lengths: list[int], look: Look, precision: str) -> None:
-    largest = rows.groupby("N")["value"].max().reindex(lengths).to_numpy()
-    style = "--" if precision == "float32" else ":"
-    axes.plot(
-        range(len(lengths)),
-        largest,
-        color=look.color,
-        ls=style,
-        lw=1.0,
-        label=f"bound, {precision}",
-        zorder=2,
+def _against_length(results: StudyResults, metric: str, limits: tuple[float, float]) -> Figure:
+    rows = results.tidy(metric)
+    figure, panels = facets(
+        rows.assign(value=rows["value"].clip(_LEAST, limits[1])),
+        1.9,
+        "length N",
+        "relative error",
+        col="model",
+        ylim=limits,
     )
-    outside = [(i, b) for i, b in enumerate(largest) if b > _CEILING]
-    if outside:
-        i, value = outside[-1]
-        power = f"10^{{{math.floor(math.log10(value))}}}" if math.isfinite(value) else r"\infty"
-        axes.annotate(
-            f"bound ${power}$",
-            (i + 0.35, 0.72 if precision == "float32" else 0.66),
-            xycoords=("data", "axes fraction"),
-            ha="right",
-            fontsize=5.5,
-            color=look.color,
-        )
+    for axes, part in panels.values():
+        axes.set(yscale="log")
+        seeds(axes, part, looks(PRECISIONS), x="N", y="value", hue="precision")
+        if metric == "relative_error":
+            bounds = results.select("bound", operator=list(part["operator"].unique()))
+            largest = bounds.groupby(["precision", "N"])["value"].max()
+            anchors(axes, {f"bound, {p}": (range(len(largest[p])), largest[p]) for p in PRECISIONS})
+        elif metric == "negative_control_error":
+            anchors(axes, {"as large as the state": 1.0})
+        axes.minorticks_off()
+    legend_above(figure)
+    return figure
 
 
 def _finite_or_word(value: float) -> float | str:

@@ -6,6 +6,15 @@ from journeylab.studies.exp5_ssm_bridge.settings import LENGTHS, OPERATORS, PREC
 TITLE = "SSM bridge: one fixed operator makes the journey a linear recurrence"
 TUNING = "nothing is trained, so nothing was tuned"
 
+LABELS = {
+    "rotation": "rotation",
+    "orthogonal": "orthogonal",
+    "contracted": "contracted",
+    "nonnormal": "non-normal",
+    "growing": "growing",
+}
+"""Every operator's name in print, in the order of figures."""
+
 _LEVELS: dict[str, tuple[str | int, ...]] = {
     "operator": OPERATORS,
     "precision": PRECISIONS,

@@ -25,7 +25,10 @@ LABELS = {
     "Cprime": "C′",
     "B-mlm": "B (MLM)",
 }
-"""Every model's name in print."""
+"""Every model's name in print, in the order of figures."""
+
+ARMS = {name: name for name in ("native", "7a", "7b-held", "7b-same")}
+"""The order of arms in figures; in print they are called as in config.yaml."""
 
 _RANKED: dict[str, tuple[str | int, ...]] = {
     "tier": TIERS,
