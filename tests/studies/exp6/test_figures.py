@@ -71,7 +71,8 @@ def results(make_job, computed) -> StudyResults:
         job = Computation(computed="rank", variant=frequencies, draws=1, positions=9, roles=2)
         tables.append(computed("exp6", "rank", frequencies, compute(job, None)))
     measured = pd.concat(tables, ignore_index=True)
-    return StudyResults("exp6", settings, measured, curves=pd.DataFrame(curves))
+    names = {"labels": LABELS, "arms": ARMS}
+    return StudyResults("exp6", settings, measured, curves=pd.DataFrame(curves), **names)
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +146,13 @@ def test_without_training_ranks_are_shown(results):
     alone = results.measurements[results.measurements["arm"] == "rank"]
     with styled():
         assert set(figures.draw(StudyResults("exp6", results.settings, alone))) == {"spectrum"}
+
+
+def test_what_did_not_run_has_no_panel(results):
+    table = results.measurements
+    journey = table["variant"].isin(["journey", "decaying"])
+    alone = replace(results, measurements=table[journey & (table["arm"] != "random-labels")])
+    with styled():
+        drawn = figures.draw(alone)
+    assert set(drawn) == {"models", "spectrum", "learning"}
+    assert len(drawn["models"].axes) == 1

@@ -1,20 +1,20 @@
 """Figures, tables and numbers of exp6."""
 
 from collections.abc import Collection
-from typing import Any
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from journeylab.plotting import (
     StudyResults,
     Table,
-    canvas,
-    curves_with_band,
+    anchors,
+    curves,
+    facets,
     legend_above,
     looks,
-    points_with_interval,
+    median,
+    seeds,
 )
 from journeylab.studies.exp6_coupling_rank.metrics import ARMS, FREQUENCY_SETS, LABELS
 from journeylab.studies.exp6_coupling_rank.settings import (
@@ -23,24 +23,23 @@ from journeylab.studies.exp6_coupling_rank.settings import (
     OPERATORS,
     STACKED,
     D,
-    Variant,
 )
-from journeylab.typography import fixed, scientific
+from journeylab.typography import scientific
 
 CAPTIONS = {
     "heads": (
         "Accuracy on the whole noiseless table of models that were trained on the labels of noisy "
         "queries, against the number of heads H. Thin lines are seeds, thick ones medians, bands "
-        "their distribution-free 95 % intervals, of the seeds that did not fail. Horizontal lines "
-        "are medians over seeds: of one journey head with given frequencies, of naming the most "
-        "frequent noisy label at every position and role, and of the exact ceiling of answers that "
-        "do not know the position."
+        "their distribution-free 95 % intervals; ✗ counts failed seeds, which have no line. "
+        "Horizontal lines are medians over seeds: of one journey head with given frequencies, of "
+        "naming the most frequent noisy label at every position and role, and of the exact ceiling "
+        "of answers that do not know the position."
     ),
     "models": (
-        "The same accuracies, and those of models that have no number of heads to vary. Every "
-        "point is one seed, bars are medians over seeds, vertical lines their distribution-free "
-        "95 % intervals; ✗ counts seeds that failed. The broken line is the ceiling of answers "
-        "that do not know the position, its median over seeds."
+        "The accuracies of eight heads, and of models that have no number of heads to vary. Every "
+        "dot is one seed, markers are medians over seeds, lines their distribution-free 95 % "
+        "intervals; ✗ counts seeds that failed. The broken line is the ceiling of answers that do "
+        "not know the position, its median over seeds."
     ),
     "errors": (
         "Squared error of separable heads that were fitted to the noiseless scores, in units of "
@@ -49,15 +48,15 @@ CAPTIONS = {
         "below the foot of a panel are drawn there."
     ),
     "spectrum": (
-        "Singular values of the coupling, for every set of frequencies. Every point is one draw "
-        "of a teacher with toral or with orthogonal roles. What is zero in exact arithmetic is "
-        "rounding, and falls with the precision."
+        "Singular values of the coupling, for every set of frequencies. Every dot is one draw of a "
+        "teacher with toral or with orthogonal roles, markers are medians over draws. What is zero "
+        "in exact arithmetic is rounding, and falls with the precision."
     ),
     "learning": (
         "Accuracy on the whole noiseless table against the training step: of eight heads where "
         "there are several, of the restart with the least training loss so far where frequencies "
         "are learned. Thin lines are seeds, thick ones medians, bands their distribution-free "
-        "95 % intervals."
+        "95 % intervals; ✗ counts failed seeds, which have no line."
     ),
 }
 
@@ -68,25 +67,20 @@ _FOOT = 1e-8
 _WHOLE_MODEL = "Accuracy"
 _NUMERIC = ("Parameters", _WHOLE_MODEL, *map(str, HEADS), "Failed")
 _ERRORS = ("Error", "Least", "Excess", "Largest excess", "Accuracy", "Truncated")
-_LOOKS = looks(LABELS)
-_ANCHORS: tuple[dict[str, Any], ...] = (
-    {"color": "#202020", "linewidth": 0.9, "linestyle": (0, (5, 2))},
-    {"color": "#202020", "linewidth": 1.0, "linestyle": (0, (1, 1.2))},
-    {"color": "#707070", "linewidth": 0.9, "linestyle": (0, (6, 1.5, 1, 1.5))},
-)
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
     """Accuracy by heads and by model, errors of fitted scores, singular values, and learning."""
     figures: dict[str, Figure] = {}
-    if arms := _arms(results, _LABELLED):
+    if arms := _arms(results, _LABELLED, STACKED):
         figures["heads"] = _draw_heads(results, arms)
+    if arms := _arms(results, _LABELLED, LABELS):
         figures["models"] = _draw_models(results, arms)
-    if arms := _arms(results, _FITTED):
+    if arms := _arms(results, _FITTED, ("separable",)):
         figures["errors"] = _draw_errors(results, arms)
     figures["spectrum"] = _draw_spectrum(results)
-    if results.curves is not None:
-        figures["learning"] = _draw_learning(results, results.curves)
+    if results.curves is not None and (arms := _arms(results, _LABELLED, LABELS)):
+        figures["learning"] = _draw_learning(results, arms)
     return figures
 
 
@@ -124,13 +118,13 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         for variant in LABELS:
             for heads in HEADS if variant in STACKED else (None,):
                 key = f"accuracy.{arm}.{variant}" + (f".{heads}" if heads else "")
-                found[key] = _median(_accuracy(results, arm, variant, heads))
+                found[key] = median(_accuracy(results, arm, variant, heads))
     for arm in _LABELLED:
         for anchor in ("blind_ceiling", "memory"):
-            found[f"{anchor}.{arm}"] = _median(_anchor(results, anchor, arm))
+            found[f"{anchor}.{arm}"] = median(_anchor(results, anchor, arm))
     for arm in ("random-toral", "random-orthogonal"):
         sizes = results.pool("parameters", arm=arm, variant="separable-matched")["value"]
-        found[f"matched.{arm}"] = _median(sizes, 0)
+        found[f"matched.{arm}"] = median(sizes, 0)
     for arm in _FITTED:
         rows = results.pool("excess", arm=arm)
         few = rows.loc[rows["H"] <= D // 2, "value"]
@@ -142,127 +136,115 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 
 def _draw_heads(results: StudyResults, arms: list[str]) -> Figure:
-    figure, axes = _panels(arms, 1.8)
-    for each, arm in zip(axes, arms, strict=False):
-        each.set(
-            title=ARMS[arm], xlabel="heads H", ylabel="accuracy", ylim=(0.0, 1.05), xticks=HEADS
-        )
-        for variant in STACKED:
-            rows = results.pool("accuracy", arm=arm, variant=variant)
-            if len(rows):
-                rows = rows.rename(columns={"H": "step"}).astype({"step": int})
-                curves_with_band(each, rows, _LOOKS[variant], label=LABELS[variant])
-        journey = results.pool("accuracy", arm=arm, variant="journey")["value"]
-        lines = {"journey": journey}
-        lines["most frequent noisy label"] = _anchor(results, "memory", arm)
-        lines["t-blind ceiling"] = _anchor(results, "blind_ceiling", arm)
-        for (name, values), style in zip(lines.items(), _ANCHORS, strict=True):
-            if len(values):
-                each.axhline(float(values.median()), label=name, **style)
-    legend_above(figure, axes, columns=3)
+    rows = results.tidy("accuracy", arm=arms, variant=STACKED).astype({"H": int})
+    figure, panels = facets(
+        rows, 1.6, "heads H", "accuracy", col="data", col_wrap=3, ylim=(0.0, 1.05)
+    )
+    for axes, part in panels.values():
+        axes.set(xticks=HEADS)
+        curves(axes, part, results.looks, x="H")
+        arm = part["arm"].iloc[0]
+        lines = {
+            "journey": results.pool("accuracy", arm=arm, variant="journey")["value"],
+            "most frequent noisy label": _anchor(results, "memory", arm),
+            "t-blind ceiling": _anchor(results, "blind_ceiling", arm),
+        }
+        anchors(axes, {name: float(x.median()) if len(x) else None for name, x in lines.items()})
+    legend_above(figure)
     return figure
 
 
 def _draw_models(results: StudyResults, arms: list[str]) -> Figure:
-    cases: list[tuple[Variant, int | None]] = [(variant, None) for variant in _WHOLE]
-    cases += [(variant, D) for variant in STACKED]
-    figure, axes = _panels(arms, 2.4, sharey=True)
-    for each, arm in zip(axes, arms, strict=False):
-        shown = [case for case in cases if (arm, case[0]) in _runs(results)]
-        for place, (variant, heads) in enumerate(shown):
-            values = _accuracy(results, arm, variant, heads)
-            lost = results.failures(arm, variant)
-            points_with_interval(each, place, values, _LOOKS[variant], width=0.7, failures=lost)
-        ceiling = float(_anchor(results, "blind_ceiling", arm).median())
-        each.axhline(ceiling, label="t-blind ceiling", **_ANCHORS[2])
-        each.set(title=ARMS[arm], ylabel="accuracy", ylim=(0.0, 1.05))
-        names = [LABELS[v] + (f", H = {h}" if h else "") for v, h in shown]
-        each.set_xticks(range(len(shown)), names, rotation=90)
-    legend_above(figure, axes)
+    whole = results.tidy("accuracy", arm=arms, variant=_WHOLE)
+    stacked = results.tidy("accuracy", arm=arms, variant=STACKED, H=D)
+    rows = pd.concat([table for table in (whole, stacked) if len(table)], ignore_index=True)
+    heads = {LABELS[variant]: f"{LABELS[variant]}, H = {D}" for variant in STACKED}
+    names = {name: heads.get(name, name) for name in LABELS.values()}
+    present = [name for name in names if name in set(rows["model"])]
+    rows["case"] = pd.Categorical(rows["model"].map(names), [names[name] for name in present])
+    rows["data"] = pd.Categorical(rows["data"], [ARMS[arm] for arm in arms])
+    figure, panels = facets(
+        rows,
+        0.3 + 0.14 * len(present),
+        "accuracy",
+        col="data",
+        col_wrap=2,
+        xlim=(0.0, 1.05),
+    )
+    for axes, part in panels.values():
+        seeds(axes, part, results.looks, y="case", hue="model")
+        ceiling = float(_anchor(results, "blind_ceiling", part["arm"].iloc[0]).median())
+        lines = {"journey": None, "most frequent noisy label": None, "t-blind ceiling": ceiling}
+        anchors(axes, lines, x=True)
+    legend_above(figure)
     return figure
 
 
 def _draw_errors(results: StudyResults, arms: list[str]) -> Figure:
-    figure, axes = _panels(arms, 1.7, columns=2)
-    for each, arm in zip(axes, arms, strict=False):
-        for heads in HEADS:
-            rows = results.pool("squared_error", arm=arm, variant="separable", H=heads)
-            values = rows["value"].clip(lower=_FOOT)
-            lost = results.failures(arm, "separable")
-            look = _LOOKS["separable"]
-            points_with_interval(each, heads, values, look, failures=lost)
-        least = results.pool("eckart_young", arm=arm, variant="separable")
-        line = least.groupby("H")["value"].median().clip(lower=_FOOT)
-        style = _ANCHORS[0] | {"marker": "_"}
-        each.plot(line.index.to_numpy(int), line.to_numpy(float), label="Eckart–Young", **style)
-        each.set(title=ARMS[arm], yscale="log", ylim=(_FOOT / 2, 2.0), xticks=HEADS)
-        each.set(xlabel="heads H", ylabel="squared error")
-    legend_above(figure, axes)
+    rows = results.tidy("squared_error", arm=arms, variant="separable").astype({"H": int})
+    figure, panels = facets(
+        rows.assign(value=rows["value"].clip(lower=_FOOT)),
+        1.5,
+        "heads H",
+        "squared error",
+        col="data",
+        col_wrap=2,
+        ylim=(_FOOT / 2, 2.0),
+    )
+    for axes, part in panels.values():
+        axes.set(yscale="log")
+        seeds(axes, part, results.looks, x="H", y="value")
+        least = results.pool("eckart_young", arm=part["arm"].iloc[0], variant="separable")
+        line = least.groupby("H")["value"].median().clip(lower=_FOOT).to_numpy(float)
+        anchors(axes, {"Eckart–Young": (range(len(line)), line)})
+    legend_above(figure)
     return figure
 
 
 def _draw_spectrum(results: StudyResults) -> Figure:
-    rows = results.pool("singular_value", arm="rank")
-    known = [name for name in FREQUENCY_SETS if name in set(rows["frequencies"])]
-    figure, axes = canvas(1, len(known), height=2.1, sharey=True)
-    for each, frequencies in zip(axes, known, strict=True):
-        for (arithmetic, look), shift in zip(
-            looks(ARITHMETICS).items(), (-0.18, 0.18), strict=True
-        ):
-            chosen = rows[(rows["frequencies"] == frequencies) & (rows["arithmetic"] == arithmetic)]
-            values = chosen["value"].clip(lower=1e-33)
-            each.scatter(
-                chosen["i"].to_numpy(float) + shift,
-                values,
-                s=7,
-                marker=look.marker,
-                color=look.color,
-                alpha=0.45,
-                linewidth=0,
-                label=arithmetic,
-            )
-        each.set(title=FREQUENCY_SETS[frequencies], yscale="log", ylim=(1e-34, 10.0))
-        each.set(xlabel="i", xticks=range(1, D + 2))
-    axes[0].set_ylabel("σᵢ / σ₁")
-    legend_above(figure, axes)
+    rows = results.tidy("singular_value", arm="rank").astype({"i": int})
+    rows["shown"] = rows["frequencies"].map(FREQUENCY_SETS)
+    figure, panels = facets(
+        rows.assign(value=rows["value"].clip(lower=1e-33)),
+        1.7,
+        "i",
+        "σᵢ / σ₁",
+        col="shown",
+        col_order=[name for name in FREQUENCY_SETS.values() if name in set(rows["shown"])],
+        ylim=(1e-34, 10.0),
+    )
+    for axes, part in panels.values():
+        axes.set(yscale="log")
+        seeds(axes, part, looks(ARITHMETICS), x="i", y="value", hue="arithmetic")
+    legend_above(figure)
     return figure
 
 
-def _draw_learning(results: StudyResults, curves: pd.DataFrame) -> Figure:
-    rows = curves[curves["metric"].isin(("accuracy", f"accuracy_{D}"))]
-    arms = [arm for arm in _LABELLED if arm in set(rows["arm"])]
-    figure, axes = _panels(arms, 1.7)
-    for each, arm in zip(axes, arms, strict=False):
-        for variant, label in LABELS.items():
-            here = rows[(rows["arm"] == arm) & (rows["variant"] == variant)]
-            if len(here):
-                curves_with_band(each, here, _LOOKS[variant], label=label)
-        each.set(title=ARMS[arm], xlabel="step", ylabel="accuracy", ylim=(0.0, 1.05))
-    legend_above(figure, axes, columns=3)
+def _draw_learning(results: StudyResults, arms: list[str]) -> Figure:
+    tables = [
+        results.learning("accuracy", arm=arms, variant=_WHOLE),
+        results.learning(f"accuracy_{D}", arm=arms, variant=STACKED),
+    ]
+    rows = pd.concat([table for table in tables if len(table)], ignore_index=True)
+    order = [ARMS[arm] for arm in arms]
+    figure, panels = facets(
+        rows, 1.4, "step", "accuracy", col="data", col_wrap=3, col_order=order, ylim=(0.0, 1.05)
+    )
+    for axes, part in panels.values():
+        curves(axes, part, results.looks)
+    legend_above(figure)
     return figure
-
-
-def _panels(
-    arms: list[str], height: float, columns: int = 3, **options: Any
-) -> tuple[Figure, list[Axes]]:
-    """A panel per arm; spare ones are hidden."""
-    columns = min(columns, len(arms))
-    rows = -(-len(arms) // columns)
-    figure, axes = canvas(rows, columns, height=0.3 + height * rows, **options)
-    for spare in axes[len(arms) :]:
-        spare.set_axis_off()
-    return figure, axes
 
 
 def _accuracies(results: StudyResults) -> pd.DataFrame:
     rows = []
-    for arm, variant in _runs(results):
+    for arm, variant in results.present():
         sizes = results.pool("parameters", arm=arm, variant=variant)["value"]
         heads = HEADS if variant in STACKED else ()
-        size = _median(sizes.nsmallest(1), 0) + (" H" if heads else "")
-        told = {"Arm": ARMS[arm], "Model": LABELS[variant], "Parameters": size}
+        size = median(sizes.nsmallest(1), 0) + (" H" if heads else "")
+        told = {"Arm": ARMS[arm], "Model": results.labels[variant], "Parameters": size}
         for h in heads or (None,):
-            told[str(h or _WHOLE_MODEL)] = _median(_accuracy(results, arm, variant, h))
+            told[str(h or _WHOLE_MODEL)] = median(_accuracy(results, arm, variant, h))
         rows.append(told | {"Failed": str(results.failures(arm, variant))})
     return pd.DataFrame(rows, columns=["Arm", "Model", *_NUMERIC]).fillna("")
 
@@ -282,7 +264,7 @@ def _errors(results: StudyResults) -> pd.DataFrame:
                     known = (least.median(), excess.median(), excess.max())
                     told = [scientific(float(value)) for value in known]
                 told = [scientific(float(error.median())), *told]
-                told += map(_median, (_accuracy(results, arm, "separable", heads), truncated))
+                told += map(median, (_accuracy(results, arm, "separable", heads), truncated))
                 rows.append([ARMS[arm], str(heads), *told])
     return pd.DataFrame(rows, columns=["Arm", "H", *_ERRORS])
 
@@ -320,16 +302,6 @@ def _anchor(results: StudyResults, metric: str, arm: str) -> "pd.Series[float]":
     return results.pool(metric, arm=arm).drop_duplicates("seed")["value"]
 
 
-def _runs(results: StudyResults) -> list[tuple[str, Variant]]:
-    """What was trained, whether or not it finished."""
-    measured = results.measurements[["arm", "variant"]].itertuples(index=False, name=None)
-    known = {*measured, *((run.arm, run.variant) for run in results.runs)}
-    return [(arm, variant) for arm in ARMS for variant in LABELS if (arm, variant) in known]
-
-
-def _arms(results: StudyResults, wanted: Collection[str]) -> list[str]:
-    return list(dict.fromkeys(arm for arm, _ in _runs(results) if arm in wanted))
-
-
-def _median(values: "pd.Series[float]", places: int = 3) -> str:
-    return fixed(float(values.median()), places) if len(values) else "n/a"
+def _arms(results: StudyResults, arms: Collection[str], variants: Collection[str]) -> list[str]:
+    """Those of the arms that trained any of the variants, in order."""
+    return list(dict.fromkeys(arm for arm, _ in results.present(variants) if arm in arms))
