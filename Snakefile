@@ -54,6 +54,7 @@ onstart:
 
 wildcard_constraints:
     study=r"exp\d+",
+    file=r"[0-9a-f]{16}",
     dataset=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
     arm=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
     variant=r"[A-Za-z0-9][A-Za-z0-9_.-]*",

@@ -48,10 +48,20 @@ PACKAGE = Path(__file__).parent
 STUDIES = PACKAGE / "studies"
 
 Stage = Literal[
-    "generate", "train", "compute", "measure", "collect", "judge", "draw", "typeset", "summarise"
+    "fetch",
+    "generate",
+    "train",
+    "compute",
+    "measure",
+    "collect",
+    "judge",
+    "draw",
+    "typeset",
+    "summarise",
 ]
 
 STAGES: dict[Stage, str] = {
+    "fetch": "Bring a file that is not ours, from a local copy or from its address.",
     "generate": "Write one dataset for one chunk of seeds.",
     "train": "Train one variant on a chunk of seeds; a killed job resumes where it was.",
     "compute": "Compute one variant that needs no training, for a chunk of seeds or once.",
@@ -65,6 +75,7 @@ STAGES: dict[Stage, str] = {
 """The stages, and what each is for."""
 
 PARTS: dict[Stage, tuple[str, ...]] = {
+    "fetch": (),
     "generate": ("settings", "data"),
     "train": ("settings", "models"),
     "compute": ("settings", "compute"),
@@ -104,6 +115,14 @@ class DataPart(Protocol):
     """``data.py``: one seed of a named dataset."""
 
     def generate(self, data: Frozen, streams: Streams) -> pd.DataFrame:
+        """The rows of one seed."""
+        ...
+
+
+class FileDataPart(Protocol):
+    """``data.py`` of a study whose datasets are made from an external file (``FromFile``)."""
+
+    def generate(self, data: Frozen, streams: Streams, file: Path) -> pd.DataFrame:
         """The rows of one seed."""
         ...
 
@@ -212,6 +231,11 @@ def arms(study: str) -> Labels:
 def data_part(study: str) -> DataPart:
     """``data.py`` of a study."""
     return cast(DataPart, _part(study, "data"))
+
+
+def file_data_part(study: str) -> FileDataPart:
+    """``data.py`` of a study that reads an external file."""
+    return cast(FileDataPart, _part(study, "data"))
 
 
 def models_part(study: str) -> ModelsPart:

@@ -49,7 +49,7 @@ def check(config: Path, overrides: Sequence[str] = ()) -> tuple[list[str], list[
     options = "".join(f" {word}" for word in ("--config", *overrides)) if overrides else ""
     jobs = list(find_jobs(workflow))
     read = {key for job in jobs if job.made for key in _read(job.plan)}
-    looked_at = [job for job in jobs if job.made or job.plan.key in read]
+    looked_at = [job for job in jobs if job.made or _identity(job.plan) in read]
     problems = [
         f"{fault.partition(';')[0]}; `{_command(job, fault)}{options}` makes it anew"
         for job in looked_at
@@ -71,6 +71,7 @@ def _outputs(name: str, plan: Plan) -> tuple[str, ...]:
     results, reports = f"results/{plan.study}", f"reports/{plan.study}"
     folder = f"results/{PurePath(name).parent}"
     return {
+        "fetch": (f"data/{PurePath(name).with_suffix('')}",),
         "generate": (f"data/{plan.study}/{plan.dataset}/{PurePath(name).stem}.parquet",),
         "train": tuple(
             f"{folder}/{file}" for file in (RUN, HOST, "weights.safetensors", "curves.parquet")
@@ -110,6 +111,11 @@ def _files(folder: Path, read: Callable[[], Mapping[str, str]]) -> list[str]:
         for name, expected in sorted(hashes.items())
         for fault in _fault(folder / name, partial(verify_files, folder, {name: expected}))
     ]
+
+
+def _fetched(job: Job) -> list[str]:
+    [path] = job.outputs
+    return _fault(path, partial(verify_files, path.parent, {path.name: _identity(job.plan)}))
 
 
 def _table(job: Job) -> list[str]:
@@ -180,12 +186,18 @@ def _refuse(written: str) -> NoReturn:
     raise UserError(f"{written!r}: write KEY=VALUE, as in scale=quick")
 
 
+def _identity(plan: Plan) -> str:
+    """What other plans call the output of a job: its plan's key, or a file that is not ours."""
+    return str(plan.settings["sha256"]) if plan.stage == "fetch" else plan.key
+
+
 def _read(plan: Plan) -> list[str]:
-    """The keys of the plans whose outputs a job reads."""
+    """What a job reads, as :func:`_identity` calls it."""
     return [*plan.inputs.values(), *dict(plan.runs).values()]
 
 
 _LOOKS: Mapping[str, Callable[[Job], list[str]]] = {
+    "fetch": _fetched,
     "generate": _table,
     "train": _trained,
     "compute": _computed,

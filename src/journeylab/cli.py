@@ -27,7 +27,7 @@ def _add_stage(stage: Stage, purpose: str) -> None:
     def command(
         plan: Annotated[Path, typer.Option(help="The job's plan, as snakemake wrote it.")],
         output: Annotated[Path, typer.Option(help="What to write.")],
-        data: Annotated[Path | None, typer.Option(help="The dataset of these seeds.")] = None,
+        data: Annotated[Path | None, typer.Option(help="The dataset, or its file.")] = None,
         run: Annotated[Path | None, typer.Option(help="run.json of the trained run.")] = None,
         results: Annotated[Path | None, typer.Option(help="The folder of the results.")] = None,
     ) -> None:

@@ -5,7 +5,9 @@ its part from the models below (``studies/<folder>/settings.py``); this module k
 """
 
 import difflib
+import itertools
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
@@ -171,6 +173,26 @@ class Metric(Frozen):
     better: Literal["higher", "lower"] = "higher"
 
 
+class ExternalFile(Frozen):
+    """A file that is not ours, known by its SHA-256.
+
+    Where it is found is no part of what it is: ``url`` says where it is downloaded from, ``path``
+    where a local copy may be, which is taken instead if it is there; both reach no plan but that of
+    fetching it. Its size in ``bytes`` tells a copy that was cut short from another file.
+    """
+
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    url: Annotated[str, Field(pattern=r"^https?://[^\s@?]+$")] | None = Field(None, exclude=True)
+    path: Annotated[str, Field(min_length=1)] | None = Field(None, exclude=True)
+    bytes: Annotated[int, Field(gt=0)] | None = Field(None, exclude=True)
+
+
+class FromFile(Frozen):
+    """A dataset that is made from an external file; studies add what they make of it."""
+
+    file: ExternalFile
+
+
 class TrainingSettings(Frozen):
     """How one seed is trained; budgets are in steps, never in seconds."""
 
@@ -211,13 +233,15 @@ Variants = Annotated[dict[Name, VariantSettings], Field(min_length=1)]
 class ArmSettings(Frozen):
     """A condition, and the variants that meet it; ``variants: [A, B]`` where nothing is overridden.
 
-    ``dataset`` names one of the study's datasets; a study that has one needs no name.
+    ``dataset`` names one of the study's datasets; a study that has one needs no name. ``grid``
+    makes one arm of every combination of its levels (:func:`span`).
     """
 
     enabled: StrictBool = True
     dataset: Name | None = None
     model: dict[str, Any] = {}
     variants: Variants
+    grid: dict[Name, tuple[str | int | float, ...] | dict[Name, Any]] = Field({}, exclude=True)
 
     @field_validator("variants", mode="before")
     @classmethod
@@ -229,6 +253,60 @@ class ArmSettings(Frozen):
     def _have_folders(cls, variants: dict[str, VariantSettings]) -> dict[str, VariantSettings]:
         _check_case(variants)
         return variants
+
+
+def span(arms: Any) -> Any:
+    """Arms with a ``grid`` as one arm for every combination of its levels, named after them.
+
+    ``S: {grid: {k: [1, 3], m: {one: {training: {steps: 9}}}}}`` is ``S-1-one`` and ``S-3-one``. A
+    level is a value of the arm's key that its factor names, or a mapping of what it overrides. What
+    is written under the name of such an arm goes before its grid, so that a scale can change one.
+    Raises ValueError, with the arm's name.
+    """
+    if not isinstance(arms, Mapping):
+        return arms
+    grids = {name for name, arm in arms.items() if isinstance(arm, Mapping) and arm.get("grid")}
+    found: dict[Any, Any] = {}
+    spanned: set[str] = set()
+    for name, arm in arms.items():
+        if name not in grids:
+            found.setdefault(name, arm)
+            continue
+        for own, chosen in _span(name, arm):
+            if own in spanned or own in grids:
+                raise ValueError(f"{name}.grid: there is another {own}; rename a level")
+            spanned.add(own)
+            found[own] = merge(chosen, arms[own]) if own in arms else chosen
+    return found
+
+
+def _span(name: str, arm: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    if not isinstance(arm["grid"], Mapping):
+        raise ValueError(f"{name}.grid: write a mapping from keys to their levels")  # noqa: TRY004
+    grid = [_levels(f"{name}.grid", factor, levels) for factor, levels in arm["grid"].items()]
+    if math.prod(map(len, grid)) > WIDEST:
+        raise ValueError(f"{name}.grid: spans more than {WIDEST} arms")
+    base = {key: value for key, value in arm.items() if key != "grid"}
+    for levels in itertools.product(*(factor.items() for factor in grid)):
+        chosen: Any = base
+        for _, overrides in levels:
+            chosen = merge(chosen, overrides)
+        yield "-".join((name, *(level for level, _ in levels))), chosen
+
+
+def _levels(where: str, factor: Any, levels: Any) -> dict[str, Mapping[Any, Any]]:
+    """What each level of a factor overrides, by the level's name."""
+    if isinstance(levels, list | tuple):
+        plain = [level for level in levels if type(level) in (str, int, float)]
+        if len(plain) < len(levels):
+            raise ValueError(f"{where}.{factor}: write numbers or names, or a mapping of levels")
+        levels = {str(level): level for level in _distinct(tuple(plain))}
+    if not isinstance(levels, Mapping) or not levels:
+        raise ValueError(f"{where}.{factor}: write at least one level, as in [1, 2]")
+    return {
+        str(level): chosen if isinstance(chosen, Mapping) else {factor: chosen}
+        for level, chosen in levels.items()
+    }
 
 
 class TrainedArm(ArmSettings):
@@ -297,6 +375,11 @@ class StudySettings(Frozen):
         _check_case(datasets)
         return datasets
 
+    @field_validator("arms", mode="before")
+    @classmethod
+    def _spanned(cls, written: Any) -> Any:
+        return span(written)
+
     @field_validator("arms")
     @classmethod
     def _arms_have_folders(cls, arms: Mapping[str, ArmSettings]) -> Mapping[str, ArmSettings]:
@@ -313,6 +396,15 @@ class StudySettings(Frozen):
         if self.arms and not any(self.enabled()):
             raise ValueError("arms: all of them are off; write enabled: true in one")
         return self
+
+    def files(self) -> Iterator[ExternalFile]:
+        """The external files that datasets are made from, of arms that override theirs as well."""
+        for dataset in self.datasets.values():
+            if isinstance(dataset, FromFile):
+                yield dataset.file
+        for arm in self.arms.values():
+            if isinstance(arm, TrainedArm) and "file" in arm.data:
+                yield ExternalFile.model_validate(arm.data["file"])
 
     def section(self, name: str) -> Frozen | None:
         """The section ``name`` of this study, or None if the study has none."""

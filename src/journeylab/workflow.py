@@ -32,6 +32,7 @@ from journeylab.claims.register import (
 from journeylab.config import (
     ONCE,
     Config,
+    ExternalFile,
     RunSettings,
     StudySettings,
     UserError,
@@ -43,7 +44,11 @@ from journeylab.records.fingerprint import fingerprint
 from journeylab.records.plans import Plan, write_plan
 from journeylab.records.runs import versions
 
+EXTERNAL = "external"
+"""The folder of files that are not ours, below ``data``, and of their plans, below ``plans``."""
+
 LIBRARIES: dict[Stage, tuple[str, ...]] = {
+    "fetch": (),
     "generate": ("numpy", "torch"),
     "train": ("numpy", "torch"),
     "compute": ("mpmath", "numpy", "scipy", "torch"),
@@ -61,6 +66,7 @@ class Wildcards(Protocol):
     """The wildcards a rule has; snakemake passes them to every function below."""
 
     study: str
+    dataset: str
     arm: str
     variant: str
     seeds: str
@@ -125,6 +131,14 @@ class WorkflowPlan:
         job = self._job(wildcards)
         return f"{self.folder('data')}/{wildcards.study}/{job.run.dataset}/{job.seeds}.parquet"
 
+    def file(self, wildcards: Wildcards) -> list[str]:
+        """Input function: the external file that a dataset is made from, if it is made from one."""
+        runs = (job.run for job in self.jobs[wildcards.study].values())
+        found = next((run.data for run in runs if run.dataset == wildcards.dataset), {})
+        if "file" not in found:
+            return []
+        return [f"{self.folder('data')}/{EXTERNAL}/{file_name(found['file']['sha256'])}"]
+
     def runs(self, name: str, *, trained_only: bool = False) -> Any:
         """Input function: file ``name`` of every run of the study."""
 
@@ -152,8 +166,8 @@ class WorkflowPlan:
         try:
             for path, plan in planned.items():
                 write_plan(path, plan)
-            for study in self.studies:
-                for path in folder.glob(f"{study}/**/*.json"):
+            for name in (*self.studies, EXTERNAL):
+                for path in folder.glob(f"{name}/**/*.json"):
                     if path not in planned and path.suffixes == [".json"]:  # no cost or progress
                         path.unlink()
         except OSError as error:
@@ -162,6 +176,9 @@ class WorkflowPlan:
 
     def plans(self) -> Iterator[tuple[str, Plan]]:
         """Every job's plan by its path below ``plans``, in the order in which data flow."""
+        for file in self._files().values():
+            found = _plan("fetch", settings=dict(file), code_of=self.studies[0])
+            yield f"{EXTERNAL}/{file_name(file.sha256)}.json", found
         judged: dict[str, str] = {}
         for study in self.studies:
             for name, plan in self._study_plans(study):
@@ -190,7 +207,12 @@ class WorkflowPlan:
             data = f"{study}/data/{run.dataset}/{job.seeds}.json"
             if data not in datasets:
                 plan = _plan(
-                    "generate", study=study, dataset=run.dataset, seeds=seeds, settings=run.data
+                    "generate",
+                    study=study,
+                    dataset=run.dataset,
+                    seeds=seeds,
+                    settings=run.data,
+                    inputs={"file": run.data["file"]["sha256"]} if "file" in run.data else {},
                 )
                 datasets[data] = plan.key
                 yield data, plan
@@ -257,6 +279,16 @@ class WorkflowPlan:
             ),
         )
 
+    def _files(self) -> dict[str, ExternalFile]:
+        """Every external file by its SHA-256; studies may know different ways to the same one."""
+        found: dict[str, ExternalFile] = {}
+        for settings in self.config.studies.values():
+            for file in settings.files():
+                known = dict(found.get(file.sha256, file))
+                more = {name: value for name, value in known.items() if value is not None}
+                found[file.sha256] = file.model_copy(update=more)
+        return found
+
     def _register(self, study: str) -> dict[str, Any]:
         """The study's part of the register, with the judge's constants."""
         own = self.register.studies.get(study)
@@ -285,6 +317,11 @@ class WorkflowPlan:
             return self.jobs[wildcards.study][folder]
         except KeyError:
             raise UserError(f"{wildcards.study} has no run {folder}") from None
+
+
+def file_name(sha256: str) -> str:
+    """What an external file is called here: the beginning of its hash."""
+    return sha256[:16]
 
 
 def _plan(stage: Stage, *, code_of: str = "", **content: Any) -> Plan:

@@ -1,13 +1,32 @@
+rule fetch_file:
+    """Bring a file that is not ours, from a local copy or from its address."""
+    localrule: True  # nodes of a cluster may have no network
+    input:
+        plan=ancient("<plans>/external/{file}.json"),  # where it is found is not what it is
+    output:
+        "<data>/external/{file}",
+    log:
+        "<logs>/fetch/{file}.log",
+    conda:
+        "../envs/journeylab.yaml"
+    threads: 1
+    shell:
+        "journeylab fetch --plan {input.plan} --output {output} > {log} 2>&1"
+
+
 rule generate_dataset:
     """Write one dataset of a study for one chunk of seeds."""
     input:
         plan="<plans>/{study}/data/{dataset}/{seeds}.json",
+        file=ancient(plan.file),  # known by its SHA-256
     output:
         "<data>/{study}/{dataset}/{seeds}.parquet",
+    params:
+        file=lambda wildcards, input: f"--data {input.file}" if input.file else "",
     log:
         "<logs>/generate/{study}/{dataset}/{seeds}.log",
     conda:
         "../envs/journeylab.yaml"
     threads: 1
     shell:
-        "journeylab generate --plan {input.plan} --output {output} > {log} 2>&1"
+        "journeylab generate --plan {input.plan} {params.file} --output {output} > {log} 2>&1"

@@ -1,0 +1,1 @@
+"""Datasets that more than one study reads."""

@@ -1,0 +1,94 @@
+"""An arm with a grid is one arm for every combination of its levels."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from journeylab.config import Name, StudySettings, TrainedArm, TrainingSettings, UserError, build
+
+
+class Arm(TrainedArm):
+    size: int = 1
+    order: str = "sorted"
+
+
+class Settings(StudySettings):
+    arms: Mapping[Name, Arm]
+    training: TrainingSettings
+
+
+def settings(**arms: Any) -> Settings:
+    content = {"arms": arms, "training": {"steps": 10, "learning_rate": 0.1}}
+    return build(Settings, content, "config.yaml", ("studies", "exp1"))
+
+
+SWEEP = {
+    "variants": ["A", "B"],
+    "size": 7,
+    "grid": {
+        "order": ["sorted", "shuffled"],
+        "world": {
+            "k1": {"size": 10, "training": {"steps": 3}},
+            "k3": {"size": 30, "training": {"steps": 9}, "variants": ["A"]},
+        },
+    },
+}
+SPANNED = ["S-sorted-k1", "S-sorted-k3", "S-shuffled-k1", "S-shuffled-k3"]
+
+
+def test_levels_are_values_of_a_key_or_overrides_of_several() -> None:
+    found = settings(S=SWEEP, other={"variants": ["A"]})
+    assert list(found.arms) == [*SPANNED, "other"]
+    runs = {run: found.resolve(*run).settings for run in found.enabled()}
+    assert ("S-sorted-k3", "B") not in runs
+    assert runs["S-shuffled-k3", "A"]["order"] == "shuffled"
+    sizes = {arm: (one["size"], one["training"]["steps"]) for (arm, _), one in runs.items()}
+    assert sizes == dict(zip(SPANNED, [(10, 3), (30, 9)] * 2, strict=True)) | {"other": (1, 10)}
+
+
+def test_a_level_that_is_a_number_names_its_arm_as_it_is_written() -> None:
+    found = settings(S={"variants": ["A"], "grid": {"size": [1, 10]}})
+    assert {name: arm.size for name, arm in found.arms.items()} == {"S-1": 1, "S-10": 10}
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_what_is_written_under_the_name_of_an_arm_goes_before_its_grid(first: bool) -> None:
+    own = {"S-shuffled-k3": {"training": {"steps": 1}}}
+    found = settings(**(own | {"S": SWEEP} if first else {"S": SWEEP} | own))
+    steps = {arm: found.resolve(arm, "A").settings["training"]["steps"] for arm in SPANNED}
+    assert steps == dict(zip(SPANNED, [3, 9, 3, 1], strict=True))
+
+
+def test_an_arm_of_a_grid_is_the_same_as_one_written_out() -> None:
+    written = {"variants": ["A", "B"], "size": 10, "order": "sorted", "training": {"steps": 3}}
+    spanned, alone = settings(S=SWEEP), settings(**{"S-sorted-k1": written})
+    assert spanned.arms["S-sorted-k1"] == alone.arms["S-sorted-k1"]
+    assert "grid" not in spanned.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("grid", "told"),
+    [
+        ([1, 2], "S.grid: write a mapping from keys to their levels"),
+        ({"size": []}, "S.grid.size: write at least one level"),
+        ({"size": 3}, "S.grid.size: write at least one level"),
+        ({"size": [1, 1]}, "1 is written twice"),
+        ({"size": [1, {"steps": 2}]}, "S.grid.size: write numbers or names"),
+        ({"size": [True]}, "S.grid.size: write numbers or names"),
+        ({"size": list(range(40)), "order": [str(n) for n in range(40)]}, "more than 1000 arms"),
+        ({"size": {"a": 1}, "order": {"b/c": "x"}}, "arms.S-a-b/c"),
+        ({"sizes": [1]}, "unknown key; did you mean 'size'?"),
+    ],
+)
+def test_a_mistake_in_a_grid_is_one_line(grid: object, told: str) -> None:
+    with pytest.raises(UserError) as caught:
+        settings(S={"variants": ["A"], "grid": grid})
+    assert told in str(caught.value)
+
+
+def test_two_grids_cannot_span_the_same_arm() -> None:
+    one = {"variants": ["A"], "grid": {"order": ["b-c"]}}
+    other = {"variants": ["A"], "grid": {"order": ["c"]}}
+    with pytest.raises(UserError, match=r"S-b\.grid: there is another S-b-c"):
+        settings(**{"S": one, "S-b": other})
