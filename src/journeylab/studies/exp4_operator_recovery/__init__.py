@@ -1,0 +1,1 @@
+"""exp4 · operator recovery (thm:toral): do unconstrained operators become rotations?"""

@@ -1,0 +1,294 @@
+"""Figures, tables and numbers of exp4."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from journeylab.plotting import (
+    RunName,
+    StudyResults,
+    Table,
+    anchors,
+    curves,
+    facets,
+    legend_above,
+    looks,
+    median,
+    seeds,
+)
+from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS, METRICS
+from journeylab.studies.exp4_operator_recovery.settings import CONTROLS, STARTS
+from journeylab.typography import fixed
+
+_SEEDS = (
+    "Every dot is one seed, or one draw of random operators, markers are medians, lines their "
+    "distribution-free 95 % intervals; ✗ counts failed seeds, which intervals take as lying "
+    "anywhere. "
+)
+CAPTIONS = {
+    "single": (
+        "A single R, before and after training, beside random operators drawn as training starts: "
+        "the null. " + _SEEDS + "Rotations in the standard basis are at 0, and at 1 for R². sd |λ| "
+        "and R² depend on no basis."
+    ),
+    "positions": (
+        "Operators R_s for each position, as in the figure before: means over s, and what is told "
+        "of all together. The joint off-block mass is that of positions to which no basis was "
+        "fitted; operators that share their planes are at 0."
+    ),
+    "eigenvalues": (
+        "Eigenvalues of a single R in the complex plane, of all seeds, before and after training. "
+        "A rotation has them on the unit circle, and evenly along it if angles progress linearly."
+    ),
+    "angles": (
+        "The angle of R_s in the plane that turns fastest, against s, before and after training. "
+        "Thin lines are seeds, thick ones medians, bands their distribution-free 95 % intervals. "
+        "A linear progression would be a straight line that starts at 0."
+    ),
+    "loss": (
+        "Held-out loss, in nats per character. " + _SEEDS + "The vertical line is what the "
+        "character before tells."
+    ),
+    "training": (
+        "Loss on some of the held-out windows against the training step. Thin lines are seeds, "
+        "thick ones medians, bands their distribution-free 95 % intervals; ✗ counts failed seeds. "
+        "The line is what the character before tells."
+    ),
+}
+
+STAGE = {"initial": "before training", "trained": "after training"}
+NULL = "random operators"
+SHORT = {
+    "off_block": "off-block",
+    "block_defect": "mean |σ − 1|",
+    "modulus_spread": "sd |λ|",
+    "orthogonality_defect": "orth. defect",
+    "henrici": "Henrici",
+    "real_share": "real λ",
+    "singular_spread": "sd σ",
+    "angle_linearity": "R², angles",
+    "angle_null_share": "null share",
+    "commutator": "commutator",
+    "joint_off_block": "joint off-block",
+    "linearity": "R² in s",
+    "journey_linearity": "R², product",
+}
+"""What the report calls a measure where there is little room, in the order of tables."""
+_LOOKS = looks((STAGE["initial"], STAGE["trained"], NULL))
+_ONE, _EACH = ("single-0", "single-0.1", "single-1"), tuple(n for n in ARMS if "positions" in n)
+_OF_ONE = ("off_block", "block_defect", "modulus_spread", "orthogonality_defect", "angle_linearity")
+_OF_EACH = ("off_block", "block_defect", "commutator", "joint_off_block", "linearity")
+
+
+def draw(results: StudyResults) -> dict[str, Figure]:
+    """Measures beside their null, eigenvalues, angles, and what operators are worth."""
+    figures: dict[str, Figure] = {}
+    trained = {arm for arm, _ in results.present()}
+    if trained & set(_ONE):
+        figures["single"] = _draw_beside_null(results, _ONE, "random-one", _OF_ONE)
+    if trained & set(_EACH):
+        figures["positions"] = _draw_beside_null(results, _EACH, "random-each", _OF_EACH)
+    if trained & set(_ONE):
+        figures["eigenvalues"] = _draw_eigenvalues(results)
+    if trained & set(_EACH):
+        figures["angles"] = _draw_angles(results)
+    if trained:
+        figures["loss"] = _draw_loss(results)
+        figures["training"] = _draw_training(results)
+    return figures
+
+
+def tabulate(results: StudyResults) -> dict[str, Table]:
+    """Every measure of every run, and of random operators."""
+    found = {"single": (*_ONE, "controls"), "positions": _EACH}
+    told = tuple(SHORT)
+    metrics = {"single": told[:9], "positions": (*told[:3], *told[9:])}
+    runs = {
+        name: [run for run in results.present() if run[0] in arms] for name, arms in found.items()
+    }
+    tables = {
+        name: _tabulate(results, name, known, metrics[name])
+        for name, known in runs.items()
+        if known
+    }
+    return tables | {"null": _tabulate_null(results)}
+
+
+def numbers(results: StudyResults) -> dict[str, float | int | str]:
+    """Anchors of the text, medians of the nulls, the certificates and what is lost; “n/a”: none."""
+
+    def of(metric: str, pick: str, **where: str) -> float:
+        return float(results.pool(metric, **where)["value"].agg(pick))
+
+    one, each = "random-one", "random-each"
+    found = {
+        "letters": of("letters", "max"),
+        "unigram": of("unigram", "median"),
+        "bigram": of("bigram", "median"),
+        "angle_linearity.null": of("angle_linearity", "median", arm=one, variant="orthogonal"),
+        "off_block.null": of("off_block", "median", arm=one, variant="orthogonal"),
+        "off_block.null.near": of("off_block", "median", arm=one, variant="near-identity"),
+        "joint_off_block.null": of("joint_off_block", "median", arm=each, variant="near-identity"),
+        "gauge_error.max": of("gauge_error", "max", case="exact"),
+        "hidden_off_block.min": of("hidden_off_block", "min"),
+        "blocks_found.max": of("blocks_found", "max", case="exact"),
+        "blocks_found.least": of("blocks_found", "min", case="broken"),
+    }
+    for arm, variant in results.present():
+        of_run = results.values("loss", (arm, variant), stage="trained")
+        found[f"loss.{arm}.{variant}"] = float(of_run.median())
+    told: dict[str, float | int | str] = {}
+    for key, value in found.items():
+        told[key] = "n/a" if math.isnan(value) else int(value) if key == "letters" else value
+    return told
+
+
+def _draw_beside_null(
+    results: StudyResults, arms: Sequence[str], null: str, metrics: Sequence[str]
+) -> Figure:
+    parts = []
+    for metric in metrics:
+        trained = results.tidy(metric, arm=arms).assign(measure=SHORT[metric])
+        trained["shown"] = trained["stage"].map(STAGE)
+        runs = trained[["variant", "run"]].drop_duplicates()
+        drawn = results.pool(metric, arm=null)[["variant", "value"]].merge(runs, on="variant")
+        parts += [trained, drawn.assign(shown=NULL, measure=SHORT[metric])]
+    rows = pd.concat(parts, ignore_index=True)
+    rows["run"] = pd.Categorical(rows["run"], parts[0]["run"].cat.categories)
+    height = 0.6 + 0.3 * len(rows["run"].cat.categories)
+    figure, panels = facets(rows, height, col="measure", sharex=False)
+    for axes, part in panels.values():
+        seeds(axes, part, _LOOKS, y="run", hue="shown")
+    legend_above(figure)
+    return figure
+
+
+def _draw_eigenvalues(results: StudyResults) -> Figure:
+    angle, modulus = (results.tidy(name, arm=_ONE) for name in ("eigen_angle", "eigen_modulus"))
+    on = ["arm", "variant", "seed", "stage", "rank"]
+    rows = angle.merge(modulus[[*on, "value"]], on=on, suffixes=("", "_modulus"))
+    far = float(max(1.1, rows["value_modulus"].max() * 1.05))
+    figure, panels = facets(
+        rows, 1.7, "Re λ", "Im λ", row="data", col="model", xlim=(-far, far), ylim=(-far, far)
+    )
+    around = np.linspace(0.0, 2.0 * np.pi, 200)
+    for axes, part in panels.values():
+        axes.set_aspect("equal")
+        anchors(axes, {"unit circle": (np.cos(around), np.sin(around))})
+        for stage, label in STAGE.items():
+            here, look = part[part["stage"] == stage], _LOOKS[label]
+            points = here["value_modulus"] * np.exp(1j * here["value"])
+            axes.scatter(
+                np.real(points),
+                np.imag(points),
+                s=7,
+                color=look.color,
+                marker=look.marker,
+                alpha=0.7,
+                linewidth=0,
+                label=label,
+                zorder=3,
+            )
+    legend_above(figure)
+    return figure
+
+
+def _draw_angles(results: StudyResults) -> Figure:
+    rows = results.tidy("leading_angle", arm=_EACH)
+    rows["shown"] = rows["stage"].map(STAGE)
+    rows["position"] = rows["position"].astype(int)
+    figure, panels = facets(
+        rows, 1.5, "position s", "angle, radians", row="model", col="data", sharey="row"
+    )
+    for axes, part in panels.values():
+        curves(axes, part, _LOOKS, x="position", hue="shown")
+    legend_above(figure)
+    return figure
+
+
+def _draw_loss(results: StudyResults) -> Figure:
+    rows = results.tidy("loss", stage="trained")
+    rows["all"] = "all"
+    runs = len(rows["run"].cat.categories)
+    figure, panels = facets(rows, 0.5 + 0.16 * runs, METRICS["loss"].label, col="all")
+    [(axes, part)] = panels.values()
+    axes.set_title("")
+    seeds(axes, part, results.looks, y="run")
+    anchors(axes, _bigram(results), x=True)
+    legend_above(figure)
+    return figure
+
+
+def _draw_training(results: StudyResults) -> Figure:
+    rows = results.learning("loss")
+    figure, panels = facets(rows, 1.5, "step", "held-out loss", col="data", col_wrap=3)
+    for axes, part in panels.values():
+        curves(axes, part, results.looks)
+        anchors(axes, _bigram(results))
+    legend_above(figure)
+    return figure
+
+
+def _bigram(results: StudyResults) -> dict[str, float]:
+    return {"the character before": float(results.pool("bigram")["value"].median())}
+
+
+def _tabulate(
+    results: StudyResults, name: str, runs: Sequence[RunName], metrics: Sequence[str]
+) -> Table:
+    rows = [
+        {"Operators": ARMS[arm], "Start": LABELS[variant]}
+        | {"Loss": _of_stage(results, "loss", (arm, variant), "trained")}
+        | {SHORT[metric]: _both(results, metric, (arm, variant)) for metric in metrics}
+        for arm, variant in runs
+    ]
+    heads = ["Loss", *(SHORT[metric] for metric in metrics)]
+    return Table(
+        name=name,
+        caption="Medians over the seeds after training, and in brackets before.",
+        frame=pd.DataFrame(rows, columns=["Operators", "Start", *heads]),
+        notes="Loss: held-out, nats per character. λ: of the orthogonality pressure.",
+        numeric=tuple(heads),
+    )
+
+
+def _both(results: StudyResults, metric: str, run: RunName) -> str:
+    before, after = (_of_stage(results, metric, run, stage) for stage in STAGE)
+    return after if run[1] in CONTROLS else f"{after} ({before})"
+
+
+def _of_stage(results: StudyResults, metric: str, run: RunName, stage: str) -> str:
+    return median(results.values(metric, run, stage=stage), 2)
+
+
+def _tabulate_null(results: StudyResults) -> Table:
+    heads = {
+        (arm, start): f"{LABELS[start]}, {'one R' if arm == 'random-one' else 'R_s'}"
+        for arm in ("random-one", "random-each")
+        for start in STARTS
+    }
+    rows = [
+        {"Measure": METRICS[metric].label}
+        | {
+            head: _range(results.pool(metric, arm=arm, variant=start)["value"])
+            for (arm, start), head in heads.items()
+        }
+        for metric in SHORT
+    ]
+    return Table(
+        name="null",
+        caption="Random operators, as training starts with them: the middle 90 % of the draws.",
+        frame=pd.DataFrame(rows),
+        notes="–: not told of operators of this kind.",
+        numeric=tuple(heads.values()),
+    )
+
+
+def _range(drawn: "pd.Series[float]") -> str:
+    if drawn.empty:
+        return "–"
+    low, high = drawn.quantile([0.05, 0.95])
+    return f"{fixed(float(low), 2)} – {fixed(float(high), 2)}"

@@ -1,0 +1,82 @@
+"""What operators became, beside what they were: every metric at initialisation and after training.
+
+The initial model is built anew from the seed's stream: it is the one that training began with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+
+from journeylab.datasets.shakespeare import Windows, bigram_entropy, unigram_entropy
+from journeylab.studies.exp4_operator_recovery.blocks import Matrices
+from journeylab.studies.exp4_operator_recovery.models import CharacterModel, Language, mean_loss
+from journeylab.studies.exp4_operator_recovery.recovery import (
+    describe,
+    leading_angles,
+    null_share,
+)
+from journeylab.studies.exp4_operator_recovery.settings import STAGES, Evaluation, Job
+
+if TYPE_CHECKING:
+    from journeylab.training import Problem
+
+COLUMNS = ("metric", "stage", "rank", "position", "value")
+
+Row = tuple[str, str | None, int | None, int | None, float]
+
+
+def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module) -> pd.DataFrame:
+    """Every metric of one trained model: metric, stage, rank, position, value."""
+    language = cast(Language, problem)
+    initial = language.build(language.streams.generator("init")).eval()
+    windows = language.held_out.read(job.model.length)
+    chosen = Windows(*(part[: evaluation.windows] for part in windows))
+    rows: list[Row] = []
+    found, losses = {}, {}
+    for stage, each in zip(STAGES, (initial, model), strict=True):
+        with torch.no_grad():
+            losses[stage] = mean_loss(each, chosen)
+        rows.append(("loss", stage, None, None, losses[stage]))
+        operators = _operators(each)
+        found[stage] = describe(operators, language.streams.numpy("bases"))
+        rows += [(name, stage, None, None, value) for name, value in found[stage].items()]
+        rows += _shown(operators, stage)
+        if len(operators) == 1:
+            share = null_share(found[stage]["angle_linearity"], job.model.d, evaluation.null_draws)
+            rows.append(("angle_null_share", stage, None, None, share))
+    if "commutator" in found["initial"]:
+        ratio = found["trained"]["commutator"] / found["initial"]["commutator"]
+        rows.append(("commutator_ratio", None, None, None, ratio))
+    bigram = bigram_entropy(language.seen, language.held_out)
+    text = {
+        "letters": float(len(language.seen.alphabet)),
+        "unigram": unigram_entropy(language.seen, language.held_out),
+        "bigram": bigram,
+        "gain": bigram - losses["trained"],
+    }
+    rows += [(name, None, None, None, value) for name, value in text.items()]
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    return table.astype({"rank": "Int64", "position": "Int64"})
+
+
+def _operators(model: nn.Module) -> Matrices:
+    assert isinstance(model, CharacterModel)
+    return model.operators.detach().double().cpu().numpy()
+
+
+def _shown(operators: Matrices, stage: str) -> Iterator[Row]:
+    """What is drawn one by one: the eigenvalues of one operator, the angles of many."""
+    if len(operators) == 1:
+        values = np.linalg.eigvals(operators[0])
+        for rank, value in enumerate(sorted(values, key=np.angle), start=1):
+            yield "eigen_angle", stage, rank, None, float(np.angle(value))
+            yield "eigen_modulus", stage, rank, None, float(np.abs(value))
+    else:
+        for position, angle in enumerate(leading_angles(operators, operators), start=1):
+            yield "leading_angle", stage, None, position, float(angle)

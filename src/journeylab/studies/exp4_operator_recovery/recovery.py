@@ -1,0 +1,131 @@
+"""What operators look like: how far from block-diagonal rotations, and from commuting.
+
+λ are eigenvalues, σ singular values, ‖·‖ is Frobenius' norm. Of operators for each position, what
+is told of one operator is the mean over positions.
+
+| metric | what it is | block-diagonal rotations have |
+| --- | --- | --- |
+| off_block | ‖outside of the 2×2 blocks‖/‖R‖, in the standard basis | 0 |
+| off_block_away | the same of R − I | 0 |
+| block_defect | mean of |σ − 1| over the 2×2 blocks on the diagonal | 0 |
+| modulus_spread | standard deviation of |λ| | 0 |
+| real_share | share of real λ | – |
+| orthogonality_defect | ‖RᵀR − I‖/√d | 0 |
+| henrici | √(‖R‖² − Σ|λ|²)/‖R‖, the departure from normality | 0 |
+| singular_spread | standard deviation of σ | 0 |
+| angle_linearity | R² of the d/2 sorted eigen-angles against their rank | 1 if equally spaced |
+| commutator | √ of ``models.commutator`` | 0 |
+| joint_off_block | off-block mass in the best common basis (``blocks``) | 0 |
+| linearity | R² against s of the angle of R_s in its leading plane | 1 if linear in s |
+| journey_linearity | the same of R_s ⋯ R_1, what carries from position 0 to s | 1 if constant |
+
+The eigenvalues alone do not depend on the basis, nor does what is told of common planes. The
+leading plane is that which the mean of all R_s turns fastest: with left and right eigenvectors u, w
+of its eigenvalue of largest |arg λ|, uᴴw = 1, the angle of R_s is arg uᴴR_sw, unwrapped along s. A
+common basis is fitted to the operators of even positions and told of those of odd ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+import torch
+
+from journeylab.studies.exp4_operator_recovery.blocks import (
+    Matrices,
+    common_basis,
+    off_block_mass,
+    outside,
+)
+from journeylab.studies.exp4_operator_recovery.models import commutator
+from journeylab.studies.exp4_operator_recovery.transport import random_rotations
+
+
+def describe(operators: Matrices, generator: np.random.Generator) -> dict[str, float]:
+    """Every metric of one operator ``[1, d, d]``, or of those of all positions ``[s, d, d]``."""
+    alone = [dict(_of_one(operator)) for operator in operators]
+    found = {name: float(np.mean([each[name] for each in alone])) for name in alone[0]}
+    if len(operators) > 1:
+        found |= dict(_of_many(operators, generator))
+    return found
+
+
+def eigen_angles(operators: Matrices) -> Matrices:
+    """The angles |arg λ| of d/2 planes, ascending, ``[…, d/2]``; two real λ share their mean."""
+    angles = np.sort(np.abs(np.angle(np.linalg.eigvals(operators))), -1)
+    means: Matrices = (angles[..., ::2] + angles[..., 1::2]) / 2
+    return means
+
+
+def linearity(values: Matrices) -> Matrices:
+    """R² of a straight line through the last axis against its index; 0 of what does not vary."""
+    places = np.arange(values.shape[-1], dtype=float)
+    places -= places.mean()
+    away = values - values.mean(-1, keepdims=True)
+    total = np.square(away).sum(-1)
+    explained = np.square(away @ places) / np.square(places).sum()
+    varies = total > 1e-12
+    found: Matrices = np.where(varies, explained / np.where(varies, total, 1.0), 0.0)
+    return found
+
+
+def null_share(observed: float, d: int, draws: int) -> float:
+    """The share of random rotations whose sorted eigen-angles are at least as linear."""
+    return float((_null_linearity(d, draws) >= observed).mean())
+
+
+def leading_angles(operators: Matrices, along: Matrices) -> Matrices:
+    """The angle of each operator in the plane that the mean of ``along`` turns fastest."""
+    values, right = np.linalg.eig(along.mean(0))
+    leading = int(np.argmax(np.angle(values)))
+    left = np.linalg.inv(right)[leading]
+    unwrapped: Matrices = np.unwrap(np.angle(left @ operators @ right[:, leading]))
+    return unwrapped
+
+
+def products(operators: Matrices) -> Matrices:
+    """R_s ⋯ R_1 for every s."""
+    found = [operators[0]]
+    for operator in operators[1:]:
+        found.append(operator @ found[-1])
+    return np.stack(found)
+
+
+@cache
+def _null_linearity(d: int, draws: int) -> Matrices:
+    """Its generator is fixed: the distribution is a constant, known to so many draws."""
+    rotations = random_rotations(draws, d, torch.Generator().manual_seed(d))
+    return linearity(eigen_angles(rotations.double().numpy()))
+
+
+def _of_one(operator: Matrices) -> Iterator[tuple[str, float]]:
+    d = len(operator)
+    size, mask, identity = np.linalg.norm(operator), outside(d), np.eye(d)
+    values = np.linalg.eigvals(operator)
+    singular = np.linalg.svd(operator, compute_uv=False)
+    blocks = np.stack([operator[i : i + 2, i : i + 2] for i in range(0, d, 2)])
+    away = float(np.linalg.norm(operator - identity))
+    yield "off_block", float(np.linalg.norm(operator * mask) / size)
+    if away > 0.0:
+        yield "off_block_away", float(np.linalg.norm(operator * mask)) / away
+    yield "block_defect", float(np.abs(np.linalg.svd(blocks, compute_uv=False) - 1.0).mean())
+    yield "modulus_spread", float(np.abs(values).std())
+    yield "real_share", float((values.imag == 0).mean())
+    defect = np.linalg.norm(operator.T @ operator - identity)
+    yield "orthogonality_defect", float(defect / np.sqrt(d))
+    rest = max(float(size**2 - np.square(np.abs(values)).sum()), 0.0)
+    yield "henrici", float(np.sqrt(rest) / size)
+    yield "singular_spread", float(singular.std())
+    yield "angle_linearity", float(linearity(eigen_angles(operator)))
+
+
+def _of_many(operators: Matrices, generator: np.random.Generator) -> Iterator[tuple[str, float]]:
+    yield "commutator", float(commutator(torch.from_numpy(operators)).sqrt())
+    away = operators - np.eye(operators.shape[-1])
+    basis = common_basis(away[1::2], generator)  # the first operator is that of position 1
+    yield "joint_off_block", off_block_mass(away[::2], basis)
+    yield "linearity", float(linearity(leading_angles(operators, operators)))
+    journeys = leading_angles(products(operators), operators)
+    yield "journey_linearity", float(linearity(journeys))

@@ -1,0 +1,44 @@
+"""The real corpus, where there is a copy: known by its hash, cut anew by every seed."""
+
+from pathlib import Path
+
+import yaml
+
+from journeylab.datasets.shakespeare import Passages, bigram_entropy, unigram_entropy
+from journeylab.records.files import sha256
+from journeylab.streams import data_streams
+from journeylab.studies.exp4_operator_recovery.data import generate
+from journeylab.studies.exp4_operator_recovery.settings import Data
+
+from .conftest import DATA
+
+CONFIG = yaml.safe_load((Path(__file__).parents[3] / "config.yaml").read_text(encoding="utf-8"))
+WRITTEN = CONFIG["studies"]["exp4"]["datasets"]["corpus"]
+
+
+def test_the_corpus_is_the_one_that_is_registered(corpus):
+    assert sha256(corpus) == WRITTEN["file"]["sha256"]
+    assert corpus.stat().st_size == WRITTEN["file"]["bytes"]
+    data = Data.model_validate(WRITTEN)
+    tables = [generate(data, data_streams("exp4", "corpus", seed), corpus) for seed in (1000, 1001)]
+    parts = [table["part"].tolist() for table in tables]
+    assert parts[0] != parts[1]
+    assert [part.count("held-out") for part in parts] == [round(0.1 * len(tables[0]))] * 2
+    seen, held_out = (Passages.of(tables[0], part) for part in ("train", "held-out"))
+    assert len(seen.alphabet) == 65
+    assert 3.2 < unigram_entropy(seen, held_out) < 3.4  # nats: letters of English
+    assert 2.4 < bigram_entropy(seen, held_out) < 2.6
+
+
+def test_a_seed_holds_out_passages_of_its_own(tmp_path):
+    (tmp_path / "text").write_text("to be or not to be " * 300, encoding="utf-8")
+    one, again, other = (
+        generate(DATA, data_streams("exp4", "corpus", seed), tmp_path / "text")["part"].tolist()
+        for seed in (1000, 1000, 1001)
+    )
+    assert one == again != other
+
+
+def test_where_the_file_is_found_is_no_part_of_the_data():
+    elsewhere = WRITTEN | {"file": WRITTEN["file"] | {"path": "a/copy.txt", "url": None}}
+    assert Data.model_validate(elsewhere).model_dump() == Data.model_validate(WRITTEN).model_dump()

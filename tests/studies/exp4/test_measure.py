@@ -1,0 +1,130 @@
+"""What a run is asked, before and after training, and what is computed of random operators."""
+
+import numpy as np
+import pytest
+import torch
+
+from journeylab.studies.exp4_operator_recovery import compute as computing
+from journeylab.studies.exp4_operator_recovery.compute import compute
+from journeylab.studies.exp4_operator_recovery.measure import measure
+from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS, METRICS
+from journeylab.studies.exp4_operator_recovery.recovery import describe
+from journeylab.studies.exp4_operator_recovery.settings import (
+    CHECKS,
+    CONTROLS,
+    STARTS,
+    Computation,
+    Evaluation,
+    Model,
+)
+
+FEW = Evaluation(windows=40, null_draws=100)
+SMALL = Model(d=4, length=16)
+
+
+def altered(problem):
+    """A model that training might have left: other operators than at the start."""
+    model = problem.build(problem.streams.generator("init")).eval()
+    with torch.no_grad():
+        model.operators.mul_(1.5)
+    return model
+
+
+def values(table, metric, **where):
+    rows = table[table["metric"] == metric]
+    for column, level in where.items():
+        rows = rows[rows[column] == level]
+    return rows["value"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("variant", "of", "count"),
+    [
+        ("gaussian", {}, 1),
+        ("near-identity", {"operators": "each"}, 15),
+        ("identity", {"operators": "fixed"}, 1),
+    ],
+)
+def test_both_stages_are_described(make_problem, variant, of, count):
+    problem = make_problem(variant, **of)
+    model = altered(problem)
+    table = measure(problem.job, FEW, problem, model)
+    first = problem.build(problem.streams.generator("init")).operators.detach().double().numpy()
+    assert len(first) == count
+    for stage, operators in (("initial", first), ("trained", 1.5 * first)):
+        wanted = describe(operators, problem.streams.numpy("bases"))
+        for metric, value in wanted.items():
+            [found] = values(table, metric, stage=stage)
+            assert found == pytest.approx(value, abs=1e-6), metric
+        angles = (
+            values(table, "leading_angle", stage=stage)
+            if count > 1
+            else values(table, "eigen_angle", stage=stage)
+        )
+        assert len(angles) == (count if count > 1 else 4)
+    assert set(table["metric"]) <= set(METRICS)
+    for metric, rows in table.groupby("metric"):
+        known = METRICS[metric].factors
+        assert set(rows.dropna(axis="columns", how="all")) - {"metric", "value"} <= set(known)
+    [loss], [bigram] = values(table, "loss", stage="trained"), values(table, "bigram")
+    assert values(table, "gain") == [pytest.approx(bigram - loss)]
+    assert bigram < values(table, "unigram")[0]
+
+
+def test_the_commutator_is_told_against_its_start(make_problem):
+    problem = make_problem("near-identity", operators="each")
+    table = measure(problem.job, FEW, problem, altered(problem))
+    [before], [after] = (values(table, "commutator", stage=s) for s in ("initial", "trained"))
+    assert values(table, "commutator_ratio") == [pytest.approx(after / before)]
+    alone = make_problem("near-identity")
+    assert "commutator" not in set(measure(alone.job, FEW, alone, altered(alone))["metric"])
+
+
+def of_kind(computed, variant, draws=2, operators="each", model=SMALL):
+    job = Computation(
+        computed=computed, variant=variant, operators=operators, draws=draws, model=model
+    )
+    return compute(job, None)
+
+
+@pytest.mark.parametrize("operators", ["one", "each"])
+def test_random_operators_are_described_as_trained_ones_are(make_problem, operators):
+    table = of_kind("random", "gaussian", 3, operators)
+    assert table.equals(of_kind("random", "gaussian", 3, operators))
+    problem = make_problem("gaussian", operators=operators)
+    measured = measure(problem.job, FEW, problem, altered(problem))
+    staged = {m for m in measured["metric"] if list(METRICS[m].factors) == ["stage"]}
+    assert set(table["metric"]) == staged - {"loss"}
+    assert table[table["metric"] == "off_block"]["value"].nunique() == 3
+
+
+TOLERANCES = {
+    "gauge_error": (1e-9, 1e-6),
+    "rope_error": (1e-9, 1e-3),
+    "order_error": (1e-9, 1e-3),
+    "blocks_found": (1e-6, 0.3),
+}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_certificates_hold_and_their_broken_cases_do_not(check):
+    table = of_kind("certificates", check, model=Model())
+    cases = table[table["case"].notna()]
+    for metric, rows in cases.groupby("metric"):
+        most, least = TOLERANCES[metric]
+        assert rows.loc[rows["case"] == "exact", "value"].max() < most
+        assert rows.loc[rows["case"] == "broken", "value"].min() > least
+    if check == "gauge":
+        assert min(values(table, "hidden_off_block")) > 0.1
+
+
+def test_a_scan_in_the_wrong_order_breaks_its_certificate(monkeypatch):
+    right = computing.transports
+    monkeypatch.setattr(computing, "transports", lambda r, n: right(r.flip(0), n))
+    assert max(values(of_kind("certificates", "order"), "order_error", case="exact")) > 1e-3
+
+
+def test_everything_has_a_name_in_print():
+    assert set(LABELS) >= {*STARTS, *CONTROLS}
+    assert len(set(ARMS.values())) == len(ARMS)
+    assert np.all([metric.label for metric in METRICS.values()])

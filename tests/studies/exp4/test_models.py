@@ -1,0 +1,129 @@
+"""The model, its pressures, and what arms of a seed have in common."""
+
+import math
+
+import pytest
+import torch
+from pydantic import ValidationError
+from torch.nn.functional import cross_entropy
+
+from journeylab.streams import Streams
+from journeylab.studies.exp4_operator_recovery import models
+from journeylab.studies.exp4_operator_recovery.models import (
+    commutator,
+    mean_loss,
+    orthogonality,
+)
+from journeylab.studies.exp4_operator_recovery.settings import Arm, Exact, Model
+from journeylab.training import train
+
+RUNS = {
+    "single": ("near-identity", {}),
+    "gaussian": ("gaussian", {}),
+    "positions": ("orthogonal", {"operators": "each"}),
+    "control": ("rope", {"operators": "fixed"}),
+}
+
+
+def fresh(problem, seed=1000):
+    return problem.build(Streams("exp4", seed).generator("init"))
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_arms_of_a_seed_start_with_the_same_weights_around_their_operators(make_problem, run):
+    variant, of = RUNS[run]
+    one, other = fresh(make_problem()), fresh(make_problem(variant, **of))
+    names = {name for name, _ in one.named_parameters()} - {"operators"}
+    assert names == {name for name, _ in other.named_parameters()} - {"operators"}
+    weights, others = one.state_dict(), other.state_dict()
+    assert all(torch.equal(weights[name], others[name]) for name in names)
+
+
+def test_arms_of_a_seed_read_the_same_windows(make_problem):
+    one, other = make_problem(), make_problem("rope", operators="fixed")
+    orders = [Streams("exp4", 1000).generator("order") for _ in range(2)]
+    batches = [p.batch(3, order, order) for p, order in zip((one, other), orders, strict=True)]
+    assert torch.equal(batches[0]["inputs"], batches[1]["inputs"])
+    assert batches[0]["inputs"].shape == (8, 16)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_no_character_sees_those_that_follow(make_problem, run):
+    variant, of = RUNS[run]
+    problem = make_problem(variant, **of)
+    model, inputs = fresh(problem), problem.held_out.read(16).inputs[:3].clone()
+    with torch.no_grad():
+        before = model(inputs)
+        inputs[:, 9] = (inputs[:, 9] + 1) % len(problem.seen.alphabet)
+        changed = (model(inputs) != before).any(-1)
+    assert not changed[:, :9].any()
+    assert changed[:, 9].all()
+
+
+@pytest.mark.parametrize(
+    ("of", "pressure"),
+    [
+        ({}, lambda r: 0.0),
+        ({"orthogonality": 0.3}, lambda r: 0.3 * orthogonality(r)),
+        ({"operators": "each", "orthogonality": 0.1}, lambda r: 0.1 * orthogonality(r)),
+        ({"operators": "each", "commutator": 0.2}, lambda r: 0.2 * commutator(r)),
+    ],
+)
+def test_the_loss_is_cross_entropy_and_the_pressure(make_problem, of, pressure):
+    problem = make_problem("near-identity", **of)
+    model, order = fresh(problem), Streams("exp4", 0).generator("order")
+    batch = problem.batch(0, order, order)
+    with torch.no_grad():
+        logits = model(batch["inputs"])
+        told = cross_entropy(logits.flatten(0, 1), batch["targets"].flatten())
+        expected = told + pressure(model.operators)
+        torch.testing.assert_close(problem.loss(model, batch), expected)
+    assert abs(told - math.log(len(problem.seen.alphabet))) < 0.1  # nothing is known yet
+
+
+def test_held_out_loss_is_the_mean_over_all_characters(make_problem, monkeypatch):
+    monkeypatch.setattr(models, "WINDOWS", 50)
+    problem = make_problem()
+    model, windows = fresh(problem), problem.held_out.read(16)
+    with torch.no_grad():
+        whole = cross_entropy(model(windows.inputs).flatten(0, 1), windows.targets.flatten())
+        assert len(windows.inputs) % 50
+        assert mean_loss(model, windows) == pytest.approx(whole.item(), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("variant", "kind", "moves"), [("orthogonal", "each", 1), ("rope", "fixed", 0)]
+)
+def test_operators_are_learned_unless_they_are_fixed(make_problem, tmp_path, variant, kind, moves):
+    problem = make_problem(variant, operators=kind)
+    trained = train(problem, problem.job.training, problem.streams, tmp_path / "checkpoint")
+    before, after = fresh(problem), fresh(problem)
+    after.load_state_dict(trained.state)
+    assert torch.equal(before.operators, after.operators) == (not moves)
+    assert not torch.equal(before.head.weight, after.head.weight)
+    windows = problem.held_out.read(16)
+    with torch.no_grad():
+        assert mean_loss(after, windows) < mean_loss(before, windows)
+
+
+@pytest.mark.parametrize(
+    ("of", "told"),
+    [
+        ({"variant": "rope"}, "unknown variant 'rope'; accepted: near-identity"),
+        ({"variant": "ropes", "operators": "fixed"}, "did you mean 'rope'"),
+        ({"commutator": 0.1}, "a single operator commutes with itself"),
+        ({"variant": "rope", "operators": "fixed", "orthogonality": 0.1}, "a fixed operator"),
+        ({"model": Model(length=104)}, "windows of 104 need more"),
+    ],
+)
+def test_a_run_that_makes_no_sense_is_refused(make_problem, of, told):
+    with pytest.raises(ValidationError, match=told):
+        make_problem(**of)
+
+
+def test_a_window_is_a_whole_number_of_blocks():
+    with pytest.raises(ValidationError, match="multiple of 8"):
+        Model(length=20)
+    with pytest.raises(ValidationError, match="replicates"):
+        Exact(computed="random", variants=["orthogonal"])
+    assert Arm(variants=["gaussian"]).operators == "one"

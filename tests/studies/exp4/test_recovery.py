@@ -1,0 +1,142 @@
+"""Every metric at operators for which it is known by hand."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Generator
+
+from journeylab.studies.exp4_operator_recovery.models import commutator, orthogonality
+from journeylab.studies.exp4_operator_recovery.recovery import (
+    describe,
+    eigen_angles,
+    leading_angles,
+    linearity,
+    null_share,
+    products,
+)
+from journeylab.studies.exp4_operator_recovery.transport import random_rotations
+
+ANGLES = np.array([0.2, 0.5, 0.8, 1.1])
+GAUGE_FREE = ("modulus_spread", "real_share", "angle_linearity")
+
+
+def turn(angle):
+    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+
+
+def rotation(angles):
+    found = np.zeros((2 * len(angles), 2 * len(angles)))
+    for plane, angle in enumerate(angles):
+        found[2 * plane : 2 * plane + 2, 2 * plane : 2 * plane + 2] = turn(angle)
+    return found
+
+
+def basis(d=8, seed=0):
+    return np.eye(d) + np.random.default_rng(seed).normal(size=(d, d)) / np.sqrt(4 * d)
+
+
+def seen(operators):
+    return describe(np.asarray(operators), np.random.default_rng(0))
+
+
+def test_block_diagonal_rotations_are_recovered():
+    found = seen([rotation(ANGLES)])
+    wanted = dict.fromkeys(found, 0.0) | {"angle_linearity": 1.0}
+    assert found == pytest.approx(wanted, abs=1e-7)
+
+
+def test_another_basis_moves_what_depends_on_it_and_nothing_else():
+    s = basis()
+    before, after = seen([rotation(ANGLES)]), seen([s @ rotation(ANGLES) @ np.linalg.inv(s)])
+    for name in GAUGE_FREE:
+        assert after[name] == pytest.approx(before[name], abs=1e-7)
+    for name in ("off_block", "block_defect", "orthogonality_defect", "henrici", "singular_spread"):
+        assert after[name] > 0.05 > before[name]
+
+
+def test_metrics_by_hand():
+    shear = np.eye(4)
+    shear[0, 2] = 2.0  # outside the blocks; eigenvalues 1, norm √8
+    found = seen([shear])
+    assert found["off_block"] == pytest.approx(2 / np.sqrt(8))
+    assert found["off_block_away"] == pytest.approx(1.0)
+    assert found["block_defect"] == 0.0
+    assert found["henrici"] == pytest.approx(np.sqrt(4 / 8))
+    assert found["orthogonality_defect"] == pytest.approx(np.sqrt(2 * 4 + 16) / 2)
+    stretched = seen([np.diag([1.0, 3.0, 1.0, 3.0])])
+    assert stretched["modulus_spread"] == stretched["singular_spread"] == 1.0
+    assert stretched["block_defect"] == 1.0
+    assert stretched["real_share"] == 1.0
+    assert seen([2 * rotation(ANGLES)])["modulus_spread"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_eigen_angles_are_sorted_and_real_eigenvalues_share_a_plane():
+    assert eigen_angles(rotation([1.1, 0.2, 0.8])) == pytest.approx([0.2, 0.8, 1.1])
+    mixed = np.zeros((4, 4))
+    mixed[:2, :2], mixed[2:, 2:] = turn(1.0), np.diag([2.0, -1.0])
+    assert eigen_angles(mixed) == pytest.approx([0.5, (1.0 + np.pi) / 2])
+
+
+def test_linearity_is_that_of_a_straight_line():
+    line = np.arange(10.0)
+    assert linearity(3 - 2 * line) == pytest.approx(1.0)
+    assert linearity(np.ones(10)) == 0.0
+    assert linearity(line**2) == pytest.approx(np.corrcoef(line, line**2)[0, 1] ** 2)
+
+
+def test_random_rotations_are_as_linear_as_their_own_null():
+    rotations = random_rotations(400, 8, Generator().manual_seed(5)).double().numpy()
+    observed = linearity(eigen_angles(rotations))
+    shares = np.array([null_share(value, 8, 2000) for value in observed])
+    assert np.median(observed) > 0.95  # why R² alone says nothing
+    assert (shares < 0.05).mean() < 0.09
+    assert np.median(shares) == pytest.approx(0.5, abs=0.07)
+    assert null_share(1.0, 8, 2000) == 0.0
+
+
+@pytest.mark.parametrize(("slope", "curve"), [(0.1, 0.0), (0.15, 0.0), (0.02, 0.01)])
+def test_the_leading_angle_is_that_of_the_fastest_common_plane(slope, curve):
+    s, steps = basis(), np.arange(1, 13)
+    angles = slope * steps + curve * steps**2
+    operators = np.stack([s @ rotation([a, 0.03, 0.02, 0.01]) @ np.linalg.inv(s) for a in angles])
+    found = leading_angles(operators, operators)
+    assert np.abs(found) == pytest.approx(angles)
+    assert seen(operators)["linearity"] == pytest.approx(linearity(angles))
+
+
+def test_a_constant_rotation_turns_what_it_carries_linearly_and_far():
+    operators = np.stack([rotation([0.9, 0.3])] * 20)
+    assert seen(operators)["linearity"] == 0.0
+    assert seen(operators)["journey_linearity"] == pytest.approx(1.0)
+    assert np.abs(leading_angles(products(operators), operators))[-1] == pytest.approx(18.0)
+
+
+def test_the_commutator_lies_between_none_and_its_bound():
+    """Equality in ‖[X, Y]‖² ≤ 2‖X‖²‖Y‖²: X = [[0, 1], [0, 0]] and Y = Xᵀ."""
+    raising = torch.tensor([[0.0, 1.0], [0.0, 0.0]], dtype=torch.float64)
+    identity = torch.eye(2, dtype=torch.float64)
+    worst = torch.stack([raising, raising.mT]) + identity
+    assert commutator(worst).item() == pytest.approx(1.0)
+    alike = torch.from_numpy(np.stack([rotation(ANGLES * k) for k in (1, 2, 3)]))
+    assert commutator(alike).item() == pytest.approx(0.0, abs=1e-12)
+    assert commutator(3 * (worst - identity) + identity).item() == pytest.approx(1.0)
+    three = torch.stack([raising, raising.mT, 2 * raising]) + identity
+    assert commutator(three).item() == pytest.approx((2 + 8) / (2 * (1 + 4 + 4)))
+
+
+def test_the_orthogonality_pressure_is_the_mean_over_operators():
+    operators = torch.stack([torch.eye(2), 2 * torch.eye(2)])
+    assert orthogonality(operators).item() == pytest.approx((0 + 2 * 9) / 2)
+
+
+def test_a_random_family_is_not_recovered():
+    rng = np.random.default_rng(0)
+    for family in (
+        random_rotations(15, 8, Generator().manual_seed(1)).double().numpy(),
+        np.eye(8) + 0.3 * rng.normal(size=(15, 8, 8)) / np.sqrt(8),
+    ):
+        found = seen(family)
+        assert found["off_block"] > 0.2
+        assert found["joint_off_block"] > 0.5
+        assert found["commutator"] > 0.1
+        assert found["linearity"] < 0.9
