@@ -1,12 +1,12 @@
 rule fetch_file:
-    """Bring a file that is not ours, from a local copy or from its address."""
-    localrule: True  # nodes of a cluster may have no network
     input:
         plan=ancient("<plans>/external/{file}.json"),  # where it is found is not what it is
     output:
         "<data>/external/{file}",
     log:
         "<logs>/fetch/{file}.log",
+    """Bring a file that is not ours, from a local copy or from its address."""
+    localrule: True  # nodes of a cluster may have no network
     conda:
         "../envs/journeylab.yaml"
     threads: 1
@@ -21,12 +21,12 @@ rule generate_dataset:
         file=ancient(plan.file),  # known by its SHA-256
     output:
         "<data>/{study}/{dataset}/{seeds}.parquet",
-    params:
-        file=lambda wildcards, input: f"--data {input.file}" if input.file else "",
     log:
         "<logs>/generate/{study}/{dataset}/{seeds}.log",
     conda:
         "../envs/journeylab.yaml"
     threads: 1
+    params:
+        file=lambda wildcards, input: f"--data {input.file}" if input.file else "",
     shell:
         "journeylab generate --plan {input.plan} {params.file} --output {output} > {log} 2>&1"
