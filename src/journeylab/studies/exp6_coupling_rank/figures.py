@@ -24,7 +24,7 @@ from journeylab.studies.exp6_coupling_rank.settings import (
     STACKED,
     D,
 )
-from journeylab.typography import scientific
+from journeylab.typography import scientific, short
 
 CAPTIONS = {
     "heads": (
@@ -128,7 +128,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     for arm in _FITTED:
         rows = results.pool("excess", arm=arm)
         few = rows.loc[rows["H"] <= D // 2, "value"]
-        found[f"excess.{arm}.max"] = scientific(float(few.max())) if len(few) else "n/a"
+        found[f"excess.{arm}.max"] = short(float(few.max())) if len(few) else "n/a"
     for arithmetic in ARITHMETICS:
         gaps = results.select("gap", arm="rank", arithmetic=arithmetic)["value"]
         found[f"gap.{arithmetic}.min"] = scientific(float(gaps.min()))
