@@ -42,8 +42,8 @@ DEEPEST, LARGEST, LONGEST_TEXT = 40, 20_000, 1_000_000
 """How deep a YAML file may be nested, how many values and how many characters it may hold."""
 WIDEST = 1_000
 """How many keys a mapping may have."""
-MOST, MOST_SEEDS, MOST_RUNS = 1_000_000, 10_000, 20_000
-"""Upper bounds of a count, of the seeds of a scale, and of the runs of a workflow."""
+MOST, MOST_SEEDS, MOST_RUNS, MOST_BYTES = 1_000_000, 10_000, 20_000, 10**10
+"""Upper bounds of a count, of the seeds of a scale, the runs of a workflow, and a file not ours."""
 
 
 def cut(text: str, longest: int) -> str:
@@ -184,7 +184,7 @@ class ExternalFile(Frozen):
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     url: Annotated[str, Field(pattern=r"^https?://[^\s@?]+$")] | None = Field(None, exclude=True)
     path: Annotated[str, Field(min_length=1)] | None = Field(None, exclude=True)
-    bytes: Annotated[int, Field(gt=0)] | None = Field(None, exclude=True)
+    bytes: Annotated[int, Field(gt=0, le=MOST_BYTES), AsNumber] | None = Field(None, exclude=True)
 
 
 class FromFile(Frozen):
@@ -241,7 +241,7 @@ class ArmSettings(Frozen):
     dataset: Name | None = None
     model: dict[str, Any] = {}
     variants: Variants
-    grid: dict[Name, tuple[str | int | float, ...] | dict[Name, Any]] = Field({}, exclude=True)
+    grid: dict[Name, tuple[str | float, ...] | dict[Name, Any]] = Field({}, exclude=True)
 
     @field_validator("variants", mode="before")
     @classmethod
@@ -297,10 +297,14 @@ def _span(name: str, arm: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _levels(where: str, factor: Any, levels: Any) -> dict[str, Mapping[Any, Any]]:
     """What each level of a factor overrides, by the level's name."""
     if isinstance(levels, list | tuple):
-        plain = [level for level in levels if type(level) in (str, int, float)]
-        if len(plain) < len(levels):
-            raise ValueError(f"{where}.{factor}: write numbers or names, or a mapping of levels")
-        levels = {str(level): level for level in _distinct(tuple(plain))}
+        named: set[str] = set()
+        for level in sorted(levels, key=lambda level: isinstance(level, str)):  # 1 before "1"
+            if type(level) not in (str, int, float):
+                raise ValueError(f"{where}.{factor}: {level!r}: write numbers or names")
+            if str(level) in named:
+                raise ValueError(f"{where}.{factor}: {level!r} is written twice")
+            named.add(str(level))
+        levels = {str(level): level for level in levels}
     if not isinstance(levels, Mapping) or not levels:
         raise ValueError(f"{where}.{factor}: write at least one level, as in [1, 2]")
     return {

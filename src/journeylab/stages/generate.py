@@ -16,6 +16,7 @@ from journeylab.streams import Streams, data_streams
 def run(call: Call) -> None:
     """plan, and the external file that the dataset is made from → table of all its seeds."""
     plan = call.plan
+    catalogue.data_part(plan.study)  # a study that has no data says so first
     chosen = catalogue.dataset_settings(plan.study, plan.settings)
     if "file" in plan.inputs:
         if call.data is None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, NonNegativeFloat, Tag, model_validator
 
 from journeylab.config import (
+    AsNumber,
     ByKind,
     ComputedArm,
     Count,
@@ -59,8 +60,8 @@ class Conditions(Frozen):
     """What tells arms apart: one operator, one for each position, or a fixed one; its pressures."""
 
     operators: Operators = "one"
-    orthogonality: NonNegativeFloat = 0.0
-    commutator: NonNegativeFloat = 0.0
+    orthogonality: Annotated[NonNegativeFloat, AsNumber] = 0.0
+    commutator: Annotated[NonNegativeFloat, AsNumber] = 0.0
 
     @model_validator(mode="after")
     def _has_something_to_press(self) -> Self:
