@@ -1,11 +1,11 @@
 rule fetch_file:
+    """Bring a file that is not ours, from a local copy or from its address."""
     input:
         plan=ancient("<plans>/external/{file}.json"),  # where it is found is not what it is
     output:
         "<data>/external/{file}",
     log:
         "<logs>/fetch/{file}.log",
-    """Bring a file that is not ours, from a local copy or from its address."""
     localrule: True  # nodes of a cluster may have no network
     conda:
         "../envs/journeylab.yaml"
