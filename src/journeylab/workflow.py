@@ -24,10 +24,12 @@ from journeylab.catalogue import (
 )
 from journeylab.claims.reference import read_earlier
 from journeylab.claims.register import (
+    LOOKS,
     PILOT,
     check_register,
     named_runs,
     read_register,
+    row_hashes,
 )
 from journeylab.config import (
     ONCE,
@@ -41,8 +43,8 @@ from journeylab.config import (
 )
 from journeylab.records.files import sha256
 from journeylab.records.fingerprint import fingerprint
-from journeylab.records.plans import Plan, write_plan
-from journeylab.records.runs import versions
+from journeylab.records.plans import REGISTER, Plan, write_plan
+from journeylab.records.runs import RegisterState, versions
 
 EXTERNAL = "external"
 """The folder of files that are not ours, below ``data``, and of their plans, below ``plans``."""
@@ -93,6 +95,7 @@ class WorkflowPlan:
         references: Path = Path("reference"),
     ) -> None:
         self.config: Config = resolve(raw)
+        self.claims = claims
         self.register = read_register(claims)
         metrics = {study: metrics_part(study).METRICS for study in discover()}
         check_register(self.register, self.config.studies, metrics, str(claims))
@@ -163,13 +166,16 @@ class WorkflowPlan:
         """
         folder = Path(self.folder("plans"))
         planned = {folder / name: plan for name, plan in self.plans()}
+        registers = {folder / study / REGISTER: self._rows(study) for study in self.studies}
         try:
             for path, plan in planned.items():
                 write_plan(path, plan)
+            for path, register in registers.items():
+                write_plan(path, register)
             for name in (*self.studies, EXTERNAL):
                 for path in folder.glob(f"{name}/**/*.json"):
-                    if path not in planned and path.suffixes == [".json"]:  # no cost or progress
-                        path.unlink()
+                    if path.suffixes == [".json"] and path not in planned | registers:
+                        path.unlink()  # neither cost nor progress
         except OSError as error:
             where = error.filename or folder
             raise UserError(f"{where}: plans cannot be written ({error.strerror})") from None
@@ -294,6 +300,16 @@ class WorkflowPlan:
         own = self.register.studies.get(study)
         register = self.register.model_copy(update={"studies": {study: own} if own else {}})
         return register.model_dump(mode="json")
+
+    def _rows(self, study: str) -> RegisterState:
+        """What the study's runs note of the register when they begin."""
+        if study not in self.register.studies:
+            return RegisterState()
+        names = (f"{study}.yaml", LOOKS)
+        return RegisterState(
+            rows=row_hashes(self.register, study),
+            files=tuple((self.claims / name).as_posix() for name in names),
+        )
 
     def _cut_down(self) -> dict[str, StudySettings]:
         """The studies with the runs that primary claims name; whole where none is registered."""

@@ -15,6 +15,7 @@ from journeylab.claims.register import (
     cells,
     check_register,
     read_register,
+    row_hashes,
 )
 from journeylab.claims.statistics import order
 from journeylab.config import (
@@ -449,6 +450,38 @@ def test_how_the_files_are_written_changes_no_verdict(tmp_path):
     after = judged(tmp_path)
     assert after["exp7/judge.json"] == before["exp7/judge.json"]
     assert after["exp1/judge.json"] != before["exp1/judge.json"]
+
+
+def with_gate(raw: dict[str, Any]) -> None:
+    study(raw, learned={"run": "main/A", "measure": "hits", "at_least": 0.5})
+    claim(raw)["gate"] = ["learned"]
+
+
+HASHED: dict[str, tuple[Callable[[dict[str, Any]], Any], set[str], set[str]]] = {
+    "its region": (lambda raw: claim(raw).update(region={"above": 0.5}), {"exp1.1"}, set()),
+    "its effect": (lambda raw: claim(raw)["effect"]["difference"].reverse(), {"exp1.1"}, set()),
+    "its measure": (lambda raw: measure(raw).update(at={"tier": "T2"}), {"exp1.1"}, set()),
+    "its gate": (with_gate, {"exp1.1"}, set()),
+    "how many are judged": (
+        lambda raw: raw["studies"]["exp1"]["claims"].append({**claim(raw), "id": "exp1.3"}),
+        {"exp1.1"},
+        set(),
+    ),
+    "the looks": (lambda raw: raw.update(looks={10: 1.0}), {"exp1.1"}, set()),
+    "its statement": (lambda raw: claim(raw).update(statement="B is."), set(), {"exp1.1"}),
+    "a label": (lambda raw: measure(raw).update(label="other"), set(), set()),
+}
+
+
+@pytest.mark.parametrize("name", HASHED)
+def test_two_hashes_of_a_row_tell_what_is_judged_and_how_it_is_worded(name):
+    change, judged, worded = HASHED[name]
+    before = row_hashes(Register.model_validate(RAW), "exp1")
+    raw = copy.deepcopy(RAW)
+    change(raw)
+    after = row_hashes(Register.model_validate(raw), "exp1")
+    assert {row for row in before if after[row][0] != before[row][0]} == judged
+    assert {row for row in before if after[row][1] != before[row][1]} == worded
 
 
 def test_a_study_that_is_not_configured_is_checked_for_its_metrics_only():

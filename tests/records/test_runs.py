@@ -44,12 +44,23 @@ def planned(**changed):
     return describe(PLAN.model_copy(update=changed))
 
 
+def start(**changed):
+    known = {
+        "plan_key": PLAN.key,
+        "started": datetime(2026, 1, 2, tzinfo=UTC),
+        "commit": "c0ffee",
+        "dirty": False,
+        "rows": {"exp7.1": ("ab", "cd")},
+        "registered": True,
+    }
+    return runs.RunStart(**(known | changed))
+
+
 def describe_host():
     return runs.describe_host(
-        started=datetime(2026, 1, 2, tzinfo=UTC),
+        start=start(),
         finished=datetime(2026, 1, 2, 0, 1, tzinfo=UTC),
         outcomes=OUTCOMES,
-        git=runs.GitState(commit="c0ffee", dirty=False),
         cost=COST,
     )
 
@@ -219,6 +230,33 @@ def test_commit_and_changes_are_reported(tmp_path):
     assert runs.git_state(tmp_path) == clean
     (tmp_path / "a").write_text("2")
     assert runs.git_state(tmp_path) == runs.GitState(commit=clean.commit, dirty=True)
+
+
+def test_a_file_is_committed_if_the_commit_has_it_as_it_is(tmp_path):
+    assert runs.is_committed(tmp_path, ["a"]) is None
+    git(tmp_path, "init")
+    (tmp_path / "a").write_text("1")
+    (tmp_path / "b").write_text("1")
+    git(tmp_path, "add", "a")
+    git(tmp_path, "commit", "-m", "a")
+    assert runs.is_committed(tmp_path, ["a"]) is True
+    assert runs.is_committed(tmp_path, ["a", "b"]) is False
+    (tmp_path / "a").write_text("2")
+    assert runs.is_committed(tmp_path, ["a"]) is False
+    git(tmp_path, "add", "a")
+    assert runs.is_committed(tmp_path, ["a"]) is False
+
+
+def test_a_run_that_goes_on_began_when_it_first_did(tmp_path):
+    first, later = start(), start(commit="badcafe", rows={})
+    assert runs.begin_run(tmp_path, first) == first
+    assert runs.begin_run(tmp_path, later) == first
+    other = start(plan_key="another", commit="badcafe")
+    assert runs.begin_run(tmp_path, other) == other
+    (tmp_path / runs.START).write_text("cut o")
+    assert runs.begin_run(tmp_path, later) == later
+    runs.write_run(tmp_path, describe(), describe_host())
+    assert runs.begin_run(tmp_path, first) == first
 
 
 def test_no_repository_and_no_git_give_an_empty_state(tmp_path, monkeypatch):

@@ -13,9 +13,9 @@ from journeylab.records.cost import Cost
 from journeylab.records.files import write_folder, write_json
 from journeylab.records.plans import Plan
 from journeylab.records.runs import (
-    GitState,
     RunHost,
     RunRecord,
+    RunStart,
     SeedOutcome,
     Training,
     describe_host,
@@ -190,8 +190,8 @@ def trained_records() -> list[tuple[RunRecord, RunHost]]:
                 cpu=("A processor", "Another processor") if first == 8 else ("A processor",),
                 training=Training(parameters=123456, flops=2.5e12, tokens=8_640_000),
             )
-            git = GitState(commit="0" * 40, dirty=True)
-            host = describe_host(started=when, finished=when, outcomes=outcomes, git=git, cost=COST)
+            start = RunStart(plan_key=plan.key, started=when, commit="0" * 40, dirty=True)
+            host = describe_host(start=start, finished=when, outcomes=outcomes, cost=COST)
             records.append((run, host))
     return records
 
@@ -279,9 +279,8 @@ def once_records(
     """The records of exp5, whose runs are computed once."""
     moment = datetime(2026, 1, 2, tzinfo=UTC)
     timings = {f"{form}.{n}": 7.25 for form in ("recurrent", "parallel", "scan") for n in (20, 200)}
-    host = describe_host(
-        started=moment, finished=moment, outcomes=(), git=GitState(), cost=COST, timings=timings
-    )
+    start = RunStart(plan_key="0" * 16, started=moment)
+    host = describe_host(start=start, finished=moment, outcomes=(), cost=COST, timings=timings)
     return [(run, host) for run in computed[0].runs]
 
 

@@ -11,7 +11,7 @@ from journeylab.config import Frozen
 from journeylab.records.cost import start_counting
 from journeylab.records.files import read_table
 from journeylab.records.plans import Plan
-from journeylab.records.runs import GitState, read_host, read_run
+from journeylab.records.runs import RunStart, read_host, read_run
 from journeylab.stages import compute
 from journeylab.stages.running import Call
 from journeylab.streams import Streams
@@ -45,7 +45,12 @@ def run(folder: Path, seeds: tuple[int, ...] | None, draws: int = 1) -> Plan:
     plan = Plan(
         stage="compute", study="exp5", arm="a", variant="b", seeds=seeds, settings={"draws": draws}
     )
-    call = Call(plan, folder / "run.json", datetime.now(UTC), GitState(), start_counting())
+    call = Call(
+        plan,
+        folder / "run.json",
+        RunStart(plan_key=plan.key, started=datetime.now(UTC)),
+        start_counting(),
+    )
     compute.run(call)
     return plan
 

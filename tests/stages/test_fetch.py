@@ -14,7 +14,7 @@ import pytest
 from journeylab.config import ExternalFile, UserError
 from journeylab.records.cost import start_counting
 from journeylab.records.plans import Plan
-from journeylab.records.runs import GitState
+from journeylab.records.runs import RunStart
 from journeylab.stages import fetch
 from journeylab.stages.running import Call
 
@@ -55,7 +55,9 @@ def serving(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
 def run(output: Path, **where: object) -> None:
     settings = dict(ExternalFile.model_validate(FILE | where))
     plan = Plan(stage="fetch", settings=settings)
-    fetch.run(Call(plan, output, datetime.now(UTC), GitState(), start_counting()))
+    fetch.run(
+        Call(plan, output, RunStart(plan_key=plan.key, started=datetime.now(UTC)), start_counting())
+    )
 
 
 def refused(output: Path, **where: object) -> str:

@@ -59,10 +59,9 @@ def write_run(root, arm, variant, curve):
     )
     moment = datetime(2026, 1, 2, tzinfo=UTC)
     host = runs.describe_host(
-        started=moment,
+        start=runs.RunStart(plan_key=plan.key, started=moment),
         finished=moment,
         outcomes=outcomes,
-        git=runs.GitState(),
         cost=Cost(cpu_seconds=1.0, imports_seconds=0.5, wall_seconds=1.0, peak_mib=1.0),
     )
     folder = root / f"results/exp7/{arm}/{variant}/seeds-00-00"

@@ -14,10 +14,9 @@ FACTORS = [("hits@1", "join"), ("hits@1", "1-hop"), ("loss", None)]
 
 def write_host(folder, run, outcomes=()):
     host = runs.describe_host(
-        started=STARTED,
+        start=runs.RunStart(plan_key=run.plan_key, started=STARTED, commit="c0ffee", dirty=False),
         finished=STARTED,
         outcomes=outcomes,
-        git=runs.GitState(commit="c0ffee", dirty=False),
         cost=COST,
     )
     runs.write_run(folder, run, host)

@@ -1,10 +1,12 @@
 """The pipeline, end to end: results that do not depend on how they were computed."""
 
+import json
 import os
 import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +24,11 @@ def hashes(copy: Copy, *patterns: str) -> dict[str, str]:
         for pattern in patterns
         for path in sorted(copy.path.glob(pattern))
     }
+
+
+def read(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
 
 
 RESULTS = (
@@ -63,6 +70,15 @@ def test_killed_and_resumed_with_other_cores_it_gives_the_same_bytes(
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    (begun,) = (read(path) for path in copy.path.glob("results/**/run.start.json"))
+    copy.edit("claims/exp7.yaml", lambda text: text.replace("statement: ", "statement: Now "))
+    copy.run("snakemake", "--cores", "8", "results/metrics.json")
+    hosts = [read(path) for path in copy.path.glob("results/exp7/**/run.host.json")]
+    (resumed,) = (host for host in hosts if host["started"] == begun["started"])
+    assert resumed["rows"] == begun["rows"]
+    assert all(host["rows"] != begun["rows"] for host in hosts if host is not resumed)
+    assert not list(copy.path.glob("results/**/run.start.json"))
+    copy.edit("claims/exp7.yaml", lambda text: text.replace("statement: Now ", "statement: "))
     copy.run("snakemake", "--cores", "8", "all")
     expected = hashes(finished, *RESULTS)
     assert len(expected) > 30

@@ -19,6 +19,7 @@ A row is checked before anything runs: its names, and that it can come out both 
 This module is imported at every start of the workflow and loads neither scipy nor pandas.
 """
 
+import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ from journeylab.config import (
     StudySettings,
     UserError,
     build,
+    canonical,
     read_yaml,
     shown,
 )
@@ -483,17 +485,58 @@ def _check_parts(claim: Claim, tails: int, looks: Looks, path: Path) -> None:
             )
 
 
+WORDING = {"statement", "cites", "theorem", "source"}
+"""What a row says and where it is from: a verdict does not depend on it."""
+
+
+def row_hashes(register: Register, study: str) -> dict[str, tuple[str, str]]:
+    """Every row of a study with two hashes: of all that decides its verdict, and of its wording.
+
+    The first covers effect and region, the measures and gates that the row names, the seeds of its
+    revision, and of a row judged over seeds α, the looks and M: one that joins them changes what
+    each is held to.
+    """
+    claims = register.studies[study]
+    family = {"alpha": register.alpha, "looks": dict(register.looks), "M": claims.tails}
+    found = {}
+    for claim in claims.claims:
+        gates = {name: claims.gates[name] for name in claim.gate}
+        read = [cell.measure for cell in cells(claim.terms)]
+        measures = {*read, *(gate.measure for gate in gates.values())}
+        content = {
+            "claim": claim.model_dump(mode="json", exclude={"before", "finer", *WORDING}),
+            "gates": {name: gate.model_dump(mode="json") for name, gate in gates.items()},
+            "measures": {
+                name: claims.measures[name].model_dump(mode="json", exclude={"label"})
+                for name in measures
+            },
+            "seeds_from": claims.seeds_from,
+            "family": family if claim.primary and claim.tails else {},
+        }
+        wording = claim.model_dump(mode="json", include=WORDING)
+        found[claim.id] = (_hash(content), _hash(wording))
+    return found
+
+
+def _hash(content: Mapping[str, object]) -> str:
+    """16 hexadecimal characters of the SHA-256 of a content."""
+    return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]
+
+
+def claim_runs(claims: StudyClaims, claim: Claim) -> set[tuple[str, str | None]]:
+    """The (arm, variant) pairs that a row reads; None where all variants of an arm count."""
+    gates = [claims.gates[name].cell for name in claim.gate]
+    named: set[tuple[str, str | None]] = {
+        (cell.arm, cell.variant) for cell in (*cells(claim.terms), *gates)
+    }
+    if isinstance(claim.effect, Every):
+        named.add((claim.effect.every.arm, claim.effect.every.variant))
+    return named
+
+
 def named_runs(claims: StudyClaims) -> set[tuple[str, str | None]]:
     """The (arm, variant) pairs that primary rows read; None where all variants of an arm count."""
-    named: set[tuple[str, str | None]] = set()
-    for claim in claims.claims:
-        if not claim.primary:
-            continue
-        gates = [claims.gates[name].cell for name in claim.gate]
-        named |= {(cell.arm, cell.variant) for cell in (*cells(claim.terms), *gates)}
-        if isinstance(claim.effect, Every):
-            named.add((claim.effect.every.arm, claim.effect.every.variant))
-    return named
+    return {run for claim in claims.claims if claim.primary for run in claim_runs(claims, claim)}
 
 
 def extent(term: Term, measures: Mapping[str, Measure]) -> tuple[float, float]:

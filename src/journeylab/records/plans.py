@@ -15,6 +15,9 @@ from typing import Any, Literal
 from journeylab.config import Frozen, UserError, build, canonical
 from journeylab.records import files
 
+REGISTER = "register.json"
+"""Beside a study's plans: its register, of which each of its runs notes what it begins under."""
+
 
 class Plan(Frozen):
     """One job. What does not apply to its stage is empty.
@@ -75,7 +78,7 @@ def read_plan(path: Path, stage: str) -> Plan:
     return plan
 
 
-def write_plan(path: Path, plan: Plan) -> bool:
+def write_plan(path: Path, plan: Frozen) -> bool:
     """Write a plan where its file says something else, or nothing; whether it did."""
     content = files.json_bytes(plan)
     try:

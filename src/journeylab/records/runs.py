@@ -15,13 +15,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-from journeylab.config import Frozen, build, canonical
+from journeylab.config import Frozen, UserError, build, canonical
 from journeylab.records import files
 from journeylab.records.cost import Cost
 from journeylab.records.plans import Plan
 
 RUN = "run.json"
 HOST = "run.host.json"
+START = "run.start.json"
 Status = Literal["finished", "failed"]
 
 
@@ -79,29 +80,49 @@ class Scheduler(Frozen):
     nodes: str | None = None
 
 
-class RunHost(Frozen):
+class GitState(Frozen):
+    """The commit checked out and whether tracked files differ from it; None without git."""
+
+    commit: str | None = None
+    dirty: bool | None = None
+
+
+class RegisterState(Frozen):
+    """A study's register: for each row the hashes of what is judged and of how it is worded.
+
+    `files` are those that it stands in.
+    """
+
+    rows: Mapping[str, tuple[str, str]] = {}
+    files: tuple[str, ...] = ()
+
+
+class RunStart(GitState):
+    """How a run began, which stays its record however often it is resumed.
+
+    `rows` are those of the study's register, as in :class:`RegisterState`; `registered` is whether
+    they stood so in `commit`, None without git.
+    """
+
+    plan_key: str
+    started: datetime
+    rows: Mapping[str, tuple[str, str]] = {}
+    registered: bool | None = None
+
+
+class RunHost(RunStart):
     """Where and when a run was computed, and its cost; `seconds` maps seeds to training times.
 
     `timings` is what a study timed of the forms that a computed run compares: a property of the
     machine, like the cost, and therefore no measurement.
     """
 
-    commit: str | None
-    dirty: bool | None
-    started: datetime
     finished: datetime
     seconds: dict[int, float]
     host: str
     cost: Cost
     scheduler: Scheduler | None = None
     timings: Mapping[str, float] = {}
-
-
-class GitState(Frozen):
-    """The commit checked out and whether tracked files differ from it; None without git."""
-
-    commit: str | None = None
-    dirty: bool | None = None
 
 
 class SeedOutcome(Frozen):
@@ -161,19 +182,16 @@ def describe_run(
 
 def describe_host(
     *,
-    started: datetime,
+    start: RunStart,
     finished: datetime,
     outcomes: Sequence[SeedOutcome],
-    git: GitState,
     cost: Cost,
     scheduler: Scheduler | None = None,
     timings: Mapping[str, float] | None = None,
 ) -> RunHost:
     """Build the host record of a run."""
     return RunHost(
-        commit=git.commit,
-        dirty=git.dirty,
-        started=started,
+        **dict(start),
         finished=finished,
         seconds={outcome.seed: outcome.seconds for outcome in outcomes},
         host=platform.node(),
@@ -189,10 +207,24 @@ def run_key(identity: Mapping[str, Any], seed: int | None = None) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def begin_run(folder: Path, start: RunStart) -> RunStart:
+    """Note how a run begins; of one that was killed and goes on, return how it had begun."""
+    path = folder / START
+    try:
+        known = build(RunStart, files.read_json(path), str(path))
+    except UserError:
+        known = None
+    if known is not None and known.plan_key == start.plan_key:
+        return known
+    files.write_json(path, start)
+    return start
+
+
 def write_run(folder: Path, run: RunRecord, host: RunHost) -> None:
     """Write both records of a run; `run.json` last, since it vouches for the folder."""
     files.write_json(folder / HOST, host)
     files.write_json(folder / RUN, run)
+    (folder / START).unlink(missing_ok=True)
 
 
 def read_run(folder: Path, plan_key: str | None = None) -> RunRecord:
@@ -242,6 +274,14 @@ def git_state(folder: Path) -> GitState:
         return GitState()
     changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
     return GitState(commit=commit, dirty=None if changes is None else bool(changes))
+
+
+def is_committed(folder: Path, names: Sequence[str]) -> bool | None:
+    """Whether files are in the commit checked out as they are here; None without git."""
+    if _git(folder, "rev-parse", "HEAD") is None:
+        return None
+    tracked = _git(folder, "ls-files", "--error-unmatch", "--", *names)
+    return tracked is not None and not _git(folder, "status", "--porcelain", "--", *names)
 
 
 def scheduler(environment: Mapping[str, str]) -> Scheduler | None:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from journeylab import catalogue, imports
-from journeylab.config import UserError
+from journeylab.config import UserError, build
 from journeylab.records.cost import Cost, start_counting
-from journeylab.records.files import sha256, write_json
+from journeylab.records.files import read_json, sha256, write_json
 from journeylab.records.fingerprint import (
     closure,
     fingerprint,
@@ -21,13 +21,17 @@ from journeylab.records.fingerprint import (
     hash_modules,
     hash_source,
 )
-from journeylab.records.plans import Plan, read_plan
+from journeylab.records.plans import REGISTER, Plan, read_plan
 from journeylab.records.runs import (
-    GitState,
+    RUN,
+    RegisterState,
     RunHost,
+    RunStart,
     SeedOutcome,
+    begin_run,
     describe_host,
     git_state,
+    is_committed,
     scheduler,
 )
 
@@ -41,8 +45,7 @@ class Call:
 
     plan: Plan
     output: Path
-    started: datetime
-    git: GitState
+    start: RunStart
     cost: Callable[[], Cost]
     data: Path | None = None
     run: Path | None = None
@@ -62,10 +65,9 @@ class Call:
     ) -> RunHost:
         """Where and when this job ran, and its cost so far."""
         return describe_host(
-            started=self.started,
+            start=self.start,
             finished=datetime.now(UTC),
             outcomes=outcomes,
-            git=self.git,
             cost=self.cost(),
             scheduler=scheduler(os.environ),
             timings=timings,
@@ -94,14 +96,32 @@ def run_stage(
     Raises UserError for a plan that is missing or damaged, code that is not the one planned, and
     whatever the stage refuses.
     """
-    started, git = datetime.now(UTC), git_state(Path.cwd())
+    started = datetime.now(UTC)
     planned = read_plan(plan, stage)
+    start = RunStart(plan_key=planned.key, started=started)
+    if output.name == RUN:
+        start = begin_run(output.parent, _registered(start, plan.parents[3] / REGISTER))
     _load(stage, planned)
     counted = start_counting()
     module = cast(StageModule, importlib.import_module(f"journeylab.stages.{stage}"))
     progress = plan.with_suffix(".progress.json")
-    module.run(Call(planned, output, started, git, counted, data, run, results, progress))
+    module.run(Call(planned, output, start, counted, data, run, results, progress))
     write_json(plan.with_suffix(".cost.json"), counted(), sealed=False)
+
+
+def _registered(start: RunStart, path: Path) -> RunStart:
+    """The start of a run, with the commit and the register it begins under."""
+    here = Path.cwd()
+    known = build(RegisterState, read_json(path), str(path)) if path.exists() else RegisterState()
+    git = git_state(here)
+    return start.model_copy(
+        update={
+            "commit": git.commit,
+            "dirty": git.dirty,
+            "rows": known.rows,
+            "registered": is_committed(here, known.files) if known.files else None,
+        }
+    )
 
 
 def _load(stage: catalogue.Stage, plan: Plan) -> None:
