@@ -278,7 +278,11 @@ class WorkflowPlan:
             _plan(
                 "typeset",
                 study=study,
-                settings=shown,
+                settings={
+                    "settings": shown,
+                    "register": self._register(study),
+                    "claims": self.claims.as_posix(),
+                },
                 inputs={"verdicts": judged.key, "content": drawn.key},
                 runs=tuple(made.items()),
                 assets=_assets(study_folder(study), "report.typ") | templates,

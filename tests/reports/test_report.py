@@ -31,7 +31,7 @@ def exp5_prose():
 @pytest.fixture
 def pdf(trained, records, prose, tmp_path):
     verdicts, content = trained
-    report = describe(verdicts, {}, content, records, plan_key=KEY)
+    report = describe(verdicts, {}, content, records, {}, plan_key=KEY)
     compile_report(report, content, prose, tmp_path / "exp7.pdf")
     return verdicts, report, tmp_path / "exp7.pdf"
 
@@ -41,7 +41,7 @@ def exp5_report(computed, once_records):
     """What the report of exp5 says; made anew for every test."""
     results, folder = computed
     settings = results.settings.model_dump(mode="json")
-    return describe(results.verdicts, settings, folder, once_records, plan_key=KEY)
+    return describe(results.verdicts, settings, folder, once_records, {}, plan_key=KEY)
 
 
 def pages(path):
@@ -150,7 +150,7 @@ def test_an_amended_study_tells_what_changed_what_it_cites_and_what_was_known(
             "verdicts": changed,
         }
     )
-    report = describe(amended, {}, content, records, plan_key=KEY)
+    report = describe(amended, {}, content, records, {}, plan_key=KEY)
     rows = {one["id"]: one for one in report["verdicts"]}
     assert rows["exp7.1"]["before"] == "New in revision 2"
     assert rows["exp7.2"]["before"] == "Revision 1 (as 7.9): supported, 0.31 in [0.25, 0.4]"
@@ -162,7 +162,7 @@ def test_an_amended_study_tells_what_changed_what_it_cites_and_what_was_known(
     assert "Revision 1 (as 7.9): supported" in text
     assert "Document: section 4: native rows transfer" in text
     assert "New in revision 2" in text
-    plain_report = describe(verdicts, {}, content, records, plan_key=KEY)
+    plain_report = describe(verdicts, {}, content, records, {}, plan_key=KEY)
     assert not any(one["before"] for one in plain_report["verdicts"])
 
 
@@ -172,7 +172,7 @@ def test_the_judging_is_told_as_it_is(trained, records):
 
     def told(*rows):
         study = verdicts.model_copy(update={"verdicts": rows})
-        return describe(study, {}, content, records, plan_key=KEY)["judging"]
+        return describe(study, {}, content, records, {}, plan_key=KEY)["judging"]
 
     median = verdicts.verdicts[1].model_copy(update={"tail": 0.05 / 15})
     solves = median.model_copy(update={"kind": "solves", "region": {"solves": {"at_least": 0.9}}})
@@ -189,7 +189,7 @@ def test_the_judging_is_told_as_it_is(trained, records):
 
 def test_columns_of_claims_have_one_format(trained, exp5_report, records):
     verdicts, content = trained
-    report = describe(verdicts, {}, content, records, plan_key=KEY)
+    report = describe(verdicts, {}, content, records, {}, plan_key=KEY)
     printed = [row["effect"] for row in report["verdicts"]]
     printed += [part["effect"] for row in report["verdicts"] for part in row["parts"]]
     assert len({len(text.partition(".")[2]) for text in printed}) == 1
@@ -264,9 +264,12 @@ def test_an_exploratory_study_says_why_it_is_not_judged(trained, records):
     why = "11 seeds at scale default are no registered look"
     explored = verdicts.model_copy(update={"exploratory": why})
     assert (
-        f"Exploratory: {why}." in describe(explored, {}, content, records, plan_key=KEY)["judging"]
+        f"Exploratory: {why}."
+        in describe(explored, {}, content, records, {}, plan_key=KEY)["judging"]
     )
-    assert "Exploratory" not in describe(verdicts, {}, content, records, plan_key=KEY)["judging"]
+    assert (
+        "Exploratory" not in describe(verdicts, {}, content, records, {}, plan_key=KEY)["judging"]
+    )
 
 
 def test_a_run_that_moved_between_processors_says_so(pdf):

@@ -92,6 +92,23 @@ class Verdict(Estimate):
     before: Earlier | None = None
 
 
+class Registration(Frozen):
+    """Whether a row was registered before the runs that it reads; if not, it is exploratory.
+
+    ``remark`` says why it is, or what is to be known of a registration that is not plain.
+    """
+
+    exploratory: bool
+    remark: str = ""
+
+    @property
+    def told(self) -> str:
+        """In words."""
+        if self.exploratory:
+            return f"exploratory: {self.remark}"
+        return "registered before these runs" + (f" ({self.remark})" if self.remark else "")
+
+
 class StudyVerdicts(Frozen):
     """All claims of a study.
 

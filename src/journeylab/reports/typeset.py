@@ -14,7 +14,7 @@ from typing import Any
 from journeylab.config import Labels, UserError, canonical
 from journeylab.records.files import read_json, write_atomic, write_json
 from journeylab.records.runs import RunHost, RunRecord
-from journeylab.records.verdicts import WORDS, Estimate, StudyVerdicts, Verdict
+from journeylab.records.verdicts import WORDS, Estimate, Registration, StudyVerdicts, Verdict
 from journeylab.reports.meaning import meaning
 from journeylab.reports.tables import (
     earlier,
@@ -35,12 +35,14 @@ def describe(
     settings: Mapping[str, Any],
     content: Path,
     records: Sequence[tuple[RunRecord, RunHost]],
+    registered: Mapping[str, Registration],
     *,
     plan_key: str,
 ) -> dict[str, Any]:
     """Everything the template prints, numbers already in their printed form.
 
-    ``settings`` are the study's, resolved; ``content`` is the folder that was drawn.
+    ``settings`` are the study's, resolved; ``content`` is the folder that was drawn; ``registered``
+    says of every row whether it was registered before its runs.
     """
     drawn = read_json(content / "content.json")
     numbers = read_json(content / "numbers.json")
@@ -61,6 +63,7 @@ def describe(
         "dropped": [f"{row.id.removeprefix('exp')} {earlier(row)}" for row in verdicts.dropped],
         "headline": headline(verdicts),
         "meaning": meaning(verdicts),
+        "registration": tell_registration(verdicts, registered),
         "summary": [_summary(v) for v in _by_word(verdicts.verdicts)],
         "verdicts": _effects(primary, verdicts.revision),
         "secondary": _effects(secondary, verdicts.revision),
@@ -121,6 +124,21 @@ def headline(verdicts: StudyVerdicts) -> str:
     withheld = sum(bool(v.withheld) for v in verdicts.verdicts)
     ending = f"; {withheld} {'is' if withheld == 1 else 'are'} withheld" if withheld else ""
     return f"Of {len(words)} judged {claims}, {listed}{ending}."
+
+
+def tell_registration(verdicts: StudyVerdicts, registered: Mapping[str, Registration]) -> list[str]:
+    """Which judged rows were registered before their runs, and which are exploratory, by reason."""
+    groups: dict[str, list[str]] = {}
+    for verdict in verdicts.verdicts:
+        if verdict.verdict is not None and verdict.id in registered:
+            groups.setdefault(registered[verdict.id].told, []).append(verdict.id)
+    if len(groups) == 1:
+        (told,) = groups
+        return [f"All judged claims: {told}."]
+    return [
+        f"{', '.join(row.removeprefix('exp') for row in rows)}: {told}."
+        for told, rows in groups.items()
+    ]
 
 
 def _judging(verdicts: StudyVerdicts) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from journeylab import catalogue
+from journeylab.claims.register import Register
+from journeylab.claims.registration import History, registrations
 from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_json, read_origin, remake, sha256, verify
 from journeylab.records.runs import read_host, read_run
@@ -28,11 +32,15 @@ def run(call: Call) -> None:
             f"`{remake(content / MANIFEST)}` draws it anew"
         )
     folders = {call.read_from / name: key for name, key in plan.runs}
+    records = [(read_run(folder, key), read_host(folder)) for folder, key in folders.items()]
+    register = Register.model_validate(plan.settings["register"])
+    history = History(Path.cwd(), Path(plan.settings["claims"]))
     report = describe(
         judged,
-        plan.settings,
+        plan.settings["settings"],
         content,
-        [(read_run(folder, key), read_host(folder)) for folder, key in folders.items()],
+        records,
+        registrations(register, plan.study, records, history),
         plan_key=plan.key,
     )
     prose = catalogue.study_folder(plan.study) / "report.typ"
