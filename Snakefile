@@ -62,15 +62,17 @@ wildcard_constraints:
 
 
 rule all:
-    """Every configured study's report, and the metrics that DVC compares."""
+    """Every configured study's report, the answer to the reviewers, and the metrics for DVC."""
     default_target: True
     input:
         expand("<reports>/{study}.pdf", study=plan.studies),
         "<results>/metrics.json",
+        "<reports>/response.pdf",
 
 
 include: "workflow/rules/generate.smk"
 include: "workflow/rules/runs.smk"
 include: "workflow/rules/judge.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/response.smk"
 include: "workflow/rules/track.smk"

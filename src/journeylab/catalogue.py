@@ -58,6 +58,7 @@ Stage = Literal[
     "draw",
     "typeset",
     "summarise",
+    "respond",
 ]
 
 STAGES: dict[Stage, str] = {
@@ -71,6 +72,7 @@ STAGES: dict[Stage, str] = {
     "draw": "Draw a study's figures and write its tables and number macros.",
     "typeset": "Typeset a study's report.",
     "summarise": "Write the numbers that `dvc metrics diff` compares.",
+    "respond": "Answer the reviewers' points with the verdicts of all studies.",
 }
 """The stages, and what each is for."""
 
@@ -85,6 +87,7 @@ PARTS: dict[Stage, tuple[str, ...]] = {
     "draw": ("settings", "metrics", "figures"),
     "typeset": (),
     "summarise": (),
+    "respond": (),
 }
 """The parts of a study that a stage asks this catalogue for."""
 

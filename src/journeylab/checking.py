@@ -83,6 +83,10 @@ def _outputs(name: str, plan: Plan) -> tuple[str, ...]:
         "draw": (f"{reports}/{MANIFEST}",),
         "typeset": (f"{reports}.pdf",),
         "summarise": ("results/metrics.json",),
+        "respond": tuple(
+            f"reports/{file}"
+            for file in ("latex/manifest.json", "response.pdf", "response.md", "response.tar.gz")
+        ),
     }[plan.stage]
 
 

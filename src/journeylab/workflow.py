@@ -31,6 +31,7 @@ from journeylab.claims.register import (
     read_register,
     row_hashes,
 )
+from journeylab.claims.response import read_response
 from journeylab.config import (
     ONCE,
     Config,
@@ -44,7 +45,7 @@ from journeylab.config import (
 from journeylab.records.files import sha256
 from journeylab.records.fingerprint import fingerprint
 from journeylab.records.plans import REGISTER, Plan, write_plan
-from journeylab.records.runs import RegisterState, versions
+from journeylab.records.runs import HOST, RegisterState, versions
 
 EXTERNAL = "external"
 """The folder of files that are not ours, below ``data``, and of their plans, below ``plans``."""
@@ -60,6 +61,7 @@ LIBRARIES: dict[Stage, tuple[str, ...]] = {
     "draw": ("matplotlib", "numpy", "scipy", "seaborn"),
     "typeset": ("typst",),
     "summarise": (),
+    "respond": ("typst",),
 }
 """The libraries whose versions a stage's output depends on."""
 
@@ -93,10 +95,12 @@ class WorkflowPlan:
         raw: Mapping[str, Any],
         claims: Path = Path("claims"),
         references: Path = Path("reference"),
+        response: Path = Path("response.yaml"),
     ) -> None:
         self.config: Config = resolve(raw)
         self.claims = claims
         self.register = read_register(claims)
+        self.response = read_response(response, self.register)
         metrics = {study: metrics_part(study).METRICS for study in discover()}
         check_register(self.register, self.config.studies, metrics, str(claims))
         for study, settings in self.config.studies.items():
@@ -155,6 +159,15 @@ class WorkflowPlan:
 
         return of_study
 
+    def hosts(self) -> list[str]:
+        """How every run of every study began and what it cost."""
+        results = self.folder("results")
+        return [
+            f"{results}/{study}/{folder}/{HOST}"
+            for study in self.jobs
+            for folder in self.jobs[study]
+        ]
+
     def steps(self, wildcards: Wildcards) -> int:
         """The training steps of one seed of a job."""
         return int(self._job(wildcards).run.settings["training"]["steps"])
@@ -186,12 +199,19 @@ class WorkflowPlan:
             found = _plan("fetch", settings=dict(file), code_of=self.studies[0])
             yield f"{EXTERNAL}/{file_name(file.sha256)}.json", found
         judged: dict[str, str] = {}
+        read: dict[str, str] = {}
+        runs: list[tuple[str, str]] = []
         for study in self.studies:
             for name, plan in self._study_plans(study):
                 if plan.stage == "judge":
                     judged[study] = plan.key
+                elif plan.stage == "typeset":
+                    read |= {f"{study}.{part}": key for part, key in plan.inputs.items()}
+                    runs += [(f"{study}/{folder}", key) for folder, key in plan.runs]
                 yield name, plan
         yield "metrics.json", _plan("summarise", inputs=judged, code_of=self.studies[0])
+        together = {"inputs": read, "runs": tuple(runs), "code_of": self.studies[0]}
+        yield "response.json", self._response_plan(**together)
 
     def _study_plans(self, study: str) -> Iterator[tuple[str, Plan]]:
         settings = self.config.studies[study]
@@ -287,6 +307,21 @@ class WorkflowPlan:
                 runs=tuple(made.items()),
                 assets=_assets(study_folder(study), "report.typ") | templates,
             ),
+        )
+
+    def _response_plan(self, **together: Any) -> Plan:
+        """The plan of the answer to the reviewers, who may be asked of all studies."""
+        return _plan(
+            "respond",
+            settings={
+                "response": self.response.model_dump(mode="json"),
+                "register": self.register.model_dump(mode="json"),
+                "claims": self.claims.as_posix(),
+                "scale": self.config.scale,
+                "anonymous": self.config.anonymous,
+            },
+            assets=_assets(PACKAGE / "reports" / "templates", "*"),
+            **together,
         )
 
     def _files(self) -> dict[str, ExternalFile]:

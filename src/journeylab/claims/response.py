@@ -1,0 +1,112 @@
+"""``response.yaml``: the reviewers' points, and the claims that answer each."""
+
+import difflib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, PositiveInt, StringConstraints, model_validator
+
+from journeylab.claims.register import Claim, Register, Text
+from journeylab.config import Frozen, Name, UserError, build, read_yaml
+
+Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class Point(Frozen):
+    """What a reviewer says, word for word, and what answers it.
+
+    ``claims`` are rows of the register (exp7.2), a study (exp7) or a theorem (thm:dfa), which stand
+    for their judged rows. ``answer`` are the author's own words, ``change`` the section of the
+    manuscript that was changed, ``figures`` what is shown, as exp7/tiers; without any, the effects
+    of the study that answers most.
+    """
+
+    id: Name
+    reviewer: Text
+    point: Prose
+    claims: tuple[Text, ...] = ()
+    answer: Prose | None = None
+    change: Text | None = None
+    figures: tuple[Annotated[str, StringConstraints(pattern=r"^exp\d+/[A-Za-z0-9_-]+$")], ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing answers it yet."""
+        return not self.claims and self.answer is None
+
+
+class Response(Frozen):
+    """The whole file. ``characters`` is what a form accepts per reviewer."""
+
+    title: Text = "Response to the reviewers"
+    characters: PositiveInt = 5000
+    points: Annotated[tuple[Point, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _named_once(self) -> Self:
+        seen = set()
+        for point in self.points:
+            if point.id in seen:
+                raise ValueError(f"points: the id {point.id!r} is used twice")
+            seen.add(point.id)
+        return self
+
+    @property
+    def reviewers(self) -> tuple[str, ...]:
+        """Every reviewer, in the order of the points."""
+        return tuple(dict.fromkeys(point.reviewer for point in self.points))
+
+    @property
+    def open_points(self) -> tuple[str, ...]:
+        """The points that neither a claim nor the author answers."""
+        return tuple(point.id for point in self.points if point.is_open)
+
+
+def read_response(path: Path, register: Register) -> Response:
+    """Read the points, and check that the register has what answers them.
+
+    Raises UserError: file, point, claim, and what there is.
+    """
+    response = build(Response, read_yaml(path), str(path))
+    for point in response.points:
+        for name in point.claims:
+            if not any(_selected(name, register)):
+                close = difflib.get_close_matches(name, _names(register), n=1)
+                hint = f"did you mean {close[0]}? " if close else ""
+                raise UserError(
+                    f"{path}: {point.id}: claims: {name!r} is not in the register; {hint}write "
+                    "a row (exp7.2), a study (exp7) or a theorem (thm:coupling)"
+                )
+    return response
+
+
+def rows_of(point: Point, register: Register) -> tuple[str, ...]:
+    """The ids of the rows that answer a point, each once, in the order of the point's claims."""
+    found = (claim.id for name in point.claims for claim in _selected(name, register))
+    return tuple(dict.fromkeys(found))
+
+
+def unasked(response: Response, register: Register) -> tuple[str, ...]:
+    """The judged rows that answer no point."""
+    asked = {row for point in response.points for row in rows_of(point, register)}
+    return tuple(claim.id for claim in _rows(register) if claim.primary and claim.id not in asked)
+
+
+def _selected(name: str, register: Register) -> Iterator[Claim]:
+    """The rows that a name stands for: that row, or the judged rows of a study or a theorem."""
+    for claim in _rows(register):
+        whole = name in (claim.theorem, claim.id.partition(".")[0])
+        if claim.id == name or (whole and claim.primary):
+            yield claim
+
+
+def _rows(register: Register) -> Iterator[Claim]:
+    return (claim for study in register.studies.values() for claim in study.claims)
+
+
+def _names(register: Register) -> list[str]:
+    """All that a point may name."""
+    rows = list(_rows(register))
+    names = {*register.studies, *(row.theorem for row in rows), *(row.id for row in rows)}
+    return sorted(names)

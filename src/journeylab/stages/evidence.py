@@ -1,0 +1,71 @@
+"""What all studies together have come to: read by the stages that tell of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from journeylab.claims.register import Register
+from journeylab.claims.registration import History, registrations
+from journeylab.records.files import read_json, verify
+from journeylab.records.runs import RunHost, RunRecord, read_host, read_run
+from journeylab.records.verdicts import Registration, StudyVerdicts
+from journeylab.stages.running import Call
+
+
+class Evidence(NamedTuple):
+    """One study: its verdicts, what was drawn of it, its runs, and when its rows were registered.
+
+    ``folder`` holds what was drawn; ``content`` and ``numbers`` are its content.json and
+    numbers.json.
+    """
+
+    verdicts: StudyVerdicts
+    folder: Path
+    content: Mapping[str, Any]
+    numbers: Mapping[str, Any]
+    records: Sequence[tuple[RunRecord, RunHost]]
+    registered: Mapping[str, Registration]
+
+    @property
+    def study(self) -> str:
+        """The study's id."""
+        return self.verdicts.study
+
+
+def read_evidence(call: Call) -> list[Evidence]:
+    """Every study of a plan that tells of all of them, in the order of the configuration.
+
+    The plan's inputs are ``<study>.verdicts`` and ``<study>.content``, its runs
+    ``<study>/<folder of the run>``. Raises UserError for what is missing, damaged or of another
+    plan.
+    """
+    plan, reports = call.plan, call.output.parent
+    register = Register.model_validate(plan.settings["register"])
+    history = History(Path.cwd(), Path(plan.settings["claims"]))
+    found = []
+    for name, key in plan.inputs.items():
+        study, _, kind = name.partition(".")
+        if kind != "verdicts":
+            continue
+        folder = reports / study
+        verify(folder, plan.inputs[f"{study}.content"])
+        verdicts = call.read_from / study / "verdicts.json"
+        runs = {
+            call.read_from / path: run_key
+            for path, run_key in plan.runs
+            if path.startswith(f"{study}/")
+        }
+        records = [(read_run(path, run_key), read_host(path)) for path, run_key in runs.items()]
+        found.append(
+            Evidence(
+                verdicts=StudyVerdicts.model_validate(read_json(verdicts, key)),
+                folder=folder,
+                content=read_json(folder / "content.json"),
+                numbers=read_json(folder / "numbers.json"),
+                records=records,
+                registered=registrations(register, study, records, history),
+            )
+        )
+    return found

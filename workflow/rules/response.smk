@@ -1,0 +1,23 @@
+rule answer_reviewers:
+    """Answer the reviewers' points with the verdicts of all studies: PDF, LaTeX and text."""
+    input:
+        plan="<plans>/response.json",
+        verdicts=expand("<results>/{study}/verdicts.json", study=plan.studies),
+        manifests=expand("<reports>/{study}/manifest.json", study=plan.studies),
+        hosts=plan.hosts(),
+    output:
+        pdf="<reports>/response.pdf",
+        text="<reports>/response.md",
+        archive="<reports>/response.tar.gz",
+        manifest="<reports>/latex/manifest.json",
+        latex="<reports>/latex/response.tex",
+    log:
+        "<logs>/respond/response.log",
+    conda:
+        "../envs/journeylab.yaml"
+    threads: 1
+    params:
+        results=plan.folder("results"),
+    shell:
+        "journeylab respond --plan {input.plan} --results {params.results}"
+        " --output {output.pdf} > {log} 2>&1"
