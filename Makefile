@@ -19,7 +19,7 @@ export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup all quick ui check format test test-system verify bench schemas gallery unlock clean
+.PHONY: help setup all arxiv quick ui check format test test-system verify bench schemas gallery unlock clean
 
 help: ## what there is
 	@awk -F':.*## ' '/^[a-z%0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ exp%: setup ## run one study and typeset its report, e.g. make exp7
 
 all: setup ## every study of config.yaml
 	$(RUN) all
+
+arxiv: setup ## the answer to the reviewers as LaTeX, in one archive: reports/response.tar.gz
+	$(RUN) reports/response.tar.gz
 
 quick: setup ## every study with 2 seeds and short budgets, under build/quick (no evidence)
 	$(RUN) all --config scale=quick root=build/quick

@@ -28,6 +28,8 @@ try:
     if workflow.is_main_process:
         begin_run()
         plan.write()
+        for told in plan.warnings:
+            logger.warning(told)
 except (UserError, OSError) as problem:
     raise SystemExit(f"error: {problem}")
 validate(config, "workflow/schemas/config.schema.json", set_default=False)

@@ -83,10 +83,7 @@ def _outputs(name: str, plan: Plan) -> tuple[str, ...]:
         "draw": (f"{reports}/{MANIFEST}",),
         "typeset": (f"{reports}.pdf",),
         "summarise": ("results/metrics.json",),
-        "respond": tuple(
-            f"reports/{file}"
-            for file in ("latex/manifest.json", "response.pdf", "response.md", "response.tar.gz")
-        ),
+        "respond": ("reports/response.json",),
     }[plan.stage]
 
 
@@ -200,6 +197,14 @@ def _read(plan: Plan) -> list[str]:
     return [*plan.inputs.values(), *dict(plan.runs).values()]
 
 
+def _answered(job: Job) -> list[str]:
+    """The answer's files, and those of its LaTeX folder."""
+    [path] = job.outputs
+    latex = path.parent / "latex"
+    faults = _files(path.parent, lambda: read_json(path, job.plan.key)["files"])
+    return faults or _files(latex, lambda: read_json(latex / MANIFEST)["files"])
+
+
 _LOOKS: Mapping[str, Callable[[Job], list[str]]] = {
     "fetch": _fetched,
     "generate": _table,
@@ -211,4 +216,5 @@ _LOOKS: Mapping[str, Callable[[Job], list[str]]] = {
     "draw": _drawn,
     "typeset": _typeset,
     "summarise": _summarised,
+    "respond": _answered,
 }

@@ -98,7 +98,7 @@ def check(
 
 @app.command()
 def schema(output: Annotated[Path, typer.Option(help="Folder to write to.")]) -> None:
-    """Write the JSON schemas of config.yaml and the files of claims/."""
+    """Write the JSON schemas of config.yaml, response.yaml and the files of claims/."""
     from journeylab.schemas import write_schemas
 
     write_schemas(output)

@@ -1,4 +1,4 @@
-"""JSON schemas of ``config.yaml`` and the files of ``claims/``, for ``validate()`` and editors."""
+"""JSON schemas of config.yaml, response.yaml and claims/, for ``validate()`` and editors."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 
 from journeylab.catalogue import discover, settings_part
 from journeylab.claims.register import Looks, StudyClaims
+from journeylab.claims.response import Response
 from journeylab.config import Config
 from journeylab.records.files import write_json
 
@@ -18,6 +19,7 @@ def write_schemas(folder: Path) -> None:
     write_json(folder / "config.schema.json", config_schema(), sealed=False)
     write_json(folder / "claims.schema.json", claims_schema(), sealed=False)
     write_json(folder / "looks.schema.json", looks_schema(), sealed=False)
+    write_json(folder / "response.schema.json", response_schema(), sealed=False)
 
 
 def config_schema() -> dict[str, Any]:
@@ -46,6 +48,12 @@ def looks_schema() -> dict[str, Any]:
     """The schema of ``claims/looks.yaml``."""
     schema = TypeAdapter(Looks).json_schema()
     return {"$schema": DIALECT, "title": "claims/looks.yaml", **_tidied(schema)}
+
+
+def response_schema() -> dict[str, Any]:
+    """The schema of ``response.yaml``."""
+    schema = TypeAdapter(Response).json_schema()
+    return {"$schema": DIALECT, "title": "response.yaml", **_tidied(schema)}
 
 
 def _study_schema(study: str) -> dict[str, Any]:

@@ -117,6 +117,14 @@ class WorkflowPlan:
         }
 
     @property
+    def warnings(self) -> list[str]:
+        """What is no mistake and still wants a person: points that nothing answers yet."""
+        return [
+            f"response.yaml: {point}: neither claims nor an answer; write one of the two"
+            for point in self.response.open_points
+        ]
+
+    @property
     def studies(self) -> list[str]:
         """The configured studies."""
         return list(self.config.studies)
@@ -302,6 +310,7 @@ class WorkflowPlan:
                     "settings": shown,
                     "register": self._register(study),
                     "claims": self.claims.as_posix(),
+                    "anonymous": self.config.anonymous,
                 },
                 inputs={"verdicts": judged.key, "content": drawn.key},
                 runs=tuple(made.items()),

@@ -10,7 +10,7 @@ import pytest
 
 from journeylab.plotting import StudyResults, effects, save, styled
 from journeylab.records.cost import Cost
-from journeylab.records.files import write_folder, write_json
+from journeylab.records.files import read_json, write_folder, write_json
 from journeylab.records.plans import Plan
 from journeylab.records.runs import (
     RunHost,
@@ -21,8 +21,9 @@ from journeylab.records.runs import (
     describe_host,
     describe_run,
 )
-from journeylab.records.verdicts import Part, Point, StudyVerdicts, Verdict
+from journeylab.records.verdicts import Part, Point, Registration, StudyVerdicts, Verdict
 from journeylab.reports.draw import draw_results
+from journeylab.reports.evidence import Evidence
 from journeylab.reports.numbers import study_numbers
 from journeylab.stages.tables import joined, labelled
 from journeylab.studies.exp5_ssm_bridge import figures, metrics
@@ -30,6 +31,7 @@ from journeylab.studies.exp5_ssm_bridge.compute import compute
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, Bridge, Computation, Settings
 
 COST = Cost(cpu_seconds=90.0, imports_seconds=2.0, wall_seconds=60.0, peak_mib=300.0)
+WHY = "it was not in the register when its runs began"
 PROSE = """#let question(report) = [Does a native triple transfer to text?]
 #let protocol = [Twelve worlds, $d = 64$.]
 """
@@ -287,3 +289,38 @@ def once_records(
 @pytest.fixture(scope="session")
 def prose() -> str:
     return PROSE
+
+
+@pytest.fixture(scope="session")
+def evidence(
+    computed: tuple[StudyResults, Path],
+    once_records: list[tuple[RunRecord, RunHost]],
+    records: list[tuple[RunRecord, RunHost]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> list[Evidence]:
+    """Both studies together: all rows registered, but exp7.4, which is exploratory."""
+    trained = trained_verdicts(evidence=True)
+    folder = tmp_path_factory.mktemp("evidence") / "exp7"
+    write_trained_content(folder, trained)
+    results, drawn = computed
+    assert results.verdicts is not None
+    return [
+        Evidence(
+            verdicts=verdicts,
+            folder=path,
+            content=read_json(path / "content.json"),
+            numbers=read_json(path / "numbers.json"),
+            records=ran,
+            registered={
+                row.id: Registration(
+                    exploratory=row.id == "exp7.4", remark=WHY * (row.id == "exp7.4")
+                )
+                for row in verdicts.verdicts
+            },
+            register="fedcba9876543210",
+        )
+        for verdicts, path, ran in (
+            (results.verdicts, drawn, once_records),
+            (trained, folder, records),
+        )
+    ]

@@ -97,7 +97,7 @@ def test_a_refuted_claim_is_reported_refuted(pdf):
     assert words["exp7.2"] == "refuted"
     summary = next(row for row in report["summary"] if row["id"] == "exp7.2")
     assert summary["word"] == "refuted"
-    assert "1 is refuted" in headline(verdicts)
+    assert "1 is refuted" in headline(verdicts.verdicts)
     table = next(page for page in pages(path) if "Verdicts" in page)
     assert "✗ refuted" in table
 

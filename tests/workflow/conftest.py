@@ -15,11 +15,17 @@ from filelock import FileLock
 
 PROJECT = Path(__file__).parents[2]
 COPIED = (
-    *("Snakefile", "workflow", "profiles", "src", "config.yaml", "claims", "reference", "dvc.yaml"),
+    *("Snakefile", "workflow", "profiles", "src", "config.yaml", "claims", "response.yaml"),
+    *("reference", "dvc.yaml"),
     *(".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore", ".snakemake/.gitignore"),
 )
 
 TINY_STUDIES = ("exp5", "exp7")
+TINY_RESPONSE = """points:
+  - {id: union, reviewer: R1, point: Is it better?, claims: [prop:lis-union], figures: [exp7/tiers]}
+  - {id: bridge, reviewer: R2, point: Is it the same?, claims: [exp5], answer: It is.}
+  - {id: open, reviewer: R2, point: What else?}
+"""
 TINY_TRAINING = {"steps": 12, "warmup": 2, "evaluate_every": 6, "checkpoint_every": 4}
 
 
@@ -140,6 +146,7 @@ def copy_project(path: Path, shrink: Callable[[dict[str, Any]], None] = make_tin
     copy.configure(shrink)
     if shrink is make_tiny:
         keep_tiny_claims(path / "claims")
+        (path / "response.yaml").write_text(TINY_RESPONSE, encoding="utf-8")
     return copy
 
 

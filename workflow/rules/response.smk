@@ -6,11 +6,11 @@ rule answer_reviewers:
         manifests=expand("<reports>/{study}/manifest.json", study=plan.studies),
         hosts=plan.hosts(),
     output:
+        content="<reports>/response.json",
         pdf="<reports>/response.pdf",
         text="<reports>/response.md",
         archive="<reports>/response.tar.gz",
-        manifest="<reports>/latex/manifest.json",
-        latex="<reports>/latex/response.tex",
+        latex=directory("<reports>/latex"),
     log:
         "<logs>/respond/response.log",
     conda:
@@ -20,4 +20,4 @@ rule answer_reviewers:
         results=plan.folder("results"),
     shell:
         "journeylab respond --plan {input.plan} --results {params.results}"
-        " --output {output.pdf} > {log} 2>&1"
+        " --output {output.content} > {log} 2>&1"

@@ -518,6 +518,11 @@ def row_hashes(register: Register, study: str) -> dict[str, tuple[str, str]]:
     return found
 
 
+def register_hash(register: Register, study: str) -> str:
+    """One hash of all rows of a study as they are judged and worded; empty where it has none."""
+    return _hash({"rows": row_hashes(register, study)}) if study in register.studies else ""
+
+
 def _hash(content: Mapping[str, object]) -> str:
     """16 hexadecimal characters of the SHA-256 of a content."""
     return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]

@@ -71,7 +71,7 @@ def read_response(path: Path, register: Register) -> Response:
     response = build(Response, read_yaml(path), str(path))
     for point in response.points:
         for name in point.claims:
-            if not any(_selected(name, register)):
+            if not _selected(name, register):
                 close = difflib.get_close_matches(name, _names(register), n=1)
                 hint = f"did you mean {close[0]}? " if close else ""
                 raise UserError(
@@ -93,12 +93,17 @@ def unasked(response: Response, register: Register) -> tuple[str, ...]:
     return tuple(claim.id for claim in _rows(register) if claim.primary and claim.id not in asked)
 
 
-def _selected(name: str, register: Register) -> Iterator[Claim]:
-    """The rows that a name stands for: that row, or the judged rows of a study or a theorem."""
-    for claim in _rows(register):
-        whole = name in (claim.theorem, claim.id.partition(".")[0])
-        if claim.id == name or (whole and claim.primary):
-            yield claim
+def _selected(name: str, register: Register) -> list[Claim]:
+    """The rows that a name stands for: that row, or those of a study or a theorem.
+
+    Of the latter the judged ones, and all where none is judged.
+    """
+    rows = [
+        claim
+        for claim in _rows(register)
+        if name in (claim.id, claim.theorem, claim.id.partition(".")[0])
+    ]
+    return [claim for claim in rows if claim.primary or claim.id == name] or rows
 
 
 def _rows(register: Register) -> Iterator[Claim]:

@@ -1,4 +1,4 @@
-"""What a study means for its theorems: one paragraph, made of nothing but its verdicts."""
+"""What verdicts mean for the theorems: a paragraph, made of nothing but the verdicts."""
 
 from collections.abc import Iterable, Sequence
 
@@ -35,23 +35,32 @@ def meaning(study: StudyVerdicts) -> str:
     if not study.evidence:
         return (
             "A quick run is no evidence: its seeds and budgets are cut to see that everything "
-            f"runs, and it says nothing for or against {_listed(map(name_theorem, theorems))}."
+            f"runs, and it says nothing for or against {listed(map(name_theorem, theorems))}."
         )
     told = []
     if study.exploratory and any(verdict.kind != "exact" for verdict in rows):
         told.append(
             f"These runs are exploratory ({study.exploratory}): no claim about seeds is judged."
         )
-    for theorem in theorems:
+        told += outcomes(rows, certificates_only=True)
+    else:
+        told += outcomes(rows)
+    return " ".join(told)
+
+
+def outcomes(rows: Sequence[Verdict], *, certificates_only: bool = False) -> list[str]:
+    """By theorem, in sentences: what holds of its judged rows, what does not, what stays open."""
+    told = []
+    for theorem in dict.fromkeys(verdict.theorem for verdict in rows):
         about = [verdict for verdict in rows if verdict.theorem == theorem]
         told.append(_outcome(theorem, [one for one in about if one.source == "document"]))
         for source, exact in _KINDS:
             group = [v for v in about if (v.source, v.kind == "exact") == (source, exact)]
-            if group and (exact or not study.exploratory):
-                told.append(_group(group, study.seeds))
+            if group and (exact or not certificates_only):
+                told.append(_group(group))
     if any(verdict.kind == "exact" for verdict in rows):
         told.append("A certificate is exact: its worst case decides, whatever training finds.")
-    return " ".join(told)
+    return told
 
 
 def name_theorem(label: str) -> str:
@@ -76,7 +85,7 @@ def _outcome(theorem: str, document: Sequence[Verdict]) -> str:
     return f"What the document says on {name} is {decided[0]} wherever it was tested."
 
 
-def _group(rows: Sequence[Verdict], seeds: int) -> str:
+def _group(rows: Sequence[Verdict]) -> str:
     """How many statements of one source and kind came out how, and which."""
     found: dict[str, list[Verdict]] = {}
     for row in rows:
@@ -84,19 +93,20 @@ def _group(rows: Sequence[Verdict], seeds: int) -> str:
         found.setdefault(word, []).append(row)
     words = [word for word in (*WORDS, "withheld", "not judged") if word in found]
     both = len(rows) == 2 and len(words) == 1
-    number = "" if both else f"{_count(len(rows))} "
+    number = "" if both else f"{count(len(rows))} "
     noun = "statement" if len(rows) == 1 else "statements"
     document, exact = rows[0].source == "document", rows[0].kind == "exact"
     whose = f"the document's {number}{noun}" if document else f"the {number}corrected {noun}"
-    whose += " checked by certificate" if exact else f" judged over {_count(seeds)} seeds"
+    seeds = " or ".join(count(n) for n in sorted({row.n for row in rows}))
+    whose += " checked by certificate" if exact else f" judged over {seeds} seeds"
     if len(words) == 1:
         head = f"{'Both' if both else 'All'} of {whose} are"
         if len(rows) == 1:
-            head = f"{_capital(whose)} is"
+            head = f"{capital(whose)} is"
         return f"{head} {_SINCE.get(words[0], words[0])}: {_quoted(rows)}."
-    counts = [f"{_count(len(found[word]))} {_are(len(found[word]))} {word}" for word in words]
-    lists = [f"{_capital(_SINCE.get(word, word))}: {_quoted(found[word])}." for word in words]
-    return " ".join((f"Of {whose}, {_listed(counts)}.", *lists))
+    counts = [f"{count(len(found[word]))} {_are(len(found[word]))} {word}" for word in words]
+    lists = [f"{capital(_SINCE.get(word, word))}: {_quoted(found[word])}." for word in words]
+    return " ".join((f"Of {whose}, {listed(counts)}.", *lists))
 
 
 def _quoted(rows: Sequence[Verdict]) -> str:
@@ -114,14 +124,17 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _count(number: int) -> str:
+def count(number: int) -> str:
+    """A small number in a word."""
     return _NUMBERS[number] if number < len(_NUMBERS) else str(number)
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
+    """A text as a sentence begins with it."""
     return text[:1].upper() + text[1:]
 
 
-def _listed(parts: Iterable[str]) -> str:
+def listed(parts: Iterable[str]) -> str:
+    """One, two and three."""
     *most, last = parts
     return f"{', '.join(most)} and {last}" if most else last

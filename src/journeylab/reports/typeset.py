@@ -9,9 +9,10 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from journeylab.config import Labels, UserError, canonical
+from journeylab.config import UserError, canonical
 from journeylab.records.files import read_json, write_atomic, write_json
 from journeylab.records.runs import RunHost, RunRecord
 from journeylab.records.verdicts import WORDS, Estimate, Registration, StudyVerdicts, Verdict
@@ -38,6 +39,7 @@ def describe(
     registered: Mapping[str, Registration],
     *,
     plan_key: str,
+    anonymous: bool = False,
 ) -> dict[str, Any]:
     """Everything the template prints, numbers already in their printed form.
 
@@ -61,7 +63,7 @@ def describe(
         "revision": verdicts.revision,
         "amendments": list(verdicts.amendments),
         "dropped": [f"{row.id.removeprefix('exp')} {earlier(row)}" for row in verdicts.dropped],
-        "headline": headline(verdicts),
+        "headline": headline(verdicts.verdicts),
         "meaning": meaning(verdicts),
         "registration": tell_registration(verdicts, registered),
         "summary": [_summary(v) for v in _by_word(verdicts.verdicts)],
@@ -72,7 +74,7 @@ def describe(
         "tables": [read_json(content / "tables" / f"{name}.json") for name in drawn["tables"]],
         "ledger": read_json(content / "tables" / "ledger.json") if has_ledger else None,
         "failures": failures(runs, drawn["labels"]),
-        "provenance": _provenance(records, drawn["labels"]),
+        "provenance": _provenance(records, anonymous=anonymous),
         "timings": {
             f"{run.arm}/{run.variant}": {
                 key: plain(value, 2) for key, value in host.timings.items()
@@ -88,32 +90,51 @@ def describe(
 
 
 def compile_report(report: dict[str, Any], content: Path, prose: str, output: Path) -> None:
-    """Compile the template with its data, prose and figures, and write ``output`` atomically."""
+    """Compile a study's report with its data, prose and figures."""
+    figures = {path.name: path for path in (content / "figures").iterdir()}
+    told = f"report.typ of {report['study']}"
+    compile_pdf("report", report, figures, output, told, {"study.typ": prose})
+
+
+def compile_pdf(
+    template: str,
+    data: Mapping[str, Any],
+    figures: Mapping[str, Path],
+    output: Path,
+    told: str,
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Compile ``<template>.typ`` with its data and figures, and write ``output`` atomically.
+
+    ``more`` are further files by their names. Raises UserError, which begins with ``told``, for
+    what Typst refuses.
+    """
     import typst
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for template in (files("journeylab.reports") / "templates").iterdir():
-            if template.name.endswith(".typ"):
-                text = template.read_text(encoding="utf-8")
-                (folder / template.name).write_text(text, encoding="utf-8")
-        (folder / "study.typ").write_text(prose, encoding="utf-8")
-        shutil.copytree(content / "figures", folder / "figures")
-        write_json(folder / "report.json", report, sealed=False)
+        for source in (files("journeylab.reports") / "templates").iterdir():
+            if source.name.endswith(".typ"):
+                (folder / source.name).write_bytes(source.read_bytes())
+        for file, text in more.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        (folder / "figures").mkdir()
+        for file, path in figures.items():
+            shutil.copyfile(path, folder / "figures" / file)
+        write_json(folder / f"{template}.json", data, sealed=False)
         try:
             pdf = typst.compile(
-                str(folder / "report.typ"), root=str(folder), ignore_system_fonts=True
+                str(folder / f"{template}.typ"), root=str(folder), ignore_system_fonts=True
             )
         except typst.TypstError as error:
-            reason = " ".join(str(error).split())
-            raise UserError(f"report.typ of {report['study']}: {reason}") from error
+            raise UserError(f"{told}: {' '.join(str(error).split())}") from error
     with write_atomic(output) as partial:
         partial.write_bytes(pdf)
 
 
-def headline(verdicts: StudyVerdicts) -> str:
+def headline(verdicts: Sequence[Verdict]) -> str:
     """How many claims ended how, in one sentence."""
-    words = [v.verdict for v in verdicts.verdicts if v.verdict is not None]
+    words = [v.verdict for v in verdicts if v.verdict is not None]
     if not words:
         return "No claim was judged."
     counts = [(word, sum(one == word for one in words)) for word in WORDS]
@@ -121,7 +142,7 @@ def headline(verdicts: StudyVerdicts) -> str:
     *most, last = told
     listed = f"{', '.join(most)} and {last}" if most else last
     claims = "claim" if len(words) == 1 else "claims"
-    withheld = sum(bool(v.withheld) for v in verdicts.verdicts)
+    withheld = sum(bool(v.withheld) for v in verdicts)
     ending = f"; {withheld} {'is' if withheld == 1 else 'are'} withheld" if withheld else ""
     return f"Of {len(words)} judged {claims}, {listed}{ending}."
 
@@ -286,7 +307,7 @@ def _before(verdict: Verdict, revision: int) -> str:
     return f"New in revision {revision}" if revision > 1 and verdict.primary else ""
 
 
-def _provenance(records: Sequence[tuple[RunRecord, RunHost]], labels: Labels) -> dict[str, Any]:
+def _provenance(records: Sequence[tuple[RunRecord, RunHost]], *, anonymous: bool) -> dict[str, Any]:
     runs = [run for run, _ in records]
     hosts = [host for _, host in records]
     data = {f"{run.arm}/{run.variant}": run.inputs for run in runs if run.inputs}
@@ -294,9 +315,9 @@ def _provenance(records: Sequence[tuple[RunRecord, RunHost]], labels: Labels) ->
     days = sorted({host.started.date().isoformat() for host in hosts})
     seconds = sum(host.cost.cpu_seconds for host in hosts)
     return {
-        "commits": [
-            commit + (" with uncommitted changes" if dirty else "") for commit, dirty in commits
-        ],
+        "commits": ["left out for review"]
+        if anonymous
+        else [commit + (" with uncommitted changes" if dirty else "") for commit, dirty in commits],
         "days": " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "",
         "minutes": plain(round(seconds / 60, 1)),
         "versions": _unique(

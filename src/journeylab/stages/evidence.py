@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from journeylab.claims.register import Register
+from journeylab.claims.register import Register, register_hash
 from journeylab.claims.registration import History, registrations
 from journeylab.records.files import read_json, verify
-from journeylab.records.runs import RunHost, RunRecord, read_host, read_run
-from journeylab.records.verdicts import Registration, StudyVerdicts
+from journeylab.records.runs import read_host, read_run
+from journeylab.records.verdicts import StudyVerdicts
+from journeylab.reports.evidence import Evidence
 from journeylab.stages.running import Call
-
-
-class Evidence(NamedTuple):
-    """One study: its verdicts, what was drawn of it, its runs, and when its rows were registered.
-
-    ``folder`` holds what was drawn; ``content`` and ``numbers`` are its content.json and
-    numbers.json.
-    """
-
-    verdicts: StudyVerdicts
-    folder: Path
-    content: Mapping[str, Any]
-    numbers: Mapping[str, Any]
-    records: Sequence[tuple[RunRecord, RunHost]]
-    registered: Mapping[str, Registration]
-
-    @property
-    def study(self) -> str:
-        """The study's id."""
-        return self.verdicts.study
 
 
 def read_evidence(call: Call) -> list[Evidence]:
@@ -66,6 +45,7 @@ def read_evidence(call: Call) -> list[Evidence]:
                 numbers=read_json(folder / "numbers.json"),
                 records=records,
                 registered=registrations(register, study, records, history),
+                register=register_hash(register, study),
             )
         )
     return found

@@ -42,6 +42,7 @@ def run(call: Call) -> None:
         records,
         registrations(register, plan.study, records, history),
         plan_key=plan.key,
+        anonymous=plan.settings["anonymous"],
     )
     prose = catalogue.study_folder(plan.study) / "report.typ"
     compile_report(report, content, prose.read_text(encoding="utf-8"), call.output)

@@ -1,0 +1,134 @@
+"""The answer to the reviewers, of two made-up studies."""
+
+import re
+import tarfile
+
+import pytest
+
+from journeylab.config import UserError
+from journeylab.records.files import sha256, write_folder
+from journeylab.reports import response
+from journeylab.reports.response import Question, describe_response, plain_text
+from journeylab.reports.typeset import compile_pdf
+
+from .conftest import WHY
+from .test_report import pages
+
+KEY = "0123456789abcdef"
+HOSTILE = r"Is \input{/etc/passwd} & 50 % of #1 <b>true</b>_?"
+
+
+def question(name, *rows, **more):
+    known = {"answer": None, "change": None, "figures": (), "reviewer": "R1", "point": "Really?"}
+    return Question(id=name, rows=rows, **(known | more))
+
+
+TRAINED = tuple(f"exp7.{i}" for i in range(1, 7))
+QUESTIONS = [
+    question("union", *TRAINED, point=HOSTILE, answer="We ran it.", change="section 4"),
+    question("bridge", "exp5.1", "exp5.2", "exp5.3"),
+    question("both", "exp7.2", "exp5.1", reviewer="R2", figures=("exp7/effects",)),
+    question("later", "exp8.1", reviewer="R2"),
+    question("open", reviewer="R2"),
+]
+
+
+def described(evidence, questions=QUESTIONS, **more):
+    known = {"title": "Response", "unasked": ["exp7.s1"], "plan_key": KEY, "anonymous": False}
+    return describe_response(questions, evidence, **(known | more))
+
+
+@pytest.fixture
+def told(evidence):
+    return described(evidence)
+
+
+def test_theorems_are_counted_by_source_and_kind_and_what_is_exploratory_apart(told):
+    counts = {
+        row["label"]: [{one["word"]: one["count"] for one in cell} for cell in row["cells"]]
+        for row in told["glance"]["rows"]
+    }
+    assert counts == {
+        "prop:ssm-bridge": [{}, {}, {"supported": 1, "refuted": 2}],
+        "prop:lis-union": [
+            {"refuted": 1, "inconclusive": 2, "undecidable": 1, "exploratory": 1},
+            {"supported": 1},
+            {},
+        ],
+    }
+    assert told["headline"].startswith("Of 8 judged claims, 2 are supported")
+
+
+def test_what_is_exploratory_has_no_verdict_and_says_why(told):
+    (row,) = (row for row in told["points"][0]["rows"] if row["id"] == "exp7.4")
+    assert row["word"] is None
+    assert row["unjudged"] == "exploratory"
+    assert row["note"] == WHY
+    assert f"Exploratory, {WHY}: 7.4." in told["points"][0]["told"]
+
+
+def test_a_figure_is_shown_once_and_an_unknown_one_refused(evidence, told):
+    shown = [[one["study"] for one in point["figures"]] for point in told["points"]]
+    assert shown == [["exp7"], ["exp5"], [], [], []]
+    with pytest.raises(UserError, match=r"response.yaml: x: figures: 'exp7/nothing' is not drawn"):
+        described(evidence, [question("x", figures=("exp7/nothing",))])
+
+
+def test_a_row_that_was_not_run_is_said(told):
+    assert told["points"][3]["told"] == ["Not run here: exp8.1."]
+
+
+def test_the_error_statement_is_of_a_study_only(evidence, told):
+    assert "for each" not in told["covers"]  # one study judges claims over seeds
+    twice = described([*evidence, evidence[1]])["covers"]
+    assert "each of the two studies" in twice
+    assert "at most 0.1." in twice
+
+
+def test_it_prints_on_paper_with_every_number(told, evidence, tmp_path):
+    output = tmp_path / "response.pdf"
+    files = response.figure_files(told, evidence)
+    compile_pdf("response", told, files, output, "response.typ")
+    text = " ".join(" ".join(pages(output)).split())
+    for point in told["points"]:
+        for row in point["rows"]:
+            assert row["effect"].replace("\u202f", " ") in text.replace("\u202f", " ")
+    assert "prop:ssm-bridge" in pages(output)[0]
+    again = tmp_path / "again.pdf"
+    compile_pdf("response", told, files, again, "response.typ")
+    assert sha256(output) == sha256(again)
+
+
+def test_the_archive_is_the_same_for_the_same_files(told, evidence, tmp_path):
+    for name in ("one", "two"):
+        with write_folder(tmp_path / name) as folder:
+            response.write_latex(told, evidence, folder)
+        response.write_archive(tmp_path / name, tmp_path / f"{name}.tar.gz")
+    assert sha256(tmp_path / "one.tar.gz") == sha256(tmp_path / "two.tar.gz")
+    with tarfile.open(tmp_path / "one.tar.gz") as archive:
+        names = archive.getnames()
+        owners = {(entry.uname, entry.gname, entry.uid) for entry in archive.getmembers()}
+    assert owners == {("", "", 0)}
+    text = (tmp_path / "one/response.tex").read_text(encoding="ascii")
+    for needed in re.findall(r"\\(?:input|includegraphics(?:\[[^]]*\])?)\{([^}]*)\}", text):
+        assert any(name.rpartition(".")[0] == needed for name in names), needed
+    assert r"\input{/etc/passwd}" not in text.replace("{-}", "-")
+
+
+@pytest.mark.parametrize("characters", [100_000, 3000, 1500, 700, 300])
+def test_the_text_keeps_to_the_form_and_tells_as_much_as_fits(told, characters):
+    parts = plain_text(told, characters).strip().split("\n\n# ")
+    assert len(parts) == 2
+    assert all(len(part) <= characters for part in parts)
+    assert "union" in parts[0] or "more: see response.pdf" in parts[0]
+    if characters == 100_000:
+        for row in told["points"][0]["rows"]:
+            assert f"{row['effect']} {row['interval']}" in parts[0]
+            assert row["statement"] in parts[0]
+
+
+def test_a_blind_build_names_no_commit(evidence):
+    assert "0" * 10 in str(described(evidence)["runs"])
+    blind = described(evidence, anonymous=True)
+    assert "0" * 10 not in str(blind["runs"])
+    assert "left out for review" in str(blind["checklist"])
