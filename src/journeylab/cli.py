@@ -1,7 +1,4 @@
-"""The command line: arguments, and one call. A stage takes its plan and the files it reads.
-
-Heavy libraries are imported inside the commands.
-"""
+"""The command line: arguments, and one call. A stage takes its plan and the files it reads."""
 
 import sys
 from pathlib import Path
@@ -9,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from journeylab import imports
+from journeylab import imports, inquiry
 from journeylab.catalogue import STAGES, Stage
 from journeylab.config import UserError, refusal
 
@@ -38,6 +35,8 @@ def _add_stage(stage: Stage, purpose: str) -> None:
 
 for _stage, _purpose in STAGES.items():
     _add_stage(_stage, _purpose)
+for _name, _command in inquiry.COMMANDS.items():
+    app.command(_name)(_command)
 
 
 @app.command()

@@ -22,9 +22,9 @@ COPIED = (
 
 TINY_STUDIES = ("exp5", "exp7")
 TINY_RESPONSE = """points:
-  - {id: union, reviewer: R1, point: Is it better?, claims: [prop:lis-union], figures: [exp7/tiers]}
-  - {id: bridge, reviewer: R2, point: Is it the same?, claims: [exp5], answer: It is.}
-  - {id: open, reviewer: R2, point: What else?}
+  - {id: union, reviewer: R1, point: "Better?", claims: [prop:lis-union], figures: [exp7/tiers]}
+  - {id: bridge, reviewer: R2, point: "Is it the same?", claims: [exp5], answer: It is.}
+  - {id: open, reviewer: R2, point: "What else?"}
 """
 TINY_TRAINING = {"steps": 12, "warmup": 2, "evaluate_every": 6, "checkpoint_every": 4}
 

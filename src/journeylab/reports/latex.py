@@ -121,7 +121,7 @@ def latex_table(table: Table, label: str) -> str:
     text: str = frame.style.hide(axis="index").to_latex(
         hrules=True,
         column_format=aligned,
-        position="tbp",
+        position="!htbp",
         position_float="centering",
         caption=escape(table.caption),
         label=label,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import shutil
 import tarfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,8 +19,9 @@ import pandas as pd
 from journeylab.config import UserError
 from journeylab.plotting.results import Table
 from journeylab.records.files import write_atomic
-from journeylab.records.verdicts import WORDS, Registration, Verdict
+from journeylab.records.verdicts import Registration, Verdict
 from journeylab.reports.evidence import Evidence
+from journeylab.reports.glance import HEAD, NOTES, Judged, at_a_glance
 from journeylab.reports.latex import escape, latex_macros, latex_table
 from journeylab.reports.meaning import count, listed, name_theorem, outcomes
 from journeylab.reports.tables import found, needs_powers, places, shown, source
@@ -113,42 +114,35 @@ def _covers(studies: Sequence[Evidence]) -> str:
 
 def _glance(judged: Sequence[Verdict], registered: Mapping[str, Registration]) -> dict[str, Any]:
     """Per theorem: how many judged rows came out how, certificates apart."""
-    rows = []
-    for theorem in dict.fromkeys(row.theorem for row in judged):
-        about = [row for row in judged if row.theorem == theorem]
-        cells = [
-            _counted([row for row in about if kind(row)], registered)
-            for kind in (_is_documents, _is_corrected, _is_certificate)
-        ]
-        studies = list(dict.fromkeys(row.id.partition(".")[0] for row in about))
-        rows.append(
-            {
-                "label": theorem,
-                "name": name_theorem(theorem),
-                "cells": cells,
-                "studies": studies,
-            }
+    rows = [
+        Judged(
+            id=row.id,
+            theorem=row.theorem,
+            document=row.source == "document",
+            exact=row.kind == "exact",
+            outcome=outcome(row, registered),
         )
+        for row in judged
+    ]
     return {
-        "head": ["Theorem", "Document’s, over seeds", "Corrected, over seeds", "Certificates", ""],
-        "rows": rows,
-        "notes": (
-            "Judged claims only. Over seeds: an effect in trained models or simulations, held "
-            "against a margin. Certificates: a worst case, computed exactly."
-        ),
+        "head": [*HEAD, ""],
+        "rows": [
+            {
+                "label": theorem.label,
+                "name": name_theorem(theorem.label),
+                "cells": [
+                    [
+                        {"word": word, "symbol": SYMBOLS.get(word, ""), "count": number}
+                        for word, number in cell
+                    ]
+                    for cell in theorem.cells
+                ],
+                "studies": list(theorem.studies),
+            }
+            for theorem in at_a_glance(rows)
+        ],
+        "notes": NOTES,
     }
-
-
-def _is_certificate(row: Verdict) -> bool:
-    return row.kind == "exact"
-
-
-def _is_documents(row: Verdict) -> bool:
-    return row.kind != "exact" and row.source == "document"
-
-
-def _is_corrected(row: Verdict) -> bool:
-    return row.kind != "exact" and row.source == "corrected"
 
 
 def outcome(row: Verdict, registered: Mapping[str, Registration]) -> str:
@@ -156,18 +150,6 @@ def outcome(row: Verdict, registered: Mapping[str, Registration]) -> str:
     if row.verdict is not None and _is_exploratory(row, registered):
         return "exploratory"
     return row.verdict or ("withheld" if row.withheld else "not judged")
-
-
-def _counted(
-    rows: Iterable[Verdict], registered: Mapping[str, Registration]
-) -> list[dict[str, Any]]:
-    """How many rows came out how, in the order in which verdicts are told."""
-    words = [outcome(row, registered) for row in rows]
-    return [
-        {"word": word, "symbol": SYMBOLS.get(word, ""), "count": words.count(word)}
-        for word in (*WORDS, "withheld", "not judged", "exploratory")
-        if word in words
-    ]
 
 
 def _told(
@@ -187,7 +169,7 @@ def _told(
     elif firm:
         told += outcomes(firm)
     reasons: dict[str, list[str]] = {}
-    for row in rows:
+    for row in rows if evidence else ():
         if _is_exploratory(row, registered):
             reasons.setdefault(registered[row.id].remark, []).append(row.id.removeprefix("exp"))
     told += [f"Exploratory, {why}: {listed(names)}." for why, names in reasons.items()]
