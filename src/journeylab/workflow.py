@@ -42,7 +42,7 @@ from journeylab.config import (
     chunk_seeds,
     chunks,
 )
-from journeylab.records.files import sha256
+from journeylab.records.files import MANIFEST, read_json, sha256
 from journeylab.records.fingerprint import fingerprint
 from journeylab.records.plans import REGISTER, Plan, write_plan
 from journeylab.records.runs import HOST, RegisterState, versions
@@ -197,9 +197,24 @@ class WorkflowPlan:
                 for path in folder.glob(f"{name}/**/*.json"):
                     if path.suffixes == [".json"] and path not in planned | registers:
                         path.unlink()  # neither cost nor progress
+            self._forget_incomplete(Path(self.folder("reports")))
         except OSError as error:
             where = error.filename or folder
             raise UserError(f"{where}: plans cannot be written ({error.strerror})") from None
+
+    def _forget_incomplete(self, reports: Path) -> None:
+        """Remove what vouches for a folder from which a file went missing, so that it is remade.
+
+        Snakemake knows such folders as a whole and would find nothing to do.
+        """
+        for manifest in reports.glob(f"*/{MANIFEST}"):
+            try:
+                named = read_json(manifest)["files"]
+            except UserError:
+                continue  # damaged: whatever reads it says so
+            if not all((manifest.parent / name).exists() for name in named):
+                answer = manifest.parent.name == "latex"
+                (reports / "response.json" if answer else manifest).unlink(missing_ok=True)
 
     def plans(self) -> Iterator[tuple[str, Plan]]:
         """Every job's plan by its path below ``plans``, in the order in which data flow."""

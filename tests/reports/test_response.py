@@ -1,6 +1,8 @@
 """The answer to the reviewers, of two made-up studies."""
 
 import re
+import shutil
+import subprocess
 import tarfile
 
 import pytest
@@ -132,3 +134,31 @@ def test_a_blind_build_names_no_commit(evidence):
     blind = described(evidence, anonymous=True)
     assert "0" * 10 not in str(blind["runs"])
     assert "left out for review" in str(blind["checklist"])
+
+
+@pytest.mark.system
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None,
+    reason="pdflatex is missing (apt-get install texlive-latex-recommended)",
+)
+def test_the_archive_compiles_elsewhere(told, evidence, tmp_path):
+    with write_folder(tmp_path / "latex") as folder:
+        response.write_latex(told, evidence, folder)
+    response.write_archive(tmp_path / "latex", tmp_path / "response.tar.gz")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with tarfile.open(tmp_path / "response.tar.gz") as archive:
+        archive.extractall(elsewhere, filter="data")
+    done = subprocess.run(
+        ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "response.tex"],
+        cwd=elsewhere,
+        capture_output=True,
+        text=True,
+        env={"PATH": "/usr/bin:/bin"},
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
+    text = " ".join(" ".join(pages(elsewhere / "response.pdf")).split())
+    assert "passwd" in text
+    for row in told["points"][0]["rows"]:
+        assert row["id"] in text

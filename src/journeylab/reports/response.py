@@ -28,6 +28,7 @@ from journeylab.reports.tables import found, needs_powers, places, shown, source
 from journeylab.reports.typeset import SYMBOLS, headline
 from journeylab.typography import plain, short
 
+NUMERIC = ("Effect", "Interval", "Detectable")
 STAMP = "quick run – not evidence"
 EPOCH = 315532800
 """1 January 1980, in seconds: when every file of an archive was written, so that it is the same."""
@@ -441,7 +442,9 @@ def _latex_tables(described: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
                 }
                 for row in point["rows"]
             )
-            numeric = ("Effect", "Interval", "Detectable")
+            if not frame["Detectable"].any():
+                frame = frame.drop(columns="Detectable")
+            numeric = tuple(head for head in NUMERIC if head in frame)
             name = f"point-{point['id']}"
             yield name, Table(name, f"What answers {point['id']}.", frame, "", numeric)
     runs = described["runs"]

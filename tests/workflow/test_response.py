@@ -1,0 +1,117 @@
+"""What is told of all studies: complete, traceable, and made anew where something is missing."""
+
+import json
+import random
+import re
+import tarfile
+import zlib
+from pathlib import Path
+
+import pandas as pd
+import pypdfium2
+import pytest
+
+from journeylab.typography import plain
+
+from .conftest import Copy
+from .test_runs import hashes
+
+pytestmark = pytest.mark.workflow
+
+MADE = ("reports/**/*.pdf", "reports/**/*.tex", "reports/**/*.json", "reports/*.*")
+
+
+def explained(copy: Copy, row: str) -> dict[str, str]:
+    told = copy.run("journeylab", "explain", row).stdout
+    return dict(re.findall(r"^  (\w+): (.*)$", told, re.MULTILINE))
+
+
+def test_any_number_is_the_same_wherever_it_is_told(finished: Copy) -> None:
+    """Verdicts, macros, ‘explain’ and the answer to the reviewers, and the rows they rest on."""
+    verdicts = [
+        row
+        for path in finished.path.glob("results/*/verdicts.json")
+        for row in json.loads(path.read_text(encoding="utf-8"))["verdicts"]
+        if row["effect"] is not None
+    ]
+    answer = json.loads((finished.path / "reports/response.json").read_text(encoding="utf-8"))
+    answered = {row["id"]: row for point in answer["response"]["points"] for row in point["rows"]}
+    macros = (finished.path / "reports/latex/numbers.tex").read_text(encoding="ascii")
+    for row in random.sample(verdicts, 3):
+        told = explained(finished, row["id"])
+        assert float(told["effect"]) == row["effect"]
+        study = row["id"].partition(".")[0]
+        numbers = json.loads((finished.path / f"reports/{study}/numbers.json").read_text())
+        assert numbers[f"{row['id']}.effect"] == row["effect"]
+        assert f"{{journeylab@{row['id']}.effect}}" in macros
+        if row["id"] in answered and row["kind"] == "exact":
+            table = pd.read_parquet(finished.path / f"results/{study}/measurements.parquet")
+            assert row["effect"] in set(table["value"])
+            assert plain(row["effect"], 2).split("\u202f")[0] in answered[row["id"]]["effect"]
+
+
+def test_what_was_deleted_comes_back_identical(project: Copy) -> None:
+    before = hashes(project, *MADE)
+    doomed = [path for path in before if "manifest" not in path]
+    for name in random.sample(doomed, 4):
+        (project.path / name).unlink()
+    project.snakemake("all")
+    assert hashes(project, *MADE) == before
+
+
+def test_a_blind_build_holds_nothing_that_names_its_authors(project: Copy) -> None:
+    secrets = ("A. N. Author", "author@example.org", "git.example.org")
+    git = ["git", "-c", f"user.name={secrets[0]}", "-c", f"user.email={secrets[1]}"]
+    project.run(*git, "init", "--quiet")
+    project.run(*git, "remote", "add", "origin", f"https://{secrets[2]}/paper.git")
+    project.run(*git, "add", "claims")
+    project.run(*git, "commit", "--quiet", "--message", "claims")
+    commit = project.run("git", "rev-parse", "HEAD").stdout.strip()
+    for path in project.path.glob("results/exp5/**/run.host.json"):
+        path.parent.joinpath("run.json").unlink()  # to be computed anew, under git
+    project.snakemake("results/exp5/verdicts.json")
+    hosts = [read(path) for path in project.path.glob("results/exp5/**/run.host.json")]
+    assert {host["commit"] for host in hosts} == {commit}
+    named = (*secrets, commit, commit[:10], hosts[0]["host"], str(project.path))
+
+    def telling() -> dict[str, str]:
+        made = [path for path in (project.path / "reports").rglob("*") if path.is_file()]
+        return {
+            f"{path.name}: {name}": name
+            for path in made
+            for name in named
+            if name.encode() in unpacked(path)
+        }
+
+    project.snakemake("all")
+    assert set(telling().values()) == {commit, commit[:10]}
+    project.configure(lambda config: config.update(anonymous=True))
+    project.snakemake("all")
+    assert telling() == {}
+
+
+def read(path: Path) -> dict[str, str]:
+    content: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def unpacked(path: Path) -> bytes:
+    """The bytes of a file, with what is compressed inside it, and what a PDF shows."""
+    content = path.read_bytes()
+    if path.suffix == ".pdf":
+        with pypdfium2.PdfDocument(path) as document:
+            shown = [page.get_textpage().get_text_bounded() for page in document]
+        content += " ".join(shown).encode()
+    if path.name.endswith(".tar.gz"):
+        with tarfile.open(path) as archive:
+            members = [archive.extractfile(name) for name in archive.getnames()]
+            return b"".join(member.read() for member in members if member) + content
+    streams = re.findall(rb"stream\r?\n(.*?)endstream", content, re.DOTALL)
+    return content + b"".join(map(inflated, streams))
+
+
+def inflated(stream: bytes) -> bytes:
+    try:
+        return zlib.decompressobj().decompress(stream)
+    except zlib.error:
+        return b""
