@@ -68,6 +68,7 @@ rule all:
     default_target: True
     input:
         expand("<reports>/{study}.pdf", study=plan.studies),
+        expand("<reports>/{study}/manifest.json", study=plan.studies),  # once gone, drawn again
         "<results>/metrics.json",
         "<reports>/response.pdf",
 
