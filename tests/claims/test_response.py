@@ -1,0 +1,97 @@
+"""``response.yaml``: which claims a point names, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from journeylab.claims.register import Register, read_register
+from journeylab.claims.response import Point, Response, read_response, rows_of, unasked
+from journeylab.config import UserError
+
+PROJECT = Path(__file__).parents[2]
+MEASURE = {"label": "hits", "metric": "hits"}
+
+
+def row(identity: str, theorem: str) -> dict[str, Any]:
+    return {
+        "id": identity,
+        "theorem": theorem,
+        "statement": "It is.",
+        "source": "corrected",
+        "effect": {"run": "main/A", "measure": "hits"},
+        "region": {"above": 0.5},
+    }
+
+
+ROWS = {
+    "exp1": [("exp1.1", "thm:a"), ("exp1.2", "thm:b"), ("exp1.s1", "thm:b")],
+    "exp2": [("exp2.1", "thm:b"), ("exp2.s1", "thm:c")],
+}
+REGISTER = Register.model_validate(
+    {
+        "studies": {
+            study: {"measures": {"hits": MEASURE}, "claims": [row(*one) for one in rows]}
+            for study, rows in ROWS.items()
+        }
+    }
+)
+
+
+def point(*claims: str, **more: Any) -> dict[str, Any]:
+    return {"id": "one", "reviewer": "R1", "point": "Really?", "claims": list(claims), **more}
+
+
+@pytest.mark.parametrize(
+    ("claims", "rows"),
+    [
+        (("exp1.1",), ("exp1.1",)),
+        (("exp1.s1",), ("exp1.s1",)),
+        (("thm:b",), ("exp1.2", "exp2.1")),
+        (("thm:c",), ("exp2.s1",)),  # nothing is judged of it
+        (("exp1",), ("exp1.1", "exp1.2")),
+        (("exp2.1", "thm:b"), ("exp2.1", "exp1.2")),
+        ((), ()),
+    ],
+)
+def test_a_point_names_rows_studies_and_theorems(claims, rows):
+    assert rows_of(Point(**point(*claims)), REGISTER) == rows
+
+
+def test_what_answers_no_point_and_what_is_not_answered_is_known():
+    response = Response(points=(Point(**point("thm:a")), Point(**point(id="two"))))
+    assert unasked(response, REGISTER) == ("exp1.2", "exp2.1")
+    assert response.open_points == ("two",)
+    answered = Response(points=(Point(**point(answer="We think so.")),))
+    assert answered.open_points == ()
+
+
+@pytest.mark.parametrize(
+    ("points", "told"),
+    [
+        ([point("exp1.9")], r"one: claims: 'exp1.9' is not in the register; did you mean exp1"),
+        ([point("nothing")], r"one: claims: 'nothing' is not in the register; write a row"),
+        ([point(), point()], r"points: the id 'one' is used twice"),
+        ([], "points"),
+        ([point(figures=["tiers"])], "figures"),
+        ([point(reviewr="R2")], "reviewr"),
+        ([point(point=" ")], "point"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_the_file(points, told, tmp_path):
+    file = tmp_path / "response.yaml"
+    file.write_text(yaml.safe_dump({"points": points}), encoding="utf-8")
+    with pytest.raises(UserError, match=told) as caught:
+        read_response(file, REGISTER)
+    assert str(caught.value).startswith(str(file))
+    assert "\n" not in str(caught.value)
+
+
+def test_the_shipped_file_asks_of_every_theorem_and_leaves_no_judged_claim_out():
+    register = read_register(PROJECT / "claims")
+    response = read_response(PROJECT / "response.yaml", register)
+    asked = {name for point in response.points for name in point.claims}
+    theorems = {claim.theorem for study in register.studies.values() for claim in study.claims}
+    assert theorems <= asked
+    assert unasked(response, register) == ()

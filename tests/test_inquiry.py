@@ -1,0 +1,116 @@
+"""What can be asked of results, on the command line."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from journeylab.claims.reference import Reference, ReferenceClaim
+from journeylab.cli import app
+from journeylab.config import UserError
+from journeylab.records.files import write_json
+
+PROJECT = Path(__file__).parents[1]
+
+
+def ask(*arguments: str) -> str:
+    done = CliRunner().invoke(app, arguments)
+    if done.exception:
+        raise done.exception
+    return done.stdout
+
+
+def reference(path: Path, revision: int = 2, **claims: tuple[float, str]) -> Path:
+    rows = {
+        f"exp7.{row[1:]}": ReferenceClaim(effect=effect, low=None, high=None, verdict=word)
+        for row, (effect, word) in claims.items()
+    }
+    known = Reference(study="exp7", scale="default", seeds=12, revision=revision, claims=rows)
+    path.parent.mkdir(exist_ok=True)
+    write_json(path, known, sealed=False)
+    return path
+
+
+def test_what_moved_is_told_row_by_row(tmp_path):
+    old = reference(tmp_path / "old.json", _1=(1.0, "supported"), _2=(0.1, "inconclusive"))
+    new = reference(tmp_path / "new.json", _1=(1.0, "supported"), _2=(-0.25, "refuted"))
+    told = ask("compare", str(old), str(new))
+    assert told == "exp7.2: effect 0.1 → −0.25, verdict inconclusive → refuted\n1 claims moved\n"
+    assert ask("compare", str(old), str(old)) == "0 claims moved\n"
+    more = reference(tmp_path / "more.json", _1=(1.0, "supported"), _3=(1.0, "supported"))
+    assert "exp7.3: only in" in ask("compare", str(old), str(more))
+    assert "exp7.2: only in" in ask("compare", str(old), str(more))
+
+
+def test_a_row_that_was_renumbered_is_followed(tmp_path, monkeypatch):
+    claims = tmp_path / "claims"
+    claims.mkdir()
+    (claims / "looks.yaml").write_text("looks: {12: 1.0}\n")
+    (claims / "exp7.yaml").write_text(
+        "revision: 2\nseeds_from: 100\n"
+        "amendments: [{date: 2026-01-01, rows: [exp7.2], reason: renumbered}]\n"
+        "measures: {m: {label: m, metric: m}}\n"
+        "claims:\n  - {id: exp7.2, theorem: 'thm:a', source: corrected, statement: It is., "
+        "effect: {run: a/b, measure: m}, region: {above: 0.5}, before: exp7.1}\n"
+    )
+    old = reference(tmp_path / "old.json", revision=1, _1=(0.1, "refuted"))
+    new = reference(tmp_path / "new.json", revision=2, _2=(0.9, "supported"))
+    monkeypatch.chdir(tmp_path)
+    told = ask("compare", str(old), str(new))
+    assert told.startswith("exp7.2 (was exp7.1): effect 0.1 → 0.9, verdict refuted → supported")
+    assert "only in" not in told
+
+
+def test_a_revision_of_git_is_compared_by_its_references(tmp_path, monkeypatch):
+    reference(tmp_path / "reference/exp7.json", _1=(0.5, "supported"))
+    (tmp_path / "claims").mkdir()
+    (tmp_path / "claims/looks.yaml").write_text("looks: {12: 1.0}\n")
+    for command in (
+        ("init",),
+        ("add", "--all"),
+        ("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-m", "a"),
+    ):
+        subprocess.run(["git", "-C", str(tmp_path), *command], check=True, capture_output=True)
+    reference(tmp_path / "reference/exp7.json", _1=(0.75, "supported"))
+    monkeypatch.chdir(tmp_path)
+    assert ask("compare", "HEAD", "reference").startswith("exp7.1: effect 0.5 → 0.75\n")
+    with pytest.raises(UserError, match="'nothing': no results; write a revision of git"):
+        ask("compare", "nothing", "reference")
+
+
+def test_the_register_is_printed_as_preregistration_sites_ask(monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    told = ask("register", "exp7")
+    assert re.search(r"^Register [0-9a-f]{16}$", told, re.MULTILINE)
+    for row in range(1, 15):
+        assert f"- exp7.{row} (" in told
+        assert f"- exp7.{row}: " in told
+    assert "Seeds 100 to 111" in told
+    assert "Revision 1 was seen." in told
+    with pytest.raises(UserError, match="'exp99' has no claims"):
+        ask("register", "exp99")
+
+
+def test_studies_are_listed_with_what_is_done(monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    told = ask("list")
+    assert re.search(r"^exp7  .*\n    \d+ of \d+ runs done, seeds 100 to 111$", told, re.MULTILINE)
+    assert "    native: A, Aprime" in told
+
+
+def test_no_results_are_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    with pytest.raises(UserError, match=r"verdicts.json is missing; `snakemake --cores 8"):
+        ask("explain", "exp7.2", "--root", str(tmp_path))
+    with pytest.raises(UserError, match="no verdicts of this register; `make all` makes them"):
+        ask("status", "--root", str(tmp_path))
+
+
+def test_the_table_of_the_readme_is_what_the_references_say(monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    text = (PROJECT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"<!-- theorems: journeylab (.*?) -->\n(.*?)<!-- end -->", text, re.DOTALL)
+    assert found
+    assert ask(*found[1].split()) == found[2], f"write what `journeylab {found[1]}` prints there"
