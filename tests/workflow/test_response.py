@@ -104,3 +104,8 @@ def inflated(stream: bytes) -> bytes:
         return zlib.decompressobj().decompress(stream)
     except zlib.error:
         return b""
+
+
+def test_a_point_that_nothing_answers_is_a_warning(finished: Copy) -> None:
+    told = (finished.path.parent / "told").read_text(encoding="utf-8")
+    assert "response.yaml: open: neither claims nor an answer; write one of the two" in told

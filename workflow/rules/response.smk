@@ -6,8 +6,8 @@ rule answer_reviewers:
         manifests=expand("<reports>/{study}/manifest.json", study=plan.studies),
         hosts=plan.hosts(),
     output:
-        content="<reports>/response.json",
         pdf="<reports>/response.pdf",
+        content="<reports>/response.json",
         text="<reports>/response.md",
         archive="<reports>/response.tar.gz",
         latex=directory("<reports>/latex"),

@@ -25,11 +25,10 @@ from journeylab.reports.glance import HEAD, NOTES, Judged, at_a_glance
 from journeylab.reports.latex import escape, latex_macros, latex_table
 from journeylab.reports.meaning import count, listed, name_theorem, outcomes
 from journeylab.reports.tables import found, needs_powers, places, shown, source
-from journeylab.reports.typeset import SYMBOLS, headline
+from journeylab.reports.typeset import STAMP, SYMBOLS, headline
 from journeylab.typography import plain, short
 
 NUMERIC = ("Effect", "Interval", "Detectable")
-STAMP = "quick run – not evidence"
 EPOCH = 315532800
 """1 January 1980, in seconds: when every file of an archive was written, so that it is the same."""
 
@@ -269,7 +268,7 @@ def _checklist(
         if row.id in registered:
             told[registered[row.id].told] = told.get(registered[row.id].told, 0) + 1
     engines = sorted({f"{run.engine} on {run.device}, threads: {run.threads}" for run in runs})
-    files = sorted(
+    external = sorted(
         {
             str(file["sha256"])
             for run in runs
@@ -277,8 +276,8 @@ def _checklist(
         }
     )
     data = "Generated from the seeds; every table carries its SHA-256."
-    if files:
-        data += f" Files that are not ours, by SHA-256: {', '.join(files)}."
+    if external:
+        data += f" Files that are not ours, by SHA-256: {', '.join(external)}."
     versions = sorted({f"{name} {number}" for run in runs for name, number in run.versions.items()})
     where = "The commits are left out for review." if anonymous else "Commits stand below."
     answers = {

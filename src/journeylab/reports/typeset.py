@@ -28,6 +28,7 @@ from journeylab.reports.tables import (
 )
 from journeylab.typography import plain
 
+STAMP = "quick run – not evidence"
 SYMBOLS = {"supported": "✓", "refuted": "✗", "inconclusive": "∼", "undecidable": "?"}
 
 
@@ -56,7 +57,7 @@ def describe(
     return {
         "study": verdicts.study,
         "title": drawn["title"],
-        "stamp": None if verdicts.evidence else "quick run – not evidence",
+        "stamp": None if verdicts.evidence else STAMP,
         "scale": verdicts.scale,
         "seeds": plain(verdicts.seeds),
         "judging": _judging(verdicts),
