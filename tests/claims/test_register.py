@@ -427,9 +427,11 @@ def test_a_row_of_more_parts_than_one_part_can_settle_is_refused(
 def test_how_the_files_are_written_changes_no_verdict(tmp_path):
     """The judge's plan knows what is claimed: no order of keys, no defaults, no other study."""
     raw = read_yaml(PROJECT / "config.yaml")
+    points = tmp_path.parent / f"{tmp_path.name}.yaml"
+    points.write_text("points: [{id: a, reviewer: R, point: '?'}]\n", encoding="utf-8")
 
     def judged(folder: Path) -> dict[str, str]:
-        plans = WorkflowPlan(raw, folder).plans()
+        plans = WorkflowPlan(raw, folder, response=points).plans()
         return {name: plan.key for name, plan in plans if name.endswith("/judge.json")}
 
     def rewrite(name: str, change: Callable[[dict[str, Any]], object] = dict.copy) -> None:
