@@ -5,6 +5,7 @@ from pathlib import Path
 from snakemake.logging import logger
 from snakemake.utils import min_version, validate
 
+from journeylab.cluster import prepare_cluster
 from journeylab.config import UserError, chunk_seeds, read_yaml
 from journeylab.recovery import begin_run
 from journeylab.workflow import WorkflowPlan
@@ -41,14 +42,29 @@ pathvars:
     logs=plan.folder("logs"),
 
 
+# On a cluster a run is a job. All else takes seconds, and would take longer to be submitted.
+localrules:
+    all,
+    fetch_file,
+    generate_dataset,
+    measure_run,
+    collect_measurements,
+    judge_claims,
+    draw_figures,
+    typeset_report,
+    summarise_metrics,
+
+
 onstart:
+    try:
+        prepare_cluster(workflow)
+    except UserError as problem:
+        raise SystemExit(f"error: {problem}")
     training = {}
     for job in workflow.dag.needrun_jobs():
         if job.rule.name == "train_run":
             seeds = chunk_seeds(job.wildcards.seeds)
             training[str(job.input.plan)] = plan.steps(job.wildcards) * len(seeds)
-            told = Path(job.input.plan).with_suffix(".progress.json")
-            told.unlink(missing_ok=True)  # by an earlier attempt
     logger.info("", extra={"training": training})  # for the logger plugin
 
 
