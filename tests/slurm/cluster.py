@@ -36,6 +36,17 @@ ACCOUNTING_PACKAGES = {
     "mariadbd": "mariadb-server",
     "mariadb-install-db": "mariadb-server",
 }
+COMMANDS = (
+    "sacct",
+    "sacctmgr",
+    "sbatch",
+    "scancel",
+    "scontrol",
+    "sinfo",
+    "squeue",
+    "srun",
+    "sshare",
+)
 NODES = ("n1", "n2")
 DEVICES = ("/dev/null", "/dev/zero")
 """A character device per node that passes for its GPU; a container may not make any."""
@@ -131,6 +142,7 @@ class Cluster:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.pids = folder / "pids"
+        self.started: list[subprocess.Popen[bytes]] = []
 
     @property
     def environment(self) -> dict[str, str]:
@@ -183,6 +195,8 @@ class Cluster:
         # the newest first: nobody is left without whom they ask
         for path in sorted(self.pids.iterdir(), key=lambda p: p.stat().st_mtime_ns, reverse=True):
             end(int(path.read_text()), path.name)
+        for process in self.started:
+            process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def ask(self, *command: str) -> str:
@@ -219,7 +233,7 @@ class Cluster:
         return [{name: value for name, _, value in words} for words in fields]
 
     def processes(self, *, node: str = "", job: str = "") -> list[int]:
-        """The processes of this cluster's jobs, of all or of some, those that watch them included."""
+        """The processes of this cluster's jobs, those that watch them included; all, or some."""
         places = {one["JobId"]: one.get("NodeList", "") for one in self.jobs()}
         found = []
         for entry in Path("/proc").glob("[0-9]*"):
@@ -271,13 +285,12 @@ class Cluster:
         )
         path.chmod(0o600)  # slurmdbd reads no other
         (self.folder / "state").mkdir()
-        # The executor of a job's step starts srun without any SLURM_*: it would not find this
-        # cluster's configuration.
+        # Snakemake's executors start these without any SLURM_*, inside of jobs: they would not find
+        # this cluster's configuration.
         conf = shlex.quote(str(self.folder / "slurm.conf"))
-        shim = self._write(
-            "bin/srun", f'#!/bin/sh\nSLURM_CONF={conf} exec {shutil.which("srun")} "$@"\n'
-        )
-        shim.chmod(0o755)
+        for name in COMMANDS:
+            command = f'SLURM_CONF={conf} exec {shutil.which(name)} "$@"'
+            self._write(f"bin/{name}", f"#!/bin/sh\n{command}\n").chmod(0o755)
 
     def _write(self, name: str, text: str) -> Path:
         path = self.folder / name
@@ -327,6 +340,7 @@ class Cluster:
                 stderr=told,
                 start_new_session=True,
             )
+        self.started.append(process)
         (self.pids / called).write_text(str(process.pid))
 
     def _asks(self, *command: str) -> bool:
@@ -353,14 +367,10 @@ def end(pid: int, name: str) -> None:
     os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + 5.0
     while name.partition("-")[0] in command_of(pid):
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
         if time.monotonic() > deadline:
             os.kill(pid, signal.SIGKILL)
             break
         time.sleep(0.05)
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, 0)
 
 
 def command_of(pid: int) -> str:
