@@ -15,6 +15,7 @@ from snakemake_logger_plugin_journeylab.wording import (
     count_verdicts,
     name_job,
     roughly,
+    told_by_cluster,
     why,
 )
 
@@ -158,6 +159,15 @@ def test_a_mistake_is_its_one_line_and_a_crash_its_last_ones(tmp_path: Path) -> 
     assert why(log) == ["error: no such arm"]
     log.write_text("".join(f"{n}\n" for n in range(100)))
     assert why(log) == [str(n) for n in range(88, 100)]
+
+
+def test_a_cluster_says_how_a_job_ended() -> None:
+    ended = "SLURM-job '3' failed, SLURM status is: 'TIMEOUT'."
+    advice = "Detailed failure reason unavailable. For further error details see the cluster log."
+    assert told_by_cluster(f"{ended} {advice}") == [ended]
+    refused = "SLURM sbatch failed. The error message was 'invalid account'."
+    assert told_by_cluster(f"{refused}\n    sbatch call:\n        sbatch") == [refused]
+    assert told_by_cluster("For further error details see the cluster log.") == []
 
 
 def test_a_headline_counts_words(tmp_path: Path) -> None:

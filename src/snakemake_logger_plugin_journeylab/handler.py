@@ -18,7 +18,13 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from snakemake_logger_plugin_journeylab.training import Estimate, Trainings
-from snakemake_logger_plugin_journeylab.wording import clock, count_verdicts, name_job, why
+from snakemake_logger_plugin_journeylab.wording import (
+    clock,
+    count_verdicts,
+    name_job,
+    told_by_cluster,
+    why,
+)
 
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LINES = 5.0, 30.0
 
@@ -192,9 +198,13 @@ class LogHandler(LogHandlerBase):
             self.trainings.leave(job.plan)
         self.failed[about["jobid"]] = job
         lines = [f"failed: {job.name} · {clock(now - job.began)}"]
+        lines += [f"  {line}" for line in told_by_cluster(about["rule_msg"] or "")]
         logs = job.log + [path for path in about["log"] if path not in job.log]
+        began = any(Path(log).exists() for log in job.log)
         for log in logs:
-            lines += [f"  {line}" for line in why(Path(log))] + [f"  log: {log}"]
+            if log in job.log or not began:  # what a cluster logs repeats it at length
+                lines += [f"  {line}" for line in why(Path(log))]
+            lines.append(f"  log: {log}")
         if not logs:
             reason = about["rule_msg"] or about["shellcmd"] or "it has no log"
             lines += [f"  {line}" for line in str(reason).strip().splitlines()]

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import getpass
 import os
+import pwd
 import shlex
 import shutil
 import signal
@@ -259,7 +259,8 @@ class Cluster:
 
     def _configure(self, accounting: bool) -> None:
         ports = list(free_ports(3 + len(NODES)))
-        common = {"folder": self.folder, "user": getpass.getuser(), "host": socket.gethostname()}
+        host = socket.gethostname().partition(".")[0]
+        common = {"folder": self.folder, "user": user_name(), "host": host}
         cpus = max(2, (os.cpu_count() or 1) // len(NODES))
         nodes = [
             NODE.format(name=name, port=port, cpus=cpus, **common)
@@ -301,7 +302,7 @@ class Cluster:
     def _start_database(self) -> None:
         data, address = self.folder / "database", self.folder / "mariadb.socket"
         common = ["--no-defaults", f"--datadir={data}"]
-        user = [f"--user={getpass.getuser()}"]
+        user = [f"--user={user_name()}"]
         with (self.folder / "mariadb.log").open("wb") as log:
             subprocess.run(
                 [str(find("mariadb-install-db")), *common, *user, "--skip-test-db"],
@@ -396,6 +397,11 @@ def listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+def user_name() -> str:
+    """Who this is, whatever the environment says."""
+    return pwd.getpwuid(os.getuid()).pw_name
+
+
 def make_folder() -> Path:
     """A folder with a short path."""
     return Path(tempfile.mkdtemp(prefix="jl-slurm-", dir="/tmp"))
@@ -436,7 +442,7 @@ def start(*, accounting: bool) -> None:
         exported.replace(os.environ["PATH"], "$PATH"), encoding="utf-8"
     )
     print(cluster.ask("sinfo"), end="")
-    print(f"use it:   . {LINK}/environment")
+    print(f"use it:   . .venv/bin/activate && . {LINK}/environment")
     print("          snakemake --workflow-profile profiles/slurm --config scale=quick \\")
     print("            root=build/quick -- build/quick/reports/exp7.pdf")
     print("end it:   make slurm-stop")

@@ -1,8 +1,10 @@
 """Clusters that are really booted, and this project's snakemake run on them."""
 
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +22,14 @@ class Submitting:
 
     copy: Copy
     cluster: Cluster
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Snakemake with the profile, nothing of it started warm: whoever kills a job kills it."""
         environment = self.copy.cold_environment
         path = f"{self.cluster.folder}/bin:{environment['PATH']}"
         with (self.copy.path / "told").open("w") as told:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 ["snakemake", "--workflow-profile", "profiles/slurm", *arguments],
                 cwd=self.copy.path,
                 env=environment | self.cluster.environment | {"PATH": path},
@@ -35,6 +38,18 @@ class Submitting:
                 text=True,
                 start_new_session=True,
             )
+        self.started.append(process)
+        return process
+
+    def end(self) -> None:
+        """End what a test that failed left at work."""
+        for process in self.started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for job in self.cluster.jobs():
+            if job["JobState"] in ("PENDING", "RUNNING"):
+                self.cluster.ask("scancel", job["JobId"])
 
     @property
     def told(self) -> str:
@@ -43,7 +58,7 @@ class Submitting:
 
     def attempts(self, rule: str, run: str = "") -> list[dict[str, str]]:
         """What SLURM knows of the jobs of a rule and a run here, each submission of them."""
-        name = f"rule_{rule}_wildcards_exp7_{run.replace('/', '_')}"
+        name = f"rule_{rule}_wildcards_exp7_" + (f"{run.replace('/', '_')}_" if run else "")
         return [
             job
             for job in self.cluster.jobs()
@@ -103,10 +118,17 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 @pytest.fixture
 def submitting(cluster: Cluster, tmp_path: Path) -> Iterator[Submitting]:
     """A copy in which nothing has run yet, and a cluster that has nothing to do."""
-    yield Submitting(make_copy(tmp_path / "project"), cluster)
-    for job in cluster.jobs():
-        if job["JobState"] in ("PENDING", "RUNNING"):
-            cluster.ask("scancel", job["JobId"])
+    work = Submitting(make_copy(tmp_path / "project"), cluster)
+    yield work
+    work.end()
+
+
+@pytest.fixture
+def accounted(accounting_cluster: Cluster, tmp_path: Path) -> Iterator[Submitting]:
+    """The same on a cluster with accounting."""
+    work = Submitting(make_copy(tmp_path / "project"), accounting_cluster)
+    yield work
+    work.end()
 
 
 def environment_of(process: int) -> dict[str, str]:

@@ -14,8 +14,8 @@ from journeylab.records.files import read_json
 
 from ..workflow.conftest import Copy
 from ..workflow.test_runs import RESULTS, hashes
-from .cluster import NODES, Cluster
-from .conftest import PROFILE, Submitting, environment_of, is_training, make_copy
+from .cluster import NODES
+from .conftest import PROFILE, Submitting, environment_of, is_training
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(900)]
 
@@ -64,10 +64,10 @@ def test_cancelled_or_out_of_time_runs_go_on_and_give_a_local_runs_bytes(
     submitting.cluster.ask("scontrol", "update", f"JobId={late}", "TimeLimit=1")
     assert process.wait(timeout=600) == 0, submitting.told
 
-    first, second = submitting.attempts("train_run", "native_A_")
+    first, second = submitting.attempts("train_run", "native/A")
     assert [end_of(first), end_of(second)] == ["CANCELLED", "COMPLETED"]
     assert resumed(submitting.copy, "native/A")
-    first, second = submitting.attempts("train_run", "native_Aprime")
+    first, second = submitting.attempts("train_run", "native/Aprime")
     assert [end_of(first), end_of(second)] == ["TIMEOUT", "COMPLETED"]
     assert second["TimeLimit"] == "08:00:00"
     assert resumed(submitting.copy, "native/Aprime")
@@ -87,7 +87,9 @@ def test_cancelled_or_out_of_time_runs_go_on_and_give_a_local_runs_bytes(
     assert hashes(submitting.copy, *RESULTS) == expected
     assert (submitting.copy.path / "reports/exp7.pdf").exists()
     assert "account" not in submitting.told
-    assert "failed: train exp7 native/A seeds 1000 to 1001" in submitting.told
+    for job, run, end in ((cancelled, "A", "CANCELLED"), (late, "Aprime", "TIMEOUT")):
+        assert f"failed: train exp7 native/{run} seeds 1000 to 1001" in submitting.told
+        assert f"SLURM-job '{job}' failed, SLURM status is: '{end}'." in submitting.told
 
 
 def test_a_dead_nodes_run_moves_with_its_gpu(local: Copy, submitting: Submitting) -> None:
@@ -116,16 +118,13 @@ def test_a_dead_nodes_run_moves_with_its_gpu(local: Copy, submitting: Submitting
     assert hashes(submitting.copy, *files) == hashes(local, *files)
 
 
-def test_sacct_is_asked_where_accounting_runs(accounting_cluster: Cluster, tmp_path: Path) -> None:
-    work = Submitting(make_copy(tmp_path / "project"), accounting_cluster)
-    work.copy.edit(
-        PROFILE, lambda text: text.replace("status-command: squeue", "status-command: sacct")
-    )
-    process = work.start("results/exp7/algebra/slots/once/run.json")
-    assert process.wait(timeout=600) == 0, work.told
+def test_sacct_is_asked_where_accounting_runs(accounted: Submitting) -> None:
+    accounted.copy.edit(PROFILE, lambda text: text.replace("command: squeue", "command: sacct"))
+    process = accounted.start("results/exp7/algebra/slots/once/run.json")
+    assert process.wait(timeout=600) == 0, accounted.told
     asked = "--noheader", "--parsable2", "--allocations", "--format=JobID,State,NodeList"
-    [line] = accounting_cluster.ask("sacct", *asked).splitlines()
+    [line] = accounted.cluster.ask("sacct", *asked).splitlines()
     job, state, node = line.split("|")
     assert state == "COMPLETED"
-    host = read_json(work.copy.path / "results/exp7/algebra/slots/once/run.host.json")
+    host = read_json(accounted.copy.path / "results/exp7/algebra/slots/once/run.host.json")
     assert (host["scheduler"]["job"], host["scheduler"]["nodes"]) == (job, node)
