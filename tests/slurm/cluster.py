@@ -175,7 +175,7 @@ class Cluster:
         for name in NODES:
             self.start_node(name)
         self._wait(lambda: self._asks("scontrol", "ping"), "slurmctld")
-        self._wait(lambda: self.states() == dict.fromkeys(NODES, "idle"), "slurmctld")
+        self._wait(lambda: self.states() == dict.fromkeys(NODES, "idle"), "slurmd")
 
     def start_node(self, name: str) -> None:
         """Start a node's daemon."""
@@ -189,6 +189,8 @@ class Cluster:
 
     def stop(self) -> None:
         """End jobs, nodes, controller and the rest, and remove the folder."""
+        with contextlib.suppress(RuntimeError, subprocess.TimeoutExpired):
+            self.ask("scancel", f"--user={user_name()}")  # none shall start in another's place
         for pid in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
