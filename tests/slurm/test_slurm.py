@@ -37,7 +37,7 @@ def hold(work: Submitting, process: subprocess.Popen[str], run: str) -> tuple[st
     """Stop a training run after its first checkpoint: its SLURM job, and its process."""
     told = work.copy.path / "told"
     folder = work.copy.path / f"results/exp7/{run}/{SEEDS}"
-    wait_for(lambda: list(folder.glob("*.checkpoint*")), process, told)
+    wait_for(lambda: list(folder.glob("seed*.checkpoint")), process, told)
     job = work.attempts("train_run", run)[-1]["JobId"]
     [training] = [pid for pid in work.cluster.processes(job=job) if is_training(pid)]
     os.kill(training, signal.SIGSTOP)
@@ -82,9 +82,10 @@ def test_cancelled_or_out_of_time_runs_go_on_and_give_a_local_runs_bytes(
     at = {job["JobId"]: job["NodeList"] for job in submitted}
     assert at[host["scheduler"]["job"]] == host["scheduler"]["nodes"]
 
-    expected = hashes(local, *RESULTS)
-    assert len(expected) > 20
-    assert hashes(submitting.copy, *RESULTS) == expected
+    made = [pattern for pattern in RESULTS if not pattern.startswith("reports/")]
+    expected = hashes(local, *made)
+    assert len(expected) > 15
+    assert hashes(submitting.copy, *made) == expected
     assert (submitting.copy.path / "reports/exp7.pdf").exists()
     assert "account" not in submitting.told
     for job, run, end in ((cancelled, "A", "CANCELLED"), (late, "Aprime", "TIMEOUT")):
