@@ -1,11 +1,12 @@
 """journeylab: from a claim to evidence. One topic per file in workflow/rules."""
 
+import sys
 from pathlib import Path
 
 from snakemake.logging import logger
 from snakemake.utils import min_version, validate
 
-from journeylab.cluster import prepare_cluster
+from journeylab.cluster import prepare_cluster, submitted_studies
 from journeylab.config import UserError, chunk_seeds, read_yaml
 from journeylab.recovery import begin_run
 from journeylab.workflow import WorkflowPlan
@@ -24,11 +25,12 @@ configfile: "config.yaml"
 
 
 try:
-    plan = WorkflowPlan(config)
-    # a job on a cluster keeps to the plan it was submitted with
     if workflow.is_main_process:
+        plan = WorkflowPlan(config)
         begin_run()
         plan.write()
+    else:  # a job on a cluster keeps to the plan it was submitted with
+        plan = WorkflowPlan(config, only=submitted_studies(sys.argv))
 except (UserError, OSError) as problem:
     raise SystemExit(f"error: {problem}")
 validate(config, "workflow/schemas/config.schema.json", set_default=False)

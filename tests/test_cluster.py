@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from journeylab.cluster import ask_steadily, prepare_cluster
+from journeylab.cluster import ask_steadily, prepare_cluster, submitted_studies
 from journeylab.config import UserError
 
 
@@ -31,6 +31,12 @@ def test_slurm_is_asked_as_often_as_the_profile_says() -> None:
         executor.next_seconds_between_status_checks += 4
         waits.append(executor.next_seconds_between_status_checks)
     assert waits == [4, 8, 10, 10]
+
+
+def test_a_job_reads_its_own_study_only() -> None:
+    target = "train_run:study=exp7,arm=native,variant=A,seeds=seeds-00-03"
+    assert submitted_studies(["snakemake", "--target-jobs", target, "--force"]) == {"exp7"}
+    assert submitted_studies(["snakemake", "--cores", "8", "reports/exp7.pdf"]) == set()
 
 
 def test_without_slurm_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from collections.abc import Sequence
 from typing import Any
 
 from journeylab.config import UserError
@@ -22,6 +24,14 @@ def prepare_cluster(workflow: Any) -> None:
         )
     seconds = workflow.remote_execution_settings.seconds_between_status_checks
     ask_steadily(workflow.scheduler._executor, seconds)
+
+
+def submitted_studies(arguments: Sequence[str]) -> set[str]:
+    """The studies of the jobs that snakemake's command line on a node names, by their wildcards.
+
+    A job starts snakemake twice, and reading every study takes it longer than all else.
+    """
+    return set(re.findall(r"\bstudy=(exp\d+)\b", " ".join(arguments)))
 
 
 def ask_steadily(executor: Any, seconds: float) -> None:
