@@ -34,8 +34,8 @@ _CHATTER = re.compile(
     r"|Complete log|Elapsed time|Using (workflow specific )?profile|Will exit after finishing"
     r"|Trying to restart|SLURM run ID|Job \d+ has been submitted|Cleaning up SLURM log files"
 )
-_GUESSES = re.compile(  # of an account, which is commented out in the profile
-    r"No SLURM account given|No account was given|Unable to guess SLURM account"
+_GUESSES = re.compile(  # at what the profile says, or leaves commented out
+    r"No SLURM account given|No account was given|Unable to guess SLURM account|MinJobAge \d+s \(>="
 )
 _REDUNDANT = re.compile(  # of a job whose command failed: its log says why
     r"RuleException:\s+CalledProcessError"
