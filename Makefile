@@ -19,7 +19,7 @@ export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup all arxiv quick ui check format test test-system verify bench schemas gallery unlock clean
+.PHONY: help setup all arxiv quick ui check format test test-system slurm-demo slurm-stop verify bench schemas gallery unlock clean
 
 help: ## what there is
 	@awk -F':.*## ' '/^[a-z%0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,8 +58,14 @@ format: setup ## format Python and Snakemake files
 test: setup ## the tests that need nothing but pip
 	python -m pytest -m "not system" -n 2 --dist worksteal
 
-test-system: setup ## the tests that need LaTeX, Chromium …
+test-system: setup ## the tests that need LaTeX, Chromium, SLURM …
 	python -m pytest -m system
+
+slurm-demo: setup ## a real SLURM cluster of two nodes on this machine, to try profiles/slurm on
+	@python tests/slurm/cluster.py start $(if $(ACCOUNTING),--accounting)
+
+slurm-stop: setup ## end the cluster of slurm-demo
+	@python tests/slurm/cluster.py stop
 
 verify: setup ## compare the verdicts of your results with the reference results
 	journeylab verify

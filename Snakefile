@@ -1,10 +1,12 @@
 """journeylab: from a claim to evidence. One topic per file in workflow/rules."""
 
+import sys
 from pathlib import Path
 
 from snakemake.logging import logger
 from snakemake.utils import min_version, validate
 
+from journeylab.cluster import prepare_cluster, submitted_studies
 from journeylab.config import UserError, chunk_seeds, read_yaml
 from journeylab.recovery import begin_run
 from journeylab.workflow import WorkflowPlan
@@ -23,13 +25,14 @@ configfile: "config.yaml"
 
 
 try:
-    plan = WorkflowPlan(config)
-    # a job on a cluster keeps to the plan it was submitted with
     if workflow.is_main_process:
+        plan = WorkflowPlan(config)
         begin_run()
         plan.write()
         for told in plan.warnings:
             logger.warning(told)
+    else:  # a job on a cluster keeps to the plan it was submitted with
+        plan = WorkflowPlan(config, only=submitted_studies(sys.argv))
 except (UserError, OSError) as problem:
     raise SystemExit(f"error: {problem}")
 validate(config, "workflow/schemas/config.schema.json", set_default=False)
@@ -43,14 +46,30 @@ pathvars:
     logs=plan.folder("logs"),
 
 
+# On a cluster a run is a job. All else takes seconds, and would take longer to be submitted.
+localrules:
+    all,
+    fetch_file,
+    generate_dataset,
+    measure_run,
+    collect_measurements,
+    judge_claims,
+    draw_figures,
+    typeset_report,
+    summarise_metrics,
+    answer_reviewers,
+
+
 onstart:
+    try:
+        prepare_cluster(workflow)
+    except UserError as problem:
+        raise SystemExit(f"error: {problem}")
     training = {}
     for job in workflow.dag.needrun_jobs():
         if job.rule.name == "train_run":
             seeds = chunk_seeds(job.wildcards.seeds)
             training[str(job.input.plan)] = plan.steps(job.wildcards) * len(seeds)
-            told = Path(job.input.plan).with_suffix(".progress.json")
-            told.unlink(missing_ok=True)  # by an earlier attempt
     logger.info("", extra={"training": training})  # for the logger plugin
 
 

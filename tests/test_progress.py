@@ -15,6 +15,7 @@ from snakemake_logger_plugin_journeylab.wording import (
     count_verdicts,
     name_job,
     roughly,
+    told_by_cluster,
     why,
 )
 
@@ -69,14 +70,14 @@ def test_where_nothing_can_be_written_training_goes_on(tmp_path: Path) -> None:
 def test_there_is_no_estimate_before_there_is_a_rate() -> None:
     estimate = Estimate(1000)
     assert estimate.tell(Done(0, 0), 0.0) == "training: 0 % of 1,000 steps"
-    assert estimate.tell(Done(1, 0), 5.0) == "training: 0 % of 1,000 steps"
+    assert estimate.tell(Done(1, 1), 5.0) == "training: 0 % of 1,000 steps"
 
 
 def test_the_time_left_follows_from_the_rate() -> None:
     estimate = Estimate(1000)
     estimate.tell(Done(0, 0), 0.0)
     assert (
-        estimate.tell(Done(200, 0), 50.0)
+        estimate.tell(Done(200, 200), 50.0)
         == "training: 20 % of 1,000 steps · 4.0 steps/s · 3 min left"
     )
 
@@ -85,23 +86,23 @@ def test_a_slow_start_is_forgotten() -> None:
     estimate = Estimate(100_000)
     for second in range(0, 3600, 5):
         estimate.tell(Done(0, 0), second)  # waiting for data
-    estimate.tell(Done(1, 0), 3600)
+    estimate.tell(Done(1, 1), 3600)
     for second in range(5, 605, 5):
-        line = estimate.tell(Done(1 + 10 * second, 0), 3600 + second)
+        line = estimate.tell(Done(1 + 10 * second, 1 + 10 * second), 3600 + second)
     assert "10 steps/s" in line
 
 
 def test_what_an_earlier_attempt_did_is_no_speed() -> None:
     estimate = Estimate(1000)
     estimate.tell(Done(0, 0), 0.0)
-    line = estimate.tell(Done(650, 600), 50.0)
+    line = estimate.tell(Done(650, 50), 50.0)
     assert line == "training: 65 % of 1,000 steps · 1.0 steps/s · 6 min left"
 
 
 def test_nothing_is_foretold_while_nothing_is_trained() -> None:
     estimate = Estimate(1000)
     for second in range(0, 400, 5):
-        line = estimate.tell(Done(500, 0), second)
+        line = estimate.tell(Done(500, 500), second)
     assert line == "training: 50 % of 1,000 steps"
 
 
@@ -111,13 +112,28 @@ def test_a_finished_job_counts_in_full_though_its_file_is_gone(tmp_path: Path) -
     trainings.start(plans[0])
     progress_file(plans[0]).parent.mkdir()
     progress_file(plans[0]).write_text('{"done": 70, "before": 30, "total": 100}')
-    assert trainings.sum() == (70, 30)
+    assert trainings.sum() == (70, 40)
     progress_file(plans[0]).unlink()
-    assert trainings.sum() == (70, 30)
+    assert trainings.sum() == (70, 40)
     trainings.finish(plans[0])
     trainings.start(plans[1])
-    assert trainings.sum() == (100, 30)
+    assert trainings.sum() == (100, 70)
     assert trainings.total == 200
+
+
+def test_what_is_done_again_counts_as_work(tmp_path: Path) -> None:
+    plan = str(tmp_path / "train.json")
+    trainings = Trainings({plan: 100})
+    for attempt, (before, done) in enumerate([(0, 70), (60, 90), (60, 80)]):
+        trainings.start(plan)
+        assert trainings.waiting == 1  # whatever the attempt before wrote
+        assert trainings.sum()[0] == (0, 70, 90)[attempt]
+        progress_file(plan).write_text(f'{{"done": {done}, "before": {before}, "total": 100}}')
+        assert trainings.sum() == (done, (70, 100, 120)[attempt])
+        assert trainings.waiting == 0
+        trainings.leave(plan)
+    trainings.finish(plan)
+    assert trainings.sum() == (100, 140)
 
 
 def test_a_job_is_named_by_what_it_does() -> None:
@@ -143,6 +159,15 @@ def test_a_mistake_is_its_one_line_and_a_crash_its_last_ones(tmp_path: Path) -> 
     assert why(log) == ["error: no such arm"]
     log.write_text("".join(f"{n}\n" for n in range(100)))
     assert why(log) == [str(n) for n in range(88, 100)]
+
+
+def test_a_cluster_says_how_a_job_ended() -> None:
+    ended = "SLURM-job '3' failed, SLURM status is: 'TIMEOUT'."
+    advice = "Detailed failure reason unavailable. For further error details see the cluster log."
+    assert told_by_cluster(f"{ended} {advice}") == [ended]
+    refused = "SLURM sbatch failed. The error message was 'invalid account'."
+    assert told_by_cluster(f"{refused}\n    sbatch call:\n        sbatch") == [refused]
+    assert told_by_cluster("For further error details see the cluster log.") == []
 
 
 def test_a_headline_counts_words(tmp_path: Path) -> None:

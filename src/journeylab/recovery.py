@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import atexit
 import os
+import shutil
 import socket
+import subprocess
 from pathlib import Path
 from typing import IO
 
@@ -62,6 +64,11 @@ def _clear(folder: Path) -> None:
         began[run] = run.stat().st_mtime
         if _is_alive(run):
             alive.add(run)
+    if not alive and (queued := _queued_jobs()):
+        raise UserError(
+            f"jobs of a run that was killed are in SLURM's queue; wait for them, or end them: "
+            f"scancel {' '.join(queued)}"
+        )
     dead = began.keys() - alive
     if working := sorted(pid for run in dead for pid in _jobs_of(run.name)):
         numbers = " ".join(map(str, working))
@@ -92,6 +99,21 @@ def _is_alive(run: Path) -> bool:
         except BlockingIOError:
             return True
     return False
+
+
+def _queued_jobs() -> list[str]:
+    """The jobs that SLURM holds of runs in this folder, as profiles/slurm names them."""
+    squeue = shutil.which("squeue")
+    if squeue is None:
+        return []
+    command = [squeue, "--me", "--noheader", "--format=%i|%j|%Z"]
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):  # commands without a cluster
+        return []
+    jobs = [line.split("|", 2) for line in told.stdout.splitlines()]
+    here = str(Path.cwd())
+    return [job for job, name, folder in jobs if name.startswith("journeylab_") and folder == here]
 
 
 def _jobs_of(run: str) -> list[int]:

@@ -5,7 +5,7 @@ Read at every start of snakemake, so nothing heavy is imported here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, Protocol
@@ -87,7 +87,8 @@ class _Job(NamedTuple):
 class WorkflowPlan:
     """One validated configuration and register, seen as the jobs of a workflow.
 
-    Raises UserError, in one line, for any mistake in the two files.
+    Raises UserError, in one line, for any mistake in the two files. Of a job that was submitted to
+    a cluster, `only` are the studies: others are not read, and nothing is checked again.
     """
 
     def __init__(
@@ -96,15 +97,17 @@ class WorkflowPlan:
         claims: Path = Path("claims"),
         references: Path = Path("reference"),
         response: Path = Path("response.yaml"),
+        *,
+        only: Collection[str] = (),
     ) -> None:
+        if only:
+            raw = {**raw, "studies": {study: raw["studies"][study] for study in only}}
         self.config: Config = resolve(raw)
         self.claims = claims
         self.register = read_register(claims)
         self.response = read_response(response, self.register)
-        metrics = {study: metrics_part(study).METRICS for study in discover()}
-        check_register(self.register, self.config.studies, metrics, str(claims))
-        for study, settings in self.config.studies.items():
-            check_words(study, settings)
+        if not only:
+            self._check()
         self.earlier = {
             study: read_earlier(references, study, self.register.studies[study])
             for study in self.studies
@@ -115,6 +118,12 @@ class WorkflowPlan:
         self.jobs = {
             study: {job.folder: job for job in self._jobs(study)} for study in self.studies
         }
+
+    def _check(self) -> None:
+        metrics = {study: metrics_part(study).METRICS for study in discover()}
+        check_register(self.register, self.config.studies, metrics, str(self.claims))
+        for study, settings in self.config.studies.items():
+            check_words(study, settings)
 
     @property
     def warnings(self) -> list[str]:

@@ -18,7 +18,13 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from snakemake_logger_plugin_journeylab.training import Estimate, Trainings
-from snakemake_logger_plugin_journeylab.wording import clock, count_verdicts, name_job, why
+from snakemake_logger_plugin_journeylab.wording import (
+    clock,
+    count_verdicts,
+    name_job,
+    told_by_cluster,
+    why,
+)
 
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LINES = 5.0, 30.0
 
@@ -26,7 +32,10 @@ _CHATTER = re.compile(
     r"Assuming unrestricted|host: |Building DAG|Using shell|Select jobs|Conda environments: ignored"
     r"|Singularity containers: ignored|Group jobs: inactive|Removing output files of failed"
     r"|Complete log|Elapsed time|Using (workflow specific )?profile|Will exit after finishing"
-    r"|Trying to restart"
+    r"|Trying to restart|SLURM run ID|Job \d+ has been submitted|Cleaning up SLURM log files"
+)
+_GUESSES = re.compile(  # at what the profile says, or leaves commented out
+    r"No SLURM account given|No account was given|Unable to guess SLURM account|MinJobAge \d+s \(>="
 )
 _REDUNDANT = re.compile(  # of a job whose command failed: its log says why
     r"RuleException:\s+CalledProcessError"
@@ -143,7 +152,7 @@ class LogHandler(LogHandlerBase):
     def _hand_on(self, record: LogRecord) -> None:
         text = str(record.msg)
         chatter = record.levelno <= INFO and _CHATTER.match(text)
-        redundant = _REDUNDANT.match(text)
+        redundant = _REDUNDANT.match(text) or _GUESSES.match(text)
         if not chatter and not redundant:
             self.own.handle(record)
 
@@ -186,12 +195,16 @@ class LogHandler(LogHandlerBase):
                 return
             job = _Job(about["rule_name"], now, [], [], list(about["log"]))
         elif job.plan in self.trainings.totals:
-            self.trainings.running.discard(job.plan)
+            self.trainings.leave(job.plan)
         self.failed[about["jobid"]] = job
         lines = [f"failed: {job.name} · {clock(now - job.began)}"]
+        lines += [f"  {line}" for line in told_by_cluster(about["rule_msg"] or "")]
         logs = job.log + [path for path in about["log"] if path not in job.log]
+        began = any(Path(log).exists() for log in job.log)
         for log in logs:
-            lines += [f"  {line}" for line in why(Path(log))] + [f"  log: {log}"]
+            if log in job.log or not began:  # what a cluster logs repeats it at length
+                lines += [f"  {line}" for line in why(Path(log))]
+            lines.append(f"  log: {log}")
         if not logs:
             reason = about["rule_msg"] or about["shellcmd"] or "it has no log"
             lines += [f"  {line}" for line in str(reason).strip().splitlines()]
@@ -205,10 +218,16 @@ class LogHandler(LogHandlerBase):
     def _follow(self) -> None:
         """Tell how training goes, until the run ends; whatever happens here ends no job."""
         estimate, due, told = Estimate(self.trainings.total), 0.0, ""
+        looked, at_work = time.monotonic(), 0.0
         while not self.closing.wait(SECONDS_BETWEEN_LOOKS):
             with self.lock or contextlib.nullcontext():
                 now, done = time.monotonic(), self.trainings.sum()
-                line = estimate.tell(done, now)
+                if self.trainings.at_work:  # while all wait for a node, no time is lost
+                    at_work += now - looked
+                looked = now
+                line = estimate.tell(done, at_work)
+                if waiting := self.trainings.waiting:
+                    line += f" · {waiting} of {len(self.trainings.running)} jobs have not begun"
                 if self.trainings.running and now >= due and line != told:
                     due, told = now + SECONDS_BETWEEN_LINES, line
                     self._say(line, Quietness.PROGRESS)

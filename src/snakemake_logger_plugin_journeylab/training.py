@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,10 +18,14 @@ SETTLED = 20.0
 
 
 class Done(NamedTuple):
-    """Steps that are done, and how many of them an earlier attempt did."""
+    """Steps that are done, and steps that were worked on since the run began.
+
+    An earlier run did steps that this one need not; an attempt that failed did some that are done
+    again.
+    """
 
     steps: int
-    before: int
+    worked: int
 
 
 class Estimate:
@@ -31,8 +36,8 @@ class Estimate:
         self.recent: deque[tuple[float, int]] = deque()
 
     def tell(self, done: Done, now: float) -> str:
-        """One line at the time `now`, in seconds."""
-        self.recent.append((now, done.steps - done.before))
+        """One line at the time `now`: seconds in which anything was at work."""
+        self.recent.append((now, done.worked))
         while len(self.recent) > 2 and now - self.recent[1][0] >= WINDOW:
             self.recent.popleft()
         share = f"training: {100 * done.steps // self.total} % of {self.total:,} steps"
@@ -58,38 +63,57 @@ class Trainings:
 
     def __init__(self, totals: Mapping[str, int]) -> None:
         self.totals = dict(totals)
-        self.done = dict.fromkeys(self.totals, Done(0, 0))
+        self.steps = dict.fromkeys(self.totals, 0)
+        self.before = dict.fromkeys(self.totals, 0)
+        self.worked = 0
         self.running: set[str] = set()
+        self.at_work: set[str] = set()
 
     @property
     def total(self) -> int:
         """The steps of all jobs, over all their seeds."""
         return sum(self.totals.values())
 
+    @property
+    def waiting(self) -> int:
+        """How many jobs have not begun: they import, or wait in a cluster's queue."""
+        return len(self.running - self.at_work)
+
     def start(self, plan: str) -> None:
-        """Say that a job runs."""
+        """Say that a job is handed on; what an earlier attempt of it told is no news."""
         self.running.add(plan)
+        with suppress(OSError):
+            progress_file(plan).unlink(missing_ok=True)
 
     def finish(self, plan: str) -> None:
         """Say that a job is done; its file may be gone."""
         self.look(plan)
+        self.leave(plan)
+        self.worked += self.totals[plan] - self.steps[plan]
+        self.steps[plan] = self.totals[plan]
+
+    def leave(self, plan: str) -> None:
+        """Say that a job no longer runs."""
         self.running.discard(plan)
-        self.done[plan] = Done(self.totals[plan], self.done[plan].before)
+        self.at_work.discard(plan)
 
     def look(self, plan: str) -> None:
         """Read what a job wrote last; a file that is not there, or of no use, changes nothing."""
         try:
             told = json.loads(progress_file(plan).read_text(encoding="utf-8"))
-            self.done[plan] = Done(int(told["done"]), int(told["before"]))
+            steps, before = int(told["done"]), int(told["before"])
         except (OSError, ValueError, KeyError, TypeError):
-            pass
+            return
+        resumed = before != self.before[plan] or steps < self.steps[plan]
+        self.worked += steps - (before if resumed else self.steps[plan])
+        self.steps[plan], self.before[plan] = steps, before
+        self.at_work.add(plan)
 
     def sum(self) -> Done:
         """Where training is, of all jobs together."""
         for plan in self.running:
             self.look(plan)
-        each = self.done.values()
-        return Done(sum(one.steps for one in each), sum(one.before for one in each))
+        return Done(sum(self.steps.values()), self.worked)
 
 
 def progress_file(plan: str) -> Path:

@@ -62,6 +62,12 @@ def why(log: Path) -> list[str]:
     return lines[-1:] if lines[-1].startswith("error: ") else lines[-LINES:]
 
 
+def told_by_cluster(message: str) -> list[str]:
+    """The line of a cluster's executor that says how a job ended, without its advice."""
+    text = re.split(r"\s*(?:Detailed failure reason|For further error details)", message)[0]
+    return text.strip().splitlines()[:1]
+
+
 def count_verdicts(verdicts: Path) -> str:
     """The headline of a study: “12 claims: 5 supported, 1 refuted, 6 inconclusive”."""
     from journeylab.records.verdicts import WORDS  # only once a report is made

@@ -143,3 +143,20 @@ def test_the_lock_of_an_unknown_run_stays(workflow: Workflow) -> None:
     run.rename(run.with_name(f"elsewhere:{process.pid}"))
     assert workflow.run("a.txt")[0] != 0
     assert workflow.locks()
+
+
+def test_jobs_in_the_queue_of_a_cluster_are_named(
+    workflow: Workflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    squeue = workflow.path / "bin" / "squeue"
+    squeue.parent.mkdir()
+    queue = [f"7|journeylab_1|{workflow.path}", "8|journeylab_2|/elsewhere", f"9|a|{workflow.path}"]
+    squeue.write_text("#!/bin/sh\n" + "".join(f"echo '{line}'\n" for line in queue))
+    squeue.chmod(0o755)
+    monkeypatch.setenv("PATH", str(squeue.parent), prepend=os.pathsep)
+    code, told = workflow.run("a.txt")
+    assert code != 0
+    assert told.strip().endswith("end them: scancel 7")
+    squeue.write_text("#!/bin/sh\nexit 1\n")
+    code, told = workflow.run("a.txt")
+    assert code == 0, told

@@ -6,7 +6,6 @@ rule fetch_file:
         "<data>/external/{file}",
     log:
         "<logs>/fetch/{file}.log",
-    localrule: True  # nodes of a cluster may have no network
     conda:
         "../envs/journeylab.yaml"
     threads: 1

@@ -1,0 +1,100 @@
+"""What a job costs besides its work on a SLURM cluster of two nodes, booted on this machine.
+
+    python benchmarks/cluster.py [TARGET …]
+
+Makes quick results, by default those of exp5, through profiles/slurm under build/cluster, which is
+emptied first. A job's overhead is the time from its start to when snakemake knows its end, without
+the work that the job itself counted: two starts of snakemake, and the wait for the next look.
+"""
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from journeylab.records.files import read_json
+from snakemake_logger_plugin_journeylab.wording import name_job
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "slurm"))
+from cluster import Cluster, make_folder, missing
+
+ROOT = Path("build/cluster")
+JOB = re.compile(r"_wildcards_(exp\d+)_(.+)_(seeds-\d+-\d+|once)$")
+TOLD = re.compile(r"\[\d+/\d+\] (.+) · (?:(\d+):)?(\d+):(\d\d)$", re.MULTILINE)
+
+
+def main(targets: list[str]) -> None:
+    """Boot, make the targets, and print what the jobs took."""
+    if install := missing():
+        sys.exit(f"error: SLURM is not installed here: {install}")
+    shutil.rmtree(ROOT, ignore_errors=True)
+    cluster = Cluster(make_folder())
+    try:
+        cluster.start()
+        began = time.monotonic()
+        told = submit(cluster, targets or [f"{ROOT}/reports/exp5.pdf"])
+        seconds = time.monotonic() - began
+        jobs = [job for job in cluster.jobs() if job["JobState"] == "COMPLETED"]
+    finally:
+        cluster.stop()
+    known = {
+        found[1]: 3600 * int(found[2] or 0) + 60 * int(found[3]) + int(found[4])
+        for found in TOLD.finditer(told)
+    }
+    overheads = [overhead(job, known) for job in jobs]
+    first, last = min(map(moment("StartTime"), jobs)), max(map(moment("EndTime"), jobs))
+    print(f"{len(jobs)} jobs in {seconds:.0f} s, from submission to the last target")
+    print(f"{60 * len(jobs) / (last - first):.1f} jobs a minute while jobs ran")
+    print(f"overhead: median {statistics.median(overheads):.1f} s, largest {max(overheads):.1f} s")
+
+
+def submit(cluster: Cluster, targets: list[str]) -> str:
+    """Run the workflow, show and return what it tells."""
+    command = ["snakemake", "--workflow-profile", "profiles/slurm"]
+    command += ["--config", "scale=quick", f"root={ROOT}", "--", *targets]
+    lines = []
+    with subprocess.Popen(
+        command,
+        env=os.environ | cluster.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+            lines.append(line)
+    if process.returncode:
+        sys.exit(process.returncode)
+    return "".join(lines)
+
+
+def overhead(job: dict[str, str], known: dict[str, int]) -> float:
+    """Seconds of a job between its start and the news of its end that were not its work."""
+    rule = "train" if job["Comment"].startswith("rule_train") else "compute"
+    [costs] = [path for path in ROOT.glob(f"plans/*/*/*/*/{rule}.cost.json") if is_of(path, job)]
+    study, arm, variant, seeds = costs.parts[-5:-1]
+    wildcards = {"study": study, "arm": arm, "variant": variant, "seeds": seeds}
+    waited = moment("StartTime")(job) - moment("SubmitTime")(job)
+    cost = read_json(costs, sealed=False)
+    return known[name_job(f"{rule}_run", wildcards)] - waited - cost["wall_seconds"]
+
+
+def is_of(path: Path, job: dict[str, str]) -> bool:
+    """Whether a file beside a plan is that of a job."""
+    found = JOB.search(job["Comment"])
+    assert found
+    study, arm, variant, seeds = path.parts[-5:-1]
+    return found.groups() == (study, f"{arm}_{variant}", seeds)
+
+
+def moment(field: str):
+    """A function that reads a time of a job's, in seconds."""
+    return lambda job: time.mktime(time.strptime(job[field], "%Y-%m-%dT%H:%M:%S"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

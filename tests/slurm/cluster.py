@@ -1,0 +1,454 @@
+"""A real SLURM cluster on one machine: a controller and two nodes, from Debian's packages.
+
+    python cluster.py start [--accounting]     boot it, and say how it is used
+    python cluster.py stop                     end it, by the process ids that it recorded
+
+Daemons are plain processes of whoever starts them, on the loopback address: neither root nor
+systemd, cgroups or device files are needed. Needs `slurm-wlm` and `munge`; accounting needs
+`slurmdbd` and `mariadb-server` besides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import pwd
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+PACKAGES = {
+    "munged": "munge",
+    "slurmctld": "slurm-wlm",
+    "slurmd": "slurm-wlm",
+    "sbatch": "slurm-wlm",
+}
+ACCOUNTING_PACKAGES = {
+    "slurmdbd": "slurmdbd",
+    "mariadbd": "mariadb-server",
+    "mariadb-install-db": "mariadb-server",
+}
+COMMANDS = (
+    "sacct",
+    "sacctmgr",
+    "sbatch",
+    "scancel",
+    "scontrol",
+    "sinfo",
+    "squeue",
+    "srun",
+    "sshare",
+)
+NODES = ("n1", "n2")
+DEVICES = ("/dev/null", "/dev/zero")
+"""A character device per node that passes for its GPU; a container may not make any."""
+LINK = Path("build/slurm")
+"""Where the cluster of `make slurm-demo` is found."""
+SECONDS_TO_BOOT = 60.0
+
+SLURM_CONF = """\
+ClusterName=journeylab
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
+CredType=cred/munge
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/slurmctld.own-pid
+SlurmdPidFile={folder}/slurmd-%n.own-pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+# neither cgroups nor systemd
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+MailProg=/bin/true
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+DefMemPerCPU=500
+# nodes of a size that this machine need not have
+SlurmdParameters=config_overrides
+GresTypes=gpu
+ReturnToService=2
+# what has ended is still answered for
+MinJobAge=3600
+JobCompType=jobcomp/filetxt
+JobCompLoc={folder}/jobs.txt
+# a node that is gone, and a job that has no more time, are soon noticed
+SlurmdTimeout=10
+KillWait=2
+{accounting}
+{nodes}
+PartitionName=main Nodes={names} Default=YES MaxTime=INFINITE State=UP
+"""
+NODE = (
+    "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus}"
+    " RealMemory=20000 Gres=gpu:1 State=UNKNOWN"
+)
+WITH_ACCOUNTING = """\
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={port}
+AccountingStoragePass={folder}/munge.socket
+"""
+SLURMDBD_CONF = """\
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort={port}
+SlurmUser={user}
+LogFile={folder}/slurmdbd.log
+PidFile={folder}/slurmdbd.own-pid
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort={database}
+StorageUser=slurm
+StoragePass=slurm
+StorageLoc=slurm
+"""
+
+
+def missing(*, accounting: bool = False) -> str:
+    """What has to be installed before a cluster can be started; nothing, if it can."""
+    needed = PACKAGES | (ACCOUNTING_PACKAGES if accounting else {})
+    packages = {package for program, package in needed.items() if not find(program)}
+    return f"apt-get install {' '.join(sorted(packages))}" if packages else ""
+
+
+def find(program: str) -> str | None:
+    """The path of a program, daemons included."""
+    return shutil.which(program, path=f"{os.environ['PATH']}:/usr/local/sbin:/usr/sbin:/sbin")
+
+
+class Cluster:
+    """A controller and its nodes, as processes whose ids are in `folder/pids`.
+
+    `folder` is short, since the paths of sockets in it may not exceed 107 characters.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.pids = folder / "pids"
+        self.started: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a process needs to find this cluster."""
+        return {
+            "SLURM_CONF": str(self.folder / "slurm.conf"),
+            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
+        }
+
+    def start(self, *, accounting: bool = False) -> None:
+        """Boot everything; raises RuntimeError with the end of a log if something does not."""
+        self.pids.mkdir(parents=True)
+        # munge wants to know that no one else can put its key, or its socket, in place
+        self.folder.chmod(0o755)
+        self._configure(accounting)
+        key = self.folder / "munge.key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o400)
+        names = {"socket": "socket", "key": "key-file", "log": "log-file"}
+        names |= {"own-pid": "pid-file", "seed": "seed-file"}
+        options = [f"--{option}={self.folder}/munge.{end}" for end, option in names.items()]
+        self._run("munged", "--foreground", *options)
+        self._wait(lambda: (self.folder / "munge.socket").exists(), "munge")
+        if accounting:
+            self._start_database()
+            self._run("slurmdbd", "-D")
+            self._wait(lambda: self._asks("sacctmgr", "-n", "list", "cluster"), "slurmdbd")
+            self.ask("sacctmgr", "-i", "add", "cluster", "journeylab")
+        self._run("slurmctld", "-D", "-i")
+        for name in NODES:
+            self.start_node(name)
+        self._wait(lambda: self._asks("scontrol", "ping"), "slurmctld")
+        self._wait(lambda: self.states() == dict.fromkeys(NODES, "idle"), "slurmd")
+
+    def start_node(self, name: str) -> None:
+        """Start a node's daemon."""
+        self._run("slurmd", "-D", "-N", name, called=f"slurmd-{name}")
+
+    def kill_node(self, name: str) -> None:
+        """End a node as a power cut would: its daemon and all that its jobs run."""
+        for pid in [self.pid(f"slurmd-{name}"), *self.processes(node=name)]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End jobs, nodes, controller and the rest, and remove the folder."""
+        with contextlib.suppress(RuntimeError, subprocess.TimeoutExpired):
+            self.ask("scancel", f"--user={user_name()}")  # none shall start in another's place
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        # the newest first: nobody is left without whom they ask
+        for path in sorted(self.pids.iterdir(), key=lambda p: p.stat().st_mtime_ns, reverse=True):
+            end(int(path.read_text()), path.name)
+        for process in self.started:
+            process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def ask(self, *command: str) -> str:
+        """The answer of one of SLURM's commands; raises RuntimeError if it gives none."""
+        done = subprocess.run(
+            command, env=os.environ | self.environment, capture_output=True, text=True, timeout=60
+        )
+        if done.returncode:
+            raise RuntimeError(f"{shlex.join(command)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def states(self) -> dict[str, str]:
+        """The state of every node, as the controller sees it."""
+        try:
+            lines = self.ask("sinfo", "--noheader", "--Node", "--format=%N %t").splitlines()
+        except RuntimeError:
+            return {}
+        return dict(line.split() for line in lines)
+
+    def jobs(self) -> list[dict[str, str]]:
+        """What the controller knows of every job, those that ended included."""
+        try:
+            lines = self.ask("scontrol", "--oneliner", "--all", "show", "jobs").splitlines()
+        except RuntimeError:  # there is no controller any more, or not yet
+            return []
+        fields = [[word.partition("=") for word in line.split()] for line in lines]
+        return [{name: value for name, _, value in words} for words in fields if len(words) > 5]
+
+    def ended(self) -> list[dict[str, str]]:
+        """What the controller wrote down of every job that ended, each attempt of it."""
+        path = self.folder / "jobs.txt"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        fields = [[word.partition("=") for word in line.split()] for line in lines]
+        return [{name: value for name, _, value in words} for words in fields]
+
+    def processes(self, *, node: str = "", job: str = "") -> list[int]:
+        """The processes of this cluster's jobs, those that watch them included; all, or some."""
+        places = {one["JobId"]: one.get("NodeList", "") for one in self.jobs()}
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                variables = (entry / "environ").read_bytes().decode(errors="replace").split("\0")
+                command = (entry / "cmdline").read_bytes().decode(errors="replace")
+            except OSError:  # gone, or somebody else's
+                continue
+            known = dict(variable.partition("=")[::2] for variable in variables)
+            if known.get("SLURM_CONF") != self.environment["SLURM_CONF"]:
+                continue
+            number = known.get("SLURM_JOB_ID", "")
+            if command.startswith("slurmstepd: ["):
+                number = command.removeprefix("slurmstepd: [").partition(".")[0]
+            at = known.get("SLURMD_NODENAME", places.get(number, ""))
+            if number and (not node or at == node) and (not job or number == job):
+                found.append(int(entry.name))
+        return found
+
+    def pid(self, name: str) -> int:
+        """The recorded process id of a daemon."""
+        return int((self.pids / name).read_text())
+
+    def _configure(self, accounting: bool) -> None:
+        ports = list(free_ports(3 + len(NODES)))
+        host = socket.gethostname().partition(".")[0]
+        common = {"folder": self.folder, "user": user_name(), "host": host}
+        cpus = max(2, (os.cpu_count() or 1) // len(NODES))
+        nodes = [
+            NODE.format(name=name, port=port, cpus=cpus, **common)
+            for name, port in zip(NODES, ports[3:], strict=True)
+        ]
+        stored = WITH_ACCOUNTING.format(port=ports[1], **common) if accounting else ""
+        self._write(
+            "slurm.conf",
+            SLURM_CONF.format(
+                ports=ports,
+                accounting=stored,
+                nodes="\n".join(nodes),
+                names=",".join(NODES),
+                **common,
+            ),
+        )
+        devices = zip(NODES, DEVICES, strict=True)
+        gres = [f"NodeName={node} Name=gpu File={device}" for node, device in devices]
+        self._write("gres.conf", "\n".join(gres) + "\n")
+        self.database = ports[2]
+        path = self._write(
+            "slurmdbd.conf", SLURMDBD_CONF.format(port=ports[1], database=ports[2], **common)
+        )
+        path.chmod(0o600)  # slurmdbd reads no other
+        (self.folder / "state").mkdir()
+        # Snakemake's executors start these without any SLURM_*, inside of jobs: they would not find
+        # this cluster's configuration.
+        conf = shlex.quote(str(self.folder / "slurm.conf"))
+        for name in COMMANDS:
+            command = f'SLURM_CONF={conf} exec {shutil.which(name)} "$@"'
+            self._write(f"bin/{name}", f"#!/bin/sh\n{command}\n").chmod(0o755)
+
+    def _write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def _start_database(self) -> None:
+        data, address = self.folder / "database", self.folder / "mariadb.socket"
+        common = ["--no-defaults", f"--datadir={data}"]
+        user = [f"--user={user_name()}"]
+        with (self.folder / "mariadb.log").open("wb") as log:
+            subprocess.run(
+                [str(find("mariadb-install-db")), *common, *user, "--skip-test-db"],
+                stdout=log,
+                stderr=log,
+                check=True,
+            )
+        accounts = self._write(
+            "accounts.sql",
+            "CREATE DATABASE slurm;\n"
+            "CREATE USER slurm@'127.0.0.1' IDENTIFIED BY 'slurm';\n"
+            "GRANT ALL ON slurm.* TO slurm@'127.0.0.1';\n",
+        )
+        self._run(
+            "mariadbd",
+            *common,
+            *user,
+            f"--socket={address}",
+            f"--pid-file={self.folder}/mariadb.own-pid",
+            "--bind-address=127.0.0.1",
+            f"--port={self.database}",
+            f"--init-file={accounts}",
+            "--skip-name-resolve",
+        )
+        self._wait(lambda: listens(self.database), "mariadbd")
+
+    def _run(self, program: str, *arguments: str, called: str = "") -> None:
+        called = called or program
+        with (self.folder / f"{called}.told").open("ab") as told:
+            process = subprocess.Popen(
+                [str(find(program)), *arguments],
+                env=os.environ | self.environment,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=told,
+                stderr=told,
+                start_new_session=True,
+            )
+        self.started.append(process)
+        (self.pids / called).write_text(str(process.pid))
+
+    def _asks(self, *command: str) -> bool:
+        try:
+            self.ask(*command)
+        except (RuntimeError, subprocess.TimeoutExpired):
+            return False
+        return True
+
+    def _wait(self, ready: Callable[[], bool], daemon: str) -> None:
+        deadline = time.monotonic() + SECONDS_TO_BOOT
+        while not ready():
+            if time.monotonic() > deadline:
+                logs = [*self.folder.glob(f"{daemon}*.log"), *self.folder.glob(f"{daemon}*.told")]
+                text = "\n".join(path.read_text(errors="replace")[-1500:] for path in logs)
+                raise RuntimeError(f"{daemon} does not start:\n{text}")
+            time.sleep(0.1)
+
+
+def end(pid: int, name: str) -> None:
+    """End a daemon: ask, and after five seconds do not ask."""
+    if name.partition("-")[0] not in command_of(pid):
+        return  # it is gone, and its number may be another's
+    os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + 5.0
+    while name.partition("-")[0] in command_of(pid):
+        if time.monotonic() > deadline:
+            os.kill(pid, signal.SIGKILL)
+            break
+        time.sleep(0.05)
+
+
+def command_of(pid: int) -> str:
+    """The command line of a process; nothing of one that is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def free_ports(number: int) -> Iterator[int]:
+    """Ports of the loopback address that nothing listens on."""
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(number)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        yield from [probe.getsockname()[1] for probe in probes]
+
+
+def listens(port: int) -> bool:
+    """Whether something answers at a port of the loopback address."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def user_name() -> str:
+    """Who this is, whatever the environment says."""
+    return pwd.getpwuid(os.getuid()).pw_name
+
+
+def make_folder() -> Path:
+    """A folder with a short path."""
+    return Path(tempfile.mkdtemp(prefix="jl-slurm-", dir="/tmp"))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Start or stop the cluster that `build/slurm` leads to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("command", choices=("start", "stop"))
+    parser.add_argument("--accounting", action="store_true", help="with slurmdbd, for sacct")
+    asked = parser.parse_args(arguments)
+    if LINK.exists():
+        if asked.command == "start":
+            sys.exit(f"error: there is one already; end it with: {sys.executable} {__file__} stop")
+        Cluster(LINK.resolve()).stop()
+        LINK.unlink()
+    elif asked.command == "stop":
+        sys.exit("error: no cluster was started here")
+    else:
+        start(accounting=asked.accounting)
+
+
+def start(*, accounting: bool) -> None:
+    """Boot the cluster and say how it is used."""
+    if install := missing(accounting=accounting):
+        sys.exit(f"error: SLURM is not installed here: {install}")
+    cluster = Cluster(make_folder())
+    try:
+        cluster.start(accounting=accounting)
+    except RuntimeError as problem:
+        cluster.stop()
+        sys.exit(f"error: {problem}")
+    LINK.parent.mkdir(exist_ok=True)
+    LINK.unlink(missing_ok=True)
+    LINK.symlink_to(cluster.folder)
+    exported = "".join(f"export {name}={value}\n" for name, value in cluster.environment.items())
+    (cluster.folder / "environment").write_text(
+        exported.replace(os.environ["PATH"], "$PATH"), encoding="utf-8"
+    )
+    print(cluster.ask("sinfo"), end="")
+    print(f"use it:   . .venv/bin/activate && . {LINK}/environment")
+    print("          snakemake --workflow-profile profiles/slurm --config scale=quick \\")
+    print("            root=build/quick -- build/quick/reports/exp7.pdf")
+    print("end it:   make slurm-stop")
+
+
+if __name__ == "__main__":
+    main()

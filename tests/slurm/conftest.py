@@ -1,0 +1,146 @@
+"""Clusters that are really booted, and this project's snakemake run on them."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..workflow.conftest import TINY_TRAINING, Copy, copy_project
+from .cluster import Cluster, make_folder, missing
+
+PROFILE = "profiles/slurm/config.yaml"
+
+
+@dataclass(frozen=True)
+class Submitting:
+    """A copy of the project whose runs are jobs of a cluster."""
+
+    copy: Copy
+    cluster: Cluster
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Snakemake with the profile, nothing of it started warm: whoever kills a job kills it."""
+        environment = self.copy.cold_environment
+        path = f"{self.cluster.folder}/bin:{environment['PATH']}"
+        with (self.copy.path / "told").open("w") as told:
+            process = subprocess.Popen(
+                ["snakemake", "--workflow-profile", "profiles/slurm", *arguments],
+                cwd=self.copy.path,
+                env=environment | self.cluster.environment | {"PATH": path},
+                stdout=told,
+                stderr=told,
+                text=True,
+                start_new_session=True,
+            )
+        self.started.append(process)
+        return process
+
+    def end(self) -> None:
+        """End what a test that failed left at work."""
+        for process in self.started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for job in self.cluster.jobs():
+            if job["JobState"] in ("PENDING", "RUNNING"):
+                self.cluster.ask("scancel", job["JobId"])
+
+    @property
+    def told(self) -> str:
+        """What the controller said so far."""
+        return (self.copy.path / "told").read_text(encoding="utf-8")
+
+    def attempts(self, rule: str, run: str = "") -> list[dict[str, str]]:
+        """What SLURM knows of the jobs of a rule and a run here, each submission of them."""
+        name = f"rule_{rule}_wildcards_exp7_" + (f"{run.replace('/', '_')}_" if run else "")
+        return [
+            job
+            for job in self.cluster.jobs()
+            if job["WorkDir"] == str(self.copy.path) and job["Comment"].startswith(name)
+        ]
+
+
+def lengthen(config: dict[str, Any]) -> None:
+    """Training that is long enough to be found at work."""
+    training = TINY_TRAINING | {"steps": 40}
+    config["studies"]["exp7"]["scales"]["quick"]["training"].update(training)
+
+
+def make_copy(path: Path) -> Copy:
+    copy = copy_project(path)
+    copy.configure(lengthen)
+    return copy
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands(warm: Path) -> Path:
+    """What runs here, and not on a cluster, starts warm."""
+    return warm
+
+
+def boot(*, accounting: bool) -> Iterator[Cluster]:
+    if install := missing(accounting=accounting):
+        pytest.skip(f"SLURM is missing: {install}")
+    cluster = Cluster(make_folder())
+    try:
+        cluster.start(accounting=accounting)
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """Two nodes, without accounting."""
+    yield from boot(accounting=False)
+
+
+@pytest.fixture(scope="session")
+def accounting_cluster() -> Iterator[Cluster]:
+    """Two nodes, with slurmdbd over mariadb."""
+    yield from boot(accounting=True)
+
+
+@pytest.fixture(scope="session")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """The same small study, up to its verdicts, made without a cluster."""
+    copy = make_copy(tmp_path_factory.mktemp("local") / "project")
+    copy.snakemake("results/exp7/verdicts.json")
+    return copy
+
+
+@pytest.fixture
+def submitting(cluster: Cluster, tmp_path: Path) -> Iterator[Submitting]:
+    """A copy in which nothing has run yet, and a cluster that has nothing to do."""
+    work = Submitting(make_copy(tmp_path / "project"), cluster)
+    yield work
+    work.end()
+
+
+@pytest.fixture
+def accounted(accounting_cluster: Cluster, tmp_path: Path) -> Iterator[Submitting]:
+    """The same on a cluster with accounting."""
+    work = Submitting(make_copy(tmp_path / "project"), accounting_cluster)
+    yield work
+    work.end()
+
+
+def environment_of(process: int) -> dict[str, str]:
+    """The variables that a process was started with."""
+    text = Path(f"/proc/{process}/environ").read_bytes().decode()
+    return dict(line.partition("=")[::2] for line in text.split("\0") if line)
+
+
+def is_training(process: int) -> bool:
+    """Whether a process trains."""
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_bytes().decode().split("\0")
+    except OSError:
+        return False
+    return "train" in words and words[1].endswith("/journeylab")

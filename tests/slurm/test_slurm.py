@@ -1,0 +1,131 @@
+"""Runs are jobs of a real cluster, and survive what happens to jobs there."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from journeylab.records.files import read_json
+
+from ..workflow.conftest import Copy
+from ..workflow.test_runs import RESULTS, hashes
+from .cluster import NODES
+from .conftest import PROFILE, Submitting, environment_of, is_training
+
+pytestmark = [pytest.mark.system, pytest.mark.timeout(900)]
+
+SEEDS = "seeds-1000-1001"
+Found = TypeVar("Found")
+
+
+def wait_for(found: Callable[[], Found], process: subprocess.Popen[str], told: Path) -> Found:
+    """What there is once there is something, while a process is at work."""
+    deadline = time.monotonic() + 300
+    while not (something := found()):
+        assert process.poll() is None, f"it ended too early:\n{told.read_text()}"
+        assert time.monotonic() < deadline, told.read_text()
+        time.sleep(0.02)
+    return something
+
+
+def hold(work: Submitting, process: subprocess.Popen[str], run: str) -> tuple[str, int]:
+    """Stop a training run after its first checkpoint: its SLURM job, and its process."""
+    told = work.copy.path / "told"
+    folder = work.copy.path / f"results/exp7/{run}/{SEEDS}"
+    wait_for(lambda: list(folder.glob("seed*.checkpoint")), process, told)
+    job = work.attempts("train_run", run)[-1]["JobId"]
+    [training] = [pid for pid in work.cluster.processes(job=job) if is_training(pid)]
+    os.kill(training, signal.SIGSTOP)
+    assert not (folder / "run.json").exists()
+    return job, training
+
+
+def resumed(copy: Copy, run: str) -> bool:
+    log = copy.path / f"logs/train/exp7/{run}/{SEEDS}.log"
+    return "resumed after step" in log.read_text(encoding="utf-8")
+
+
+def end_of(job: dict[str, str]) -> str:
+    return job["JobState"].partition("+")[0]
+
+
+def test_cancelled_or_out_of_time_runs_go_on_and_give_a_local_runs_bytes(
+    local: Copy, submitting: Submitting
+) -> None:
+    process = submitting.start("reports/exp7.pdf")
+    cancelled, _ = hold(submitting, process, "native/A")
+    submitting.cluster.ask("scancel", cancelled)
+    late, _ = hold(submitting, process, "native/Aprime")
+    submitting.cluster.ask("scontrol", "update", f"JobId={late}", "TimeLimit=1")
+    assert process.wait(timeout=600) == 0, submitting.told
+
+    first, second = submitting.attempts("train_run", "native/A")
+    assert [end_of(first), end_of(second)] == ["CANCELLED", "COMPLETED"]
+    assert resumed(submitting.copy, "native/A")
+    first, second = submitting.attempts("train_run", "native/Aprime")
+    assert [end_of(first), end_of(second)] == ["TIMEOUT", "COMPLETED"]
+    assert second["TimeLimit"] == "08:00:00"
+    assert resumed(submitting.copy, "native/Aprime")
+
+    submitted = submitting.attempts("train_run") + submitting.attempts("compute_run")
+    names = {job["JobName"] for job in submitted}
+    assert len(names) == 1
+    everything = [job for job in submitting.cluster.jobs() if job["JobName"] in names]
+    assert len(everything) == len(submitted)  # and nothing else went to the cluster
+    assert {job["NodeList"] for job in submitted} == set(NODES)
+    host = read_json(submitting.copy.path / f"results/exp7/native/A/{SEEDS}/run.host.json")
+    at = {job["JobId"]: job["NodeList"] for job in submitted}
+    assert at[host["scheduler"]["job"]] == host["scheduler"]["nodes"]
+
+    made = [pattern for pattern in RESULTS if not pattern.startswith("reports/")]
+    expected = hashes(local, *made)
+    assert len(expected) > 15
+    assert hashes(submitting.copy, *made) == expected
+    assert (submitting.copy.path / "reports/exp7.pdf").exists()
+    assert "account" not in submitting.told
+    for job, run, end in ((cancelled, "A", "CANCELLED"), (late, "Aprime", "TIMEOUT")):
+        assert f"failed: train exp7 native/{run} seeds 1000 to 1001" in submitting.told
+        assert f"SLURM-job '{job}' failed, SLURM status is: '{end}'." in submitting.told
+
+
+def test_a_dead_nodes_run_moves_with_its_gpu(local: Copy, submitting: Submitting) -> None:
+    submitting.copy.edit(
+        PROFILE, lambda text: text.replace("# - train_run:gpu=1", "- train_run:gpu=1")
+    )
+    target = f"results/exp7/native/A/{SEEDS}/run.json"
+    process = submitting.start(target)
+    job, training = hold(submitting, process, "native/A")
+    assert environment_of(training)["CUDA_VISIBLE_DEVICES"] == "0"
+    [known] = submitting.attempts("train_run")
+    assert "gres:gpu:1" in known["TresPerJob"]
+    dead = known["NodeList"]
+    submitting.cluster.kill_node(dead)
+    try:
+        assert process.wait(timeout=600) == 0, submitting.told
+        last = submitting.attempts("train_run")[-1]
+        assert end_of(last) == "COMPLETED"
+        assert last["NodeList"] in set(NODES) - {dead}
+        assert last["JobId"] == job  # SLURM itself started it anew
+        assert last["Restarts"] == "1"
+    finally:
+        submitting.cluster.start_node(dead)
+    assert resumed(submitting.copy, "native/A")
+    files = f"results/exp7/native/A/{SEEDS}/*.safetensors", target
+    assert hashes(submitting.copy, *files) == hashes(local, *files)
+
+
+def test_sacct_is_asked_where_accounting_runs(accounted: Submitting) -> None:
+    accounted.copy.edit(PROFILE, lambda text: text.replace("command: squeue", "command: sacct"))
+    process = accounted.start("results/exp7/algebra/slots/once/run.json")
+    assert process.wait(timeout=600) == 0, accounted.told
+    asked = "--noheader", "--parsable2", "--allocations", "--format=JobID,State,NodeList"
+    [line] = accounted.cluster.ask("sacct", *asked).splitlines()
+    job, state, node = line.split("|")
+    assert state == "COMPLETED"
+    host = read_json(accounted.copy.path / "results/exp7/algebra/slots/once/run.host.json")
+    assert (host["scheduler"]["job"], host["scheduler"]["nodes"]) == (job, node)

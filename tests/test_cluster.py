@@ -1,0 +1,48 @@
+"""What a run on a cluster needs besides snakemake's executor, without a cluster."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from journeylab.cluster import ask_steadily, prepare_cluster, submitted_studies
+from journeylab.config import UserError
+
+
+class Patient:
+    """Waits longer whenever nothing has ended."""
+
+    def __init__(self) -> None:
+        self.seconds = 0
+
+    @property
+    def next_seconds_between_status_checks(self) -> int:
+        return self.seconds
+
+    @next_seconds_between_status_checks.setter
+    def next_seconds_between_status_checks(self, value: int) -> None:
+        self.seconds = value
+
+
+def test_slurm_is_asked_as_often_as_the_profile_says() -> None:
+    executor = Patient()
+    ask_steadily(executor, 10)
+    waits = []
+    for _ in range(4):
+        executor.next_seconds_between_status_checks += 4
+        waits.append(executor.next_seconds_between_status_checks)
+    assert waits == [4, 8, 10, 10]
+
+
+def test_a_job_reads_its_own_study_only() -> None:
+    target = "train_run:study=exp7,arm=native,variant=A,seeds=seeds-00-03"
+    assert submitted_studies(["snakemake", "--target-jobs", target, "--force"]) == {"exp7"}
+    assert submitted_studies(["snakemake", "--cores", "8", "reports/exp7.pdf"]) == set()
+
+
+def test_without_slurm_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    workflow = SimpleNamespace(executor_plugin=SimpleNamespace(name="slurm"))
+    with pytest.raises(UserError, match="no SLURM on this machine"):
+        prepare_cluster(workflow)
+    workflow.executor_plugin.name = "local"
+    prepare_cluster(workflow)
