@@ -318,6 +318,7 @@ def evidence(
                 for row in verdicts.verdicts
             },
             register="fedcba9876543210",
+            read={row.id: [run for run, _ in ran] for row in verdicts.verdicts},
         )
         for verdicts, path, ran in (
             (results.verdicts, drawn, once_records),

@@ -539,6 +539,12 @@ def claim_runs(claims: StudyClaims, claim: Claim) -> set[tuple[str, str | None]]
     return named
 
 
+def is_read(claims: StudyClaims, claim: Claim, arm: str, variant: str) -> bool:
+    """Whether a row reads the runs of a variant of an arm."""
+    read = claim_runs(claims, claim)
+    return (arm, variant) in read or (arm, None) in read
+
+
 def named_runs(claims: StudyClaims) -> set[tuple[str, str | None]]:
     """The (arm, variant) pairs that primary rows read; None where all variants of an arm count."""
     return {run for claim in claims.claims if claim.primary for run in claim_runs(claims, claim)}

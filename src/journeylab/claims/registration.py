@@ -22,7 +22,7 @@ from journeylab.claims.register import (
     Looks,
     Register,
     StudyClaims,
-    claim_runs,
+    is_read,
     row_hashes,
 )
 from journeylab.config import UserError, build
@@ -119,12 +119,7 @@ def registrations(
     claims, hashes = register.studies[study], row_hashes(register, study)
     found = {}
     for claim in claims.claims:
-        read = claim_runs(claims, claim)
-        starts = [
-            start
-            for run, start in runs
-            if (run.arm, run.variant) in read or (run.arm, None) in read
-        ]
+        starts = [start for run, start in runs if is_read(claims, claim, run.arm, run.variant)]
         told = [_of_run(claim.id, study, hashes[claim.id], start, history) for start in starts]
         worst = max(told, key=lambda one: one.exploratory, default=_NOTHING)
         remarks = dict.fromkeys(one.remark for one in told if one.remark)

@@ -25,6 +25,10 @@ _COLORS += ("#CC79A7", "#332288", "#999933", "#661100", "#44AA99", "#DDCC77")
 _MARKERS: tuple[str, ...] = ("o", "s", "^", "D", "v", "<", ">", "p", "P", "X", "h", "d")
 _DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.5), (1, 1), (5, 1, 1, 1), (8, 2), (2, 2))
 _DASHES += ((6, 1, 1, 1, 1, 1), (2.5, 1), (10, 1, 3, 1), (3, 1), (1, 2, 4, 2), (12, 3))
+_UNDATED: dict[str, dict[str, None]] = {
+    ".pdf": {"CreationDate": None},
+    ".svg": {"Date": None, "Creator": None},
+}
 
 
 @dataclass(frozen=True)
@@ -70,8 +74,13 @@ def styled() -> Iterator[None]:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a vector PDF with embedded fonts; the same figure gives the same bytes."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="pdf", metadata={"CreationDate": None})
-    with write_atomic(path) as temporary:
-        Path(temporary).write_bytes(buffer.getvalue())
+    """Write a vector PDF with embedded fonts, and beside it an SVG with outlines for text.
+
+    The same figure gives the same bytes.
+    """
+    for suffix, metadata in _UNDATED.items():
+        buffer = io.BytesIO()
+        with mpl.rc_context({"svg.hashsalt": "journeylab"}):
+            figure.savefig(buffer, format=suffix[1:], metadata=metadata)
+        with write_atomic(path.with_suffix(suffix)) as temporary:
+            Path(temporary).write_bytes(buffer.getvalue())

@@ -55,7 +55,7 @@ class Words(Protocol):
 
 
 def draw_results(results: StudyResults, figures: Figures, words: Words, folder: Path) -> None:
-    """Fill ``folder`` with figures/*.pdf, tables/*.{tex,json}, numbers.{tex,json}, content.json."""
+    """Fill ``folder``: figures/*.{pdf,svg}, tables/*.{tex,json}, numbers.{tex,json}, content."""
     if results.verdicts is None:
         raise ValueError("a study is drawn after it is judged")
     for name in ("figures", "tables"):

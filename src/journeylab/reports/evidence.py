@@ -14,7 +14,8 @@ class Evidence(NamedTuple):
     """A study: its verdicts, what was drawn of it, its runs, and when its rows were registered.
 
     ``folder`` holds what was drawn; ``content`` and ``numbers`` are its content.json and
-    numbers.json. ``register`` is a hash of the study's rows as they are judged.
+    numbers.json. ``register`` is a hash of the study's rows as they are judged;
+    ``read`` are the runs that each row reads.
     """
 
     verdicts: StudyVerdicts
@@ -24,6 +25,7 @@ class Evidence(NamedTuple):
     records: Sequence[tuple[RunRecord, RunHost]]
     registered: Mapping[str, Registration]
     register: str
+    read: Mapping[str, Sequence[RunRecord]]
 
     @property
     def study(self) -> str:

@@ -50,9 +50,6 @@ def describe(
     drawn = read_json(content / "content.json")
     numbers = read_json(content / "numbers.json")
     runs = [run for run, _ in records]
-    primary = [v for v in verdicts.verdicts if v.primary and v.kind != "exact"]
-    secondary = [v for v in verdicts.verdicts if not v.primary and v.kind != "exact"]
-    exact = [v for v in verdicts.verdicts if v.kind == "exact"]
     has_ledger = (content / "tables" / "ledger.json").exists()
     return {
         "study": verdicts.study,
@@ -68,9 +65,7 @@ def describe(
         "meaning": meaning(verdicts),
         "registration": tell_registration(verdicts, registered),
         "summary": [_summary(v) for v in _by_word(verdicts.verdicts)],
-        "verdicts": _effects(primary, verdicts.revision),
-        "secondary": _effects(secondary, verdicts.revision),
-        "certificates": _certificates(exact, verdicts.revision),
+        **printed_rows(verdicts),
         "figures": drawn["figures"],
         "tables": [read_json(content / "tables" / f"{name}.json") for name in drawn["tables"]],
         "ledger": read_json(content / "tables" / "ledger.json") if has_ledger else None,
@@ -87,6 +82,18 @@ def describe(
         "numbers": {key: plain(value) for key, value in numbers.items()},
         "settings": dict(settings),
         "plan_key": plan_key,
+    }
+
+
+def printed_rows(study: StudyVerdicts) -> dict[str, list[dict[str, Any]]]:
+    """All rows in print: the verdicts over seeds, the certificates, and what is secondary."""
+    primary = [v for v in study.verdicts if v.primary and v.kind != "exact"]
+    secondary = [v for v in study.verdicts if not v.primary and v.kind != "exact"]
+    exact = [v for v in study.verdicts if v.kind == "exact"]
+    return {
+        "verdicts": _effects(primary, study.revision),
+        "secondary": _effects(secondary, study.revision),
+        "certificates": _certificates(exact, study.revision),
     }
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from journeylab.claims.register import Register, register_hash
+from journeylab.claims.register import Register, is_read, register_hash
 from journeylab.claims.registration import History, registrations
 from journeylab.records.files import read_json, verify
-from journeylab.records.runs import read_host, read_run
+from journeylab.records.runs import RunHost, RunRecord, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.evidence import Evidence
 from journeylab.stages.running import Call
@@ -46,6 +47,20 @@ def read_evidence(call: Call) -> list[Evidence]:
                 records=records,
                 registered=registrations(register, study, records, history),
                 register=register_hash(register, study),
+                read=_read(register, study, records),
             )
         )
     return found
+
+
+def _read(
+    register: Register, study: str, records: Sequence[tuple[RunRecord, RunHost]]
+) -> dict[str, list[RunRecord]]:
+    """The runs of every row of a study; a study without a register has no rows."""
+    claims = register.studies.get(study)
+    if claims is None:
+        return {}
+    return {
+        claim.id: [run for run, _ in records if is_read(claims, claim, run.arm, run.variant)]
+        for claim in claims.claims
+    }
