@@ -83,13 +83,14 @@ wildcard_constraints:
 
 
 rule all:
-    """Every configured study's report, the answer to the reviewers, and the metrics for DVC."""
+    """Every configured study's report, the answer to the reviewers, all claims, and the metrics."""
     default_target: True
     input:
         expand("<reports>/{study}.pdf", study=plan.studies),
         expand("<reports>/{study}/manifest.json", study=plan.studies),  # once gone, drawn again
         "<results>/metrics.json",
         "<reports>/response.pdf",
+        "<reports>/index.html",
 
 
 include: "workflow/rules/generate.smk"

@@ -59,6 +59,7 @@ Stage = Literal[
     "typeset",
     "summarise",
     "respond",
+    "ledger",
 ]
 
 STAGES: dict[Stage, str] = {
@@ -73,6 +74,7 @@ STAGES: dict[Stage, str] = {
     "typeset": "Typeset a study's report.",
     "summarise": "Write the numbers that `dvc metrics diff` compares.",
     "respond": "Answer the reviewers' points with the verdicts of all studies.",
+    "ledger": "List every claim of every study on one page.",
 }
 """The stages, and what each is for."""
 
@@ -88,6 +90,7 @@ PARTS: dict[Stage, tuple[str, ...]] = {
     "typeset": (),
     "summarise": (),
     "respond": (),
+    "ledger": (),
 }
 """The parts of a study that a stage asks this catalogue for."""
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 import yaml
 
 from journeylab.config import UserError, read_yaml
-from journeylab.records.files import MANIFEST, read_json, read_table, remake, verify_files
+from journeylab.records.files import MANIFEST, read_json, read_table, remake, verify, verify_files
 from journeylab.records.plans import Plan
 from journeylab.records.runs import HOST, RUN, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
@@ -84,6 +84,7 @@ def _outputs(name: str, plan: Plan) -> tuple[str, ...]:
         "typeset": (f"{reports}.pdf",),
         "summarise": ("results/metrics.json",),
         "respond": ("reports/response.json",),
+        "ledger": ("reports/index.html",),
     }[plan.stage]
 
 
@@ -158,6 +159,18 @@ def _typeset(job: Job) -> list[str]:
     return []
 
 
+def _listed(job: Job) -> list[str]:
+    """A page holds its seal, and the key of its plan among what describes it."""
+    [path] = job.outputs
+
+    def look() -> None:
+        verify(path)
+        if f'<meta name="plan" content="{job.plan.key}">' not in path.read_text(encoding="utf-8"):
+            raise UserError(f"{path} was made with other settings, data or code than planned")
+
+    return _fault(path, look)
+
+
 def _summarised(job: Job) -> list[str]:
     """The file holds the effects of the verdicts beside it, of those that can be read."""
     [path] = job.outputs
@@ -217,4 +230,5 @@ _LOOKS: Mapping[str, Callable[[Job], list[str]]] = {
     "typeset": _typeset,
     "summarise": _summarised,
     "respond": _answered,
+    "ledger": _listed,
 }

@@ -62,6 +62,7 @@ LIBRARIES: dict[Stage, tuple[str, ...]] = {
     "typeset": ("typst",),
     "summarise": (),
     "respond": ("typst",),
+    "ledger": ("jinja2",),
 }
 """The libraries whose versions a stage's output depends on."""
 
@@ -244,6 +245,7 @@ class WorkflowPlan:
         yield "metrics.json", _plan("summarise", inputs=judged, code_of=self.studies[0])
         together = {"inputs": read, "runs": tuple(runs), "code_of": self.studies[0]}
         yield "response.json", self._response_plan(**together)
+        yield "ledger.json", self._ledger_plan(**together)
 
     def _study_plans(self, study: str) -> Iterator[tuple[str, Plan]]:
         settings = self.config.studies[study]
@@ -354,6 +356,19 @@ class WorkflowPlan:
                 "anonymous": self.config.anonymous,
             },
             assets=_assets(PACKAGE / "reports" / "templates", "*"),
+            **together,
+        )
+
+    def _ledger_plan(self, **together: Any) -> Plan:
+        """The plan of the page that lists all claims."""
+        return _plan(
+            "ledger",
+            settings={
+                "register": self.register.model_dump(mode="json"),
+                "claims": self.claims.as_posix(),
+                "anonymous": self.config.anonymous,
+            },
+            assets=_assets(PACKAGE / "reports" / "templates", "ledger.*"),
             **together,
         )
 

@@ -21,3 +21,24 @@ rule answer_reviewers:
     shell:
         "journeylab respond --plan {input.plan} --results {params.results}"
         " --output {output.content} > {log} 2>&1"
+
+
+rule list_claims:
+    """List every claim of every study on one page."""
+    input:
+        plan="<plans>/ledger.json",
+        verdicts=expand("<results>/{study}/verdicts.json", study=plan.studies),
+        manifests=expand("<reports>/{study}/manifest.json", study=plan.studies),
+        hosts=plan.hosts(),
+    output:
+        "<reports>/index.html",
+    log:
+        "<logs>/ledger/index.log",
+    conda:
+        "../envs/journeylab.yaml"
+    threads: 1
+    params:
+        results=plan.folder("results"),
+    shell:
+        "journeylab ledger --plan {input.plan} --results {params.results}"
+        " --output {output} > {log} 2>&1"

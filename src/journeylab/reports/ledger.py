@@ -8,7 +8,6 @@ from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from journeylab.records.runs import RunRecord
 from journeylab.records.verdicts import WORDS, Registration, StudyVerdicts, Verdict
@@ -46,7 +45,11 @@ def render(studies: Sequence[Study], *, plan_key: str, anonymous: bool) -> str:
     rows = [row for study in studies for row in _rows(study)]
     script = _template("ledger.js")
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     environment.filters["pairs"] = lambda values: [(value, value) for value in values]
     return environment.from_string(_template("ledger.html.jinja")).render(
@@ -61,8 +64,8 @@ def render(studies: Sequence[Study], *, plan_key: str, anonymous: bool) -> str:
         width=WIDTH,
         exact=_exact,
         plan_key=plan_key,
-        style=Markup(_template("ledger.css")),
-        script=Markup(script),
+        style=_template("ledger.css"),
+        script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 

@@ -1,0 +1,279 @@
+"""The ledger tells every claim, in full precision, and a browser fetches nothing else for it."""
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from journeylab import checking
+from journeylab.records.plans import Plan
+from journeylab.records.verdicts import Registration
+from journeylab.reports.forest import WIDTH, forest
+from journeylab.reports.ledger import Study, render
+from journeylab.reports.typeset import describe
+from journeylab.stages import ledger as stage
+from journeylab.stages.evidence import Evidence
+from journeylab.stages.running import Call
+
+from .conftest import effect, exact, part
+
+KEY, COMMIT = "0123456789abcdef", "c" * 40
+BEFORE = Registration(exploratory=False)
+SINCE = Registration(exploratory=True, remark="it was not in the register when its runs began")
+
+
+class Reader(HTMLParser):
+    """The elements of a page: tag, attributes, and the text directly or further inside."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self.open = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        element = (tag, dict(attributes), [])
+        self.found.append(element)
+        if tag not in ("meta", "input", "br", "col"):
+            self.open.append(element)
+
+    def handle_endtag(self, tag):
+        while self.open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, text):
+        for _, _, inside in self.open:
+            inside.append(text)
+
+    def select(self, tag, **wanted):
+        return [
+            (attributes, re.sub(r"\s+", " ", "".join(inside)).strip())
+            for name, attributes, inside in self.found
+            if name == tag and all(attributes.get(key) == value for key, value in wanted.items())
+        ]
+
+    @property
+    def rows(self):
+        return {row["id"]: row for row, _ in self.select("tbody") if "data-index" in row}
+
+
+def study_of(verdicts, records, **more):
+    rows = [row.id for row in verdicts.verdicts]
+    plain = {
+        "title": "A study",
+        "figures": ("effects", "tiers"),
+        "registered": dict.fromkeys(rows, BEFORE),
+        "read": dict.fromkeys(rows, tuple(run for run, _ in records)),
+        "commits": (COMMIT,),
+    }
+    return Study(verdicts, **(plain | more))
+
+
+@pytest.fixture
+def studies(trained, computed, records, once_records):
+    return [study_of(trained[0], records), study_of(computed[0].verdicts, once_records)]
+
+
+@pytest.fixture
+def page(studies):
+    return render(studies, plan_key=KEY, anonymous=False)
+
+
+def test_every_row_is_there_with_all_digits(page, studies):
+    rows = Reader(page).rows
+    verdicts = [verdict for study in studies for verdict in study.verdicts.verdicts]
+    assert list(rows) == [verdict.id for verdict in verdicts]
+    for verdict in verdicts:
+        row = rows[verdict.id]
+        for name in ("effect", "low", "high", "mean", "detectable"):
+            told = row[f"data-{name}"]
+            assert (float(told) if told else None) == getattr(verdict, name)
+        points = [pair.split(":") for pair in row["data-points"].split()]
+        expected = [(point.seed, point.value) for point in verdict.points]
+        assert [(int(seed), float(x) if x else None) for seed, x in points] == expected
+        assert (row["data-theorem"], int(row["data-n"])) == (verdict.theorem, verdict.n)
+        assert row["data-source"] == {"document": "D", "corrected": "C"}[verdict.source]
+        assert row["data-verdict"] == verdict.verdict or not verdict.verdict
+        assert verdict.statement in page.replace("&#39;", "'")
+
+
+def test_printed_numbers_are_those_of_the_report(page, trained, computed, records, once_records):
+    reader = Reader(page)
+    numbers = dict(zip(reader.rows, reader.select("span", **{"class": "number"}), strict=True))
+    for (verdicts, folder), runs in (
+        (trained, records),
+        ((computed[0].verdicts, computed[1]), once_records),
+    ):
+        report = describe(verdicts, {}, folder, runs, {}, plan_key=KEY)
+        for row in (*report["verdicts"], *report["secondary"]):
+            assert numbers[row["id"]][1] == row["effect"]
+            assert row["interval"] in page
+        for row in report["certificates"]:
+            assert numbers[row["id"]][1] == re.sub(r"\s+", " ", row["found"])
+
+
+def test_theorems_are_counted_certificates_apart(studies):
+    rows = dict.fromkeys(studies[0].registered, BEFORE) | {"exp7.2": SINCE, "exp7.s1": SINCE}
+    changed = [studies[0]._replace(registered=rows), studies[1]]
+    reader = Reader(render(changed, plan_key=KEY, anonymous=False))
+    counted, theorem = Counter(), ""
+    for tag, attributes, _ in reader.found:
+        if tag == "th" and "data-theorem" in attributes:
+            theorem = attributes["data-theorem"]
+        if tag == "td" and "data-count" in attributes:
+            told = (theorem, attributes["data-kind"], attributes.get("data-verdict", ""))
+            counted[told] += int(attributes["data-count"])
+    assert {key: count for key, count in counted.items() if count} == {
+        ("prop:lis-union", "seeds", "supported"): 2,
+        ("prop:lis-union", "seeds", "refuted"): 1,
+        ("prop:lis-union", "seeds", "inconclusive"): 2,
+        ("prop:lis-union", "seeds", "undecidable"): 1,
+        ("prop:lis-union", "secondary", ""): 1,
+        ("prop:lis-union", "exploratory", ""): 1,
+        ("thm:baked-key", "secondary", ""): 1,
+        ("prop:ssm-bridge", "certificate", "supported"): 1,
+        ("prop:ssm-bridge", "certificate", "refuted"): 2,
+        ("prop:ssm-bridge", "secondary", ""): 1,
+    }
+
+
+def test_what_is_withheld_or_exploratory_is_told_as_such(trained, records):
+    verdicts, _ = trained
+    shut = verdicts.verdicts[1].model_copy(
+        update={"verdict": None, "withheld": "native/A has not learned its task"}
+    )
+    unjudged = verdicts.verdicts[2].model_copy(update={"verdict": None})
+    some = verdicts.model_copy(update={"verdicts": (shut, unjudged, verdicts.verdicts[3])})
+    registered = {shut.id: BEFORE, unjudged.id: SINCE, verdicts.verdicts[3].id: SINCE}
+    page = render([study_of(some, records, registered=registered)], plan_key=KEY, anonymous=False)
+    rows = Reader(page).rows
+    assert [row["data-verdict"] for row in rows.values()] == ["withheld", "not judged", "supported"]
+    assert [row["data-registered"] for row in rows.values()] == ["before", *["exploratory"] * 2]
+    assert "Withheld: native/A has not learned its task." in page
+    assert page.count(SINCE.told) == 2
+    tags = [told for _, told in Reader(page).select("span", **{"class": "tag withheld"})]
+    assert tags == ["withheld"]
+
+
+def test_hostile_text_is_text(trained, records):
+    verdicts, _ = trained
+    bad = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>"
+    first, *others = verdicts.verdicts
+    spoilt = first.model_copy(
+        update=dict.fromkeys(
+            ("theorem", "statement", "effect_text", "metric_label", "region_text", "cites"), bad
+        )
+        | {"sentence": bad, "withheld": bad, "notes": (bad,), "source": "document"}
+    )
+    changed = verdicts.model_copy(update={"verdicts": (spoilt, *others), "exploratory": bad})
+    told = Registration(exploratory=True, remark=bad)
+    study = study_of(changed, records, title=bad, figures=(bad,), commits=(bad,))
+    study = study._replace(registered=study.registered | {first.id: told})
+    page = render([study], plan_key=KEY, anonymous=False)
+    assert page.count("<script") == 1
+    assert "<img" not in page
+    assert Reader(page).rows[first.id]["data-theorem"] == bad
+
+
+def test_the_page_fetches_nothing_and_runs_no_other_script(page):
+    assert not re.search(r"https?:|src=|url\(|@import|<link", page)
+    [script] = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in page
+    assert "default-src 'none'" in page
+
+
+def test_links_lead_to_the_report_its_figures_and_the_commands(page, records):
+    reader = Reader(page)
+    links = {attributes["href"] for attributes, _ in reader.select("a")}
+    assert {"exp7.pdf", "exp7/figures/effects.svg", "exp5/figures/tiers.svg", "#exp7.2"} <= links
+    commands = {told for _, told in reader.select("code")}
+    assert {"make exp7", "journeylab explain exp7.2"} <= commands
+    assert {run.run_key for run, _ in records} <= commands
+
+
+def test_an_anonymous_page_tells_no_commit(studies, page):
+    hidden = render(studies, plan_key=KEY, anonymous=True)
+    assert COMMIT in page
+    assert COMMIT not in hidden
+    assert list(Reader(hidden).rows) == list(Reader(page).rows)
+
+
+def test_a_quick_run_is_stamped(page, trained):
+    assert ("not evidence" in page) is not trained[0].evidence
+
+
+numbers = st.floats(-1e3, 1e3).map(lambda x: round(x, 4))
+
+
+@given(st.lists(numbers, min_size=6, max_size=14), numbers, st.booleans())
+def test_marks_lie_in_the_region_if_and_only_if_their_numbers_do(values, margin, above):
+    region = {"above": margin} if above else {"below": margin}
+    verdict = effect("exp7.2", "inconclusive", values, region=region)
+    drawn = forest(verdict)
+    [lane] = drawn.lanes
+    left, right = lane.region
+    marks = [(verdict.effect, lane.effect), *zip(values, (x for x, _ in lane.points), strict=True)]
+    for number, place in marks:
+        assert 0 <= place <= WIDTH
+        if abs(number - margin) > 1e-3 * (max(*values, margin) - min(*values, margin)):
+            assert (left <= place <= right) == (number > margin if above else number < margin)
+    assert sorted(values, key=lambda x: x) == [
+        number for number, _ in sorted(marks[1:], key=lambda mark: (mark[1], mark[0]))
+    ]
+    for axis in drawn.axes:
+        assert [x for x, _ in axis.ticks] == sorted({x for x, _ in axis.ticks})
+
+
+def test_open_ends_are_arrows_and_parts_and_shares_have_lanes():
+    values = [0.1 * i for i in range(12)]
+    [lane] = forest(effect("x", "inconclusive", [None, None, *values])).lanes
+    assert (lane.left, lane.right, lane.interval) == (True, True, (0.0, WIDTH))
+    gate = effect("x", "supported", values, parts=(part(effect("y", None, values), "a/b"),) * 6)
+    assert [lane.name for lane in forest(gate).lanes] == ["a/b"] * 6
+    solves = {"kind": "solves", "region": {"solves": {"at_least": 0.5}}}
+    share, seeds = forest(effect("x", "supported", values, **solves)).lanes
+    assert (share.points, len(seeds.points), seeds.interval) == ((), 12, None)
+    [worst] = forest(exact("x", "refuted", None)).lanes
+    assert (worst.left, worst.right, worst.effect) == (False, True, None)
+    assert forest(exact("x", "refuted", None).model_copy(update={"n": 0})) is None
+    [far] = forest(exact("x", "supported", 1e-16, region={"at_most": 1e-4})).lanes
+    [near] = forest(exact("x", "supported", 1e-10, region={"at_most": 1e-4})).lanes
+    assert far.margins[0] - far.effect == near.margins[0] - near.effect > WIDTH / 2
+
+
+def test_the_file_is_sealed_and_names_its_plan(trained, records, tmp_path, monkeypatch):
+    verdicts, folder = trained
+    rows = [row.id for row in verdicts.verdicts]
+    found = Evidence(
+        verdicts,
+        folder,
+        {"title": "A study", "figures": [{"name": "effects"}]},
+        {},
+        records,
+        dict.fromkeys(rows, BEFORE),
+        dict.fromkeys(rows, tuple(run for run, _ in records)),
+    )
+    monkeypatch.setattr(stage, "read_evidence", lambda call: [found])
+    plan = Plan(stage="ledger", settings={"anonymous": False})
+    path = tmp_path / "index.html"
+    for _ in range(2):
+        before = path.read_bytes() if path.exists() else None
+        stage.run(Call(plan, path, start=None, cost=None))
+        assert before in (None, path.read_bytes())
+    assert list(tmp_path.iterdir()) == [path]
+
+    def faults(job_plan):
+        return checking._LOOKS["ledger"](checking.Job(job_plan, (Path(path),)))
+
+    assert faults(plan) == []
+    [other] = faults(Plan(stage="ledger", settings={"anonymous": True}))
+    assert "other settings" in other
+    path.write_bytes(path.read_bytes().replace(b"exp7.2", b"exp7.3", 1))
+    [damaged] = faults(plan)
+    assert "damaged" in damaged
