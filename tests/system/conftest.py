@@ -29,14 +29,16 @@ class Page:
         self._commands, self._answers = commands, os.fdopen(answers, "rb")
         self._number, self._session = 0, ""
         self.errors: list[str] = []
+        self.requests: list[str] = []
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
         attached = self._call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{domain}.enable")
-        self.requests: list[str] = []
 
-    def open(self, path: Path, width: int, height: int, *, script: bool = True) -> None:
+    def open(
+        self, path: Path, width: int, height: int, *, script: bool = True, fragment: str = ""
+    ) -> None:
         """Show a file in a window of this size, in CSS pixels."""
         self._call("Emulation.setScriptExecutionDisabled", value=not script)
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
@@ -45,12 +47,13 @@ class Page:
         self.requests.clear()
         self._call("Page.navigate", url="about:blank")
         self._event("Page.loadEventFired")
-        self._call("Page.navigate", url=path.as_uri())
+        self._call("Page.navigate", url=path.as_uri() + fragment)
         self._event("Page.loadEventFired")
 
     def ask(self, expression: str) -> Any:
         """The value of an expression of JavaScript."""
-        answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True)
+        wanted = {"returnByValue": True, "awaitPromise": True}
+        answer = self._call("Runtime.evaluate", expression=expression, **wanted)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 

@@ -69,6 +69,7 @@ HARM: dict[str, tuple[str, Callable[[Path], object], str, str]] = {
     "a bit of a study's table": ("results/exp7/measurements.parquet", flip, "damaged", ""),
     "a bit of the verdicts": ("results/exp7/verdicts.json", flip, "damaged", ""),
     "verdicts that are gone": ("results/exp7/verdicts.json", Path.unlink, "missing", ""),
+    "a bit of the ledger": ("reports/index.html", flip, "damaged", ""),
     "the end of a report": ("reports/exp7.pdf", truncate, CUT, ""),
     "the metrics": (
         "results/metrics.json",

@@ -1,0 +1,262 @@
+"""A reader sorts, filters and walks through the ledger in a real browser, large and small."""
+
+from pathlib import Path
+from urllib.parse import urldefrag
+
+import numpy as np
+import pytest
+
+from journeylab.claims.register import read_register
+from journeylab.records.verdicts import Point, Registration, StudyVerdicts, Verdict
+from journeylab.reports.ledger import Study, render
+
+pytestmark = [pytest.mark.system, pytest.mark.timeout(300)]
+
+REGISTER = read_register(Path(__file__).parents[2] / "claims")
+SHOWN = "Array.from(document.querySelectorAll('#ledger tbody')).filter((row) => !row.hidden)"
+ORDER = f"{SHOWN}.map((row) => row.id)"
+FOCUS = "document.activeElement"
+
+
+def verdict_of(claim, rng):
+    """Some outcome of a registered claim, so that every word occurs."""
+    exact, n = claim.kind == "exact", 12
+    values = rng.normal(rng.uniform(-0.5, 0.9), 0.05, n)
+    values[rng.random(n) < 0.02] = np.nan
+    finished = values[np.isfinite(values)]
+    word = rng.choice(["supported", "refuted", "inconclusive"] if not exact else ["supported"])
+    shut = claim.primary and not exact and rng.random() < 0.1
+    return Verdict(
+        id=claim.id,
+        theorem=claim.theorem,
+        statement=claim.statement or f"{claim.id}: accuracy at the worst length",
+        source=claim.source,
+        primary=claim.primary,
+        kind="exact" if exact else "above",
+        region={"at_most": 1e-6} if exact else {"above": 0.02},
+        region_text="≤ 1 × 10⁻⁶" if exact else "> 0.02",
+        effect_text="largest error" if exact else "native/A − 7a/B",
+        metric_label="hits@1, tier 2",
+        tail=None if exact else 0.00333,
+        k=None if exact else 2,
+        detectable=None,
+        opening="",
+        sentence="What was found, in a sentence.",
+        effect=10.0 ** rng.uniform(-16, -3) if exact else float(np.median(finished)),
+        mean=None,
+        low=None if exact else float(finished.min()),
+        high=None if exact or rng.random() < 0.1 else float(finished.max()),
+        n=n,
+        failures=n - len(finished),
+        verdict=str(word) if claim.primary and not shut else None,
+        withheld="native/A has not learned its task" if shut else "",
+        points=()
+        if exact
+        else tuple(
+            Point(seed=seed, value=float(x) if np.isfinite(x) else None)
+            for seed, x in enumerate(values)
+        ),
+    )
+
+
+def study_of(name, claims, rng):
+    verdicts = tuple(verdict_of(claim, rng) for claim in claims.claims)
+    registered = {
+        row.id: Registration(
+            exploratory=i % 9 == 8, remark="it was judged otherwise" * (i % 9 == 8)
+        )
+        for i, row in enumerate(verdicts)
+    }
+    judged = StudyVerdicts(
+        study=name,
+        scale="default",
+        seeds=12,
+        look=True,
+        evidence=True,
+        alpha=0.05,
+        M=15,
+        verdicts=verdicts,
+    )
+    read = dict.fromkeys(registered, ())
+    return Study(judged, f"The study {name}", ("effects", "tiers"), registered, read, ("c" * 40,))
+
+
+@pytest.fixture(scope="module")
+def studies():
+    rng = np.random.default_rng(3)
+    return [study_of(name, claims, rng) for name, claims in REGISTER.studies.items()]
+
+
+@pytest.fixture(scope="module")
+def rows(studies):
+    """Every row with the study it is of."""
+    return [(verdict, study) for study in studies for verdict in study.verdicts.verdicts]
+
+
+@pytest.fixture(scope="module")
+def ledger(studies, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    for study in REGISTER.studies:
+        (folder / f"{study}.pdf").touch()
+        for figure in ("effects", "tiers"):
+            path = folder / study / "figures" / f"{figure}.svg"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+    path = folder / "index.html"
+    path.write_text(render(studies, plan_key="0" * 16, anonymous=False), encoding="utf-8")
+    return path
+
+
+def choose(page, **fields):
+    for name, value in fields.items():
+        page.ask(
+            f"{{ const field = document.forms[0].elements[{name!r}]; field.value = {value!r};"
+            " field.dispatchEvent(new Event('input', {bubbles: true})); }"
+        )
+
+
+def told(verdict):
+    if not verdict.primary:
+        return "secondary"
+    return verdict.verdict or ("withheld" if verdict.withheld else "not judged")
+
+
+def test_every_theorem_with_its_counts_is_on_the_first_screen(page, ledger, rows):
+    page.open(ledger, 1280, 800)
+    seen = page.ask("""Object.fromEntries(
+        Array.from(document.querySelectorAll(".theorems tbody tr")).map((row) => {
+          const box = row.getBoundingClientRect();
+          const counts = Array.from(row.querySelectorAll("td .count"));
+          const inside = (part) => part.getBoundingClientRect().right <= innerWidth;
+          const whole = box.top >= 0 && box.bottom <= innerHeight && counts.every(inside);
+          return [row.cells[0].textContent, [whole, counts.map((one) => Number(one.textContent))]];
+        }))""")
+    assert set(seen) == {claim.theorem for own in REGISTER.studies.values() for claim in own.claims}
+    assert len(seen) > 10
+    for theorem, (whole, counts) in seen.items():
+        assert whole, theorem
+        own = [verdict for verdict, _ in rows if verdict.theorem == theorem]
+        exploratory = sum(
+            study.registered[verdict.id].exploratory
+            for verdict, study in rows
+            if verdict.theorem == theorem and verdict.primary
+        )
+        assert sum(x for x in counts if x is not None) == len(own) + exploratory
+    assert page.errors == []
+    assert page.requests[-1:] == [ledger.as_uri()]
+    assert set(page.requests) <= {ledger.as_uri(), "about:blank"}
+
+
+def test_columns_sort_both_ways_and_what_has_no_number_stays_last(page, ledger, rows):
+    page.open(ledger, 1280, 800)
+    head = "document.querySelector('th[data-key=effect]')"
+    effects = {verdict.id: verdict.effect for verdict, _ in rows}
+    for direction, sign in (("ascending", 1), ("descending", -1)):
+        page.ask(f"{head}.querySelector('button').click()")
+        assert page.ask(f"{head}.getAttribute('aria-sort')") == direction
+        order = page.ask(ORDER)
+        assert sorted(order) == sorted(effects)
+        assert order == sorted(order, key=lambda row: sign * effects[row])
+    others = "document.querySelectorAll('#ledger th[aria-sort]:not([aria-sort=none])').length"
+    assert page.ask(others) == 1
+    page.ask("document.querySelector('[data-index=\"9\"]').dataset.effect = ''")
+    for _ in range(2):
+        page.ask(f"{head}.querySelector('button').click()")
+        assert page.ask(ORDER)[-1] == rows[8][0].id
+
+
+FILTERS = [
+    ({"verdict": "refuted"}, lambda row, study: told(row) == "refuted"),
+    (
+        {"theorem": "thm:coupling", "source": "D"},
+        lambda row, study: row.theorem == "thm:coupling" and row.source == "document",
+    ),
+    ({"kind": "certificate"}, lambda row, study: row.primary and row.kind == "exact"),
+    ({"kind": "secondary"}, lambda row, study: not row.primary),
+    ({"study": "exp7"}, lambda row, study: study.verdicts.study == "exp7"),
+    ({"text": "WORST length"}, lambda row, study: "worst length" in row.statement),
+    (
+        {"registered": "exploratory", "verdict": "supported"},
+        lambda row, study: study.registered[row.id].exploratory and told(row) == "supported",
+    ),
+]
+
+
+def test_filters_leave_exactly_what_they_say(page, ledger, rows):
+    page.open(ledger, 1280, 800)
+    for fields, kept in FILTERS:
+        choose(page, **fields)
+        expected = [verdict.id for verdict, study in rows if kept(verdict, study)]
+        assert 0 < len(expected) < len(rows)
+        assert page.ask(ORDER) == expected, fields
+        output = page.ask("document.getElementById('shown').value")
+        assert output == f"{len(expected)} of {len(rows)} claims"
+        fragment = page.ask("location.hash")
+        page.ask("document.querySelector('[type=reset]').click()")
+        page.ask("new Promise((done) => setTimeout(done, 20))")
+        assert len(page.ask(ORDER)) == len(rows)
+    page.open(ledger, 1280, 800, fragment=fragment)
+    assert page.ask(ORDER) == expected
+
+
+def test_the_page_is_walked_by_keys_alone(page, ledger, rows):
+    page.open(ledger, 1280, 800)
+    page.press("Tab")
+    assert page.ask(f"{FOCUS}.className") == "skip"
+    page.press("Tab")
+    theorem = page.ask(f"{FOCUS}.closest('th').dataset.theorem")
+    assert page.ask(f"{FOCUS}.matches(':focus-visible') && getComputedStyle({FOCUS}).outlineStyle")
+    assert page.ask(f"getComputedStyle({FOCUS}).outlineStyle") == "solid"
+    page.press("Enter")
+    own = [verdict.id for verdict, _ in rows if verdict.theorem == theorem]
+    assert page.ask(ORDER) == own
+    assert page.ask(f"{FOCUS}.getAttribute('aria-pressed')") == "true"
+    page.press("Space")
+    assert len(page.ask(ORDER)) == len(rows)
+    for _ in range(40):
+        page.press("Tab")
+        if page.ask(f"{FOCUS}.closest('th')?.dataset.key") == "rank":
+            break
+    page.press("Space")
+    assert page.ask(f"{FOCUS}.closest('th').getAttribute('aria-sort')") == "ascending"
+    assert page.ask(f"getComputedStyle({FOCUS}).outlineStyle") == "solid"
+    for _ in range(10):
+        page.press("Tab")
+        if page.ask(f"{FOCUS}.tagName") == "SUMMARY":
+            break
+    page.press("Enter")
+    assert page.ask(f"{FOCUS}.parentElement.open") is True
+    fields = "Array.from(document.forms[0].elements).filter((field) => field.name)"
+    assert page.ask(f"{fields}.every((field) => field.labels.length === 1)") is True
+
+
+def test_every_link_leads_somewhere(page, ledger):
+    page.open(ledger, 1280, 800)
+    links = page.ask("Array.from(document.links).map((link) => link.getAttribute('href'))")
+    ids = set(page.ask("Array.from(document.querySelectorAll('[id]')).map((one) => one.id)"))
+    assert len(links) > len(ids) > 100
+    for link in set(links):
+        path, anchor = urldefrag(link)
+        assert (ledger.parent / path).is_file() if path else anchor in ids
+
+
+@pytest.mark.parametrize("width", [320, 360, 900, 1230])
+def test_the_page_never_scrolls_sideways(page, ledger, width):
+    page.open(ledger, width, 800)
+    page.ask("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert page.ask("document.documentElement.scrollWidth") <= width
+    outside = page.ask("""Array.from(document.querySelectorAll("body *")).filter((one) => {
+        const box = one.getBoundingClientRect();
+        return box.width > 1 && box.left >= 0 && box.right > innerWidth + 1;
+      }).map((one) => one.outerHTML.slice(0, 200))""")
+    assert outside == []
+
+
+def test_without_a_script_it_is_a_plain_table_of_all_claims(page, ledger, rows):
+    page.open(ledger, 1280, 800, script=False)
+    assert page.ask(ORDER) == [verdict.id for verdict, _ in rows]
+    assert page.ask("document.forms[0].hidden") is True
+    assert page.ask("document.querySelectorAll('button:not(form button)').length") == 0
+    names = {claim.theorem for own in REGISTER.studies.values() for claim in own.claims}
+    heads = "document.querySelectorAll('.theorems tbody th')"
+    assert set(page.ask(f"Array.from({heads}).map((one) => one.textContent)")) == names
