@@ -15,17 +15,15 @@ from journeylab import checking
 from journeylab.records.plans import Plan
 from journeylab.records.verdicts import Registration
 from journeylab.reports.forest import WIDTH, forest
-from journeylab.reports.ledger import Study, render
+from journeylab.reports.ledger import render
 from journeylab.reports.typeset import describe
 from journeylab.stages import ledger as stage
-from journeylab.stages.evidence import Evidence
 from journeylab.stages.running import Call
 
-from .conftest import effect, exact, part
+from .conftest import WHY, effect, exact, part, trained_verdicts
 
 KEY, COMMIT = "0123456789abcdef", "c" * 40
-BEFORE = Registration(exploratory=False)
-SINCE = Registration(exploratory=True, remark="it was not in the register when its runs began")
+SINCE = Registration(exploratory=True, remark=WHY)
 
 
 class Reader(HTMLParser):
@@ -62,31 +60,19 @@ class Reader(HTMLParser):
         return {row["id"]: row for row, _ in self.select("tbody") if "data-index" in row}
 
 
-def study_of(verdicts, records, **more):
-    rows = [row.id for row in verdicts.verdicts]
-    plain = {
-        "title": "A study",
-        "figures": ("effects", "tiers"),
-        "registered": dict.fromkeys(rows, BEFORE),
-        "read": dict.fromkeys(rows, tuple(run for run, _ in records)),
-        "commits": (COMMIT,),
-    }
-    return Study(verdicts, **(plain | more))
-
-
 @pytest.fixture
-def studies(trained, computed, records, once_records):
-    return [study_of(trained[0], records), study_of(computed[0].verdicts, once_records)]
+def page(evidence):
+    return render(evidence, plan_key=KEY, anonymous=False)
 
 
-@pytest.fixture
-def page(studies):
-    return render(studies, plan_key=KEY, anonymous=False)
+def changed(study, **more):
+    """Evidence on a study with other verdicts, all registered, or other than that."""
+    return study._replace(verdicts=study.verdicts.model_copy(update=more))
 
 
-def test_every_row_is_there_with_all_digits(page, studies):
+def test_every_row_is_there_with_all_digits(page, evidence):
     rows = Reader(page).rows
-    verdicts = [verdict for study in studies for verdict in study.verdicts.verdicts]
+    verdicts = [verdict for study in evidence for verdict in study.verdicts.verdicts]
     assert list(rows) == [verdict.id for verdict in verdicts]
     for verdict in verdicts:
         row = rows[verdict.id]
@@ -98,43 +84,38 @@ def test_every_row_is_there_with_all_digits(page, studies):
         assert [(int(seed), float(x) if x else None) for seed, x in points] == expected
         assert (row["data-theorem"], int(row["data-n"])) == (verdict.theorem, verdict.n)
         assert row["data-source"] == {"document": "D", "corrected": "C"}[verdict.source]
-        assert row["data-verdict"] == verdict.verdict or not verdict.verdict
+        assert row["data-judged"] == (verdict.verdict or "")
         assert verdict.statement in page.replace("&#39;", "'")
 
 
-def test_printed_numbers_are_those_of_the_report(page, trained, computed, records, once_records):
+def test_printed_numbers_are_those_of_the_report(page, evidence):
     reader = Reader(page)
-    numbers = dict(zip(reader.rows, reader.select("span", **{"class": "number"}), strict=True))
-    for (verdicts, folder), runs in (
-        (trained, records),
-        ((computed[0].verdicts, computed[1]), once_records),
-    ):
-        report = describe(verdicts, {}, folder, runs, {}, plan_key=KEY)
+    printed = reader.select("span", **{"class": "number"})
+    numbers = {row: told for row, (_, told) in zip(reader.rows, printed, strict=True)}
+    for study in evidence:
+        report = describe(study.verdicts, {}, study.folder, study.records, {}, plan_key=KEY)
         for row in (*report["verdicts"], *report["secondary"]):
-            assert numbers[row["id"]][1] == row["effect"]
+            assert numbers[row["id"]] == row["effect"]
             assert row["interval"] in page
         for row in report["certificates"]:
-            assert numbers[row["id"]][1] == re.sub(r"\s+", " ", row["found"])
+            assert numbers[row["id"]] == re.sub(r"\s+", " ", row["found"])
 
 
-def test_theorems_are_counted_certificates_apart(studies):
-    rows = dict.fromkeys(studies[0].registered, BEFORE) | {"exp7.2": SINCE, "exp7.s1": SINCE}
-    changed = [studies[0]._replace(registered=rows), studies[1]]
-    reader = Reader(render(changed, plan_key=KEY, anonymous=False))
+def test_theorems_are_counted_certificates_apart(page):
     counted, theorem = Counter(), ""
-    for tag, attributes, _ in reader.found:
+    for tag, attributes, _ in Reader(page).found:
         if tag == "th" and "data-theorem" in attributes:
             theorem = attributes["data-theorem"]
         if tag == "td" and "data-count" in attributes:
             told = (theorem, attributes["data-kind"], attributes.get("data-verdict", ""))
             counted[told] += int(attributes["data-count"])
     assert {key: count for key, count in counted.items() if count} == {
-        ("prop:lis-union", "seeds", "supported"): 2,
+        ("prop:lis-union", "seeds", "supported"): 1,
         ("prop:lis-union", "seeds", "refuted"): 1,
         ("prop:lis-union", "seeds", "inconclusive"): 2,
         ("prop:lis-union", "seeds", "undecidable"): 1,
+        ("prop:lis-union", "seeds", "exploratory"): 1,
         ("prop:lis-union", "secondary", ""): 1,
-        ("prop:lis-union", "exploratory", ""): 1,
         ("thm:baked-key", "secondary", ""): 1,
         ("prop:ssm-bridge", "certificate", "supported"): 1,
         ("prop:ssm-bridge", "certificate", "refuted"): 2,
@@ -142,38 +123,35 @@ def test_theorems_are_counted_certificates_apart(studies):
     }
 
 
-def test_what_is_withheld_or_exploratory_is_told_as_such(trained, records):
-    verdicts, _ = trained
-    shut = verdicts.verdicts[1].model_copy(
-        update={"verdict": None, "withheld": "native/A has not learned its task"}
-    )
-    unjudged = verdicts.verdicts[2].model_copy(update={"verdict": None})
-    some = verdicts.model_copy(update={"verdicts": (shut, unjudged, verdicts.verdicts[3])})
-    registered = {shut.id: BEFORE, unjudged.id: SINCE, verdicts.verdicts[3].id: SINCE}
-    page = render([study_of(some, records, registered=registered)], plan_key=KEY, anonymous=False)
-    rows = Reader(page).rows
-    assert [row["data-verdict"] for row in rows.values()] == ["withheld", "not judged", "supported"]
-    assert [row["data-registered"] for row in rows.values()] == ["before", *["exploratory"] * 2]
-    assert "Withheld: native/A has not learned its task." in page
-    assert page.count(SINCE.told) == 2
-    tags = [told for _, told in Reader(page).select("span", **{"class": "tag withheld"})]
-    assert tags == ["withheld"]
+def test_what_is_withheld_or_exploratory_is_told_as_such(evidence):
+    _, trained = evidence
+    first, second, third, fourth, *_ = trained.verdicts.verdicts
+    shut = second.model_copy(update={"verdict": None, "withheld": "native/A has not learned"})
+    unjudged = third.model_copy(update={"verdict": None})
+    study = changed(trained, verdicts=(first, shut, unjudged, fourth))
+    page = render([study], plan_key=KEY, anonymous=False)
+    rows = list(Reader(page).rows.values())
+    expected = ["supported", "withheld", "not judged", "exploratory"]
+    assert [row["data-verdict"] for row in rows] == expected
+    assert [row["data-registered"] for row in rows] == [*["before"] * 3, "exploratory"]
+    assert [told for _, told in Reader(page).select("td", **{"class": "verdict"})] == [
+        *("✓ supported", "withheld", "not judged", "exploratory judged supported")
+    ]
+    assert "Withheld: native/A has not learned." in page
+    assert page.count(SINCE.told) == 1
 
 
-def test_hostile_text_is_text(trained, records):
-    verdicts, _ = trained
+def test_hostile_text_is_text(evidence):
     bad = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>"
-    first, *others = verdicts.verdicts
-    spoilt = first.model_copy(
-        update=dict.fromkeys(
-            ("theorem", "statement", "effect_text", "metric_label", "region_text", "cites"), bad
-        )
-        | {"sentence": bad, "withheld": bad, "notes": (bad,), "source": "document"}
+    _, trained = evidence
+    first, *others = trained.verdicts.verdicts
+    told = ("theorem", "statement", "effect_text", "metric_label", "region_text", "cites")
+    more = {"sentence": bad, "withheld": bad, "notes": (bad,), "source": "document"}
+    spoilt = first.model_copy(update=dict.fromkeys(told, bad) | more)
+    study = changed(trained, verdicts=(spoilt, *others), exploratory=bad)._replace(
+        content={"title": bad, "figures": [{"name": bad}]},
+        registered=trained.registered | {first.id: Registration(exploratory=True, remark=bad)},
     )
-    changed = verdicts.model_copy(update={"verdicts": (spoilt, *others), "exploratory": bad})
-    told = Registration(exploratory=True, remark=bad)
-    study = study_of(changed, records, title=bad, figures=(bad,), commits=(bad,))
-    study = study._replace(registered=study.registered | {first.id: told})
     page = render([study], plan_key=KEY, anonymous=False)
     assert page.count("<script") == 1
     assert "<img" not in page
@@ -191,21 +169,27 @@ def test_the_page_fetches_nothing_and_runs_no_other_script(page):
 def test_links_lead_to_the_report_its_figures_and_the_commands(page, records):
     reader = Reader(page)
     links = {attributes["href"] for attributes, _ in reader.select("a")}
-    assert {"exp7.pdf", "exp7/figures/effects.svg", "exp5/figures/tiers.svg", "#exp7.2"} <= links
+    assert {"exp7.pdf", "exp7/figures/effects.svg", "exp5/figures/error.svg", "#exp7.2"} <= links
     commands = {told for _, told in reader.select("code")}
     assert {"make exp7", "journeylab explain exp7.2"} <= commands
     assert {run.run_key for run, _ in records} <= commands
 
 
-def test_an_anonymous_page_tells_no_commit(studies, page):
-    hidden = render(studies, plan_key=KEY, anonymous=True)
-    assert COMMIT in page
+def test_an_anonymous_page_tells_no_commit(evidence):
+    _, trained = evidence
+    names = {"commit": COMMIT, "host": "a-machine"}
+    records = [(run, host.model_copy(update=names)) for run, host in trained.records]
+    named = [trained._replace(records=records)]
+    assert COMMIT in render(named, plan_key=KEY, anonymous=False)
+    hidden = render(named, plan_key=KEY, anonymous=True)
     assert COMMIT not in hidden
-    assert list(Reader(hidden).rows) == list(Reader(page).rows)
+    assert "a-machine" not in hidden
 
 
-def test_a_quick_run_is_stamped(page, trained):
-    assert ("not evidence" in page) is not trained[0].evidence
+def test_a_quick_run_is_stamped(page, evidence):
+    quick = [evidence[1]._replace(verdicts=trained_verdicts(evidence=False))]
+    assert "not evidence" not in page
+    assert "not evidence" in render(quick, plan_key=KEY, anonymous=False)
 
 
 numbers = st.floats(-1e3, 1e3).map(lambda x: round(x, 4))
@@ -247,19 +231,8 @@ def test_open_ends_are_arrows_and_parts_and_shares_have_lanes():
     assert far.margins[0] - far.effect == near.margins[0] - near.effect > WIDTH / 2
 
 
-def test_the_file_is_sealed_and_names_its_plan(trained, records, tmp_path, monkeypatch):
-    verdicts, folder = trained
-    rows = [row.id for row in verdicts.verdicts]
-    found = Evidence(
-        verdicts,
-        folder,
-        {"title": "A study", "figures": [{"name": "effects"}]},
-        {},
-        records,
-        dict.fromkeys(rows, BEFORE),
-        dict.fromkeys(rows, tuple(run for run, _ in records)),
-    )
-    monkeypatch.setattr(stage, "read_evidence", lambda call: [found])
+def test_the_file_is_sealed_and_names_its_plan(evidence, tmp_path, monkeypatch):
+    monkeypatch.setattr(stage, "read_evidence", lambda call: evidence)
     plan = Plan(stage="ledger", settings={"anonymous": False})
     path = tmp_path / "index.html"
     for _ in range(2):

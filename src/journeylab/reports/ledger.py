@@ -5,13 +5,16 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from jinja2 import Environment, StrictUndefined
 
 from journeylab.records.runs import RunRecord
-from journeylab.records.verdicts import WORDS, Registration, StudyVerdicts, Verdict
+from journeylab.records.verdicts import WORDS, Verdict
+from journeylab.reports.evidence import Evidence
 from journeylab.reports.forest import WIDTH, forest
+from journeylab.reports.glance import OTHER
+from journeylab.reports.response import outcome
 from journeylab.reports.tables import source
 from journeylab.reports.typeset import SYMBOLS, printed_rows
 from journeylab.typography import plain
@@ -22,25 +25,9 @@ KINDS: dict[Kind, str] = {
     "certificate": "certificates",
     "secondary": "secondary",
 }
-OPEN = ("withheld", "not judged")
-"""What is said of a judged row without a verdict."""
 
 
-class Study(NamedTuple):
-    """One study: its verdicts, and by row when it was registered and which runs it reads.
-
-    ``figures`` are the names of its figures, ``commits`` those that its runs began at.
-    """
-
-    verdicts: StudyVerdicts
-    title: str
-    figures: Sequence[str]
-    registered: Mapping[str, Registration]
-    read: Mapping[str, Sequence[RunRecord]]
-    commits: Sequence[str]
-
-
-def render(studies: Sequence[Study], *, plan_key: str, anonymous: bool) -> str:
+def render(studies: Sequence[Evidence], *, plan_key: str, anonymous: bool) -> str:
     """The page, not yet sealed. Of an anonymous one no commit is told."""
     rows = [row for study in studies for row in _rows(study)]
     script = _template("ledger.js")
@@ -59,7 +46,7 @@ def render(studies: Sequence[Study], *, plan_key: str, anonymous: bool) -> str:
         studies=[_study(study, anonymous=anonymous) for study in studies],
         stamp=not all(study.verdicts.evidence for study in studies),
         kinds=KINDS,
-        words=[word for word in (*WORDS, *OPEN, "secondary") if word in {r["told"] for r in rows}],
+        words=[word for word in (*WORDS, *OTHER, "secondary") if word in {r["told"] for r in rows}],
         symbols=SYMBOLS,
         width=WIDTH,
         exact=_exact,
@@ -71,13 +58,10 @@ def render(studies: Sequence[Study], *, plan_key: str, anonymous: bool) -> str:
 
 
 def count_theorems(rows: Iterable[Mapping[str, Any]]) -> dict[str, Counter[tuple[str, str]]]:
-    """How often each theorem's rows of a kind came out how, and how many are exploratory."""
+    """How often each theorem's rows of a kind came out how."""
     found: dict[str, Counter[tuple[str, str]]] = {}
     for row in rows:
-        counts = found.setdefault(row["theorem"], Counter())
-        counts[row["kind"], row["told"]] += 1
-        if row["kind"] != "secondary" and row["registration"].exploratory:
-            counts["judged", "exploratory"] += 1
+        found.setdefault(row["theorem"], Counter())[row["kind"], row["told"]] += 1
     return found
 
 
@@ -86,7 +70,7 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     return {
         kind: [
             word
-            for word in (*WORDS, *OPEN)
+            for word in (*WORDS, *OTHER)
             if word in ("supported", "refuted")
             or any((row["kind"], row["told"]) == (kind, word) for row in rows)
         ]
@@ -94,14 +78,14 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     }
 
 
-def _rows(study: Study) -> list[dict[str, Any]]:
+def _rows(study: Evidence) -> list[dict[str, Any]]:
     """The claims of a study in the order of its register."""
     printed = {row["id"]: row for rows in printed_rows(study.verdicts).values() for row in rows}
     return [_row(verdict, printed[verdict.id], study) for verdict in study.verdicts.verdicts]
 
 
-def _row(verdict: Verdict, printed: Mapping[str, Any], study: Study) -> dict[str, Any]:
-    told: str = verdict.verdict or ("withheld" if verdict.withheld else "not judged")
+def _row(verdict: Verdict, printed: Mapping[str, Any], study: Evidence) -> dict[str, Any]:
+    told = outcome(verdict, study.registered)
     kind: Kind = "certificate" if verdict.kind == "exact" else "seeds"
     if not verdict.primary:
         kind, told = "secondary", "secondary"
@@ -112,7 +96,7 @@ def _row(verdict: Verdict, printed: Mapping[str, Any], study: Study) -> dict[str
     return {
         "verdict": verdict,
         "id": verdict.id,
-        "study": study.verdicts.study,
+        "study": study.study,
         "theorem": verdict.theorem,
         "source": source(verdict),
         "kind": kind,
@@ -130,8 +114,12 @@ def _row(verdict: Verdict, printed: Mapping[str, Any], study: Study) -> dict[str
         "forest": forest(verdict),
         "points": _points(verdict),
         "runs": _keys(study.read[verdict.id]),
-        "figures": study.figures,
+        "figures": _figures(study),
     }
+
+
+def _figures(study: Evidence) -> list[str]:
+    return [figure["name"] for figure in study.content["figures"]]
 
 
 def _keys(runs: Iterable[RunRecord]) -> dict[str, list[tuple[str, str]]]:
@@ -154,24 +142,24 @@ def _exact(value: float | None) -> str:
     return "" if value is None else repr(value)
 
 
-def _study(study: Study, *, anonymous: bool) -> dict[str, Any]:
+def _study(study: Evidence, *, anonymous: bool) -> dict[str, Any]:
     verdicts = study.verdicts
     judged = [row for row in verdicts.verdicts if row.primary]
-    runs = {run.run_key for read in study.read.values() for run in read}
+    commits = {host.commit for _, host in study.records if host.commit}
     return {
-        "id": verdicts.study,
-        "title": study.title,
+        "id": study.study,
+        "title": study.content["title"],
         "revision": verdicts.revision,
         "scale": verdicts.scale,
         "seeds": plain(verdicts.seeds),
         "judged": plain(len(judged)),
         "secondary": plain(len(verdicts.verdicts) - len(judged)),
-        "runs": plain(len(runs)),
+        "runs": plain(len(study.records)),
         "alpha": plain(verdicts.alpha) if verdicts.M else "",
         "exploratory": verdicts.exploratory,
         "evidence": verdicts.evidence,
-        "figures": study.figures,
-        "commits": [] if anonymous else study.commits,
+        "figures": _figures(study),
+        "commits": [] if anonymous else sorted(commits),
     }
 
 
