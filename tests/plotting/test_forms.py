@@ -1,4 +1,5 @@
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -163,6 +164,9 @@ def test_the_same_figure_is_the_same_file_with_embedded_fonts(tmp_path):
     assert content == (tmp_path / "second.pdf").read_bytes()
     assert b"/FontFile2" in content
     assert b"/CreationDate" not in content
+    drawn = (tmp_path / "first.svg").read_bytes()
+    assert drawn == (tmp_path / "second.svg").read_bytes()
+    assert not re.search(rb"<text|font-family|dc:date|dc:creator", drawn)
 
 
 def test_the_style_leaves_no_trace():
