@@ -58,6 +58,7 @@ localrules:
     typeset_report,
     summarise_metrics,
     answer_reviewers,
+    list_claims,
 
 
 onstart:

@@ -178,7 +178,7 @@ def _told(row: Verdict, study: StudyVerdicts) -> Iterator[str]:
 
 def _chain(root: Path, row: Verdict) -> Iterator[str]:
     """From the verdict down to data and commit, with keys and hashes, and the command."""
-    from journeylab.claims.register import claim_runs
+    from journeylab.claims.register import is_read
     from journeylab.claims.registration import History, registrations
     from journeylab.records.files import read_origin, sha256
 
@@ -198,9 +198,8 @@ def _chain(root: Path, row: Verdict) -> Iterator[str]:
     yield f"← {verdicts}  plan {key}  sha256 {sha256(verdicts)}"
     other = "" if origin and origin.inputs["measurements"] == found else ", other than judged"
     yield f"← {table}  sha256 {found}{other}"
-    read = claim_runs(registered, claim)
     for folder, run, host in records:
-        if (run.arm, run.variant) in read or (run.arm, None) in read:
+        if is_read(registered, claim, run.arm, run.variant):
             dirty = ", with uncommitted changes" if host.dirty else ""
             yield f"← {folder}  run {run.run_key}  plan {run.plan_key}"
             for name, digest in {**run.files, **run.inputs}.items():

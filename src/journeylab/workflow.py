@@ -355,7 +355,8 @@ class WorkflowPlan:
                 "scale": self.config.scale,
                 "anonymous": self.config.anonymous,
             },
-            assets=_assets(PACKAGE / "reports" / "templates", "*"),
+            assets=_assets(PACKAGE / "reports" / "templates", "response*")
+            | _assets(PACKAGE / "reports" / "templates", "journeylab.typ"),
             **together,
         )
 
