@@ -41,6 +41,11 @@ KEPT = {
         "rank": ["decaying"],
         "cancellation": ["separable"],
     },
+    "exp10": {
+        "degree": ["sum"],
+        "value": ["tree"],
+        "audit": ["example", "encodings", "equivalence", "padding"],
+    },
 }
 """One run of every kind that a study has."""
 CORPUS = b"to be, or not to be: " * 300
