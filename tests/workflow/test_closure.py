@@ -46,6 +46,15 @@ KEPT = {
         "value": ["tree"],
         "audit": ["example", "encodings", "equivalence", "padding"],
     },
+    "exp11": {
+        "string": ["sabag", "kmeans"],
+        "string-double": ["pma-positions"],
+        "sentence": ["mean"],
+        "ratio": ["all"],
+        "sign": ["all"],
+        "rates": ["all"],
+        "exact": ["forward", "hello", "kmeans", "shapes", "printed", "backward"],
+    },
 }
 """One run of every kind that a study has."""
 CORPUS = b"to be, or not to be: " * 300

@@ -103,7 +103,7 @@ def test_the_ratio_of_gradients_falls_with_the_square_of_the_scale():
     cell = rows[(rows["shape"] == "3 → 2") & (rows["temperature"] == "1")]
     medians = cell.groupby("scale")["value"].median()
     assert medians["0.02"] / medians["0.1"] == pytest.approx(25, rel=0.2)
-    assert medians["1"] < 10
+    assert medians["0.3"] < 10
 
 
 def test_a_ratio_by_finite_differences():

@@ -85,7 +85,7 @@ class Computation(Sizes):
 class Conditions(Frozen):
     """What the k outputs are to say of the n inputs."""
 
-    task: Task
+    task: Task = "copy"
 
 
 class Arm(TrainedArm, Conditions):
