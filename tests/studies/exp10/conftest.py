@@ -15,7 +15,9 @@ def table():
 
 @pytest.fixture(scope="session")
 def make_problem(table) -> Callable[..., Circuits]:
-    def make(variant, task="degree", head="last", steps=2, seed=1000, **training) -> Circuits:
+    def make(
+        variant, task="degree", head="last", steps=2, seed=1000, every=1, **training
+    ) -> Circuits:
         chosen = {"steps": steps, "learning_rate": 0.002, "evaluate_every": steps} | training
         job = Job(
             variant=variant,
@@ -25,7 +27,7 @@ def make_problem(table) -> Callable[..., Circuits]:
             model=Model(),
             training=Training(**chosen),
         )
-        return Circuits(job, table, Streams("exp10", seed))
+        return Circuits(job, table.iloc[::every], Streams("exp10", seed))
 
     return make
 

@@ -45,7 +45,7 @@ def test_an_epoch_shows_every_circuit_once_and_the_next_in_another_order(make_pr
 
 @pytest.mark.parametrize("variant", ["one-hot-wiring", "wiring-learned", "tree"])
 def test_seeds_trained_at_once_are_those_trained_alone(make_problem, tmp_path, variant):
-    problems = [make_problem(variant, seed=seed, rows=16) for seed in (1000, 1001)]
+    problems = [make_problem(variant, seed=seed, every=20, rows=16) for seed in (1000, 1001)]
     streams = [problem.streams for problem in problems]
     states = []
     for engine in ("batched", "sequential"):
@@ -69,7 +69,7 @@ def test_seeds_trained_at_once_are_those_trained_alone(make_problem, tmp_path, v
 def test_a_documented_encoder_learns_the_rule_of_types_and_never_more_than_the_ceiling(
     make_problem, tmp_path
 ):
-    problem = make_problem("sum", steps=90, rows=64)
+    problem = make_problem("sum", steps=90, every=5, rows=64)
     streams = [Streams("exp10", 1000)]
     [trained] = train_seeds(
         [problem],
@@ -85,7 +85,7 @@ def test_a_documented_encoder_learns_the_rule_of_types_and_never_more_than_the_c
     found = measure(problem.job, Evaluation(), problem, model.eval()).set_index("metric")["value"]
     assert set(found.index) <= set(METRICS)
     assert found["accuracy"] <= found["blind_ceiling"]
-    assert found["accuracy"] == pytest.approx(found["blind_rule"], abs=0.03)
+    assert found["accuracy"] == pytest.approx(found["blind_rule"], abs=0.05)
     assert found["commonest"] < found["blind_rule"] - 0.05
 
 

@@ -123,7 +123,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 def _draw_accuracy(results: StudyResults, arms: list[str]) -> Figure:
     rows = results.tidy("accuracy", arm=arms)
     rows["model"] = rows["model"].cat.remove_unused_categories()
-    height = 0.35 + 0.14 * rows["model"].nunique()
+    height = 0.75 + 0.13 * rows["model"].nunique()
     figure, panels = facets(rows, height, "accuracy", col="data", xlim=(0.0, 1.05))
     for axes, part in panels.values():
         seeds(axes, part, results.looks)
