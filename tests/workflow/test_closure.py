@@ -41,6 +41,20 @@ KEPT = {
         "rank": ["decaying"],
         "cancellation": ["separable"],
     },
+    "exp10": {
+        "degree": ["sum"],
+        "value": ["tree"],
+        "audit": ["example", "encodings", "equivalence", "padding"],
+    },
+    "exp11": {
+        "string": ["sabag", "kmeans"],
+        "string-double": ["pma-positions"],
+        "sentence": ["mean"],
+        "ratio": ["all"],
+        "sign": ["all"],
+        "rates": ["all"],
+        "exact": ["forward", "hello", "kmeans", "shapes", "printed", "backward"],
+    },
 }
 """One run of every kind that a study has."""
 CORPUS = b"to be, or not to be: " * 300

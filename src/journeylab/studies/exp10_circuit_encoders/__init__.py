@@ -1,0 +1,1 @@
+"""exp10 · Circuit history encoders (def:circuit-encoder, def:positional-encoding)."""

@@ -1,0 +1,228 @@
+"""Figures, tables and numbers of exp10."""
+
+from collections.abc import Collection
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from journeylab.plotting import (
+    StudyResults,
+    Table,
+    anchors,
+    curves,
+    facets,
+    legend_above,
+    median,
+    seeds,
+)
+from journeylab.studies.exp10_circuit_encoders.circuits import (
+    degrees,
+    enumerate_circuits,
+    operation_types,
+    values,
+    write,
+)
+from journeylab.studies.exp10_circuit_encoders.document import audit
+from journeylab.studies.exp10_circuit_encoders.metrics import ARMS, CONVENTIONS, ENCODERS, LABELS
+from journeylab.studies.exp10_circuit_encoders.settings import TASKS
+from journeylab.typography import fixed, scientific
+
+CAPTIONS = {
+    "accuracy": (
+        "Accuracy on the test split. Every dot is one seed, markers are medians over seeds, lines "
+        "their distribution-free 95 % intervals; ✗ counts seeds that failed. Vertical lines are "
+        "medians over seeds: of the exact ceiling of any answer that knows the types of the "
+        "operations and not their inputs, and of the answer most frequent in training."
+    ),
+    "heads": (
+        "Accuracy on the test split, degree, where the answer is read off the mean over nodes, "
+        "an attention-weighted mean, or a token of its own. Symbols and lines as before."
+    ),
+    "learning": (
+        "Accuracy on the test split against the training step. Thin lines are seeds, thick ones "
+        "medians, bands their distribution-free 95 % intervals; ✗ counts failed seeds, which have "
+        "no line. Horizontal lines as the vertical ones before."
+    ),
+}
+
+_HEADS = tuple(arm for arm in ARMS if arm.startswith("heads-"))
+_ACCURACIES = ("Accuracy", "In training", "Ceiling", "Learned rule", "Commonest", "Failed")
+_ENCODINGS = ("Encodings", "Polynomials sharing one", "Rank", "Best degree", "Best value")
+
+
+def draw(results: StudyResults) -> dict[str, Figure]:
+    """Accuracy by task and by head, and learning."""
+    figures: dict[str, Figure] = {}
+    if arms := _arms(results, TASKS):
+        figures["accuracy"] = _draw_accuracy(results, arms)
+        if results.curves is not None:
+            figures["learning"] = _draw_learning(results, arms)
+    if arms := _arms(results, _HEADS):
+        figures["heads"] = _draw_accuracy(results, arms)
+    return figures
+
+
+def tabulate(results: StudyResults) -> dict[str, Table]:
+    """Accuracies with their anchors, encodings, and printed cells that cannot be right."""
+    return {
+        "accuracies": Table(
+            name="accuracies",
+            caption="Median accuracies over the seeds, on the test split unless named.",
+            frame=_accuracies(results),
+            notes=(
+                "Ceiling: of any answer that knows the types of the operations only, exactly, on "
+                "this test split; learned rule: of the best such answer on the circuits to learn "
+                "from; commonest: of the answer that is most frequent among these."
+            ),
+            numeric=_ACCURACIES,
+        ),
+        "encodings": Table(
+            name="encodings",
+            caption="What encoders can represent, by enumeration of all circuits.",
+            frame=_encodings(results),
+            notes=(
+                "Polynomials sharing one: the most that have the same encoding; rank: of one-hot "
+                "encodings with a column of ones; best: accuracy over all circuits of the best "
+                "answer that depends on the encoding only."
+            ),
+            numeric=_ENCODINGS,
+        ),
+        "cells": _cells(),
+        "confused": _confused(),
+    }
+
+
+def numbers(results: StudyResults) -> dict[str, float | int | str]:
+    """Median accuracies and anchors, counts, and the largest errors; “n/a” of what did not run."""
+    found: dict[str, float | int | str] = {}
+    for arm in ARMS:
+        for variant in LABELS:
+            rows = results.pool("accuracy", arm=arm, variant=variant)
+            found[f"accuracy.{arm}.{variant}"] = median(rows["value"])
+        for metric in ("blind_ceiling", "blind_rule", "commonest"):
+            found[f"{metric}.{arm}"] = median(_anchor(results, metric, arm))
+    for metric in ("circuits", "functions"):
+        found[metric] = int(results.select(metric)["value"].iloc[0])
+    for encoder in ENCODERS:
+        for metric in ("distinct", "functions_per_encoding", "feature_rank"):
+            [value] = results.select(metric, encoder=encoder)["value"]
+            found[f"{metric}.{encoder}"] = int(value)
+    for metric in ("equivalence_error", "padding_error"):
+        found[f"{metric}.max"] = scientific(float(results.select(metric)["value"].max()))
+    for metric in ("equivalence_control", "padding_control"):
+        found[f"{metric}.min"] = scientific(float(results.select(metric)["value"].min()))
+    off = results.select("printed_off")
+    for (matrix, convention), cells in off.groupby(["matrix", "convention"])["value"]:
+        found[f"off.{matrix}.{convention}"] = int((cells > 0).sum())
+    for part in ("input", "weights"):
+        [ratio] = results.select("memory_ratio", part=part)["value"]
+        found[f"memory.{part}"] = fixed(float(ratio), 3)
+    return found
+
+
+def _draw_accuracy(results: StudyResults, arms: list[str]) -> Figure:
+    rows = results.tidy("accuracy", arm=arms)
+    rows["model"] = rows["model"].cat.remove_unused_categories()
+    height = 0.75 + 0.13 * rows["model"].nunique()
+    figure, panels = facets(rows, height, "accuracy", col="data", xlim=(0.0, 1.05))
+    for axes, part in panels.values():
+        seeds(axes, part, results.looks)
+        anchors(axes, _lines(results, part["arm"].iloc[0]), x=True)
+    legend_above(figure)
+    return figure
+
+
+def _draw_learning(results: StudyResults, arms: list[str]) -> Figure:
+    rows = results.learning("accuracy", arm=arms)
+    options = {"col": "data", "sharex": False, "ylim": (0.0, 1.05)}
+    figure, panels = facets(rows, 2.4, "step", "accuracy", **options)
+    for axes, part in panels.values():
+        curves(axes, part, results.looks)
+        anchors(axes, _lines(results, part["arm"].iloc[0]))
+    legend_above(figure)
+    return figure
+
+
+def _lines(results: StudyResults, arm: str) -> dict[str, float | None]:
+    known = {"wiring-blind ceiling": "blind_ceiling", "most frequent answer": "commonest"}
+    lines = {name: _anchor(results, metric, arm) for name, metric in known.items()}
+    return {name: float(x.median()) if len(x) else None for name, x in lines.items()}
+
+
+def _accuracies(results: StudyResults) -> pd.DataFrame:
+    metrics = ("accuracy", "train_accuracy", "blind_ceiling", "blind_rule", "commonest")
+    rows = []
+    for arm, variant in results.present():
+        known = (results.pool(metric, arm=arm, variant=variant)["value"] for metric in metrics)
+        failed = str(results.failures(arm, variant))
+        rows.append([ARMS[arm], results.labels[variant], *map(median, known), failed])
+    return pd.DataFrame(rows, columns=["Task", "Encoder", *_ACCURACIES])
+
+
+def _encodings(results: StudyResults) -> pd.DataFrame:
+    rows = []
+    for encoder, title in ENCODERS.items():
+        told = [
+            str(int(results.select(metric, encoder=encoder)["value"].iloc[0]))
+            for metric in ("distinct", "functions_per_encoding", "feature_rank")
+        ]
+        best = (
+            results.select("ceiling", encoder=encoder, task=task)["value"].iloc[0] for task in TASKS
+        )
+        rows.append([title, *told, *(fixed(float(value), 3) for value in best)])
+    return pd.DataFrame(rows, columns=["Encoder", *_ENCODINGS])
+
+
+def _cells() -> Table:
+    """Every printed entry that cannot be right under some convention."""
+    rows = []
+    for cell in audit():
+        if cell.off():
+            possible = " or ".join(_hundredths(n) for n in dict.fromkeys((cell.least, cell.most)))
+            place = f"{cell.matrix}[{cell.row}, {cell.column}]"
+            rows.append([CONVENTIONS[cell.convention], place, _hundredths(cell.printed), possible])
+    numeric = ("Printed", "Possible")
+    frame = pd.DataFrame(rows, columns=["Convention", "Entry", *numeric])
+    return Table(
+        name="cells",
+        caption="Printed entries of the worked example that cannot be right.",
+        frame=frame,
+        notes=(
+            "By convention of printing; all other entries can be right under it. Entries count "
+            "from 0. Any X is possible: a free row of the node table is added to each of its rows."
+        ),
+        numeric=numeric,
+    )
+
+
+def _confused() -> Table:
+    """For each sequence of types, a circuit of the least and one of the largest degree."""
+    circuits = enumerate_circuits()
+    group, degree, value = operation_types(circuits), degrees(circuits), values(circuits)
+    rows = []
+    for types in range(group.max() + 1):
+        members = (group == types).nonzero()[0]
+        for n in members[degree[members].argmin()], members[degree[members].argmax()]:
+            rows.append([write(circuits[n]), str(degree[n]), str(value[n])])
+    numeric = ("Degree", "Value")
+    return Table(
+        name="confused",
+        caption="Pairs of circuits that the documented encoding does not tell apart.",
+        frame=pd.DataFrame(rows, columns=["Circuit", *numeric]),
+        notes="Two for each of the eight encodings: they share types, values and node indices.",
+        numeric=numeric,
+    )
+
+
+def _hundredths(number: int) -> str:
+    return fixed(number / 100, 2)
+
+
+def _anchor(results: StudyResults, metric: str, arm: str) -> "pd.Series[float]":
+    """An anchor of every seed; all variants of an arm tell the same."""
+    return results.pool(metric, arm=arm).drop_duplicates("seed")["value"]
+
+
+def _arms(results: StudyResults, arms: Collection[str]) -> list[str]:
+    """Those of the arms that were trained, in order."""
+    return list(dict.fromkeys(arm for arm, _ in results.present() if arm in arms))

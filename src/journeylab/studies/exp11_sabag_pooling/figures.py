@@ -1,0 +1,261 @@
+"""Figures, tables and numbers of exp11."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from journeylab.plotting import (
+    StudyResults,
+    Table,
+    anchors,
+    curves,
+    facets,
+    legend_above,
+    looks,
+    median,
+    seeds,
+)
+from journeylab.studies.exp11_sabag_pooling.metrics import ARMS, LABELS
+from journeylab.studies.exp11_sabag_pooling.settings import (
+    MULTIPLIERS,
+    PRECISIONS,
+    SCALES,
+    SHAPES,
+    TEMPERATURES,
+)
+from journeylab.typography import scientific, short
+
+CAPTIONS = {
+    "accuracy": (
+        "Token accuracy on the test strings, by task; of the sorted string also the share of "
+        "strings that are right as a whole. Every dot is one seed, markers are medians over seeds, "
+        "lines their distribution-free 95 % intervals; ✗ counts seeds that failed. The broken line "
+        "is the exact ceiling of any pooling that does not know the order of its inputs."
+    ),
+    "learning": (
+        "Token accuracy on the test strings against the training step. Thin lines are seeds, thick "
+        "ones medians, bands their distribution-free 95 % intervals; ✗ counts failed seeds, which "
+        "have no line. Horizontal lines as the vertical ones before."
+    ),
+    "ratio": (
+        "How much larger the gradient of the input embeddings is than that of the queries, at the "
+        "start, against the standard deviation of both; n → k inputs and outputs. Symbols as "
+        "before, of starts instead of trained models. The broken line is the ratio of the two "
+        "norms that the document prints, 0.58 / 0.0049; dotted lines bound what is claimed of "
+        "3 → 2 at 0.1 and τ = 1."
+    ),
+    "rates": (
+        "Loss of “abc” → “ab” after training, against the factor by which the queries' rate "
+        "exceeds the rate of all else; small starts have standard deviation 0.1, unit ones 1. "
+        "Symbols as before."
+    ),
+}
+
+_NUMERIC = ("Accuracy", "Exact", "Ceiling", "Diagonal", "Failed")
+_PRINTED_RATIO = 0.58 / 0.0049
+
+
+def draw(results: StudyResults) -> dict[str, Figure]:
+    """Accuracy and learning by task, the ratio of gradients, and rates of the queries."""
+    figures: dict[str, Figure] = {}
+    if results.present():
+        figures["accuracy"] = _draw_accuracy(results)
+        if results.curves is not None:
+            figures["learning"] = _draw_learning(results)
+    if len(results.select("gradient_ratio")):
+        figures["ratio"] = _draw_ratio(results)
+    if len(results.select("final_loss")):
+        figures["rates"] = _draw_rates(results)
+    return figures
+
+
+def tabulate(results: StudyResults) -> dict[str, Table]:
+    """Accuracies, changes of the loss by one step, and the ratio of gradients."""
+    tables = {
+        "accuracies": Table(
+            name="accuracies",
+            caption="Medians over the seeds, on the test strings.",
+            frame=_accuracies(results),
+            notes=(
+                "Exact: all outputs of a string right; ceiling: of the token accuracy of any "
+                "permutation-invariant pooling; diagonal: mean of S_ii on strings of distinct "
+                "symbols, where k = n and there is one S."
+            ),
+            numeric=_NUMERIC,
+        )
+    }
+    if len(results.select("loss_change")):
+        tables["changes"] = _changes(results)
+    if len(results.select("gradient_ratio")):
+        tables["ratios"] = _ratios(results)
+    return tables
+
+
+def numbers(results: StudyResults) -> dict[str, float | int | str]:
+    """Medians of accuracies, ratios, changes and losses; “n/a” of what did not run."""
+    found: dict[str, float | int | str] = {}
+    for arm in ARMS:
+        for variant in LABELS:
+            for metric in ("accuracy", "exact", "diagonal", "least_pair"):
+                rows = results.pool(metric, arm=arm, variant=variant)
+                found[f"{metric}.{arm}.{variant}"] = median(rows["value"])
+        found[f"ceiling.{arm}"] = median(results.pool("ceiling", arm=arm)["value"])
+    for scale in (f"{scale:g}" for scale in SCALES):
+        rows = results.pool("gradient_ratio", shape=_shape(SHAPES[0]), scale=scale, temperature="1")
+        found[f"ratio.{scale}"] = _short(rows["value"])
+    for precision in PRECISIONS:
+        for rate in ("0.001", "1"):
+            rows = results.pool("loss_change", precision=precision, rate=rate)
+            found[f"change.{precision}.{rate}"] = _power(rows["value"])
+            found[f"rises.{precision}.{rate}"] = int((rows["value"] > 0).sum())
+            found[f"starts.{precision}.{rate}"] = len(rows)
+    for optimiser in ("SGD", "Adam"):
+        for start in ("small", "unit"):
+            for multiplier in MULTIPLIERS:
+                rows = results.pool(
+                    "final_loss", optimiser=optimiser, scale=start, multiplier=multiplier
+                )
+                found[f"loss.{optimiser}.{start}.{multiplier}"] = median(rows["value"])
+    for metric in ("identity_gap", "printed_twin_gap"):
+        found[f"{metric}.max"] = short(float(results.select(metric)["value"].max()))
+    for temperature in (f"{temperature:g}" for temperature in TEMPERATURES):
+        rows = results.select("q_error", temperature=temperature)
+        found[f"q_error.{temperature}"] = scientific(float(rows["value"].max()))
+    share = results.select("omitted_share", temperature="1")
+    found["omitted_share"] = median(share["value"])
+    return found
+
+
+def _draw_accuracy(results: StudyResults) -> Figure:
+    whole = results.tidy("accuracy", arm=list(ARMS))
+    exact = results.tidy("exact", arm="string-sorted")
+    tables = [whole.assign(data=whole["data"].astype(str))]
+    if len(exact):
+        tables.append(exact.assign(data=f"{ARMS['string-sorted']}, exact match"))
+    rows = pd.concat(tables, ignore_index=True)
+    order = list(dict.fromkeys(name for name in _panels() if name in set(rows["data"])))
+    figure, panels = facets(
+        rows, 1.25, "accuracy", col="data", col_order=order, col_wrap=3, xlim=(-0.05, 1.05)
+    )
+    for axes, part in panels.values():
+        seeds(axes, part, results.looks)
+        anchors(axes, _line(results, part["arm"].iloc[0]), x=True)
+    legend_above(figure)
+    return figure
+
+
+def _draw_learning(results: StudyResults) -> Figure:
+    rows = results.learning("accuracy", arm=list(ARMS))
+    figure, panels = facets(
+        rows, 1.4, "step", "accuracy", col="data", col_wrap=3, sharex=False, ylim=(-0.02, 1.05)
+    )
+    for axes, part in panels.values():
+        curves(axes, part, results.looks)
+        anchors(axes, _line(results, part["arm"].iloc[0]))
+    legend_above(figure)
+    return figure
+
+
+def _draw_ratio(results: StudyResults) -> Figure:
+    rows = results.tidy("gradient_ratio")
+    rows["hue"] = "τ = " + rows["temperature"]
+    rows["scale"] = pd.Categorical(rows["scale"], [f"{scale:g}" for scale in SCALES])
+    order = [_shape(shape) for shape in SHAPES]
+    figure, panels = facets(
+        rows, 1.7, "standard deviation", "ratio", col="shape", col_order=order, col_wrap=3
+    )
+    shown = looks(f"τ = {temperature:g}" for temperature in TEMPERATURES)
+    for (axes, part), shape in zip(panels.values(), panels, strict=True):
+        axes.set(yscale="log", ylim=(0.03, 3e4))
+        seeds(axes, part, shown, x="scale", y="value", hue="hue")
+        lines: dict[str, float | None] = {"printed": _PRINTED_RATIO, "claimed": None}
+        anchors(axes, lines)
+        if shape == _shape(SHAPES[0]):
+            for end in (50.0, 200.0):
+                anchors(axes, {"": None, "claimed": end})
+    legend_above(figure)
+    return figure
+
+
+def _draw_rates(results: StudyResults) -> Figure:
+    rows = results.tidy("final_loss").astype({"multiplier": int})
+    rows["case"] = rows["optimiser"] + ", " + rows["scale"] + " start"
+    rows["hue"] = rows["optimiser"]
+    figure, panels = facets(rows, 1.7, "factor of the queries' rate", "final loss", col="case")
+    shown = looks(("SGD", "Adam"))
+    for axes, part in panels.values():
+        seeds(axes, part, shown, x="multiplier", y="value", hue="hue")
+    legend_above(figure)
+    return figure
+
+
+def _accuracies(results: StudyResults) -> pd.DataFrame:
+    rows = []
+    for arm, variant in results.present():
+        known = (
+            results.pool(metric, arm=arm, variant=variant)["value"]
+            for metric in ("accuracy", "exact", "ceiling", "diagonal")
+        )
+        told = ["–" if value.empty else median(value) for value in known]
+        rows.append(
+            [ARMS[arm], results.labels[variant], *told, str(results.failures(arm, variant))]
+        )
+    return pd.DataFrame(rows, columns=["Task", "Pooling", *_NUMERIC])
+
+
+def _changes(results: StudyResults) -> Table:
+    rows = []
+    for rate, printed in (("0.001", "+0.0004"), ("1", "−0.0001")):
+        for precision in PRECISIONS:
+            value = results.select("loss_change", precision=precision, rate=rate)["value"]
+            signs = [
+                str(int(n)) for n in ((value > 0).sum(), (value == 0).sum(), (value < 0).sum())
+            ]
+            rows.append([rate, precision, printed, _power(value), *signs])
+    heads = ("Printed", "Median change", "Rises", "Stays", "Falls")
+    return Table(
+        name="changes",
+        caption="Change of the loss of “abc” → “ab” by one step of gradient descent on Q.",
+        frame=pd.DataFrame(rows, columns=["Rate", "Precision", *heads]),
+        notes="Rises, stays, falls: in so many starts. What is printed is after an unknown number.",
+        numeric=heads,
+    )
+
+
+def _ratios(results: StudyResults) -> Table:
+    rows = []
+    scales = tuple(f"{scale:g}" for scale in SCALES)
+    for shape in SHAPES:
+        for temperature in (f"{temperature:g}" for temperature in TEMPERATURES):
+            where = {"shape": _shape(shape), "temperature": temperature}
+            told = (results.select("gradient_ratio", **where, scale=s)["value"] for s in scales)
+            rows.append([_shape(shape), temperature, *map(_short, told)])
+    return Table(
+        name="ratios",
+        caption="Median ‖∂L/∂H‖ / ‖∂L/∂Q‖ at the start.",
+        frame=pd.DataFrame(rows, columns=["n → k", "τ", *scales]),
+        notes="Columns: the standard deviation of embeddings and queries.",
+        numeric=("τ", *scales),
+    )
+
+
+def _panels() -> list[str]:
+    names = list(ARMS.values())
+    names.insert(names.index(ARMS["string-sorted"]) + 1, f"{ARMS['string-sorted']}, exact match")
+    return names
+
+
+def _line(results: StudyResults, arm: str) -> dict[str, float | None]:
+    known = results.pool("ceiling", arm=arm)["value"]
+    return {"permutation-invariant ceiling": float(known.median()) if len(known) else None}
+
+
+def _shape(shape: tuple[int, int]) -> str:
+    return f"{shape[0]} → {shape[1]}"
+
+
+def _short(values: "pd.Series[float]") -> str:
+    return short(float(values.median())) if len(values) else "n/a"
+
+
+def _power(values: "pd.Series[float]") -> str:
+    return scientific(float(values.median())) if len(values) else "n/a"

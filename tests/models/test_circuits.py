@@ -1,0 +1,115 @@
+import math
+
+import pytest
+import torch
+from torch.nn.functional import pad
+
+from journeylab.models.circuits import (
+    DOCUMENTED,
+    FIELDS,
+    WIRED,
+    ChildSumTree,
+    CircuitTransformer,
+    OneHotFields,
+    SummedFields,
+    sinusoids,
+)
+
+SQUARE = [[1, 0, 0, 0, 0], [1, 1, 1, 0, 0], [3, 0, 2, 1, 2], [4, 0, 3, 3, 3]]
+"""(x0 + x1)²."""
+OTHER = [[1, 0, 0, 0, 0], [1, 1, 1, 0, 0], [3, 0, 2, 1, 1], [4, 0, 3, 2, 2]]
+"""The same types, wired to (x0 + x0), x1²."""
+TOKENS = torch.tensor([SQUARE, OTHER])
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def test_an_embedding_is_the_sum_of_its_fields():
+    summed = SummedFields(6, WIRED, generator=generator())
+    kind, value, node, first, second = summed.tables
+    expected = kind[4] + 0 * value[0] + value[1] + node[3] + first[3] + second[3]
+    torch.testing.assert_close(summed(TOKENS)[0, 3], expected)
+    torch.testing.assert_close(
+        summed(TOKENS)[0, 1], kind[1] + value[0] + value[1] + node[1] + first[0] + second[0]
+    )
+
+
+@pytest.mark.parametrize("encoder", [SummedFields, OneHotFields])
+def test_the_documented_fields_do_not_tell_the_wiring(encoder):
+    for fields, same in ((DOCUMENTED, True), (WIRED, False)):
+        made = encoder(6, fields, generator=generator())(TOKENS)
+        assert torch.equal(made[0], made[1]) == same
+
+
+def test_looked_up_rows_are_one_hot_rows_times_the_layer_with_its_gradient():
+    encoder = OneHotFields(6, WIRED, generator=generator())
+    glued = encoder.glue(TOKENS)
+    assert (glued.sum(-1) == len(FIELDS)).all()
+    slow = glued @ encoder.weight + encoder.bias
+    torch.testing.assert_close(encoder(TOKENS), slow)
+    grads = [
+        torch.autograd.grad(made.square().sum(), encoder.weight)[0]
+        for made in (encoder(TOKENS), slow)
+    ]
+    torch.testing.assert_close(*grads)
+
+
+def test_sinusoids_are_the_documents():
+    made = sinusoids(3, 8, torch.float64)
+    for p in range(3):
+        for i in range(4):
+            angle = p / 10000 ** (2 * i / 8)
+            assert made[p, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-15)
+            assert made[p, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-15)
+    with pytest.raises(ValueError, match="even width"):
+        sinusoids(3, 7)
+
+
+@pytest.mark.parametrize("head", ["last", "mean", "attention", "token"])
+def test_padding_is_seen_by_none_unless_it_is_to_be(head):
+    encoder = SummedFields(8, WIRED, generator=generator())
+    model = CircuitTransformer(
+        encoder, nodes=6, answers=3, head=head, heads=2, generator=generator(1)
+    ).double()
+    padded = pad(TOKENS, (0, 0, 0, 2))
+    torch.testing.assert_close(model(padded), model(TOKENS), rtol=0, atol=1e-12)
+    model.masked = False
+    assert (model(padded) - model(TOKENS)).abs().min() > 1e-4
+
+
+def test_without_positions_and_indices_the_order_of_other_nodes_is_not_told():
+    fields = tuple(field for field in WIRED if field != "node")
+    exchanged = TOKENS[:, [1, 0, 2, 3]]
+    for positions, same in (("none", True), ("sinusoidal", False), ("learned", False)):
+        encoder = SummedFields(8, fields, generator=generator())
+        model = CircuitTransformer(
+            encoder, nodes=4, answers=3, positions=positions, heads=2, generator=generator(1)
+        )
+        assert torch.allclose(model(TOKENS), model(exchanged), atol=1e-6) == same
+
+
+def sigmoid(x):
+    return 1 / (1 + (-x).exp())
+
+
+def test_the_tree_is_the_child_sum_tree_lstm_node_by_node():
+    encoder = SummedFields(4, DOCUMENTED, generator=generator())
+    tree = ChildSumTree(encoder, answers=3, generator=generator(1)).double()
+    x = encoder(TOKENS)
+    for row, circuit in enumerate(TOKENS.tolist()):
+        h, c = [], []
+        for node, (*_, first, second) in enumerate(circuit):
+            children = [k - 1 for k in (first, second) if k]
+            gates = tree.token(x[row, node])
+            summed = sum((h[k] for k in children), torch.zeros(4, dtype=torch.float64))
+            i, o, u = (gates[:12] + tree.inputs @ summed).split(4)
+            cell = sigmoid(i) * u.tanh()
+            for k in children:
+                cell = cell + sigmoid(gates[12:] + tree.forget @ h[k]) * c[k]
+            c.append(cell)
+            h.append(sigmoid(o) * cell.tanh())
+        torch.testing.assert_close(tree(TOKENS)[row], tree.head(h[-1]))
+    assert not torch.allclose(*tree(TOKENS))
+    torch.testing.assert_close(tree(pad(TOKENS, (0, 0, 0, 2))), tree(TOKENS))

@@ -1,0 +1,38 @@
+import pytest
+import torch
+from torch import nn
+
+from journeylab.models.multihead import EncoderBlock, MultiHead
+
+
+def make(width=8, heads=2, seed=0):
+    return MultiHead(width, heads, generator=torch.Generator().manual_seed(seed))
+
+
+def test_it_is_the_librarys_multi_head_attention():
+    ours, theirs = make(), nn.MultiheadAttention(8, 2, batch_first=True)
+    with torch.no_grad():
+        for p in ours.parameters():
+            p.add_(0.1)
+        theirs.in_proj_weight.copy_(ours.project.weight)
+        theirs.in_proj_bias.copy_(ours.project.bias)
+        theirs.out_proj.weight.copy_(ours.output.weight)
+        theirs.out_proj.bias.copy_(ours.output.bias)
+    q, y = torch.randn(3, 4, 8), torch.randn(3, 5, 8)
+    seen = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [0, 1, 1, 0, 1]], dtype=torch.bool)
+    for mask in (None, seen):
+        expected, _ = theirs(q, y, y, key_padding_mask=None if mask is None else ~mask)
+        torch.testing.assert_close(ours(q, y, mask), expected)
+
+
+def test_a_block_that_is_asked_for_one_place_gives_that_place():
+    block = EncoderBlock(8, 2, generator=torch.Generator().manual_seed(1))
+    x, places = torch.randn(3, 5, 8), torch.tensor([4, 0, 2])
+    whole = block(x)
+    torch.testing.assert_close(block(x, None, places)[:, 0], whole[torch.arange(3), places])
+    assert not torch.allclose(whole[:, 0], whole[:, 1])
+
+
+def test_a_width_that_heads_do_not_divide_is_refused():
+    with pytest.raises(ValueError, match="8 is not a multiple of 3"):
+        make(8, 3)

@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+import torch
+
+from journeylab.studies.exp10_circuit_encoders import compute as module
+from journeylab.studies.exp10_circuit_encoders.circuits import (
+    enumerate_circuits,
+    functions,
+    tokens_of,
+)
+from journeylab.studies.exp10_circuit_encoders.compute import compute, encodings, features
+from journeylab.studies.exp10_circuit_encoders.settings import Computation
+
+
+def rows(variant, draws=1):
+    table = compute(Computation(computed="audit", variant=variant, draws=draws), None)
+    return dict(iter(table.groupby("metric")))
+
+
+@pytest.fixture(scope="module")
+def counted():
+    return rows("encodings")
+
+
+def of(counted, metric, encoder):
+    part = counted[metric]
+    [value] = part.loc[part["encoder"] == encoder, "value"]
+    return value
+
+
+def test_encodings_are_counted_by_sets_of_what_a_model_reads(counted):
+    circuits = enumerate_circuits().tolist()
+    types = {tuple(kind for kind, *_ in circuit) for circuit in circuits}
+    assert of(counted, "distinct", "documented") == len(types) == 8
+    ends = {(circuit[-1][0], tuple(sorted(kind for kind, *_ in circuit))) for circuit in circuits}
+    assert of(counted, "distinct", "documented-neither") == len(ends) == 6
+    bags = {(tuple(c[-1]), tuple(sorted(map(tuple, c)))) for c in circuits}
+    assert of(counted, "distinct", "wiring-neither") == len(bags)
+    for encoder in ("wiring", "wiring-no-value", "wiring-no-position", "wiring-no-node"):
+        assert of(counted, "distinct", encoder) == 7200
+
+
+def test_polynomials_that_share_an_encoding_are_counted(counted):
+    shared = {}
+    for circuit, function in zip(
+        enumerate_circuits().tolist(), functions(enumerate_circuits()), strict=True
+    ):
+        shared.setdefault(tuple(kind for kind, *_ in circuit), set()).add(function)
+    assert of(counted, "functions_per_encoding", "documented") == max(map(len, shared.values()))
+    assert of(counted, "functions_per_encoding", "wiring") == 1
+    assert of(counted, "functions_per_encoding", "wiring-neither") == 2
+
+
+@pytest.mark.parametrize(("encoder", "rank"), [("documented", 4), ("wiring", 22)])
+def test_the_rank_is_that_of_the_whole_matrix(counted, encoder, rank):
+    """A constant and a choice per operation; with wiring also 2(n − 1) inputs of n nodes."""
+    told = features(encoder, tokens_of(enumerate_circuits()[::7])).astype(float)
+    values = np.linalg.svd(told, compute_uv=False)
+    assert (values > 1e-9 * values[0]).sum() == rank
+    assert of(counted, "feature_rank", encoder) == rank
+
+
+def test_equal_encodings_are_equal_to_the_model(make_problem, build):
+    tokens = tokens_of(enumerate_circuits()[::97])
+    for variant, encoder in (("sum", "documented"), ("wiring-neither", "wiring-neither")):
+        model = build(make_problem(variant)).double()
+        with torch.no_grad():
+            logits = model(torch.from_numpy(tokens)).round(decimals=9)
+        _, group = np.unique(encodings(encoder, tokens), axis=0, return_inverse=True)
+        assert len(torch.unique(logits, dim=0)) == group.max() + 1
+
+
+@pytest.mark.parametrize("check", ["equivalence", "padding"])
+def test_an_equality_holds_and_its_control_fails(check):
+    found = rows(check, draws=2)
+    assert found[f"{check}_error"]["value"].max() < 1e-6
+    assert found[f"{check}_control"]["value"].min() > 1e-3
+
+
+def test_a_broken_equality_is_seen(monkeypatch):
+    broken = module.OneHotFields.forward
+
+    def forward(self, tokens):
+        return broken(self, tokens) + 2e-6
+
+    monkeypatch.setattr(module.OneHotFields, "forward", forward)
+    error = rows("equivalence")["equivalence_error"]
+    assert error.loc[error["form"] == "lookup", "value"].min() > 1e-6
+
+
+def test_the_audit_counts_memory_and_what_is_off():
+    found = rows("example")
+    ratio = found["memory_ratio"].set_index("part")["value"]
+    assert ratio["input"] == pytest.approx(3 / (5 + 100 + 2))
+    assert ratio["weights"] == 1.0
+    assert found["printed_off"]["value"].max() == 1.0
+    assert found["printed_off_moved"]["value"].min() >= 1.0

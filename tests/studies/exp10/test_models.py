@@ -1,0 +1,99 @@
+import pytest
+import torch
+
+from journeylab.streams import Streams
+from journeylab.studies.exp10_circuit_encoders.circuits import operation_types
+from journeylab.studies.exp10_circuit_encoders.data import circuits_of
+from journeylab.studies.exp10_circuit_encoders.measure import measure
+from journeylab.studies.exp10_circuit_encoders.metrics import LABELS, METRICS
+from journeylab.studies.exp10_circuit_encoders.settings import Evaluation
+from journeylab.training.engine import Way, train_seeds
+
+BLIND = ("sum", "one-hot")
+
+
+def test_a_split_has_every_circuit_once_and_its_answers(table):
+    assert table["split"].value_counts().to_dict() == {"train": 5760, "test": 1440}
+    assert not table.drop(columns="split").duplicated().any()
+    assert set(table["degree"]) == {0, 1, 2, 3, 4, 5, 6, 8}
+
+
+@pytest.mark.parametrize("variant", LABELS)
+def test_only_encoders_without_wiring_answer_by_types_alone(make_problem, build, variant):
+    problem = make_problem(variant)
+    model = build(problem)
+    tokens = problem.test.tokens[::5]
+    with torch.no_grad():
+        logits = model(tokens)
+    groups = operation_types(circuits_of(problem.table[problem.table["split"] == "test"]))[::5]
+    assert set(groups.tolist()) == set(range(8))
+    distinct = len(torch.unique(logits.round(decimals=4), dim=0))
+    assert (distinct <= 8) == (variant in BLIND)
+
+
+def test_an_epoch_shows_every_circuit_once_and_the_next_in_another_order(make_problem):
+    problem = make_problem("sum", steps=90)
+    generator = torch.Generator()
+    batches = [problem.batch(step, generator, generator) for step in range(1, 91)]
+    for epoch in (batches[:45], batches[45:]):
+        tokens = torch.cat([batch["tokens"] for batch in epoch])
+        assert len(torch.unique(tokens.flatten(1), dim=0)) == 5760
+    assert not torch.equal(batches[0]["tokens"], batches[45]["tokens"])
+    again = make_problem("tree").batch(46, generator, generator)
+    assert torch.equal(again["tokens"], batches[45]["tokens"])
+
+
+@pytest.mark.parametrize("variant", ["one-hot-wiring", "wiring-learned", "tree"])
+def test_seeds_trained_at_once_are_those_trained_alone(make_problem, tmp_path, variant):
+    problems = [make_problem(variant, seed=seed, every=20, rows=16) for seed in (1000, 1001)]
+    streams = [problem.streams for problem in problems]
+    states = []
+    for engine in ("batched", "sequential"):
+        results = train_seeds(
+            problems,
+            problems[0].job.training,
+            streams,
+            tmp_path / engine,
+            Way(engine, "cpu"),
+            label="x",
+            identity="",
+        )
+        assert all(result.status == "finished" for result in results)
+        states.append([result.state for result in results])
+    for batched, alone in zip(*states, strict=True):
+        assert batched.keys() == alone.keys()
+        for name, value in batched.items():
+            torch.testing.assert_close(value, alone[name], atol=1e-4, rtol=1e-4)
+
+
+def test_a_documented_encoder_learns_the_rule_of_types_and_never_more_than_the_ceiling(
+    make_problem, tmp_path
+):
+    problem = make_problem("sum", steps=90, every=5, rows=64)
+    streams = [Streams("exp10", 1000)]
+    [trained] = train_seeds(
+        [problem],
+        problem.job.training,
+        streams,
+        tmp_path,
+        Way("sequential", "cpu"),
+        label="x",
+        identity="",
+    )
+    model = problem.build(streams[0].generator("init"))
+    model.load_state_dict(trained.state)
+    found = measure(problem.job, Evaluation(), problem, model.eval()).set_index("metric")["value"]
+    assert set(found.index) <= set(METRICS)
+    assert found["accuracy"] <= found["blind_ceiling"]
+    assert found["accuracy"] == pytest.approx(found["blind_rule"], abs=0.05)
+    assert found["commonest"] < found["blind_rule"] - 0.05
+
+
+def test_operations_are_counted_by_hand(make_problem, build):
+    d, s, rows = 32, 6, 128
+    block = 12 * d * d + 2 * s * d
+    last = make_problem("sum")
+    inner = s * block + s * 2 * d * d + 10 * d * d + 2 * s * d
+    assert last.flops_per_step(build(last)) == 6 * rows * (inner + 9 * d)
+    mean = make_problem("sum", head="mean")
+    assert mean.flops_per_step(build(mean)) == 6 * rows * (2 * s * block + 9 * d)

@@ -1,0 +1,161 @@
+import math
+
+import pandas as pd
+import pytest
+import torch
+
+from journeylab.streams import Streams
+from journeylab.studies.exp11_sabag_pooling import compute as module
+from journeylab.studies.exp11_sabag_pooling.compute import (
+    HELLO,
+    compute,
+    document_gradient,
+    draw_start,
+)
+from journeylab.studies.exp11_sabag_pooling.settings import SHAPES, SMALL, Computation
+
+
+def exact(check, draws=2):
+    table = compute(Computation(computed="exact", variant=check, draws=draws), None)
+    return dict(iter(table.groupby("metric")["value"]))
+
+
+def by_seed(computed, seed=1000, **sizes):
+    job = Computation(computed=computed, variant="all", **sizes)
+    return compute(job, Streams("exp11", seed))
+
+
+def test_forward_certificates_hold_and_their_control_does_not():
+    found = exact("forward")
+    assert found["row_sum_error"].max() < 1e-12
+    assert found["rank_excess"].max() <= 0
+    assert found["invariance_error"].max() < 1e-10
+    assert found["invariance_control"].min() > 1e-3
+
+
+def test_no_queries_come_nearer_to_the_identity_on_hello():
+    """Neither the construction nor gradient ascent on the diagonal passes 0.8."""
+    assert exact("hello")["identity_gap"].tolist() == pytest.approx([0.2, 0.2], abs=1e-9)
+    h = torch.randn(4, 64, generator=torch.Generator().manual_seed(0))[HELLO]
+    q = torch.zeros(5, 64, requires_grad=True)
+    ascent = torch.optim.Adam([q], lr=0.1)
+    for _ in range(100):
+        ascent.zero_grad()
+        mass = torch.softmax(q @ h.mT, -1).diagonal().mean()
+        (-mass).backward()
+        ascent.step()
+    assert 0.75 < float(mass.detach()) <= 0.8 + 1e-6
+
+
+def test_weights_of_equal_letters_are_equal_and_the_printed_ones_are_not():
+    found = exact("hello")
+    assert found["twin_gap"].max() < 1e-12
+    assert found["printed_twin_gap"].max() == pytest.approx(0.1)
+
+
+def test_centres_run_out_and_their_choice_has_no_gradient():
+    found = exact("kmeans", draws=1)
+    assert sorted(found["centres_missing"]) == [5.0, 42.0, 47.0]
+    assert found["selection_gradient"].max() == 0.0
+    assert found["query_gradient"].min() > 1e-3
+
+
+def test_shapes_and_arithmetic_are_as_printed():
+    assert exact("shapes")["shape_error"].max() == 0
+    assert exact("printed")["arithmetic_error"].max() == 0
+
+
+def test_wrong_arithmetic_is_seen(monkeypatch):
+    monkeypatch.setitem(module.PRINTED, "characters", (44, 43.0, 0))
+    monkeypatch.setitem(module.PRINTED, "change at 1.0", (-0.0001, 0.0001, 4))
+    assert sorted(exact("printed")["arithmetic_error"])[-2:] == [1.0, 2.0]
+
+
+def test_the_documents_gradient_lacks_the_temperature():
+    rows = compute(Computation(computed="exact", variant="backward", draws=2), None)
+    worst = rows.groupby(["metric", "temperature"])["value"].max()
+    assert worst["q_error"]["1"] < 1e-10
+    assert worst["q_error"]["0.25"] == pytest.approx(0.75)
+    assert worst["q_error"]["4"] == pytest.approx(3.0)
+    assert worst["q_repaired_error"].max() < 1e-10
+    assert worst["h_error"].max() < 1e-10
+    assert rows.loc[rows["metric"] == "omitted_share", "value"].min() > 0.5
+
+
+def test_the_documents_gradient_by_finite_differences():
+    start = draw_start((3, 2), 1.0, torch.Generator().manual_seed(0))
+    h, q = start.h.detach(), start.q.detach()
+    asked = torch.randn(2, 64, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+    def value(queries):
+        return float((torch.softmax(queries @ h.mT, -1) @ h * asked).sum())
+
+    told = document_gradient(h, torch.softmax(q @ h.mT, -1), asked)
+    for place in ((0, 0), (1, 17)):
+        moved = torch.zeros_like(q)
+        moved[place] = 1e-6
+        slope = (value(q + moved) - value(q - moved)) / 2e-6
+        assert told[place].item() == pytest.approx(slope, rel=1e-5)
+
+
+def test_the_ratio_of_gradients_falls_with_the_square_of_the_scale():
+    rows = pd.concat([by_seed("ratio", seed) for seed in (1000, 1001)])
+    cell = rows[(rows["shape"] == "3 → 2") & (rows["temperature"] == "1")]
+    medians = cell.groupby("scale")["value"].median()
+    assert medians["0.02"] / medians["0.1"] == pytest.approx(25, rel=0.2)
+    assert medians["0.3"] < 10
+
+
+def test_a_ratio_by_finite_differences():
+    start = draw_start(SHAPES[0], SMALL, torch.Generator().manual_seed(3))
+    norms = {}
+    for name in ("h", "q"):
+        part = getattr(start, name).detach()
+        total = 0.0
+        for place in torch.cartesian_prod(*map(torch.arange, part.shape)).tolist():
+            values = []
+            for sign in (1, -1):
+                moved = part.clone()
+                moved[tuple(place)] += sign * 1e-5
+                values.append(float(start._replace(**{name: moved}).loss().detach()))
+            total += ((values[0] - values[1]) / 2e-5) ** 2
+        norms[name] = math.sqrt(total)
+    grads = torch.autograd.grad(start.loss(), (start.h, start.q))
+    assert norms["h"] / norms["q"] == pytest.approx(
+        float(grads[0].norm() / grads[1].norm()), rel=1e-4
+    )
+
+
+def test_the_small_scale_gives_weights_as_far_from_a_half_as_the_printed_ones():
+    printed = torch.tensor([0.521, 0.530, 0.492, 0.498, 0.468])
+    generator = torch.Generator().manual_seed(0)
+    spreads = []
+    for _ in range(50):
+        start = draw_start((2, 5), SMALL, generator)
+        weights = torch.softmax(start.q @ start.h.mT, -1)[:, 0].detach()
+        spreads.append(float((weights - 0.5).square().mean().sqrt()))
+    spread = float((printed - 0.5).square().mean().sqrt())
+    assert min(spreads) < spread < max(spreads)
+
+
+def test_a_small_step_down_the_gradient_lowers_the_loss():
+    rows = by_seed("sign")
+    change = rows.set_index(["precision", "rate"])["value"]
+    assert change["float64", "0.001"] < 0
+    assert change["float64", "1"] < 0
+    assert change["float64", "1"] / change["float64", "0.001"] == pytest.approx(1000, rel=0.05)
+
+
+def test_rates_start_alike_and_move_the_queries_only():
+    """A start is the same for all optimisers and factors; without steps it is the loss."""
+    rows = by_seed("rates", steps=1)
+    assert len(rows) == 2 * 2 * 4
+    small = rows[rows["scale"] == "small"]
+    sgd = small[small["optimiser"] == "SGD"].set_index("multiplier")["value"]
+    start = draw_start(SHAPES[0], SMALL, Streams("exp11", 1000).generator("start"))
+    h, q, w = torch.autograd.grad(start.loss(), (start.h, start.q, start.w))
+    for multiplier in (1, 1000):
+        moved = start._replace(
+            h=start.h - 1e-3 * h, q=start.q - 1e-3 * multiplier * q, w=start.w - 1e-3 * w
+        )
+        assert sgd[multiplier] == pytest.approx(float(moved.loss().detach()), abs=1e-12)

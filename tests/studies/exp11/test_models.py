@@ -1,0 +1,164 @@
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+from torch.nn.functional import cross_entropy
+
+from journeylab.streams import Streams
+from journeylab.studies.exp11_sabag_pooling.measure import diagonal_mass, least_pair, measure
+from journeylab.studies.exp11_sabag_pooling.metrics import METRICS
+from journeylab.studies.exp11_sabag_pooling.settings import Data, Evaluation
+from journeylab.studies.exp11_sabag_pooling.tasks import ALPHABET, SENTENCE, TARGETS, ceiling
+from journeylab.training.engine import Way, train_seeds
+
+RUNS = [
+    *(("copy", variant) for variant in ("sabag", "sabag-positions", "pma", "kmeans", "mean")),
+    ("extremes", "kmeans"),
+    ("sentence", "pma-positions"),
+]
+
+
+def test_targets():
+    x = torch.tensor([[2, 0, 1, 0, 5]])
+    made = {task: target(x).tolist()[0] for task, target in TARGETS.items()}
+    assert made == {
+        "first2": [2, 0],
+        "copy": [2, 0, 1, 0, 5],
+        "reverse": [5, 0, 1, 0, 2],
+        "double": [2, 2, 0, 0, 1, 1, 0, 0, 5, 5],
+        "sorted": [0, 0, 1, 2, 5],
+        "extremes": [0, 5],
+    }
+
+
+@pytest.mark.parametrize(("symbols", "length"), [(12, 4), (3, 5), (2, 6)])
+def test_the_ceiling_is_that_of_all_strings(symbols, length):
+    strings = np.array(list(product(range(symbols), repeat=length)))
+    most = max_counts = np.zeros(len(strings))
+    for symbol in range(symbols):
+        most = np.maximum(most, (strings == symbol).sum(1))
+    data = Data(symbols=symbols, length=length)
+    assert not max_counts.any()
+    for task in ("copy", "double", "first2", "reverse"):
+        assert ceiling(task, data) == pytest.approx(most.mean() / length, abs=1e-12)
+    assert ceiling("sorted", data) == ceiling("extremes", data) == 1.0
+
+
+def test_the_sentence_has_its_characters(make_problem):
+    problem = make_problem("sabag", "sentence")
+    [target] = problem.test.targets.tolist()
+    assert "".join(ALPHABET[n] for n in target) == SENTENCE
+    assert len(SENTENCE) == 44
+    assert problem.train.symbols.shape == (1, 2)
+
+
+def test_where_outputs_have_no_order_the_better_one_counts(make_problem, build):
+    problem = make_problem("sabag", "extremes")
+    model = build(problem)
+    batch = {"symbols": problem.test.symbols, "start": problem.test_start}
+    logits = model(**batch)
+    targets = problem.test.targets
+    each = [
+        min(
+            (cross_entropy(a[0], t[0]) + cross_entropy(a[1], t[1])) / 2,
+            (cross_entropy(a[0], t[1]) + cross_entropy(a[1], t[0])) / 2,
+        )
+        for a, t in zip(logits, targets, strict=True)
+    ]
+    expected = torch.stack(each).mean()
+    torch.testing.assert_close(problem.loss(model, batch | {"targets": targets}), expected)
+    answers = logits.argmax(-1)
+    right = [
+        max(int((a == t).sum()), int((a == t.flip(0)).sum()))
+        for a, t in zip(answers, targets, strict=True)
+    ]
+    assert problem.right(model).sum(1).tolist() == right
+
+
+@pytest.mark.parametrize("variant", ["sabag", "pma", "kmeans", "mean"])
+def test_only_positions_tell_the_order(make_problem, build, variant):
+    problem = make_problem(variant, "extremes")
+    x = torch.tensor([[3, 7, 1, 0, 5]])
+    order = [4, 2, 0, 3, 1]
+    start = torch.tensor([0])
+    moved = torch.tensor([order.index(0)])
+    model = build(problem)
+    torch.testing.assert_close(model(x[:, order], moved), model(x, start), atol=1e-5, rtol=1e-5)
+    if variant in ("sabag", "pma"):
+        model = build(make_problem(f"{variant}-positions", "extremes"))
+        assert (model(x[:, order], moved) - model(x, start)).abs().max() > 0.01
+
+
+@pytest.mark.parametrize(("task", "variant"), RUNS)
+def test_seeds_trained_at_once_are_those_trained_alone(make_problem, tmp_path, task, variant):
+    problems = [make_problem(variant, task, seed, rows=8) for seed in (1000, 1001)]
+    streams, states = [problem.streams for problem in problems], []
+    for engine in ("batched", "sequential"):
+        results = train_seeds(
+            problems,
+            problems[0].job.training,
+            streams,
+            tmp_path / engine,
+            Way(engine, "cpu"),
+            label="x",
+            identity="",
+        )
+        assert all(result.status == "finished" for result in results)
+        states.append([result.state for result in results])
+    for batched, alone in zip(*states, strict=True):
+        for name, value in batched.items():
+            torch.testing.assert_close(value, alone[name], atol=1e-4, rtol=1e-4)
+
+
+def test_sabag_learns_order_from_positions_and_not_without(make_problem, tmp_path):
+    found = {}
+    for variant in ("sabag", "sabag-positions"):
+        problem = make_problem(variant, "first2", steps=300, rows=32, learning_rate=0.01)
+        [trained] = train_seeds(
+            [problem],
+            problem.job.training,
+            [Streams("exp11", 1000)],
+            tmp_path / variant,
+            Way("sequential", "cpu"),
+            label="x",
+            identity="",
+        )
+        model = problem.build(Streams("exp11", 1000).generator("init"))
+        model.load_state_dict(trained.state)
+        rows = measure(problem.job, Evaluation(), problem, model.eval())
+        assert set(rows["metric"]) <= set(METRICS)
+        found[variant] = rows.set_index("metric")["value"]
+    bound = found["sabag"]["ceiling"]
+    assert found["sabag"]["accuracy"] < bound + 0.1
+    assert found["sabag-positions"]["accuracy"] > bound + 0.4
+
+
+def test_the_diagonal_is_that_of_distinct_symbols():
+    symbols = torch.tensor([[0, 1, 2], [0, 1, 0]])
+    weights = torch.stack((torch.full((3, 3), 0.1) + 0.6 * torch.eye(3), torch.eye(3)))
+    assert diagonal_mass(weights, symbols) == pytest.approx(0.7)
+
+
+def test_the_least_pair_is_the_nearest_one():
+    weights = torch.tensor([[0.5, 0.5], [0.9, 0.1], [0.52, 0.48]])
+    assert least_pair(weights) == pytest.approx(0.02)
+
+
+def test_kmeans_has_no_more_outputs_than_inputs(make_problem):
+    for task in ("double", "sentence"):
+        with pytest.raises(ValidationError, match="more outputs"):
+            make_problem("kmeans", task)
+
+
+def test_measures_of_s_are_there_where_there_is_one(make_problem, build):
+    for task, variant, there in (
+        ("copy", "sabag", {"diagonal"}),
+        ("copy", "pma", set()),
+        ("first2", "sabag", set()),
+        ("sentence", "sabag", {"least_pair"}),
+    ):
+        problem = make_problem(variant, task)
+        rows = measure(problem.job, Evaluation(), problem, build(problem))
+        assert set(rows["metric"]) == {"accuracy", "exact", "ceiling"} | there
