@@ -91,7 +91,7 @@ def test_a_mistake_is_one_line_that_names_the_file(points, told, tmp_path):
 def test_the_shipped_file_asks_of_every_theorem_and_leaves_no_judged_claim_out():
     register = read_register(PROJECT / "claims")
     response = read_response(PROJECT / "response.yaml", register)
-    asked = {name for point in response.points for name in point.claims}
-    theorems = {claim.theorem for study in register.studies.values() for claim in study.claims}
-    assert theorems <= asked
+    asked = {row for point in response.points for row in rows_of(point, register)}
+    claims = [claim for study in register.studies.values() for claim in study.claims]
+    assert {claim.theorem for claim in claims} == {c.theorem for c in claims if c.id in asked}
     assert unasked(response, register) == ()
