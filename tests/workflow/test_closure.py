@@ -41,6 +41,12 @@ KEPT = {
         "rank": ["decaying"],
         "cancellation": ["separable"],
     },
+    "exp8": {
+        "axial": ["hybrid50"],
+        "learning": ["hybrid50"],
+        "geometry": ["all"],
+        "certificates": ["all"],
+    },
 }
 """One run of every kind that a study has."""
 CORPUS = b"to be, or not to be: " * 300
