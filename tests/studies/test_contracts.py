@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from journeylab import catalogue
+from journeylab.claims.register import PILOT
 from journeylab.config import RunSettings
 from journeylab.records.fingerprint import closure
+from journeylab.streams import Streams
 
 CONFIG = catalogue.load(Path(__file__).parents[2] / "config.yaml", {"scale": "quick"})
 COMPUTED = [
@@ -19,11 +21,13 @@ COMPUTED = [
 
 
 def shrink(settings: dict[str, Any]) -> dict[str, Any]:
-    """One draw, few strings and the shortest length, where there are any."""
+    """One draw, few strings and steps and the shortest length, where there are any."""
     fewest = {"draws": 1, "strings": 2**8, "length": 20, "enumerate": 4}
     smaller = {name: min(settings[name], size) for name, size in fewest.items() if name in settings}
     if "lengths" in settings:
         smaller["lengths"] = settings["lengths"][:1]
+    if "training" in settings:
+        smaller["training"] = settings["training"] | {"steps": 2, "warmup": 0}
     return settings | smaller
 
 
@@ -39,7 +43,8 @@ def test_no_dataset_depends_on_the_training_engine(study: str) -> None:
 def test_computed_metrics_and_levels_are_declared(study: str, run: RunSettings) -> None:
     metrics = catalogue.metrics_part(study).METRICS
     job = catalogue.computation(study, shrink(run.settings))
-    table = catalogue.compute_part(study).compute(job, None)
+    streams = None if run.once else Streams(study, PILOT)
+    table = catalogue.compute_part(study).compute(job, streams)
     assert list(table.columns[[-1]]) == ["value"]
     assert {"draw", "metric"} < set(table.columns)
     assert not {"study", "arm", "variant", "seed"} & set(table.columns)

@@ -41,6 +41,12 @@ KEPT = {
         "rank": ["decaying"],
         "cancellation": ["separable"],
     },
+    "exp8": {
+        "axial": ["hybrid50"],
+        "learning": ["hybrid50"],
+        "geometry": ["all"],
+        "certificates": ["all"],
+    },
     "exp10": {
         "degree": ["sum"],
         "value": ["tree"],

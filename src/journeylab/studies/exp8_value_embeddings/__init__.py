@@ -1,0 +1,1 @@
+"""exp8 · Value embeddings for linear sum assignment (claim:value-embeddings)."""

@@ -1,0 +1,313 @@
+"""What needs no trained weights: geometry, certificates, and training watched step by step.
+
+*geometry*: the vectors of 1 … 100 in an untrained embedding, draw by draw.
+
+| metric | meaning |
+| --- | --- |
+| untrained_cosine | cosine similarity of a pair of costs |
+| untrained_component, untrained_rank, untrained_order | as ``geometry`` has them |
+
+*certificates*, in double precision; where a case is broken it is told beside the exact one.
+
+| metric | what is checked |
+| --- | --- |
+| printed_similarity, printed_error | what is printed, and how far off, by width |
+| cycles | cycles of the fastest wave over the costs' range, by width |
+| chance | P(a random table is as far from 0 as the printed similarity), by width |
+| rise | largest rise of similarity from one distance to the next; broken: fast waves |
+| dimension_error | width of hybrids, parts of the document's; broken: parts rounded |
+| rms_error | RMS of every embedding − 1; broken: sinusoidal as it comes |
+| optimum_error | scipy's sums − the least of all n!; broken: greedy |
+| equivariance_error | rows and columns permuted, axial; broken: full attention |
+| relabelling_error | names and table permuted alike; broken: sinusoidal |
+
+*learning*: the axial model of a seed trained as its own run trains it, with every loss kept.
+
+| metric | meaning |
+| --- | --- |
+| early_valid | rate of valid answers on the i.i.d. test after 0 and after 25 steps, by decoder |
+| loss_area | mean of the training loss over all steps |
+| loss_roughness | root mean square of the second differences of the training loss |
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Generator, Tensor, nn
+
+from journeylab.models.value_embeddings import (
+    Discrete,
+    Fourier,
+    Hybrid,
+    Sinusoidal,
+    rms,
+    split_width,
+)
+from journeylab.streams import data_streams
+from journeylab.studies.exp8_value_embeddings.data import DATASET, assign, generate, total
+from journeylab.studies.exp8_value_embeddings.decoding import decode, greedy, judge, sums_of_all
+from journeylab.studies.exp8_value_embeddings.geometry import (
+    Vectors,
+    chance_of,
+    effective_rank,
+    first_component,
+    order,
+    similarities,
+    similarity_by_distance,
+)
+from journeylab.studies.exp8_value_embeddings.models import Assignment, Recursion, ask, embed
+from journeylab.studies.exp8_value_embeddings.settings import (
+    CHANCE_WIDTHS,
+    DOCUMENT_WIDTH,
+    EARLY,
+    EXPONENTS,
+    HIGHEST,
+    PAIRS,
+    PRINTED,
+    PRINTED_RANDOM,
+    SHARES,
+    UNTRAINED,
+    VALUES,
+    VARIANTS,
+    WIDTHS,
+    Case,
+    Computation,
+    Decoder,
+    Job,
+    Variant,
+)
+from journeylab.training import train
+
+if TYPE_CHECKING:
+    from journeylab.streams import Streams
+
+COLUMNS = (
+    "draw",
+    "metric",
+    "embedding",
+    "pair",
+    "d",
+    "exponent",
+    "case",
+    "step",
+    "decoder",
+    "value",
+)
+COSTS = torch.arange(1, HIGHEST + 1, dtype=torch.float64)
+ROWS = 200
+"""Instances of a check."""
+
+Row = dict[str, str | int | float]
+Checked = Iterator[tuple[Case, float]]
+
+
+def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
+    """Tidy rows: draw, metric, embedding, pair, d, exponent, case, step, decoder, value."""
+    if job.computed == "learning":
+        assert streams is not None
+        rows = list(_watch(job, streams))
+    elif job.computed == "geometry":
+        rows = [
+            row | {"draw": draw, "embedding": variant}
+            for variant in UNTRAINED
+            for draw in range(job.draws)
+            for row in _describe(job, variant, draw)
+        ]
+    else:
+        rows = [*_compare_with_print(), *_chances()]
+        rows += [
+            {"draw": draw, "metric": metric, "case": case, "value": value}
+            for metric, check in _CHECKS.items()
+            for draw in range(job.draws)
+            for case, value in check(job, Generator().manual_seed(draw))
+        ]
+    table = pd.DataFrame(rows, columns=list(COLUMNS)).fillna({"draw": 0})
+    return table.astype({"draw": "int64", "d": "Int64", "step": "Int64", "value": "float64"})
+
+
+def vectors_of(embedding: nn.Module) -> Vectors:
+    """The vectors of 1 … 100, in double precision."""
+    with torch.no_grad():
+        return np.asarray(embedding.double()(COSTS).numpy())
+
+
+def _describe(job: Computation, variant: Variant, draw: int) -> Iterator[Row]:
+    generator = Generator().manual_seed(draw)
+    vectors = vectors_of(embed(variant, job.model, generator))
+    found = similarities(vectors)
+    for u, v in PAIRS:
+        yield {"metric": "untrained_cosine", "pair": f"{u}-{v}", "value": found[u - 1, v - 1]}
+    yield {"metric": "untrained_component", "value": first_component(vectors)}
+    yield {"metric": "untrained_rank", "value": effective_rank(vectors)}
+    yield {"metric": "untrained_order", "value": order(vectors, COSTS.long().numpy())}
+
+
+def _compare_with_print() -> Iterator[Row]:
+    costs = sorted({cost for pair in PRINTED for cost in pair})
+    for name, exponent in EXPONENTS.items():
+        for d in WIDTHS:
+            waves = Sinusoidal(d, exponent=exponent)
+            vectors = waves(torch.tensor(costs, dtype=torch.float64)).numpy()
+            found = similarities(vectors)
+            here: Row = {"d": d, "exponent": name}
+            error = 0.0
+            for (u, v), printed in PRINTED.items():
+                value = float(found[costs.index(u), costs.index(v)])
+                error = max(error, abs(value - printed))
+                pair: Row = {"metric": "printed_similarity", "pair": f"{u}-{v}", "value": value}
+                yield here | pair
+            yield here | {"metric": "printed_error", "value": error}
+            fastest = float(waves.frequencies.max()) / (2.0 * math.pi)
+            yield here | {"metric": "cycles", "value": fastest}
+
+
+def _chances() -> Iterator[Row]:
+    for d in CHANCE_WIDTHS:
+        yield {"metric": "chance", "d": d, "value": chance_of(PRINTED_RANDOM, d)}
+
+
+def _distance(job: Computation, generator: Generator) -> Checked:
+    for d in (job.model.d, DOCUMENT_WIDTH):
+        for exponent in EXPONENTS.values():
+            yield "exact", _rise(Sinusoidal(d, exponent=exponent))
+    yield "broken", _rise(Fourier(job.model.d, slowest=0.5, fastest=32.0))
+    yield "broken", _rise(Discrete(job.model.d, size=VALUES, generator=generator))
+
+
+def _rise(embedding: nn.Module) -> float:
+    """How much similarity rises at most from one distance of costs to the next."""
+    by_distance = similarity_by_distance(vectors_of(embedding), COSTS.long().numpy())
+    return float(np.diff([by_distance[each] for each in sorted(by_distance)]).max())
+
+
+def _dimensions(job: Computation, generator: Generator) -> Checked:
+    for d in (job.model.d, 50, DOCUMENT_WIDTH):
+        for share in SHARES.values():
+            hybrid = Hybrid(d, sinusoidal=share, size=2, generator=generator)
+            yield "exact", abs(hybrid(torch.arange(2)).shape[-1] - d)
+    document = Hybrid(DOCUMENT_WIDTH, sinusoidal=0.5, size=2, generator=generator)
+    yield "exact", abs(len(document.waves.frequencies) - DOCUMENT_WIDTH // 4)
+    yield "exact", abs(document.learned.table.shape[-1] - DOCUMENT_WIDTH // 2)
+    yield "broken", abs(split_width(50, 0.25)[0] + 2 * int(50 * 0.75 / 2) - 50)
+
+
+def _scale(job: Computation, generator: Generator) -> Checked:
+    for variant in VARIANTS:
+        yield "exact", _off_unit(embed(variant, job.model, generator).double())
+    yield "broken", _off_unit(Sinusoidal(job.model.d))
+
+
+def _off_unit(embedding: nn.Module) -> float:
+    with torch.no_grad():
+        return abs(float(rms(embedding(COSTS))) - 1.0)
+
+
+def _optimum(job: Computation, generator: Generator) -> Checked:
+    n = job.data.n
+    costs = torch.randint(1, HIGHEST + 1, (ROWS, n, n), generator=generator).numpy()
+    least = sums_of_all(costs).min(1)
+    yield "exact", float(np.abs(total(costs, assign(costs)) - least).max())
+    yield "broken", float(np.abs(total(costs, greedy(costs)) - least).max())
+
+
+def _equivariance(job: Computation, generator: Generator) -> Checked:
+    n = job.data.n
+    shown = torch.randint(1, HIGHEST + 1, (ROWS // 10, n, n), generator=generator)
+    rows, columns = (torch.randperm(n, generator=generator).roll(1) for _ in range(2))
+    for case, attention in (("exact", "axial"), ("broken", "full")):
+        model = _model(job, "discrete", generator, attention=attention)
+        with torch.no_grad():
+            moved, still = model(shown[:, rows][:, :, columns]), model(shown)
+        yield cast(Case, case), _largest(moved - still[:, rows][:, :, columns])
+
+
+def _relabelling(job: Computation, generator: Generator) -> Checked:
+    n = job.data.n
+    shown = torch.randint(1, HIGHEST + 1, (ROWS // 10, n, n), generator=generator)
+    names = torch.arange(VALUES)
+    names[1 : HIGHEST + 1] = 1 + torch.randperm(HIGHEST, generator=generator)
+    for case, variant in (("exact", "discrete"), ("broken", "sinusoidal")):
+        model = _model(job, variant, generator)
+        with torch.no_grad():
+            before = model(shown)
+            if isinstance(model.embedding.inner, Discrete):
+                table = model.embedding.inner.table
+                table[names] = table.clone()
+            yield cast(Case, case), _largest(model(names[shown]) - before)
+
+
+_CHECKS = {
+    "rise": _distance,
+    "dimension_error": _dimensions,
+    "rms_error": _scale,
+    "optimum_error": _optimum,
+    "equivariance_error": _equivariance,
+    "relabelling_error": _relabelling,
+}
+
+
+def _model(
+    job: Computation, variant: str, generator: Generator, attention: str = "axial"
+) -> Recursion:
+    return Recursion(_job(job, variant, attention), generator).double().eval()
+
+
+def _job(job: Computation, variant: str, attention: str = "axial") -> Job:
+    sections = {"data": job.data, "model": job.model, "training": job.training}
+    return Job.model_validate({"variant": variant, "attention": attention, **sections})
+
+
+def _largest(difference: Tensor) -> float:
+    return float(difference.abs().max())
+
+
+@dataclass(frozen=True, eq=False)
+class _Watched(Assignment):
+    """The same problem, which keeps every loss, and asks for answers once, early."""
+
+    losses: list[float] = field(default_factory=list)
+    early: list[dict[Decoder, float]] = field(default_factory=list)
+
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+        loss = super().loss(model, batch)
+        self.losses.append(loss.item())
+        return loss
+
+    def evaluate(self, model: nn.Module) -> dict[str, float]:
+        if len(self.early) < 2:
+            asked = self.select("iid")
+            logits = ask(model, asked.shown)
+            rates = {d: judge(decode(logits, d), asked)["valid"] for d in _EARLY_DECODERS}
+            self.early.append(rates)
+        return {}
+
+
+_EARLY_DECODERS: tuple[Decoder, ...] = ("token", "row")
+
+
+def _watch(job: Computation, streams: Streams) -> Iterator[Row]:
+    chosen = _job(job, job.variant)
+    table = generate(job.data, data_streams("exp8", DATASET, streams.seed))
+    watched = _Watched(chosen, table, streams)
+    watched.evaluate(watched.build(streams.generator("init")))
+    every = min(EARLY, chosen.training.steps)
+    settings = chosen.training.model_copy(update={"evaluate_every": every})
+    with tempfile.TemporaryDirectory() as folder:
+        trained = train(watched, settings, streams, Path(folder) / "checkpoint", label=job.variant)
+    for step, rates in zip((0, EARLY), watched.early, strict=False):
+        for decoder, rate in rates.items():
+            yield {"metric": "early_valid", "step": step, "decoder": decoder, "value": rate}
+    if trained.status == "finished":
+        losses = np.array(watched.losses)
+        yield {"metric": "loss_area", "value": float(losses.mean())}
+        rough = np.sqrt((np.diff(losses, 2) ** 2).mean()) if len(losses) > 2 else 0.0
+        yield {"metric": "loss_roughness", "value": float(rough)}

@@ -1,0 +1,94 @@
+"""One seed's assignment problems: costs, and the optimal assignment of each.
+
+    12  71  40  88   5      row r is assigned to column a_r; here (2, 4, 0, 1, 3):
+    90  33  64  57   9      the sum of costs is 40 + 9 + 2 + 17 + 21 = 89
+     2  45  76  81  60
+    55  17  92  38  29      a wrong answer is off by (its sum − 89) / 89
+    68  49  23  21  74
+
+Training costs are uniform on 1 … 100 without 3, 8, …, 98. Tests: ``iid`` of the same costs,
+``held-out`` of nothing but the others, ``shifted`` uniform on 50 … 150. Of tied optima the one that
+``scipy.optimize.linear_sum_assignment`` finds is the label. Where labels are permuted, a model is
+shown π(cost) for one random permutation π of 1 … 100: names that tell no order.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from journeylab.streams import Streams
+from journeylab.studies.exp8_value_embeddings.settings import (
+    HELD_OUT,
+    HIGHEST,
+    KNOWN,
+    SHIFT,
+    Data,
+)
+
+DATASET = "costs"
+"""The dataset that computed runs draw anew."""
+
+Whole = NDArray[np.int64]
+
+
+class Instances(NamedTuple):
+    """Costs ``(instances, n, n)``, what is shown of them, and the optimal columns of the rows."""
+
+    costs: Whole
+    shown: Whole
+    columns: Whole
+
+    @property
+    def least(self) -> Whole:
+        """The optimal sums of costs ``(instances,)``."""
+        return total(self.costs, self.columns)
+
+
+def generate(data: Data, streams: Streams) -> pd.DataFrame:
+    """One seed's rows: split, costs c0 …, what is shown s0 …, and optimal columns a0 …."""
+    drawn_from = {
+        "train": np.array(KNOWN),
+        "iid": np.array(KNOWN),
+        "held-out": np.array(HELD_OUT),
+        "shifted": np.arange(SHIFT, HIGHEST + SHIFT + 1),
+    }
+    names = np.arange(HIGHEST + SHIFT + 1)
+    if data.labels == "permuted":
+        names[1 : HIGHEST + 1] = 1 + streams.numpy("names").permutation(HIGHEST)
+    parts = []
+    for split, values in drawn_from.items():
+        count = data.train if split == "train" else data.test
+        costs = streams.numpy(split).choice(values, (count, data.n**2))
+        assigned = assign(costs.reshape(count, data.n, data.n))
+        numbers = np.concatenate((costs, names[costs], assigned), 1).astype(np.int16)
+        part = pd.DataFrame(numbers, columns=_columns(data.n))
+        parts.append(part.assign(split=split))
+    return pd.concat(parts, ignore_index=True)
+
+
+def instances_of(table: pd.DataFrame, n: int, split: str) -> Instances:
+    """The instances of a split."""
+    rows = table.loc[table["split"] == split, _columns(n)].to_numpy(dtype=np.int64)
+    costs, shown, columns = np.split(rows, [n**2, 2 * n**2], 1)
+    return Instances(costs.reshape(-1, n, n), shown.reshape(-1, n, n), columns)
+
+
+def assign(costs: NDArray[np.generic]) -> Whole:
+    """The column of every row ``(instances, n)`` in an assignment of least cost, each by itself."""
+    return np.array([linear_sum_assignment(one)[1] for one in costs], dtype=np.int64)
+
+
+def total(costs: Whole, columns: Whole) -> Whole:
+    """The sum of costs of an assignment of every instance ``(instances,)``."""
+    sums: Whole = np.take_along_axis(costs, columns[..., None], -1).sum((-2, -1))
+    return sums
+
+
+def _columns(n: int) -> list[str]:
+    cells = [f"{kind}{cell}" for kind in "cs" for cell in range(n**2)]
+    return [*cells, *(f"a{row}" for row in range(n))]

@@ -1,0 +1,343 @@
+"""Figures, tables and numbers of exp8."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from journeylab.plotting import (
+    StudyResults,
+    Table,
+    anchors,
+    curves,
+    facets,
+    legend_above,
+    looks,
+    median,
+    seeds,
+)
+from journeylab.studies.exp8_value_embeddings.metrics import (
+    ARMS,
+    DECODING,
+    LABELS,
+    TEST_SETS,
+)
+from journeylab.studies.exp8_value_embeddings.settings import (
+    CHANCE_WIDTHS,
+    DOCUMENT_WIDTH,
+    EXPONENTS,
+    PAIRS,
+    PRINTED,
+    TESTS,
+)
+from journeylab.typography import plain, scientific
+
+_SEEDS = (
+    "Every dot is one seed, markers are medians over seeds, lines their distribution-free 95 % "
+    "intervals; ✗ counts failed seeds, which intervals take as lying anywhere. "
+)
+CAPTIONS = {
+    "tests": (
+        "Optimal answers of axial models, by row argmax, on the three test sets. "
+        + _SEEDS
+        + "Vertical lines are medians over seeds of two answers that need no model: the cheapest "
+        "cell that is left, and a random permutation, in expectation."
+    ),
+    "decoders": (
+        "The same models on i.i.d. instances by every decoder: valid permutations above, optimal "
+        "answers below. Hungarian decoding is always valid. Symbols as before."
+    ),
+    "arms": (
+        "Optimal answers by row argmax on i.i.d. instances: axial attention, full attention with "
+        "learned places, and the control whose costs go by permuted names. Symbols as before."
+    ),
+    "learning": (
+        "Training loss, the mean since the point before, and optimal answers by row argmax on some "
+        "of the i.i.d. test, against the training step. Thin lines are seeds, thick ones medians, "
+        "bands their distribution-free 95 % intervals; ✗ counts failed seeds, which have no line."
+    ),
+    "similarity": (
+        "Mean cosine similarity of the vectors of two costs against their distance, before and "
+        "after training, of the costs that training instances have. Lines and bands as before."
+    ),
+    "printed": (
+        "Cosine similarity of the sinusoidal vectors of 10 and 50 against their width, by the "
+        "frequencies as the document writes them (−i/d) and as is usual (−2i/d). The horizontal "
+        "line is what the document prints, the vertical one the width that it speaks of."
+    ),
+}
+
+_SHOWN = ("discrete", "sinusoidal", "hybrid50", "fourier-high", "scalar", "thermometer")
+"""Whose learning is drawn: more would hide each other."""
+_STAGE = {"initial": "before training", "trained": "after training"}
+_EXPONENT = {"-i/d": "10000^(−i/d)", "-2i/d": "10000^(−2i/d)"}
+_CURVES = {"train_loss": "training loss", "optimal_row": "optimal answers"}
+
+
+def draw(results: StudyResults) -> dict[str, Figure]:
+    """Answers by test set, decoder and arm, learning, similarities, and where prints arise."""
+    figures: dict[str, Figure] = {}
+    if results.present():
+        figures["tests"] = _draw_tests(results)
+        figures["decoders"] = _draw_decoders(results)
+        figures["arms"] = _draw_arms(results)
+        figures["similarity"] = _draw_similarity(results)
+    if results.curves is not None and results.present(_SHOWN):
+        figures["learning"] = _draw_learning(results)
+    figures["printed"] = _draw_printed(results)
+    return figures
+
+
+def tabulate(results: StudyResults) -> dict[str, Table]:
+    """Rates and gaps of every run, the anchors, the geometry, and printed similarities."""
+    return {
+        "rates": _rates(results),
+        "anchors": _anchors(results),
+        "geometry": _geometry(results),
+        "printed": _printed(results),
+    }
+
+
+def numbers(results: StudyResults) -> dict[str, float | int | str]:
+    """Median rates, anchors, where prints arise, certificates; “n/a” of what did not run."""
+    found: dict[str, float | int | str] = {}
+    rates = results.pool("optimal", decoder="row")
+    for arm in ARMS:
+        for variant in LABELS:
+            own = rates[(rates["arm"] == arm) & (rates["variant"] == variant)]
+            for test in TESTS:
+                found[f"optimal.{arm}.{variant}.{test}"] = median(own["value"][own["test"] == test])
+    for variant in ("discrete", "hybrid50"):
+        for step in (0, 25):
+            early = results.pool("early_valid", variant=variant, step=step, decoder="row")["value"]
+            found[f"early.{variant}.{step}"] = median(early)
+        area = results.pool("loss_area", variant=variant)["value"]
+        found[f"area.{variant}"] = median(area)
+        ordered = results.pool("order", arm="axial", variant=variant, stage="trained")["value"]
+        found[f"order.{variant}"] = median(ordered)
+    for anchor in ("random_optimal", "greedy_optimal"):
+        for test in TESTS:
+            found[f"{anchor}.{test}"] = median(_anchor(results, anchor, test))
+    for key, name in (("as_written", "-i/d"), ("usual", "-2i/d")):
+        errors = results.pool("printed_error", exponent=name)
+        here = errors[errors["value"] <= 5e-5]["d"].astype(int)
+        found[f"widths.{key}"] = ", ".join(map(str, sorted(here))) or "none"
+        found[f"error.{key}"] = scientific(float(errors["value"].min()))
+        found[f"cosine.{key}"] = _cosine(results, name)
+    for d in CHANCE_WIDTHS:
+        found[f"chance.{d}"] = plain(float(results.pool("chance", d=d)["value"].iloc[0]), 2)
+    component = _untrained(results, "component", "sinusoidal")
+    found["component.sinusoidal"] = median(component)
+    found["cycles"] = median(results.pool("cycles")["value"])
+    found["equivariance.max"] = scientific(
+        float(results.pool("equivariance_error", case="exact")["value"].max())
+    )
+    return found
+
+
+def _cosine(results: StudyResults, exponent: str) -> str:
+    rows = results.pool("printed_similarity", exponent=exponent, d=DOCUMENT_WIDTH, pair="10-50")
+    return median(rows["value"], 4)
+
+
+def _draw_tests(results: StudyResults) -> Figure:
+    rows = results.tidy("optimal", arm="axial", decoder="row")
+    rows["shown"] = _named(rows["test"], TEST_SETS)
+    count = rows["model"].nunique()
+    label = "rate of optimal answers"
+    figure, panels = facets(rows, 0.5 + 0.17 * count, label, col="shown", xlim=(-0.03, 1.03))
+    for axes, part in panels.values():
+        seeds(axes, part, results.looks)
+        test = part["test"].iloc[0]
+        lines = {"greedy": "greedy_optimal", "random permutation": "random_optimal"}
+        found = {name: _anchor(results, metric, test) for name, metric in lines.items()}
+        anchors(axes, {name: float(values.median()) for name, values in found.items()}, x=True)
+    legend_above(figure)
+    return figure
+
+
+def _draw_decoders(results: StudyResults) -> Figure:
+    titles = {"valid": "valid", "optimal": "optimal"}
+    parts = [
+        results.tidy(metric, arm="axial", test="iid").assign(measure=title)
+        for metric, title in titles.items()
+    ]
+    rows = pd.concat(parts, ignore_index=True)
+    rows["model"] = pd.Categorical(rows["model"], parts[0]["model"].cat.categories)
+    rows["shown"] = _named(rows["decoder"], DECODING)
+    count = rows["model"].nunique()
+    figure, panels = facets(
+        rows, 0.4 + 0.15 * count, "rate", row="measure", col="shown", xlim=(-0.03, 1.03)
+    )
+    for axes, part in panels.values():
+        seeds(axes, part, results.looks)
+    return figure
+
+
+def _draw_arms(results: StudyResults) -> Figure:
+    present = {variant for arm, variant in results.present() if arm != "axial"}
+    shown = present or {variant for _, variant in results.present()}
+    rows = results.tidy("optimal", decoder="row", test="iid", variant=shown)
+    label = "rate of optimal answers"
+    count = rows["model"].nunique()
+    figure, panels = facets(rows, 0.5 + 0.22 * count, label, col="data", xlim=(-0.03, 1.03))
+    for axes, part in panels.values():
+        seeds(axes, part, results.looks)
+    return figure
+
+
+def _draw_learning(results: StudyResults) -> Figure:
+    parts = [
+        results.learning(metric, arm="axial", variant=_SHOWN).assign(measure=title)
+        for metric, title in _CURVES.items()
+    ]
+    rows = pd.concat(parts, ignore_index=True)
+    figure, panels = facets(rows, 2.2, "step", col="measure", sharey=False)
+    for axes, part in panels.values():
+        curves(axes, part, results.looks)
+    legend_above(figure)
+    return figure
+
+
+def _draw_similarity(results: StudyResults) -> Figure:
+    rows = results.tidy("similarity", arm="axial")
+    rows["shown"] = _named(rows["stage"], _STAGE)
+    rows["distance"] = rows["distance"].astype(int)
+    figure, panels = facets(
+        rows, 1.15, "distance", "cosine", col="model", col_wrap=3, ylim=(-1.05, 1.05)
+    )
+    for axes, part in panels.values():
+        curves(axes, part, looks(_STAGE.values()), x="distance", hue="shown")
+    legend_above(figure)
+    return figure
+
+
+def _draw_printed(results: StudyResults) -> Figure:
+    rows = results.tidy("printed_similarity", pair="10-50").astype({"d": int})
+    rows["shown"] = _named(rows["exponent"], _EXPONENT)
+    figure, panels = facets(rows.assign(all=""), 2.0, "width d", "cosine of 10 and 50", col="all")
+    [(axes, part)] = panels.values()
+    axes.set(xscale="log", ylim=(0.985, 0.9975))
+    curves(axes, part, looks(_EXPONENT.values()), x="d", hue="shown", units="draw")
+    anchors(axes, {"printed": PRINTED[10, 50]})
+    anchors(axes, {"": None, "width of the document": DOCUMENT_WIDTH}, x=True)
+    legend_above(figure)
+    return figure
+
+
+def _rates(results: StudyResults) -> Table:
+    columns = {
+        "Valid, token": ("valid", "token", "iid"),
+        "row": ("valid", "row", "iid"),
+        "Optimal, token": ("optimal", "token", "iid"),
+        "row ": ("optimal", "row", "iid"),
+        "Hung.": ("optimal", "hungarian", "iid"),
+        "Held-out": ("optimal", "row", "held-out"),
+        "Shifted": ("optimal", "row", "shifted"),
+        "Gap": ("gap", "hungarian", "iid"),
+    }
+    answers = results.measurements.dropna(subset=["decoder", "test"])
+    known = answers.set_index(["arm", "variant", "metric", "decoder", "test"])["value"].sort_index()
+    rows = []
+    for arm, variant in results.present():
+        told = {"Arm": ARMS[arm], "Embedding": LABELS[variant]}
+        for head, cell in columns.items():
+            place = (arm, variant, *cell)
+            told[head] = median(known.loc[[place]]) if place in known.index else "n/a"
+        rows.append(told | {"Failed": str(results.failures(arm, variant))})
+    heads = (*columns, "Failed")
+    return Table(
+        name="rates",
+        caption="Median rates over the seeds.",
+        frame=pd.DataFrame(rows, columns=["Arm", "Embedding", *heads]),
+        notes=(
+            "Valid and optimal answers on the i.i.d. test, by decoder; on held-out values and "
+            "shifted costs optimal ones by row argmax. Gap: of Hungarian decoding, i.i.d."
+        ),
+        numeric=heads,
+    )
+
+
+def _anchors(results: StudyResults) -> Table:
+    heads = {
+        "Random, optimal": "random_optimal",
+        "gap": "random_gap",
+        "Greedy, optimal": "greedy_optimal",
+        "gap ": "greedy_gap",
+    }
+    rows = [
+        {"Test": title}
+        | {head: median(_anchor(results, metric, test)) for head, metric in heads.items()}
+        for test, title in TEST_SETS.items()
+    ]
+    return Table(
+        name="anchors",
+        caption="What needs no model: medians over the seeds.",
+        frame=pd.DataFrame(rows),
+        numeric=tuple(heads),
+    )
+
+
+def _geometry(results: StudyResults) -> Table:
+    rows = []
+    for variant, title in LABELS.items():
+        if results.pool("untrained_rank", embedding=variant).empty:
+            continue
+        told = {"Embedding": title}
+        for u, v in PAIRS:
+            cosines = results.pool("untrained_cosine", embedding=variant, pair=f"{u}-{v}")["value"]
+            told[f"({u}, {v})"] = median(cosines, 4)
+        told["1st component"] = median(_untrained(results, "component", variant))
+        told["Eff. rank"] = median(_untrained(results, "rank", variant), 1)
+        told["Order"] = median(_untrained(results, "order", variant), 2)
+        for head, metric, places in (
+            ("trained", "order", 2),
+            ("Rank, trained", "effective_rank", 1),
+        ):
+            where = {"arm": "axial", "variant": variant, "stage": "trained"}
+            told[head] = median(results.pool(metric, **where)["value"], places)
+        rows.append(told)
+    frame = pd.DataFrame(rows)
+    return Table(
+        name="geometry",
+        caption="Vectors of costs: medians over draws, after training over seeds.",
+        frame=frame,
+        notes=(
+            "Cosine similarities of pairs of costs; share of variance along the first principal "
+            "component; effective rank; order: Spearman's correlation of cosine and −distance. "
+            "Untrained: of 1 … 100; trained: of the costs in training."
+        ),
+        numeric=tuple(frame.columns[1:]),
+    )
+
+
+def _printed(results: StudyResults) -> Table:
+    rows = []
+    for name in EXPONENTS:
+        errors = results.pool("printed_error", exponent=name).set_index("d")["value"]
+        within = [str(int(d)) for d in errors.index[errors <= 5e-5]]
+        told = {"Frequencies": _EXPONENT[name], "Printed at width": ", ".join(within) or "none"}
+        for d in (48, 64, DOCUMENT_WIDTH):
+            told[f"Distance, {d}"] = scientific(float(errors[d]))
+        rows.append(told | {"Least": scientific(float(errors.min()))})
+    frame = pd.DataFrame(rows)
+    return Table(
+        name="printed",
+        caption="Where the printed similarities of (10, 11) and (10, 50) arise, to four digits.",
+        frame=frame,
+        notes="Distance: the larger of both from what is printed, at some widths; least: at any.",
+        numeric=tuple(frame.columns[2:]),
+    )
+
+
+def _untrained(results: StudyResults, name: str, variant: str) -> "pd.Series[float]":
+    return results.pool(f"untrained_{name}", embedding=variant)["value"]
+
+
+def _anchor(results: StudyResults, metric: str, test: str) -> "pd.Series[float]":
+    """An anchor of every seed; all embeddings of an arm tell the same."""
+    rows = results.pool(metric, test=test, arm="axial")
+    return rows.drop_duplicates("seed")["value"]
+
+
+def _named(levels: "pd.Series[str]", titles: dict[str, str]) -> "pd.Categorical[str]":
+    present = [title for level, title in titles.items() if level in set(levels)]
+    return pd.Categorical(levels.map(titles), present)

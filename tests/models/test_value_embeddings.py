@@ -1,0 +1,156 @@
+import math
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from journeylab.models.value_embeddings import (
+    Discrete,
+    Fourier,
+    Hybrid,
+    Periodic,
+    Range,
+    Scalar,
+    Sinusoidal,
+    Standardised,
+    Thermometer,
+    UnitRms,
+    rms,
+    split_width,
+)
+
+VALUES = torch.arange(1, 101)
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+MAKERS = {
+    "discrete": lambda: Discrete(8, size=101, generator=generator()),
+    "sinusoidal": lambda: Sinusoidal(8),
+    "standardised": lambda: Standardised(Sinusoidal(8), VALUES),
+    "hybrid": lambda: Hybrid(8, sinusoidal=0.5, size=101, generator=generator()),
+    "fourier": lambda: Fourier(8, slowest=0.5, fastest=4.0),
+    "periodic": lambda: Periodic(8, spread=2.0, generator=generator()),
+    "scalar": lambda: Scalar(8, generator=generator()),
+    "thermometer": lambda: Thermometer(8, levels=100, generator=generator()),
+}
+
+
+@pytest.mark.parametrize(("exponent", "value"), [(1.0, 10), (2.0, 50), (1.0, 120)])
+def test_sinusoidal_vectors_are_those_of_the_formula(exponent, value):
+    x = value / 100
+    expected = []
+    for i in range(6):
+        frequency = 1.0 / 10_000.0 ** (exponent * i / 12)
+        expected += [math.sin(x * frequency), math.cos(x * frequency)]
+    found = Sinusoidal(12, exponent=exponent)(torch.tensor(value, dtype=torch.float64))
+    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
+
+
+def test_the_range_is_what_counts_as_zero_and_one():
+    shifted = Sinusoidal(6, scale=Range(50.0, 250.0))
+    torch.testing.assert_close(shifted(torch.tensor([150])), Sinusoidal(6)(torch.tensor([50])))
+
+
+def test_fourier_waves_go_through_the_cycles_that_are_asked_for():
+    waves = Fourier(6, slowest=0.5, fastest=8.0)
+    cycles = waves.frequencies / (2 * math.pi)
+    assert cycles.tolist() == pytest.approx([0.5, 2.0, 8.0])
+    whole = waves(torch.tensor([0, 100]))
+    torch.testing.assert_close(whole[0, 2:], whole[1, 2:], atol=1e-5, rtol=0)
+    torch.testing.assert_close(whole[0, 1], -whole[1, 1])
+
+
+def test_a_hybrid_is_waves_and_a_table_end_to_end():
+    hybrid = Hybrid(12, sinusoidal=0.5, size=101, generator=generator())
+    found = hybrid(VALUES)
+    torch.testing.assert_close(found[:, :6], math.sqrt(2) * Sinusoidal(6)(VALUES))
+    torch.testing.assert_close(found[:, 6:], hybrid.learned.table[1:])
+    assert rms(found[:, :6]).item() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
+def test_the_parts_of_a_hybrid_add_up_and_waves_come_in_pairs(share):
+    for width in range(8, 100):
+        waves, learned = split_width(width, share)
+        assert waves + learned == width
+        assert waves % 2 == 0
+        assert 0 <= width * share - waves < 2
+
+
+def test_similarity_in_a_thermometer_falls_linearly_with_distance():
+    thermometer = Thermometer(100, levels=100, generator=generator())
+    with torch.no_grad():
+        thermometer.steps.copy_(torch.eye(100))  # orthogonal steps, as random ones are on average
+        vectors = thermometer(VALUES)
+    apart = (VALUES[:, None] - VALUES).abs()
+    torch.testing.assert_close(vectors @ vectors.T, 1 - 2 * apart / 100, atol=1e-5, rtol=0)
+
+
+def test_a_scalar_is_one_direction_through_the_middle_of_its_range():
+    scalar = Scalar(8, generator=generator(), scale=Range(1.0, 100.0))
+    low, middle, high = scalar(torch.tensor([1.0, 50.5, 100.0]))
+    torch.testing.assert_close(high, scalar.direction)
+    torch.testing.assert_close(low, -high)
+    torch.testing.assert_close(middle, torch.zeros(8))
+
+
+def test_periodic_vectors_with_an_identity_for_a_map_are_waves():
+    periodic = Periodic(6, spread=1.0, generator=generator())
+    with torch.no_grad():
+        periodic.cycles.copy_(torch.tensor([0.5, 2.0, 8.0]))
+        periodic.weight.copy_(torch.eye(6))
+        found = periodic(VALUES)
+    waves = Fourier(6, slowest=0.5, fastest=8.0)(VALUES)
+    torch.testing.assert_close(found[:, :3], waves[:, 0::2])
+    torch.testing.assert_close(found[:, 3:], waves[:, 1::2])
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_any_embedding_can_be_scaled_to_one_and_takes_any_shape(name):
+    embedding = UnitRms(MAKERS[name](), VALUES)
+    assert rms(embedding(VALUES)).item() == pytest.approx(1.0, abs=1e-5)
+    square = torch.tensor([[3, 50], [98, 1]])
+    torch.testing.assert_close(embedding(square)[1, 0], embedding(torch.tensor(98)))
+    assert embedding(square).shape == (2, 2, 8)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_an_embedding_depends_on_its_generator_only(name):
+    first, second = MAKERS[name](), MAKERS[name]()
+    torch.testing.assert_close(first(VALUES), second(VALUES), rtol=0, atol=0)
+    learned = sum(parameter.numel() for parameter in first.parameters())
+    assert (learned == 0) == (name in ("sinusoidal", "standardised", "fourier"))
+
+
+def test_standardised_vectors_have_no_mean_and_the_same_differences():
+    standard = Standardised(Sinusoidal(8), VALUES)
+    torch.testing.assert_close(standard(VALUES).mean(0), torch.zeros(8), atol=1e-6, rtol=0)
+    differences = standard(VALUES).diff(dim=0)
+    torch.testing.assert_close(differences, Sinusoidal(8)(VALUES).diff(dim=0), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Sinusoidal(7), "width 7"),
+        (lambda: split_width(8, 0.1), "has 0 waves"),
+        (lambda: split_width(8, 1.0), "has 8 waves"),
+    ],
+)
+def test_widths_that_have_no_pairs_or_no_parts_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_what_the_documents_show_runs_as_it_is_written():
+    page = Path(__file__).parents[2] / "docs/models.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    [code] = [block for block in blocks if "value_embeddings" in block]
+    shown: dict[str, object] = {}
+    exec(code, shown)
+    assert shown["vectors"].shape == (2, 2, 64)
+    assert rms(shown["embedding"](VALUES)).item() == pytest.approx(1.0, abs=1e-5)
