@@ -16,10 +16,8 @@ rule answer_reviewers:
     conda:
         "../envs/journeylab.yaml"
     threads: 1
-    params:
-        results=plan.folder("results"),
     shell:
-        "journeylab respond --plan {input.plan} --results {params.results}"
+        "journeylab respond --plan {input.plan} --results $(dirname $(dirname {input.verdicts[0]}))"
         " --output {output.content} > {log} 2>&1"
 
 
@@ -37,8 +35,6 @@ rule list_claims:
     conda:
         "../envs/journeylab.yaml"
     threads: 1
-    params:
-        results=plan.folder("results"),
     shell:
-        "journeylab ledger --plan {input.plan} --results {params.results}"
+        "journeylab ledger --plan {input.plan} --results $(dirname $(dirname {input.verdicts[0]}))"
         " --output {output} > {log} 2>&1"
