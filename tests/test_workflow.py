@@ -32,6 +32,8 @@ def test_quick_trains_what_primary_claims_name_and_computes_all_that_is_done_onc
     for study, registered in read_register(CLAIMS).studies.items():
         primary = [claim for claim in registered.claims if claim.primary]
         named = {(cell.arm, cell.variant) for claim in primary for cell in cells(claim.terms)}
+        gates = [registered.gates[name].cell for claim in primary for name in claim.gate]
+        named |= {(cell.arm, cell.variant) for cell in gates}
         for claim in primary:
             if isinstance(claim.effect, Every) and claim.effect.every.variant:
                 named.add((claim.effect.every.arm, claim.effect.every.variant))

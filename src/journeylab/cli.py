@@ -30,7 +30,7 @@ def _add_stage(stage: Stage, purpose: str) -> None:
     ) -> None:
         from journeylab.stages.running import run_stage
 
-        run_stage(stage, plan, output, data=data, run=run, results=results)
+        run_stage(stage, plan.absolute(), output, data=data, run=run, results=results)
 
 
 for _stage, _purpose in STAGES.items():

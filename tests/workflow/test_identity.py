@@ -131,7 +131,7 @@ def test_data_of_other_settings_are_refused(project: Copy, otherwise: Copy) -> N
         project.stage("train", f"{NATIVE}/train.json", data=DATA, output="elsewhere/run.json")
     )
     assert not (project.path / "out.parquet").exists()
-    assert not (project.path / "elsewhere").exists()
+    assert not (project.path / "elsewhere/run.json").exists()
 
 
 def test_the_run_of_another_variant_is_refused(project: Copy) -> None:
@@ -182,7 +182,7 @@ def test_what_was_made_of_another_configuration_is_refused(
     done = project.stage(stage, f"exp7/{stage}.json", results="results/exp7", output=output)
     assert file in refusal(done)
     assert (project.path / "reports/exp7.pdf").read_bytes() == before
-    assert not (project.path / "elsewhere").exists()
+    assert not (project.path / "elsewhere/run.json").exists()
 
 
 def test_verdicts_on_measurements_that_were_made_again_are_refused(project: Copy) -> None:

@@ -12,6 +12,10 @@ EXP7 = "src/journeylab/studies/exp7_native_kg"
 EXP5 = "src/journeylab/studies/exp5_ssm_bridge"
 
 
+TOGETHER = {("all",), ("answer_reviewers",), ("list_claims",)}
+"""What tells of all studies, and shows what is drawn."""
+
+
 def add_code(text: str) -> str:
     return text + "\n_CHANGED = 1\n"
 
@@ -22,17 +26,17 @@ def test_nothing_to_do_when_finished(finished: Copy) -> None:
 
 def test_a_figure_module_redraws_and_typesets_only(project: Copy) -> None:
     project.edit(f"{EXP7}/figures.py", add_code)
-    assert project.planned() == {("all",), ("draw_figures", "exp7"), ("typeset_report", "exp7")}
+    assert project.planned() == TOGETHER | {("draw_figures", "exp7"), ("typeset_report", "exp7")}
 
 
 def test_rewording_how_it_was_tuned_redraws_and_typesets_only(project: Copy) -> None:
     project.edit(f"{EXP7}/metrics.py", lambda text: text.replace("one setting", "a setting", 1))
-    assert project.planned() == {("all",), ("draw_figures", "exp7"), ("typeset_report", "exp7")}
+    assert project.planned() == TOGETHER | {("draw_figures", "exp7"), ("typeset_report", "exp7")}
 
 
 def test_the_figure_style_redraws_and_typesets_only(project: Copy) -> None:
     project.edit("src/journeylab/plotting/journeylab.mplstyle", lambda text: text + "\n")
-    assert project.rules() == {"draw_figures", "typeset_report"}
+    assert project.rules() == {"draw_figures", "typeset_report", "answer_reviewers", "list_claims"}
 
 
 def test_prose_typesets_only(project: Copy) -> None:

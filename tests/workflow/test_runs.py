@@ -37,9 +37,9 @@ RESULTS = (
     "results/**/*.safetensors",
     "results/**/run.json",
     "results/**/verdicts.json",
-    "reports/**/figures/*.pdf",
-    "reports/**/tables/*.tex",
-    "reports/**/numbers.tex",
+    "reports/exp*/figures/*.pdf",
+    "reports/exp*/tables/*.tex",
+    "reports/exp*/numbers.tex",
 )
 
 

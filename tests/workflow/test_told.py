@@ -154,7 +154,7 @@ def test_a_terminal_gets_the_same_plain_lines(tiny: Path) -> None:
 def test_a_run_ends_with_its_reports_and_headlines(finished: Copy) -> None:
     told = (finished.path.parent / "told").read_text(encoding="utf-8")
     lines = told.splitlines()
-    [line] = [line for line in lines[-2:] if line.startswith("reports/exp5.pdf: ")]
+    [line] = [line for line in lines[-5:] if line.startswith("reports/exp5.pdf: ")]
     assert " supported" in line
     assert line.endswith("(no evidence)")
     assert any("] compute exp5 bridge/rotation · " in line for line in lines)
