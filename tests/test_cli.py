@@ -14,7 +14,7 @@ from journeylab.config import UserError, canonical
 from journeylab.records.files import read_json, read_table, sha256
 from journeylab.records.fingerprint import fingerprint
 from journeylab.records.plans import Plan, write_plan
-from journeylab.records.runs import read_run
+from journeylab.records.runs import START, read_run
 from journeylab.stages.running import run_stage
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -237,7 +237,8 @@ def test_a_record_says_what_ran_and_its_models_are_measured(
 def test_data_of_another_plan_are_not_trained_on(made: Made, tmp_path: Path) -> None:
     other = generating(settings=DATA | {"train": 50})
     done = train(training(other), made.data, tmp_path)
-    check_refused(done, tmp_path, {"train.json": sha256(tmp_path / "train.json")}, "data.parquet")
+    begun = {name: sha256(tmp_path / name) for name in ("train.json", START)}
+    check_refused(done, tmp_path, begun, "data.parquet")
 
 
 def test_a_run_of_another_plan_is_not_measured(made: Made, tmp_path: Path) -> None:

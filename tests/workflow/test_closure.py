@@ -33,7 +33,7 @@ KEPT = {
         "positions": ["near-identity"],
         "controls": ["rope"],
         "random": ["near-identity"],
-        "certificates": ["gauge", "rope", "order", "blocks"],
+        "certificates": ["gauge"],
     },
     "exp6": {
         "random-toral": ["journey"],
@@ -50,16 +50,14 @@ KEPT = {
     "exp10": {
         "degree": ["sum"],
         "value": ["tree"],
-        "audit": ["example", "encodings", "equivalence", "padding"],
+        "audit": ["example"],
     },
     "exp11": {
-        "string": ["sabag", "kmeans"],
-        "string-double": ["pma-positions"],
+        "string": ["sabag"],
         "sentence": ["mean"],
         "ratio": ["all"],
         "sign": ["all"],
-        "rates": ["all"],
-        "exact": ["forward", "hello", "kmeans", "shapes", "printed", "backward"],
+        "exact": ["forward"],
     },
 }
 """One run of every kind that a study has."""
@@ -95,14 +93,16 @@ def test_every_stage_of_every_study_runs_on_what_its_plan_declares(
 ) -> None:
     copy = copy_project(tmp_path / "project", keep_one_of_each)
     (copy.path / "corpus.txt").write_bytes(CORPUS)
-    copy.snakemake("all")
+    copy.snakemake(*(f"reports/{study}.pdf" for study in KEPT))
     stages = set()
     for made in (finished, copy):
         stages |= {path.name.split(".")[0] for path in made.path.glob("plans/exp*/*.cost.json")}
         runs = made.path.glob("plans/exp*/*/*/*/*.cost.json")
         stages |= {path.name.split(".")[0] for path in runs}
     assert stages == set(PARTS) - {"fetch", "generate", "summarise", "respond", "ledger"}
-    reports = {path.stem for made in (finished, copy) for path in made.path.glob("reports/*.pdf")}
+    reports = {
+        path.stem for made in (finished, copy) for path in made.path.glob("reports/exp*.pdf")
+    }
     assert reports == set(discover()) == {*KEPT, *TINY_STUDIES}
 
 
