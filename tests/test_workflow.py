@@ -45,10 +45,11 @@ def test_quick_trains_what_primary_claims_name_and_computes_all_that_is_done_onc
 
 
 def test_quick_runs_have_pilot_seeds_and_reported_runs_those_of_the_register() -> None:
+    quick, default = planned(scale="quick"), planned()
     for study, registered in read_register(CLAIMS).studies.items():
-        assert seeds(planned(scale="quick"), study) <= {PILOT, PILOT + 1}
+        assert seeds(quick, study) <= {PILOT, PILOT + 1}
         expected = set(range(registered.seeds_from, registered.seeds_from + 12))
-        assert seeds(planned(), study) == expected
+        assert seeds(default, study) == expected
 
 
 def test_any_seeds_can_be_asked_for() -> None:
