@@ -50,7 +50,7 @@ KEPT = {
     "exp10": {
         "degree": ["sum"],
         "value": ["tree"],
-        "audit": ["example"],
+        "audit": ["example", "encodings", "equivalence", "padding"],
     },
     "exp11": {
         "string": ["sabag"],
