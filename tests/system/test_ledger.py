@@ -182,7 +182,7 @@ FILTERS = [
     (
         {"registered": "exploratory", "kind": "seeds"},
         lambda row, study: (
-            told(row, study) in ("exploratory", "withheld") and study.registered[row.id].exploratory
+            row.primary and row.kind != "exact" and study.registered[row.id].exploratory
         ),
     ),
 ]
