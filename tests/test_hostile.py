@@ -322,5 +322,6 @@ def test_a_folder_where_a_file_should_be_is_one_line(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode != 0
-    assert done.stderr.startswith("error: plan.json")
+    assert done.stderr.startswith("error: ")
+    assert "plan.json: Is a directory" in done.stderr
     assert len(done.stderr.splitlines()) == 1
