@@ -6,17 +6,16 @@ These commands read; they change nothing. Heavy libraries are imported inside th
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from journeylab.config import UserError, build, read_yaml
 
 if TYPE_CHECKING:
-    from journeylab.claims.reference import ReferenceClaim
+    from journeylab.claims.reference import Reference
     from journeylab.claims.register import Claim, Register
     from journeylab.records.runs import RunHost, RunRecord
     from journeylab.records.verdicts import StudyVerdicts, Verdict
@@ -249,15 +248,12 @@ def _of_results(root: Path) -> Iterator[Judged]:
 
 def _of_references(register: Register) -> Iterator[Judged]:
     """The judged rows of the register, as the references of its revisions have them."""
-    from journeylab.claims.reference import Reference
-    from journeylab.records.files import read_json
+    from journeylab.claims.reference import read_reference
     from journeylab.reports.glance import Judged
 
     for study, claims in register.studies.items():
         path = REFERENCES / f"{study}.json"
-        known = (
-            build(Reference, read_json(path, sealed=False), str(path)) if path.exists() else None
-        )
+        known = read_reference(path) if path.exists() else None
         if known is None or known.revision != claims.revision:
             continue
         for claim in claims.claims:
@@ -285,60 +281,43 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]], *, markdown: bool
 # ---- compare -------------------------------------------------------------------------------------
 
 
-class _Results(NamedTuple):
-    """A study's claims, of one revision of its register."""
-
-    revision: int
-    claims: Mapping[str, ReferenceClaim]
-
-
-def _found(name: str) -> dict[str, _Results]:
+def _found(name: str) -> dict[str, Reference]:
     """The claims of every study by what a name stands for."""
-    from journeylab.claims.reference import Reference, refer
-    from journeylab.records.files import read_json
-    from journeylab.records.verdicts import StudyVerdicts
+    from journeylab.claims.reference import read_reference, refer
 
     path = Path(name)
-    references: list[Any] = []
     if path.is_file():
-        references = [read_json(path, sealed=False)]
+        found = [read_reference(path)]
     elif path.is_dir():
-        folder = path / "results" if (path / "results").is_dir() else path
-        verdicts = sorted(folder.glob("*/verdicts.json"))
-        judged = [build(StudyVerdicts, read_json(one), str(one)) for one in verdicts]
-        if judged:
-            return {one.study: _Results(one.revision, refer(one).claims) for one in judged}
-        references = [
-            read_json(one, sealed=False)
-            for one in sorted(path.glob("exp*.json"))
-            if one.stem.isalnum()
+        root = path.parent if path.name == "results" else path
+        studies = [one.parent.name for one in sorted(root.glob("results/*/verdicts.json"))]
+        found = [refer(_read_verdicts(root, study)) for study in studies] or [
+            read_reference(one) for one in sorted(path.glob("exp*.json")) if one.stem.isalnum()
         ]
     else:
-        references = list(_in_git(name))
-    found = [build(Reference, one, name) for one in references]
+        found = list(_in_git(name))
     if not found:
         raise UserError(
             f"{name!r}: no results; write a revision of git, a folder of results or references, "
             "or a reference such as reference/exp7-r1.json"
         )
-    return {one.study: _Results(one.revision, one.claims) for one in found}
+    return {one.study: one for one in found}
 
 
-def _in_git(revision: str) -> Iterator[Any]:
+def _in_git(revision: str) -> Iterator[Reference]:
     """The references in a revision."""
+    from journeylab.claims.reference import Reference
+    from journeylab.claims.registration import ask_git
 
-    def git(*arguments: str) -> str:
-        command = ["git", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        return done.stdout if done.returncode == 0 else ""
-
-    names = git("ls-tree", "--name-only", revision, f"{REFERENCES.as_posix()}/").split()
-    for name in names:
+    here = Path.cwd()
+    names = ask_git(here, "ls-tree", "--name-only", revision, f"{REFERENCES.as_posix()}/") or ""
+    for name in names.split():
         if Path(name).suffix == ".json" and Path(name).stem.isalnum():
-            yield json.loads(git("show", f"{revision}:./{name}"))
+            written = json.loads(ask_git(here, "show", f"{revision}:./{name}") or "{}")
+            yield build(Reference, written, f"{revision}:{name}")
 
 
-def _continued(before: Mapping[str, _Results], after: Mapping[str, _Results]) -> dict[str, str]:
+def _continued(before: Mapping[str, Reference], after: Mapping[str, Reference]) -> dict[str, str]:
     """Rows by what they were called in the revision before, where the two differ by one."""
     register = _register()
     return {

@@ -36,6 +36,11 @@ class Reference(Frozen):
     claims: Mapping[str, ReferenceClaim]
 
 
+def read_reference(path: Path) -> Reference:
+    """Read one reference. Raises UserError if it is missing or says something else."""
+    return build(Reference, read_json(path, sealed=False), str(path))
+
+
 def read_earlier(references: Path, study: str, claims: StudyClaims) -> Reference | None:
     """What the revision before the current one said of a study; None of a first revision.
 
@@ -49,7 +54,7 @@ def read_earlier(references: Path, study: str, claims: StudyClaims) -> Reference
             f"{path} is missing: revision {claims.revision} of {study} tells what the one before "
             f"said; copy {references / f'{study}.json'} to it before that is recorded anew"
         )
-    earlier = build(Reference, read_json(path, sealed=False), str(path))
+    earlier = read_reference(path)
     for claim in claims.claims:
         if claim.before is not None and claim.before not in earlier.claims:
             raise UserError(
@@ -91,7 +96,7 @@ def verify_results(results: Path, references: Path) -> tuple[list[str], list[str
         if not path.exists():
             told.append(f"{study}: no reference")
             continue
-        known = build(Reference, read_json(path, sealed=False), str(path))
+        known = read_reference(path)
         if known.revision != verdicts.revision:
             told.append(
                 f"{study}: not compared, the results are of revision {verdicts.revision} and "

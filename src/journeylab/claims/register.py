@@ -19,7 +19,6 @@ A row is checked before anything runs: its names, and that it can come out both 
 This module is imported at every start of the workflow and loads neither scipy nor pandas.
 """
 
-import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,10 +45,10 @@ from journeylab.config import (
     StudySettings,
     UserError,
     build,
-    canonical,
     read_yaml,
     shown,
 )
+from journeylab.records.plans import plan_key
 
 LOOKS = "looks.yaml"
 PILOT = 1000
@@ -514,18 +513,13 @@ def row_hashes(register: Register, study: str) -> dict[str, tuple[str, str]]:
             "family": family if claim.primary and claim.tails else {},
         }
         wording = claim.model_dump(mode="json", include=WORDING)
-        found[claim.id] = (_hash(content), _hash(wording))
+        found[claim.id] = (plan_key(content), plan_key(wording))
     return found
 
 
 def register_hash(register: Register, study: str) -> str:
     """One hash of all rows of a study as they are judged and worded; empty where it has none."""
-    return _hash({"rows": row_hashes(register, study)}) if study in register.studies else ""
-
-
-def _hash(content: Mapping[str, object]) -> str:
-    """16 hexadecimal characters of the SHA-256 of a content."""
-    return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]
+    return plan_key({"rows": row_hashes(register, study)}) if study in register.studies else ""
 
 
 def claim_runs(claims: StudyClaims, claim: Claim) -> set[tuple[str, str | None]]:

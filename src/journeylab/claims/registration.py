@@ -92,16 +92,21 @@ class History:
         return (self._git("rev-parse", "--is-shallow-repository") or "").strip() == "true"
 
     def _git(self, *arguments: str) -> str | None:
-        try:
-            answer = subprocess.run(
-                ["git", "--no-optional-locks", "-C", str(self._repository), *arguments],
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-        except (OSError, subprocess.CalledProcessError):
-            return None
-        return answer.stdout
+        return ask_git(self._repository, *arguments)
+
+
+def ask_git(repository: Path, *arguments: str) -> str | None:
+    """What git answers in a repository; None where it fails, or there is none."""
+    try:
+        answer = subprocess.run(
+            ["git", "--no-optional-locks", "-C", str(repository), *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout
 
 
 def registrations(

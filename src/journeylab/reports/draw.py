@@ -13,7 +13,7 @@ from journeylab.plotting import StudyResults, Table, effects, save, styled
 from journeylab.records.files import write_json
 from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.reports.numbers import study_numbers
-from journeylab.reports.tables import ledger, verdict_tables
+from journeylab.reports.tables import ledger, printed_table, verdict_tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -88,14 +88,7 @@ def draw_results(results: StudyResults, figures: Figures, words: Words, folder: 
 def _write_table(stem: Path, table: Table, label: str) -> None:
     table = replace(table, frame=table.frame.astype(str))
     stem.with_suffix(".tex").write_text(latex_table(table, label), encoding="ascii")
-    heads = [str(head) for head in table.frame.columns]
-    content = {
-        "caption": table.caption,
-        "notes": table.notes,
-        "columns": [{"head": head, "numeric": head in table.numeric} for head in heads],
-        "rows": table.frame.to_numpy().tolist(),
-    }
-    write_json(stem.with_suffix(".json"), content)
+    write_json(stem.with_suffix(".json"), printed_table(table))
 
 
 def join_curves(tables: Sequence[pd.DataFrame]) -> pd.DataFrame | None:

@@ -24,7 +24,7 @@ from journeylab.reports.evidence import Evidence
 from journeylab.reports.glance import HEAD, NOTES, Judged, at_a_glance
 from journeylab.reports.latex import escape, latex_macros, latex_table
 from journeylab.reports.meaning import count, listed, name_theorem, outcomes
-from journeylab.reports.tables import found, needs_powers, places, shown, source
+from journeylab.reports.tables import found, needs_powers, places, printed_table, shown, source
 from journeylab.reports.typeset import STAMP, SYMBOLS, headline
 from journeylab.typography import plain, short
 
@@ -86,7 +86,7 @@ def describe_response(
         ],
         "unasked": list(unasked),
         "checklist": _checklist(studies, judged, registered, anonymous=anonymous),
-        "runs": _columns(_runs_table(studies, anonymous=anonymous)),
+        "runs": printed_table(_runs_table(studies, anonymous=anonymous)),
         "plan_key": plan_key,
     }
 
@@ -336,16 +336,6 @@ def _runs_table(studies: Sequence[Evidence], *, anonymous: bool) -> Table:
     frame = pd.DataFrame(rows)
     numeric = ("Revision", "M", "Runs", "Failed", "CPU-min")
     return Table("runs", "Runs and registers of the studies.", frame, notes, numeric)
-
-
-def _columns(table: Table) -> dict[str, Any]:
-    heads = [str(head) for head in table.frame.columns]
-    return {
-        "caption": table.caption,
-        "notes": table.notes,
-        "columns": [{"head": head, "numeric": head in table.numeric} for head in heads],
-        "rows": table.frame.astype(str).to_numpy().tolist(),
-    }
 
 
 # ---- LaTeX ---------------------------------------------------------------------------------------

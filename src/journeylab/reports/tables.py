@@ -1,6 +1,7 @@
 """The tables every study has: verdicts, certificates, the fairness ledger, failures."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -86,6 +87,17 @@ def failures(runs: Sequence[RunRecord], labels: Labels) -> list[dict[str, str]]:
         for seed in run.seeds
         if seed.status == "failed"
     ]
+
+
+def printed_table(table: Table) -> dict[str, Any]:
+    """A table as templates print it: caption, notes, heads with their alignment, rows of text."""
+    heads = [str(head) for head in table.frame.columns]
+    return {
+        "caption": table.caption,
+        "notes": table.notes,
+        "columns": [{"head": head, "numeric": head in table.numeric} for head in heads],
+        "rows": table.frame.astype(str).to_numpy().tolist(),
+    }
 
 
 def places(rows: Iterable[Verdict]) -> int:
