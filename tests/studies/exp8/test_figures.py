@@ -46,7 +46,7 @@ def results(make_problem, make_computation, build, computed) -> StudyResults:
     for name in ("certificates", "geometry"):
         tables.append(computed("exp8", name, "all", compute(make_computation(name), None)))
     settings = Settings(
-        datasets={"costs": Data(), "permuted": Data(labels="permuted")},
+        datasets={"costs": Data()},
         arms={arm: Arm(variants=list(variants)) for arm, variants in RUNS.items()},
         training=Training(steps=2, learning_rate=0.1),
     )

@@ -61,3 +61,35 @@ def test_order_is_that_of_the_costs_in_training_alone(make_problem, build):
     np.testing.assert_allclose(
         near["value"], np.cos(0.02 * near["distance"].to_numpy(dtype=float)), atol=1e-5
     )
+
+
+def test_what_training_added_tells_an_order_that_the_table_hides(make_problem, build):
+    problem = make_problem("discrete")
+    model = build(problem)
+    table, _ = values_of(problem, model)
+    assert "order_change" not in set(table["metric"])  # nothing was added
+    with torch.no_grad():
+        angles = torch.arange(151) * 0.02
+        model.embedding.inner.table[:, :2] += 0.1 * torch.stack((angles.cos(), angles.sin()), -1)
+    table, _ = values_of(problem, model)
+    found = table.set_index(["metric", "stage"])["value"]
+    assert found["order", "trained"] < 0.2
+    assert found["order_change"].item() == pytest.approx(1.0, abs=1e-3)
+
+
+def test_the_control_has_the_instances_of_the_arm_beside_it_and_its_own_names(make_problem, build):
+    plain, control = make_problem("discrete"), make_problem("discrete", labels="permuted")
+    own, other = plain.select("train"), control.select("train")
+    np.testing.assert_array_equal(own.costs, other.costs)
+    shown = np.unique(other.shown)
+    assert set(shown) != set(np.unique(own.shown))
+    model = build(control)
+    angles = torch.arange(151) * 0.02
+    with torch.no_grad():
+        drawn = model.embedding.inner.table
+        drawn.zero_()
+        drawn[shown, 0], drawn[shown, 1] = angles.cos()[shown], angles.sin()[shown]
+        drawn[np.setdiff1d(np.arange(151), shown)] = torch.randn(151 - len(shown), 16)
+    table, _ = values_of(control, model)
+    found = table[table["metric"] == "order"].set_index("stage")["value"]
+    assert found["trained"] == pytest.approx(1.0, abs=1e-4)

@@ -113,6 +113,8 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         found[f"area.{variant}"] = median(area)
         ordered = results.pool("order", arm="axial", variant=variant, stage="trained")["value"]
         found[f"order.{variant}"] = median(ordered)
+        added = results.pool("order_change", arm="axial", variant=variant)["value"]
+        found[f"order_change.{variant}"] = median(added)
     for anchor in ("random_optimal", "greedy_optimal"):
         for test in TESTS:
             found[f"{anchor}.{test}"] = median(_anchor(results, anchor, test))

@@ -6,9 +6,10 @@
 | gap | mean of sum / least − 1 over the valid answers; no row where none is valid |
 | random_optimal, random_gap | of a uniformly drawn permutation: exact, over all n! of them |
 | greedy_optimal, greedy_gap | of taking the cheapest cell that is left, again and again |
-| order, first_component, effective_rank | of the vectors of the costs in training (``geometry``) |
+| order, first_component, effective_rank | of the vectors of what training shows (``geometry``) |
+| order_change | order of what training added to these vectors; no row where it added nothing |
 | learned_order | order of the learned table of a hybrid alone |
-| similarity | mean cosine similarity of costs in training that are so far apart |
+| similarity | mean cosine similarity of what training shows, at such a distance |
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from journeylab.models.value_embeddings import Hybrid
 from journeylab.studies.exp8_value_embeddings.data import Instances
 from journeylab.studies.exp8_value_embeddings.decoding import decode, greedy, judge, sums_of_all
 from journeylab.studies.exp8_value_embeddings.geometry import (
+    Costs,
     Vectors,
     effective_rank,
     first_component,
@@ -35,7 +37,6 @@ from journeylab.studies.exp8_value_embeddings.models import Assignment, Recursio
 from journeylab.studies.exp8_value_embeddings.settings import (
     DECODERS,
     DISTANCES,
-    KNOWN,
     STAGES,
     TESTS,
     Evaluation,
@@ -62,9 +63,15 @@ def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module
             where: Row = {"test": test, "decoder": decoder}
             rows += [where | {"metric": m, "value": x} for m, x in found.items() if x == x]
         rows += [{"test": test, "metric": m, "value": x} for m, x in anchors(instances).items()]
-    initial = asked.build(asked.streams.generator("init"))
-    for stage, each in zip(STAGES, (initial, model), strict=True):
-        rows += [row | {"stage": stage} for row in _describe(cast(Recursion, each))]
+    shown = np.unique(asked.select("train").shown)
+    initial = cast(Recursion, asked.build(asked.streams.generator("init")))
+    trained = cast(Recursion, model)
+    for stage, each in zip(STAGES, (initial, trained), strict=True):
+        rows += [row | {"stage": stage} for row in _describe(each, shown)]
+    added: Vectors = table_of(trained) - table_of(initial)
+    moved = shown[added[shown].any(-1)]
+    if len(moved):
+        rows.append({"metric": "order_change", "value": order(added[moved], moved)})
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     return table.astype({"distance": "Int64", "value": "float64"})
 
@@ -81,16 +88,15 @@ def anchors(instances: Instances) -> dict[str, float]:
     }
 
 
-def _describe(model: Recursion) -> Iterator[Row]:
-    known = np.array(KNOWN)
-    vectors = table_of(model)[known]
-    yield {"metric": "order", "value": order(vectors, known)}
+def _describe(model: Recursion, shown: Costs) -> Iterator[Row]:
+    vectors = table_of(model)[shown]
+    yield {"metric": "order", "value": order(vectors, shown)}
     yield {"metric": "first_component", "value": first_component(vectors)}
     yield {"metric": "effective_rank", "value": effective_rank(vectors)}
     if isinstance(model.embedding.inner, Hybrid):
         learned = model.embedding.inner.learned.table.detach().double().cpu().numpy()
-        yield {"metric": "learned_order", "value": order(learned[known], known)}
-    for distance, value in similarity_by_distance(vectors, known).items():
+        yield {"metric": "learned_order", "value": order(learned[shown], shown)}
+    for distance, value in similarity_by_distance(vectors, shown).items():
         if distance in DISTANCES:
             yield {"metric": "similarity", "distance": distance, "value": value}
 

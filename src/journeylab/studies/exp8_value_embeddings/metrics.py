@@ -75,6 +75,7 @@ METRICS = {
     "loss_area": Metric(label="mean training loss over all steps", better="lower"),
     "loss_roughness": Metric(label="RMS second difference of the loss", better="lower"),
     "order": Metric(label="Spearman of cosine and nearness", factors=_STAGES),
+    "order_change": Metric(label="Spearman of cosine and nearness, of what training added"),
     "learned_order": Metric(label="Spearman of cosine and nearness, learned part", factors=_STAGES),
     "first_component": Metric(label="share of the first principal component", factors=_STAGES),
     "effective_rank": Metric(label="effective rank", factors=_STAGES),

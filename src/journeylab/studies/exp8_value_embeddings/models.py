@@ -1,7 +1,8 @@
 """The model of exp8, and what a training job asks of it.
 
 A tiny recursive model: one block f, shared by all updates, on a token for every cell of the costs.
-x are the embedded costs, z a latent, y the answer; z and y start at learned vectors. A cycle is
+x are the embedded costs, z a latent, y the answer; z and y start at vectors of their own, which
+no gradient reaches where there are two cycles or more. A cycle is
 
     z ← f(x + y + z)   (as often as ``updates`` says),   y ← f(y + z),
 
