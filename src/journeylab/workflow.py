@@ -105,9 +105,9 @@ class WorkflowPlan:
             raw = {**raw, "studies": {study: raw["studies"][study] for study in only}}
         self.config: Config = resolve(raw)
         self.claims = claims
-        self.register = read_register(claims)
-        self.response = read_response(response, self.register)
+        self.register = read_register(claims, only)
         if not only:
+            self.response = read_response(response, self.register)
             self._check()
         self.earlier = {
             study: read_earlier(references, study, self.register.studies[study])

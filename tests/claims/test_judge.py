@@ -118,9 +118,9 @@ def test_the_short_form_of_a_secondary_row_is_told_by_its_numbers(judge, effect)
     number = 0.5 if "difference" in effect else 1
     assert (verdict.kind, verdict.verdict, verdict.region_text) == ("number", None, "")
     assert (verdict.effect, verdict.low, verdict.high) == (number, number, number)
-    assert (verdict.statement, verdict.opening) == (f"{text}: x", "Secondary, not judged")
+    assert (verdict.statement, verdict.opening) == (f"{text}; x", "Secondary, not judged")
     assert verdict.sentence == (
-        f"{text}: x (median effect {number}, interval [{number}, {number}], 12 seeds)."
+        f"{text}; x (median effect {number}, interval [{number}, {number}], 12 seeds)."
     )
 
 

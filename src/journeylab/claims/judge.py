@@ -239,6 +239,7 @@ def _judge_exact(
     found, missing, seeded = read_rows(rows, table, seeds)
     exploratory = seeded and not look
     upward = isinstance(claim.region, reg.AtMost)
+    kind = "largest" if upward else "smallest"
     failures = int((~np.isfinite(found)).sum())
     worst = np.where(np.isfinite(found), found, math.inf if upward else -math.inf)
     extreme = float(worst.max() if upward else worst.min()) if found.size else math.nan
@@ -264,7 +265,7 @@ def _judge_exact(
         estimate,
         tail=None,
         k=None,
-        effect_text=f"{'largest' if upward else 'smallest'} {rows.label}",
+        effect_text=rows.label if rows.label.startswith(kind) else f"{kind} {rows.label}",
         metric_label=rows.label,
         notes=tuple(notes),
     )
@@ -329,12 +330,13 @@ def _absent(
 
 
 def _record(claim: reg.Claim, estimate: Estimate, **more: Any) -> Verdict:
+    measured = more["effect_text"] + ("" if claim.kind == "exact" else f"; {more['metric_label']}")
     verdict = Verdict(
         **dict(estimate),
         **({"detectable": None} | more),
         id=claim.id,
         theorem=claim.theorem,
-        statement=claim.statement or f"{more['effect_text']}: {more['metric_label']}",
+        statement=claim.statement or measured,
         cites=claim.cites or "",
         source=claim.source,
         primary=claim.primary,

@@ -21,7 +21,7 @@ This module is imported at every start of the workflow and loads neither scipy n
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -451,17 +451,17 @@ class Register(Looks):
     studies: Mapping[Name, StudyClaims]
 
 
-def read_register(folder: Path) -> Register:
-    """Read ``looks.yaml`` and ``expN.yaml`` of every study in a folder.
+def read_register(folder: Path, only: Collection[str] = ()) -> Register:
+    """Read ``looks.yaml`` and ``expN.yaml`` of every study in a folder, or of `only` some.
 
     Raises UserError: file, claim or key, value, what would be right.
     """
     looks = build(Looks, read_yaml(folder / LOOKS), str(folder / LOOKS))
     studies = {}
     for path in sorted(folder.glob("*.yaml")):
-        if path.name == LOOKS:
-            continue
         study = path.stem
+        if path.name == LOOKS or (only and study not in only):
+            continue
         registered = build(StudyClaims, read_yaml(path), str(path))
         for claim in registered.claims:
             if not claim.id.startswith(f"{study}."):
