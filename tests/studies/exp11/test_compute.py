@@ -25,10 +25,12 @@ def by_seed(computed, seed=1000, **sizes):
     return compute(job, Streams("exp11", seed))
 
 
-def test_forward_certificates_hold_and_their_control_does_not():
+def test_forward_certificates_hold_and_their_controls_do_not():
     found = exact("forward")
     assert found["row_sum_error"].max() < 1e-12
+    assert found["row_sum_control"].min() > 0.1
     assert found["rank_excess"].max() <= 0
+    assert found["rank_control"].tolist() == 2 * [0, 0, 10 - 5, 44 - 2]
     assert found["invariance_error"].max() < 1e-10
     assert found["invariance_control"].min() > 1e-3
 
@@ -61,14 +63,22 @@ def test_centres_run_out_and_their_choice_has_no_gradient():
 
 
 def test_shapes_and_arithmetic_are_as_printed():
-    assert exact("shapes")["shape_error"].max() == 0
-    assert exact("printed")["arithmetic_error"].max() == 0
+    shapes, printed = exact("shapes"), exact("printed")
+    assert shapes["shape_error"].max() == 0
+    assert shapes["shape_control"].tolist() == [4.0, 4.0, 4.0]
+    assert printed["arithmetic_error"].max() == 0
+    assert printed["arithmetic_control"].tolist() == [1.0] * len(module.PRINTED)
 
 
 def test_wrong_arithmetic_is_seen(monkeypatch):
     monkeypatch.setitem(module.PRINTED, "characters", (44, 43.0, 0))
     monkeypatch.setitem(module.PRINTED, "change at 1.0", (-0.0001, 0.0001, 4))
     assert sorted(exact("printed")["arithmetic_error"])[-2:] == [1.0, 2.0]
+
+
+def test_a_row_sum_counts_though_another_makes_up_for_it():
+    assert module.farthest_sum(((0.5, 0.5), (0.7, 0.4), (0.5, 0.4))) == pytest.approx(1.1)
+    assert module.farthest_sum(((0.5, 0.5), (0.5, 0.4))) == pytest.approx(0.9)
 
 
 def test_the_documents_gradient_lacks_the_temperature():
@@ -79,6 +89,10 @@ def test_the_documents_gradient_lacks_the_temperature():
     assert worst["q_error"]["4"] == pytest.approx(3.0)
     assert worst["q_repaired_error"].max() < 1e-10
     assert worst["h_error"].max() < 1e-10
+    assert worst["h_untempered_error"]["1"] < 1e-10
+    least = rows.groupby(["metric", "temperature"])["value"].min()
+    assert least["h_unscored_error"].min() > 1e-3
+    assert least["h_untempered_error"][["0.25", "4"]].min() > 1e-3
     assert rows.loc[rows["metric"] == "omitted_share", "value"].min() > 0.5
 
 
@@ -101,9 +115,25 @@ def test_the_documents_gradient_by_finite_differences():
 def test_the_ratio_of_gradients_falls_with_the_square_of_the_scale():
     rows = pd.concat([by_seed("ratio", seed) for seed in (1000, 1001)])
     cell = rows[(rows["shape"] == "3 → 2") & (rows["temperature"] == "1")]
-    medians = cell.groupby("scale")["value"].median()
-    assert medians["0.02"] / medians["0.1"] == pytest.approx(25, rel=0.2)
-    assert medians["0.3"] < 10
+    medians = cell.groupby(["metric", "scale"])["value"].median()
+    ratio, queries = medians["gradient_ratio"], medians["query_norm"]
+    assert ratio["0.02"] / ratio["0.1"] == pytest.approx(25, rel=0.2)
+    assert ratio["0.3"] < 10
+    assert queries["0.1"] / queries["0.02"] == pytest.approx(25, rel=0.2)
+
+
+def test_the_ratio_goes_by_the_embeddings_and_not_by_the_queries():
+    rows = by_seed("ratio")
+    found = rows[rows["metric"] == "ratio_apart"].set_index(["scale", "queries"])["value"]
+    assert found["0.05", "0.2"] / found["0.2", "0.05"] == pytest.approx(16, rel=0.1)
+    assert found["0.05", "0.2"] / found["0.05", "0.05"] == pytest.approx(1, rel=0.1)
+    whole = rows[rows["metric"] == "gradient_ratio"].set_index(["shape", "scale", "temperature"])
+    assert found["0.1", "0.1"] == whole["value"]["3 → 2", "0.1", "1"]
+    errors = rows[rows["metric"] == "law_error"].set_index(["scale", "queries"])["value"]
+    told = abs(found["0.2", "0.05"] * 4 / found["0.1", "0.1"] - 1)
+    assert errors["0.2", "0.05"] == pytest.approx(told)
+    assert errors.max() < 0.2
+    assert rows.loc[rows["metric"] == "law_control", "value"].item() > 1
 
 
 def test_a_ratio_by_finite_differences():

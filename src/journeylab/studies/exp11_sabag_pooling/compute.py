@@ -5,7 +5,9 @@
 | variant | metric | meaning |
 | --- | --- | --- |
 | forward | row_sum_error | largest |Σ_i S_ji − 1| |
+| | row_sum_control | the same of a softmax over the k queries |
 | | rank_excess | rank(H_out) − min(n, k) |
+| | rank_control | the same where noise is added to H_out; more than 0 needs k > n |
 | | invariance_error | largest change of H_out when the inputs are permuted |
 | | invariance_control | the same where positions are added |
 | hello | identity_gap | 1 − the largest mean diagonal of S that queries can reach on “Hello” |
@@ -15,10 +17,14 @@
 | | selection_gradient | what fixing the centres beforehand changes of ∂/∂H |
 | | query_gradient | ‖∂/∂Q‖ of the attention in its place: the control |
 | shapes | shape_error | axes of S and H_out whose size is not k × n and k × d; parameters ≠ k·d |
+| | shape_control | the same of n queries and k inputs, k ≠ n |
 | printed | arithmetic_error | printed number − what it should be, in its last place |
+| | arithmetic_control | the least of these where the print is moved by ±1 in its last place |
 | backward | q_error | relative error of the document's ∂L/∂Q against autograd |
 | | q_repaired_error | the same of it divided by τ |
 | | h_error | of Sᵀ ∂L/∂H_out + (∂L/∂scores)ᵀ Q / τ as ∂L/∂H, which the document leaves out |
+| | h_unscored_error | of it without the part through the scores |
+| | h_untempered_error | of it without 1/τ |
 | | omitted_share | ‖∂L/∂H‖ / ‖(∂L/∂H, ∂L/∂Q)‖: what is left out |
 
 *ratio*, *sign*, *rates*, by seed. One string of n different symbols, k targets (symbol j mod n),
@@ -27,13 +33,17 @@ logits (S H) W with W from N(0, 1/d), embeddings and queries from N(0, scale²):
 | metric | meaning |
 | --- | --- |
 | gradient_ratio | ‖∂L/∂H‖ / ‖∂L/∂Q‖ |
+| query_norm | ‖∂L/∂Q‖ |
+| ratio_apart | ‖∂L/∂H‖ / ‖∂L/∂Q‖ where queries are from N(0, queries²), at 3 → 2 and τ = 1 |
+| law_error | |ratio · scale² / (the same at 0.1 for both) − 1|: 0 if it goes as 1/scale² only |
+| law_control | the same at 1 for both, where S is not even |
 | loss_change | loss after one step of gradient descent on Q, less the one before |
 | final_loss | loss after ``steps`` steps of rate 0.001, that of Q a multiple of it |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pandas as pd
@@ -43,6 +53,7 @@ from torch.nn.functional import cross_entropy
 
 from journeylab.models.pooling import ClusterPooling, SabagPooling
 from journeylab.studies.exp11_sabag_pooling.settings import (
+    APART,
     MULTIPLIERS,
     PRECISIONS,
     SCALES,
@@ -61,7 +72,7 @@ if TYPE_CHECKING:
     from journeylab.streams import Streams
 
 COLUMNS = (
-    *("draw", "metric", "shape", "scale", "temperature", "precision", "rate"),
+    *("draw", "metric", "shape", "scale", "queries", "temperature", "precision", "rate"),
     *("optimiser", "multiplier", "item", "value"),
 )
 RATES = (0.001, 1.0)
@@ -77,6 +88,15 @@ CERTIFIED = ((5, 2), (5, 5), (5, 10), (2, 44))
 HELLO = torch.tensor([0, 1, 2, 2, 3])
 HELLO_PRINTED = torch.tensor([[0.3, 0.4, 0.1, 0.1, 0.1], [0.1, 0.1, 0.3, 0.4, 0.1]])
 """The weights printed for “Hello” and two outputs; inputs 2 and 3 are the same letter."""
+HI_PRINTED = ((0.521, 0.479), (0.530, 0.470), (0.492, 0.508), (0.498, 0.502), (0.468, 0.532))
+"""Those printed for “Hi” and the first five of 44 outputs."""
+
+
+def farthest_sum(rows: Iterable[Iterable[float]]) -> float:
+    """The sum of the row whose sum is farthest from 1."""
+    return max(map(sum, rows), key=lambda total: abs(total - 1.0))
+
+
 PRINTED: dict[str, tuple[float, float, int]] = {
     "characters": (44, len(SENTENCE), 0),
     "expansion": (22, len(SENTENCE) / len(SOURCE), 0),
@@ -84,12 +104,8 @@ PRINTED: dict[str, tuple[float, float, int]] = {
     "rate ratio": (1000, 1.0 / 0.001, 0),
     "change at 0.001": (0.0004, 2.6000 - 2.5996, 4),
     "change at 1.0": (-0.0001, 2.5995 - 2.5996, 4),
-    "row sums": (
-        5.0,
-        sum((0.521 + 0.479, 0.530 + 0.470, 0.492 + 0.508, 0.498 + 0.502, 0.468 + 0.532)),
-        3,
-    ),
-    "row sums, Hello": (2.0, float(HELLO_PRINTED.double().sum()), 1),
+    "row sums": (1.0, farthest_sum(HI_PRINTED), 3),
+    "row sums, Hello": (1.0, farthest_sum(HELLO_PRINTED.tolist()), 1),
 }
 """What is printed, what it should be, and decimals of the print (“about 100” is one digit)."""
 
@@ -123,13 +139,21 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
 
 
 def draw_start(
-    shape: tuple[int, int], scale: float, generator: Generator, precision: Precision = "float64"
+    shape: tuple[int, int],
+    scale: float,
+    generator: Generator,
+    precision: Precision = "float64",
+    queries: float | None = None,
 ) -> Start:
-    """A start; its numbers in float32 are those in float64, rounded."""
+    """A start; its numbers in float32 are those in float64, rounded.
+
+    Deviations are ``scale``; that of the queries is ``queries``, where given.
+    """
     n, k = shape
+    asked = scale if queries is None else queries
     h, q, w = (
         torch.randn(size, generator=generator, dtype=torch.float64) * spread
-        for size, spread in (((n, D), scale), ((k, D), scale), ((D, SYMBOLS), D**-0.5))
+        for size, spread in (((n, D), scale), ((k, D), asked), ((D, SYMBOLS), D**-0.5))
     )
     dtype = torch.float32 if precision == "float32" else torch.float64
     h, q, w = (x.to(dtype).requires_grad_() for x in (h, q, w))
@@ -153,16 +177,43 @@ def softmax_backward(grad: Tensor, s: Tensor) -> Tensor:
 
 def _ratio(job: Computation, generator: Generator) -> Iterator[Row]:
     del job
+    yield from _law(generator.clone_state())
     for shape in SHAPES:
         state = generator.get_state()
         for scale in SCALES:
             generator.set_state(state)
             start = draw_start(shape, scale, generator)
             for temperature in TEMPERATURES:
-                h, q = torch.autograd.grad(start.loss(temperature), (start.h, start.q))
+                h, q = _norms(start, temperature)
                 where: Row = {"shape": name_shape(shape), "scale": f"{scale:g}"}
                 where |= {"temperature": f"{temperature:g}"}
-                yield where | {"metric": "gradient_ratio", "value": float(h.norm() / q.norm())}
+                yield where | {"metric": "gradient_ratio", "value": h / q}
+                yield where | {"metric": "query_norm", "value": q}
+
+
+def _law(generator: Generator) -> Iterator[Row]:
+    """The ratio where embeddings and queries are larger or smaller versions of one start."""
+    state = generator.get_state()
+
+    def ratio(scale: float, queries: float) -> float:
+        generator.set_state(state)
+        h, q = _norms(draw_start(SHAPES[0], scale, generator, queries=queries))
+        return h / q
+
+    constant = ratio(SMALL, SMALL) * SMALL**2
+    for scale, queries in APART:
+        found = ratio(scale, queries)
+        where: Row = {"scale": f"{scale:g}", "queries": f"{queries:g}"}
+        yield where | {"metric": "ratio_apart", "value": found}
+        yield where | {"metric": "law_error", "value": abs(found * scale**2 / constant - 1)}
+    broken = abs(ratio(UNIT, UNIT) * UNIT**2 / constant - 1)
+    yield {"metric": "law_control", "value": broken}
+
+
+def _norms(start: Start, temperature: float = 1.0) -> tuple[float, float]:
+    """‖∂L/∂H‖ and ‖∂L/∂Q‖."""
+    h, q = torch.autograd.grad(start.loss(temperature), (start.h, start.q))
+    return float(h.norm()), float(q.norm())
 
 
 def _sign(job: Computation, generator: Generator) -> Iterator[Row]:
@@ -213,11 +264,16 @@ def _check_forward(job: Computation) -> Iterator[Row]:
             with torch.no_grad():
                 made = pool(h)
                 sums = cast(Tensor, made.weights).sum(-1)
+                scores = pool.queries @ h[0].mT
+                across = torch.softmax(scores, 0).sum(-1)
+                noise = torch.randn(k, D, generator=generator, dtype=torch.float64)
                 moved = pool(h[:, order]).features - made.features
                 placed = pool(h[:, order] + places).features - pool(h + places).features
                 found = {
                     "row_sum_error": (sums - 1).abs().max(),
+                    "row_sum_control": (across - 1).abs().max(),
                     "rank_excess": torch.linalg.matrix_rank(made.features[0]) - min(n, k),
+                    "rank_control": torch.linalg.matrix_rank(made.features[0] + noise) - min(n, k),
                     "invariance_error": moved.abs().max(),
                     "invariance_control": placed.abs().max(),
                 }
@@ -269,20 +325,33 @@ def _check_kmeans(job: Computation) -> Iterator[Row]:
 def _check_shapes(job: Computation) -> Iterator[Row]:
     del job
     for n, k in CERTIFIED:
-        pool = SabagPooling(k, D, generator=Generator().manual_seed(0))
-        made = pool(torch.zeros(1, n, D))
-        sizes = (*cast(Tensor, made.weights).shape[1:], *made.features.shape[1:])
-        wrong = sum(a != b for a, b in zip(sizes, (k, n, k, D), strict=True))
-        wrong += sum(p.numel() for p in pool.parameters()) != k * D
-        wrong += sum(p.numel() for p in ClusterPooling(k).parameters()) != 0
-        yield {"metric": "shape_error", "shape": name_shape((n, k)), "value": wrong}
+        where: Row = {"shape": name_shape((n, k))}
+        yield where | {"metric": "shape_error", "value": _wrong_sizes((n, k), (n, k))}
+        if n != k:
+            yield where | {"metric": "shape_control", "value": _wrong_sizes((n, k), (k, n))}
+
+
+def _wrong_sizes(shape: tuple[int, int], made: tuple[int, int]) -> int:
+    """Sizes that are not those of ``shape`` (n, k), of poolings that have those of ``made``."""
+    n, k = shape
+    inputs, outputs = made
+    pool = SabagPooling(outputs, D, generator=Generator().manual_seed(0))
+    pooled = pool(torch.zeros(1, inputs, D))
+    sizes = (*cast(Tensor, pooled.weights).shape[1:], *pooled.features.shape[1:])
+    wrong = sum(a != b for a, b in zip(sizes, (k, n, k, D), strict=True))
+    wrong += sum(p.numel() for p in pool.parameters()) != k * D
+    return wrong + (sum(p.numel() for p in ClusterPooling(outputs).parameters()) != 0)
 
 
 def _check_printed(job: Computation) -> Iterator[Row]:
     del job
     for item, (printed, truth, places) in PRINTED.items():
-        off = round(abs(printed - round(truth, places)) * 10.0**places, 6)
+        off, *moved = (
+            round(abs(printed + units * 10.0**-places - round(truth, places)) * 10.0**places, 6)
+            for units in (0, -1, 1)
+        )
         yield {"metric": "arithmetic_error", "item": item, "value": off}
+        yield {"metric": "arithmetic_control", "item": item, "value": min(moved)}
 
 
 def _check_backward(job: Computation) -> Iterator[Row]:
@@ -297,11 +366,13 @@ def _check_backward(job: Computation) -> Iterator[Row]:
             grad, q, h = torch.autograd.grad(loss, (out, start.q, start.h))
             start, s = Start(*(x.detach() for x in start)), s.detach()
             told = document_gradient(start.h, s, grad)
-            through_scores = softmax_backward(grad @ start.h.mT, s).mT @ start.q / temperature
+            direct, through = s.mT @ grad, softmax_backward(grad @ start.h.mT, s).mT @ start.q
             found = {
                 "q_error": (told - q).norm() / q.norm(),
                 "q_repaired_error": (told / temperature - q).norm() / q.norm(),
-                "h_error": (s.mT @ grad + through_scores - h).norm() / h.norm(),
+                "h_error": (direct + through / temperature - h).norm() / h.norm(),
+                "h_unscored_error": (direct - h).norm() / h.norm(),
+                "h_untempered_error": (direct + through - h).norm() / h.norm(),
                 "omitted_share": h.norm() / torch.cat((h, q)).norm(),
             }
             where: Row = {"draw": draw, "temperature": f"{temperature:g}"}

@@ -16,6 +16,7 @@ from journeylab.plotting import (
 )
 from journeylab.studies.exp11_sabag_pooling.metrics import ARMS, LABELS
 from journeylab.studies.exp11_sabag_pooling.settings import (
+    APART,
     MULTIPLIERS,
     PRECISIONS,
     SCALES,
@@ -102,6 +103,11 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     for scale in (f"{scale:g}" for scale in SCALES):
         rows = results.pool("gradient_ratio", shape=_shape(SHAPES[0]), scale=scale, temperature="1")
         found[f"ratio.{scale}"] = _short(rows["value"])
+        rows = results.pool("query_norm", shape=_shape(SHAPES[0]), scale=scale, temperature="1")
+        found[f"query_norm.{scale}"] = _short(rows["value"])
+    for scale, queries in ((f"{h:g}", f"{q:g}") for h, q in APART):
+        rows = results.pool("ratio_apart", scale=scale, queries=queries)
+        found[f"apart.{scale}.{queries}"] = _short(rows["value"])
     for precision in PRECISIONS:
         for rate in ("0.001", "1"):
             rows = results.pool("loss_change", precision=precision, rate=rate)

@@ -1,7 +1,10 @@
 """What exp11 reports, in print: its title, how it was tuned, its models and metrics."""
 
+from collections.abc import Iterable
+
 from journeylab.config import Metric
 from journeylab.studies.exp11_sabag_pooling.settings import (
+    APART,
     MULTIPLIERS,
     PRECISIONS,
     SCALES,
@@ -47,8 +50,17 @@ def _shapes(*shapes: tuple[int, int]) -> dict[str, tuple[str | int, ...]]:
     return {"shape": tuple(f"{n} → {k}" for n, k in shapes)}
 
 
+def _levels(values: Iterable[float]) -> tuple[str | int, ...]:
+    return tuple(f"{value:g}" for value in values)
+
+
 _CERTIFIED = _shapes((5, 2), (5, 5), (5, 10), (2, 44))
-_TAU: dict[str, tuple[str | int, ...]] = {"temperature": tuple(f"{t:g}" for t in TEMPERATURES)}
+_TAU: dict[str, tuple[str | int, ...]] = {"temperature": _levels(TEMPERATURES)}
+_APART = {
+    name: _levels(sorted(set(deviations)))
+    for name, deviations in zip(("scale", "queries"), zip(*APART, strict=True), strict=True)
+}
+_GRID = _shapes(*SHAPES) | _TAU | {"scale": _levels(SCALES)}
 
 METRICS = {
     "accuracy": Metric(label="token accuracy"),
@@ -57,7 +69,9 @@ METRICS = {
     "diagonal": Metric(label="diagonal mass of S"),
     "least_pair": Metric(label="least difference of two outputs' weights"),
     "row_sum_error": Metric(label="|row sum of S − 1|", factors=_CERTIFIED, better="lower"),
+    "row_sum_control": Metric(label="the same, softmax over the queries", factors=_CERTIFIED),
     "rank_excess": Metric(label="rank(H_out) − min(n, k)", factors=_CERTIFIED, better="lower"),
+    "rank_control": Metric(label="the same, noise added to H_out", factors=_CERTIFIED),
     "invariance_error": Metric(
         label="change of H_out by a permutation", factors=_CERTIFIED, better="lower"
     ),
@@ -73,19 +87,33 @@ METRICS = {
     "selection_gradient": Metric(label="gradient through the selection", better="lower"),
     "query_gradient": Metric(label="gradient of queries"),
     "shape_error": Metric(label="wrong sizes", factors=_CERTIFIED, better="lower"),
+    "shape_control": Metric(
+        label="the same, n and k swapped", factors=_shapes((5, 2), (5, 10), (2, 44))
+    ),
     "arithmetic_error": Metric(
         label="units in the last place", factors={"item": ITEMS}, better="lower"
     ),
+    "arithmetic_control": Metric(label="the same of a print moved by ±1", factors={"item": ITEMS}),
     "q_error": Metric(label="relative error of the document's ∂L/∂Q", factors=_TAU, better="lower"),
     "q_repaired_error": Metric(
         label="relative error of it divided by τ", factors=_TAU, better="lower"
     ),
     "h_error": Metric(label="relative error of ∂L/∂H", factors=_TAU, better="lower"),
+    "h_unscored_error": Metric(label="the same without the part through the scores", factors=_TAU),
+    "h_untempered_error": Metric(label="the same without 1/τ", factors=_TAU),
     "omitted_share": Metric(label="share of ‖∂L‖ that is left out", factors=_TAU),
     "gradient_ratio": Metric(
         label="‖∂L/∂H‖ / ‖∂L/∂Q‖",
-        factors=_shapes(*SHAPES) | _TAU | {"scale": tuple(f"{s:g}" for s in SCALES)},
+        factors=_GRID,
     ),
+    "query_norm": Metric(label="‖∂L/∂Q‖", factors=_GRID),
+    "ratio_apart": Metric(label="‖∂L/∂H‖ / ‖∂L/∂Q‖, deviations apart", factors=_APART),
+    "law_error": Metric(
+        label="relative change of the ratio × the embeddings' variance",
+        factors=_APART,
+        better="lower",
+    ),
+    "law_control": Metric(label="the same at deviation 1"),
     "loss_change": Metric(
         label="change of the loss by one step",
         factors={"precision": PRECISIONS, "rate": ("0.001", "1")},

@@ -25,9 +25,16 @@ D = 64
 
 Precision = Literal["float32", "float64"]
 PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
-SCALES: tuple[float, ...] = (0.02, 0.1, 0.3, 1.0)
-"""Standard deviations of embeddings and queries. At 0.1 weights over two inputs are as far from ½
-as those that the document prints."""
+SCALES: tuple[float, ...] = (0.02, 0.04, 0.1, 0.3, 1.0)
+"""Standard deviations of embeddings and queries. Weights over two inputs that are as far from ½ as
+those that the document prints fix the product of the two only, at about 0.008: if they are equal,
+0.1 is what the print allows."""
+APART: tuple[tuple[float, float], ...] = (
+    *((0.05, 0.05), (0.05, 0.1), (0.05, 0.2)),
+    *((0.1, 0.05), (0.1, 0.1), (0.2, 0.05)),
+)
+"""Deviations of embeddings and of queries, to tell by which of them the ratio goes: pairs of 0.05,
+0.1 and 0.2 whose weights are no farther from ½ than those at 0.1 for both."""
 SMALL, UNIT = 0.1, 1.0
 TEMPERATURES: tuple[float, ...] = (0.25, 1.0, 4.0)
 SHAPES: tuple[tuple[int, int], ...] = ((3, 2), (5, 2), (5, 5), (5, 10), (2, 44))
