@@ -24,6 +24,7 @@ from journeylab.studies.exp10_circuit_encoders.document import (
     audit,
     encode,
     token_errors,
+    token_errors_moved,
     undetermined,
 )
 
@@ -157,6 +158,14 @@ def test_tokens_of_the_examples():
     assert [undetermined(example) for example in EXAMPLES] == [0, 1]
     wrong = ((1, -1, -1), (1, -1, -1), (2, -1, -1), (3, 0, 2), (3, 3, 2))
     assert encode(wrong)[3] == (3, 0, 3, 0, 2)
+
+
+def test_every_single_change_of_what_is_said_is_counted(monkeypatch):
+    assert [token_errors_moved(example) for example in EXAMPLES] == [1, 1]
+    # A printed field that is already wrong, by 1 too few, comes right when it is moved.
+    fields = (*EXAMPLES[1].fields[:2], (3, 0, 2, 0, 0))
+    monkeypatch.setitem(EXAMPLES, 1, EXAMPLES[1]._replace(fields=fields))
+    assert token_errors_moved(1) == 0
 
 
 def test_a_wrong_token_is_counted(monkeypatch):

@@ -89,6 +89,15 @@ def test_a_documented_encoder_learns_the_rule_of_types_and_never_more_than_the_c
     assert found["commonest"] < found["blind_rule"] - 0.05
 
 
+def test_the_ceiling_over_all_circuits_is_that_of_every_split(make_problem, build):
+    for seed in (1000, 1001):
+        problem = make_problem("sum", "value", seed=seed)
+        rows = measure(problem.job, Evaluation(), problem, build(problem))
+        found = rows.set_index("metric")["value"]
+        assert found["blind_ceiling_all"] == 1972 / 7200
+        assert found["blind_ceiling"] != found["blind_ceiling_all"]
+
+
 def test_operations_are_counted_by_hand(make_problem, build):
     d, s, rows = 32, 6, 128
     block = 12 * d * d + 2 * s * d

@@ -7,8 +7,10 @@
 | printed_off | units in the last place by which a printed entry is off, under a convention |
 | printed_off_moved | the least of these where the entry is moved by ±4: the negative control |
 | token_error | fields of tokens that are not what the actions give |
+| token_error_moved | the least of these where one number is larger by 1: the negative control |
 | undetermined | fields of tokens that the actions do not determine |
-| memory_ratio | numbers held by tables / by one-hot rows and a linear layer |
+| memory_ratio | numbers of a token, or weights: of tables / of one-hot rows and their layer |
+| weight_gap | |weights of tables − weights of the linear layer|, its bias left out or counted |
 
 *encodings*, over all 7200 circuits
 
@@ -25,8 +27,8 @@ indices tell their order, the last token and the multiset of all.
 
 *equivalence*: the largest |one-hot rows · W + b − x| where x is the sum of looked-up rows of W
 (``lookup``), or the documented sum of tables whose one-hot twin has W (``sum``); in the control two
-rows are exchanged. *padding*: the largest change of logits, in float64, when three tokens of
-padding follow a circuit; in the control they are seen.
+rows are exchanged. *padding*: the largest change of logits when three tokens of padding follow a
+circuit; in the control they are seen. Both are in float64.
 """
 
 from __future__ import annotations
@@ -64,6 +66,7 @@ from journeylab.studies.exp10_circuit_encoders.document import (
     EXAMPLES,
     audit,
     token_errors,
+    token_errors_moved,
     undetermined,
 )
 from journeylab.studies.exp10_circuit_encoders.settings import TASKS, Check, Computation
@@ -85,11 +88,6 @@ ENCODERS: dict[str, tuple[tuple[Field, ...], bool]] = {
     "wiring-neither": (("type", "value", "input1", "input2"), False),
 }
 """Which fields an encoder embeds, and whether positions are added."""
-PARTS: dict[str, tuple[int, int]] = {
-    "input": (len(DOCUMENTED), sum(SIZES[field] for field in DOCUMENTED)),
-    "weights": (sum(SIZES[f] for f in DOCUMENTED), sum(SIZES[f] for f in DOCUMENTED)),
-}
-"""Numbers of a token's input, and weights per coordinate: of tables, and of one-hot rows."""
 WIRINGS: dict[str, tuple[Field, ...]] = {"documented": DOCUMENTED, "wiring": WIRED}
 HEADS: tuple[Head, ...] = get_args(Head)
 PADDING, SAMPLE, D = 3, 100, 32
@@ -139,9 +137,25 @@ def _check_example(job: Computation) -> Iterator[Row]:
         yield where | {"metric": "printed_off_moved", "value": moved}
     for example in EXAMPLES:
         yield {"metric": "token_error", "example": example, "value": token_errors(example)}
+        moved = token_errors_moved(example)
+        yield {"metric": "token_error_moved", "example": example, "value": moved}
         yield {"metric": "undetermined", "example": example, "value": undetermined(example)}
-    for part, (tables, one_hot) in PARTS.items():
-        yield {"metric": "memory_ratio", "part": part, "value": tables / one_hot}
+    yield from _compare_memory()
+
+
+def _compare_memory() -> Iterator[Row]:
+    """What a token is to the documented encoders, and what they hold themselves."""
+    generator = Generator().manual_seed(0)
+    summed = SummedFields(D, DOCUMENTED, generator=generator)
+    one_hot = OneHotFields(D, DOCUMENTED, generator=generator)
+    length = one_hot.glue(_sample(generator)).shape[-1]
+    tables = sum(table.numel() for table in summed.parameters())
+    weights, bias = one_hot.weight.numel(), one_hot.bias.numel()
+    # A table reads one number of a token.
+    yield {"metric": "memory_ratio", "part": "input", "value": len(summed.tables) / length}
+    yield {"metric": "memory_ratio", "part": "weights", "value": tables / weights}
+    for part, counted in (("weights", weights), ("weights and bias", weights + bias)):
+        yield {"metric": "weight_gap", "part": part, "value": abs(tables - counted)}
 
 
 def _check_encodings(job: Computation) -> Iterator[Row]:
@@ -172,8 +186,8 @@ def _check_equivalence(job: Computation) -> Iterator[Row]:
         generator = Generator().manual_seed(draw)
         tokens = _sample(generator)
         for name, fields in WIRINGS.items():
-            one_hot = OneHotFields(D, fields, generator=generator)
-            summed = SummedFields(D, fields, generator=generator)
+            one_hot = OneHotFields(D, fields, generator=generator).double()
+            summed = SummedFields(D, fields, generator=generator).double()
             twin = _twin(summed)
             for form, made, rows in (("lookup", one_hot, one_hot), ("sum", summed, twin)):
                 case: Row = {"draw": draw, "fields": name, "form": form}
@@ -191,7 +205,7 @@ def _check_equivalence(job: Computation) -> Iterator[Row]:
 
 def _twin(summed: SummedFields) -> OneHotFields:
     """The one-hot encoder of a documented sum: the buckets 0 and 1 hold b and w + b."""
-    twin = OneHotFields(summed.width, summed.fields, generator=Generator())
+    twin = OneHotFields(summed.width, summed.fields, generator=Generator()).double()
     parts = [
         torch.stack((table[1], table[0] + table[1])) if field == "value" else table
         for field, table in zip(summed.fields, summed.tables, strict=True)

@@ -128,12 +128,20 @@ def encode(actions: Sequence[Action], constant: int = 1) -> tuple[tuple[int, ...
 
 def token_errors(example: int) -> int:
     """Printed fields that are not what the actions give, and a sum that is not the expression."""
-    shown = EXAMPLES[example]
-    tokens = encode(shown.actions)
-    wrong = sum(node != token[2] for node, token in zip(shown.nodes, tokens, strict=True))
-    for printed, token in zip(shown.fields or (), tokens, strict=False):
-        wrong += sum(a != b for a, b in zip(printed, token, strict=True))
-    return wrong + (_sum_of(tokens) != TERMS[example])
+    return _wrong_fields(EXAMPLES[example], TERMS[example])
+
+
+def token_errors_moved(example: int) -> int:
+    """The least of these where one number of what is said is larger by 1: the negative control."""
+    shown, terms = EXAMPLES[example], TERMS[example]
+    found = [_wrong_fields(shown._replace(nodes=nodes), terms) for nodes in _moved(shown.nodes)]
+    found += [_wrong_fields(shown, moved) for moved in _moved(terms)]
+    fields = shown.fields or ()
+    for place, token in enumerate(fields):
+        for moved in _moved(token):
+            others = (*fields[:place], moved, *fields[place + 1 :])
+            found.append(_wrong_fields(shown._replace(fields=others), terms))
+    return min(found)
 
 
 def undetermined(example: int) -> int:
@@ -141,6 +149,20 @@ def undetermined(example: int) -> int:
     actions = EXAMPLES[example].actions
     pairs = zip(encode(actions, 1), encode(actions, 2), strict=True)
     return sum(a != b for pair in pairs for a, b in zip(*pair, strict=True))
+
+
+def _wrong_fields(shown: Example, terms: tuple[int, ...]) -> int:
+    tokens = encode(shown.actions)
+    wrong = sum(node != token[2] for node, token in zip(shown.nodes, tokens, strict=True))
+    for printed, token in zip(shown.fields or (), tokens, strict=False):
+        wrong += sum(a != b for a, b in zip(printed, token, strict=True))
+    return wrong + (_sum_of(tokens) != terms)
+
+
+def _moved(numbers: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The numbers, one of them larger by 1."""
+    for place, number in enumerate(numbers):
+        yield (*numbers[:place], number + 1, *numbers[place + 1 :])
 
 
 def _sum_of(tokens: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

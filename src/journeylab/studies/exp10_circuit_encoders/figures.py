@@ -99,7 +99,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         for variant in LABELS:
             rows = results.pool("accuracy", arm=arm, variant=variant)
             found[f"accuracy.{arm}.{variant}"] = median(rows["value"])
-        for metric in ("blind_ceiling", "blind_rule", "commonest"):
+        for metric in ("blind_ceiling", "blind_ceiling_all", "blind_rule", "commonest"):
             found[f"{metric}.{arm}"] = median(_anchor(results, metric, arm))
     for metric in ("circuits", "functions"):
         found[metric] = int(results.select(metric)["value"].iloc[0])

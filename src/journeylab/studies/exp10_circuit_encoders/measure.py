@@ -5,6 +5,7 @@
 | accuracy | share of the test split that is answered right |
 | train_accuracy | the same on the circuits to learn from |
 | blind_ceiling | best accuracy on the test split of any answer that knows only the three types |
+| blind_ceiling_all | the same over all circuits, those of both splits |
 | blind_rule | accuracy on the test split of the best such answer on the circuits to learn from |
 | commonest | accuracy on the test split of the answer most frequent among those to learn from |
 """
@@ -39,6 +40,9 @@ def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module
         "accuracy": accuracy(model, task.test),
         "train_accuracy": accuracy(model, task.train),
         "blind_ceiling": ceiling(new_groups, asked),
+        "blind_ceiling_all": ceiling(
+            np.concatenate((groups, new_groups)), np.concatenate((known, asked))
+        ),
         "blind_rule": learned_rule(groups, known, new_groups, asked),
         "commonest": learned_rule(np.zeros_like(groups), known, np.zeros_like(new_groups), asked),
     }

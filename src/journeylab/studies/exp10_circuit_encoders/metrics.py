@@ -67,6 +67,7 @@ METRICS = {
     "accuracy": Metric(label="accuracy"),
     "train_accuracy": Metric(label="accuracy on the circuits to learn from"),
     "blind_ceiling": Metric(label="wiring-blind ceiling"),
+    "blind_ceiling_all": Metric(label="wiring-blind ceiling over all circuits"),
     "blind_rule": Metric(label="accuracy of the wiring-blind rule that training shows"),
     "commonest": Metric(label="accuracy of the most frequent answer"),
     "printed_off": Metric(
@@ -74,12 +75,18 @@ METRICS = {
     ),
     "printed_off_moved": Metric(label="the same of an entry moved by ±0.04", factors=_CELL),
     "token_error": Metric(label="wrong fields of tokens", factors=_EXAMPLE, better="lower"),
+    "token_error_moved": Metric(label="the same, one number larger by 1", factors=_EXAMPLE),
     "undetermined": Metric(
         label="fields that actions do not determine", factors=_EXAMPLE, better="lower"
     ),
     "memory_ratio": Metric(
         label="numbers held by tables / by one-hot rows",
         factors={"part": ("input", "weights")},
+        better="lower",
+    ),
+    "weight_gap": Metric(
+        label="|weights of tables − weights of the linear layer|",
+        factors={"part": ("weights", "weights and bias")},
         better="lower",
     ),
     "circuits": Metric(label="circuits"),
