@@ -338,7 +338,7 @@ def _wrong_sizes(shape: tuple[int, int], made: tuple[int, int]) -> int:
     pool = SabagPooling(outputs, D, generator=Generator().manual_seed(0))
     pooled = pool(torch.zeros(1, inputs, D))
     sizes = (*cast(Tensor, pooled.weights).shape[1:], *pooled.features.shape[1:])
-    wrong = sum(a != b for a, b in zip(sizes, (k, n, k, D), strict=True))
+    wrong: int = sum(a != b for a, b in zip(sizes, (k, n, k, D), strict=True))
     wrong += sum(p.numel() for p in pool.parameters()) != k * D
     return wrong + (sum(p.numel() for p in ClusterPooling(outputs).parameters()) != 0)
 
