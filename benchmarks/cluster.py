@@ -3,8 +3,9 @@
     python benchmarks/cluster.py [TARGET …]
 
 Makes quick results, by default those of exp5, through profiles/slurm under build/cluster, which is
-emptied first. A job's overhead is the time from its start to when snakemake knows its end, without
-the work that the job itself counted: two starts of snakemake, and the wait for the next look.
+emptied first. The nodes share the machine's cores and have no more. A job's overhead is the time
+from its start to when snakemake knows its end, without the work that the job itself counted: two
+starts of snakemake, and the wait for the next look.
 """
 
 import os
@@ -32,7 +33,7 @@ def main(targets: list[str]) -> None:
     if install := missing():
         sys.exit(f"error: SLURM is not installed here: {install}")
     shutil.rmtree(ROOT, ignore_errors=True)
-    cluster = Cluster(make_folder())
+    cluster = Cluster(make_folder(), cpus=1)
     try:
         cluster.start()
         began = time.monotonic()

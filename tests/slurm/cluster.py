@@ -136,11 +136,13 @@ def find(program: str) -> str | None:
 class Cluster:
     """A controller and its nodes, as processes whose ids are in `folder/pids`.
 
-    `folder` is short, since the paths of sockets in it may not exceed 107 characters.
+    `folder` is short, since the paths of sockets in it may not exceed 107 characters. A node has
+    `cpus`; where two of them have more than the machine, jobs share its cores.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, cpus: int = 2) -> None:
         self.folder = folder
+        self.cpus = max(cpus, (os.cpu_count() or 1) // len(NODES))
         self.pids = folder / "pids"
         self.started: list[subprocess.Popen[bytes]] = []
 
@@ -263,9 +265,8 @@ class Cluster:
         ports = list(free_ports(3 + len(NODES)))
         host = socket.gethostname().partition(".")[0]
         common = {"folder": self.folder, "user": user_name(), "host": host}
-        cpus = max(2, (os.cpu_count() or 1) // len(NODES))
         nodes = [
-            NODE.format(name=name, port=port, cpus=cpus, **common)
+            NODE.format(name=name, port=port, cpus=self.cpus, **common)
             for name, port in zip(NODES, ports[3:], strict=True)
         ]
         stored = WITH_ACCOUNTING.format(port=ports[1], **common) if accounting else ""
