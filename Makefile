@@ -39,8 +39,10 @@ arxiv: setup ## the answer to the reviewers as LaTeX, in one archive: reports/re
 quick: setup ## every study with 2 seeds and short budgets, under build/quick (no evidence)
 	$(RUN) all --config scale=quick root=build/quick
 
-ui: setup ## import what is new into MLflow and serve it on 127.0.0.1
-	journeylab ui
+# quick runs are shown as long as there are no others
+ROOT ?= $(if $(wildcard results/*),,$(wildcard build/quick))
+ui: setup ## import what is new into MLflow and serve it on 127.0.0.1; quick runs: ROOT=build/quick
+	journeylab ui $(if $(ROOT),--root $(ROOT))
 
 check: setup ## ruff, mypy, snakefmt, snakemake --lint, import-linter
 	ruff check .

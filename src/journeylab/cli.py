@@ -59,6 +59,7 @@ def track(
 @app.command()
 def ui(
     config: Annotated[Path, typer.Option(help="Configuration file.")] = Path("config.yaml"),
+    root: Annotated[Path | None, typer.Option(help="Where results and reports are.")] = None,
     uri: Annotated[str, ADDRESS] = "",
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 5000,
 ) -> None:
@@ -66,8 +67,8 @@ def ui(
     from journeylab import catalogue, tracking
 
     settings = catalogue.load(config)
-    where = uri or settings.tracking.uri
-    raise typer.Exit(tracking.serve(Path(settings.root), where, port=port, report=tracking.tell))
+    where, folder = uri or settings.tracking.uri, root or Path(settings.root)
+    raise typer.Exit(tracking.serve(folder, where, port=port, report=tracking.tell))
 
 
 @app.command()

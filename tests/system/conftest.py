@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,10 +46,20 @@ class Page:
         self._call("Emulation.setDeviceMetricsOverride", **size)
         self.errors.clear()
         self.requests.clear()
-        self._call("Page.navigate", url="about:blank")
+        self.visit("about:blank")
+        self.visit(path.as_uri() + fragment)
+
+    def visit(self, address: str) -> None:
+        """Go to an address, as far as its page is loaded."""
+        self._call("Page.navigate", url=address)
         self._event("Page.loadEventFired")
-        self._call("Page.navigate", url=path.as_uri() + fragment)
-        self._event("Page.loadEventFired")
+
+    def wait(self, expression: str, seconds: float = 60.0) -> None:
+        """Wait until an expression of JavaScript holds."""
+        until = time.monotonic() + seconds
+        while not self.ask(expression):
+            assert time.monotonic() < until, expression
+            time.sleep(0.2)
 
     def ask(self, expression: str) -> Any:
         """The value of an expression of JavaScript."""

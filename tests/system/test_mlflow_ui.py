@@ -123,3 +123,22 @@ def test_the_comparison_of_two_variants_shows_both_curves(address, tmp_path):
     for variant, curve in CURVES.items():
         assert f"{variant}/0 (loss)" in page
         assert f"{curve[-1]} (step={len(curve) - 1})" in page
+
+
+def test_an_experiment_opens_on_charts_of_its_variants(address, page):
+    linked = "Array.from(document.links).find((link) => link.textContent === {!r})"
+    page.visit(address)
+    page.wait(f"Boolean({linked.format('exp7')})")
+    page.ask(f"{linked.format('exp7')}.click()")
+    for variant in CURVES:
+        page.wait(f"Boolean({linked.format(variant)})")
+        assert page.ask(f"Boolean({linked.format(f'{variant}/0')})") is False
+    page.wait("document.querySelectorAll('.js-plotly-plot .trace').length >= 2")
+    assert "exp7 – not judged yet" in page.ask("document.body.innerText")
+
+
+def test_an_address_of_an_experiment_opens_on_its_charts(address, page):
+    page.visit("about:blank")
+    experiment, _ = run_ids(address)
+    page.visit(f"{address}/#/experiments/{experiment}")
+    page.wait("document.querySelectorAll('.js-plotly-plot .trace').length >= 2")

@@ -3,13 +3,18 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from typer.testing import CliRunner
 
 from journeylab import tracking
+from journeylab.cli import app
 from journeylab.config import UserError
 from journeylab.records import files, runs
+from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.tracking import importer, server
 
 PATIENT = 30.0
@@ -47,10 +52,20 @@ def client():
 
 
 def seed_runs(client, study="exp7"):
-    """MLflow's runs of a study by name, without the parent."""
+    """MLflow's runs of seeds by name."""
+    return runs_of_kind(client, "seed", study)
+
+
+def variant_runs(client, study="exp7"):
+    """MLflow's runs above those of seeds, by name; a name may stand for several settings."""
+    return runs_of_kind(client, "variant", study)
+
+
+def runs_of_kind(client, kind, study="exp7"):
     experiment = client.get_experiment_by_name(study)
-    found = client.search_runs([experiment.experiment_id])
-    return {run.info.run_name: run for run in found if run.data.tags["kind"] == "seed"}
+    found = client.search_runs([experiment.experiment_id], f"tags.kind = '{kind}'")
+    assert len({run.info.run_name for run in found}) == len(found)
+    return {run.info.run_name: run for run in found}
 
 
 def parent_run(client, study="exp7"):
@@ -76,20 +91,22 @@ def check_complete(connection, chunk):
     assert first.data.params["note"] == "plain"
     assert first.data.metrics["final/hits_at_1/tier.join"] == 0.5
     assert first.data.metrics["final/loss"] == 0.5
-    assert first.data.metrics["cost/parameters"] == 1000
+    assert first.data.metrics["resources/parameters"] == 1000
     assert not any(name.startswith("final/") for name in second.data.metrics)
     expected = {
         "study": run.study,
-        "arm": run.arm,
-        "variant": run.variant,
-        "seed": "0",
         "run_key": run.seeds[0].run_key,
-        "commit": "c0ffee",
+        "mlflow.source.git.commit": "c0ffee",
         "data": "ab" * 32,
     }
     assert expected.items() <= first.data.tags.items()
+    named = {"arm": run.arm, "variant": f"{run.arm}/{run.variant}", "seed": "0"}
+    assert named.items() <= first.data.params.items()
     assert second.data.tags["reason"] == "loss is nan"
-    assert first.data.tags["mlflow.parentRunId"] == parent_run(connection).info.run_id
+    above = variant_runs(connection)[f"{run.arm}/{run.variant}"].info
+    assert above.status == "FINISHED"
+    for one in (first, second):
+        assert one.data.tags["mlflow.parentRunId"] == above.run_id
     curve = connection.get_metric_history(first.info.run_id, "validation/hits_at_1")
     assert {point.step: point.value for point in curve} == {
         step: 1.0 / (1 + step) for step in range(1200)
@@ -175,7 +192,8 @@ def test_an_interrupted_import_is_completed(
     with pytest.raises(KeyboardInterrupt):
         tracking.import_runs(tmp_path, "exp7")
     connection = client(importer.LOCAL, tmp_path)
-    assert [run.info.status for run in seed_runs(connection).values()] == ["RUNNING"]
+    for left in (seed_runs(connection), variant_runs(connection)):
+        assert [run.info.status for run in left.values()] == ["RUNNING"]
     monkeypatch.setattr(MlflowClient, "set_terminated", finish)
     summary = tracking.import_runs(tmp_path, "exp7")
     assert summary.imported == 2
@@ -200,6 +218,119 @@ def test_measurements_made_later_are_added(tmp_path, write_chunk, write_measurem
         assert len(found) == 2
         assert found["journey/A/0"].data.metrics["final/loss"] == value
     assert tracking.import_runs(tmp_path, "exp7").skipped == 2
+
+
+def test_a_variant_has_the_medians_of_its_seeds_over_all_chunks(
+    tmp_path, write_chunk, write_measurements, client
+):
+    chunks = [
+        write_chunk(tmp_path, "journey", "A", seeds=seeds, failed=(9,), steps=3)
+        for seeds in ((0, 1), (2, 3, 9))
+    ]
+    write_measurements(chunks[0])
+    assert tracking.import_runs(tmp_path, "exp7").imported == 5
+    connection = client(importer.LOCAL, tmp_path)
+    (above,) = variant_runs(connection).values()
+    assert above.data.metrics["final/loss"] == 0.5 + 0.5
+    curve = connection.get_metric_history(above.info.run_id, "loss")
+    assert {point.step: point.value for point in curve} == {s: 1.0 / (1 + s) + 2 for s in range(3)}
+    assert above.data.params["training.steps"] == "3"
+    assert not {"variant", "seed"} & above.data.params.keys()
+    write_measurements(chunks[1])
+    assert tracking.import_runs(tmp_path, "exp7").imported == 3
+    (above,) = variant_runs(connection).values()
+    assert above.data.metrics["final/loss"] == 0.5 + 1.5
+    seeds = seed_runs(connection).values()
+    assert len(seeds) == 5
+    assert {run.data.tags["mlflow.parentRunId"] for run in seeds} == {above.info.run_id}
+
+
+def test_other_settings_are_another_variant_to_compare_with(tmp_path, write_chunk, client):
+    for steps in (3, 4):
+        write_chunk(tmp_path, "journey", "A", steps=steps)
+        assert tracking.import_runs(tmp_path, "exp7").imported == 2
+    connection = client(importer.LOCAL, tmp_path)
+    experiment = connection.get_experiment_by_name("exp7").experiment_id
+    found = connection.search_runs([experiment], "tags.kind = 'variant'")
+    assert {run.data.params["training.steps"] for run in found} == {"3", "4"}
+    for above in found:
+        below = f"tags.`mlflow.parentRunId` = '{above.info.run_id}'"
+        below = connection.search_runs([experiment], below)
+        assert [run.data.params["training.steps"] for run in below] == 2 * [
+            above.data.params["training.steps"]
+        ]
+
+
+def test_arms_of_one_variant_are_two_groups(tmp_path, write_chunk, client):
+    for arm in ("7a", "7b-held", "7b-same"):
+        write_chunk(tmp_path, arm, "B")
+    tracking.import_runs(tmp_path, "exp7")
+    found = seed_runs(client(importer.LOCAL, tmp_path)).values()
+    assert Counter(run.data.params["variant"] for run in found) == {
+        "7a/B": 2,
+        "7b-held/B": 2,
+        "7b-same/B": 2,
+    }
+
+
+def test_what_an_older_import_left_is_imported_anew(filled, client):
+    connection = client(importer.LOCAL, filled)
+    for run in seed_runs(connection).values():
+        connection.delete_tag(run.info.run_id, "group")
+    assert tracking.import_runs(filled, "exp7").imported == 2
+    check_complete(connection, filled / "results/exp7/journey/A/seeds-00-01")
+
+
+def test_a_study_tells_its_verdicts_and_holds_its_report(filled, client):
+    connection = client(importer.LOCAL, filled)
+    experiment = connection.get_experiment_by_name("exp7")
+    assert experiment.tags["mlflow.note.content"] == "exp7 – not judged yet"
+    write_verdicts(filled)
+    assert tracking.import_runs(filled, "exp7").imported == 0
+    parent = parent_run(connection)
+    told = parent.data.tags["mlflow.note.content"]
+    assert told.splitlines()[0] == "Triples – 1 supported, 1 not judged"
+    assert "- **exp7.1, supported:** It holds." in told
+    assert "exp7.3" not in told
+    assert connection.get_experiment_by_name("exp7").tags["mlflow.note.content"] == told
+    held = [file.path for file in connection.list_artifacts(parent.info.run_id)]
+    assert held == ["exp7.pdf", "figures"]
+    write_verdicts(filled, sentence="It holds. " * 500)
+    assert tracking.import_runs(filled, "exp7").warning is None
+    cut = parent_run(connection).data.tags["mlflow.note.content"]
+    assert cut.startswith(told.partition("It holds")[0])
+    assert cut.endswith("It holds. ")
+    assert len(cut) < 8000
+
+
+def write_verdicts(root, sentence="It holds."):
+    """Two judged rows, of which one is withheld, and a secondary one, with title and report."""
+    common = {"source": "document", "kind": "number", "theorem": "thm:x", "region_text": "> 0"}
+    common |= {
+        "effect_text": "A − B",
+        "metric_label": "hits@1",
+        "opening": "",
+        "statement": "It is.",
+    }
+    common |= {"effect": 0.1, "mean": 0.1, "low": 0.0, "high": 0.2, "n": 12, "failures": 0}
+    common |= {"tail": 0.01, "k": 1, "detectable": None, "region": {}, "sentence": sentence}
+    rows = [
+        Verdict(id="exp7.1", primary=True, verdict="supported", **common),
+        Verdict(id="exp7.2", primary=True, verdict=None, withheld="Not learned.", **common),
+        Verdict(id="exp7.3", primary=False, verdict=None, **common),
+    ]
+    judged = {
+        "scale": "default",
+        "seeds": 12,
+        "look": True,
+        "evidence": True,
+        "alpha": 0.05,
+        "M": 2,
+    }
+    study = StudyVerdicts(study="exp7", verdicts=rows, **judged)
+    files.write_json(root / "results/exp7/verdicts.json", study)
+    files.write_json(root / "reports/exp7/content.json", {"title": "Triples"})
+    (root / "reports/exp7.pdf").write_text("%PDF")
 
 
 def test_redrawn_figures_replace_the_old_ones(filled, client):
@@ -240,9 +371,10 @@ def test_what_is_computed_once_is_one_run_with_the_largest_value_per_case(
     (found,) = once_runs(connection)
     assert (found.info.run_name, found.info.status) == ("algebra/all", "FINISHED")
     assert found.data.metrics == {"final/error/case.short": 3e-9, "final/error/case.long": 2e-9}
-    expected = {"run_key": run.run_key, "plan_key": run.plan_key, "seed": "", "variant": "all"}
-    assert expected.items() <= found.data.tags.items()
-    assert found.data.tags["mlflow.parentRunId"] == parent_run(connection).info.run_id
+    assert {"run_key": run.run_key, "plan_key": run.plan_key}.items() <= found.data.tags.items()
+    assert {"arm": "algebra", "variant": "algebra/all"}.items() <= found.data.params.items()
+    assert "mlflow.parentRunId" not in found.data.tags
+    assert variant_runs(connection) == {}
     assert tracking.import_runs(tmp_path, "exp7").skipped == 1
     write_once(tmp_path, "algebra", "all", {"short": [5e-9]})
     assert tracking.import_runs(tmp_path, "exp7").imported == 1
@@ -365,3 +497,12 @@ def test_serving_imports_first_and_refuses_what_is_served_already(
     assert "127.0.0.1" in commands[-1]
     with pytest.raises(UserError, match="is a server"):
         tracking.serve(tmp_path, "http://127.0.0.1:1", report=seen.append)
+
+
+def test_other_results_than_the_configured_ones_are_served(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(tracking, "serve", lambda root, uri, **options: shown.append(root) or 0)
+    config = str(Path(__file__).parents[2] / "config.yaml")
+    for options in ([], ["--root", str(tmp_path)]):
+        assert CliRunner().invoke(app, ["ui", "--config", config, *options]).exit_code == 0
+    assert shown == [Path(), tmp_path]

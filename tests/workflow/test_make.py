@@ -196,3 +196,21 @@ def children_of(pid: int) -> list[int]:
     listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True)
     pairs = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()]
     return [child for child, parent in pairs if parent == pid]
+
+
+def test_quick_runs_are_shown_as_long_as_there_are_no_others(checkout: Checkout) -> None:
+    def shown() -> str:
+        told = subprocess.run(
+            ["make", "--dry-run", "ui"],
+            cwd=checkout.path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return told.stdout.splitlines()[-1].strip()
+
+    assert shown() == "journeylab ui"
+    (checkout.path / "build/quick").mkdir(parents=True)
+    assert shown() == "journeylab ui --root build/quick"
+    (checkout.path / "results/exp7").mkdir(parents=True)
+    assert shown() == "journeylab ui"

@@ -1,14 +1,14 @@
 """Import of run records into MLflow, which is a view: losing it loses nothing.
 
-One MLflow experiment per study, one run per seed of a run (or per run that has no seeds), found
-again by its `run_key`. Imports can be repeated, interrupted and repeated; a single writer at a time
+One MLflow experiment per study; in it a run per seed (or per run that has no seeds), found again by
+its `run_key`, a run above the seeds of a variant that has their medians, and one with the study's
+verdicts and report. Imports can be repeated, interrupted and repeated; a single writer at a time
 holds the lock beside the artifacts.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import http.client
 import logging
 import os
@@ -20,17 +20,17 @@ import textwrap
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from journeylab.config import Frozen, UserError, canonical, masked
+from journeylab.config import Frozen, UserError, masked
 from journeylab.records import files, runs
+from journeylab.tracking.contents import Chunk, Point, describe_study, digest, medians
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from mlflow.entities import Metric
+    from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
 LOCAL = "sqlite:///mlflow.db"
@@ -45,8 +45,11 @@ _PARAMS_PER_BATCH = 100
 _RUNS_PER_PAGE = 1000
 _PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
 _WARNING = 250  # characters
-_MEASURED = ("study", "arm", "variant", "seed", "draw", "metric", "value")
 _FIGURES = (".pdf", ".png", ".svg")
+_NOTE = "mlflow.note.content"
+"""The tag that MLflow shows as a description."""
+_KIND = "mlflow.experimentKind"
+"""The tag by which a server that has no switch for it chooses how to show an experiment."""
 
 
 class TrackingSummary(Frozen):
@@ -175,148 +178,137 @@ class _StudyImport:
         self.study = study
         artifacts = (root / ARTIFACTS / study).resolve().as_uri() if local else None
         self.experiment = _open_experiment(client, study, artifacts)
-        found = list(_all_runs(client, self.experiment))
-        self.parents = [run for run in found if run.data.tags.get("kind") == "study"]
-        self.known = [run for run in found if "run_key" in run.data.tags]
+        self.known = list(_all_runs(client, self.experiment))
 
     def run(self) -> TrackingSummary:
-        parent = self._open_parent()
-        complete: dict[str, str] = {}
-        for run in self.known:
-            if run.info.status in ("FINISHED", "FAILED"):
-                complete[run.data.tags["run_key"]] = run.data.tags.get("measurements", "")
-            else:
-                self.client.delete_run(run.info.run_id)
-        keys: list[str] = []
-        imported = 0
+        for run in [run for run in self.known if _is_stale(run)]:
+            self._delete(run)
+        groups: dict[str, list[Chunk]] = {}
         for folder in runs.find_runs(self.root, self.study):
-            chunk = _Chunk(folder)
-            for seed in chunk.run.seeds or (None,):
-                key = chunk.key(seed)
-                keys.append(key)
-                if complete.get(key) == chunk.measured:
-                    continue
-                self._delete(key)
-                self._import_seed(chunk, seed, parent)
-                imported += 1
-        self._import_figures(parent)
+            chunk = Chunk(folder)
+            groups.setdefault(chunk.group, []).append(chunk)
+        # MLflow lists the newest first: what is above the others is written after them
+        imported = sum(self._import_group(group, groups[group]) for group in reversed(groups))
+        self._import_study()
+        keys = sorted(c.key(seed) for chunks in groups.values() for c in chunks for seed in c.seeds)
         return TrackingSummary(
             study=self.study,
-            runs=tuple(sorted(keys)),
+            runs=tuple(keys),
             imported=imported,
             skipped=len(keys) - imported,
         )
 
-    def _open_parent(self) -> str:
-        if self.parents:
-            return str(self.parents[0].info.run_id)
-        tags = {"kind": "study", "study": self.study}
-        return str(
-            self.client.create_run(self.experiment, tags=tags, run_name=self.study).info.run_id
-        )
+    def _import_group(self, group: str, chunks: list[Chunk]) -> int:
+        """Import a variant's seeds below a run that has their medians; how many were not there."""
+        held = [run for run in self.known if run.data.tags.get("group") == group]
+        seeds = {run.data.tags["run_key"]: run for run in held if "run_key" in run.data.tags}
+        wanted = {c.key(seed): (c, seed) for c in chunks for seed in c.seeds}
+        for key, (chunk, _) in wanted.items():
+            if key in seeds and seeds[key].data.tags["measurements"] != chunk.measured:
+                self._delete(seeds.pop(key))
+        due = [entry for key, entry in wanted.items() if key not in seeds]
+        if not chunks[0].run.seeds:
+            for chunk, seed in due:
+                self._import_seed(chunk, seed, {})
+            return len(due)
+        of = digest([(key, chunk.measured) for key, (chunk, _) in wanted.items()])
+        above = [run for run in held if run.data.tags["kind"] == "variant"]
+        if len(above) == 1 and above[0].data.tags["of"] == of:
+            parent = above[0].info.run_id
+        else:
+            for run in above:
+                self._delete(run)
+            parent = self._open_variant(chunks[0], of)
+            for run in seeds.values():
+                self.client.set_tag(run.info.run_id, "mlflow.parentRunId", parent)
+        for chunk, seed in due:
+            self._import_seed(chunk, seed, {"mlflow.parentRunId": parent})
+        if not above or parent != above[0].info.run_id:
+            settings = chunks[0].params()
+            del settings["variant"]  # or a reader who groups by it would mix medians with seeds
+            self._log(parent, medians(chunks), int(time.time() * 1000), settings)
+            self.client.set_terminated(parent)
+        return len(due)
 
-    def _delete(self, key: str) -> None:
-        for run in self.known:
-            finished = run.info.status in ("FINISHED", "FAILED")
-            if run.data.tags["run_key"] == key and finished:
-                self.client.delete_run(run.info.run_id)
+    def _open_variant(self, chunk: Chunk, of: str) -> str:
+        name = f"{chunk.run.arm}/{chunk.run.variant}"
+        tags = chunk.tags() | {"kind": "variant", "of": of}
+        return str(self.client.create_run(self.experiment, tags=tags, run_name=name).info.run_id)
 
-    def _import_seed(self, chunk: _Chunk, seed: runs.SeedRecord | None, parent: str) -> None:
+    def _import_seed(
+        self, chunk: Chunk, seed: runs.SeedRecord | None, above: dict[str, str]
+    ) -> None:
         run, host = chunk.run, chunk.host
-        started = int(host.started.timestamp() * 1000)
-        seconds = host.seconds.get(seed.seed, 0.0) if seed else host.cost.wall_seconds
-        ended = started + int(seconds * 1000)
         number = seed.seed if seed else None
+        started = int(host.started.timestamp() * 1000)
+        seconds = host.cost.wall_seconds if number is None else host.seconds.get(number, 0.0)
+        ended = started + int(seconds * 1000)
+        tags = (
+            chunk.tags() | above | {"kind": "seed" if seed else "run", "run_key": chunk.key(seed)}
+        )
+        if seed and seed.reason:
+            tags["reason"] = seed.reason
+        own = {} if number is None else {"seed": str(number)}
         opened = self.client.create_run(
             self.experiment,
             start_time=started,
-            tags=_tags(chunk, seed) | {"mlflow.parentRunId": parent},
-            run_name="/".join((run.arm, run.variant, *([str(number)] if seed else []))),
+            tags=tags,
+            run_name="/".join((run.arm, run.variant, *own.values())),
         )
-        run_id = opened.info.run_id
-        self._log_params(run_id, _params(run))
-        metrics = [*chunk.curve(number, started), *chunk.final(number, ended)]
+        self._log(opened.info.run_id, chunk.points(number), ended, chunk.params() | own)
+        status = "FAILED" if seed is not None and seed.status == "failed" else "FINISHED"
+        self.client.set_terminated(opened.info.run_id, status=status, end_time=ended)
+
+    def _log(
+        self, run_id: str, points: Iterable[Point], moment: int, params: Mapping[str, str]
+    ) -> None:
+        from mlflow.entities import Metric, Param
+
+        metrics = [Metric(name, value, moment, step) for name, step, value in points]
         for first in range(0, len(metrics), _METRICS_PER_BATCH):
             self.client.log_batch(run_id, metrics=metrics[first : first + _METRICS_PER_BATCH])
-        failed = seed is not None and seed.status == "failed"
-        status = "FAILED" if failed else "FINISHED"
-        self.client.set_terminated(run_id, status=status, end_time=ended)
+        named = [Param(name, value) for name, value in sorted(params.items())]
+        for first in range(0, len(named), _PARAMS_PER_BATCH):
+            self.client.log_batch(run_id, params=named[first : first + _PARAMS_PER_BATCH])
 
-    def _log_params(self, run_id: str, values: Mapping[str, str]) -> None:
-        from mlflow.entities import Param
-
-        params = [Param(name, value) for name, value in sorted(values.items())]
-        for first in range(0, len(params), _PARAMS_PER_BATCH):
-            self.client.log_batch(run_id, params=params[first : first + _PARAMS_PER_BATCH])
-
-    def _import_figures(self, parent: str) -> None:
-        folder = self.root / "reports" / self.study / "figures"
-        figures = [path for path in sorted(folder.glob("*")) if path.suffix in _FIGURES]
-        hashes = {path.name: files.sha256(path) for path in figures}
-        drawn = hashlib.sha256(canonical(hashes).encode()).hexdigest()[:16] if hashes else ""
-        run = self.client.get_run(parent)
-        if run.data.tags.get("figures", "") != drawn:
-            for path in figures:
+    def _import_study(self) -> None:
+        """Bring the study's own run, and its experiment, up to what is judged and drawn."""
+        found = [run for run in self.known if run.data.tags.get("kind") == "study"]
+        tags = {"kind": "study", "study": self.study}
+        run = (
+            found[0]
+            if found
+            else self.client.create_run(self.experiment, tags=tags, run_name=self.study)
+        )
+        parent = run.info.run_id
+        report = self.root / "reports" / f"{self.study}.pdf"
+        figures = self.root / "reports" / self.study / "figures"
+        drawn = [path for path in sorted(figures.glob("*")) if path.suffix in _FIGURES]
+        described = describe_study(self.root, self.study)
+        typeset = [report] if report.exists() else []
+        told = digest([described, *(files.sha256(path) for path in (*typeset, *drawn))])
+        if run.data.tags.get("told") != told:
+            for path in typeset:
+                self.client.log_artifact(parent, str(path))
+            for path in drawn:
                 self.client.log_artifact(parent, str(path), "figures")
-            self.client.set_tag(parent, "figures", drawn)
+            self.client.set_tag(parent, _NOTE, described)
+            self.client.set_experiment_tag(self.experiment, _NOTE, described)
+            self.client.set_experiment_tag(self.experiment, _KIND, "custom_model_development")
+            self.client.set_tag(parent, "told", told)
         if run.info.status != "FINISHED":
             self.client.set_terminated(parent)
 
+    def _delete(self, run: Run) -> None:
+        self.client.delete_run(run.info.run_id)
+        self.known.remove(run)
 
-class _Chunk:
-    """The records of one run, as MLflow wants them."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.run = runs.read_run(folder)
-        self.host = runs.read_host(folder)
-        self.measurements = folder / "measurements.parquet"
-        exists = self.measurements.exists()
-        self.measured = files.sha256(self.measurements)[:16] if exists else ""
-
-    def key(self, seed: runs.SeedRecord | None) -> str:
-        return seed.run_key if seed else self.run.run_key
-
-    def curve(self, seed: int | None, timestamp: int) -> Iterator[Metric]:
-        from mlflow.entities import Metric
-
-        if self.run.kind == "computed":
-            return
-        points = _of_seed(files.read_table(self.folder / "curves.parquet"), seed)
-        for step, metric, value in zip(
-            points["step"], points["metric"], points["value"], strict=True
-        ):
-            yield Metric(_name(metric), float(value), timestamp, int(step))
-
-    def final(self, seed: int | None, timestamp: int) -> Iterator[Metric]:
-        from mlflow.entities import Metric
-
-        trained = self.run.training
-        costs = {
-            "parameters": trained.parameters if trained else None,
-            "training_flops": trained.flops if trained else None,
-            "tokens": trained.tokens if trained else None,
-            "seconds": self.host.seconds.get(seed) if seed is not None else None,
-        }
-        for name, cost in costs.items():
-            if cost is not None:
-                yield Metric(f"cost/{name}", float(cost), timestamp, 0)
-        if not self.measured:
-            return
-        table = _of_seed(files.read_table(self.measurements), seed)
-        factors = [name for name in table.columns if name not in _MEASURED]
-        cases = table.groupby(["metric", *factors], dropna=False, sort=False)["value"]
-        for case, values in cases:
-            metric, *found = map(str, case)
-            levels = [
-                f"{name}.{level}"
-                for name, level in zip(factors, found, strict=True)
-                if level not in ("None", "<NA>", "nan")
-            ]
-            # of many draws of one case, the largest: what an exact claim is about
-            yield Metric(
-                _name("/".join(["final", metric, *levels])), float(values.max()), timestamp, 0
-            )
+def _is_stale(run: Run) -> bool:
+    """Whether an import was interrupted in a run of ours, or it is from before runs had groups."""
+    tags = run.data.tags
+    ours = tags.get("kind") in ("variant", "seed", "run")
+    return ours and not ("group" in tags and run.info.status in ("FINISHED", "FAILED"))
 
 
 def _open_experiment(client: MlflowClient, study: str, artifacts: str | None) -> str:
@@ -328,7 +320,7 @@ def _open_experiment(client: MlflowClient, study: str, artifacts: str | None) ->
     return str(experiment.experiment_id)
 
 
-def _all_runs(client: MlflowClient, experiment: str) -> Iterator[Any]:
+def _all_runs(client: MlflowClient, experiment: str) -> Iterator[Run]:
     token = None
     while True:
         page = client.search_runs([experiment], max_results=_RUNS_PER_PAGE, page_token=token)
@@ -338,53 +330,13 @@ def _all_runs(client: MlflowClient, experiment: str) -> Iterator[Any]:
             return
 
 
-def _tags(chunk: _Chunk, seed: runs.SeedRecord | None) -> dict[str, str]:
-    run, host = chunk.run, chunk.host
-    tags = {
-        "kind": "seed" if seed else "run",
-        "study": run.study,
-        "arm": run.arm,
-        "variant": run.variant,
-        "seed": str(seed.seed) if seed else "",
-        "run_key": chunk.key(seed),
-        "plan_key": run.plan_key,
-        "data": " ".join(run.inputs[name] for name in sorted(run.inputs)),
-        "code": run.code,
-        "commit": host.commit or "unknown",
-        "dirty": str(host.dirty).lower(),
-        "cpu": ", ".join(run.cpu),
-        "measurements": chunk.measured,
-    }
-    return tags | ({"reason": seed.reason} if seed and seed.reason else {})
-
-
-def _params(run: runs.RunRecord) -> dict[str, str]:
-    params = dict(_flatten(run.settings))
-    params |= {"engine": run.engine, "device": run.device, "threads": str(run.threads)}
-    return params | {f"versions.{name}": text for name, text in run.versions.items()}
-
-
-def _flatten(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from _flatten(value, f"{prefix}{key}.")
-        else:
-            yield _name(f"{prefix}{key}"), value if isinstance(value, str) else canonical(value)
-
-
-def _name(text: str) -> str:
-    return re.sub(r"[^/\w.\- ]", "_", text.replace("@", "_at_"), flags=re.ASCII)
-
-
-def _of_seed(table: pd.DataFrame, seed: int | None) -> pd.DataFrame:
-    return table if seed is None else table[table["seed"] == seed]
-
-
 def _state(root: Path, study: str) -> object:
     chunks = runs.find_runs(root, study)
     records = [folder / name for folder in chunks for name in (runs.RUN, "measurements.parquet")]
+    told = [root / "results" / study / "verdicts.json", root / "reports" / f"{study}.pdf"]
     figures = sorted((root / "reports" / study / "figures").glob("*"))
-    return [(path, path.stat().st_mtime_ns) for path in [*records, *figures] if path.exists()]
+    made = [path for path in (*records, *told, *figures) if path.exists()]
+    return [(path, path.stat().st_mtime_ns) for path in made]
 
 
 def locate(uri: str, root: Path) -> str:

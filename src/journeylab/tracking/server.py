@@ -61,6 +61,7 @@ def server_command(root: Path, uri: str, port: int) -> list[str]:
         *(sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port)),
         *(*store, "--workers", "1"),
         *("--artifacts-destination", str((root / ARTIFACTS).resolve())),
+        *("--app-name", "journeylab"),
     ]
 
 

@@ -1,0 +1,189 @@
+"""What MLflow is told of records: metrics and params of a run, medians over seeds, verdicts.
+
+The seeds of one variant with the same settings and code form a *group*, which is one run in MLflow
+above those of its seeds: what a reader compares first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from journeylab.config import build, canonical
+from journeylab.records import files, runs
+from journeylab.records.verdicts import WORDS, StudyVerdicts
+from journeylab.reports.meaning import meaning
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LONGEST = 8000
+"""Characters of a description: MLflow cuts a longer one wherever that falls, or refuses it."""
+_MEASURED = ("study", "arm", "variant", "seed", "draw", "metric", "value")
+
+
+class Point(NamedTuple):
+    """A value of a metric at a step."""
+
+    metric: str
+    step: int
+    value: float
+
+
+class Chunk:
+    """The records of one run on disk; ``seeds`` holds None where it was computed once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.run = runs.read_run(folder)
+        self.host = runs.read_host(folder)
+        self.seeds = self.run.seeds or (None,)
+        self.measurements = folder / "measurements.parquet"
+        exists = self.measurements.exists()
+        self.measured = files.sha256(self.measurements)[:16] if exists else ""
+
+    @property
+    def group(self) -> str:
+        """What the seeds of a variant share, in 16 hexadecimal characters."""
+        run = self.run
+        shared = (run.arm, run.variant, run.settings, run.code, run.versions)
+        return digest([*shared, run.engine, run.device, run.cpu])
+
+    def key(self, seed: runs.SeedRecord | None) -> str:
+        """The key of one seed's result, or of the whole run's."""
+        return seed.run_key if seed else self.run.run_key
+
+    def points(self, seed: int | None) -> list[Point]:
+        """Everything that is known in numbers of one seed."""
+        return [*self._curve(seed), *self._costs(seed), *self._final(seed)]
+
+    def params(self) -> dict[str, str]:
+        """Settings and circumstances; `variant` tells the arm too, for arms share such names."""
+        run = self.run
+        params = dict(_flatten(run.settings))
+        params |= {"engine": run.engine, "device": run.device, "threads": str(run.threads)}
+        params |= {f"versions.{name}": text for name, text in run.versions.items()}
+        return params | {"arm": run.arm, "variant": f"{run.arm}/{run.variant}"}
+
+    def tags(self) -> dict[str, str]:
+        """Where the run comes from; MLflow shows the commit as its source."""
+        run, host = self.run, self.host
+        commit = host.commit or "unknown"
+        return {
+            "mlflow.source.name": commit[:7],  # all that a list of runs shows of the source
+            "mlflow.source.type": "LOCAL",
+            "mlflow.source.git.commit": commit,
+            "study": run.study,
+            "group": self.group,
+            "plan_key": run.plan_key,
+            "data": " ".join(run.inputs[name] for name in sorted(run.inputs)),
+            "code": run.code,
+            "dirty": str(host.dirty).lower(),
+            "cpu": ", ".join(run.cpu),
+            "measurements": self.measured,
+        }
+
+    @cached_property
+    def _curves(self) -> pd.DataFrame | None:
+        trained = self.run.kind == "trained"
+        return files.read_table(self.folder / "curves.parquet") if trained else None
+
+    @cached_property
+    def _table(self) -> pd.DataFrame | None:
+        return files.read_table(self.measurements) if self.measured else None
+
+    def _curve(self, seed: int | None) -> Iterator[Point]:
+        if self._curves is None:
+            return
+        points = _of_seed(self._curves, seed)
+        for step, metric, value in zip(
+            points["step"], points["metric"], points["value"], strict=True
+        ):
+            yield Point(_name(metric), int(step), float(value))
+
+    def _costs(self, seed: int | None) -> Iterator[Point]:
+        trained = self.run.training
+        costs = {
+            "parameters": trained.parameters if trained else None,
+            "training_flops": trained.flops if trained else None,
+            "tokens": trained.tokens if trained else None,
+            "seconds": self.host.seconds.get(seed) if seed is not None else None,
+        }
+        for name, cost in costs.items():
+            if cost is not None:
+                yield Point(f"resources/{name}", 0, float(cost))
+
+    def _final(self, seed: int | None) -> Iterator[Point]:
+        if self._table is None:
+            return
+        table = _of_seed(self._table, seed)
+        factors = [name for name in table.columns if name not in _MEASURED]
+        cases = table.groupby(["metric", *factors], dropna=False, sort=False)["value"]
+        for case, values in cases:
+            metric, *found = map(str, case)
+            levels = [
+                f"{name}.{level}"
+                for name, level in zip(factors, found, strict=True)
+                if level not in ("None", "<NA>", "nan")
+            ]
+            # of many draws of one case, the largest: what an exact claim is about
+            yield Point(_name("/".join(["final", metric, *levels])), 0, float(values.max()))
+
+
+def medians(chunks: Iterable[Chunk]) -> Iterator[Point]:
+    """The median of every metric at every step, over the seeds that have a finite value there."""
+    found: dict[tuple[str, int], list[float]] = {}
+    for chunk in chunks:
+        for seed in chunk.run.seeds:
+            for metric, step, value in chunk.points(seed.seed):
+                if math.isfinite(value):
+                    found.setdefault((metric, step), []).append(value)
+    for (metric, step), values in found.items():
+        yield Point(metric, step, statistics.median(values))
+
+
+def describe_study(root: Path, study: str) -> str:
+    """A study's title and verdicts in Markdown; a list of studies shows the first line only."""
+    content = root / "reports" / study / "content.json"
+    title = files.read_json(content)["title"] if content.exists() else study
+    path = root / "results" / study / "verdicts.json"
+    if not path.exists():
+        return f"{title} – not judged yet"
+    verdicts = build(StudyVerdicts, files.read_json(path), str(path))
+    judged = [(row, row.verdict or "not judged") for row in verdicts.verdicts if row.primary]
+    counts = Counter(str(word) for _, word in judged)
+    told = ", ".join(f"{counts[word]} {word}" for word in (*WORDS, "not judged") if counts[word])
+    claims = [f"- **{row.id}, {word}:** {row.sentence or row.statement}" for row, word in judged]
+    head = f"{title} – {told or 'no claim is judged'}"
+    text = "\n\n".join((head, "\n".join(claims), meaning(verdicts)))
+    while len(text) > _LONGEST:
+        text = text.rpartition("\n")[0]
+    return text
+
+
+def digest(content: object) -> str:
+    """16 hexadecimal characters that depend on the content only."""
+    return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]
+
+
+def _flatten(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield _name(f"{prefix}{key}"), value if isinstance(value, str) else canonical(value)
+
+
+def _name(text: str) -> str:
+    return re.sub(r"[^/\w.\- ]", "_", text.replace("@", "_at_"), flags=re.ASCII)
+
+
+def _of_seed(table: pd.DataFrame, seed: int | None) -> pd.DataFrame:
+    return table if seed is None else table[table["seed"] == seed]
