@@ -56,7 +56,6 @@ localrules:
     judge_claims,
     draw_figures,
     typeset_report,
-    summarise_metrics,
     answer_reviewers,
     list_claims,
 
@@ -84,12 +83,11 @@ wildcard_constraints:
 
 
 rule all:
-    """Every configured study's report, the answer to the reviewers, all claims, and the metrics."""
+    """Every configured study's report, the answer to the reviewers, and all claims."""
     default_target: True
     input:
         expand("<reports>/{study}.pdf", study=plan.studies),
         expand("<reports>/{study}/manifest.json", study=plan.studies),  # once gone, drawn again
-        "<results>/metrics.json",
         "<reports>/response.pdf",
         "<reports>/index.html",
 

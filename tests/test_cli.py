@@ -124,7 +124,6 @@ NEEDED: dict[Stage, str] = {
     "judge": "--results",
     "draw": "--results",
     "typeset": "--results",
-    "summarise": "--results",
 }
 
 

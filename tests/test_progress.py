@@ -144,7 +144,7 @@ def test_a_job_is_named_by_what_it_does() -> None:
     data = {"study": "exp7", "dataset": "kb", "seeds": "seeds-02-02"}
     assert name_job("generate_dataset", data) == "generate exp7 kb seed 2"
     assert name_job("judge_claims", {"study": "exp5"}) == "judge exp5"
-    assert name_job("summarise_metrics", {}) == "summarise_metrics"
+    assert name_job("answer_reviewers", {}) == "answer_reviewers"
 
 
 def test_times_are_told_as_one_says_them() -> None:

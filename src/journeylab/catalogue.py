@@ -57,7 +57,6 @@ Stage = Literal[
     "judge",
     "draw",
     "typeset",
-    "summarise",
     "respond",
     "ledger",
 ]
@@ -72,7 +71,6 @@ STAGES: dict[Stage, str] = {
     "judge": "Hold a study's measurements against its registered claims.",
     "draw": "Draw a study's figures and write its tables and number macros.",
     "typeset": "Typeset a study's report.",
-    "summarise": "Write the numbers that `dvc metrics diff` compares.",
     "respond": "Answer the reviewers' points with the verdicts of all studies.",
     "ledger": "List every claim of every study on one page.",
 }
@@ -88,7 +86,6 @@ PARTS: dict[Stage, tuple[str, ...]] = {
     "judge": (),
     "draw": ("settings", "metrics", "figures"),
     "typeset": (),
-    "summarise": (),
     "respond": (),
     "ledger": (),
 }

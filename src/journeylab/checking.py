@@ -82,7 +82,6 @@ def _outputs(name: str, plan: Plan) -> tuple[str, ...]:
         "judge": (f"{results}/{VERDICTS}",),
         "draw": (f"{reports}/{MANIFEST}",),
         "typeset": (f"{reports}.pdf",),
-        "summarise": ("results/metrics.json",),
         "respond": ("reports/response.json",),
         "ledger": ("reports/index.html",),
     }[plan.stage]
@@ -171,23 +170,6 @@ def _listed(job: Job) -> list[str]:
     return _fault(path, look)
 
 
-def _summarised(job: Job) -> list[str]:
-    """The file holds the effects of the verdicts beside it, of those that can be read."""
-    [path] = job.outputs
-
-    def look() -> None:
-        shown = read_json(path, sealed=False)
-        for study in job.plan.inputs:
-            try:
-                judged = read_json(path.parent / study / VERDICTS)["verdicts"]
-            except UserError:
-                continue  # a problem of its own
-            if shown.get(study) != {verdict["id"]: verdict["effect"] for verdict in judged}:
-                raise UserError(f"{path} holds other effects of {study} than its verdicts")
-
-    return _fault(path, look)
-
-
 def _override(written: str) -> tuple[str, Any]:
     key, equals, value = written.partition("=")
     try:
@@ -228,7 +210,6 @@ _LOOKS: Mapping[str, Callable[[Job], list[str]]] = {
     "judge": _judged,
     "draw": _drawn,
     "typeset": _typeset,
-    "summarise": _summarised,
     "respond": _answered,
     "ledger": _listed,
 }

@@ -488,7 +488,6 @@ class StudySettings(Frozen):
 _RESERVED = {
     *{"data", "once", "seeds", "runs", "figures", "tables", "metrics", "measurements", "verdicts"},
     *{"generate", "train", "compute", "measure", "collect", "judge", "draw", "typeset"},
-    "summarise",
 }
 _SUFFIXES = (".json", ".parquet", ".safetensors", ".pdf", ".tex", ".log")
 """What lies beside the arms of a study, in its plans, its results and its logs."""

@@ -60,7 +60,6 @@ LIBRARIES: dict[Stage, tuple[str, ...]] = {
     "judge": ("numpy", "scipy"),
     "draw": ("matplotlib", "numpy", "scipy", "seaborn"),
     "typeset": ("typst",),
-    "summarise": (),
     "respond": ("typst",),
     "ledger": ("jinja2",),
 }
@@ -242,7 +241,6 @@ class WorkflowPlan:
                     read |= {f"{study}.{part}": key for part, key in plan.inputs.items()}
                     runs += [(f"{study}/{folder}", key) for folder, key in plan.runs]
                 yield name, plan
-        yield "metrics.json", _plan("summarise", inputs=judged, code_of=self.studies[0])
         together = {"inputs": read, "runs": tuple(runs), "code_of": self.studies[0]}
         yield "response.json", self._response_plan(**together)
         yield "ledger.json", self._ledger_plan(**together)

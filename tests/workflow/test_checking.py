@@ -71,12 +71,6 @@ HARM: dict[str, tuple[str, Callable[[Path], object], str, str]] = {
     "verdicts that are gone": ("results/exp7/verdicts.json", Path.unlink, "missing", ""),
     "a bit of the ledger": ("reports/index.html", flip, "damaged", ""),
     "the end of a report": ("reports/exp7.pdf", truncate, CUT, ""),
-    "the metrics": (
-        "results/metrics.json",
-        lambda path: path.write_text(re.sub(r"\d\.\d", "7.7", path.read_text(), count=1)),
-        "other effects",
-        "",
-    ),
 }
 
 

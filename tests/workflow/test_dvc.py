@@ -136,15 +136,40 @@ def test_an_experiment_redoes_what_depends_on_it(clone: Repository) -> None:
     }
     assert redone == {"reports/exp7.pdf", "reports/response.pdf"}
     assert clone.planned() == set()
-    difference = json.loads(clone.dvc("metrics", "diff", "--json"))["results/metrics.json"]
-    assert difference
-    assert {name.split(".")[0] for name in difference} == {"exp7"}
-    assert all(isinstance(values["diff"], float) for values in difference.values())
-    assert "exp7" in clone.dvc("metrics", "show")
+    difference = json.loads(clone.dvc("metrics", "diff", "--json"))
+    assert difference.keys() == {"metrics/exp7.json"}
+    effects = {
+        name: told for name, told in difference["metrics/exp7.json"].items() if "effect" in name
+    }
+    assert effects
+    assert all(isinstance(told["diff"], float) for told in effects.values())
     clone.git("checkout", "--quiet", "--", ".")
     clone.dvc("checkout", "--force")
     assert clone.runs() == before
     assert clone.planned() == set()
+
+
+def test_an_experiment_runs_no_other_study_than_its_target(clone: Repository) -> None:
+    draws = "studies.exp5.scales.quick.arms.bridge.draws"
+    changes = (f"config.yaml:+{VARIANT}=0.02", f"config.yaml:{draws}=4", "target=reports/exp5.pdf")
+    for parameters, study in ((changes, "exp5"), (("target=reports/exp7.pdf",), "exp7")):
+        before = clone.runs()
+        clone.dvc("exp", "run", *(f"--set-param={change}" for change in parameters))
+        after = clone.runs()
+        assert {run.partition("/")[0] for run in before if after[run] != before[run]} == {study}
+    assert "metrics/exp7.json" in clone.dvc("metrics", "diff")
+
+
+def test_metrics_are_compared_where_nothing_was_ever_run(computed: Repository, tmp_path) -> None:
+    fresh = Repository(tmp_path / "fresh")
+    computed.git("clone", "--quiet", str(computed.path), str(fresh.path))
+    assert fresh.run("dvc", "metrics", "diff", "--json").stdout.strip() == "{}"
+    known = json.loads(fresh.dvc("metrics", "show", "--json"))
+    assert "metrics/exp7.json" in str(known)
+    path = fresh.path / "metrics/exp7.json"
+    path.write_text(path.read_text(encoding="utf-8").replace('"quick"', '"default"', 1))
+    path.write_text(path.read_text(encoding="utf-8").replace('"seeds": ', '"seeds": 1', 1))
+    assert "metrics/exp7.json" in fresh.dvc("metrics", "diff")
 
 
 def test_without_snakemakes_metadata_an_edited_rate_is_no_less_edited(clone: Repository) -> None:

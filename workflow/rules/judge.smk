@@ -13,20 +13,3 @@ rule judge_claims:
     shell:
         "journeylab judge --plan {input.plan} --results $(dirname {output})"
         " --output {output} > {log} 2>&1"
-
-
-rule summarise_metrics:
-    """Write the numbers that `dvc metrics diff` compares."""
-    input:
-        plan="<plans>/metrics.json",
-        verdicts=expand("<results>/{study}/verdicts.json", study=plan.studies),
-    output:
-        "<results>/metrics.json",
-    log:
-        "<logs>/summarise/metrics.log",
-    conda:
-        "../envs/journeylab.yaml"
-    threads: 1
-    shell:
-        "journeylab summarise --plan {input.plan} --results $(dirname {output})"
-        " --output {output} > {log} 2>&1"
