@@ -19,7 +19,7 @@ export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup all arxiv quick ui check format test test-system slurm-demo slurm-stop verify bench schemas gallery unlock clean
+.PHONY: help setup all arxiv paper docs quick ui check format test test-system slurm-demo slurm-stop verify bench schemas gallery unlock clean
 
 help: ## what there is
 	@awk -F':.*## ' '/^[a-z%0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,12 @@ all: setup ## every study of config.yaml
 
 arxiv: setup ## the answer to the reviewers as LaTeX, in one archive: reports/response.tar.gz
 	$(RUN) reports/response.tar.gz
+
+paper: setup ## the manuscript of paper/, typeset: build/paper/paper.pdf; with quick runs: QUICK=1
+	$(RUN) $(if $(QUICK),--config scale=quick root=build/quick --) \
+	  $$(sed -n 's|^ *\\study{\(exp[0-9]*\)}.*|$(if $(QUICK),build/quick/)reports/\1.pdf|p' paper/*.tex)
+	journeylab paper $(if $(QUICK),--root build/quick)
+	latexmk -pdf -cd -interaction=nonstopmode -halt-on-error build/paper/paper.tex
 
 quick: setup ## every study with 2 seeds and short budgets, under build/quick (no evidence)
 	$(RUN) all --config scale=quick root=build/quick

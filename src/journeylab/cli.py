@@ -124,6 +124,22 @@ def gallery(
     publish(reports, output)
 
 
+@app.command()
+def paper(
+    manuscript: Annotated[Path, typer.Option(help="Folder of the manuscript.")] = Path("paper"),
+    config: Annotated[Path, typer.Option(help="Configuration file.")] = Path("config.yaml"),
+    root: Annotated[Path | None, typer.Option(help="Not the configured one.")] = None,
+    output: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("build/paper"),
+) -> None:
+    """Put the manuscript and what it names of the reports into one folder, for LaTeX."""
+    from journeylab import catalogue
+    from journeylab.manuscript import assemble
+
+    settings = catalogue.load(config)
+    reports = (root or Path(settings.root)) / "reports"
+    assemble(manuscript, reports, output, anonymous=settings.anonymous, project=Path.cwd())
+
+
 def main() -> None:
     """Entry point: what a person can mend is one line, anything else a traceback.
 

@@ -2,11 +2,14 @@
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pypdfium2
 import pytest
 
+from journeylab.manuscript import assemble
 from journeylab.plotting import StudyResults, Table
 from journeylab.records.files import read_json, write_folder
 from journeylab.records.plans import Plan
@@ -26,9 +29,11 @@ pytestmark = [
     ),
 ]
 
+PAPER = Path(__file__).parents[2] / "paper"
 DOCUMENT = r"""\documentclass{article}
 \usepackage{booktabs}
 \usepackage{graphicx}
+\usepackage{siunitx}
 \begin{document}
 %s
 \end{document}
@@ -113,10 +118,17 @@ def test_a_document_inputs_every_table_figure_and_number(drawn, tmp_path):
     numbers = [
         rf"\result{{{key}}} $\result{{{key}}}$\par" for key in read_json(content / "numbers.json")
     ]
+    raw = [
+        rf"\num{{\rawresult{{{key}}}}}\par"
+        for key, value in read_json(content / "numbers.json").items()
+        if isinstance(value, int | float)
+    ]
     assert tables
     assert figures
+    assert len(raw) > 10
     done = compile_latex(
-        tmp_path, "\n".join([r"\input{exp5/numbers}", *tables, *figures, r"\clearpage", *numbers])
+        tmp_path,
+        "\n".join([r"\input{exp5/numbers}", *tables, *figures, r"\clearpage", *numbers, *raw]),
     )
     assert done.returncode == 0, done.stdout[-2000:]
     assert "undefined" not in done.stdout
@@ -127,6 +139,55 @@ def test_an_unknown_number_is_an_error_naming_it(drawn, tmp_path):
     done = compile_latex(tmp_path, "\\input{numbers}\n\\result{exp5.99.effect}")
     assert done.returncode != 0
     assert "Unknown result 'exp5.99.effect'" in done.stdout
+
+
+@pytest.mark.parametrize("key", ["exp5.99.effect", "exp5.1.verdict", "exp5.1.low"])
+def test_what_is_no_finite_number_has_no_raw_form(drawn, tmp_path, key):
+    shutil.copy(drawn / "numbers.tex", tmp_path)
+    done = compile_latex(tmp_path, f"\\input{{numbers}}\n\\rawresult{{{key}}}")
+    assert done.returncode != 0
+    assert f"No finite number '{key}'" in done.stdout
+
+
+def git(folder, *arguments):
+    who = ("-c", "user.name=n", "-c", "user.email=e")
+    done = subprocess.run(
+        ["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("anonymous", [False, True])
+def test_the_skeleton_has_numbers_tables_and_figures_with_their_source(drawn, tmp_path, anonymous):
+    shutil.copytree(drawn, tmp_path / "reports" / "exp5")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "remote", "add", "origin", "https://me:secret@code.example/lab/journeylab.git")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "begin")
+    commit, folder = git(tmp_path, "rev-parse", "HEAD"), tmp_path / "build"
+    assemble(PAPER, tmp_path / "reports", folder, anonymous=anonymous, project=tmp_path)
+    done = subprocess.run(
+        ["latexmk", "-pdf", "-halt-on-error", "-usepretex=\\pdfobjcompresslevel=0", "paper.tex"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in (folder / "paper.log").read_text(errors="replace")
+    pdf = (folder / "paper.pdf").read_bytes()
+    with pypdfium2.PdfDocument(pdf) as document:
+        pages = [page.get_textpage().get_text_range() for page in document]
+    text = " ".join("".join(pages).split())
+    assert "all digits: 2.7 × 10−13" in text
+    assert "Table 1: Certificates" in text
+    assert "Table 2" in text
+    page = (
+        f"https://code.example/lab/journeylab/blob/{commit}/src/journeylab/studies/exp5_ssm_bridge"
+    )
+    told = [f"{page}/figures.py".encode() in pdf, "figures.py" in text, "The authors" in text]
+    assert told == [not anonymous] * 3
+    assert ("Anonymous" in text) == anonymous
+    assert b"secret" not in pdf
 
 
 def test_any_text_survives_in_a_cell(tmp_path):

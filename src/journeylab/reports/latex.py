@@ -1,5 +1,6 @@
-"""LaTeX: booktabs tables and the macro \\result{key}, safe for pdflatex with any text in a cell."""
+"""LaTeX: booktabs tables, safe with any text in a cell, and the macros \\result and \\rawresult."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -98,6 +99,12 @@ _HEAD = r"""% Written by journeylab; changes will be overwritten.
   \else
     \PackageError{journeylab}{Unknown result '#1'}{Input the numbers.tex that defines it.}%
   \fi}
+\providecommand{\rawresult}[1]{%
+  \ifcsname journeylab@raw@#1\endcsname
+    \csname journeylab@raw@#1\endcsname
+  \else
+    \PackageError{journeylab}{No finite number '#1'}{Unknown, a word or infinite.}%
+  \fi}
 """
 
 
@@ -134,15 +141,18 @@ def latex_table(table: Table, label: str) -> str:
 
 
 def latex_macros(numbers: Mapping[str, Number]) -> str:
-    r"""Definitions of ``\result{key}`` for every key; an unknown key is a LaTeX error naming it.
+    r"""``\result{key}``, rounded, of every key, and ``\rawresult{key}`` of every finite number.
 
-    Raises UserError for a key that is not made of letters, digits, ``_ . -``.
+    The latter is what siunitx reads, with all its digits. An unknown key is a LaTeX error that
+    names it. Raises UserError for a key that is not made of letters, digits, ``_ . -``.
     """
     lines = []
     for key, value in sorted(numbers.items()):
         if not _KEY.fullmatch(key):
             raise UserError(f"number {key!r}: a key is made of letters, digits, _ . -")
         lines.append(rf"\@namedef{{journeylab@{key}}}{{{escape(plain(value))}}}")
+        if isinstance(value, int | float) and math.isfinite(value):
+            lines.append(rf"\@namedef{{journeylab@raw@{key}}}{{{value!r}}}")
     return _HEAD + "\n".join(lines) + "\n\\makeatother\n"
 
 

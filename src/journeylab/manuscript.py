@@ -1,0 +1,88 @@
+"""A manuscript with what it names of the results, in one folder that LaTeX reads anywhere."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from journeylab.catalogue import PACKAGE, study_folder
+from journeylab.claims.registration import ask_git
+from journeylab.config import UserError
+from journeylab.records.files import MANIFEST, read_json, remake, verify_files
+from journeylab.records.runs import git_state
+from journeylab.reports.latex import escape
+from journeylab.reports.typeset import STAMP
+
+STUDY = re.compile(r"^\s*\\study\{(exp[0-9]+)\}", re.MULTILINE)
+KEPT = ("numbers.tex", "tables/*.tex", "figures/*.pdf")
+SOURCES = "sources.tex"
+
+
+def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, project: Path) -> None:
+    r"""Fill ``output`` with the manuscript, and numbers, tables and figures of every ``\study{…}``.
+
+    What was drawn is verified first. ``sources.tex`` tells ``journeylab.sty`` where each study's
+    figures are drawn, unless the paper is anonymous, and whether all is evidence. Raises UserError
+    for a manuscript without a study, and for a study that is not drawn or damaged.
+    """
+    written = [path.read_text(encoding="utf-8") for path in sorted(paper.glob("*.tex"))]
+    studies = sorted({study for text in written for study in STUDY.findall(text)})
+    if not studies:
+        raise UserError(rf"{paper}: no study is named; write e.g. \study{{exp5}} into a .tex file")
+    for study in studies:
+        manifest = reports / study / MANIFEST
+        if not manifest.exists():
+            raise UserError(f"{manifest} is missing; `{remake(manifest)}` makes it")
+        verify_files(manifest.parent, read_json(manifest)["files"])
+    shutil.rmtree(output, ignore_errors=True)
+    shutil.copytree(paper, output)
+    for study in studies:
+        for path in (path for kept in KEPT for path in (reports / study).glob(kept)):
+            copy = output / path.relative_to(reports)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+    scales = {read_json(reports / study / "numbers.json")[f"{study}.scale"] for study in studies}
+    lines = ["% Written by journeylab; changes will be overwritten."]
+    if "quick" in scales:
+        lines.append(rf"\def\journeylab@stamp{{{escape(STAMP)}}}")
+    if anonymous:
+        lines.append(r"\anonymoustrue")
+    else:
+        lines += [_source(study, project, output) for study in studies]
+    text = "\n".join([*lines, ""])
+    (output / SOURCES).write_text(text, encoding="ascii")
+
+
+def _source(study: str, project: Path, output: Path) -> str:
+    """Where the figures of a study are drawn, as a link: in the repository, or in this checkout."""
+    script = (study_folder(study) / "figures.py").relative_to(PACKAGE.parents[1])
+    git = git_state(project)
+    told = escape(f"{script.parent.name}/{script.name}")
+    for end in ("/", r"\_"):
+        told = told.replace(end, rf"{end}\allowbreak ")
+    if git.commit:
+        told += f" at {git.commit[:7]}{'*' * bool(git.dirty)}"
+    if git.commit and (
+        page := web_page((ask_git(project, "remote", "get-url", "origin") or "").strip())
+    ):
+        link = f"{page}/blob/{git.commit}/{script.as_posix()}"
+    else:
+        link = f"run:{os.path.relpath(project / script, output)}"
+    return rf"\@namedef{{journeylab@source@{study}}}{{\href{{{link}}}{{{told}}}}}"
+
+
+def web_page(remote: str) -> str | None:
+    """The page of a repository by the address it is fetched from; None if that is no server's.
+
+    Credentials in the address are left out.
+    """
+    if match := re.fullmatch(r"(?:ssh://)?[\w.-]+@([\w.-]+)[:/](.+)", remote):
+        host, path = match.groups()
+    else:
+        parts = urlsplit(remote)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            return None
+        host, path = parts.hostname, parts.path
+    name = path.strip("/").removesuffix(".git")
+    return f"https://{host}/{name}" if re.fullmatch(r"[\w./-]+", name) else None
