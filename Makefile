@@ -17,6 +17,9 @@ export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
+# Only the pages need it: it stays outside the environment that jobs run in.
+PDOC   := build/pdoc
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup all arxiv paper docs quick ui check format test test-system slurm-demo slurm-stop verify bench schemas gallery unlock clean
@@ -42,6 +45,14 @@ paper: setup ## the manuscript of paper/, typeset: build/paper/paper.pdf; with q
 	journeylab paper $(if $(QUICK),--root build/quick)
 	latexmk -pdf -cd -interaction=nonstopmode -halt-on-error build/paper/paper.tex
 
+docs: setup $(PDOC) ## guide, gallery and API as HTML: build/docs/index.html
+	PYTHONPATH=$(PDOC) python tools/pages.py build/docs
+
+$(PDOC): constraints.txt | setup
+	rm -rf $@
+	python -m pip install --disable-pip-version-check --quiet --target $@ --constraint $< pdoc
+	touch $@
+
 quick: setup ## every study with 2 seeds and short budgets, under build/quick (no evidence)
 	$(RUN) all --config scale=quick root=build/quick
 
@@ -66,7 +77,7 @@ format: setup ## format Python and Snakemake files
 test: setup ## the tests that need nothing but pip
 	python -m pytest -m "not system" -n 2 --dist worksteal
 
-test-system: setup ## the tests that need LaTeX, Chromium, SLURM …
+test-system: setup $(PDOC) ## the tests that need LaTeX, Chromium, SLURM …
 	python -m pytest -m system
 
 slurm-demo: setup ## a real SLURM cluster of two nodes on this machine, to try profiles/slurm on

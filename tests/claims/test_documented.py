@@ -1,0 +1,64 @@
+"""docs/claims.md: its examples are read, and they show every effect and every region there is."""
+
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from journeylab.claims.register import Claim, Effect, Region, StudyClaims
+from journeylab.config import UserError, build
+
+PAGE = Path(__file__).parents[2] / "docs/claims.md"
+BLOCKS = [
+    yaml.safe_load(text)
+    for text in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+]
+WHOLE = BLOCKS[0]
+ROWS = [row for block in BLOCKS if isinstance(block, list) for row in block]
+AMENDED = [block for block in BLOCKS if isinstance(block, dict) and "amendments" in block]
+
+
+def read(rows: list[dict[str, Any]], **changed: Any) -> StudyClaims:
+    return build(StudyClaims, WHOLE | {"claims": rows} | changed, "docs/claims.md")
+
+
+def kinds(union: Any) -> set[str]:
+    """The keys by which the members of a union are told apart."""
+    members = [get_args(member)[0] for member in get_args(get_args(union)[0])]
+    assert all(issubclass(member, BaseModel) for member in members)
+    return {next(iter(member.model_fields)) for member in members}
+
+
+def test_the_file_is_read_as_it_stands() -> None:
+    claims = read(WHOLE["claims"])
+    assert claims.claims[0].gate == ("learned",)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["id"]))
+def test_every_row_is_read_as_it_stands(row: dict[str, Any]) -> None:
+    assert read([row]).claims == (build(Claim, row, "docs/claims.md"),)
+
+
+def test_an_impossible_margin_is_refused() -> None:
+    """Hence the examples' margins are ones that can come out both ways."""
+    with pytest.raises(UserError, match="cannot be"):
+        read([ROWS[0] | {"region": {"above": 1.5}}])
+
+
+def test_every_effect_and_region_has_its_example() -> None:
+    assert {next(iter(row["effect"])) for row in [*ROWS, *WHOLE["claims"]]} == kinds(Effect) - {
+        "run"
+    }
+    assert {next(iter(row["region"])) for row in ROWS if "region" in row} == kinds(Region)
+    assert any(key not in ROWS[-1] for key in ("statement", "region"))
+
+
+def test_the_amended_file_is_a_second_revision() -> None:
+    [amended] = AMENDED
+    claims = read(WHOLE["claims"], **amended)
+    assert (claims.revision, claims.seeds_from) == (2, 100)
+    with pytest.raises(UserError, match="seeds_from"):
+        read(WHOLE["claims"], **{**amended, "seeds_from": 0})

@@ -1,0 +1,80 @@
+"""`make docs`: every page, and no link that leads nowhere."""
+
+import os
+import re
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+PDOC = PROJECT / "build/pdoc"
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(not PDOC.exists(), reason="pdoc is missing (make docs)"),
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages") / "site"
+    done = subprocess.run(
+        [sys.executable, "tools/pages.py", str(folder)],
+        cwd=PROJECT,
+        env=os.environ | {"PYTHONPATH": f"{PDOC}{os.pathsep}{PROJECT / 'src'}"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder
+
+
+def links(page):
+    return re.findall(r'(?:href|src)="([^"]+)"', page.read_text(encoding="utf-8"))
+
+
+def test_every_module_and_every_document_has_its_page(site):
+    source = PROJECT / "src"
+    modules = [
+        path.relative_to(source).with_suffix(".html")
+        for name in ("operators", "models", "claims")
+        for path in (source / "journeylab" / name).glob("[!_]*.py")
+    ]
+    documents = [Path("guide", f"{path.stem}.html") for path in PROJECT.glob("docs/*.md")]
+    assert len(modules) > 20
+    assert [path for path in (*modules, *documents) if not (site / path).exists()] == []
+    assert "Prefix products of operators" in (site / "journeylab/operators/scan.html").read_text()
+
+
+def test_every_link_leads_somewhere_on_the_pages(site):
+    pages = list(site.rglob("*.html"))
+    found = {(page, link) for page in pages for link in links(page)}
+    missing = [
+        (page.relative_to(site), link)
+        for page, link in found
+        if not re.match(r"https?:|#|data:|\$", link)
+        and not (page.parent / unquote(unescape(link)).partition("#")[0]).exists()
+    ]
+    assert missing == []
+
+
+def test_the_menu_leads_from_the_readme_to_all(site):
+    menu = set(links(site / "guide.html"))
+    documents = {f"guide/{path.name}" for path in (site / "guide").glob("*.html")}
+    assert documents | {"journeylab/operators.html", "journeylab/claims.html"} <= menu
+
+
+def test_the_gallery_shows_every_figure(site):
+    figures = {f"../gallery/{path.name}" for path in site.glob("gallery/*-[a-z]*.png")}
+    assert figures
+    assert figures <= set(links(site / "guide/gallery.html"))
+
+
+def test_nothing_is_fetched(site):
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert re.findall(r'<(?:script|img|link)[^>]*(?:src|href)="https?:', text) == []
