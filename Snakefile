@@ -9,7 +9,7 @@ from snakemake.utils import min_version, validate
 from journeylab.cluster import prepare_cluster, submitted_studies
 from journeylab.config import UserError, chunk_seeds, read_yaml
 from journeylab.recovery import begin_run
-from journeylab.workflow import WorkflowPlan
+from journeylab.workflow import Captions, WorkflowPlan
 
 min_version("9.27")
 

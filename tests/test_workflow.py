@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 import yaml
+from docutils.core import publish_parts
 
 from journeylab import catalogue
 from journeylab.claims.register import PILOT, Every, cells, read_register
 from journeylab.config import TrainedArm, UserError, read_yaml
 from journeylab.records.files import read_json, write_json
 from journeylab.records.plans import Plan
-from journeylab.workflow import WorkflowPlan
+from journeylab.workflow import Captions, WorkflowPlan
 
 PROJECT = Path(__file__).parents[1]
 WRITTEN = read_yaml(PROJECT / "config.yaml")
@@ -116,3 +117,11 @@ def test_a_model_without_a_name_in_print_is_told_before_anything_runs(
     monkeypatch.setattr(catalogue.metrics_part("exp7"), "LABELS", labels)
     with pytest.raises(UserError, match=r"^metrics\.py of exp7: LABELS: 7a/Cprime has no name"):
         planned()
+
+
+def test_a_caption_is_printed_as_it_was_written(tmp_path: Path) -> None:
+    written = r"h_1 * x_ |A| `c` \d: 95 % **not bold**; a_b_"
+    write_json(tmp_path / "content.json", {"figures": [{"name": "one", "caption": written}]})
+    text = Captions(str(tmp_path / "content.json"))["one"]
+    body = publish_parts(text, writer="html", settings_overrides={"halt_level": 2})["body"]
+    assert body.strip() == f"<p>{written}</p>"

@@ -5,6 +5,7 @@ Read at every start of snakemake, so nothing heavy is imported here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path, PurePath
@@ -82,6 +83,21 @@ class _Job(NamedTuple):
     folder: str
     seeds: str
     run: RunSettings
+
+
+class Captions:
+    """The captions of a study's figures, by name, read when a report of snakemake asks for one."""
+
+    def __init__(self, content: str) -> None:
+        self._content = Path(content)
+
+    def __getitem__(self, figure: str) -> str:
+        """A caption, as reStructuredText that prints what was written."""
+        figures = {one["name"]: one["caption"] for one in read_json(self._content)["figures"]}
+        return re.sub(r"([\\*`|_])", r"\\\1", figures[figure])
+
+    def __str__(self) -> str:
+        return f"{self._content}"
 
 
 class WorkflowPlan:

@@ -37,7 +37,11 @@ class Copy:
 
     def run(self, *command: str, check: bool = True, **more: Any) -> subprocess.CompletedProcess:
         done = subprocess.run(
-            command, cwd=self.path, env=self.environment, capture_output=True, text=True, **more
+            command,
+            cwd=self.path,
+            env=self.environment,
+            text=True,
+            **({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more),
         )
         if check and done.returncode:
             pytest.fail(f"{command} failed:\n{done.stdout[-4000:]}\n{done.stderr[-6000:]}")

@@ -1,5 +1,6 @@
 """What a run says: jobs by name, why one failed, and at the end what was made."""
 
+import json
 import os
 import re
 import shutil
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from journeylab.records.files import read_json
 
 from .conftest import Copy
 
@@ -160,3 +163,12 @@ def test_a_run_ends_with_its_reports_and_headlines(finished: Copy) -> None:
     assert any("] compute exp5 bridge/rotation · " in line for line in lines)
     assert "jobid" not in told
     assert re.search(r"^exp7: [1-9]\d* runs imported, 0 were there$", told, re.MULTILINE)
+
+
+def test_snakemakes_report_says_what_each_figure_shows(project: Copy) -> None:
+    project.snakemake("--report", "all.html", "reports/exp5.pdf")
+    text = (project.path / "all.html").read_text(encoding="utf-8")
+    figures = read_json(project.path / "reports/exp5/content.json")["figures"]
+    captions = [json.dumps(f"<p>{one['caption']}</p>")[1:-1] for one in figures]
+    assert captions
+    assert [caption for caption in captions if caption not in text] == []

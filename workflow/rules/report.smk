@@ -24,6 +24,8 @@ rule draw_figures:
     conda:
         "../envs/journeylab.yaml"
     threads: 1
+    params:
+        captions=lambda wildcards, output: Captions(output.content),  # for snakemake's report
     shell:
         "journeylab draw --plan {input.plan} --results $(dirname {input.verdicts})"
         " --output {output.manifest} > {log} 2>&1"

@@ -1,0 +1,94 @@
+"""docs/tutorial.md, followed to the letter; and what `journeylab new` promises of a new study."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from journeylab.records.files import read_json
+
+from .conftest import PROJECT, Copy, copy_project
+
+PAGE = PROJECT / "docs/tutorial.md"
+STUDY = "exp99_tutorial"
+ELSEWHERE = {"make paper": "journeylab paper"}
+"""What needs LaTeX, by what it does before; LaTeX has its test in tests/system."""
+SHARED = {"config.yaml", "workflow/schemas/config.schema.json"}
+EDITED = {"paper/paper.tex"}
+
+
+def steps() -> list[tuple[str, str, str]]:
+    """Section, language and text of every block of code, in their order."""
+    found, section = [], ""
+    pattern = re.compile(r"^## (.+)$|^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    for heading, language, text in pattern.findall(PAGE.read_text(encoding="utf-8")):
+        section = heading or section
+        if language:
+            found.append((section, language, text))
+    return found
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Copy:
+    """A clone as a newcomer has it, with two of its studies, at the default scale."""
+    copy = copy_project(tmp_path / "project")
+    copy.configure(lambda config: config.update(scale="default"))
+    for name in ("pyproject.toml", "paper/paper.tex", "paper/journeylab.sty"):
+        (copy.path / name).parent.mkdir(exist_ok=True)
+        (copy.path / name).write_bytes((PROJECT / name).read_bytes())
+    copy.run("git", "init", "-q")
+    copy.run("git", "config", "user.name", "n")
+    copy.run("git", "config", "user.email", "e")
+    copy.run("git", "add", "-A")
+    copy.run("git", "commit", "-qm", "begin")
+    return copy
+
+
+def follow(copy: Copy, language: str, text: str) -> str:
+    """Do what a block says; return what its commands told."""
+    if language == "diff":
+        copy.run("git", "apply", "-", input=text)
+        return ""
+    script = "\n".join(ELSEWHERE.get(line, line) for line in text.splitlines())
+    return copy.run("bash", "-ec", script, stderr=subprocess.STDOUT).stdout
+
+
+@pytest.mark.workflow
+def test_the_tutorial_does_what_it_says(checkout: Copy) -> None:
+    told: dict[str, str] = {}
+    for section, language, text in steps():
+        told[section] = told.get(section, "") + follow(checkout, language, text)
+    trained = re.findall(r"rule train_run:.*?arm=(\w+)", told["An arm"], re.DOTALL)
+    assert trained == ["some", "some"]
+    assert "train exp99 some/" in told["A rate, compared with another"]
+    assert "train exp99 few/" not in told["A rate, compared with another"].partition("slow")[0]
+    moved = re.findall(
+        r"^exp99\.(\w+): effect", told["A rate, compared with another"], re.MULTILINE
+    )
+    assert {"1", "2", "3"} <= set(moved)
+    assert "registered before" in told["The verdict"]
+    verdicts = read_json(checkout.path / "results/exp99/verdicts.json")["verdicts"]
+    judged = {row["id"]: row["verdict"] for row in verdicts if row["primary"]}
+    assert set(judged) == {"exp99.1", "exp99.2", "exp99.3"}
+    assert None not in judged.values()
+    for name in ("exp99/tables/accuracy.tex", "exp99/figures/surprise.pdf", "sources.tex"):
+        assert (checkout.path / "build/paper" / name).exists()
+    check_the_new_study_is_by_itself(checkout)
+
+
+def check_the_new_study_is_by_itself(copy: Copy) -> None:
+    """Its checks pass; it shares nothing with another study, whose jobs its edits do not plan."""
+    folders = (f"src/journeylab/studies/{STUDY}/", "tests/studies/exp99/")
+    changed = set(copy.run("git", "diff", "--name-only", "HEAD~1").stdout.split())
+    own = {name for name in changed if name.startswith((*folders, "claims/exp99.yaml"))}
+    assert changed - own == SHARED | EDITED
+    copy.run("ruff", "check", *folders)
+    copy.run("ruff", "format", "--check", *folders)
+    copy.run("lint-imports")
+    assert not (copy.path / "results/exp7").exists()
+    assert copy.planned("reports/exp99.pdf") == set()
+    copy.edit(f"src/journeylab/studies/{STUDY}/models.py", lambda text: text + "\n_CHANGED = 1\n")
+    jobs = copy.planned("reports/exp99.pdf")
+    assert "train_run" in {job[0] for job in jobs}
+    assert {job[1] for job in jobs if len(job) > 1} == {"exp99"}
