@@ -46,7 +46,7 @@ paper: setup ## the manuscript of paper/, typeset: build/paper/paper.pdf; with q
 	latexmk -pdf -cd -interaction=nonstopmode -halt-on-error build/paper/paper.tex
 
 docs: setup $(PDOC) ## guide, gallery and API as HTML: build/docs/index.html
-	PYTHONPATH=$(PDOC) python tools/pages.py build/docs
+	PYTHONPATH=$(PDOC):src python tools/pages.py build/docs
 
 $(PDOC): constraints.txt | setup
 	rm -rf $@

@@ -2,7 +2,6 @@
 
 import hashlib
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,11 @@ from journeylab.claims.register import read_register
 from journeylab.config import UserError, read_yaml
 from journeylab.scaffold import LONGEST, scaffold
 
-from .workflow.conftest import PROJECT, Copy, copy_project
+from .workflow.conftest import PROJECT
 
 NAME = "exp99_hidden_layer"
 CLAIMS = "claims/exp99.yaml"
 SHARED = {"config.yaml"}
-GENERATED = {"workflow/schemas/config.schema.json"}
 ARMS = {"few", "many", "corners"}
 
 CONFIG = """# What a researcher edits.
@@ -168,38 +166,3 @@ def test_a_new_study_has_two_trained_arms_and_a_computed_one(skeleton: Path) -> 
     arms = read_yaml(skeleton / "config.yaml")["studies"]["exp99"]["arms"]
     assert arms.keys() == ARMS
     assert [name for name, arm in arms.items() if "computed" in arm] == ["corners"]
-
-
-@pytest.mark.workflow
-@pytest.mark.usefixtures("warm")
-def test_a_new_study_runs_to_its_report(tmp_path: Path) -> None:
-    copy = copy_project(tmp_path / "project")
-    (copy.path / "pyproject.toml").write_bytes((PROJECT / "pyproject.toml").read_bytes())
-    before = contents(copy.path)
-    copy.run("journeylab", "new", NAME)
-    after = contents(copy.path)
-    assert {name for name in before if after.get(name) != before[name]} == SHARED | GENERATED
-    folders = (f"src/journeylab/studies/{NAME}/", "tests/studies/exp99/")
-    assert all(name.startswith((*folders, CLAIMS)) for name in set(after) - set(before))
-    copy.run("ruff", "check", *folders)
-    copy.run("ruff", "format", "--check", *folders)
-    copy.run("lint-imports")
-    copy.run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "tests/studies/exp99")
-    copy.snakemake("reports/exp99.pdf")
-    assert (copy.path / "reports/exp99.pdf").read_bytes().startswith(b"%PDF")
-    assert (copy.path / "reports/exp99/figures/accuracy.pdf").exists()
-    table = (copy.path / "reports/exp99/tables/accuracy.tex").read_text(encoding="utf-8")
-    assert "few points & linear" in table
-    assert "many points & linear" in table
-    assert {path.parent.name for path in copy.path.glob("results/exp99/*/*")} == ARMS
-    assert not (copy.path / "results/exp7").exists()
-    assert copy.planned("reports/exp99.pdf") == set()
-    check_other_studies_are_left_alone(copy)
-
-
-def check_other_studies_are_left_alone(copy: Copy) -> None:
-    """An edit of the new study's model retrains it, and plans nothing of any other study."""
-    copy.edit(f"src/journeylab/studies/{NAME}/models.py", lambda text: text + "\n_CHANGED = 1\n")
-    jobs = copy.planned("reports/exp99.pdf")
-    assert "train_run" in {job[0] for job in jobs}
-    assert {job[1] for job in jobs if len(job) > 1} == {"exp99"}
