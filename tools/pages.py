@@ -93,8 +93,10 @@ def relink(link: re.Match[str], file: Path, name: str, places: dict[str, str]) -
     to = places.get(found.relative_to(PROJECT).as_posix())
     if to is None:
         return words
-    up = "../" * name.count(".")
-    return f"{picture}[{words}]({up}{to}{'#' * bool(part)}{part})"
+    to = "../" * name.count(".") + to
+    if picture:
+        return f'<img src="{to}" alt="{words}" style="max-width: 100%">'
+    return f"[{words}]({to}{'#' * bool(part)}{part})"
 
 
 if __name__ == "__main__":

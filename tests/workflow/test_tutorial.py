@@ -21,7 +21,7 @@ EDITED = {"paper/paper.tex"}
 def steps() -> list[tuple[str, str, str]]:
     """Section, language and text of every block of code, in their order."""
     found, section = [], ""
-    pattern = re.compile(r"^## (.+)$|^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    pattern = re.compile(r"^## ([^\n]+)$|^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
     for heading, language, text in pattern.findall(PAGE.read_text(encoding="utf-8")):
         section = heading or section
         if language:
