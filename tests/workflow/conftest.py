@@ -44,7 +44,7 @@ class Copy:
             **({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more),
         )
         if check and done.returncode:
-            pytest.fail(f"{command} failed:\n{done.stdout[-4000:]}\n{done.stderr[-6000:]}")
+            pytest.fail(f"{command} failed:\n{done.stdout[-4000:]}\n{(done.stderr or '')[-6000:]}")
         return done
 
     def snakemake(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess:
