@@ -5,6 +5,7 @@ are real.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -207,7 +208,8 @@ def test_quick_runs_are_shown_as_long_as_there_are_no_others(checkout: Checkout)
             text=True,
             check=True,
         )
-        return told.stdout.splitlines()[-1].strip()
+        [line] = re.findall(r"^journeylab ui.*$", told.stdout, re.MULTILINE)
+        return line.strip()
 
     assert shown() == "journeylab ui"
     (checkout.path / "build/quick").mkdir(parents=True)
