@@ -37,6 +37,11 @@ class Page:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{domain}.enable")
 
+    def reset(self) -> None:
+        """Forget the size of the window, and that scripts do not run."""
+        self._call("Emulation.setScriptExecutionDisabled", value=False)
+        self._call("Emulation.clearDeviceMetricsOverride")
+
     def open(
         self, path: Path, width: int, height: int, *, script: bool = True, fragment: str = ""
     ) -> None:
@@ -154,8 +159,14 @@ def browse(profile: Path) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="session")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     if CHROMIUM is None:
         pytest.skip("needs Chromium (apt-get install chromium)")
     with browse(tmp_path_factory.mktemp("profile")) as opened:
         yield opened
+
+
+@pytest.fixture
+def page(browser: Page) -> Page:
+    browser.reset()
+    return browser
