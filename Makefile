@@ -77,7 +77,7 @@ format: setup ## format Python and Snakemake files
 test: setup ## the tests that need nothing but pip
 	python -m pytest -m "not system" -n 2 --dist worksteal
 
-test-system: setup $(PDOC) ## the tests that need LaTeX, Chromium, SLURM …
+test-system: setup $(PDOC) ## the tests that need LaTeX, Chromium, SLURM, or minutes
 	python -m pytest -m system
 
 slurm-demo: setup ## a real SLURM cluster of two nodes on this machine, to try profiles/slurm on

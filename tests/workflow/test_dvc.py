@@ -149,6 +149,7 @@ def test_an_experiment_redoes_what_depends_on_it(clone: Repository) -> None:
     assert clone.planned() == set()
 
 
+@pytest.mark.system
 def test_an_experiment_runs_no_other_study_than_its_target(clone: Repository) -> None:
     draws = "studies.exp5.scales.quick.arms.bridge.draws"
     changes = (f"config.yaml:+{VARIANT}=0.02", f"config.yaml:{draws}=4", "target=reports/exp5.pdf")

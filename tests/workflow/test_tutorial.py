@@ -54,7 +54,7 @@ def follow(copy: Copy, language: str, text: str) -> str:
     return copy.run("bash", "-ec", script, stderr=subprocess.STDOUT).stdout
 
 
-@pytest.mark.workflow
+@pytest.mark.system
 def test_the_tutorial_does_what_it_says(checkout: Copy) -> None:
     told: dict[str, list[str]] = {}
     for section, language, text in steps():
