@@ -6,7 +6,6 @@ above those of its seeds: what a reader compares first.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 import statistics
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from journeylab.config import build, canonical
 from journeylab.records import files, runs
+from journeylab.records.plans import plan_key
 from journeylab.records.verdicts import WORDS, StudyVerdicts
 from journeylab.reports.meaning import meaning
 
@@ -52,9 +52,8 @@ class Chunk:
     @property
     def group(self) -> str:
         """What the seeds of a variant share, in 16 hexadecimal characters."""
-        run = self.run
-        shared = (run.arm, run.variant, run.settings, run.code, run.versions)
-        return digest([*shared, run.engine, run.device, run.cpu])
+        shared = {"arm", "variant", "settings", "code", "versions", "engine", "device", "cpu"}
+        return plan_key(self.run.model_dump(mode="json", include=shared))
 
     def key(self, seed: runs.SeedRecord | None) -> str:
         """The key of one seed's result, or of the whole run's."""
@@ -166,11 +165,6 @@ def describe_study(root: Path, study: str) -> str:
     while len(text) > _LONGEST:
         text = text.rpartition("\n")[0]
     return text
-
-
-def digest(content: object) -> str:
-    """16 hexadecimal characters that depend on the content only."""
-    return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]
 
 
 def _flatten(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

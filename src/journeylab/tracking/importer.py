@@ -27,7 +27,8 @@ from urllib.parse import unquote, urlsplit
 
 from journeylab.config import Frozen, UserError, masked
 from journeylab.records import files, runs
-from journeylab.tracking.contents import Chunk, Point, describe_study, digest, medians
+from journeylab.records.plans import plan_key
+from journeylab.tracking.contents import Chunk, Point, describe_study, medians
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -211,7 +212,7 @@ class _StudyImport:
             for chunk, seed in due:
                 self._import_seed(chunk, seed, {})
             return len(due)
-        of = digest([(key, chunk.measured) for key, (chunk, _) in wanted.items()])
+        of = plan_key({key: chunk.measured for key, (chunk, _) in wanted.items()})
         above = [run for run in held if run.data.tags["kind"] == "variant"]
         if len(above) == 1 and above[0].data.tags["of"] == of:
             parent = above[0].info.run_id
@@ -286,7 +287,8 @@ class _StudyImport:
         drawn = [path for path in sorted(figures.glob("*")) if path.suffix in _FIGURES]
         described = describe_study(self.root, self.study)
         typeset = [report] if report.exists() else []
-        told = digest([described, *(files.sha256(path) for path in (*typeset, *drawn))])
+        hashes = [files.sha256(path) for path in (*typeset, *drawn)]
+        told = plan_key({"described": described, "files": hashes})
         if run.data.tags.get("told") != told:
             for path in typeset:
                 self.client.log_artifact(parent, str(path))
