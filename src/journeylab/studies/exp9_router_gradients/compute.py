@@ -1,0 +1,276 @@
+"""What needs no language model: exact gradients, trainings of small routers, and certificates.
+
+*gradients*, by seed: ``gradients`` has what is compared, with factors estimator and scale
+
+| metric | meaning |
+| --- | --- |
+| relative_bias, cosine, variance | of an estimator |
+| monte_carlo_error | standard error of its bias, over ‖∇J‖; 0 where all is enumerated |
+| disagreement | share of tokens that noise sends elsewhere than the argmax does |
+
+*training*, by seed: ``learning`` has how; factor budget, or share of the long one
+
+| metric | meaning |
+| --- | --- |
+| hard_mse | test error of the argmax |
+| soft_hard_gap | that less the error of the mixture |
+| accuracy | share of tokens in the timeline of their type, under the best names |
+| collapse | share of starts with a timeline of less than 1 % of the tokens |
+| sparsity, types_sparsity | mean Σ_k n_k²/N², of the router and of the true types |
+| flip_rate | share of fixed tokens that change timelines in a step, over the second half |
+| spread | standard deviation of the hard error over starts |
+| rate | the learning rate that was chosen |
+| validation_mse, alignment | hard error, and cosine of estimates with ∇J, along the way |
+| oracle_mse, types_mse, single_mse, random_mse | nearest type, true type, one timeline, any |
+
+*certificates*, once, in double precision, ``draws`` times
+
+| metric | meaning |
+| --- | --- |
+| one_hot_error | largest |sample − its argmax as one-hot|; case soft: the control |
+| argmax_gradient | largest slope of the loss of the argmax, by differences |
+| reinforce_error | relative bias, case plain, literal, and its two parts |
+| soft_error | of the soft gradient, relative: case hard from ∇J, relaxed from differences |
+| tau_changes | one-hots that differ between temperatures with the same noise |
+| gumbel_difference | of values or gradients, between the document's block and the library |
+| undefined | names that a block of the document lacks |
+| schedule_error | |τ of the code − τ printed|, annealing over 100 or 40 % of the steps |
+| off_block | largest weight off the blocks, tokens sorted by timeline; case soft: the control |
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, cast
+
+import pandas as pd
+import torch
+from torch import Generator, Tensor
+
+from journeylab.models.estimators import (
+    Estimator,
+    GumbelSoftmax,
+    ReinMax,
+    SampledStraightThrough,
+    Soft,
+    StraightThrough,
+    draw_gumbel,
+    harden,
+)
+from journeylab.studies.exp9_router_gradients.document import (
+    PRINTED,
+    TAU,
+    chosen_by_gumbel,
+    noise_of,
+    run,
+    schedule_error,
+)
+from journeylab.studies.exp9_router_gradients.gradients import (
+    ENTROPY,
+    TAUS,
+    Laboratory,
+    average_of,
+    disagreement,
+    of_reinforce,
+)
+from journeylab.studies.exp9_router_gradients.learning import TOKENS, estimator_at, report
+from journeylab.studies.exp9_router_gradients.separation import (
+    draw_sequences,
+    losses,
+    weights,
+)
+from journeylab.studies.exp9_router_gradients.settings import (
+    BLOCKS,
+    ESTIMATED,
+    SCALES,
+    TRAINED,
+    TYPES,
+    Block,
+    Computation,
+    Trained,
+)
+
+if TYPE_CHECKING:
+    from journeylab.streams import Streams
+
+COLUMNS = (
+    *("draw", "metric", "estimator", "scale", "budget", "share", "case", "block", "over"),
+    "value",
+)
+TEMPERATURES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1)
+HARD: tuple[Estimator, ...] = (
+    *(StraightThrough(), SampledStraightThrough(), ReinMax()),
+    *(GumbelSoftmax(tau) for tau in TEMPERATURES),
+    GumbelSoftmax(0.1, 0.0),
+)
+NOISY: tuple[Block, ...] = ("gumbel", "annealed", "phase 1", "quick reference")
+STEP = 1e-6
+TIMINGS, WARM = 200, 20
+
+Row = dict[str, str | int | float]
+
+
+def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
+    """Tidy rows: draw, metric, factors …, value."""
+    if job.computed == "certificates":
+        rows = [
+            {"draw": draw} | row
+            for draw in range(job.draws)
+            for check in CHECKS
+            for row in check(Generator().manual_seed(draw))
+        ]
+        rows += _audit()
+    else:
+        assert streams is not None
+        found = _compare if job.computed == "gradients" else _train
+        rows = list(found(job, streams))
+    table = pd.DataFrame(rows, columns=list(COLUMNS)).fillna({"draw": 0})
+    whole = dict.fromkeys(("share", "over"), "Int64")
+    return table.astype({"draw": "int64", "value": "float64"} | whole)
+
+
+def time_forms(job: Computation) -> dict[str, float]:
+    """Median CPU milliseconds of a training step of every estimator, which take turns."""
+    if job.computed != "certificates":
+        return {}
+    timed = [name for name in TRAINED if not name.startswith(("annealing", "three"))]
+    spent: dict[str, list[float]] = {name: [] for name in timed}
+    generator = Generator().manual_seed(0)
+    data = draw_sequences(job.rows, TOKENS, generator)
+    router = torch.randn(TYPES, TYPES, generator=generator).requires_grad_()
+    for turn in range(min(job.draws, TIMINGS) + WARM):
+        for name in timed:
+            began = time.process_time()
+            estimator = estimator_at(name, 1, 1, 0.0)
+            choice = estimator(data.inputs @ router, generator)
+            estimator.objective(losses(choice.sample, data), choice).mean().backward()
+            if turn >= WARM:
+                spent[name].append(1e3 * (time.process_time() - began))
+    return {name: statistics.median(times) for name, times in spent.items()}
+
+
+def _compare(job: Computation, streams: Streams) -> Iterator[Row]:
+    drawn = Laboratory.draw(job.sequences, streams.generator("laboratory"))
+    for scale in SCALES:
+        lab = drawn.at(scale)
+        for name in ESTIMATED:
+            moments = lab.estimate(name, job.draws, streams.generator("noise"))
+            where: Row = {"estimator": name, "scale": f"{scale:g}"}
+            for metric, value in lab.compare(moments).items():
+                yield where | {"metric": metric, "value": value}
+        for name, tau in TAUS.items():
+            moved = disagreement(lab, min(job.draws, 1000), streams.generator("noise"), tau)
+            where = {"estimator": name, "scale": f"{scale:g}"}
+            yield where | {"metric": "disagreement", "value": moved}
+
+
+def _train(job: Computation, streams: Streams) -> Iterator[Row]:
+    return report(cast(Trained, job.variant), job, streams)
+
+
+def _check_forward(generator: Generator) -> Iterator[Row]:
+    logits = _logits(generator)
+    for case, estimators in (("hard", HARD), ("soft", (Soft(),))):
+        samples = [estimator(logits, generator).sample for estimator in estimators]
+        off = max(float((sample - harden(sample)).abs().max()) for sample in samples)
+        yield {"metric": "one_hot_error", "case": case, "value": off}
+    noise = draw_gumbel(logits, 1, generator)
+    hard = [harden(GumbelSoftmax(tau).choose(logits, noise).sample) for tau in TEMPERATURES]
+    changes = sum(float((each != hard[0]).any(-1).sum()) for each in hard)
+    yield {"metric": "tau_changes", "value": changes}
+
+
+def _check_argmax(generator: Generator) -> Iterator[Row]:
+    data = draw_sequences(8, TOKENS, generator, torch.float64)
+    router = torch.randn(TYPES, TYPES, generator=generator, dtype=torch.float64)
+    moves = STEP * torch.eye(TYPES**2, dtype=torch.float64).view(-1, 1, TYPES, TYPES)
+    both = [losses(harden(data.inputs @ (router + move)), data) for move in (moves, -moves)]
+    slope = (both[0] - both[1]).abs().max() / (2.0 * STEP)
+    yield {"metric": "argmax_gradient", "value": float(slope)}
+
+
+def _check_reinforce(generator: Generator) -> Iterator[Row]:
+    lab = Laboratory.draw(8, generator)
+    average, _ = average_of(lab)
+    found = {
+        "plain": of_reinforce(lab),
+        "updated": of_reinforce(lab, baseline=average, updated=True),
+        "entropy": of_reinforce(lab, baseline=average, entropy=ENTROPY),
+        "literal": of_reinforce(lab, baseline=average, updated=True, entropy=ENTROPY),
+    }
+    for case, moments in found.items():
+        bias = lab.compare(moments)["relative_bias"]
+        yield {"metric": "reinforce_error", "case": case, "value": bias}
+
+
+def _check_soft(generator: Generator) -> Iterator[Row]:
+    lab = Laboratory.draw(8, generator)
+    told = lab.estimate("soft", 0, generator).mean
+    moves = STEP * torch.eye(TYPES**2, dtype=torch.float64).view(-1, 1, TYPES, TYPES)
+    up, down = (
+        losses((lab.data.inputs @ (lab.router + move)).softmax(-1), lab.data).mean(-1)
+        for move in (moves, -moves)
+    )
+    relaxed = ((up - down) / (2.0 * STEP)).view(TYPES, TYPES)
+    for case, truth in (("hard", lab.exact), ("relaxed", relaxed)):
+        error = float((told - truth).norm() / truth.norm())
+        yield {"metric": "soft_error", "case": case, "value": error}
+
+
+def _check_gumbel(generator: Generator) -> Iterator[Row]:
+    logits = _logits(generator).requires_grad_()
+    uniform = torch.rand(logits.shape, generator=generator, dtype=torch.float64)
+    asked = torch.randn(logits.shape, generator=generator, dtype=torch.float64)
+    ours = GumbelSoftmax(TAU).choose(logits, noise_of(uniform)[None]).sample[0]
+    for block in NOISY:
+        theirs = chosen_by_gumbel(block, logits, uniform)
+        slopes = [torch.autograd.grad((each * asked).sum(), logits)[0] for each in (ours, theirs)]
+        ours = GumbelSoftmax(TAU).choose(logits, noise_of(uniform)[None]).sample[0]
+        off = max(_largest(ours - theirs), _largest(slopes[0] - slopes[1]))
+        yield {"metric": "gumbel_difference", "block": block, "value": off}
+
+
+def _check_blocks(generator: Generator) -> Iterator[Row]:
+    logits = _logits(generator)
+    timeline = logits.argmax(-1)
+    order = timeline.argsort(dim=-1, stable=True)
+    same = timeline.gather(-1, order)
+    apart = same[..., :, None] != same[..., None, :]
+    for case, route in (("hard", harden(logits)), ("soft", logits.softmax(-1))):
+        table = weights(route)
+        moved = table.gather(-2, order[..., None].expand_as(table))
+        moved = moved.gather(-1, order[..., None, :].expand_as(table))
+        yield {"metric": "off_block", "case": case, "value": _largest(moved[apart])}
+
+
+CHECKS: tuple[Callable[[Generator], Iterator[Row]], ...] = (
+    _check_forward,
+    _check_argmax,
+    _check_reinforce,
+    _check_soft,
+    _check_gumbel,
+    _check_blocks,
+)
+
+
+def _audit() -> Iterator[Row]:
+    generator = Generator().manual_seed(0)
+    logits = _logits(generator)
+    uniform = torch.rand(logits.shape, generator=generator, dtype=torch.float64)
+    for block in BLOCKS:
+        missing = run(block, logits, uniform).missing
+        yield {"metric": "undefined", "block": block, "value": len(missing)}
+    for over in (100, 40):
+        for percent in PRINTED:
+            off = schedule_error(percent, over)
+            yield {"metric": "schedule_error", "share": percent, "over": over, "value": off}
+
+
+def _logits(generator: Generator) -> Tensor:
+    return torch.randn(4, TOKENS, TYPES, generator=generator, dtype=torch.float64)
+
+
+def _largest(difference: Tensor) -> float:
+    return float(difference.detach().abs().max())

@@ -1,0 +1,259 @@
+"""Training a linear router of the stream task by every estimator, from several starts at once.
+
+Adam without schedule, on fresh sequences in every step, which all estimators of a seed share. Every
+rate is tried from all starts; the rate whose routers are best on validation sequences, by the mean
+over starts of the hard loss, is the one that counts, and the first start is the seed's router. The
+temperatures of annealing follow the step; so a short training of theirs is one of its own, while of
+the others it is the beginning of the long one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from journeylab.models.estimators import (
+    THREE_PHASES,
+    Annealing,
+    Estimator,
+    GumbelSoftmax,
+    LeaveOneOut,
+    Reinforce,
+    ReinMax,
+    SampledStraightThrough,
+    Soft,
+    StraightThrough,
+    balance_loss,
+    draw_gumbel,
+    follow_average,
+    harden,
+)
+from journeylab.streams import Streams
+from journeylab.studies.exp9_router_gradients.gradients import (
+    ENTROPY,
+    MOMENTUM,
+    TAUS,
+    Laboratory,
+)
+from journeylab.studies.exp9_router_gradients.separation import (
+    Sequences,
+    draw_sequences,
+    losses,
+    matched_accuracy,
+    oracle,
+    sparsity,
+)
+from journeylab.studies.exp9_router_gradients.settings import (
+    SHARES,
+    TYPES,
+    Budget,
+    Computation,
+    Trained,
+)
+
+TOKENS = 12
+WATCHED = 64
+"""Sequences whose choices are followed from step to step."""
+BALANCE = 0.01
+"""Weight of the load-balancing loss: that of the Switch Transformer."""
+EMPTY = 0.01
+"""A timeline with less than this share of tokens has collapsed."""
+ALIGNED = 64
+"""Estimates whose cosine with the exact gradient is averaged."""
+OVER: dict[Trained, float] = {
+    "annealing": 0.4,
+    "annealing-noisy": 0.4,
+    "annealing-10": 0.1,
+    "annealing-100": 1.0,
+    "three-phase": 1.0,
+}
+"""Share of the steps over which temperatures fall."""
+
+Row = dict[str, str | int | float]
+
+
+class Course(NamedTuple):
+    """What a training leaves: routers `[rates, starts, K, K]` by step, and their flip rates."""
+
+    routers: dict[int, Float[Tensor, "rates starts K K"]]
+    flips: dict[int, Float[Tensor, "rates starts"]]
+
+
+def estimator_at(variant: Trained, step: int, steps: int, baseline: float | Tensor) -> Estimator:
+    """Return the estimator of step 1, 2, …"""
+    match variant:
+        case "straight-through" | "straight-through-balanced":
+            return StraightThrough()
+        case "straight-through-sampled":
+            return SampledStraightThrough()
+        case "gumbel-1" | "gumbel-0.5" | "gumbel-0.1":
+            return GumbelSoftmax(TAUS[variant])
+        case "soft":
+            return Soft()
+        case "reinforce":
+            return Reinforce(baseline)
+        case "reinforce-literal":
+            return Reinforce(baseline, ENTROPY)
+        case "rloo":
+            return LeaveOneOut()
+        case "reinmax":
+            return ReinMax()
+    over = max(1, round(OVER[variant] * steps))
+    if variant == "three-phase":
+        return Annealing(over, THREE_PHASES).at(step - 1)
+    if variant == "annealing-noisy":
+        return Annealing(over, silent_below=0.0).at(step - 1)
+    return Annealing(over).at(step - 1)
+
+
+def train(variant: Trained, job: Computation, streams: Streams, steps: int) -> Course:
+    """Train routers at all rates from all starts; kept are those at SHARES of the steps."""
+    drawn, noise = streams.generator("batches"), streams.generator("noise")
+    watched = draw_sequences(WATCHED, TOKENS, streams.generator("watched")).inputs
+    init = streams.generator("init")
+    starts = torch.randn(job.starts, TYPES, TYPES, generator=init) * TYPES**-0.5
+    parts = [starts.clone().requires_grad_() for _ in job.rates]
+    groups = [{"params": [w], "lr": rate} for w, rate in zip(parts, job.rates, strict=True)]
+    adam = torch.optim.Adam(groups, foreach=False)
+    baseline = torch.zeros(len(parts), job.starts, 1)
+    kept = {round(share * steps / 100) for share in SHARES} | {min(job.short, steps)}
+    course = Course({0: torch.stack(parts).detach().clone()}, {})
+    chosen = _choices(watched, course.routers[0])
+    flipped: list[Tensor] = []
+    for step in range(1, steps + 1):
+        data = draw_sequences(job.rows, TOKENS, drawn)
+        logits = _say(data.inputs, torch.stack(parts))
+        estimator = estimator_at(variant, step, steps, baseline)
+        choice = estimator(logits, noise)
+        lost = losses(choice.sample, data)
+        after = follow_average(baseline, lost.mean(0), MOMENTUM)[..., None]
+        if variant == "reinforce-literal":
+            estimator = estimator_at(variant, step, steps, after)
+        baseline = after
+        found = estimator.objective(lost, choice).mean(-1).sum()
+        if variant == "straight-through-balanced":
+            found = found + BALANCE * _imbalance(choice.sample[0], logits)
+        adam.zero_grad()
+        found.backward()
+        adam.step()
+        now = _choices(watched, torch.stack(parts).detach())
+        flipped.append((now != chosen).float().mean((-2, -1)))
+        chosen = now
+        if step in kept:
+            course.routers[step] = torch.stack(parts).detach().clone()
+            course.flips[step] = torch.stack(flipped[len(flipped) // 2 :]).mean(0)
+    return course
+
+
+def report(variant: Trained, job: Computation, streams: Streams) -> Iterator[Row]:
+    """Train, choose the rate, and tell what the routers do on test sequences."""
+    validation = draw_sequences(job.test, TOKENS, streams.generator("validation"))
+    test = draw_sequences(job.test, TOKENS, streams.generator("test"))
+    long = train(variant, job, streams, job.steps)
+    short = train(variant, job, streams, job.short) if variant in OVER else long
+    budgets: dict[Budget, tuple[Course, int]] = {
+        "short": (short, job.short),
+        "long": (long, job.steps),
+    }
+    for budget, (course, steps) in budgets.items():
+        best = _best(course.routers[steps], validation)
+        routers, flips = course.routers[steps][best], course.flips[steps][best]
+        found = describe(routers, test) | {
+            "rate": job.rates[best],
+            "flip_rate": float(flips[0]),
+        }
+        for metric, value in found.items():
+            yield {"metric": metric, "budget": budget, "value": value}
+    best = _best(long.routers[job.steps], validation)
+    for share in SHARES:
+        step = round(share * job.steps / 100)
+        router = long.routers[step][best, 0]
+        estimator = estimator_at(variant, max(step, 1), job.steps, 0.0)
+        told = {
+            "validation_mse": float(_hard_losses(router[None], validation)[0]),
+            "alignment": alignment(estimator, router, job, streams),
+        }
+        for metric, value in told.items():
+            yield {"metric": metric, "share": share, "value": value}
+    for metric, value in anchors(test, streams).items():
+        yield {"metric": metric, "value": value}
+
+
+def describe(routers: Float[Tensor, "starts K K"], test: Sequences) -> dict[str, float]:
+    """What the first start's router does, and how far starts are apart."""
+    logits = test.inputs @ routers[0]
+    hard = harden(logits)
+    mse = float(losses(hard, test).mean())
+    every = _hard_losses(routers, test)
+    shares = [harden(test.inputs @ router).mean((0, 1)).min() for router in routers]
+    return {
+        "hard_mse": mse,
+        "soft_hard_gap": mse - float(losses(logits.softmax(-1), test).mean()),
+        "accuracy": matched_accuracy(hard, test.types),
+        "collapse": float((torch.stack(shares) < EMPTY).float().mean()),
+        "sparsity": sparsity(hard),
+        "spread": float(every.std()),
+    }
+
+
+def anchors(test: Sequences, streams: Streams) -> dict[str, float]:
+    """Routers that need no training."""
+    rows, n = test.values.shape
+    true = torch.eye(TYPES)[test.types]
+    chance = torch.randint(TYPES, (rows, n), generator=streams.generator("chance"))
+    routes = {
+        "oracle": oracle(test),
+        "types": true,
+        "single": torch.eye(TYPES)[torch.zeros_like(test.types)],
+        "random": torch.eye(TYPES)[chance],
+    }
+    found = {f"{name}_mse": float(losses(r, test).mean()) for name, r in routes.items()}
+    return found | {"types_sparsity": sparsity(true)}
+
+
+def alignment(
+    estimator: Estimator, router: Float[Tensor, "K K"], job: Computation, streams: Streams
+) -> float:
+    """Return the mean cosine of estimates with the exact gradient, on sequences of six tokens.
+
+    REINFORCE has the expected loss as its baseline.
+    """
+    generator = streams.generator("alignment")
+    drawn = Laboratory.draw(job.sequences, generator)
+    lab = Laboratory(drawn.data, router.double())
+    if isinstance(estimator, Reinforce):
+        estimator = Reinforce(float((lab.chances * lab.losses).sum(0).mean()), estimator.entropy)
+    many = lab.logits.expand(ALIGNED, -1, -1, -1)
+    noise = draw_gumbel(many, estimator.draws, generator)
+    found = lab.gradients_of(estimator, noise).mean(1).flatten(1)
+    exact = lab.exact.flatten()
+    return float((found @ exact / (found.norm(dim=1) * exact.norm())).nanmean())
+
+
+def _say(
+    inputs: Float[Tensor, "rows n K"], routers: Float[Tensor, "*many K K"]
+) -> Float[Tensor, "*many rows n K"]:
+    return inputs @ routers[..., None, :, :]
+
+
+def _choices(inputs: Tensor, routers: Tensor) -> Tensor:
+    return _say(inputs, routers).argmax(-1)
+
+
+def _imbalance(sample: Tensor, logits: Tensor) -> Tensor:
+    """The load-balancing losses of all routers, added up."""
+    balance = torch.func.vmap(torch.func.vmap(balance_loss))
+    return balance(sample, logits).sum()
+
+
+def _hard_losses(routers: Float[Tensor, "many K K"], data: Sequences) -> Float[Tensor, " many"]:
+    return losses(harden(_say(data.inputs, routers)), data).mean(-1)
+
+
+def _best(routers: Float[Tensor, "rates starts K K"], validation: Sequences) -> int:
+    means = torch.stack([_hard_losses(of_rate, validation).mean() for of_rate in routers])
+    return int(means.argmin())

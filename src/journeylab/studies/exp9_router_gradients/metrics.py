@@ -1,0 +1,92 @@
+"""What exp9 reports, in print: its title, how it was tuned, its estimators and metrics."""
+
+from journeylab.config import Metric
+from journeylab.studies.exp9_router_gradients.settings import (
+    BLOCKS,
+    BUDGETS,
+    ESTIMATED,
+    SCALES,
+    SHARES,
+)
+
+TITLE = "Gradients of a hard router: which estimator is right, and which one trains"
+TUNING = (
+    "budgets and rates were given, every estimator has the same ones; pilot seeds (1000 and above) "
+    "only showed that routers learn in them"
+)
+
+LABELS: dict[str, str] = {
+    "straight-through": "straight-through",
+    "straight-through-sampled": "straight-through, sampled",
+    "straight-through-balanced": "straight-through, balanced",
+    "gumbel-1": "Gumbel, τ = 1",
+    "gumbel-0.5": "Gumbel, τ = 0.5",
+    "gumbel-0.1": "Gumbel, τ = 0.1",
+    "annealing": "annealing",
+    "annealing-10": "annealing over 10 %",
+    "annealing-100": "annealing over 100 %",
+    "annealing-noisy": "annealing, noise kept",
+    "three-phase": "three phases",
+    "annealed": "annealed, τ = 0.1",
+    "soft": "soft",
+    "reinforce": "REINFORCE",
+    "reinforce-ema": "REINFORCE, moving average",
+    "reinforce-literal": "REINFORCE as printed",
+    "rloo": "leave one out",
+    "reinmax": "ReinMax",
+}
+"""Every estimator's name in print, in the order of figures."""
+
+_EXACT: dict[str, tuple[str | int, ...]] = {
+    "estimator": ESTIMATED,
+    "scale": tuple(f"{scale:g}" for scale in SCALES),
+}
+_BUDGETS: dict[str, tuple[str | int, ...]] = {"budget": BUDGETS}
+_SHARES: dict[str, tuple[str | int, ...]] = {"share": SHARES}
+_SIDES: dict[str, tuple[str | int, ...]] = {"case": ("hard", "soft")}
+
+METRICS = {
+    "relative_bias": Metric(label="relative bias", factors=_EXACT, better="lower"),
+    "cosine": Metric(label="cosine of E ĝ and ∇J", factors=_EXACT),
+    "variance": Metric(label="variance / ‖∇J‖²", factors=_EXACT, better="lower"),
+    "monte_carlo_error": Metric(label="Monte-Carlo error of the bias", factors=_EXACT),
+    "disagreement": Metric(
+        label="share of tokens sent elsewhere by noise",
+        factors=_EXACT | {"estimator": ("gumbel-1", "gumbel-0.5", "gumbel-0.1")},
+    ),
+    "hard_mse": Metric(label="hard test error", factors=_BUDGETS, better="lower"),
+    "soft_hard_gap": Metric(label="hard − soft test error", factors=_BUDGETS, better="lower"),
+    "accuracy": Metric(label="routing accuracy", factors=_BUDGETS),
+    "collapse": Metric(label="share of starts that collapse", factors=_BUDGETS, better="lower"),
+    "sparsity": Metric(label="Σ n_k²/N²", factors=_BUDGETS, better="lower"),
+    "flip_rate": Metric(label="flips per token and step", factors=_BUDGETS, better="lower"),
+    "spread": Metric(label="spread of the error over starts", factors=_BUDGETS, better="lower"),
+    "rate": Metric(label="chosen learning rate", factors=_BUDGETS),
+    "validation_mse": Metric(label="hard validation error", factors=_SHARES, better="lower"),
+    "alignment": Metric(label="cosine of ĝ and ∇J", factors=_SHARES),
+    "oracle_mse": Metric(label="error of the nearest type", better="lower"),
+    "types_mse": Metric(label="error of the true types", better="lower"),
+    "single_mse": Metric(label="error of one timeline", better="lower"),
+    "random_mse": Metric(label="error of a random router", better="lower"),
+    "types_sparsity": Metric(label="Σ n_k²/N² of the true types"),
+    "one_hot_error": Metric(label="distance of a sample from one-hot", factors=_SIDES),
+    "argmax_gradient": Metric(label="slope of the loss of the argmax"),
+    "reinforce_error": Metric(
+        label="relative bias of REINFORCE",
+        factors={"case": ("plain", "updated", "entropy", "literal")},
+    ),
+    "soft_error": Metric(
+        label="relative error of the soft gradient", factors={"case": ("hard", "relaxed")}
+    ),
+    "tau_changes": Metric(label="one-hots that a temperature changes"),
+    "gumbel_difference": Metric(
+        label="difference of the document's block and the library",
+        factors={"block": ("gumbel", "annealed", "phase 1", "quick reference")},
+    ),
+    "undefined": Metric(label="undefined names", factors={"block": BLOCKS}),
+    "schedule_error": Metric(
+        label="τ of the code − τ printed",
+        factors={"share": (0, 30, 70, 100), "over": (100, 40)},
+    ),
+    "off_block": Metric(label="largest weight off the blocks", factors=_SIDES),
+}

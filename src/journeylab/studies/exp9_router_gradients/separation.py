@@ -1,0 +1,82 @@
+"""Stream separation: a router sends tokens to timelines, and each averages what it has seen.
+
+    type     c_i         uniform on 1 … K, hidden
+    input    x_i         one-hot(c_i) + 0.5·N(0, I)
+    value    v_i         N(0, 1)
+    target   y_i         mean of v_j over j ≤ i with c_j = c_i
+    output   out_i       Σ_k P_ik · Σ_{j≤i} P_jk v_j / Σ_{j≤i} P_jk
+
+Where P is one-hot that is uniform causal attention within the token's timeline, and the targets are
+what the types themselves give, up to the timelines' names. A timeline nobody has been in holds 0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from scipy.optimize import linear_sum_assignment
+from torch import Generator, Tensor
+from torch.nn.functional import one_hot
+
+from journeylab.models.estimators import harden
+from journeylab.studies.exp9_router_gradients.settings import SPREAD, TYPES
+
+
+class Sequences(NamedTuple):
+    """Sequences of N tokens."""
+
+    types: Int[Tensor, "rows n"]
+    inputs: Float[Tensor, "rows n K"]
+    values: Float[Tensor, "rows n"]
+    targets: Float[Tensor, "rows n"]
+
+
+def draw_sequences(
+    rows: int, n: int, generator: Generator, dtype: torch.dtype = torch.float32
+) -> Sequences:
+    """Draw sequences; in either precision the same ones, rounded."""
+    types = torch.randint(TYPES, (rows, n), generator=generator)
+    known = one_hot(types, TYPES).double()
+    noise = torch.randn(rows, n, TYPES, generator=generator, dtype=torch.float64)
+    values = torch.randn(rows, n, generator=generator, dtype=torch.float64)
+    drawn = (known + SPREAD * noise, values, attend(known, values))
+    return Sequences(types, *(each.to(dtype) for each in drawn))
+
+
+def attend(
+    route: Float[Tensor, "*rest n K"], values: Float[Tensor, "*rows n"]
+) -> Float[Tensor, "*rest n"]:
+    """Return out_i for any route."""
+    total = (route * values[..., None]).cumsum(-2)
+    weight = route.cumsum(-2).clamp_min(torch.finfo(route.dtype).tiny)
+    return (route * (total / weight)).sum(-1)
+
+
+def weights(route: Float[Tensor, "*rest n K"]) -> Float[Tensor, "*rest n n"]:
+    """Return how much of token j is in out_i."""
+    shared = route / route.cumsum(-2).clamp_min(torch.finfo(route.dtype).tiny)
+    return (shared @ route.mT).tril()
+
+
+def losses(route: Float[Tensor, "*rest n K"], data: Sequences) -> Float[Tensor, "*rest"]:
+    """Return the mean squared error of every sequence."""
+    return (attend(route, data.values) - data.targets).square().mean(-1)
+
+
+def oracle(data: Sequences) -> Float[Tensor, "rows n K"]:
+    """Route to the nearest type: no router of the inputs guesses types better."""
+    return harden(data.inputs)
+
+
+def matched_accuracy(route: Float[Tensor, "rows n K"], types: Int[Tensor, "rows n"]) -> float:
+    """Share of tokens in the timeline of their type, under the best names of timelines."""
+    counts = torch.einsum("rnk,rnc->kc", route, one_hot(types, TYPES).to(route.dtype))
+    rows, columns = linear_sum_assignment(-counts.numpy())
+    return float(counts[rows, columns].sum() / types.numel())
+
+
+def sparsity(route: Float[Tensor, "rows n K"]) -> float:
+    """Mean of Σ_k n_k²/N²: what is left of N² pairs, where n_k tokens are in timeline k."""
+    return float(route.mean(1).square().sum(-1).mean())

@@ -1,0 +1,175 @@
+"""What config.yaml may say about exp9, and the estimators it may name."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import Field, Tag, model_validator
+
+from journeylab.config import (
+    ByKind,
+    ComputedArm,
+    Count,
+    Frozen,
+    Levels,
+    Name,
+    StudySettings,
+    TrainedArm,
+    TrainedJob,
+    TrainingSettings,
+)
+from journeylab.datasets.shakespeare import Shakespeare
+
+Estimated = Literal[
+    "straight-through",
+    "straight-through-sampled",
+    "gumbel-1",
+    "gumbel-0.5",
+    "gumbel-0.1",
+    "annealed",
+    "soft",
+    "reinforce",
+    "reinforce-ema",
+    "reinforce-literal",
+    "rloo",
+    "reinmax",
+]
+ESTIMATED: tuple[Estimated, ...] = get_args(Estimated)
+"""Whose gradients are held against the exact one; annealed: τ = 0.1, without noise."""
+SCALES: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Standard deviations of the router's weights at which they are."""
+
+Trained = Literal[
+    "straight-through",
+    "straight-through-sampled",
+    "straight-through-balanced",
+    "gumbel-1",
+    "gumbel-0.5",
+    "gumbel-0.1",
+    "annealing",
+    "annealing-10",
+    "annealing-100",
+    "annealing-noisy",
+    "three-phase",
+    "soft",
+    "reinforce",
+    "reinforce-literal",
+    "rloo",
+    "reinmax",
+]
+TRAINED: tuple[Trained, ...] = get_args(Trained)
+"""How routers of the stream task are trained; annealing is over 40 % of the steps unless told."""
+Spoken = Literal["straight-through", "gumbel-0.5", "annealing", "soft"]
+"""How routers of the language model are trained."""
+
+Budget = Literal["short", "long"]
+BUDGETS: tuple[Budget, ...] = get_args(Budget)
+SHARES: tuple[int, ...] = (0, 20, 40, 60, 80, 100)
+"""Per cent of the long budget at which a training is looked at."""
+
+Block = Literal[
+    "straight-through", "gumbel", "annealed", "soft", "reinforce", "phase 1", "quick reference"
+]
+BLOCKS: tuple[Block, ...] = get_args(Block)
+"""The document's blocks of code."""
+
+TYPES = 3
+"""K, hidden types of tokens and timelines alike."""
+SPREAD = 0.5
+"""Standard deviation of the noise that hides a token's type."""
+
+
+class Data(Shakespeare):
+    """Tiny Shakespeare, its passages and how many are held out."""
+
+
+class Model(Frozen):
+    """Sizes of the language model."""
+
+    d: Annotated[int, Field(ge=8, le=256, multiple_of=4)] = 32
+    layers: Annotated[int, Field(gt=0, le=6)] = 2
+    heads: Annotated[int, Field(gt=0, le=16)] = 4
+    timelines: Annotated[int, Field(ge=2, le=16)] = 3
+    length: Annotated[int, Field(ge=8, le=512)] = 64
+
+
+class Training(TrainingSettings):
+    """The language model's budget, and how many windows of text a step sees."""
+
+    rows: Count = 16
+
+
+class Evaluation(Frozen):
+    """Held-out windows at most."""
+
+    windows: Count = 1000
+
+
+class Sizes(Frozen):
+    """Sizes of what is computed.
+
+    ``draws``: of noise, where nothing can be enumerated, and of certificates. A router is trained
+    at all ``rates`` from so many starts, for ``steps`` steps, and for ``short`` ones.
+    """
+
+    draws: Count = 20_000
+    sequences: Count = 32
+    steps: Count = 2000
+    short: Count = 600
+    rates: Levels[float] = (0.01, 0.05)
+    starts: Annotated[int, Field(ge=2, le=16)] = 3
+    rows: Count = 64
+    test: Count = 1000
+
+    @model_validator(mode="after")
+    def _short_is_shorter(self) -> Self:
+        if self.short > self.steps:
+            raise ValueError(f"short {self.short}: write at most steps, {self.steps}")
+        return self
+
+
+class Computed(ComputedArm, Sizes):
+    """Gradients and trainings, by seed; certificates, once."""
+
+    computed: Literal["gradients", "training", "certificates"]
+
+
+class Computation(Sizes):
+    """All that determines what is computed."""
+
+    computed: Literal["gradients", "training", "certificates"]
+    variant: str
+
+    @model_validator(mode="after")
+    def _variant_exists(self) -> Self:
+        known = TRAINED if self.computed == "training" else ("all",)
+        if self.variant not in known:
+            raise ValueError(f"unknown variant {self.variant!r}; accepted: {', '.join(known)}")
+        return self
+
+
+class Arm(TrainedArm):
+    """Language models with routed attention."""
+
+
+class Settings(StudySettings):
+    """The exp9 section of config.yaml."""
+
+    datasets: Mapping[Name, Data] = {}
+    arms: Mapping[
+        Name,
+        Annotated[
+            Annotated[Arm, Tag("(trained)")] | Annotated[Computed, Tag("(computed)")], ByKind
+        ],
+    ]
+    model: Model = Model()
+    training: Training = Training(steps=1000, learning_rate=0.003)
+    evaluation: Evaluation = Evaluation()
+
+
+class Job(TrainedJob):
+    """All that determines one trained language model, besides its seed."""
+
+    variant: Spoken
+    data: Data
+    model: Model
+    training: Training
