@@ -47,6 +47,7 @@ KEPT = {
         "geometry": ["all"],
         "certificates": ["all"],
     },
+    "exp9": {"gradients": ["all"], "training": ["annealing"], "certificates": ["all"]},
     "exp10": {
         "degree": ["sum"],
         "value": ["tree"],

@@ -3,29 +3,264 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from journeylab.plotting import StudyResults, Table, median
-from journeylab.studies.exp9_router_gradients.metrics import LABELS
+from journeylab.plotting import (
+    Look,
+    StudyResults,
+    Table,
+    anchors,
+    curves,
+    facets,
+    legend_above,
+    looks,
+    median,
+    seeds,
+)
+from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS, METRICS
+from journeylab.studies.exp9_router_gradients.settings import (
+    BLOCKS,
+    BUDGETS,
+    ESTIMATED,
+    SCALES,
+    TRAINED,
+    TYPES,
+)
+from journeylab.typography import scientific, short
 
-CAPTIONS: dict[str, str] = {}
+CAPTIONS = {
+    "gradients": (
+        "Bias and variance of every estimator at router scale 1, against the exact gradient. Every "
+        "dot is one seed, a router and its sequences; markers are medians over seeds, lines their "
+        "distribution-free 95 % intervals. The lines bound the bias that is claimed of "
+        "straight-through. What has no bias is unbiased up to rounding, what has no variance is "
+        "no draw; neither is on the axis."
+    ),
+    "scales": (
+        "Relative bias against the standard deviation of the router's weights. Symbols as before."
+    ),
+    "errors": (
+        "Hard error on test sequences after the short and the long training. Symbols as before, "
+        "of trained routers. Lines are routers that need no training: the nearest type, one "
+        "timeline for all, and chance."
+    ),
+    "path": (
+        "Error on validation sequences, and the cosine of single estimates with the exact "
+        "gradient, along the long training. Thin lines are seeds, thick ones medians, bands their "
+        "distribution-free 95 % intervals."
+    ),
+}
+
+_ONE = "1"
+_BUDGET = {"short": "short training", "long": "long training"}
+_ANCHORS = {"oracle_mse": "nearest type", "single_mse": "one timeline", "random_mse": "chance"}
+_PATHS = {
+    "straight-through": ("straight-through", "straight-through-sampled"),
+    "Gumbel-softmax": ("gumbel-1", "gumbel-0.5", "gumbel-0.1"),
+    "annealing, soft": ("annealing", "soft"),
+    "drawn, corrected": ("reinforce", "rloo", "reinmax"),
+}
+_SMALLEST = 1e-9
+"""Biases and variances below this are rounding."""
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
-    """None yet."""
-    del results
-    return {}
+    """Bias and variance, their dependence on the scale, errors, and the way there."""
+    figures: dict[str, Figure] = {}
+    if len(results.select("relative_bias")):
+        figures["gradients"] = _draw_gradients(results)
+        figures["scales"] = _draw_scales(results)
+    if len(results.select("hard_mse")):
+        figures["errors"] = _draw_errors(results)
+    if len(results.select("alignment", variant=[v for names in _PATHS.values() for v in names])):
+        figures["path"] = _draw_path(results)
+    return figures
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """The hard error of every estimator."""
-    rows = []
-    for name, label in LABELS.items():
-        found = results.pool("hard_mse", arm="training", variant=name, budget="long")
-        rows.append([label, median(found["value"])])
-    frame = pd.DataFrame(rows, columns=["Estimator", "Error"])
-    return {"errors": Table(name="errors", caption="Hard test error.", frame=frame)}
+    """Moments of every estimator, and what routers do that were trained by it."""
+    tables = {}
+    if len(results.select("relative_bias")):
+        tables["moments"] = _moments(results)
+    if len(results.select("hard_mse")):
+        tables["routers"] = _routers(results)
+    return tables
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """None yet."""
-    del results
-    return {}
+    """Medians of biases, variances and errors; “n/a” of what did not run."""
+    found: dict[str, float | int | str] = {"chance.sparsity": short(1.0 / TYPES)}
+    for name in ESTIMATED:
+        for scale in (f"{scale:g}" for scale in SCALES):
+            for metric in ("relative_bias", "variance", "cosine"):
+                value = results.pool(metric, estimator=name, scale=scale)["value"]
+                found[f"{metric}.{name}.{scale}"] = _short(value)
+    for name in ("gumbel-1", "gumbel-0.1"):
+        value = results.pool("disagreement", estimator=name, scale=_ONE)["value"]
+        found[f"disagreement.{name}"] = median(value)
+    for variant in TRAINED:
+        for budget in BUDGETS:
+            where: dict[str, str] = {"variant": variant, "budget": budget}
+            for metric in ("hard_mse", "soft_hard_gap", "accuracy", "sparsity", "spread"):
+                found[f"{metric}.{variant}.{budget}"] = median(
+                    results.pool(metric, **where)["value"]
+                )
+            found[f"flip_rate.{variant}.{budget}"] = _short(
+                results.pool("flip_rate", **where)["value"]
+            )
+        value = results.pool("alignment", variant=variant, share=100)["value"]
+        found[f"alignment.{variant}"] = median(value, 2)
+    for anchor in (*_ANCHORS, "types_mse", "types_sparsity"):
+        found[anchor] = median(results.pool(anchor)["value"])
+    for case in ("plain", "updated", "entropy", "literal"):
+        value = results.pool("reinforce_error", case=case)["value"]
+        found[f"reinforce.{case}"] = scientific(float(value.max())) if len(value) else "n/a"
+    undefined = results.pool("undefined")
+    for block in BLOCKS:
+        value = undefined.loc[undefined["block"] == block, "value"]
+        found[f"undefined.{block}"] = int(value.max()) if len(value) else "n/a"
+    found["undefined"] = int(undefined["value"].sum())
+    return found
+
+
+def _draw_gradients(results: StudyResults) -> Figure:
+    tables = []
+    for metric in ("relative_bias", "variance"):
+        rows = _named(results.select(metric, scale=_ONE), "estimator", ESTIMATED)
+        rows.loc[rows["value"] < _SMALLEST, "value"] = float("nan")
+        tables.append(rows.dropna(subset="value").assign(measure=METRICS[metric].label))
+    rows = pd.concat(tables, ignore_index=True)
+    figure, panels = facets(rows, 2.6, col="measure")
+    for (measure, (axes, part)), limits in zip(
+        panels.items(), ((0.05, 50), (1e-2, 300)), strict=True
+    ):
+        axes.set(xscale="log", xlim=limits)
+        seeds(axes, part, _families(), hue="family")
+        if measure == METRICS["relative_bias"].label:
+            anchors(axes, {"claimed of straight-through": 0.1}, x=True)
+            anchors(axes, {"claimed of straight-through": 0.2}, x=True)
+    legend_above(figure)
+    return figure
+
+
+def _draw_scales(results: StudyResults) -> Figure:
+    rows = _named(results.select("relative_bias"), "estimator", ESTIMATED)
+    rows = rows[rows["value"] > _SMALLEST]
+    rows["scale"] = pd.Categorical(rows["scale"], [f"{scale:g}" for scale in SCALES])
+    figure, panels = facets(
+        rows, 1.7, "scale of the router", "relative bias", col="family", col_wrap=3
+    )
+    for axes, part in panels.values():
+        axes.set(yscale="log", ylim=(0.03, 100))
+        shown = looks(part["model"].cat.remove_unused_categories().cat.categories)
+        seeds(axes, part, shown, x="scale", y="value", hue="model")
+        axes.legend(fontsize=5.5, loc="upper right")
+    return figure
+
+
+def _draw_errors(results: StudyResults) -> Figure:
+    rows = _named(results.tidy("hard_mse"), "variant", TRAINED)
+    rows["budget"] = rows["budget"].map(_BUDGET)
+    order = [name for name in _BUDGET.values() if name in set(rows["budget"])]
+    figure, panels = facets(rows, 3.0, "hard test error", col="budget", col_order=order)
+    lines = {label: _middle(results, metric) for metric, label in _ANCHORS.items()}
+    for axes, part in panels.values():
+        seeds(axes, part, _families(), hue="family")
+        anchors(axes, lines, x=True)
+    legend_above(figure)
+    return figure
+
+
+def _draw_path(results: StudyResults) -> Figure:
+    columns = {name: column for column, names in _PATHS.items() for name in names}
+    tables = []
+    for metric in ("validation_mse", "alignment"):
+        rows = _named(results.tidy(metric, variant=list(columns)), "variant", TRAINED)
+        kept = rows.assign(column=rows["variant"].map(columns), measure=METRICS[metric].label)
+        tables.append(kept)
+    rows = pd.concat(tables, ignore_index=True).astype({"share": float})
+    order = [name for name in _PATHS if name in set(rows["column"])]
+    figure, panels = facets(
+        rows, 1.5, "% of the steps", row="measure", col="column", col_order=order, sharey="row"
+    )
+    shown = looks(LABELS[name] for name in columns)
+    for axes, part in panels.values():
+        curves(axes, part.astype({"model": str}), shown, x="share")
+    legend_above(figure)
+    return figure
+
+
+def _moments(results: StudyResults) -> Table:
+    metrics = ("relative_bias", "monte_carlo_error", "cosine", "variance")
+    rows = []
+    for name in ESTIMATED:
+        told = [
+            results.select(metric, estimator=name, scale=_ONE)["value"].median()
+            for metric in metrics
+        ]
+        shown = ["0" if abs(value) < _SMALLEST else short(float(value)) for value in told]
+        rows.append([LABELS[name], *shown])
+    heads = ("Relative bias", "Its error", "Cosine", "Variance")
+    return Table(
+        name="moments",
+        caption="Medians over seeds, at router scale 1.",
+        frame=pd.DataFrame(rows, columns=["Estimator", *heads]),
+        notes=(
+            "Its error: of Monte Carlo, over the size of the gradient; without one the moments are "
+            "sums over all assignments. 0: below rounding, or no draw. The variance of REINFORCE "
+            "as printed is that of a fixed baseline."
+        ),
+        numeric=heads,
+    )
+
+
+def _routers(results: StudyResults) -> Table:
+    rows = []
+    for name in (name for name in TRAINED if len(results.pool("hard_mse", variant=name))):
+        cells = [
+            median(results.pool(metric, variant=name, budget=budget)["value"])
+            for metric, budget in (
+                ("hard_mse", "short"),
+                *((metric, "long") for metric in ("hard_mse", "soft_hard_gap", "accuracy")),
+                *((metric, "long") for metric in ("sparsity", "spread", "collapse")),
+            )
+        ]
+        flips = _short(results.pool("flip_rate", variant=name, budget="long")["value"])
+        rate = _short(results.pool("rate", variant=name, budget="long")["value"])
+        rows.append([LABELS[name], *cells, flips, rate])
+    heads = ("Short", "Long", "Gap", "Accuracy", "Pairs", "Spread", "Collapse", "Flips", "Rate")
+    return Table(
+        name="routers",
+        caption="Medians over seeds, on test sequences.",
+        frame=pd.DataFrame(rows, columns=["Estimator", *heads]),
+        notes=(
+            "Short, long: hard error; gap: less that of the mixture. Accuracy: tokens in the "
+            "timeline of their type. Pairs: Σ n_k²/N². Spread: standard deviation of the error "
+            "over starts. Collapse: share of starts that leave a timeline empty. Flips: per token "
+            "and step. Rate: the one that validation chose."
+        ),
+        numeric=heads,
+    )
+
+
+def _named(rows: pd.DataFrame, column: str, known: tuple[str, ...]) -> pd.DataFrame:
+    """Rows of these estimators with their names and families in print, in order."""
+    rows = rows[rows[column].isin(known)]
+    family = {name: each for each, names in FAMILIES.items() for name in names}
+    shown = [LABELS[name] for name in LABELS if name in set(rows[column])]
+    families = [each for each in FAMILIES if each in set(rows[column].map(family))]
+    return rows.assign(
+        model=pd.Categorical(rows[column].map(LABELS), shown),
+        family=pd.Categorical(rows[column].map(family), families),
+    )
+
+
+def _families() -> dict[str, Look]:
+    return looks(FAMILIES)
+
+
+def _middle(results: StudyResults, metric: str) -> float | None:
+    value = results.pool(metric)["value"]
+    return float(value.median()) if len(value) else None
+
+
+def _short(values: "pd.Series[float]") -> str:
+    return short(float(values.median())) if len(values) else "n/a"

@@ -119,7 +119,7 @@ def train(variant: Trained, job: Computation, streams: Streams, steps: int) -> C
     parts = [starts.clone().requires_grad_() for _ in job.rates]
     groups = [{"params": [w], "lr": rate} for w, rate in zip(parts, job.rates, strict=True)]
     adam = torch.optim.Adam(groups, foreach=False)
-    baseline = torch.zeros(len(parts), job.starts, 1)
+    baseline = torch.zeros(len(parts), job.starts)
     kept = {round(share * steps / 100) for share in SHARES} | {min(job.short, steps)}
     course = Course({0: torch.stack(parts).detach().clone()}, {})
     chosen = _choices(watched, course.routers[0])
@@ -127,13 +127,12 @@ def train(variant: Trained, job: Computation, streams: Streams, steps: int) -> C
     for step in range(1, steps + 1):
         data = draw_sequences(job.rows, TOKENS, drawn)
         logits = _say(data.inputs, torch.stack(parts))
-        estimator = estimator_at(variant, step, steps, baseline)
+        estimator = estimator_at(variant, step, steps, baseline[..., None])
         choice = estimator(logits, noise)
         lost = losses(choice.sample, data)
-        after = follow_average(baseline, lost.mean(0), MOMENTUM)[..., None]
-        if variant == "reinforce-literal":
-            estimator = estimator_at(variant, step, steps, after)
-        baseline = after
+        baseline = follow_average(baseline, lost.mean(0), MOMENTUM)
+        if variant == "reinforce-literal":  # whose average has this step in it
+            estimator = estimator_at(variant, step, steps, baseline[..., None])
         found = estimator.objective(lost, choice).mean(-1).sum()
         if variant == "straight-through-balanced":
             found = found + BALANCE * _imbalance(choice.sample[0], logits)

@@ -15,6 +15,9 @@ TUNING = (
     "only showed that routers learn in them"
 )
 
+ARMS = {"gradients": "exact gradients", "training": "stream separation"}
+"""Every arm's name in print, in the order of figures."""
+
 LABELS: dict[str, str] = {
     "straight-through": "straight-through",
     "straight-through-sampled": "straight-through, sampled",
@@ -36,6 +39,21 @@ LABELS: dict[str, str] = {
     "reinmax": "ReinMax",
 }
 """Every estimator's name in print, in the order of figures."""
+
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "straight-through": (
+        *("straight-through", "straight-through-sampled", "straight-through-balanced"),
+    ),
+    "Gumbel-softmax": ("gumbel-1", "gumbel-0.5", "gumbel-0.1"),
+    "annealing": (
+        *("annealing", "annealing-10", "annealing-100", "annealing-noisy", "three-phase"),
+        "annealed",
+    ),
+    "soft": ("soft",),
+    "score function": ("reinforce", "reinforce-ema", "reinforce-literal", "rloo"),
+    "ReinMax": ("reinmax",),
+}
+"""Which estimators look alike in figures."""
 
 _EXACT: dict[str, tuple[str | int, ...]] = {
     "estimator": ESTIMATED,

@@ -162,7 +162,7 @@ class Settings(StudySettings):
         ],
     ]
     model: Model = Model()
-    training: Training = Training(steps=1000, learning_rate=0.003)
+    training: Training
     evaluation: Evaluation = Evaluation()
 
 

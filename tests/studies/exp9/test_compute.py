@@ -1,0 +1,85 @@
+import pandas as pd
+import pytest
+import torch
+
+from journeylab.streams import Streams
+from journeylab.studies.exp9_router_gradients import document
+from journeylab.studies.exp9_router_gradients.compute import compute, time_forms
+from journeylab.studies.exp9_router_gradients.document import CODE, chosen_by_gumbel, run
+from journeylab.studies.exp9_router_gradients.settings import TRAINED, Computation
+
+
+@pytest.fixture(scope="module")
+def certificates() -> pd.DataFrame:
+    return compute(Computation(computed="certificates", variant="all", draws=2), None)
+
+
+def largest(table, metric, **where):
+    rows = table[table["metric"] == metric]
+    for column, level in where.items():
+        rows = rows[rows[column] == level]
+    return rows["value"].max()
+
+
+def test_certificates_hold_and_their_controls_do_not(certificates):
+    assert largest(certificates, "one_hot_error", case="hard") < 1e-12
+    assert largest(certificates, "one_hot_error", case="soft") > 0.01
+    assert largest(certificates, "argmax_gradient") == 0.0
+    assert largest(certificates, "tau_changes") == 0.0
+    assert largest(certificates, "gumbel_difference") < 1e-10
+    assert largest(certificates, "off_block", case="hard") == 0.0
+    assert largest(certificates, "off_block", case="soft") > 1e-3
+    assert largest(certificates, "soft_error", case="relaxed") < 1e-6
+    assert largest(certificates, "soft_error", case="hard") > 0.01
+    assert largest(certificates, "reinforce_error", case="plain") < 1e-10
+    assert largest(certificates, "reinforce_error", case="updated") == pytest.approx(0.01 / 8)
+
+
+def test_the_code_is_not_at_the_printed_temperatures(certificates):
+    for over, percent, off in ((100, 30, 0.03), (100, 70, 0.07), (40, 30, 0.375), (40, 70, 0.2)):
+        found = largest(certificates, "schedule_error", over=over, share=percent)
+        assert found == pytest.approx(off)
+
+
+def test_names_that_blocks_lack(certificates):
+    rows = certificates[certificates["metric"] == "undefined"].set_index("block")["value"]
+    assert rows[rows > 0].to_dict() == {"soft": 1, "reinforce": 1, "phase 1": 1}
+    x = torch.randn(2, 5, 3, dtype=torch.float64)
+    lacking = {
+        block: run(block, x, x.sigmoid()).missing for block in ("soft", "reinforce", "phase 1")
+    }
+    assert lacking == {"soft": ("K",), "reinforce": ("probs",), "phase 1": ("node_logits",)}
+
+
+def test_a_block_that_computes_something_else_is_seen(monkeypatch):
+    x = torch.randn(2, 5, 3, dtype=torch.float64)
+    uniform = torch.rand(2, 5, 3, dtype=torch.float64)
+    right = chosen_by_gumbel("quick reference", x, uniform)
+    assert torch.equal(right, chosen_by_gumbel("gumbel", x, uniform))
+    wrong = CODE["quick reference"]
+    broken = wrong._replace(code=wrong.code.replace("noise + found", "found"))
+    monkeypatch.setitem(document.CODE, "quick reference", broken)
+    assert not torch.equal(right, chosen_by_gumbel("quick reference", x, uniform))
+
+
+def test_gradients_are_told_of_every_estimator_at_every_scale():
+    job = Computation(computed="gradients", variant="all", draws=2, sequences=2)
+    rows = compute(job, Streams("exp9", 1000))
+    bias = rows[rows["metric"] == "relative_bias"]
+    assert len(bias) == 12 * 5
+    again = compute(job, Streams("exp9", 1000))
+    pd.testing.assert_frame_equal(rows, again)
+
+
+def test_steps_are_timed_once_and_not_of_every_run():
+    timed = time_forms(Computation(computed="certificates", variant="all", draws=1))
+    assert {"straight-through", "soft", "rloo"} <= set(timed) <= set(TRAINED)
+    assert min(timed.values()) > 0.0
+    assert time_forms(Computation(computed="gradients", variant="all")) == {}
+
+
+def test_variants_that_do_not_exist_are_refused():
+    with pytest.raises(ValueError, match="unknown variant"):
+        Computation(computed="training", variant="gumbel-2")
+    with pytest.raises(ValueError, match="short 600"):
+        Computation(computed="training", variant="soft", steps=100)

@@ -1,0 +1,83 @@
+import re
+from dataclasses import replace
+from importlib.resources import files
+
+import pandas as pd
+import pytest
+
+from journeylab.plotting import StudyResults, styled
+from journeylab.streams import Streams
+from journeylab.studies.exp9_router_gradients import figures
+from journeylab.studies.exp9_router_gradients.compute import compute
+from journeylab.studies.exp9_router_gradients.metrics import ARMS, FAMILIES, LABELS
+from journeylab.studies.exp9_router_gradients.settings import (
+    ESTIMATED,
+    TRAINED,
+    Computation,
+    Computed,
+    Settings,
+    Training,
+)
+
+VARIANTS = ("straight-through", "gumbel-0.5", "annealing", "reinforce")
+SIZES = {"draws": 2, "sequences": 2, "steps": 4, "short": 2, "starts": 2, "rows": 4, "test": 20}
+
+
+@pytest.fixture(scope="module")
+def results(computed) -> StudyResults:
+    """Small laboratories and trainings of two seeds, and certificates."""
+    chosen = Computed(computed="training", replicates="seeds", variants=list(VARIANTS), **SIZES)
+    settings = Settings(arms={"training": chosen}, training=Training(steps=2, learning_rate=0.1))
+    tables = []
+    runs = [("gradients", "all"), *(("training", variant) for variant in VARIANTS)]
+    for seed in (1000, 1001):
+        for arm, variant in runs:
+            job = Computation(computed=arm, variant=variant, **SIZES)
+            where = {"study": "exp9", "arm": arm, "variant": variant, "seed": seed}
+            tables.append(compute(job, Streams("exp9", seed)).assign(**where))
+    job = Computation(computed="certificates", variant="all", draws=1)
+    tables.append(computed("exp9", "certificates", "all", compute(job, None)))
+    measured = pd.concat(tables, ignore_index=True)
+    return StudyResults("exp9", settings, measured, labels=LABELS, arms=ARMS)
+
+
+def test_every_estimator_has_a_name_and_a_family():
+    told = [name for names in FAMILIES.values() for name in names]
+    assert sorted(told) == sorted({*ESTIMATED, *TRAINED}) == sorted(LABELS)
+
+
+def test_every_figure_has_a_caption_and_errors_have_their_anchors(results):
+    with styled():
+        drawn = figures.draw(results)
+    assert set(drawn) == set(figures.CAPTIONS)
+    for each in drawn["errors"].axes:
+        lines = [line.get_label() for line in each.lines]
+        assert {"nearest type", "one timeline", "chance"} <= set(lines)
+    bias = drawn["gradients"].axes[0]
+    claimed = [line.get_xdata()[0] for line in bias.lines if "claimed" in str(line.get_label())]
+    assert claimed == [0.1, 0.2]
+
+
+def test_tables_have_a_row_for_everything_that_ran(results):
+    tables = figures.tabulate(results)
+    moments = tables["moments"].frame.set_index("Estimator")
+    assert len(moments) == len(ESTIMATED)
+    assert moments.loc["REINFORCE", "Relative bias"] == "0"
+    assert moments.loc["straight-through", "Variance"] == "0"
+    assert len(tables["routers"].frame) == len(VARIANTS)
+
+
+def test_the_prose_has_its_numbers_whatever_ran(results):
+    found = figures.numbers(results)
+    prose = (files(figures.__package__) / "report.typ").read_text(encoding="utf-8")
+    cited = set(re.findall(r'\bn\("([^"]+)"\)', prose))
+    assert cited
+    assert cited <= set(found)
+    assert found["undefined"] == 3
+    alone = results.measurements[results.measurements["arm"] == "certificates"]
+    bare = replace(results, measurements=alone)
+    assert cited <= set(figures.numbers(bare))
+    assert figures.numbers(bare)["hard_mse.soft.long"] == "n/a"
+    with styled():
+        assert figures.draw(bare) == {}
+    assert figures.tabulate(bare) == {}

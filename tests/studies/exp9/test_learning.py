@@ -1,0 +1,127 @@
+import pytest
+import torch
+
+from journeylab.streams import Streams
+from journeylab.studies.exp9_router_gradients import learning
+from journeylab.studies.exp9_router_gradients.learning import (
+    anchors,
+    describe,
+    estimator_at,
+    report,
+    train,
+)
+from journeylab.studies.exp9_router_gradients.separation import draw_sequences, losses
+from journeylab.studies.exp9_router_gradients.settings import TRAINED, Computation
+
+STREAMS = Streams("exp9", 1000)
+
+
+def job(variant, **sizes):
+    chosen = {"steps": 10, "short": 5, "starts": 2, "rows": 16, "test": 100, "sequences": 4}
+    return Computation(computed="training", variant=variant, **chosen | sizes)
+
+
+def measured(variant, **sizes):
+    rows = list(report(variant, job(variant, **sizes), STREAMS))
+    found = {(row["metric"], row.get("budget", row.get("share"))): row["value"] for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def test_routers_learn_to_tell_types():
+    found = measured("rloo", steps=150, short=50, rates=(0.1,), test=300)
+    assert found["accuracy", "long"] > 0.8
+    assert found["hard_mse", "long"] < found["hard_mse", "short"] < found["single_mse", None]
+    assert found["hard_mse", "long"] == pytest.approx(found["oracle_mse", None], abs=0.02)
+    assert found["validation_mse", 100] < found["validation_mse", 0]
+
+
+@pytest.mark.parametrize("variant", TRAINED)
+def test_every_estimator_moves_the_router(variant):
+    course = train(variant, job(variant), STREAMS, 3)
+    assert course.routers[3].isfinite().all()
+    assert (course.routers[3] != course.routers[0]).all()
+    first = [row["value"] for row in report(variant, job(variant), STREAMS)]
+    assert first == [row["value"] for row in report(variant, job(variant), STREAMS)]
+
+
+def test_estimators_share_their_starts_and_rates_have_the_same():
+    one, other = (train(v, job(v), STREAMS, 2).routers for v in ("soft", "gumbel-1"))
+    assert torch.equal(one[0], other[0])
+    assert torch.equal(one[0][0], one[0][1])
+    assert not torch.equal(one[2][0], one[2][1])
+    assert not torch.equal(one[0][0, 0], one[0][0, 1])
+
+
+def test_a_short_training_without_a_schedule_is_the_beginning_of_the_long_one():
+    for variant, same in (("gumbel-1", True), ("annealing", False)):
+        short = train(variant, job(variant), STREAMS, 5).routers[5]
+        long = train(variant, job(variant), STREAMS, 10).routers[5]
+        assert torch.equal(short, long) == same
+
+
+def test_schedules_end_where_they_are_told_to():
+    silent = {
+        variant: next(
+            (s for s in range(1, 1002) if estimator_at(variant, s, 1000, 0.0).volume == 0.0), None
+        )
+        for variant in (
+            "annealing-10",
+            "annealing",
+            "annealing-100",
+            "three-phase",
+            "annealing-noisy",
+        )
+    }
+    assert silent["annealing-noisy"] is None
+    assert silent["annealing-10"] == pytest.approx(90, abs=1)
+    assert silent["annealing"] == pytest.approx(357, abs=1)
+    assert silent["annealing-100"] == pytest.approx(890, abs=1)
+    assert silent["three-phase"] == pytest.approx(851, abs=1)
+
+
+def test_as_printed_the_average_has_the_step_in_it(monkeypatch):
+    """At the first step the average is 0 before, and a hundredth of the mean loss after."""
+    baselines = []
+    kept = learning.estimator_at
+
+    def spy(variant, step, steps, baseline):
+        baselines.append(torch.as_tensor(baseline).clone())
+        return kept(variant, step, steps, baseline)
+
+    monkeypatch.setattr(learning, "estimator_at", spy)
+    train("reinforce-literal", job("reinforce-literal"), STREAMS, 1)
+    train("reinforce", job("reinforce"), STREAMS, 1)
+    before, after, correct = baselines
+    assert (before == 0).all()
+    assert (correct == 0).all()
+    assert (after > 0).all()
+
+
+def test_flips_are_counted_on_the_same_tokens():
+    course = train("straight-through", job("straight-through", rates=(0.5,)), STREAMS, 5)
+    still = train("straight-through", job("straight-through", rates=(1e-9,)), STREAMS, 5)
+    assert course.flips[5].min() > 0
+    assert still.flips[5].max() == 0
+
+
+def test_a_router_with_an_empty_timeline_has_collapsed():
+    test = draw_sequences(50, 12, torch.Generator().manual_seed(0))
+    good = 20.0 * torch.eye(3)
+    collapsed = torch.zeros(3, 3)
+    collapsed[:, 0] = 5.0
+    found = describe(torch.stack((good, collapsed)), test)
+    assert found["collapse"] == 0.5
+    assert found["accuracy"] == pytest.approx(0.87, abs=0.04)
+    one = describe(torch.stack((collapsed, collapsed)), test)
+    assert one["spread"] == 0.0
+
+
+def test_anchors_are_in_order():
+    test = draw_sequences(300, 12, torch.Generator().manual_seed(0))
+    found = anchors(test, STREAMS)
+    assert found["types_mse"] < 1e-12 < found["oracle_mse"] < found["single_mse"]
+    assert found["types_sparsity"] == pytest.approx(1 / 3 + 2 / 3 / 12, abs=0.01)
+    single = torch.zeros(300, 12, 3)
+    single[..., 2] = 1.0
+    assert found["single_mse"] == pytest.approx(float(losses(single, test).mean()))
