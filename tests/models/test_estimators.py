@@ -99,7 +99,7 @@ def test_gradients_are_those_of_the_soft_sample(tau):
             moved = torch.zeros_like(logits)
             moved[place] = 1e-6
             up, down = ((soft(logits + sign * moved) * asked).sum() for sign in (1, -1))
-            assert found[place].item() == pytest.approx(float(up - down) / 2e-6, rel=1e-5)
+            assert found[place].item() == pytest.approx(float(up - down) / 2e-6, rel=1e-5, abs=1e-9)
 
 
 def test_reinmax_is_exact_in_expectation_where_the_loss_is_quadratic_and_others_are_not():
@@ -151,6 +151,17 @@ def test_leave_one_out_is_unbiased_over_all_tuples_of_draws():
     each = torch.autograd.grad(told.sum(), moving)[0]
     weights = chances[tuples].prod(0)
     torch.testing.assert_close(torch.einsum("z,znk->nk", weights, each), truth)
+
+
+def test_leave_one_out_does_not_see_a_constant():
+    logits, losses = drawn(2, 2).requires_grad_(), drawn(3, seed=1)
+    choice = LeaveOneOut(3)(logits, torch.Generator().manual_seed(0))
+    found = [
+        torch.autograd.grad(LeaveOneOut(3).objective(losses + level, choice), logits)[0]
+        for level in (0.0, 5.0)
+    ]
+    torch.testing.assert_close(*found)
+    assert found[0].abs().max() > 0
 
 
 def test_score_functions_keep_what_the_loss_has_of_gradients():

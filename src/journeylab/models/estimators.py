@@ -114,9 +114,9 @@ class ReinMax(Estimator):
 
     @staticmethod
     def follow(
-        drawn: Float[Tensor, "draws *rest K"], logits: Float[Tensor, "*rest K"]
-    ) -> Float[Tensor, "draws *rest K"]:
-        """Return what was drawn, with its gradient."""
+        drawn: Float[Tensor, "... K"], logits: Float[Tensor, "... K"]
+    ) -> Float[Tensor, "... K"]:
+        """Return what was drawn, with its gradient; both broadcast."""
         p = logits.softmax(-1)
         middle = ((drawn + p) / 2.0).log()
         moved = (logits + (middle - logits).detach()).softmax(-1)
@@ -215,9 +215,9 @@ def harden(scores: Float[Tensor, "*rest K"]) -> Float[Tensor, "*rest K"]:
 
 
 def pass_through(
-    hard: Float[Tensor, "*rest K"], soft: Float[Tensor, "*rest K"]
-) -> Float[Tensor, "*rest K"]:
-    """Return `hard`, up to rounding, with the gradient of `soft`."""
+    hard: Float[Tensor, "... K"], soft: Float[Tensor, "... K"]
+) -> Float[Tensor, "... K"]:
+    """Return `hard`, up to rounding, with the gradient of `soft`; both broadcast."""
     return soft + (hard - soft).detach()
 
 

@@ -15,6 +15,7 @@ from journeylab.models.estimators import (
 from journeylab.studies.exp9_router_gradients.gradients import (
     MOMENTUM,
     Laboratory,
+    Moments,
     average_of,
     disagreement,
     of_reinforce,
@@ -131,6 +132,15 @@ def test_every_estimator_is_compared_and_monte_carlo_tells_its_error(lab):
         assert (compared["monte_carlo_error"] > 0) == name.startswith("gumbel")
     few, many = (told(lab, "gumbel-1", draws)[1]["monte_carlo_error"] for draws in (400, 6400))
     assert few / many == pytest.approx(4.0, rel=0.15)
+
+
+def test_what_monte_carlo_adds_to_a_bias_is_taken_off(lab):
+    off = torch.full((3, 3), 0.1, dtype=torch.float64)
+    noisy = Moments(lab.exact + off, 1.0, float(off.square().sum()))
+    assert lab.compare(noisy)["relative_bias"] < 1e-6
+    sure = noisy._replace(error=0.0)
+    bias = float(off.norm() / lab.exact.norm())
+    assert lab.compare(sure)["relative_bias"] == pytest.approx(bias)
 
 
 def test_noise_sends_as_many_tokens_elsewhere_at_every_temperature(lab):

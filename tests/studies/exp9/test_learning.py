@@ -29,9 +29,10 @@ def measured(variant, **sizes):
 
 
 def test_routers_learn_to_tell_types():
-    found = measured("rloo", steps=150, short=50, rates=(0.1,), test=300)
+    found = measured("rloo", steps=150, short=15, rates=(0.05,), rows=64, test=300)
     assert found["accuracy", "long"] > 0.8
-    assert found["hard_mse", "long"] < found["hard_mse", "short"] < found["single_mse", None]
+    assert found["hard_mse", "long"] < found["hard_mse", "short"] - 0.05
+    assert found["hard_mse", "long"] < found["single_mse", None] - 0.05
     assert found["hard_mse", "long"] == pytest.approx(found["oracle_mse", None], abs=0.02)
     assert found["validation_mse", 100] < found["validation_mse", 0]
 
@@ -61,17 +62,12 @@ def test_a_short_training_without_a_schedule_is_the_beginning_of_the_long_one():
 
 
 def test_schedules_end_where_they_are_told_to():
+    scheduled = ("annealing-10", "annealing", "annealing-100", "three-phase", "annealing-noisy")
     silent = {
         variant: next(
             (s for s in range(1, 1002) if estimator_at(variant, s, 1000, 0.0).volume == 0.0), None
         )
-        for variant in (
-            "annealing-10",
-            "annealing",
-            "annealing-100",
-            "three-phase",
-            "annealing-noisy",
-        )
+        for variant in scheduled
     }
     assert silent["annealing-noisy"] is None
     assert silent["annealing-10"] == pytest.approx(90, abs=1)
