@@ -17,7 +17,6 @@ from journeylab.plotting import (
 )
 from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS, METRICS
 from journeylab.studies.exp9_router_gradients.settings import (
-    BLOCKS,
     BUDGETS,
     ESTIMATED,
     SCALES,
@@ -113,11 +112,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     for case in ("plain", "updated", "entropy", "literal"):
         value = results.pool("reinforce_error", case=case)["value"]
         found[f"reinforce.{case}"] = scientific(float(value.max())) if len(value) else "n/a"
-    undefined = results.pool("undefined")
-    for block in BLOCKS:
-        value = undefined.loc[undefined["block"] == block, "value"]
-        found[f"undefined.{block}"] = int(value.max()) if len(value) else "n/a"
-    found["undefined"] = int(undefined["value"].sum())
+    found["undefined"] = int(results.pool("undefined")["value"].sum())
     return found
 
 

@@ -58,6 +58,8 @@ MOMENTUM, ENTROPY, FINAL = 0.99, 0.01, 0.1
 """The document's moving average, bonus for entropy, and last temperature."""
 TAUS: dict[Estimated, float] = {"gumbel-1": 1.0, "gumbel-0.5": 0.5, "gumbel-0.1": 0.1}
 CHUNK = 200
+SMALLEST = 1e-300
+"""Stands for the size of a gradient that vanished: its cosine with any other is 0."""
 
 
 class Moments(NamedTuple):
@@ -136,7 +138,7 @@ class Laboratory:
         """
         size = self.exact.square().sum()
         off = (moments.mean - self.exact).square().sum() - moments.error
-        scale = moments.mean.norm() * self.exact.norm()
+        scale = (moments.mean.norm() * self.exact.norm()).clamp_min(SMALLEST)
         return {
             "relative_bias": float((off.clamp_min(0.0) / size).sqrt()),
             "cosine": float((moments.mean * self.exact).sum() / scale),

@@ -36,6 +36,7 @@ from journeylab.streams import Streams
 from journeylab.studies.exp9_router_gradients.gradients import (
     ENTROPY,
     MOMENTUM,
+    SMALLEST,
     TAUS,
     Laboratory,
 )
@@ -230,7 +231,8 @@ def alignment(
     noise = draw_gumbel(many, estimator.draws, generator)
     found = lab.gradients_of(estimator, noise).mean(1).flatten(1)
     exact = lab.exact.flatten()
-    return float((found @ exact / (found.norm(dim=1) * exact.norm())).nanmean())
+    sizes = (found.norm(dim=1) * exact.norm()).clamp_min(SMALLEST)
+    return float((found @ exact / sizes).mean())
 
 
 def _say(
