@@ -72,7 +72,11 @@ class Estimator(ABC):
 
 
 class StraightThrough(Estimator):
-    """The largest logit; the gradient of softmax(logits)."""
+    """The largest logit; the gradient of softmax(logits).
+
+    Source: Bengio, Léonard and Courville, Estimating or propagating gradients through stochastic
+    neurons for conditional computation, 2013, section 4.
+    """
 
     def choose(self, logits: Tensor, noise: Tensor) -> Choice:
         """Take the argmax; noise is not used."""
@@ -93,7 +97,8 @@ class GumbelSoftmax(Estimator):
     """The largest of logits + noise; the gradient of softmax((logits + noise)/τ).
 
     The sample is that of `SampledStraightThrough` at every τ. The noise is multiplied by `volume`:
-    at 0 the sample is the argmax. Both may be tensors that the noise broadcasts with.
+    at 0 the sample is the argmax. Both may be tensors that the noise broadcasts with. Source: Jang,
+    Gu and Poole, Categorical reparameterization with Gumbel-softmax, 2017, section 2.2.
     """
 
     tau: float | Tensor = 0.5
@@ -106,7 +111,11 @@ class GumbelSoftmax(Estimator):
 
 
 class ReinMax(Estimator):
-    """A draw D from p = softmax(logits); the gradient of 2·π − p/2, π = softmax at (D + p)/2."""
+    """A draw D from p = softmax(logits); the gradient of 2·π − p/2, π = softmax at (D + p)/2.
+
+    In expectation exact where the loss is quadratic. Source: Liu, Dong, Liu, Yu and Gao, Bridging
+    discrete and backpropagation: straight-through and beyond, 2023, algorithm 2 at τ = 1.
+    """
 
     def choose(self, logits: Tensor, noise: Tensor) -> Choice:
         """Draw by the Gumbel-max trick."""
@@ -138,7 +147,8 @@ class Reinforce(Estimator):
 
     Unbiased if the baseline, in units of the loss, does not depend on the draw; it may be a tensor
     that broadcasts with the rows. `entropy` weighs a bonus, which adds −entropy · ∇H. Gradients
-    that a loss has by itself, of other parameters, stay.
+    that a loss has by itself, of other parameters, stay. Source: Williams, Simple statistical
+    gradient-following algorithms for connectionist reinforcement learning, 1992.
     """
 
     baseline: float | Tensor = 0.0
@@ -159,7 +169,10 @@ class Reinforce(Estimator):
 
 @dataclass(frozen=True)
 class LeaveOneOut(Estimator):
-    """Several draws; the baseline of each is the mean loss of the others. Unbiased."""
+    """Several draws; the baseline of each is the mean loss of the others. Unbiased.
+
+    Source: Kool, van Hoof and Welling, Buy 4 REINFORCE samples, get a baseline for free!, 2019.
+    """
 
     draws: int = 4
 
