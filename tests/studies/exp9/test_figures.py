@@ -73,6 +73,7 @@ def test_the_prose_has_its_numbers_whatever_ran(results):
     cited = set(re.findall(r'\bn\("([^"]+)"\)', prose))
     assert cited
     assert cited <= set(found)
+    assert all(re.fullmatch(r"[A-Za-z0-9_.-]+", key) for key in found)
     assert found["undefined"] == 3
     alone = results.measurements[results.measurements["arm"] == "certificates"]
     bare = replace(results, measurements=alone)
