@@ -55,7 +55,7 @@ _PATHS = {
     "straight-through": ("straight-through", "straight-through-sampled"),
     "Gumbel-softmax": ("gumbel-1", "gumbel-0.5", "gumbel-0.1"),
     "annealing, soft": ("annealing", "soft"),
-    "drawn, corrected": ("reinforce", "rloo", "reinmax"),
+    "REINFORCE, ReinMax": ("reinforce", "rloo", "reinmax"),
 }
 _SMALLEST = 1e-9
 """Biases and variances below this are rounding."""
