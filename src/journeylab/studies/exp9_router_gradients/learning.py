@@ -239,7 +239,8 @@ def _say(
     inputs: Float[Tensor, "rows n K"], routers: Float[Tensor, "*many K K"]
 ) -> Float[Tensor, "*many rows n K"]:
     """The logits of all routers, in one product per router instead of one per row."""
-    return (inputs.flatten(0, 1) @ routers).unflatten(-2, inputs.shape[:2])
+    said: Tensor = (inputs.flatten(0, 1) @ routers).unflatten(-2, inputs.shape[:2])
+    return said
 
 
 def _choices(inputs: Tensor, routers: Tensor) -> Tensor:
