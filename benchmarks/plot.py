@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from journeylab.plotting.style import canvas, legend_above, looks, save, styled
+from journeylab.plotting import TEXT, legend_above, looks, save, styled
 
 Rows = list[dict[str, Any]]
 Line = dict[float, float]
@@ -24,7 +25,9 @@ def draw(folder: Path) -> None:
     if not panels:
         return
     with styled():
-        figure, axes = canvas(-(-len(panels) // COLUMNS), COLUMNS, height=2.2 * len(panels) / 2.5)
+        down = -(-len(panels) // COLUMNS)
+        figure = Figure(figsize=(TEXT, 2.2 * down + 0.4), layout="constrained")
+        axes = list(figure.subplots(down, COLUMNS, squeeze=False).flat)
         for spare in axes[len(panels) :]:
             spare.set_axis_off()
         for (fill, title, rows), each in zip(panels, axes, strict=False):
@@ -36,7 +39,7 @@ def draw(folder: Path) -> None:
             each.xaxis.set_minor_locator(NullLocator())
             if len(ticks) > 3 or fill is _pipeline:
                 each.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-        legend_above(figure, axes)
+        legend_above(figure)
         save(figure, folder / "cost.pdf")
 
 
@@ -68,6 +71,15 @@ def _scans(axes: Axes, rows: Rows) -> None:
     axes.set(xlabel="operators multiplied", ylabel="CPU time with gradient / ms")
 
 
+def _timelines(axes: Axes, rows: Rows) -> None:
+    rows = [row for row in rows if row["twin"] == "dense"]
+    for count, kind in zip((2, 4, 8, 16), LOOKS, strict=True):
+        own = [row for row in rows if row["timelines"] == count]
+        _line(axes, kind, f"{count} timelines", _against_work(own, "ratio"))
+    axes.axhline(1.0, color="0.6", linewidth=0.8)
+    axes.set(xlabel="tokens of a sequence", ylabel="dense over blocks")
+
+
 def _ensembles(axes: Axes, rows: Rows) -> None:
     _pair(axes, rows)
     axes.set(xlabel="seeds trained at once", ylabel="CPU time per seed / ms")
@@ -81,6 +93,7 @@ def _pipeline(axes: Axes, rows: Rows) -> None:
 PANELS: dict[str, tuple[Fill, str]] = {
     "steps": (_steps, "training step"),
     "scans": (_scans, "prefix products"),
+    "timelines": (_timelines, "attention in blocks"),
     "ensembles": (_ensembles, ""),
     "pipeline": (_pipeline, "dry run"),
 }

@@ -19,6 +19,7 @@ from pipeline import time_pipeline
 from places import places_against_whole_rows
 from plot import draw
 from scans import against_the_loop
+from timelines import blocks_against_all_scores
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, embedding, linear
 
@@ -132,6 +133,7 @@ PARTS: dict[str, Callable[[int], list[Row]]] = {
     "places": places_against_whole_rows,
     "cached": cached_keys,
     "attention": written_out_against_fused,
+    "timelines": blocks_against_all_scores,
     "scans": against_the_loop,
     "ensembles": batched_against_sequential,
     "gpu": seeds_on_a_gpu,

@@ -1,0 +1,56 @@
+"""Attention in blocks of timelines against attention that computes all scores, both passes.
+
+Tokens are spread over timelines at random. The twins are dense causal attention, which knows no
+timeline, written out and fused by the library, and the masked form, which has the same gradients.
+"""
+
+import torch
+from pairs import Row
+from torch.autograd import grad
+from torch.nn.functional import one_hot, scaled_dot_product_attention
+
+from journeylab.models.attention import attend, causal_mask, mask_scores
+from journeylab.models.hypergraph import attend_masked, attend_sparsely, pair_share
+from journeylab.records.cost import Step, compare
+
+LENGTHS = (64, 256, 1024, 2048)
+TIMELINES = (2, 4, 8, 16)
+TOKENS, WIDTH = 4096, 32
+
+
+def blocks_against_all_scores(pairs: int) -> list[Row]:
+    return [
+        row for length in LENGTHS for count in TIMELINES for row in _rows(length, count, pairs // 2)
+    ]
+
+
+def _rows(length: int, count: int, pairs: int) -> list[Row]:
+    generator, rows = torch.Generator().manual_seed(0), TOKENS // length
+    taken = torch.randint(count, (rows, length), generator=generator)
+    given = (*torch.randn(3, rows, length, WIDTH, generator=generator), one_hot(taken, count))
+    q, k, v, route = inputs = tuple(each.float().requires_grad_() for each in given)
+    arriving = torch.randn(rows, length, WIDTH, generator=generator)
+    mask, scale = mask_scores(causal_mask(length), "softmax"), WIDTH**-0.5
+
+    def blocks() -> object:
+        return grad(attend_sparsely(q * scale, k, v, route), inputs, arriving)
+
+    def masked() -> object:
+        return grad(attend_masked(q * scale, k, v, route), inputs, arriving)
+
+    def dense() -> object:
+        return grad(attend(q * scale, k, v, mask, "softmax"), inputs[:3], arriving)
+
+    def fused() -> object:
+        heads = (each.unsqueeze(1) for each in (q, k, v))
+        mixed = scaled_dot_product_attention(*heads, is_causal=True)
+        return grad(mixed.squeeze(1), inputs[:3], arriving)
+
+    share = float(pair_share(route).mean())
+    twins: dict[str, Step] = {"dense": dense, "fused": fused, "masked": masked}
+    return [
+        {"name": f"blocks against {twin}, N {length}, K {count}", "work": length, "twin": twin}
+        | {"timelines": count, "pair_share": share}
+        | compare(blocks, slow, max(2, pairs))
+        for twin, slow in twins.items()
+    ]
