@@ -47,7 +47,12 @@ KEPT = {
         "geometry": ["all"],
         "certificates": ["all"],
     },
-    "exp9": {"gradients": ["all"], "training": ["annealing"], "certificates": ["all"]},
+    "exp9": {
+        "gradients": ["all"],
+        "training": ["annealing"],
+        "certificates": ["all"],
+        "language": ["soft"],
+    },
     "exp10": {
         "degree": ["sum"],
         "value": ["tree"],
@@ -82,7 +87,8 @@ def keep_one_of_each(config: dict[str, Any]) -> None:
             if "computed" in section["arms"][name]
         }
     file = {"sha256": hashlib.sha256(CORPUS).hexdigest(), "path": "corpus.txt"}
-    config["studies"]["exp4"]["datasets"]["corpus"].update(file=file, passage=100)
+    for study in ("exp4", "exp9"):
+        config["studies"][study]["datasets"]["corpus"].update(file=file, passage=100)
     config["scale"] = "quick"
     config["tracking"]["enabled"] = False
     config["studies"] = {study: config["studies"][study] for study in KEPT}

@@ -36,6 +36,8 @@
 | undefined | names that a block of the document lacks |
 | schedule_error | |τ of the code − τ printed|, annealing over 100 or 40 % of the steps |
 | off_block | largest weight off the blocks, tokens sorted by timeline; case soft: the control |
+
+*attention*, the same: block_error, see ``blocks``
 """
 
 from __future__ import annotations
@@ -59,6 +61,7 @@ from journeylab.models.estimators import (
     draw_gumbel,
     harden,
 )
+from journeylab.studies.exp9_router_gradients import blocks
 from journeylab.studies.exp9_router_gradients.document import (
     PRINTED,
     TAU,
@@ -114,14 +117,15 @@ Row = dict[str, str | int | float]
 
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
     """Tidy rows: draw, metric, factors …, value."""
-    if job.computed == "certificates":
+    if job.computed in ("certificates", "attention"):
+        checks = CHECKS if job.computed == "certificates" else (blocks.check,)
         rows = [
             {"draw": draw} | row
             for draw in range(job.draws)
-            for check in CHECKS
+            for check in checks
             for row in check(Generator().manual_seed(draw))
         ]
-        rows += _audit()
+        rows += _audit() if job.computed == "certificates" else ()
     else:
         assert streams is not None
         found = _compare if job.computed == "gradients" else _train
@@ -132,7 +136,12 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
 
 
 def time_forms(job: Computation) -> dict[str, float]:
-    """Median CPU milliseconds of a training step of every estimator, which take turns."""
+    """Median CPU milliseconds of a training step of every estimator, which take turns.
+
+    Of attention: what `blocks.time_blocks` says.
+    """
+    if job.computed == "attention":
+        return blocks.time_blocks(max(2, min(job.draws, blocks.PAIRS)))
     if job.computed != "certificates":
         return {}
     timed = [name for name in TRAINED if not name.startswith(("annealing", "three"))]

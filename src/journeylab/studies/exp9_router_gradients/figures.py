@@ -19,7 +19,9 @@ from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS, M
 from journeylab.studies.exp9_router_gradients.settings import (
     BUDGETS,
     ESTIMATED,
+    ROUTES,
     SCALES,
+    SPOKEN,
     TRAINED,
     TYPES,
 )
@@ -46,6 +48,11 @@ CAPTIONS = {
         "gradient, along the long training. Thin lines are seeds, thick ones medians, bands their "
         "distribution-free 95 % intervals."
     ),
+    "language": (
+        "The language model, by the estimator that trained its routers: perplexity of held-out "
+        "text with hard routes and with routes as in training, and the share of pairs of tokens "
+        "that hard routes leave. Symbols as before. Lines: bigrams, and timelines of equal size."
+    ),
 }
 
 _ONE = "1"
@@ -71,6 +78,8 @@ def draw(results: StudyResults) -> dict[str, Figure]:
         figures["errors"] = _draw_errors(results)
     if len(results.select("alignment", variant=[v for names in _PATHS.values() for v in names])):
         figures["path"] = _draw_path(results)
+    if len(results.select("perplexity")):
+        figures["language"] = _draw_language(results)
     return figures
 
 
@@ -81,6 +90,8 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         tables["moments"] = _moments(results)
     if len(results.select("hard_mse")):
         tables["routers"] = _routers(results)
+    if len(results.select("perplexity")):
+        tables["language"] = _language(results)
     return tables
 
 
@@ -112,6 +123,13 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     for case in ("plain", "updated", "entropy", "literal"):
         value = results.pool("reinforce_error", case=case)["value"]
         found[f"reinforce.{case}"] = scientific(float(value.max())) if len(value) else "n/a"
+    for variant in SPOKEN:
+        for told in ROUTES:
+            value = results.pool("perplexity", variant=variant, routes=told)["value"]
+            found[f"perplexity.{variant}.{told}"] = median(value, 2)
+        for metric in ("perplexity_gap", "pair_share"):
+            found[f"{metric}.{variant}"] = median(results.pool(metric, variant=variant)["value"])
+    found["bigram_perplexity"] = median(results.pool("bigram_perplexity")["value"], 2)
     found["undefined"] = int(results.pool("undefined")["value"].sum())
     return found
 
@@ -183,6 +201,24 @@ def _draw_path(results: StudyResults) -> Figure:
     return figure
 
 
+def _draw_language(results: StudyResults) -> Figure:
+    tables = [
+        results.tidy("perplexity", routes=told).assign(measure=f"perplexity, {label}")
+        for told, label in (("hard", "hard"), ("training", "as trained"))
+    ]
+    tables.append(results.tidy("pair_share").assign(measure="Σ n_k²/N²"))
+    rows = _named(pd.concat(tables, ignore_index=True), "variant", SPOKEN)
+    figure, panels = facets(rows, 1.6, col="measure", sharex=False)
+    timelines = results.pool("load")["rank"].max()
+    lines = {"bigrams": _middle(results, "bigram_perplexity"), "1/K": 1.0 / timelines}
+    for measure, (axes, part) in panels.items():
+        label = "1/K" if measure == "Σ n_k²/N²" else "bigrams"
+        seeds(axes, part, _families(), hue="family")
+        anchors(axes, {label: lines[label]}, x=True)
+    legend_above(figure)
+    return figure
+
+
 def _moments(results: StudyResults) -> Table:
     metrics = ("relative_bias", "monte_carlo_error", "cosine", "variance")
     rows = []
@@ -231,6 +267,34 @@ def _routers(results: StudyResults) -> Table:
             "timeline of their type. Pairs: Σ n_k²/N². Spread: standard deviation of the error "
             "over starts. Collapse: share of starts that leave a timeline empty. Flips: per token "
             "and step. Rate: the one that validation chose."
+        ),
+        numeric=heads,
+    )
+
+
+def _language(results: StudyResults) -> Table:
+    rows = []
+    for name in (name for name in SPOKEN if len(results.pool("perplexity", variant=name))):
+        cells = [
+            *(("perplexity", {"routes": told}) for told in ROUTES),
+            *((metric, {}) for metric in ("perplexity_gap", "perplexity_gain", "pair_share")),
+        ]
+        shown = [median(results.pool(m, variant=name, **of)["value"]) for m, of in cells]
+        loads = results.pool("load", variant=name)
+        by_layer = [
+            ", ".join(median(rank["value"], 2) for _, rank in layer.groupby("rank"))
+            for _, layer in loads.groupby("layer")
+        ]
+        rows.append([LABELS[name], *shown, "; ".join(by_layer)])
+    heads = ("Hard", "As trained", "Gap", "Gain", "Pairs")
+    return Table(
+        name="language",
+        caption="The language model: perplexities of held-out text, and loads. Medians over seeds.",
+        frame=pd.DataFrame(rows, columns=["Estimator", *heads, "Load"]),
+        notes=(
+            "Gain: how much bigrams are worse than hard routes. Pairs: Σ n_k²/N² with hard routes. "
+            "Load: the shares of tokens of the fullest timeline, the next one, …, layer by layer, "
+            "means over heads."
         ),
         numeric=heads,
     )

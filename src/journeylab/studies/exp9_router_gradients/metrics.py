@@ -5,6 +5,7 @@ from journeylab.studies.exp9_router_gradients.settings import (
     BLOCKS,
     BUDGETS,
     ESTIMATED,
+    ROUTES,
     SCALES,
     SHARES,
 )
@@ -12,10 +13,15 @@ from journeylab.studies.exp9_router_gradients.settings import (
 TITLE = "Gradients of a hard router: which estimator is right, and which one trains"
 TUNING = (
     "budgets and rates were given, every estimator has the same ones; pilot seeds (1000 and above) "
-    "only showed that routers learn in them"
+    "only showed that routers learn in them. The language model's rate is the better one of 0.003 "
+    "and 0.01 for straight-through on one pilot seed"
 )
 
-ARMS = {"gradients": "exact gradients", "training": "stream separation"}
+ARMS = {
+    "gradients": "exact gradients",
+    "training": "stream separation",
+    "language": "language model",
+}
 """Every arm's name in print, in the order of figures."""
 
 LABELS: dict[str, str] = {
@@ -107,4 +113,17 @@ METRICS = {
         factors={"share": (0, 30, 70, 100), "over": (100, 40)},
     ),
     "off_block": Metric(label="largest weight off the blocks", factors=_SIDES),
+    "block_error": Metric(
+        label="difference of attention in blocks from the masked form",
+        factors={"case": ("values", "gradients")},
+    ),
+    "perplexity": Metric(label="held-out perplexity", factors={"routes": ROUTES}, better="lower"),
+    "perplexity_gap": Metric(label="perplexity, hard − as trained", better="lower"),
+    "bigram_perplexity": Metric(label="perplexity of bigrams"),
+    "perplexity_gain": Metric(label="perplexity of bigrams − hard"),
+    "pair_share": Metric(label="Σ n_k²/N² of the language model", better="lower"),
+    "load": Metric(
+        label="share of tokens",
+        factors={"layer": (1, 2, 3, 4, 5, 6), "rank": tuple(range(1, 17))},
+    ),
 }

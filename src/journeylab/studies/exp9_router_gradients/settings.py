@@ -59,7 +59,10 @@ Trained = Literal[
 TRAINED: tuple[Trained, ...] = get_args(Trained)
 """How routers of the stream task are trained; annealing is over 40 % of the steps unless told."""
 Spoken = Literal["straight-through", "gumbel-0.5", "annealing", "soft"]
+SPOKEN: tuple[Spoken, ...] = get_args(Spoken)
 """How routers of the language model are trained."""
+ROUTES = ("hard", "training")
+"""How they are followed when it is read: as in use, and as in training."""
 
 Budget = Literal["short", "long"]
 BUDGETS: tuple[Budget, ...] = get_args(Budget)
@@ -90,6 +93,12 @@ class Model(Frozen):
     heads: Annotated[int, Field(gt=0, le=16)] = 4
     timelines: Annotated[int, Field(ge=2, le=16)] = 3
     length: Annotated[int, Field(ge=8, le=512)] = 64
+
+    @model_validator(mode="after")
+    def _heads_divide(self) -> Self:
+        if self.d % self.heads:
+            raise ValueError(f"heads: {self.heads}; write a divisor of d, {self.d}")
+        return self
 
 
 class Training(TrainingSettings):
@@ -128,15 +137,15 @@ class Sizes(Frozen):
 
 
 class Computed(ComputedArm, Sizes):
-    """Gradients and trainings, by seed; certificates, once."""
+    """Gradients and trainings, by seed; certificates and attention in blocks, once."""
 
-    computed: Literal["gradients", "training", "certificates"]
+    computed: Literal["gradients", "training", "certificates", "attention"]
 
 
 class Computation(Sizes):
     """All that determines what is computed."""
 
-    computed: Literal["gradients", "training", "certificates"]
+    computed: Literal["gradients", "training", "certificates", "attention"]
     variant: str
 
     @model_validator(mode="after")
@@ -173,3 +182,12 @@ class Job(TrainedJob):
     data: Data
     model: Model
     training: Training
+
+    @model_validator(mode="after")
+    def _window_fits(self) -> Self:
+        if self.data.passage <= self.model.length:
+            raise ValueError(
+                f"passages of {self.data.passage} characters: windows of {self.model.length} need "
+                "more"
+            )
+        return self

@@ -1,0 +1,239 @@
+"""The language model: what is random in it, how routes are followed, and what is told of it."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from pydantic import ValidationError
+from torch.nn.functional import cross_entropy
+
+from journeylab.config import ExternalFile
+from journeylab.datasets.shakespeare import bigram_entropy
+from journeylab.models.estimators import harden
+from journeylab.models.hypergraph import attend_masked, attend_softly, attend_sparsely
+from journeylab.streams import Streams, data_streams
+from journeylab.studies.exp9_router_gradients import models
+from journeylab.studies.exp9_router_gradients.data import generate
+from journeylab.studies.exp9_router_gradients.measure import measure
+from journeylab.studies.exp9_router_gradients.metrics import METRICS
+from journeylab.studies.exp9_router_gradients.models import Language, follow_hard, perplexity
+from journeylab.studies.exp9_router_gradients.settings import (
+    Data,
+    Evaluation,
+    Job,
+    Model,
+    Training,
+)
+from journeylab.training import train, train_ensemble
+
+VARIANTS = ("straight-through", "gumbel-0.5", "annealing", "soft")
+STEPS = 30
+SIZES = Model(d=8, heads=2, length=16)
+DATA = Data(file=ExternalFile(sha256="0" * 64), passage=100, held_out=0.2)
+
+
+@pytest.fixture(scope="module")
+def passages(tmp_path_factory):
+    """Syllables, so that a character tells something of those that follow."""
+    rng = np.random.default_rng(0)
+    file = tmp_path_factory.mktemp("corpus") / "text"
+    file.write_text("".join(rng.choice(["la ", "so ", "mi", "re", "do"], 2500)), encoding="utf-8")
+    return generate(DATA, data_streams("exp9", "corpus", 1000), file)
+
+
+@pytest.fixture(scope="module")
+def make(passages):
+    def make(variant="straight-through", seed=1000):
+        budget = Training(steps=STEPS, learning_rate=0.01, warmup=5, rows=4, evaluate_every=STEPS)
+        job = Job(variant=variant, data=DATA, model=SIZES, training=budget)
+        return Language(job, passages, Streams("exp9", seed))
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def measured(make, tmp_path_factory):
+    """Every variant's problem, model and table, trained for a moment."""
+    found = {}
+    for variant in VARIANTS:
+        problem = make(variant)
+        folder = tmp_path_factory.mktemp(variant)
+        trained = train(problem, problem.job.training, problem.streams, folder / "checkpoint")
+        model = fresh(problem).eval()
+        model.load_state_dict(trained.state)
+        table = measure(problem.job, Evaluation(windows=30), problem, model)
+        found[variant] = problem, model, table
+    return found
+
+
+def fresh(problem):
+    return problem.build(problem.streams.generator("init"))
+
+
+def drawn(problem, step=1):
+    order, noise = (problem.streams.generator(name) for name in ("order", "dropout"))
+    return problem.batch(step, order, noise)
+
+
+def value(table, metric, **where):
+    rows = table[table["metric"] == metric]
+    for name, level in where.items():
+        rows = rows[rows[name] == level]
+    [one] = rows["value"]
+    return one
+
+
+def test_variants_of_a_seed_read_the_same_windows_from_the_same_weights(make):
+    batches = [drawn(make(variant)) for variant in VARIANTS]
+    assert all(torch.equal(each["inputs"], batches[0]["inputs"]) for each in batches)
+    weights = [fresh(make(variant)).state_dict() for variant in VARIANTS]
+    assert all(torch.equal(w[n], weights[0][n]) for w in weights for n in w)
+
+
+def test_noise_belongs_to_a_step_a_layer_and_the_estimators_that_use_it(make):
+    assert [set(drawn(make(variant))) - {"inputs", "targets"} for variant in VARIANTS] == [
+        set(),
+        {"noise", "tau", "volume"},
+        {"noise", "tau", "volume"},
+        set(),
+    ]
+    batch = drawn(make("gumbel-0.5"))
+    assert batch["noise"].shape == (2, 4, 2, 16, 3)
+    assert not torch.equal(batch["noise"][0], batch["noise"][1])
+    assert batch["tau"] == 0.5
+    # The document's schedule, over 40 % of the steps: 1 → 0.1, and silent from 0.2 on.
+    said = [drawn(make("annealing"), step) for step in (6, 12, STEPS)]
+    assert [float(each["tau"]) for each in said] == pytest.approx([0.55, 0.1, 0.1])
+    assert [float(each["volume"]) for each in said] == [1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_routes_in_training_are_the_estimators(make, variant):
+    problem = make(variant)
+    batch = drawn(problem)
+    logits = torch.randn(4, 2, 16, 3, generator=torch.Generator().manual_seed(0))
+    for layer in range(2):
+        route = problem.router(batch)(logits, layer)
+        if variant == "soft":
+            torch.testing.assert_close(route, logits.softmax(-1))
+            continue
+        moved = logits + batch["noise"][layer] if "noise" in batch else logits
+        assert torch.equal(route.argmax(-1), moved.argmax(-1))
+        torch.testing.assert_close(route, harden(route))
+    assert problem.form is (attend_softly if variant == "soft" else attend_masked)
+
+
+@pytest.mark.parametrize("variant", ["straight-through", "soft"])
+def test_no_character_sees_those_that_follow(make, variant):
+    problem = make(variant)
+    model, inputs = fresh(problem), problem.held_out.read(16).inputs[:3].clone()
+
+    def read():
+        return model(inputs, problem.router({}), problem.form)
+
+    with torch.no_grad():
+        before = read()
+        inputs[:, 9] = (inputs[:, 9] + 1) % len(problem.seen.alphabet)
+        changed = (read() != before).any(-1)
+    assert not changed[:, :9].any()
+    assert changed[:, 9].all()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_router_learns_and_so_does_the_model(measured, variant):
+    problem, model, table = measured[variant]
+    before = fresh(problem)
+    for old, new in zip(before.blocks, model.blocks, strict=True):
+        assert not torch.equal(old.attention.router.weight, new.attention.router.weight)
+    windows = problem.held_out.read(16)
+    with torch.no_grad():
+        at_first = perplexity(before, windows, follow_hard)
+    assert at_first == pytest.approx(len(problem.seen.alphabet), rel=0.05)
+    assert value(table, "perplexity", routes="hard") < 0.9 * at_first
+
+
+def test_seeds_are_trained_at_once_as_alone(make, tmp_path):
+    problems = [make("annealing", seed) for seed in (1000, 1001)]
+    settings = problems[0].job.training.model_copy(update={"steps": 6})
+    streams = [problem.streams for problem in problems]
+    at_once = train_ensemble(problems, settings, streams, tmp_path / "both")
+    for number, (problem, stream, both) in enumerate(zip(problems, streams, at_once, strict=True)):
+        alone = train(problem, settings, stream, tmp_path / str(number))
+        for name, found in both.state.items():
+            torch.testing.assert_close(found, alone.state[name], rtol=1e-3, atol=1e-3)
+
+
+def test_in_use_the_masked_form_reads_the_same(measured):
+    problem, model, _ = measured["gumbel-0.5"]
+    inputs = problem.held_out.read(16).inputs[:20]
+    with torch.no_grad():
+        masked = model(inputs, lambda logits, layer: harden(logits), attend_masked)
+        torch.testing.assert_close(follow_hard(model, inputs), masked, rtol=1e-4, atol=1e-4)
+
+
+def test_perplexity_is_of_all_characters(make, monkeypatch):
+    monkeypatch.setattr(models, "WINDOWS", 50)
+    problem = make()
+    model, windows = fresh(problem), problem.held_out.read(16)
+    assert len(windows.inputs) % 50
+    with torch.no_grad():
+        whole = cross_entropy(
+            follow_hard(model, windows.inputs).flatten(0, 1), windows.targets.flatten()
+        )
+        assert perplexity(model, windows, follow_hard) == pytest.approx(whole.exp().item(), 1e-5)
+
+
+def test_the_gap_is_between_routes_in_use_and_in_training(measured):
+    for variant, (problem, _, table) in measured.items():
+        hard, training = (value(table, "perplexity", routes=r) for r in ("hard", "training"))
+        assert value(table, "perplexity_gap") == hard - training
+        bigram = math.exp(bigram_entropy(problem.seen, problem.held_out))
+        assert value(table, "bigram_perplexity") == bigram
+        assert value(table, "perplexity_gain") == bigram - hard
+        # Without noise at the end, and hard, training and use are one.
+        same = variant in ("straight-through", "annealing")
+        assert (abs(hard - training) < 1e-4) == same, variant
+
+
+def test_loads_are_shares_of_tokens_from_the_fullest_timeline_on(measured):
+    problem, model, table = measured["straight-through"]
+    loads = table[table["metric"] == "load"].pivot(index="layer", columns="rank", values="value")
+    assert loads.shape == (2, 3)
+    assert np.allclose(loads.sum(axis=1), 1.0)
+    assert (loads[1] >= loads[2]).all()
+    assert (loads[2] >= loads[3]).all()
+    shares, fullest = [], []
+
+    def look(logits, layer):
+        taken = logits.argmax(-1)
+        counts = torch.stack([(taken == k).double().mean(-1) for k in range(3)], -1)
+        shares.append(counts.square().sum(-1).mean())
+        fullest.append(counts.mean(0).max(-1).values.mean())
+        return harden(logits)
+
+    with torch.no_grad():
+        model(problem.held_out.read(16).inputs[:30], look, attend_sparsely)
+    assert value(table, "pair_share") == pytest.approx(float(sum(shares) / 2))
+    assert loads[1].tolist() == pytest.approx([float(each) for each in fullest])
+
+
+def test_sizes_that_do_not_fit_are_refused(make):
+    job = make().job.model_dump()
+    with pytest.raises(ValidationError, match="windows of 200 need more"):
+        Job.model_validate(job | {"model": {"length": 200}})
+    with pytest.raises(ValidationError, match="write a divisor of d, 8"):
+        Model(d=8, heads=3)
+
+
+def test_all_that_is_measured_is_declared(measured):
+    for _, _, table in measured.values():
+        assert set(table["metric"]) <= set(METRICS)
+        for metric, rows in table.groupby("metric"):
+            allowed = METRICS[metric].factors
+            for name in ("routes", "layer", "rank"):
+                levels = set(rows[name].dropna())
+                assert levels <= set(allowed.get(name, ())), metric
+        assert isinstance(table, pd.DataFrame)
+        assert np.isfinite(table["value"]).all()
