@@ -32,6 +32,7 @@ from journeylab.models.estimators import (
     follow_average,
     harden,
 )
+from journeylab.models.hypergraph import pair_share
 from journeylab.streams import Streams
 from journeylab.studies.exp9_router_gradients.gradients import (
     ENTROPY,
@@ -46,7 +47,6 @@ from journeylab.studies.exp9_router_gradients.separation import (
     losses,
     matched_accuracy,
     oracle,
-    sparsity,
 )
 from journeylab.studies.exp9_router_gradients.settings import (
     SHARES,
@@ -195,7 +195,7 @@ def describe(routers: Float[Tensor, "starts K K"], test: Sequences) -> dict[str,
         "soft_hard_gap": mse - float(losses(logits.softmax(-1), test).mean()),
         "accuracy": matched_accuracy(hard, test.types),
         "collapse": float((torch.stack(shares) < EMPTY).float().mean()),
-        "sparsity": sparsity(hard),
+        "sparsity": float(pair_share(hard).mean()),
         "spread": float(every.std()),
     }
 
@@ -212,7 +212,7 @@ def anchors(test: Sequences, streams: Streams) -> dict[str, float]:
         "random": torch.eye(TYPES)[chance],
     }
     found = {f"{name}_mse": float(losses(r, test).mean()) for name, r in routes.items()}
-    return found | {"types_sparsity": sparsity(true)}
+    return found | {"types_sparsity": float(pair_share(true).mean())}
 
 
 def alignment(

@@ -75,8 +75,3 @@ def matched_accuracy(route: Float[Tensor, "rows n K"], types: Int[Tensor, "rows 
     counts = torch.einsum("rnk,rnc->kc", route, one_hot(types, TYPES).to(route.dtype))
     named = [counts[range(TYPES), names].sum() for names in permutations(range(TYPES))]
     return float(torch.stack(named).max() / types.numel())
-
-
-def sparsity(route: Float[Tensor, "rows n K"]) -> float:
-    """Mean of Σ_k n_k²/N²: what is left of N² pairs, where n_k tokens are in timeline k."""
-    return float(route.mean(1).square().sum(-1).mean())
