@@ -1,6 +1,11 @@
 """Every number of a study has a key."""
 
+import pytest
+
 from journeylab.reports.numbers import study_numbers
+from journeylab.reports.tables import found
+
+from .conftest import exact
 
 
 def test_every_number_of_a_verdict_has_a_key(trained):
@@ -16,3 +21,12 @@ def test_every_number_of_a_verdict_has_a_key(trained):
     assert numbers["exp7.5.low"] == "−∞"
     assert numbers["exp7.5.high"] == "∞"
     assert numbers["exp7.5.failures"] == 2
+
+
+@pytest.mark.parametrize(("bound", "printed"), [("at_most", "∞"), ("at_least", "−∞")])
+def test_a_case_that_is_not_finite_lies_beyond_its_bound(trained, bound, printed):
+    row = exact("exp7.90", "refuted", None, region={bound: 1.0})
+    numbers = study_numbers(trained[0].model_copy(update={"verdicts": (row,)}), {})
+    assert numbers["exp7.90.effect"] == printed
+    assert {found(row, powers=True), found(row, powers=False)} == {printed}
+    assert found(row.model_copy(update={"n": 0}), powers=True) == "n/a"

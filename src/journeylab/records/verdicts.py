@@ -1,5 +1,6 @@
 """Verdicts of a study, as written to ``results/<study>/verdicts.json``."""
 
+import math
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field, NonNegativeInt
@@ -90,6 +91,13 @@ class Verdict(Estimate):
     sentence: str
     parts: tuple[Part, ...] = ()
     before: Earlier | None = None
+
+    @property
+    def extreme(self) -> float | None:
+        """The effect of an exact row; infinite, beyond its bound, if a case was not finite."""
+        if self.effect is None and self.n:
+            return math.inf if "at_most" in self.region else -math.inf
+        return self.effect
 
 
 class Registration(Frozen):

@@ -108,10 +108,7 @@ def _panels(verdict: Verdict) -> Iterator[list[_Row]]:
     elif verdict.parts:
         yield [_row(part.effect_text, part, region) for part in verdict.parts]
     elif verdict.kind == "exact":
-        effect = verdict.effect
-        if effect is None and verdict.n:
-            effect = math.inf if "at_most" in verdict.region else -math.inf
-        yield [_Row(verdict.effect_text, effect, None, (), region)]
+        yield [_Row(verdict.effect_text, verdict.extreme, None, (), region)]
     else:
         yield [_row(verdict.effect_text, verdict, region)]
 

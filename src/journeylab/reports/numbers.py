@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from journeylab.records.verdicts import Estimate, StudyVerdicts
-from journeylab.typography import Number
+from journeylab.typography import Number, plain
 
 
 def study_numbers(verdicts: StudyVerdicts, extra: Mapping[str, Number]) -> dict[str, Number]:
@@ -20,6 +20,8 @@ def study_numbers(verdicts: StudyVerdicts, extra: Mapping[str, Number]) -> dict[
     }
     for verdict in verdicts.verdicts:
         found |= _estimate(verdict.id, verdict, bounded=verdict.kind != "exact")
+        if verdict.kind == "exact" and verdict.effect is None and verdict.n:
+            found[f"{verdict.id}.effect"] = plain(verdict.extreme)
         found[f"{verdict.id}.tail"] = verdict.tail
         found[f"{verdict.id}.k"] = verdict.k
         found[f"{verdict.id}.detectable"] = verdict.detectable
@@ -45,6 +47,4 @@ def _estimate(key: str, row: Estimate, *, bounded: bool) -> dict[str, Number]:
         values["low"] = "−∞"
     if bounded and row.high is None:
         values["high"] = "∞"
-    if not bounded and row.effect is None and row.n:
-        values["effect"] = "∞"
     return {f"{key}.{name}": value for name, value in values.items()}

@@ -186,10 +186,10 @@ def needs_powers(verdicts: Iterable[Verdict]) -> bool:
 
 
 def found(verdict: Verdict, *, powers: bool) -> str:
-    """The extreme value of an exact claim; ∞ where a case was not finite."""
-    if verdict.effect is None:
-        return "∞" if verdict.n else "n/a"
-    return scientific(verdict.effect) if powers else plain(verdict.effect, digits=2)
+    """The extreme value of an exact claim."""
+    if powers and verdict.extreme is not None:
+        return scientific(verdict.extreme)
+    return plain(verdict.extreme, digits=2)
 
 
 def by_variant(runs: Sequence[RunRecord]) -> dict[tuple[str, str], list[RunRecord]]:
