@@ -1,7 +1,8 @@
 """How well a trained language model reads, routed as in training and as in use, and what is saved.
 
-*hard* routes follow the largest logit; *training* ones are as in the last step: with noise, where
-the estimator has it, and mixed, where they are soft.
+Models and bigrams read the same held-out windows, from all over the text. *hard* routes follow the
+largest logit; *training* ones are as in the last step: with noise, where the estimator has it, and
+mixed, where they are soft.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from journeylab.datasets.shakespeare import Windows, bigram_entropy
+from journeylab.datasets.shakespeare import Passages, Windows, bigram_entropy
 from journeylab.models.estimators import harden
 from journeylab.models.hypergraph import attend_sparsely, pair_share
 from journeylab.studies.exp9_router_gradients.models import Language, follow_hard, perplexity
@@ -31,7 +32,10 @@ def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module
     """Every metric of one trained model: metric, routes, layer, rank, value."""
     language = cast(Language, problem)
     every = language.held_out.read(job.model.length)
-    windows = Windows(*(part[: evaluation.windows] for part in every))
+    count = min(len(every.inputs), evaluation.windows)
+    chosen = torch.arange(count) * len(every.inputs) // count
+    windows = Windows(*(part[chosen] for part in every))
+    read = Passages(torch.cat((windows.inputs, windows.targets[:, -1:]), 1), language.seen.alphabet)
     noise = language.streams.generator("measured noise")
 
     def follow_training(model: nn.Module, inputs: Tensor) -> Tensor:
@@ -44,7 +48,7 @@ def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module
         hard = perplexity(model, windows, follow_hard)
         training = perplexity(model, windows, follow_training)
         taken = routes(model, windows)
-    bigram = math.exp(bigram_entropy(language.seen, language.held_out))
+    bigram = math.exp(bigram_entropy(language.seen, read))
     rows: list[Row] = [
         ("perplexity", "hard", None, None, hard),
         ("perplexity", "training", None, None, training),
