@@ -143,7 +143,7 @@ def _draw_gradients(results: StudyResults) -> Figure:
     rows = pd.concat(tables, ignore_index=True)
     figure, panels = facets(rows, 2.6, col="measure")
     for (measure, (axes, part)), limits in zip(
-        panels.items(), ((0.05, 50), (1e-2, 300)), strict=True
+        panels.items(), ((0.05, 50), (1e-2, 2000)), strict=True
     ):
         axes.set(xscale="log", xlim=limits)
         seeds(axes, part, _families(), hue="family")
