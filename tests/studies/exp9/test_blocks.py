@@ -12,9 +12,10 @@ def job(**of):
 
 def test_both_forms_are_compared_and_a_wrong_one_is_seen(monkeypatch):
     table = compute.compute(job(draws=2), None)
-    assert set(table["case"]) == {"values", "gradients"}
-    assert table["draw"].tolist() == [0, 0, 1, 1]
-    assert (table["value"] < 1e-10).all()
+    assert set(table["case"]) == {"values", "gradients", "other"}
+    assert table["draw"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert ((table["value"] < 1e-10) == (table["case"] != "other")).all()
+    assert (table.loc[table["case"] == "other", "value"] > 0.01).all()
     right = blocks.attend_sparsely
     monkeypatch.setattr(
         blocks, "attend_sparsely", lambda q, k, v, p: right(q, k, v, p.detach() + 0 * p)

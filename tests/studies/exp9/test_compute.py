@@ -24,9 +24,12 @@ def largest(table, metric, **where):
 def test_certificates_hold_and_their_controls_do_not(certificates):
     assert largest(certificates, "one_hot_error", case="hard") < 1e-12
     assert largest(certificates, "one_hot_error", case="soft") > 0.01
-    assert largest(certificates, "argmax_gradient") == 0.0
-    assert largest(certificates, "tau_changes") == 0.0
-    assert largest(certificates, "gumbel_difference") < 1e-10
+    assert largest(certificates, "argmax_gradient", case="hard") == 0.0
+    assert largest(certificates, "argmax_gradient", case="soft") > 1e-3
+    assert largest(certificates, "tau_changes", case="same") == 0.0
+    assert largest(certificates, "tau_changes", case="other") >= 1.0
+    assert largest(certificates, "gumbel_difference", case="same") < 1e-10
+    assert largest(certificates, "gumbel_difference", case="other") > 0.01
     assert largest(certificates, "off_block", case="hard") == 0.0
     assert largest(certificates, "off_block", case="soft") > 1e-3
     assert largest(certificates, "soft_error", case="relaxed") < 1e-6

@@ -1,7 +1,8 @@
 """Attention in blocks against forms that compute all scores: the same numbers, and at which cost.
 
 block_error is the largest difference from the masked form in double precision, of the values or of
-the gradients of q, k, v and the route. Entries are of order one.
+the gradients of q, k, v and the route; case other: of the values, where blocks take another route,
+the control. Entries are of order one.
 """
 
 from __future__ import annotations
@@ -30,15 +31,17 @@ Row = dict[str, str | int | float]
 
 def check(generator: Generator) -> Iterator[Row]:
     """Compare blocks with the masked form, values and gradients."""
-    values, gradients = [], []
+    values, gradients, others = [], [], []
     for rows, n, timelines in CHECKED:
         drawn = draw(rows, n, timelines, generator, torch.float64)
         arriving = torch.randn(rows, n, WIDTH, generator=generator, dtype=torch.float64)
         found = [form(*drawn) for form in (attend_masked, attend_sparsely)]
         masked, sparse = (torch.autograd.grad(each, drawn, arriving) for each in found)
         values.append((found[0] - found[1]).abs().max())
+        turned = (*drawn[:3], drawn[3].roll(1, -2))
+        others.append((found[0] - attend_sparsely(*turned)).abs().max())
         gradients += [(a - b).abs().max() for a, b in zip(masked, sparse, strict=True)]
-    for case, off in (("values", values), ("gradients", gradients)):
+    for case, off in (("values", values), ("gradients", gradients), ("other", others)):
         yield {
             "metric": "block_error",
             "case": case,

@@ -28,11 +28,11 @@
 | metric | meaning |
 | --- | --- |
 | one_hot_error | largest |sample − its argmax as one-hot|; case soft: the control |
-| argmax_gradient | largest slope of the loss of the argmax, by differences |
+| argmax_gradient | largest slope of the argmax's loss, by differences; case soft: the control |
 | reinforce_error | relative bias, case plain, literal, and its two parts |
 | soft_error | of the soft gradient, relative: case hard from ∇J, relaxed from differences |
-| tau_changes | one-hots that differ between temperatures with the same noise |
-| gumbel_difference | of values or gradients, between the document's block and the library |
+| tau_changes | one-hots that differ between temperatures; case other: with other noise |
+| gumbel_difference | of values or gradients, document's block − library; case as before |
 | undefined | names that a block of the document lacks |
 | schedule_error | |τ of the code − τ printed|, annealing over 100 or 40 % of the steps |
 | off_block | largest weight off the blocks, tokens sorted by timeline; case soft: the control |
@@ -45,6 +45,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import pandas as pd
@@ -58,6 +59,7 @@ from journeylab.models.estimators import (
     SampledStraightThrough,
     Soft,
     StraightThrough,
+    balance_loss,
     draw_gumbel,
     harden,
 )
@@ -78,7 +80,12 @@ from journeylab.studies.exp9_router_gradients.gradients import (
     disagreement,
     of_reinforce,
 )
-from journeylab.studies.exp9_router_gradients.learning import TOKENS, estimator_at, report
+from journeylab.studies.exp9_router_gradients.learning import (
+    BALANCE,
+    TOKENS,
+    estimator_at,
+    report,
+)
 from journeylab.studies.exp9_router_gradients.separation import (
     draw_sequences,
     losses,
@@ -154,7 +161,10 @@ def time_forms(job: Computation) -> dict[str, float]:
             began = time.process_time()
             estimator = estimator_at(name, 1, 1, 0.0)
             choice = estimator(data.inputs @ router, generator)
-            estimator.objective(losses(choice.sample, data), choice).mean().backward()
+            loss = estimator.objective(losses(choice.sample, data), choice).mean()
+            if name == "straight-through-balanced":
+                loss = loss + BALANCE * balance_loss(choice.sample[0], choice.logits)
+            loss.backward()
             if turn >= WARM:
                 spent[name].append(1e3 * (time.process_time() - began))
     return {name: statistics.median(times) for name, times in spent.items()}
@@ -185,19 +195,22 @@ def _check_forward(generator: Generator) -> Iterator[Row]:
         samples = [estimator(logits, generator).sample for estimator in estimators]
         off = max(float((sample - harden(sample)).abs().max()) for sample in samples)
         yield {"metric": "one_hot_error", "case": case, "value": off}
-    noise = draw_gumbel(logits, 1, generator)
-    hard = [harden(GumbelSoftmax(tau).choose(logits, noise).sample) for tau in TEMPERATURES]
-    changes = sum(float((each != hard[0]).any(-1).sum()) for each in hard)
-    yield {"metric": "tau_changes", "value": changes}
+    noise, other = draw_gumbel(logits, 1, generator), draw_gumbel(logits, 1, generator)
+    first = harden(GumbelSoftmax(TEMPERATURES[0]).choose(logits, noise).sample)
+    for case, each in (("same", noise), ("other", other)):
+        hard = [harden(GumbelSoftmax(tau).choose(logits, each).sample) for tau in TEMPERATURES[1:]]
+        changes = sum(float((one != first).any(-1).sum()) for one in hard)
+        yield {"metric": "tau_changes", "case": case, "value": changes}
 
 
 def _check_argmax(generator: Generator) -> Iterator[Row]:
     data = draw_sequences(8, TOKENS, generator, torch.float64)
     router = torch.randn(TYPES, TYPES, generator=generator, dtype=torch.float64)
     moves = STEP * torch.eye(TYPES**2, dtype=torch.float64).view(-1, 1, TYPES, TYPES)
-    both = [losses(harden(data.inputs @ (router + move)), data) for move in (moves, -moves)]
-    slope = (both[0] - both[1]).abs().max() / (2.0 * STEP)
-    yield {"metric": "argmax_gradient", "value": float(slope)}
+    up, down = (data.inputs @ (router + move) for move in (moves, -moves))
+    for case, route in (("hard", harden), ("soft", partial(torch.softmax, dim=-1))):
+        slope = (losses(route(up), data) - losses(route(down), data)).abs().max() / (2.0 * STEP)
+        yield {"metric": "argmax_gradient", "case": case, "value": float(slope)}
 
 
 def _check_reinforce(generator: Generator) -> Iterator[Row]:
@@ -230,15 +243,15 @@ def _check_soft(generator: Generator) -> Iterator[Row]:
 
 def _check_gumbel(generator: Generator) -> Iterator[Row]:
     logits = _logits(generator).requires_grad_()
-    uniform = torch.rand(logits.shape, generator=generator, dtype=torch.float64)
+    uniform, other = torch.rand(2, *logits.shape, generator=generator, dtype=torch.float64)
     asked = torch.randn(logits.shape, generator=generator, dtype=torch.float64)
-    ours = GumbelSoftmax(TAU).choose(logits, noise_of(uniform)[None]).sample[0]
     for block in NOISY:
-        theirs = chosen_by_gumbel(block, logits, uniform)
-        slopes = [torch.autograd.grad((each * asked).sum(), logits)[0] for each in (ours, theirs)]
-        ours = GumbelSoftmax(TAU).choose(logits, noise_of(uniform)[None]).sample[0]
-        off = max(_largest(ours - theirs), _largest(slopes[0] - slopes[1]))
-        yield {"metric": "gumbel_difference", "block": block, "value": off}
+        for case, drawn in (("same", uniform), ("other", other)):
+            ours = GumbelSoftmax(TAU).choose(logits, noise_of(uniform)[None]).sample[0]
+            theirs = chosen_by_gumbel(block, logits, drawn)
+            slopes = [torch.autograd.grad((x * asked).sum(), logits)[0] for x in (ours, theirs)]
+            off = max(_largest(ours - theirs), _largest(slopes[0] - slopes[1]))
+            yield {"metric": "gumbel_difference", "block": block, "case": case, "value": off}
 
 
 def _check_blocks(generator: Generator) -> Iterator[Row]:

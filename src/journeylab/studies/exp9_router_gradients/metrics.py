@@ -68,6 +68,7 @@ _EXACT: dict[str, tuple[str | int, ...]] = {
 _BUDGETS: dict[str, tuple[str | int, ...]] = {"budget": BUDGETS}
 _SHARES: dict[str, tuple[str | int, ...]] = {"share": SHARES}
 _SIDES: dict[str, tuple[str | int, ...]] = {"case": ("hard", "soft")}
+_NOISES: dict[str, tuple[str | int, ...]] = {"case": ("same", "other")}
 
 METRICS = {
     "relative_bias": Metric(label="relative bias", factors=_EXACT, better="lower"),
@@ -94,7 +95,7 @@ METRICS = {
     "random_mse": Metric(label="error of a random router", better="lower"),
     "types_sparsity": Metric(label="Σ n_k²/N² of the true types"),
     "one_hot_error": Metric(label="distance of a sample from one-hot", factors=_SIDES),
-    "argmax_gradient": Metric(label="slope of the loss of the argmax"),
+    "argmax_gradient": Metric(label="slope of the loss", factors=_SIDES),
     "reinforce_error": Metric(
         label="relative bias of REINFORCE",
         factors={"case": ("plain", "updated", "entropy", "literal")},
@@ -102,10 +103,10 @@ METRICS = {
     "soft_error": Metric(
         label="relative error of the soft gradient", factors={"case": ("hard", "relaxed")}
     ),
-    "tau_changes": Metric(label="one-hots that a temperature changes"),
+    "tau_changes": Metric(label="one-hots that a temperature changes", factors=_NOISES),
     "gumbel_difference": Metric(
         label="difference of the document's block and the library",
-        factors={"block": ("gumbel", "annealed", "phase 1", "quick reference")},
+        factors=_NOISES | {"block": ("gumbel", "annealed", "phase 1", "quick reference")},
     ),
     "undefined": Metric(label="undefined names", factors={"block": BLOCKS}),
     "schedule_error": Metric(
@@ -115,7 +116,7 @@ METRICS = {
     "off_block": Metric(label="largest weight off the blocks", factors=_SIDES),
     "block_error": Metric(
         label="difference of attention in blocks from the masked form",
-        factors={"case": ("values", "gradients")},
+        factors={"case": ("values", "gradients", "other")},
     ),
     "perplexity": Metric(label="held-out perplexity", factors={"routes": ROUTES}, better="lower"),
     "perplexity_gap": Metric(label="perplexity, hard − as trained", better="lower"),
