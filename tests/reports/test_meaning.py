@@ -92,6 +92,22 @@ def test_corrected_rows_and_certificates_stand_apart_by_theorem():
     assert told.endswith("whatever training finds.")
 
 
+def test_many_rows_are_told_by_their_ids():
+    words = ["supported"] * 4 + ["refuted"] * 3 + [None]
+    rows = [
+        row(f"exp7.{i}", word, withheld="" if word else GATE) for i, word in enumerate(words, 1)
+    ]
+    eight = meaning(study(*rows))
+    nine = meaning(study(*rows, row("exp7.9", "refuted", "corrected")))
+    assert eight.count("“") == 8
+    assert (
+        "statements judged over twelve seeds, four supported (7.1, 7.2, 7.3, 7.4), "
+        f"three refuted (7.5, 7.6, 7.7) and one withheld (7.8; {GATE})." in nine
+    )
+    assert "The one corrected statement judged over twelve seeds is refuted (7.9)." in nine
+    assert "“" not in nine
+
+
 def test_reasons_stand_beside_what_is_open():
     told = meaning(
         study(

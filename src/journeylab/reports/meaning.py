@@ -19,6 +19,8 @@ _SINCE = {
     "inconclusive": "inconclusive, since what was measured leaves both answers open",
     "undecidable": "undecidable with so few seeds",
 }
+_QUOTED = 8
+"""So many rows are quoted; more are told by their ids, since their statements are listed below."""
 _KINDS = (("document", False), ("corrected", False), ("document", True), ("corrected", True))
 
 
@@ -57,7 +59,7 @@ def outcomes(rows: Sequence[Verdict], *, certificates_only: bool = False) -> lis
         for source, exact in _KINDS:
             group = [v for v in about if (v.source, v.kind == "exact") == (source, exact)]
             if group and (exact or not certificates_only):
-                told.append(_group(group))
+                told.append(_group(group, quoted=len(rows) <= _QUOTED))
     if any(verdict.kind == "exact" for verdict in rows):
         told.append("A certificate is exact: its worst case decides, whatever training finds.")
     return told
@@ -85,7 +87,7 @@ def _outcome(theorem: str, document: Sequence[Verdict]) -> str:
     return f"What the document says on {name} is {decided[0]} wherever it was tested."
 
 
-def _group(rows: Sequence[Verdict]) -> str:
+def _group(rows: Sequence[Verdict], *, quoted: bool) -> str:
     """How many statements of one source and kind came out how, and which."""
     found: dict[str, list[Verdict]] = {}
     for row in rows:
@@ -103,7 +105,11 @@ def _group(rows: Sequence[Verdict]) -> str:
         head = f"{'Both' if both else 'All'} of {whose} are"
         if len(rows) == 1:
             head = f"{capital(whose)} is"
-        return f"{head} {_SINCE.get(words[0], words[0])}: {_quoted(rows)}."
+        which = f": {_quoted(rows)}" if quoted else f" ({_ids(rows)})"
+        return f"{head} {_SINCE.get(words[0], words[0])}{which}."
+    if not quoted:
+        counts = [f"{count(len(found[word]))} {word} ({_ids(found[word])})" for word in words]
+        return f"Of {whose}, {listed(counts)}."
     counts = [f"{count(len(found[word]))} {_are(len(found[word]))} {word}" for word in words]
     lists = [f"{capital(_SINCE.get(word, word))}: {_quoted(found[word])}." for word in words]
     return " ".join((f"Of {whose}, {listed(counts)}.", *lists))
@@ -111,13 +117,19 @@ def _group(rows: Sequence[Verdict]) -> str:
 
 def _quoted(rows: Sequence[Verdict]) -> str:
     """Statements with their ids, and with the reason where one is withheld or open."""
-    told = []
-    for row in rows:
-        decided = row.verdict in ("supported", "refuted")
-        reasons = [] if decided else [row.withheld, *row.notes]
-        inside = "; ".join(filter(None, (row.id.removeprefix("exp"), *reasons)))
-        told.append(f"“{row.statement.removesuffix('.')}” ({inside})")
-    return "; ".join(told)
+    return "; ".join(f"“{row.statement.removesuffix('.')}” ({_reasoned(row)})" for row in rows)
+
+
+def _ids(rows: Sequence[Verdict]) -> str:
+    """Ids, and the reason where a row is withheld or open."""
+    told = [_reasoned(row) for row in rows]
+    return ("; " if any(";" in one for one in told) else ", ").join(told)
+
+
+def _reasoned(row: Verdict) -> str:
+    decided = row.verdict in ("supported", "refuted")
+    reasons = [] if decided else [row.withheld, *row.notes]
+    return "; ".join(filter(None, (row.id.removeprefix("exp"), *reasons)))
 
 
 def _are(number: int) -> str:
