@@ -31,6 +31,9 @@ def test_rows_of_several_arms_are_not_pooled_unless_asked() -> None:
 def test_one_arm_needs_no_name() -> None:
     assert results().select("share")["value"].tolist() == [0.5]
     assert results().select("nothing").empty
+    assert results().select("nothing", factor="of nothing").empty
+    with pytest.raises(KeyError, match="factor"):
+        results().select("share", factor="of nothing")
 
 
 def trained(**given) -> StudyResults:

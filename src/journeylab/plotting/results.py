@@ -154,6 +154,8 @@ def median(values: "pd.Series[float]", places: int = 3) -> str:
 
 def _having(rows: pd.DataFrame, where: Mapping[str, Level]) -> pd.DataFrame:
     for column, level in where.items():
+        if rows.empty:  # a metric that no run measured brings no column of its factors
+            break
         levels = [level] if isinstance(level, str) or not isinstance(level, Collection) else level
         rows = rows[rows[column].isin(list(levels))]
     return rows
