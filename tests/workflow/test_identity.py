@@ -25,7 +25,7 @@ pytestmark = pytest.mark.workflow
 NATIVE = "exp7/native/A/seeds-1000-1001"
 OTHER = "exp7/native/Aprime/seeds-1000-1001"
 DATA = "data/exp7/world/seeds-1000-1001.parquet"
-MEASURE = "src/journeylab/studies/exp7_native_kg/measure.py"
+MEASURE = "src/journeylab/knowledge/measure.py"
 
 
 def raise_rate(config: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from journeylab.claims.register import AtMost, Every, read_register
+from journeylab.knowledge.settings import Model
 from journeylab.models import decoding
 from journeylab.operators.journey import slot_angles
 from journeylab.operators.rotary import rotary_angles, standard_frequencies
@@ -16,7 +17,7 @@ from journeylab.studies.exp7_native_kg.compute import (
     stored_scores,
 )
 from journeylab.studies.exp7_native_kg.metrics import METRICS
-from journeylab.studies.exp7_native_kg.settings import PLANNED, Computation, Data, Model
+from journeylab.studies.exp7_native_kg.settings import PLANNED, Computation, Data
 
 LAWS = {
     "slots": {"slot_within_error", "slot_across_effect"},

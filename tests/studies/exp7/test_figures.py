@@ -5,14 +5,15 @@ import pandas as pd
 import pytest
 import torch
 
+from journeylab.knowledge.settings import Evaluation, Model, Training
 from journeylab.plotting import StudyResults, styled
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.figures import CAPTIONS, draw, numbers, tabulate
 from journeylab.studies.exp7_native_kg.measure import measure
 from journeylab.studies.exp7_native_kg.metrics import ARMS, LABELS
-from journeylab.studies.exp7_native_kg.models import Knowledge
-from journeylab.studies.exp7_native_kg.settings import Arm, Data, Evaluation, Settings, Training
+from journeylab.studies.exp7_native_kg.models import problem as problem_of
+from journeylab.studies.exp7_native_kg.settings import Arm, Data, Job, Settings
 
 RUNS = [("native", "A"), ("7a", "B"), ("7b-held", "B"), ("7b-held", "C")]
 LINEARISATIONS = {"native": "none", "7a": "all", "7b-held": "held"}
@@ -23,15 +24,21 @@ def dataset(data, seed):
 
 
 @pytest.fixture(scope="module")
-def results(make_job) -> StudyResults:
+def results() -> StudyResults:
     """Untrained models of two seeds, and made-up curves."""
     torch.set_num_threads(1)
     measured, curves = [], []
     for arm, variant in RUNS:
         for seed in range(2):
             where = {"study": "exp7", "arm": arm, "variant": variant, "seed": seed}
-            job = make_job(variant, LINEARISATIONS[arm])
-            problem = Knowledge(job, dataset(job.data, seed))
+            job = Job(
+                variant=variant,
+                linearisation=LINEARISATIONS[arm],
+                data=Data(),
+                model=Model(d=16),
+                training=Training(steps=1, learning_rate=0.1),
+            )
+            problem = problem_of(job, dataset(job.data, seed), None)
             model = problem.build(Streams("exp7", seed).generator("init"))
             measured.append(measure(job, Evaluation(), problem, model).assign(**where))
             for metric, value in problem.evaluate(model).items():

@@ -25,25 +25,18 @@ import pandas as pd
 import torch
 from torch import Generator, Tensor
 
+from journeylab.datasets.triples import HEAD, REL, SPLITS, TAIL, entities, facts_of
+from journeylab.knowledge.reader import Reader
+from journeylab.knowledge.settings import TEMPLATES, Training
 from journeylab.models.decoding import Angles, decode_greedily
 from journeylab.operators.journey import slot_angles
 from journeylab.operators.naive import block_matrices, rotate_by_blocks
 from journeylab.operators.rotary import Rotation, rotary_angles, standard_frequencies
 from journeylab.records.cost import compare
 from journeylab.streams import data_streams
-from journeylab.studies.exp7_native_kg.data import SPLITS, entities, facts_of, generate
-from journeylab.studies.exp7_native_kg.language import RELATIONS, SYMBOLS, sentence
-from journeylab.studies.exp7_native_kg.models import Reader
-from journeylab.studies.exp7_native_kg.rows import HEAD, REL, TAIL
-from journeylab.studies.exp7_native_kg.settings import (
-    PLANNED,
-    TEMPLATES,
-    Computation,
-    Data,
-    Job,
-    Quantity,
-    Training,
-)
+from journeylab.studies.exp7_native_kg.data import generate
+from journeylab.studies.exp7_native_kg.language import ENGLISH, RELATIONS, SYMBOLS
+from journeylab.studies.exp7_native_kg.settings import PLANNED, Computation, Data, Job, Quantity
 
 if TYPE_CHECKING:
     from journeylab.streams import Streams
@@ -118,7 +111,9 @@ def count(data: Data, draw: int) -> Iterator[Found]:
         "countries": kinds.count("country"),
         "relations": len(RELATIONS),
         "triples": len(facts),
-        "text tokens": sum(len(sentence(*fact, form)) for fact in taught for form in TEMPLATES),
+        "text tokens": sum(
+            len(ENGLISH.sentence(*fact, form)) for fact in taught for form in TEMPLATES
+        ),
         "symbols": len(SYMBOLS),
         "teaching share": len(facts_of(facts, "teaching")) / derived,
         "transfer share": len(facts_of(facts, "transfer")) / derived,
@@ -265,6 +260,6 @@ def _reader(variant: str, job: Computation, generator: Generator) -> Reader:
         model=job.model,
         training=Training(steps=1, learning_rate=1.0),
     )
-    reader = Reader(settings, job.name_width, generator)
+    reader = Reader(settings, len(SYMBOLS), job.name_width, generator)
     reader.double()
     return reader

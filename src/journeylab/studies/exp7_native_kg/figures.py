@@ -7,6 +7,8 @@ import pandas as pd
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
+from journeylab.datasets.triples import entities, facts_of
+from journeylab.knowledge.settings import LINEARISED_TEMPLATES, TEMPLATES, TIERS
 from journeylab.plotting import (
     RunName,
     StudyResults,
@@ -22,18 +24,10 @@ from journeylab.plotting import (
     summary,
 )
 from journeylab.streams import data_streams
-from journeylab.studies.exp7_native_kg.data import entities, facts_of, generate
-from journeylab.studies.exp7_native_kg.language import SYMBOLS, sentence
+from journeylab.studies.exp7_native_kg.data import generate
+from journeylab.studies.exp7_native_kg.language import ENGLISH, SYMBOLS
 from journeylab.studies.exp7_native_kg.metrics import METRICS
-from journeylab.studies.exp7_native_kg.settings import (
-    LINEARISED_TEMPLATES,
-    PLANNED,
-    SPECS,
-    TEMPLATES,
-    TIERS,
-    Arm,
-    Settings,
-)
+from journeylab.studies.exp7_native_kg.settings import PLANNED, SPECS, Arm, Settings
 
 CAPTIONS = {
     "tiers": (
@@ -168,7 +162,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     facts = generate(world, data_streams("exp7", "world", 0))
     known = facts_of(facts, "base", "teaching")
     seen = facts_of(facts, "base", "teaching", "transfer")
-    text = [sentence(*fact, template) for fact in known for template in TEMPLATES]
+    text = [ENGLISH.sentence(*fact, template) for fact in known for template in TEMPLATES]
     kinds = list(entities(facts).values())
     sizes: dict[str, float | int | str] = {
         "entities": len(kinds),

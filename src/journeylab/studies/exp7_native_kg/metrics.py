@@ -3,7 +3,8 @@
 from typing import get_args
 
 from journeylab.config import Metric
-from journeylab.studies.exp7_native_kg.settings import TEMPLATES, TIERS, Quantity
+from journeylab.knowledge.settings import TEMPLATES, TIERS
+from journeylab.studies.exp7_native_kg.settings import Quantity
 
 TITLE = "Native KG against linearised KG"
 TUNING = (

@@ -5,24 +5,29 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, Tag, model_validator
+from pydantic import Field, Tag, model_validator
 
 from journeylab.config import (
-    AsNumber,
     ByKind,
     ComputedArm,
     Count,
     Frozen,
-    Levels,
     Name,
     StudySettings,
     TrainedArm,
     TrainedJob,
-    TrainingSettings,
 )
-
-TEMPLATES = (0, 1, 2)
-TIERS = ("T1", "T2", "T3")
+from journeylab.knowledge.settings import (
+    LINEARISED_TEMPLATES,
+    Evaluation,
+    Linearisation,
+    Model,
+    Share,
+    Spec,
+    Training,
+    linearised,
+    native,
+)
 
 Quantity = Literal[
     "generations",
@@ -54,71 +59,20 @@ PLANNED: dict[Quantity, float] = {
 }
 """The plan's own sizes; of its three to four generations the larger number."""
 
-Linearisation = Literal["none", "all", "held", "same"]
-LINEARISED_TEMPLATES: dict[Linearisation, tuple[int, ...]] = {
-    "none": (),
-    "all": TEMPLATES,
-    "held": (1,),
-    "same": (0,),
-}
-"""The templates in which a model without native triples reads its KG facts."""
-
-
-class Spec(Frozen):
-    """What makes a model: angles × KG handling × value aggregation, and its KG objective.
-
-    ``positions``: a native triple restarts its positions in each slot, or counts through.
-    ``slots``: the slot angles θ are learned, or held at zero.
-    """
-
-    angles: Literal["rope", "slots", "tokens"]
-    kg: Literal["native", "linearised"]
-    values: Literal["commutative", "operator"] = "commutative"
-    objective: Literal["mlm", "causal", "copy"]
-    slots: Literal["learned", "zero"] = "zero"
-    positions: Literal["reset", "sequential"] = "sequential"
-
-
-def _native(
-    objective: Literal["mlm", "causal", "copy"] = "mlm",
-    values: Literal["commutative", "operator"] = "commutative",
-    slots: Literal["learned", "zero"] = "learned",
-    positions: Literal["reset", "sequential"] = "reset",
-) -> Spec:
-    return Spec(
-        angles="slots",
-        kg="native",
-        values=values,
-        objective=objective,
-        slots=slots,
-        positions=positions,
-    )
-
-
-def _linearised(
-    angles: Literal["rope", "tokens"],
-    values: Literal["commutative", "operator"] = "commutative",
-    objective: Literal["mlm", "causal"] = "causal",
-) -> Spec:
-    return Spec(angles=angles, kg="linearised", values=values, objective=objective)
-
-
 SPECS: dict[str, Spec] = {
-    "A": _native(),
-    "Aprime": _native(values="operator"),
-    "A-no-slots": _native(slots="zero"),
-    "A-causal": _native(objective="causal"),
-    "A-predict-all": _native(objective="copy"),
-    "A-sequential": _native(slots="zero", positions="sequential"),
-    "B": _linearised("rope"),
-    "Bprime": _linearised("rope", values="operator"),
-    "C": _linearised("tokens"),
-    "Cprime": _linearised("tokens", values="operator"),
-    "B-mlm": _linearised("rope", objective="mlm"),
+    "A": native(),
+    "Aprime": native(values="operator"),
+    "A-no-slots": native(slots="zero"),
+    "A-causal": native(objective="causal"),
+    "A-predict-all": native(objective="copy"),
+    "A-sequential": native(slots="zero", positions="sequential"),
+    "B": linearised("rope"),
+    "Bprime": linearised("rope", values="operator"),
+    "C": linearised("tokens"),
+    "Cprime": linearised("tokens", values="operator"),
+    "B-mlm": linearised("rope", objective="mlm"),
 }
 """Every model by its name in config.yaml."""
-
-Share = Annotated[float, Field(gt=0.0, lt=1.0)]
 
 
 class Data(Frozen):
@@ -151,37 +105,6 @@ class Data(Frozen):
         if self.teaching + self.transfer >= 1.0:
             raise ValueError("teaching + transfer must leave a share for generalisation")
         return self
-
-
-class Model(Frozen):
-    """The transformer that every variant shares, and the scales that it starts from.
-
-    ``embedding_scale`` and ``output_scale`` multiply the transformer's own initial embeddings and
-    output projection; both are fixed on pilot seeds.
-    """
-
-    d: Annotated[int, Field(ge=4, le=512, multiple_of=2)] = 64
-    layers: Annotated[int, Field(ge=1, le=12)] = 2
-    embedding_scale: PositiveFloat = 0.02
-    output_scale: PositiveFloat = 5.0
-    slot_scale: NonNegativeFloat = 0.5
-    token_angle_spread: NonNegativeFloat = 0.1
-
-
-class Training(TrainingSettings):
-    """The budget, and how a step is composed: loss = mean over text + kg_weight · mean over KG."""
-
-    text_rows: Count = 48
-    kg_rows: Count = 32
-    kg_weight: NonNegativeFloat = 0.5
-    mask_rate: Share = 0.3
-
-
-class Evaluation(Frozen):
-    """Which templates are scored, and when a run counts as trained."""
-
-    templates: Levels[Annotated[Literal[0, 1, 2], AsNumber]] = (0, 1, 2)
-    gate: Annotated[float, Field(gt=0.0, le=1.0)] = 0.95
 
 
 class Checked(Frozen):

@@ -1,22 +1,12 @@
 """Rows as tensors: sentences, triples in slots, and what a step hides of them."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Generator, Tensor
 
-from journeylab.studies.exp7_native_kg.data import Fact
-from journeylab.studies.exp7_native_kg.language import (
-    BEGIN,
-    IDENTIFIERS,
-    MASK,
-    encode,
-    pad,
-    relation_token,
-)
-
-HEAD, REL, TAIL = range(3)
-"""The slots of a triple; in a sentence REL is every character that is in neither name."""
+from journeylab.datasets.triples import HEAD, REL, TAIL, Fact, Language
 
 PART_MASKS = 4
 
@@ -43,8 +33,8 @@ class Table(NamedTuple):
     present: Tensor
 
 
-def tabulate_triples(facts: tuple[Fact, ...] | list[Fact], width: int) -> Table:
-    """HEAD characters filled to ``width``, one REL token, TAIL characters filled to ``width``.
+def tabulate_triples(facts: Sequence[Fact], language: Language, width: int) -> Table:
+    """HEAD symbols filled to ``width``, one REL token, TAIL symbols filled to ``width``.
 
     The filling is part of its slot: whoever hides a name hides its length::
 
@@ -52,9 +42,9 @@ def tabulate_triples(facts: tuple[Fact, ...] | list[Fact], width: int) -> Table:
     """
     tokens = [
         [
-            *pad(encode(fact.head), width),
-            relation_token(fact.relation),
-            *pad(encode(fact.tail), width),
+            *language.pad(language.encode(fact.head), width),
+            language.relation_token(fact.relation),
+            *language.pad(language.encode(fact.tail), width),
         ]
         for fact in facts
     ]
@@ -63,21 +53,14 @@ def tabulate_triples(facts: tuple[Fact, ...] | list[Fact], width: int) -> Table:
     return Table(torch.tensor(tokens), parts, parts != REL, everywhere)
 
 
-def tabulate_sentences(sentences: tuple[str, ...] | list[str], length: int) -> Table:
-    """BEGIN and the characters of every sentence, filled up to ``length`` tokens."""
-    rows, parts = [], []
-    for text in sentences:
-        first, last = _names(text)
-        rows.append(pad([IDENTIFIERS[BEGIN], *encode(text)], length))
-        part = [REL] * len(text)
-        part[first] = [HEAD] * len(part[first])
-        part[last] = [TAIL] * len(part[last])
-        parts.append([-1, *part, *[-1] * (length - 1 - len(text))])
-    owner = torch.tensor(parts)
-    present = torch.tensor(
-        [[True] * (1 + len(text)) + [False] * (length - 1 - len(text)) for text in sentences]
-    )
-    return Table(torch.tensor(rows), owner, owner >= 0, present)
+def tabulate_sentences(sentences: Sequence[str], language: Language, length: int) -> Table:
+    """BEGIN and the symbols of every sentence, filled up to ``length`` tokens."""
+    read = [language.read(text) for text in sentences]
+    owner = torch.tensor([[*parts, *[-1] * (length - len(parts))] for _, parts in read])
+    places = torch.arange(length)
+    present = torch.stack([places < len(tokens) for tokens, _ in read])
+    rows = torch.tensor([language.pad(tokens, length) for tokens, _ in read])
+    return Table(rows, owner, owner >= 0, present)
 
 
 def next_tokens(table: Table) -> Batch:
@@ -96,18 +79,6 @@ def draw_hidden(table: Table, rows: Tensor, rate: float, generator: Generator) -
     return torch.where(kind == PART_MASKS - 1, scattered, parts == kind)
 
 
-def hide(tokens: Tensor, hidden: Tensor) -> Batch:
-    """MASK where hidden; the loss asks for exactly those tokens."""
-    return Batch(tokens.masked_fill(hidden, IDENTIFIERS[MASK]), tokens, hidden.float())
-
-
-def _names(text: str) -> tuple[slice, slice]:
-    starts = [i for i, character in enumerate(text) if character.isupper()]
-    spans = []
-    for start in starts:
-        stop = start + 1
-        while text[stop].islower():
-            stop += 1
-        spans.append(slice(start, stop))
-    first, last = spans
-    return first, last
+def hide(tokens: Tensor, hidden: Tensor, mask: int) -> Batch:
+    """The token ``mask`` where hidden; the loss asks for exactly those tokens."""
+    return Batch(tokens.masked_fill(hidden, mask), tokens, hidden.float())

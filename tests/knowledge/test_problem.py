@@ -5,11 +5,11 @@ import torch
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
+from journeylab.datasets.triples import TAIL
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.language import SYMBOLS
-from journeylab.studies.exp7_native_kg.models import Knowledge
-from journeylab.studies.exp7_native_kg.rows import TAIL
+from journeylab.studies.exp7_native_kg.models import problem as problem_of
 from journeylab.studies.exp7_native_kg.settings import SPECS, Data
 from journeylab.training import train
 
@@ -183,7 +183,7 @@ class Lossy(nn.Module):
 
 @pytest.mark.parametrize("variant", ["A", "Aprime", "A-causal", "B", "C", "B-mlm"])
 def test_seeds_together_lose_what_each_loses_alone(make_job, variant):
-    problems = [Knowledge(make_job(variant), draw(Data(), seed)) for seed in range(3)]
+    problems = [problem_of(make_job(variant), draw(Data(), seed), None) for seed in range(3)]
     models = [Lossy(problem, fresh(problem, seed)) for seed, problem in enumerate(problems)]
     streams = [Streams("exp7", seed) for seed in range(3)]
     batches = [
@@ -230,7 +230,7 @@ def test_batches_of_all_seeds_have_one_shape(make_job, variant):
     shapes = set()
     for seed in range(4):
         problem, streams = (
-            Knowledge(make_job(variant), draw(Data(), seed)),
+            problem_of(make_job(variant), draw(Data(), seed), None),
             Streams("exp7", seed),
         )
         batch = problem.batch(1, streams.generator("order"), streams.generator("dropout"))

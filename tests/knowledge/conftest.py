@@ -2,10 +2,12 @@ from collections.abc import Callable
 
 import pytest
 
+from journeylab.knowledge.problem import Knowledge
+from journeylab.knowledge.settings import Model, Training
 from journeylab.streams import data_streams
 from journeylab.studies.exp7_native_kg.data import generate
-from journeylab.studies.exp7_native_kg.models import Knowledge
-from journeylab.studies.exp7_native_kg.settings import SPECS, Data, Job, Model, Training
+from journeylab.studies.exp7_native_kg.models import problem
+from journeylab.studies.exp7_native_kg.settings import SPECS, Data, Job
 
 MakeJob = Callable[..., Job]
 
@@ -41,4 +43,6 @@ def facts():
 
 @pytest.fixture(scope="session")
 def make_problem(make_job: MakeJob, facts) -> Callable[..., Knowledge]:
-    return lambda variant, *args, **training: Knowledge(make_job(variant, *args, **training), facts)
+    return lambda variant, *args, **training: problem(
+        make_job(variant, *args, **training), facts, None
+    )

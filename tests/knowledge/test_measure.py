@@ -6,20 +6,24 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journeylab.streams import Streams, data_streams
-from journeylab.studies.exp7_native_kg.data import entities, facts_of, generate
-from journeylab.studies.exp7_native_kg.language import IDENTIFIERS, MASK, encode, pad, sentence
-from journeylab.studies.exp7_native_kg.measure import (
+from journeylab.datasets.triples import MASK, entities, facts_of
+from journeylab.knowledge.measure import (
     answer_text,
     answer_triples,
     floors,
-    measure,
+    measure_tiers,
     ranks,
     summarise,
 )
+from journeylab.knowledge.rows import tabulate_triples
+from journeylab.knowledge.settings import TIERS, Evaluation
+from journeylab.streams import Streams, data_streams
+from journeylab.studies.exp7_native_kg.data import generate
+from journeylab.studies.exp7_native_kg.language import ENGLISH
 from journeylab.studies.exp7_native_kg.metrics import METRICS
-from journeylab.studies.exp7_native_kg.rows import tabulate_triples
-from journeylab.studies.exp7_native_kg.settings import TIERS, Data, Evaluation
+from journeylab.studies.exp7_native_kg.settings import Data
+
+IDENTIFIERS = ENGLISH.identifiers
 
 
 def draw(data, seed):
@@ -43,11 +47,11 @@ def test_branching_answers_equal_one_sentence_at_a_time(make_problem, facts, var
     model = reader_of(problem)
     asked, names = facts_of(facts, "transfer")[::4], list(entities(facts))
     with torch.no_grad():
-        answers = answer_text(model, asked, template, names)
+        answers = answer_text(model, ENGLISH, asked, template, names)
         for row, fact in enumerate(asked):
             for column in (0, 17, 44, int(answers.gold[row])):
-                whole = sentence(fact.head, fact.relation, names[column], template)
-                tokens = torch.tensor([[IDENTIFIERS["<begin>"], *encode(whole)]])
+                whole = ENGLISH.sentence(fact.head, fact.relation, names[column], template)
+                tokens = torch.tensor([[IDENTIFIERS["<begin>"], *ENGLISH.encode(whole)]])
                 said = model([model.sentences(tokens)])[0][0].log_softmax(-1)[:-1]
                 ending = range(len(whole) - len(names[column]) - 1, len(whole))
                 score = sum(said[i, tokens[0, i + 1]] for i in ending)
@@ -60,12 +64,12 @@ def test_a_masked_tail_is_scored_character_by_character(make_problem, facts):
     model = reader_of(make_problem("A"))
     asked, names = facts_of(facts, "transfer")[:3], list(entities(facts))
     with torch.no_grad():
-        answers = answer_triples(model, asked, names)
-        shown = tabulate_triples(asked, 6).tokens
+        answers = answer_triples(model, ENGLISH, asked, names)
+        shown = tabulate_triples(asked, ENGLISH, 6).tokens
         shown[:, 7:] = IDENTIFIERS[MASK]
         said = model([model.triples(shown)])[0].log_softmax(-1)
     for column in (0, 20, 44):
-        tail = pad(encode(names[column]), 6)
+        tail = ENGLISH.pad(ENGLISH.encode(names[column]), 6)
         score = sum(said[:, 7 + i, token] for i, token in enumerate(tail))
         torch.testing.assert_close(answers.scores[:, column], score)
 
@@ -74,10 +78,10 @@ def test_a_causal_tail_is_scored_given_the_characters_before(make_problem, facts
     model = reader_of(make_problem("A-causal"))
     asked, names = facts_of(facts, "transfer")[:3], list(entities(facts))
     with torch.no_grad():
-        answers = answer_triples(model, asked, names)
+        answers = answer_triples(model, ENGLISH, asked, names)
         for column in (0, 44):
             filled = [fact._replace(tail=names[column]) for fact in asked]
-            tokens = tabulate_triples(filled, 6).tokens
+            tokens = tabulate_triples(filled, ENGLISH, 6).tokens
             said = model([model.triples(tokens)])[0].log_softmax(-1)
             score = said[:, 6:-1].gather(2, tokens[:, 7:, None]).sum((1, 2))
             torch.testing.assert_close(answers.scores[:, column], score, atol=2e-3, rtol=1e-4)
@@ -143,7 +147,7 @@ def test_a_fact_that_stands_alone_is_not_guessed(facts):
 @pytest.mark.parametrize("variant", ["A", "A-causal", "B"])
 def test_measurements_are_tidy_and_complete(make_problem, variant):
     problem = make_problem(variant)
-    measured = measure(problem.job, Evaluation(), problem, reader_of(problem))
+    measured = measure_tiers(problem, Evaluation(), reader_of(problem))
     assert not measured["value"].isna().any()
     factors = ["metric", "tier", "format", "template", "candidates"]
     assert not measured.duplicated(factors).any()
@@ -165,7 +169,7 @@ def test_a_model_that_knows_nothing_is_at_chance(make_problem):
     with torch.no_grad():
         for parameter in model.transformer.head.parameters():
             parameter.zero_()
-    measured = measure(problem.job, Evaluation(templates=(0,)), problem, model)
+    measured = measure_tiers(problem, Evaluation(templates=(0,)), model)
     rows = measured[(measured["tier"] == "T2") & (measured["candidates"] != "all")]
     value = rows.set_index("metric")["value"]
     assert value["perplexity"] == pytest.approx(54.0, rel=1e-4)

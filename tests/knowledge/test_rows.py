@@ -1,18 +1,17 @@
 import pytest
 import torch
 
-from journeylab.studies.exp7_native_kg.data import facts_of
-from journeylab.studies.exp7_native_kg.language import END, IDENTIFIERS, MASK, SYMBOLS
-from journeylab.studies.exp7_native_kg.rows import (
-    HEAD,
-    REL,
-    TAIL,
+from journeylab.datasets.triples import END, HEAD, MASK, REL, TAIL, facts_of
+from journeylab.knowledge.rows import (
     draw_hidden,
     hide,
     next_tokens,
     tabulate_sentences,
     tabulate_triples,
 )
+from journeylab.studies.exp7_native_kg.language import ENGLISH, SYMBOLS
+
+IDENTIFIERS = ENGLISH.identifiers
 
 
 def spell(tokens: torch.Tensor) -> str:
@@ -23,7 +22,7 @@ def spell(tokens: torch.Tensor) -> str:
 
 @pytest.fixture
 def triples(facts):
-    return tabulate_triples(facts_of(facts, "base", "teaching", "transfer"), 6)
+    return tabulate_triples(facts_of(facts, "base", "teaching", "transfer"), ENGLISH, 6)
 
 
 def test_slots_hold_head_relation_and_tail(facts, triples):
@@ -48,7 +47,7 @@ def test_hiding_a_name_hides_its_length(facts, triples):
     lengths = {len(fact.tail) for fact in facts_of(facts, "base")}
     assert len(lengths) > 1
     hidden = triples.parts == TAIL
-    asked = hide(triples.tokens, hidden)
+    asked = hide(triples.tokens, hidden, IDENTIFIERS[MASK])
     assert asked.weights.sum(1).unique().tolist() == [6.0]
     assert (asked.inputs[hidden] == IDENTIFIERS[MASK]).all()
     assert not (asked.inputs[:, 7:] == IDENTIFIERS[END]).any()
@@ -57,14 +56,16 @@ def test_hiding_a_name_hides_its_length(facts, triples):
 def test_only_hidden_tokens_are_asked_for_and_the_others_are_shown(triples):
     rows = torch.arange(len(triples.tokens))
     hidden = draw_hidden(triples, rows, 0.3, torch.Generator().manual_seed(1))
-    asked = hide(triples.tokens, hidden)
+    asked = hide(triples.tokens, hidden, IDENTIFIERS[MASK])
     assert torch.equal(asked.weights.bool(), hidden)
     assert torch.equal(asked.inputs[~hidden], triples.tokens[~hidden])
     assert torch.equal(asked.targets, triples.tokens)
 
 
 def test_sentences_are_split_into_names_and_words():
-    table = tabulate_sentences(["Bado is a son of Mire.", "the uncle of Bado is Mirelo."], 33)
+    table = tabulate_sentences(
+        ["Bado is a son of Mire.", "the uncle of Bado is Mirelo."], ENGLISH, 33
+    )
     for row, (head, tail) in enumerate((("Bado", "Mire"), ("Bado", "Mirelo"))):
         assert spell(table.tokens[row][table.parts[row] == HEAD]) == head
         assert spell(table.tokens[row][table.parts[row] == TAIL]) == tail
@@ -73,6 +74,6 @@ def test_sentences_are_split_into_names_and_words():
 
 
 def test_nothing_is_predicted_beyond_the_full_stop():
-    asked = next_tokens(tabulate_sentences(["Bado is a son of Mire."], 33))
+    asked = next_tokens(tabulate_sentences(["Bado is a son of Mire."], ENGLISH, 33))
     assert spell(asked.targets[0][asked.weights[0] == 1]) == "Bado is a son of Mire."
     assert asked.inputs.shape == asked.targets.shape == (1, 32)

@@ -5,28 +5,40 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from journeylab.streams import data_streams
-from journeylab.studies.exp7_native_kg.data import (
+from journeylab.datasets.kinship import (
     DOCUMENTED_COUNTS,
-    NAME_WIDTH,
-    SENTENCE_LENGTH,
+    SENTENCES,
+    assert_lawful,
+)
+from journeylab.datasets.triples import (
     Corpus,
     Fact,
-    assert_lawful,
     assert_no_leak,
     entities,
     facts_of,
-    generate,
-    training_rows,
+    write_corpus,
 )
-from journeylab.studies.exp7_native_kg.language import RELATIONS, SENTENCES, prompt, sentence
-from journeylab.studies.exp7_native_kg.settings import Data
+from journeylab.streams import data_streams
+from journeylab.studies.exp7_native_kg.data import generate
+from journeylab.studies.exp7_native_kg.language import ENGLISH, RELATIONS
+from journeylab.studies.exp7_native_kg.settings import LINEARISED_TEMPLATES, Data
 
 SEEDS = st.integers(min_value=0, max_value=10**6)
 
 
 def draw(data, seed):
     return generate(data, data_streams("exp7", "world", seed))
+
+
+@pytest.fixture(scope="module")
+def facts():
+    return draw(Data(), 1000)
+
+
+def written(facts, linearisation="none"):
+    """The rows of a model that reads triples, or of one that reads them linearised."""
+    linearised = LINEARISED_TEMPLATES[linearisation]
+    return write_corpus(facts, ENGLISH, linearised=linearised, native=not linearised)
 
 
 @settings(max_examples=60, deadline=None)
@@ -104,8 +116,8 @@ def test_other_sizes_keep_the_laws():
 def test_every_sentence_ends_with_its_tail():
     for relation in RELATIONS:
         for template in range(3):
-            whole = sentence("Bado", relation, "Mirelo", template)
-            assert whole == prompt("Bado", relation, template) + "Mirelo."
+            whole = ENGLISH.sentence("Bado", relation, "Mirelo", template)
+            assert whole == ENGLISH.prompt("Bado", relation, template) + "Mirelo."
             assert whole.index("Bado") < whole.index("Mirelo")
     forms = [form for forms in SENTENCES.values() for form in forms]
     assert len(set(forms)) == len(forms)
@@ -115,39 +127,41 @@ def test_every_sentence_ends_with_its_tail():
     ("variant", "linearisation", "linearised", "triples"),
     [("A", "none", 0, 96), ("B", "all", 288, 0), ("B", "held", 96, 0), ("B", "same", 96, 0)],
 )
-def test_rows_of_each_arm(make_job, facts, variant, linearisation, linearised, triples):
-    rows = training_rows(facts, make_job(variant, linearisation))
+def test_rows_of_each_arm(facts, variant, linearisation, linearised, triples):
+    rows = written(facts, linearisation)
     assert (len(rows.text), len(rows.linearised), len(rows.triples)) == (255, linearised, triples)
-    assert rows.text == training_rows(facts, make_job("A")).text
+    assert rows.text == written(facts).text
 
 
-def test_held_and_same_show_transfer_facts_in_one_template_each(make_job, facts):
+def test_held_and_same_show_transfer_facts_in_one_template_each(facts):
     for linearisation, template in (("held", 1), ("same", 0)):
-        rows = training_rows(facts, make_job("B", linearisation))
+        rows = written(facts, linearisation)
         for fact in facts_of(facts, "transfer"):
-            seen = [t for t in range(3) if sentence(*fact, t) in {*rows.text, *rows.linearised}]
+            seen = [
+                t for t in range(3) if ENGLISH.sentence(*fact, t) in {*rows.text, *rows.linearised}
+            ]
             assert seen == [template]
 
 
 @pytest.mark.parametrize("kind", ["text", "linearised", "triples"])
 @pytest.mark.parametrize("turned", [False, True])
-def test_a_generalisation_fact_in_any_row_is_a_leak(make_job, facts, kind, turned):
+def test_a_generalisation_fact_in_any_row_is_a_leak(facts, kind, turned):
     fact = facts_of(facts, "generalisation")[0]
     if turned:
         fact = Fact(fact.tail, "son_of", fact.head)
-    rows = training_rows(facts, make_job("A"))
-    shown = fact if kind == "triples" else sentence(*fact, 2)
+    rows = written(facts)
+    shown = fact if kind == "triples" else ENGLISH.sentence(*fact, 2)
     with pytest.raises(AssertionError, match="occurs in training"):
         assert_no_leak(facts, rows._replace(**{kind: (*getattr(rows, kind), shown)}))
 
 
-def test_a_transfer_fact_leaks_through_text_only(make_job, facts):
+def test_a_transfer_fact_leaks_through_text_only(facts):
     fact = facts_of(facts, "transfer")[0]
-    rows = training_rows(facts, make_job("A"))
+    rows = written(facts)
     assert fact in rows.triples
     with pytest.raises(AssertionError, match="text row"):
-        assert_no_leak(facts, rows._replace(text=(*rows.text, sentence(*fact, 1))))
-    assert_no_leak(facts, Corpus(rows.text, (sentence(*fact, 1),), ()))
+        assert_no_leak(facts, rows._replace(text=(*rows.text, ENGLISH.sentence(*fact, 1))))
+    assert_no_leak(facts, Corpus(rows.text, (ENGLISH.sentence(*fact, 1),), ()))
 
 
 @settings(max_examples=40, deadline=None)
@@ -155,9 +169,9 @@ def test_a_transfer_fact_leaks_through_text_only(make_job, facts):
 def test_rows_are_as_long_in_every_world(seed: int):
     facts = draw(Data(), seed)
     known = facts_of(facts, "base", "teaching", "transfer", "generalisation")
-    assert max(map(len, entities(facts))) == NAME_WIDTH == 6
-    longest = max(len(sentence(*fact, template)) for fact in known for template in range(3))
-    assert 1 + longest == SENTENCE_LENGTH == 34
+    assert max(map(len, entities(facts))) == 6
+    longest = max(len(ENGLISH.sentence(*fact, template)) for fact in known for template in range(3))
+    assert 1 + longest == 34
 
 
 def test_broken_laws_are_refused(facts):
@@ -187,9 +201,9 @@ def test_broken_laws_are_refused(facts):
 
 
 @pytest.mark.parametrize(("variant", "linearisation"), [("A", "none"), ("B", "all"), ("B", "held")])
-def test_every_kg_row_is_a_fact_that_may_be_shown(make_job, facts, variant, linearisation):
-    rows = training_rows(facts, make_job(variant, linearisation))
+def test_every_kg_row_is_a_fact_that_may_be_shown(facts, variant, linearisation):
+    rows = written(facts, linearisation)
     shown = facts_of(facts, "base", "teaching", "transfer")
     assert set(rows.triples) <= set(shown)
-    assert set(rows.linearised) <= {sentence(*fact, t) for fact in shown for t in (0, 1, 2)}
+    assert set(rows.linearised) <= {ENGLISH.sentence(*fact, t) for fact in shown for t in (0, 1, 2)}
     assert rows.triples or rows.linearised

@@ -1,0 +1,295 @@
+"""What a training job asks of a reader of text and facts.
+
+Loss of a step = mean over the text rows + λ · mean over the KG rows, for all models alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import pandas as pd
+import torch
+from torch import Generator, Tensor, nn
+from torch.nn.functional import cross_entropy, pad
+
+from journeylab.datasets.triples import (
+    HEAD,
+    MASK,
+    REL,
+    TAIL,
+    Corpus,
+    Language,
+    entities,
+    facts_of,
+    write_corpus,
+)
+from journeylab.knowledge.reader import Reader
+from journeylab.knowledge.rows import (
+    Batch,
+    Table,
+    draw_hidden,
+    hide,
+    next_tokens,
+    tabulate_sentences,
+    tabulate_triples,
+)
+from journeylab.knowledge.settings import TIERS, Learner
+from journeylab.models.flops import training_flops
+from journeylab.models.transformer import Rows
+from journeylab.operators.dropout import Dropout, draw_key
+
+FLOPS_STEPS = 32
+"""Steps over which the operations of a step are averaged."""
+
+SPLIT_OF_TIER = dict(zip(TIERS, ("teaching", "transfer", "generalisation"), strict=True))
+"""Tier 1 asks for derived facts that were taught, so that the tiers differ in training only."""
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """One seed's training problem: the world's rows, and how a variant learns from them."""
+
+    job: Learner
+    facts: pd.DataFrame
+    language: Language
+    linearised: tuple[int, ...]
+    """The templates of its KG rows; none for a native model."""
+
+    @cached_property
+    def name_width(self) -> int:
+        """The width of a slot: symbols of the longest name."""
+        return max(len(self.language.encode(name)) for name in entities(self.facts))
+
+    @cached_property
+    def sentence_length(self) -> int:
+        """Tokens of the longest sentence, BEGIN included."""
+        language, known = self.language, facts_of(self.facts, "base", *SPLIT_OF_TIER.values())
+        return max(
+            len(language.read(language.sentence(*fact, template))[0])
+            for fact in known
+            for template in range(len(language.templates[fact.relation]))
+        )
+
+    @cached_property
+    def text(self) -> Batch:
+        """All text rows, for next-token prediction."""
+        return next_tokens(self._tabulate(self._rows.text))
+
+    @cached_property
+    def kg(self) -> Table:
+        """All KG rows: triples, or sentences."""
+        if self.job.spec.kg == "native":
+            return tabulate_triples(self._rows.triples, self.language, self.name_width)
+        return self._tabulate(self._rows.linearised)
+
+    @property
+    def tokens_per_step(self) -> int:
+        """Expected number of supervised tokens of a step, to the nearest one."""
+        training = self.job.training
+        text = float(self.text.weights.sum(1).mean()) * training.text_rows
+        return round(text + self._supervised_kg() * training.kg_rows)
+
+    def build(self, generator: Generator) -> nn.Module:
+        """A fresh model, initialised from ``generator`` only."""
+        return Reader(self.job, len(self.language.symbols), self.name_width, generator)
+
+    def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
+        """One step's rows, drawn uniformly with replacement, and the key of its dropout.
+
+        What is hidden of a KG row comes from the dropout stream, so that variants with and without
+        hiding read the same text rows at the same step of a seed.
+        """
+        del step  # there is no curriculum
+        training = self.job.training
+        text = torch.randint(len(self.text.inputs), (training.text_rows,), generator=order)
+        kg = torch.randint(len(self.kg.tokens), (training.kg_rows,), generator=order)
+        asked = self._ask(kg, dropout)
+        batch = _named(Batch(*(column[text] for column in self.text)), asked, self.kg.present[kg])
+        if training.dropout > 0.0:
+            batch["dropout"] = draw_key(dropout)
+        return batch
+
+    def compact(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The batch with the places, counted through the text rows and then the KG rows, that are
+        ``present``, which is to say not filling, and those that are ``asked`` for.
+        """
+        weights = _end_to_end("weights", batch)
+        # What fills up a row that is read causally is behind all that is asked for.
+        kg = batch["kg_weights"] if self.job.spec.objective == "causal" else batch["kg_present"]
+        present = torch.cat((batch["text_weights"].flatten(), kg.flatten()))
+        return batch | {
+            "present": present.nonzero().flatten(),
+            "asked": weights.nonzero().flatten(),
+        }
+
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+        """Mean over the text rows' characters + λ · mean over what the KG rows ask for."""
+        if "asked" in batch:
+            return self._loss_of_asked(_reader(model), batch)
+        text, kg = self._losses(model, batch)
+        return text + self.job.training.kg_weight * kg
+
+    def evaluate(self, model: nn.Module) -> dict[str, float]:
+        """Training losses without dropout, and each tier's perplexity on template 0."""
+        reader = _reader(model)
+        device = reader.frequencies.device
+        everything = {name: rows.to(device) for name, rows in self._all_rows.items()}
+        tiers = [
+            Batch(*(column.to(device) for column in rows)) for rows in self._tier_rows.values()
+        ]
+        with torch.no_grad():
+            text, kg = (float(part) for part in self._losses(model, everything))
+            answers = model([reader.sentences(rows.inputs) for rows in tiers])
+        loss = text + self.job.training.kg_weight * kg
+        curve = {"loss": loss, "text_loss": text, "kg_loss": kg}
+        for tier, logits, rows in zip(self._tier_rows, answers, tiers, strict=True):
+            curve[f"perplexity_{tier}"] = float(_mean_loss(logits, rows).exp())
+        return curve
+
+    def flops_per_step(self, model: nn.Module) -> float:
+        """Floating-point operations of the matrix products of a step, backward included.
+
+        The mean over some steps of what a seed alone computes: how much of a batch is present, and
+        how much is asked for, is drawn.
+        """
+        sizes = self.job.model
+        generator = Generator().manual_seed(0)
+        batches = [self.batch(step, generator, generator) for step in range(FLOPS_STEPS)]
+        counted = [self.compact(batch) for batch in batches]
+        return training_flops(
+            [
+                (len(rows), rows.shape[1])
+                for rows in (batches[0]["text_inputs"], batches[0]["kg_inputs"])
+            ],
+            width=sizes.d,
+            layers=sizes.layers,
+            vocabulary=len(self.language.symbols),
+            present=sum(len(batch["present"]) for batch in counted) / FLOPS_STEPS,
+            asked=sum(len(batch["asked"]) for batch in counted) / FLOPS_STEPS,
+        )
+
+    @property
+    def _mask(self) -> int:
+        return self.language.identifiers[MASK]
+
+    def _tabulate(self, sentences: Sequence[str]) -> Table:
+        return tabulate_sentences(sentences, self.language, self.sentence_length)
+
+    @cached_property
+    def _rows(self) -> Corpus:
+        return write_corpus(
+            self.facts,
+            self.language,
+            linearised=self.linearised,
+            native=self.job.spec.kg == "native",
+        )
+
+    @cached_property
+    def _all_rows(self) -> dict[str, Tensor]:
+        asked = self._ask_everything()
+        repeats = len(asked.inputs) // len(self.kg.tokens)
+        return _named(self.text, asked, self.kg.present.repeat(repeats, 1))
+
+    @cached_property
+    def _tier_rows(self) -> dict[str, Batch]:
+        tiers = {}
+        for tier, split in SPLIT_OF_TIER.items():
+            asked = facts_of(self.facts, split)
+            table = self._tabulate([self.language.sentence(*fact, 0) for fact in asked])
+            rows = next_tokens(table)
+            tiers[tier] = rows._replace(weights=rows.weights * _after_prompt(table)[:, 1:])
+        return tiers
+
+    def _losses(self, model: nn.Module, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        logits = model(self._read(_reader(model), batch), self._dropout(batch))
+        asked = (_batch_of("text", batch), _batch_of("kg", batch))
+        text_loss, kg_loss = (_mean_loss(*pair) for pair in zip(logits, asked, strict=True))
+        return text_loss, kg_loss
+
+    def _loss_of_asked(self, reader: Reader, batch: dict[str, Tensor]) -> Tensor:
+        """The loss of a batch that says what is present and what is asked for."""
+        asked = batch["asked"]
+        rows, dropout = self._read(reader, batch), self._dropout(batch)
+        logits = reader.transformer(rows, dropout, batch["present"], asked)
+        lost = cross_entropy(logits, _end_to_end("targets", batch)[asked], reduction="none")
+        text, kg = batch["text_weights"].flatten(), batch["kg_weights"].flatten()
+        shares = torch.cat(
+            (text / text.sum(), self.job.training.kg_weight * kg / kg.sum().clamp(min=1.0))
+        )
+        return (lost * shares[asked]).sum()
+
+    def _read(self, reader: Reader, batch: dict[str, Tensor]) -> list[Rows]:
+        text = reader.sentences(batch["text_inputs"])
+        if self.job.spec.kg == "native":
+            return [text, reader.triples(batch["kg_inputs"])]
+        if self.job.spec.objective == "mlm":
+            return [text, reader.hidden_sentences(batch["kg_inputs"], batch["kg_present"])]
+        return [text, reader.sentences(batch["kg_inputs"])]
+
+    def _dropout(self, batch: dict[str, Tensor]) -> Dropout | None:
+        key = batch.get("dropout")
+        return None if key is None else Dropout(self.job.training.dropout, key)
+
+    def _ask(self, rows: Tensor, generator: Generator) -> Batch:
+        objective = self.job.spec.objective
+        tokens = self.kg.tokens[rows]
+        if objective == "mlm":
+            rate = self.job.training.mask_rate
+            return hide(tokens, draw_hidden(self.kg, rows, rate, generator), self._mask)
+        return self._ask_openly(rows)
+
+    def _ask_openly(self, rows: Tensor) -> Batch:
+        table = Table(*(column[rows] for column in self.kg))
+        if self.job.spec.objective == "causal":
+            return next_tokens(table)
+        return Batch(table.tokens, table.tokens, table.present.float())
+
+    def _ask_everything(self) -> Batch:
+        """All KG rows; with hiding, each three times: once for every part."""
+        if self.job.spec.objective != "mlm":
+            return self._ask_openly(torch.arange(len(self.kg.tokens)))
+        parts = (HEAD, REL, TAIL)
+        asked = [hide(self.kg.tokens, self.kg.parts == part, self._mask) for part in parts]
+        return Batch(*(torch.cat(column) for column in zip(*asked, strict=True)))
+
+    def _supervised_kg(self) -> float:
+        if self.job.spec.objective != "mlm":
+            return float(self._ask_everything().weights.sum(1).mean())
+        parts = (self.kg.parts >= 0).sum(1).float()
+        scattered = self.job.training.mask_rate * self.kg.letters.sum(1).float()
+        return float((parts + scattered).mean()) / 4.0
+
+
+def _after_prompt(table: Table) -> Tensor:
+    stop = table.present & ~pad(table.present[:, 1:], (0, 1))
+    return (table.parts == TAIL) | stop
+
+
+def _named(text: Batch, kg: Batch, present: Tensor) -> dict[str, Tensor]:
+    named = {f"text_{name}": column for name, column in text._asdict().items()}
+    return (
+        named
+        | {f"kg_{name}": column for name, column in kg._asdict().items()}
+        | {"kg_present": present}
+    )
+
+
+def _end_to_end(name: str, batch: dict[str, Tensor]) -> Tensor:
+    return torch.cat((batch[f"text_{name}"].flatten(), batch[f"kg_{name}"].flatten()))
+
+
+def _batch_of(kind: str, batch: dict[str, Tensor]) -> Batch:
+    return Batch(*(batch[f"{kind}_{name}"] for name in Batch._fields))
+
+
+def _mean_loss(logits: Tensor, rows: Batch) -> Tensor:
+    lost = cross_entropy(logits.flatten(0, 1), rows.targets.flatten(), reduction="none")
+    weights = rows.weights.flatten()
+    return (lost * weights).sum() / weights.sum().clamp(min=1.0)
+
+
+def _reader(model: nn.Module) -> Reader:
+    return cast(Reader, model)
