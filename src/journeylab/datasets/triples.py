@@ -2,7 +2,8 @@
 
 A table of facts has columns relation, head, tail, head_type, tail_type, kind and split. Facts of
 split ``base`` and ``teaching`` are written as text, those of ``transfer`` are shown as triples or
-as linearised rows only, and those of ``generalisation`` nowhere.
+as linearised rows only, and those of ``generalisation`` nowhere. ``shown`` facts are seen as those
+of transfer are, and never asked for.
 """
 
 from __future__ import annotations
@@ -113,11 +114,11 @@ def write_corpus(
 ) -> Corpus:
     """The rows of one model; text, in all templates, is the same for all of them.
 
-    KG facts add those of transfer; they are written in the ``linearised`` templates, or are triples
-    where the model is ``native``. Raises AssertionError if a fact leaks into rows that must not
-    show it.
+    KG facts add those of transfer and those shown; they are written in the ``linearised``
+    templates, or are triples where the model is ``native``. Raises AssertionError if a fact leaks
+    into rows that must not show it.
     """
-    kg = facts_of(facts, "base", "teaching", "transfer")
+    kg = facts_of(facts, "base", "teaching", "transfer", "shown")
     rows = Corpus(
         text=tuple(
             language.sentence(*fact, template)
@@ -137,14 +138,14 @@ def assert_no_leak(facts: pd.DataFrame, rows: Corpus) -> None:
     """Refuse rows that show a fact they must not.
 
     A generalisation pair {head, tail} occurs in no row of any kind, under any relation and in
-    either order; a transfer pair occurs in no text row.
+    either order; a transfer pair, or one that is shown only, occurs in no text row.
     """
     text = _pairs(rows.text)
     everything = text | _pairs(rows.linearised)
     everything |= {frozenset((fact.head, fact.tail)) for fact in rows.triples}
     for fact in facts_of(facts, "generalisation"):
         assert frozenset((fact.head, fact.tail)) not in everything, f"{fact} occurs in training"
-    for fact in facts_of(facts, "transfer"):
+    for fact in facts_of(facts, "transfer", "shown"):
         assert frozenset((fact.head, fact.tail)) not in text, f"{fact} occurs in a text row"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import pandas as pd
 import torch
@@ -23,6 +23,8 @@ from journeylab.knowledge.reader import Reader
 from journeylab.knowledge.settings import Evaluation
 from journeylab.models.transformer import Rows
 
+AT_ONCE = 64
+"""Questions that are asked in one pass."""
 COLUMNS = ("metric", "tier", "format", "template", "candidates", "value")
 
 
@@ -54,8 +56,20 @@ class Tree(NamedTuple):
     owner: Tensor
 
 
-def measure_tiers(knowledge: Knowledge, evaluation: Evaluation, reader: Reader) -> pd.DataFrame:
-    """Ranks of every tier's facts in text and, of native models, as triples; and the floors."""
+class Answering(Protocol):
+    """What completes sentences: a reader, alone or with something at hand."""
+
+    def branching_sentences(self, tokens: Tensor, ancestors: Tensor) -> Rows:
+        """Text that branches, as :meth:`Reader.branching_sentences` has it."""
+        ...
+
+    def __call__(self, groups: Sequence[Rows]) -> list[Tensor]:
+        """Logits of every group."""
+        ...
+
+
+def measure_tiers(knowledge: Knowledge, evaluation: Evaluation, reader: Answering) -> pd.DataFrame:
+    """Ranks of every tier's facts in text and, where triples were learned, as these; and floors."""
     facts, language = knowledge.facts, knowledge.language
     known = entities(facts)
     rows = floors(facts)
@@ -65,14 +79,14 @@ def measure_tiers(knowledge: Knowledge, evaluation: Evaluation, reader: Reader) 
             for template in evaluation.templates:
                 answers = answer_text(reader, language, asked, template, list(known))
                 rows += _summaries(answers, asked, known, tier, "text", template)
-            if knowledge.job.spec.kg == "native":
+            if isinstance(reader, Reader) and reader.spec.kg == "native":
                 answers = answer_triples(reader, language, asked, list(known))
                 rows += _summaries(answers, asked, known, tier, "kg", None)
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"template": "Int64"})
 
 
 def answer_text(
-    reader: Reader,
+    reader: Answering,
     language: Language,
     facts: Sequence[Fact],
     template: int,
@@ -90,12 +104,14 @@ def answer_text(
         by_length[len(tokens)].append(place)
     scores = torch.empty(len(facts), len(names))
     greedy = torch.empty(len(facts), len(names), dtype=torch.bool)
-    for length, places in by_length.items():
+    for length, every in by_length.items():
         tree = grow(length, endings)
-        beginnings = torch.tensor([prompts[place] for place in places])
-        rows = torch.cat((beginnings, tree.tokens.expand(len(places), -1)), 1)
-        group = reader.branching_sentences(rows, tree.ancestors)
-        scores[places], greedy[places] = _follow(reader, group, tree, len(names))
+        for first in range(0, len(every), AT_ONCE):
+            places = every[first : first + AT_ONCE]
+            beginnings = torch.tensor([prompts[place] for place in places])
+            rows = torch.cat((beginnings, tree.tokens.expand(len(places), -1)), 1)
+            group = reader.branching_sentences(rows, tree.ancestors)
+            scores[places], greedy[places] = _follow(reader, group, tree, len(names))
     return _of_gold(facts, names, scores, greedy, [len(ending) for ending in endings])
 
 
@@ -188,7 +204,7 @@ def floors(facts: pd.DataFrame) -> list[dict[str, object]]:
     """
     known = entities(facts)
     size = Counter(known.values())
-    seen = facts_of(facts, "teaching", "transfer")
+    seen = facts_of(facts, "teaching", "transfer", "shown")
     rows: list[dict[str, object]] = []
     for tier, split in SPLIT_OF_TIER.items():
         asked = facts_of(facts, split)
@@ -212,7 +228,7 @@ def _marginal_hit(asked: Fact, seen: Sequence[Fact]) -> float:
     return (asked.tail in modes) / max(len(modes), 1)
 
 
-def _follow(reader: Reader, group: Rows, tree: Tree, endings: int) -> tuple[Tensor, Tensor]:
+def _follow(reader: Answering, group: Rows, tree: Tree, endings: int) -> tuple[Tensor, Tensor]:
     """Scores and greedy correctness ``(rows, endings)`` of a tree's continuations."""
     [logits] = reader([group])
     said = log_softmax(logits, -1)[:, tree.source]

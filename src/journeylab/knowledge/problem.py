@@ -1,6 +1,7 @@
 """What a training job asks of a reader of text and facts.
 
-Loss of a step = mean over the text rows + λ · mean over the KG rows, for all models alike.
+Loss of a step = mean over the text rows + λ · mean over the KG rows, for all models alike. A model
+that reads its KG rows twice, hidden and causally, adds λ · the mean of the second reading.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from journeylab.datasets.triples import (
 )
 from journeylab.knowledge.reader import Reader
 from journeylab.knowledge.rows import (
+    PART_MASKS,
     Batch,
     Table,
     draw_hidden,
@@ -40,6 +42,9 @@ from journeylab.knowledge.settings import TIERS, Learner
 from journeylab.models.flops import training_flops
 from journeylab.models.transformer import Rows
 from journeylab.operators.dropout import Dropout, draw_key
+
+KINDS = ("text", "kg", "causal")
+"""Rows of a batch: text, KG facts, and these read causally as well."""
 
 FLOPS_STEPS = 32
 """Steps over which the operations of a step are averaged."""
@@ -66,7 +71,7 @@ class Knowledge:
     @cached_property
     def sentence_length(self) -> int:
         """Tokens of the longest sentence, BEGIN included."""
-        language, known = self.language, facts_of(self.facts, "base", *SPLIT_OF_TIER.values())
+        language, known = self.language, facts_of(self.facts, *self.facts["split"].unique())
         return max(
             len(language.read(language.sentence(*fact, template))[0])
             for fact in known
@@ -107,7 +112,10 @@ class Knowledge:
         text = torch.randint(len(self.text.inputs), (training.text_rows,), generator=order)
         kg = torch.randint(len(self.kg.tokens), (training.kg_rows,), generator=order)
         asked = self._ask(kg, dropout)
-        batch = _named(Batch(*(column[text] for column in self.text)), asked, self.kg.present[kg])
+        batch = _named("text", Batch(*(column[text] for column in self.text)))
+        batch |= _named("kg", asked) | {"kg_present": self.kg.present[kg]}
+        if self.job.spec.objective == "both":
+            batch |= _named("causal", next_tokens(self._of_kg(kg)))
         if training.dropout > 0.0:
             batch["dropout"] = draw_key(dropout)
         return batch
@@ -116,21 +124,21 @@ class Knowledge:
         """The batch with the places, counted through the text rows and then the KG rows, that are
         ``present``, which is to say not filling, and those that are ``asked`` for.
         """
-        weights = _end_to_end("weights", batch)
+        asked = _end_to_end("weights", batch)
         # What fills up a row that is read causally is behind all that is asked for.
-        kg = batch["kg_weights"] if self.job.spec.objective == "causal" else batch["kg_present"]
-        present = torch.cat((batch["text_weights"].flatten(), kg.flatten()))
+        whole = batch if self.job.spec.objective == "causal" else _filled(batch)
+        present = _end_to_end("weights", whole)
         return batch | {
             "present": present.nonzero().flatten(),
-            "asked": weights.nonzero().flatten(),
+            "asked": asked.nonzero().flatten(),
         }
 
     def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
         """Mean over the text rows' characters + λ · mean over what the KG rows ask for."""
         if "asked" in batch:
             return self._loss_of_asked(_reader(model), batch)
-        text, kg = self._losses(model, batch)
-        return text + self.job.training.kg_weight * kg
+        text, *kg = self._losses(model, batch)
+        return text + self.job.training.kg_weight * sum(kg)
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         """Training losses without dropout, and each tier's perplexity on template 0."""
@@ -141,8 +149,9 @@ class Knowledge:
             Batch(*(column.to(device) for column in rows)) for rows in self._tier_rows.values()
         ]
         with torch.no_grad():
-            text, kg = (float(part) for part in self._losses(model, everything))
+            text, *parts = (float(part) for part in self._losses(model, everything))
             answers = model([reader.sentences(rows.inputs) for rows in tiers])
+        kg = sum(parts)
         loss = text + self.job.training.kg_weight * kg
         curve = {"loss": loss, "text_loss": text, "kg_loss": kg}
         for tier, logits, rows in zip(self._tier_rows, answers, tiers, strict=True):
@@ -160,10 +169,7 @@ class Knowledge:
         batches = [self.batch(step, generator, generator) for step in range(FLOPS_STEPS)]
         counted = [self.compact(batch) for batch in batches]
         return training_flops(
-            [
-                (len(rows), rows.shape[1])
-                for rows in (batches[0]["text_inputs"], batches[0]["kg_inputs"])
-            ],
+            [(len(rows.inputs), rows.inputs.shape[1]) for rows in _parts(batches[0])],
             width=sizes.d,
             layers=sizes.layers,
             vocabulary=len(self.language.symbols),
@@ -191,7 +197,11 @@ class Knowledge:
     def _all_rows(self) -> dict[str, Tensor]:
         asked = self._ask_everything()
         repeats = len(asked.inputs) // len(self.kg.tokens)
-        return _named(self.text, asked, self.kg.present.repeat(repeats, 1))
+        rows = _named("text", self.text) | _named("kg", asked)
+        rows["kg_present"] = self.kg.present.repeat(repeats, 1)
+        if self.job.spec.objective == "both":
+            rows |= _named("causal", next_tokens(self.kg))
+        return rows
 
     @cached_property
     def _tier_rows(self) -> dict[str, Batch]:
@@ -203,11 +213,10 @@ class Knowledge:
             tiers[tier] = rows._replace(weights=rows.weights * _after_prompt(table)[:, 1:])
         return tiers
 
-    def _losses(self, model: nn.Module, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def _losses(self, model: nn.Module, batch: dict[str, Tensor]) -> list[Tensor]:
+        """The mean losses of the text rows and of every reading of the KG rows."""
         logits = model(self._read(_reader(model), batch), self._dropout(batch))
-        asked = (_batch_of("text", batch), _batch_of("kg", batch))
-        text_loss, kg_loss = (_mean_loss(*pair) for pair in zip(logits, asked, strict=True))
-        return text_loss, kg_loss
+        return [_mean_loss(*pair) for pair in zip(logits, _parts(batch), strict=True)]
 
     def _loss_of_asked(self, reader: Reader, batch: dict[str, Tensor]) -> Tensor:
         """The loss of a batch that says what is present and what is asked for."""
@@ -215,16 +224,20 @@ class Knowledge:
         rows, dropout = self._read(reader, batch), self._dropout(batch)
         logits = reader.transformer(rows, dropout, batch["present"], asked)
         lost = cross_entropy(logits, _end_to_end("targets", batch)[asked], reduction="none")
-        text, kg = batch["text_weights"].flatten(), batch["kg_weights"].flatten()
+        text, *kg = (rows.weights.flatten() for rows in _parts(batch))
+        weight = self.job.training.kg_weight
         shares = torch.cat(
-            (text / text.sum(), self.job.training.kg_weight * kg / kg.sum().clamp(min=1.0))
+            (text / text.sum(), *(weight * part / part.sum().clamp(min=1.0) for part in kg))
         )
         return (lost * shares[asked]).sum()
 
     def _read(self, reader: Reader, batch: dict[str, Tensor]) -> list[Rows]:
         text = reader.sentences(batch["text_inputs"])
         if self.job.spec.kg == "native":
-            return [text, reader.triples(batch["kg_inputs"])]
+            rows = [text, reader.triples(batch["kg_inputs"])]
+            if "causal_inputs" in batch:
+                rows.append(reader.causal_triples(batch["causal_inputs"]))
+            return rows
         if self.job.spec.objective == "mlm":
             return [text, reader.hidden_sentences(batch["kg_inputs"], batch["kg_present"])]
         return [text, reader.sentences(batch["kg_inputs"])]
@@ -236,31 +249,40 @@ class Knowledge:
     def _ask(self, rows: Tensor, generator: Generator) -> Batch:
         objective = self.job.spec.objective
         tokens = self.kg.tokens[rows]
-        if objective == "mlm":
+        if objective in ("mlm", "both"):
             rate = self.job.training.mask_rate
             return hide(tokens, draw_hidden(self.kg, rows, rate, generator), self._mask)
+        if objective == "tail":
+            return hide(tokens, self.kg.parts[rows] == TAIL, self._mask)
         return self._ask_openly(rows)
 
+    def _of_kg(self, rows: Tensor) -> Table:
+        return Table(*(column[rows] for column in self.kg))
+
     def _ask_openly(self, rows: Tensor) -> Batch:
-        table = Table(*(column[rows] for column in self.kg))
+        table = self._of_kg(rows)
         if self.job.spec.objective == "causal":
             return next_tokens(table)
         return Batch(table.tokens, table.tokens, table.present.float())
 
     def _ask_everything(self) -> Batch:
-        """All KG rows; with hiding, each three times: once for every part."""
-        if self.job.spec.objective != "mlm":
+        """All KG rows; with hiding, each once for every part that is hidden as a whole."""
+        objective = self.job.spec.objective
+        if objective in ("causal", "copy"):
             return self._ask_openly(torch.arange(len(self.kg.tokens)))
-        parts = (HEAD, REL, TAIL)
+        parts = (TAIL,) if objective == "tail" else (HEAD, REL, TAIL)
         asked = [hide(self.kg.tokens, self.kg.parts == part, self._mask) for part in parts]
         return Batch(*(torch.cat(column) for column in zip(*asked, strict=True)))
 
     def _supervised_kg(self) -> float:
-        if self.job.spec.objective != "mlm":
+        objective = self.job.spec.objective
+        if objective not in ("mlm", "both"):
             return float(self._ask_everything().weights.sum(1).mean())
         parts = (self.kg.parts >= 0).sum(1).float()
         scattered = self.job.training.mask_rate * self.kg.letters.sum(1).float()
-        return float((parts + scattered).mean()) / 4.0
+        hidden = float((parts + scattered).mean()) / PART_MASKS
+        again = next_tokens(self.kg).weights.sum(1).mean() if objective == "both" else 0.0
+        return hidden + float(again)
 
 
 def _after_prompt(table: Table) -> Tensor:
@@ -268,21 +290,23 @@ def _after_prompt(table: Table) -> Tensor:
     return (table.parts == TAIL) | stop
 
 
-def _named(text: Batch, kg: Batch, present: Tensor) -> dict[str, Tensor]:
-    named = {f"text_{name}": column for name, column in text._asdict().items()}
-    return (
-        named
-        | {f"kg_{name}": column for name, column in kg._asdict().items()}
-        | {"kg_present": present}
-    )
+def _named(kind: str, rows: Batch) -> dict[str, Tensor]:
+    return {f"{kind}_{name}": column for name, column in rows._asdict().items()}
+
+
+def _parts(batch: dict[str, Tensor]) -> list[Batch]:
+    """The text rows of a batch, its KG rows, and these again where they are read twice."""
+    kinds = (kind for kind in KINDS if f"{kind}_inputs" in batch)
+    return [Batch(*(batch[f"{kind}_{name}"] for name in Batch._fields)) for kind in kinds]
+
+
+def _filled(batch: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The batch whose KG rows weigh one wherever they are not filling."""
+    return batch | {"kg_weights": batch["kg_present"]}
 
 
 def _end_to_end(name: str, batch: dict[str, Tensor]) -> Tensor:
-    return torch.cat((batch[f"text_{name}"].flatten(), batch[f"kg_{name}"].flatten()))
-
-
-def _batch_of(kind: str, batch: dict[str, Tensor]) -> Batch:
-    return Batch(*(batch[f"{kind}_{name}"] for name in Batch._fields))
+    return torch.cat([getattr(rows, name).flatten() for rows in _parts(batch)])
 
 
 def _mean_loss(logits: Tensor, rows: Batch) -> Tensor:

@@ -94,8 +94,13 @@ class Reader(nn.Module):
 
     def triples(self, tokens: Tensor) -> Rows:
         """Rows of HEAD, REL and TAIL characters, or their beginnings."""
-        causal = self.spec.objective == "causal"
-        mask = causal_mask(tokens.shape[1], tokens.device) if causal else None
+        if self.spec.objective == "causal":
+            return self.causal_triples(tokens)
+        return Rows(tokens, self.triple_angles()[:, : tokens.shape[1]])
+
+    def causal_triples(self, tokens: Tensor) -> Rows:
+        """The same, where a token sees those before it only."""
+        mask = causal_mask(tokens.shape[1], tokens.device)
         return Rows(tokens, self.triple_angles()[:, : tokens.shape[1]], mask)
 
     def branching_triples(self, tokens: Tensor, ancestors: Tensor) -> Rows:

@@ -19,6 +19,11 @@ LINEARISED_TEMPLATES: dict[Linearisation, tuple[int, ...]] = {
 """The templates in which a model without native triples reads its KG facts."""
 
 
+Objective = Literal["mlm", "tail", "causal", "both", "copy"]
+"""What a KG row asks for: parts and scattered tokens that are hidden, the hidden tail, the next
+token, hidden parts and in a second reading the next token, or all tokens with nothing hidden."""
+
+
 class Spec(Frozen):
     """What makes a model: angles × KG handling × value aggregation, and its KG objective.
 
@@ -29,13 +34,13 @@ class Spec(Frozen):
     angles: Literal["rope", "slots", "tokens"]
     kg: Literal["native", "linearised"]
     values: Literal["commutative", "operator"] = "commutative"
-    objective: Literal["mlm", "causal", "copy"]
+    objective: Objective
     slots: Literal["learned", "zero"] = "zero"
     positions: Literal["reset", "sequential"] = "sequential"
 
 
 def native(
-    objective: Literal["mlm", "causal", "copy"] = "mlm",
+    objective: Objective = "mlm",
     values: Literal["commutative", "operator"] = "commutative",
     slots: Literal["learned", "zero"] = "learned",
     positions: Literal["reset", "sequential"] = "reset",
