@@ -365,9 +365,11 @@ class StudySettings(Frozen):
     """What every study's part of ``config.yaml`` has in common.
 
     Subclasses type ``datasets`` and ``arms`` and declare the sections they have among ``model``,
-    ``training`` and ``evaluation``. ``scales`` holds, per scale, what differs from the rest.
+    ``training`` and ``evaluation``. ``scales`` holds, per scale, what differs from the rest. An
+    ``optional`` study is run when its report is asked for, and not with all the others.
     """
 
+    optional: StrictBool = False
     chunk: Annotated[int, Field(gt=0, le=MOST_SEEDS)] = 4
     datasets: Mapping[Name, Frozen] = {}
     arms: Mapping[Name, ArmSettings] = {}

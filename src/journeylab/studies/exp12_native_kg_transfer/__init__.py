@@ -1,0 +1,1 @@
+"""exp12: under which conditions facts that were read as triples come out in text."""

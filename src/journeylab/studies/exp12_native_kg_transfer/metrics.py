@@ -1,0 +1,66 @@
+"""What exp12 reports, in print: its title, how it was tuned, its models and metrics."""
+
+from journeylab.config import Metric
+from journeylab.knowledge.settings import TIERS
+from journeylab.studies.exp12_native_kg_transfer.settings import Variant
+
+TITLE = "When does native KG transfer?"
+TUNING = (
+    "one setting for all variants of an arm, given before anything was run; pilot seeds (1000 and "
+    "above) only showed whether what is taught is learned in it"
+)
+
+LABELS: dict[Variant, str] = {
+    "A": "A",
+    "A-plus-causal": "A + causal",
+    "A-tail": "A (tail only)",
+    "B": "B",
+    "B-mlm": "B (MLM)",
+    "A-repository": "repository of triples",
+    "B-repository": "repository of sentences",
+}
+"""Every model's name in print, in the order of figures."""
+
+ARMS = {
+    "size-1": "k = 1",
+    "size-3": "k = 3",
+    "size-10": "k = 10",
+    "tokens-2": "m = 2",
+    "tokens-4": "m = 4",
+    "bridging-10": "p = 0.1",
+    "bridging-30": "p = 0.3",
+    "bridging-50": "p = 0.5",
+    "bridging-70": "p = 0.7",
+    "unseen": "regularised",
+    "repository": "repository",
+}
+"""Every arm's name in print, in the order of figures."""
+
+_RANKED: dict[str, tuple[str | int, ...]] = {
+    "tier": TIERS,
+    "format": ("text", "kg"),
+    "template": (0, 1),
+    "candidates": ("all", "type"),
+}
+_SCORED = {name: _RANKED[name] for name in ("tier", "format", "template")}
+_FLOOR = {"tier": TIERS}
+
+METRICS = {
+    "hits@1": Metric(label="hits@1", factors=_RANKED),
+    "hits@5": Metric(label="hits@5", factors=_RANKED),
+    "mrr": Metric(label="mean reciprocal rank", factors=_RANKED),
+    "log_rank": Metric(label="mean log rank", factors=_RANKED, better="lower"),
+    "perplexity": Metric(label="perplexity per token", factors=_SCORED, better="lower"),
+    "exact_match": Metric(label="greedy exact match", factors=_SCORED),
+    "floor_uniform": Metric(label="floor: any entity", factors=_FLOOR),
+    "floor_type": Metric(label="floor: any entity of the type", factors=_FLOOR),
+    "floor_marginal": Metric(label="floor: relation marginal", factors=_FLOOR),
+    "cache_error": Metric(label="hidden states beside baked entries, against one pass", better="lower"),
+    "cache_control": Metric(label="the same, slots exchanged when they were baked"),
+    "order_error": Metric(label="change of hidden states by another order of the entries", better="lower"),
+    "order_control": Metric(label="the same, entries read as one text"),
+    "leaks": Metric(label="facts shown where they must not be", better="lower"),
+    "leak_control": Metric(label="the same, all facts as text"),
+    "moved": Metric(label="facts that change their tier with what is bridged", better="lower"),
+    "moved_control": Metric(label="the same between two worlds"),
+}
