@@ -83,11 +83,11 @@ wildcard_constraints:
 
 
 rule all:
-    """Every configured study's report, the answer to the reviewers, and all claims."""
+    """Every study's report but the optional ones', the answer to the reviewers, and all claims."""
     default_target: True
     input:
-        expand("<reports>/{study}.pdf", study=plan.studies),
-        expand("<reports>/{study}/manifest.json", study=plan.studies),  # once gone, drawn again
+        expand("<reports>/{study}.pdf", study=plan.required),
+        expand("<reports>/{study}/manifest.json", study=plan.required),  # once gone, drawn again
         "<reports>/response.pdf",
         "<reports>/index.html",
 

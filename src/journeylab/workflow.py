@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, Protocol
 
@@ -48,6 +48,7 @@ from journeylab.records.fingerprint import fingerprint
 from journeylab.records.plans import REGISTER, Plan, write_plan
 from journeylab.records.runs import HOST, RegisterState, versions
 
+VERDICTS = "verdicts.json"
 EXTERNAL = "external"
 """The folder of files that are not ours, below ``data``, and of their plans, below ``plans``."""
 
@@ -144,15 +145,46 @@ class WorkflowPlan:
     @property
     def warnings(self) -> list[str]:
         """What is no mistake and still wants a person: points that nothing answers yet."""
+        results = Path(self.folder("results"))
         return [
             f"response.yaml: {point}: neither claims nor an answer; write one of the two"
             for point in self.response.open_points
+        ] + [
+            f"{study}: what it has was made with other settings or code, and is left out of the "
+            f"response; snakemake {self.folder('reports')}/{study}.pdf makes it anew"
+            for study in self.studies
+            if study not in self.told and (results / study / VERDICTS).exists()
         ]
 
     @property
     def studies(self) -> list[str]:
         """The configured studies."""
         return list(self.config.studies)
+
+    @property
+    def required(self) -> list[str]:
+        """The studies that are run without being named; all, where all are optional."""
+        asked = [name for name, study in self.config.studies.items() if not study.optional]
+        return asked or self.studies
+
+    @cached_property
+    def told(self) -> list[str]:
+        """The studies that the answer to the reviewers and the list of claims tell of.
+
+        Those required, and optional ones whose verdicts are there and belong to this plan.
+        """
+        return [name for name in self.studies if name in self.required or self._is_judged(name)]
+
+    def _is_judged(self, study: str) -> bool:
+        verdicts = Path(self.folder("results")) / study / VERDICTS
+        if not verdicts.exists():
+            return False
+        [key] = [plan.key for _, plan in self._study_plans(study) if plan.stage == "judge"]
+        try:
+            read_json(verdicts, key)
+        except UserError:  # damaged, or of another plan
+            return False
+        return True
 
     def seeds(self, study: str) -> range:
         """The seeds of a study: the registered ones, pilot seeds, or those that were asked for."""
@@ -193,11 +225,11 @@ class WorkflowPlan:
         return of_study
 
     def hosts(self) -> list[str]:
-        """How every run of every study began and what it cost."""
+        """How every run of every study that is told of began and what it cost."""
         results = self.folder("results")
         return [
             f"{results}/{study}/{folder}/{HOST}"
-            for study in self.jobs
+            for study in self.told
             for folder in self.jobs[study]
         ]
 
@@ -246,14 +278,11 @@ class WorkflowPlan:
         for file in self._files().values():
             found = _plan("fetch", settings=dict(file), code_of=self.studies[0])
             yield f"{EXTERNAL}/{file_name(file.sha256)}.json", found
-        judged: dict[str, str] = {}
         read: dict[str, str] = {}
         runs: list[tuple[str, str]] = []
         for study in self.studies:
             for name, plan in self._study_plans(study):
-                if plan.stage == "judge":
-                    judged[study] = plan.key
-                elif plan.stage == "typeset":
+                if plan.stage == "typeset" and study in self.told:
                     read |= {f"{study}.{part}": key for part, key in plan.inputs.items()}
                     runs += [(f"{study}/{folder}", key) for folder, key in plan.runs]
                 yield name, plan

@@ -2,8 +2,8 @@ rule answer_reviewers:
     """Answer the reviewers' points with the verdicts of all studies: PDF, LaTeX and text."""
     input:
         plan="<plans>/response.json",
-        verdicts=expand("<results>/{study}/verdicts.json", study=plan.studies),
-        manifests=expand("<reports>/{study}/manifest.json", study=plan.studies),
+        verdicts=expand("<results>/{study}/verdicts.json", study=plan.told),
+        manifests=expand("<reports>/{study}/manifest.json", study=plan.told),
         hosts=plan.hosts(),
     output:
         pdf="<reports>/response.pdf",
@@ -25,8 +25,8 @@ rule list_claims:
     """List every claim of every study on one page."""
     input:
         plan="<plans>/ledger.json",
-        verdicts=expand("<results>/{study}/verdicts.json", study=plan.studies),
-        manifests=expand("<reports>/{study}/manifest.json", study=plan.studies),
+        verdicts=expand("<results>/{study}/verdicts.json", study=plan.told),
+        manifests=expand("<reports>/{study}/manifest.json", study=plan.told),
         hosts=plan.hosts(),
     output:
         "<reports>/index.html",

@@ -2,7 +2,7 @@
 
 | variant | metric | what is checked |
 | --- | --- | --- |
-| cache | cache_error | hidden states beside baked entries = those of one pass over entries and text |
+| cache | cache_error | hidden states beside baked entries = those of one pass over all |
 | cache | cache_control | the slots HEAD and TAIL exchanged when the entries were baked |
 | order | order_error | another order of the entries changes nothing |
 | order | order_control | entries read as one text, whose places count on from one to the next |

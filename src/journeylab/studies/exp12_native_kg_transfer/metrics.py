@@ -55,9 +55,13 @@ METRICS = {
     "floor_uniform": Metric(label="floor: any entity", factors=_FLOOR),
     "floor_type": Metric(label="floor: any entity of the type", factors=_FLOOR),
     "floor_marginal": Metric(label="floor: relation marginal", factors=_FLOOR),
-    "cache_error": Metric(label="hidden states beside baked entries, against one pass", better="lower"),
+    "cache_error": Metric(
+        label="hidden states beside baked entries, against one pass", better="lower"
+    ),
     "cache_control": Metric(label="the same, slots exchanged when they were baked"),
-    "order_error": Metric(label="change of hidden states by another order of the entries", better="lower"),
+    "order_error": Metric(
+        label="change of hidden states by another order of the entries", better="lower"
+    ),
     "order_control": Metric(label="the same, entries read as one text"),
     "leaks": Metric(label="facts shown where they must not be", better="lower"),
     "leak_control": Metric(label="the same, all facts as text"),
