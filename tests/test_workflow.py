@@ -53,6 +53,40 @@ def test_quick_runs_have_pilot_seeds_and_reported_runs_those_of_the_register() -
         assert seeds(default, study) == expected
 
 
+def test_an_optional_study_is_told_of_once_its_verdicts_belong_to_the_plan(tmp_path: Path) -> None:
+    """A changed setting, or a damaged file, and the others do without it again."""
+    written = {study: WRITTEN["studies"][study] for study in ("exp5", "exp6")}
+
+    def plan(**changed: Any) -> WorkflowPlan:
+        optional = written["exp6"] | {"optional": True} | changed
+        return planned(root=str(tmp_path), studies=written | {"exp6": optional})
+
+    def inputs(one: WorkflowPlan) -> set[str]:
+        [response] = [found for name, found in one.plans() if name == "response.json"]
+        return {name.partition(".")[0] for name in response.inputs}
+
+    alone = plan()
+    assert alone.required == alone.told == ["exp5"]
+    assert inputs(alone) == {"exp5"}
+    assert "exp6/judge.json" in {name for name, _ in alone.plans()}
+    assert not any("/exp6/" in host for host in alone.hosts())
+    [judged] = [one for name, one in alone.plans() if name == "exp6/judge.json"]
+    verdicts = tmp_path / "results/exp6/verdicts.json"
+    write_json(verdicts, {}, origin=judged.origin())
+    together = plan()
+    assert together.required == ["exp5"]
+    assert together.told == ["exp5", "exp6"]
+    assert inputs(together) == {"exp5", "exp6"}
+    assert any("/exp6/" in host for host in together.hosts())
+    assert not together.warnings
+    outdated = plan(model={"spread": 0.25})
+    assert outdated.told == ["exp5"]
+    assert any("exp6: what it has was made with other settings" in w for w in outdated.warnings)
+    verdicts.write_text(verdicts.read_text().replace("{", "{ ", 1), encoding="utf-8")
+    assert plan().told == ["exp5"]
+    assert planned(root=str(tmp_path), studies={"exp6": written["exp6"] | {"optional": True}}).told
+
+
 def test_any_seeds_can_be_asked_for() -> None:
     plan = planned(seeds_from=40)
     assert seeds(plan, "exp7") == set(range(40, 52))

@@ -369,11 +369,11 @@ class StudySettings(Frozen):
     ``optional`` study is run when its report is asked for, and not with all the others.
     """
 
-    optional: StrictBool = False
     chunk: Annotated[int, Field(gt=0, le=MOST_SEEDS)] = 4
     datasets: Mapping[Name, Frozen] = {}
     arms: Mapping[Name, ArmSettings] = {}
     scales: dict[Scale, dict[str, Any]] = {}
+    optional: StrictBool = False
 
     @field_validator("datasets")
     @classmethod

@@ -60,10 +60,15 @@ CAPTIONS = {
 _TITLES = {"T1": "Tier 1: taught in text", "T2": "Tier 2: transfer", "T3": "Tier 3: never seen"}
 _ASKED: dict[str, str | int] = {"format": "text", "template": 0, "candidates": "all"}
 _MARGINAL = "relation marginal"
-_SIZES = {"size-1": "1", "size-3": "3", "size-10": "10"}
-_TOKENS = {"size-3": "1", "tokens-2": "2", "tokens-4": "4"}
-_SHARES = {"bridging-10": "0.1", "bridging-30": "0.3", "bridging-50": "0.5", "bridging-70": "0.7"}
-_REPOSITORY = ("size-1", "repository")
+_SIZES = {"size-k1": "1", "size-k3": "3", "size-k10": "10"}
+_TOKENS = {"size-k3": "1", "tokens-m2": "2", "tokens-m4": "4"}
+_SHARES = {
+    "bridging-p10": "0.1",
+    "bridging-p30": "0.3",
+    "bridging-p50": "0.5",
+    "bridging-p70": "0.7",
+}
+_REPOSITORY = ("size-k1", "repository")
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:

@@ -22,15 +22,15 @@ LABELS: dict[Variant, str] = {
 """Every model's name in print, in the order of figures."""
 
 ARMS = {
-    "size-1": "k = 1",
-    "size-3": "k = 3",
-    "size-10": "k = 10",
-    "tokens-2": "m = 2",
-    "tokens-4": "m = 4",
-    "bridging-10": "p = 0.1",
-    "bridging-30": "p = 0.3",
-    "bridging-50": "p = 0.5",
-    "bridging-70": "p = 0.7",
+    "size-k1": "k = 1",
+    "size-k3": "k = 3",
+    "size-k10": "k = 10",
+    "tokens-m2": "m = 2",
+    "tokens-m4": "m = 4",
+    "bridging-p10": "p = 0.1",
+    "bridging-p30": "p = 0.3",
+    "bridging-p50": "p = 0.5",
+    "bridging-p70": "p = 0.7",
     "unseen": "regularised",
     "repository": "repository",
 }

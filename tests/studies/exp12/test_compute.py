@@ -1,0 +1,81 @@
+from pathlib import Path
+
+import pytest
+
+from journeylab.claims.register import AtMost, Every, read_register
+from journeylab.knowledge.settings import Model
+from journeylab.studies.exp12_native_kg_transfer import compute as exp12
+from journeylab.studies.exp12_native_kg_transfer.metrics import METRICS
+from journeylab.studies.exp12_native_kg_transfer.settings import Computation
+
+CLAIMS = read_register(Path(__file__).parents[3] / "claims").studies["exp12"].claims
+REGISTERED = {
+    claim.effect.every.metric: claim.region for claim in CLAIMS if isinstance(claim.effect, Every)
+}
+CHECKS = {
+    "cache": ("cache_error", "cache_control"),
+    "order": ("order_error", "order_control"),
+    "splits": ("leaks", "leak_control", "moved", "moved_control"),
+}
+
+
+def check(variant: str, draws: int = 2) -> dict[str, list[float]]:
+    job = Computation(computed="certificates", variant=variant, draws=draws, model=Model(d=16))
+    table = exp12.compute(job, None)
+    return {metric: rows["value"].tolist() for metric, rows in table.groupby("metric")}
+
+
+@pytest.mark.parametrize("variant", CHECKS)
+def test_every_certificate_holds_and_its_control_exceeds_the_tolerance(variant):
+    found = check(variant)
+    assert set(found) == set(CHECKS[variant]) <= set(METRICS)
+    for metric, values in found.items():
+        region = REGISTERED[metric]
+        if isinstance(region, AtMost):
+            assert max(values) <= region.at_most, metric
+        else:
+            assert min(values) >= region.at_least, metric
+
+
+def test_every_certificate_is_registered():
+    assert set(REGISTERED) == {metric for metrics in CHECKS.values() for metric in metrics}
+
+
+def unturned(model, entries, *rest, **more):
+    """Keys are stored as if all their places were the first one."""
+    return STORE(model, entries._replace(angles=entries.angles * 0.0), *rest, **more)
+
+
+STORE = exp12.store
+
+
+def test_keys_that_are_stored_unturned_are_seen(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(exp12, "store", unturned)
+    assert min(check("cache", draws=1)["cache_error"]) > 1e-3
+
+
+def test_a_share_that_moves_the_questions_is_seen(monkeypatch: pytest.MonkeyPatch):
+    generate = exp12.generate
+
+    def other_world(data, streams):
+        return generate(
+            data, type(streams)(streams.study, streams.seed + round(10 * data.bridging))
+        )
+
+    monkeypatch.setattr(exp12, "generate", other_world)
+    assert min(check("splits", draws=1)["moved"]) > 0
+
+
+def test_what_is_timed_are_two_ways_to_one_result(monkeypatch: pytest.MonkeyPatch):
+    said = {}
+
+    def compare(fast, slow, pairs):
+        [one], [two] = fast(), slow()
+        said["same"] = bool((one == two).all())
+        return {"ratio": 1.0}
+
+    monkeypatch.setattr(exp12, "compare", compare)
+    job = Computation(computed="certificates", variant="cache", model=Model(d=16))
+    assert exp12.time_forms(job) == {"ratio": 1.0}
+    assert said["same"]
+    assert exp12.time_forms(job.model_copy(update={"variant": "order"})) == {}

@@ -1,0 +1,172 @@
+import pytest
+import torch
+from torch.func import functional_call, stack_module_state, vmap
+
+from journeylab.datasets.triples import MASK, TAIL, facts_of
+from journeylab.knowledge.settings import Evaluation
+from journeylab.streams import Streams
+from journeylab.studies.exp12_native_kg_transfer.measure import measure
+from journeylab.studies.exp12_native_kg_transfer.metrics import LABELS, METRICS
+from journeylab.studies.exp12_native_kg_transfer.settings import SPECS
+from journeylab.training import train
+
+REPOSITORIES = ["A-repository", "B-repository"]
+
+
+def fresh(problem, seed=0):
+    return problem.build(Streams("exp12", seed).generator("init"))
+
+
+def first_batch(problem, seed=0):
+    streams = Streams("exp12", seed)
+    return problem.batch(1, streams.generator("order"), streams.generator("dropout"))
+
+
+def test_every_model_has_a_name_in_print():
+    assert LABELS.keys() == SPECS.keys()
+
+
+def test_all_models_of_a_seed_read_the_same_text(make_problem):
+    read = [first_batch(make_problem(variant))["text_inputs"] for variant in SPECS]
+    assert all(torch.equal(rows, read[0]) for rows in read)
+
+
+def test_the_tail_alone_is_hidden(make_problem):
+    problem = make_problem("A-tail", tokens=2)
+    batch = first_batch(problem)
+    hidden = batch["kg_inputs"] == problem.language.identifiers[MASK]
+    assert torch.equal(hidden, (problem.kg.parts[0] == TAIL).expand_as(hidden))
+    assert torch.equal(batch["kg_weights"].bool(), hidden)
+
+
+def test_rows_that_are_read_twice_are_one_and_the_same(make_problem):
+    problem, other = make_problem("A-plus-causal", tokens=4), make_problem("A", tokens=4)
+    batch, masked = first_batch(problem), first_batch(other)
+    assert all(torch.equal(batch[name], rows) for name, rows in masked.items())
+    assert torch.equal(batch["causal_inputs"], batch["kg_targets"][:, :-1])
+    assert torch.equal(batch["causal_targets"], batch["kg_targets"][:, 1:])
+
+
+def test_the_causal_reading_adds_its_mean(make_problem):
+    problem = make_problem("A-plus-causal", tokens=2, dropout=0.0)
+    model = fresh(problem)
+    batch = first_batch(problem)
+    alone = {name: rows for name, rows in batch.items() if not name.startswith("causal")}
+    rows = model.causal_triples(batch["causal_inputs"])
+    logits = model([rows])[0].flatten(0, 1)
+    added = torch.nn.functional.cross_entropy(logits, batch["causal_targets"].flatten())
+    expected = problem.loss(model, alone) + problem.job.training.kg_weight * added
+    torch.testing.assert_close(problem.loss(model, batch), expected)
+    seen_before = batch["causal_inputs"].clone()
+    seen_before[:, -1] = 0
+    changed = model([model.causal_triples(seen_before)])[0]
+    torch.testing.assert_close(changed[:, :-1], model([rows])[0][:, :-1])
+
+
+@pytest.mark.parametrize("variant", ["A-tail", "A-plus-causal"])
+def test_a_compacted_batch_loses_what_whole_rows_lose(make_problem, variant):
+    problem = make_problem(variant, tokens=2)
+    model = fresh(problem).double()
+    whole = first_batch(problem)
+    whole = {n: x.double() if x.is_floating_point() else x for n, x in whole.items()}
+    losses = [problem.loss(model, batch) for batch in (whole, problem.compact(whole))]
+    torch.testing.assert_close(*losses, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("variant", ["A-tail", "A-plus-causal", *REPOSITORIES])
+def test_supervised_tokens_are_counted(make_problem, variant):
+    problem = make_problem(variant)
+    streams = Streams("exp12", 0)
+    order, dropout = streams.generator("order"), streams.generator("dropout")
+    seen = 0.0
+    for step in range(100):
+        batch = problem.batch(step, order, dropout)
+        seen += sum(float(rows.sum()) for name, rows in batch.items() if name.endswith("_weights"))
+    assert problem.tokens_per_step == pytest.approx(seen / 100, rel=0.03)
+
+
+@pytest.mark.parametrize("variant", REPOSITORIES)
+def test_nothing_is_asked_of_a_repository_and_all_of_it_is_at_hand(make_problem, variant):
+    problem = make_problem(variant, dropout=0.0)
+    model, batch = fresh(problem), first_batch(problem)
+    asked = {name for name in batch if name.endswith("_weights")}
+    assert asked == {"text_weights"}
+    shown = facts_of(problem.facts, "base", "teaching", "transfer")
+    assert len(batch["entries"]) == len(shown)
+    before = problem.loss(model, batch)
+    for entry in (0, len(shown) - 1):
+        other = batch["entries"].clone()
+        other[entry, 1] = 3
+        assert problem.loss(model, batch | {"entries": other}) != before
+
+
+@pytest.mark.parametrize("variant", REPOSITORIES)
+def test_what_training_reads_is_what_was_baked(make_problem, variant):
+    problem = make_problem(variant, dropout=0.0)
+    model = fresh(problem)
+    batch = first_batch(problem)
+    [said] = problem.consult(model)([model.sentences(batch["text_inputs"])])
+    lost = torch.nn.functional.cross_entropy(
+        said.flatten(0, 1), batch["text_targets"].flatten(), reduction="none"
+    )
+    weights = batch["text_weights"].flatten()
+    torch.testing.assert_close(problem.loss(model, batch), (lost * weights).sum() / weights.sum())
+
+
+def test_filling_of_an_entry_is_not_seen(make_problem):
+    problem = make_problem("B-repository", dropout=0.0)
+    model = fresh(problem)
+    batch = first_batch(problem)
+    filled = batch["entries"].masked_fill(~batch["entries_present"], 7)
+    assert not torch.equal(filled, batch["entries"])
+    torch.testing.assert_close(
+        problem.loss(model, batch), problem.loss(model, batch | {"entries": filled})
+    )
+
+
+@pytest.mark.parametrize("variant", ["A-plus-causal", *REPOSITORIES])
+def test_seeds_together_lose_what_each_loses_alone(make_problem, variant):
+    problems = [make_problem(variant, seed=1000 + seed) for seed in range(2)]
+    models = [fresh(problem, seed) for seed, problem in enumerate(problems)]
+    batches = [first_batch(problem, seed) for seed, problem in enumerate(problems)]
+    alone = [p.loss(m, b) for p, m, b in zip(problems, models, batches, strict=True)]
+
+    class Lossy(torch.nn.Module):
+        def __init__(self, model):
+            super().__init__()
+            self.model = model
+
+        def forward(self, batch):
+            return problems[0].loss(self.model, batch)
+
+    lossy = [Lossy(model) for model in models]
+    stacked = {name: torch.stack([batch[name] for batch in batches]) for name in batches[0]}
+    parameters, buffers = stack_module_state(lossy)
+    together = vmap(lambda *given: functional_call(lossy[0], given[:2], (given[2],)))(
+        parameters, buffers, stacked
+    )
+    torch.testing.assert_close(together, torch.stack(alone), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("variant", ["A-plus-causal", "A-repository"])
+def test_what_is_new_learns(make_problem, tmp_path, variant):
+    problem = make_problem(variant)
+    job = getattr(problem, "knowledge", problem).job
+    trained = train(problem, job.training, Streams("exp12", 0), tmp_path / "checkpoint")
+    assert trained.status == "finished"
+    last = trained.curve.set_index("metric")["value"]
+    assert last["loss"] < 0.9 * problem.evaluate(fresh(problem))["loss"]
+    assert trained.flops > 0
+
+
+@pytest.mark.parametrize("variant", ["A-plus-causal", "A-repository"])
+def test_measurements_are_tidy_and_a_repository_is_asked_in_text_only(make_problem, variant):
+    problem = make_problem(variant)
+    job = getattr(problem, "knowledge", problem).job
+    table = measure(job, Evaluation(templates=(0, 1)), problem, fresh(problem))
+    assert not table["value"].isna().any()
+    assert set(table["metric"]) <= set(METRICS)
+    assert ("kg" in set(table["format"])) == (variant == "A-plus-causal")
+    rows = table[(table["metric"] == "hits@1") & (table["candidates"] == "all")]
+    assert len(rows) == 3 * (2 + (variant == "A-plus-causal"))
+    assert len(facts_of(problem.facts, "transfer")) == 11
