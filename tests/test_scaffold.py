@@ -66,7 +66,7 @@ def without_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_bad_name_is_one_line_and_nothing_is_written(skeleton: Path, name: str) -> None:
     before = contents(skeleton)
-    with pytest.raises(UserError, match=r"e\.g\. exp12_name") as caught:
+    with pytest.raises(UserError, match=r"e\.g\. exp13_name") as caught:
         scaffold(name, skeleton)
     assert "\n" not in str(caught.value)
     assert contents(skeleton) == before

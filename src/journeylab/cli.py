@@ -106,7 +106,7 @@ def schema(output: Annotated[Path, typer.Option(help="Folder to write to.")]) ->
 
 
 @app.command()
-def new(name: Annotated[str, typer.Argument(help="Folder name, e.g. exp12_name.")]) -> None:
+def new(name: Annotated[str, typer.Argument(help="Folder name, e.g. exp13_name.")]) -> None:
     """Scaffold a study: its modules, its tests and its first claims."""
     from journeylab.scaffold import scaffold
 

@@ -26,7 +26,7 @@ LONGEST = 40
 
 
 def scaffold(name: str, project: Path) -> list[Path]:
-    """Write the study ``name``, e.g. ``exp12_name``, into a project; return what was written.
+    """Write the study ``name``, e.g. ``exp13_name``, into a project; return what was written.
 
     Its modules, tests and claims are new; ``config.yaml`` gains a section and keeps the rest to the
     letter; the JSON schemas are generated anew. It is all or nothing. Raises UserError for a name
@@ -34,7 +34,7 @@ def scaffold(name: str, project: Path) -> list[Path]:
     """
     match = re.fullmatch(r"(exp[1-9][0-9]*)_([a-z0-9]+(?:_[a-z0-9]+)*)", name)
     if not match or len(name) > LONGEST:
-        raise UserError(f"study {name!r}: write exp, a number, _ and a short name, e.g. exp12_name")
+        raise UserError(f"study {name!r}: write exp, a number, _ and a short name, e.g. exp13_name")
     study, title = match[1], match[2].replace("_", " ").capitalize()
     modules, tests = project / "src/journeylab/studies" / name, project / "tests/studies" / study
     claims = project / CLAIMS / f"{study}.yaml"

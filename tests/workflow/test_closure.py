@@ -65,6 +65,7 @@ KEPT = {
         "sign": ["all"],
         "exact": ["forward"],
     },
+    "exp12": {"unseen": ["A"], "certificates": ["cache"]},
 }
 """One run of every kind that a study has."""
 CORPUS = b"to be, or not to be: " * 300
