@@ -126,6 +126,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         found |= {
             f"entities.{name}": len(known),
             f"people.{name}": list(known.values()).count("person"),
+            f"values.{name}": list(known.values()).count("town"),
             f"facts.{name}": len(facts),
             f"symbols.{name}": len(language_of(data, 1, list(known)).symbols),
             f"shown.{name}": len(facts_of(facts, "base", "teaching", "transfer", "shown")),
