@@ -46,10 +46,10 @@ CAPTIONS = {
         "The facts that are asked at tiers 2 and 3 are the same at every p. Symbols as before."
     ),
     "unseen": (
-        "Tier 3: derived facts that no model saw; regularised, k = 3, one token per entity. A "
-        "hides any part of a triple, A (tail only) its tail; B predicts the next token of its "
-        "sentences, B (MLM) what is hidden of them. Symbols as before; the vertical line is the "
-        "relation marginal."
+        "Derived facts that no model saw are asked at tier 3; regularised, k = 3, one token per "
+        "name; tiers 1 and 2 for scale. A hides any part of a triple, A (tail only) its tail; B "
+        "predicts the next token of its sentences, B (MLM) what is hidden of them. Symbols as "
+        "before; the vertical line is the relation marginal."
     ),
     "repository": (
         "Repository attention, k = 1: text attends to all KG facts, which are not learned, as "
