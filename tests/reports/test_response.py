@@ -77,7 +77,7 @@ def test_a_figure_is_shown_once_and_an_unknown_one_refused(evidence, told):
 
 
 def test_a_row_that_was_not_run_is_said(told):
-    assert told["points"][3]["told"] == ["Not run here: exp8.1."]
+    assert told["points"][3]["told"] == ["Not run here: exp8."]
 
 
 def test_the_error_statement_is_of_a_study_only(evidence, told):

@@ -160,7 +160,13 @@ def _told(
     evidence: bool,
 ) -> list[str]:
     """What the verdicts say on a point, in sentences."""
-    absent = [name for name in question.rows if name not in known]
+    run = {name.partition(".")[0] for name in known}
+    # a study that was not run at all has no rows worth telling one by one
+    absent = dict.fromkeys(
+        name if name.partition(".")[0] in run else name.partition(".")[0]
+        for name in question.rows
+        if name not in known
+    )
     rows = [known[name] for name in question.rows if name in known]
     firm = [row for row in rows if row.primary and not _is_exploratory(row, registered)]
     told = []
