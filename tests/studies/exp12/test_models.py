@@ -88,7 +88,7 @@ def test_supervised_tokens_are_counted(make_problem, variant):
 @pytest.mark.parametrize("variant", REPOSITORIES)
 def test_nothing_is_asked_of_a_repository_and_all_of_it_is_at_hand(make_problem, variant):
     problem = make_problem(variant, dropout=0.0)
-    model, batch = fresh(problem), first_batch(problem)
+    model, batch = fresh(problem).double(), first_batch(problem)
     asked = {name for name in batch if name.endswith("_weights")}
     assert asked == {"text_weights"}
     shown = facts_of(problem.facts, "base", "teaching", "transfer")
@@ -96,7 +96,7 @@ def test_nothing_is_asked_of_a_repository_and_all_of_it_is_at_hand(make_problem,
     before = problem.loss(model, batch)
     for entry in (0, len(shown) - 1):
         other = batch["entries"].clone()
-        other[entry, 1] = 3
+        other[entry] = other[entry].roll(1)
         assert problem.loss(model, batch | {"entries": other}) != before
 
 
