@@ -211,7 +211,7 @@ def _against_length(
     rows["shown"] = rows["probe"].map({"mlp": "MLP", "linear": "linear"})
     bits = metric == "v_information"
     name = "V-information, bits" if bits else metric.replace("_", " ")
-    figure, panels = facets(rows, 1.6, "length N", name, **options)
+    figure, panels = facets(rows, 1.25, "length N", name, **options)
     arms = _trained_arms(results)
     found: list[tuple[Axes, int]] = []
     for axes, part in panels.values():
@@ -231,8 +231,7 @@ def _anchor(axes: Axes, lines: dict[str, list[float]]) -> None:
 
 def _draw_training(results: StudyResults) -> Figure:
     rows = results.learning(f"position_accuracy_{max(LENGTHS)}")
-    name = f"position accuracy, N = {max(LENGTHS)}"
-    figure, panels = facets(rows, 1.7, "step", name, col="data", col_wrap=2)
+    figure, panels = facets(rows, 1.35, "step", "position accuracy", col="data", col_wrap=2)
     for axes, part in panels.values():
         curves(axes, part, results.looks)
     legend_above(figure)
