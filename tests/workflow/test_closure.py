@@ -94,6 +94,7 @@ def keep_one_of_each(config: dict[str, Any]) -> None:
     config["studies"] = {study: config["studies"][study] for study in KEPT}
 
 
+@pytest.mark.system
 def test_every_stage_of_every_study_runs_on_what_its_plan_declares(
     finished: Copy, tmp_path: Path
 ) -> None:
