@@ -18,10 +18,9 @@ from journeylab.records.files import MANIFEST, read_json, read_table, remake, ve
 from journeylab.records.plans import Plan
 from journeylab.records.runs import HOST, RUN, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
-from journeylab.workflow import WorkflowPlan
+from journeylab.workflow import VERDICTS, WorkflowPlan
 
 MEASUREMENTS = "measurements.parquet"
-VERDICTS = "verdicts.json"
 PDF_TAIL = 1024
 """Bytes at the end of a PDF among which readers look for its end."""
 

@@ -20,6 +20,7 @@ from journeylab.datasets.triples import (
     HEAD,
     MASK,
     REL,
+    SPLITS,
     TAIL,
     Corpus,
     Language,
@@ -49,7 +50,7 @@ KINDS = ("text", "kg", "causal")
 FLOPS_STEPS = 32
 """Steps over which the operations of a step are averaged."""
 
-SPLIT_OF_TIER = dict(zip(TIERS, ("teaching", "transfer", "generalisation"), strict=True))
+SPLIT_OF_TIER = dict(zip(TIERS, SPLITS, strict=True))
 """Tier 1 asks for derived facts that were taught, so that the tiers differ in training only."""
 
 

@@ -163,7 +163,7 @@ def _told(
     run = {name.partition(".")[0] for name in known}
     # a study that was not run at all has no rows worth telling one by one
     absent = dict.fromkeys(
-        name if name.partition(".")[0] in run else name.partition(".")[0]
+        name if (study := name.partition(".")[0]) in run else study
         for name in question.rows
         if name not in known
     )

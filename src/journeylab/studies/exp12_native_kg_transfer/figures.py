@@ -6,8 +6,9 @@ from typing import cast
 import pandas as pd
 from matplotlib.figure import Figure
 
-from journeylab.datasets.triples import entities, facts_of
+from journeylab.datasets.triples import SPLITS, entities, facts_of
 from journeylab.knowledge.settings import TIERS
+from journeylab.knowledge.tables import ASKED, TITLES, tell_tiers
 from journeylab.plotting import (
     RunName,
     StudyResults,
@@ -16,7 +17,6 @@ from journeylab.plotting import (
     facets,
     legend_above,
     seeds,
-    summary,
 )
 from journeylab.streams import data_streams
 from journeylab.studies.exp12_native_kg_transfer.answer import answer
@@ -57,8 +57,6 @@ CAPTIONS = {
         "before."
     ),
 }
-_TITLES = {"T1": "Tier 1: taught in text", "T2": "Tier 2: transfer", "T3": "Tier 3: never seen"}
-_ASKED: dict[str, str | int] = {"format": "text", "template": 0, "candidates": "all"}
 _MARGINAL = "relation marginal"
 _SIZES = {"size-k1": "1", "size-k3": "3", "size-k10": "10"}
 _TOKENS = {"size-k3": "1", "tokens-m2": "2", "tokens-m4": "4"}
@@ -91,17 +89,11 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     """hits@1 of every run by tier, in text and in the format in which its KG facts were read."""
     gate, rows = _gate(results), []
     for run in results.present():
-        tiers = {tier: results.values("hits@1", run, **_ASKED, tier=tier) for tier in TIERS}
-        trained = int((tiers["T1"] >= gate).sum())
-        rows.append(
-            {
-                "Arm": results.arms.get(run[0], run[0]),
-                "Model": results.labels.get(run[1], run[1]),
-            }
-            | {f"Tier {tier[1:]}": summary(values, 2) for tier, values in tiers.items()}
-            | {"T2, own format": summary(_own_format(results, run), 2)}
-            | {"Trained": f"{trained}/{len(tiers['T1']) + results.failures(*run)}"}
-        )
+        head = {
+            "Arm": results.arms.get(run[0], run[0]),
+            "Model": results.labels.get(run[1], run[1]),
+        }
+        rows.append(head | tell_tiers(results, run, gate, _own_format(run)))
     heads = [name for name in (rows[0] if rows else {}) if name not in ("Arm", "Model")]
     return {
         "hits": Table(
@@ -131,9 +123,9 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
             f"symbols.{name}": len(language_of(data, 1, list(known)).symbols),
             f"shown.{name}": len(facts_of(facts, "base", "teaching", "transfer", "shown")),
         }
-        splits = {"T1": "teaching", "T2": "transfer", "T3": "generalisation"}
-        found |= {f"{tier}.{name}": len(facts_of(facts, split)) for tier, split in splits.items()}
-    tier1 = results.pool("hits@1", **{**_ASKED, "tier": "T1"})
+        splits = zip(TIERS, SPLITS, strict=True)
+        found |= {f"{tier}.{name}": len(facts_of(facts, split)) for tier, split in splits}
+    tier1 = results.pool("hits@1", **{**ASKED, "tier": "T1"})
     found["runs.finished"] = len(tier1)
     found["runs.undertrained"] = int((tier1["value"] < _gate(results)).sum())
     sizes = _settings(results).model
@@ -145,18 +137,18 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 def _draw_against(results: StudyResults, places: Mapping[str, str], x: str) -> Figure:
     """hits@1 at tiers 1 to 3 against what the arms differ in."""
-    rows = results.tidy("hits@1", **_ASKED, arm=list(places), variant=["A", "A-plus-causal", "B"])
+    rows = results.tidy("hits@1", **ASKED, arm=list(places), variant=["A", "A-plus-causal", "B"])
     order = [place for arm, place in places.items() if arm in set(rows["arm"])]
     rows["place"] = pd.Categorical(rows["arm"].map(places), order)
-    rows["tier"] = rows["tier"].map(_TITLES)
-    titles = list(_TITLES.values())
+    rows["tier"] = rows["tier"].map(TITLES)
+    titles = list(TITLES.values())
     figure, panels = facets(
         rows, 2.0, x, "hits@1", col="tier", col_order=titles, ylim=(-0.04, 1.04)
     )
     shown = {
         name: look for name, look in results.looks.items() if name in set(rows["model"].astype(str))
     }
-    for tier, title in _TITLES.items():
+    for tier, title in TITLES.items():
         axes, part = panels[title]
         seeds(axes, part, shown, x="place", y="value")
         gate = _gate(results) if tier == "T1" else None
@@ -167,14 +159,14 @@ def _draw_against(results: StudyResults, places: Mapping[str, str], x: str) -> F
 
 def _draw_models(results: StudyResults, arms: Sequence[str]) -> Figure:
     """hits@1 of every model of some arms, by tier."""
-    rows = results.tidy("hits@1", **_ASKED, arm=list(arms))
-    rows["tier"] = rows["tier"].map(_TITLES)
-    titles = list(_TITLES.values())
+    rows = results.tidy("hits@1", **ASKED, arm=list(arms))
+    rows["tier"] = rows["tier"].map(TITLES)
+    titles = list(TITLES.values())
     height = 0.6 + 0.17 * rows["model"].nunique()
     figure, panels = facets(
         rows, height, "hits@1", col="tier", col_order=titles, xlim=(-0.04, 1.04)
     )
-    for tier, title in _TITLES.items():
+    for tier, title in TITLES.items():
         axes, part = panels[title]
         part = part.assign(model=part["model"].cat.remove_unused_categories())
         seeds(axes, part, results.looks)
@@ -188,12 +180,13 @@ def _has(results: StudyResults, arms: Mapping[str, str] | Sequence[str]) -> bool
     return any(arm in arms for arm, _ in results.present())
 
 
-def _own_format(results: StudyResults, run: RunName) -> "pd.Series[float]":
-    native = SPECS[cast(Variant, run[1])].kg == "native"
-    where = {"format": "kg", "candidates": "all"} if native else _ASKED | {"template": 1}
+def _own_format(run: RunName) -> dict[str, str | int]:
+    """How a run is asked for facts in the format in which it read them; a repository's is none."""
     if run[0] == "repository":
-        where = {"format": "none"}
-    return results.values("hits@1", run, tier="T2", **where)
+        return {"format": "none"}
+    if SPECS[cast(Variant, run[1])].kg == "native":
+        return {"format": "kg", "candidates": "all"}
+    return ASKED | {"template": 1}
 
 
 def _floor(results: StudyResults, tier: str, arms: list[str]) -> float:

@@ -1,7 +1,7 @@
 """What exp12 reports, in print: its title, how it was tuned, its models and metrics."""
 
 from journeylab.config import Metric
-from journeylab.knowledge.settings import TIERS
+from journeylab.knowledge.metrics import tier_metrics
 from journeylab.studies.exp12_native_kg_transfer.settings import Variant
 
 TITLE = "When does native KG transfer?"
@@ -36,25 +36,8 @@ ARMS = {
 }
 """Every arm's name in print, in the order of figures."""
 
-_RANKED: dict[str, tuple[str | int, ...]] = {
-    "tier": TIERS,
-    "format": ("text", "kg"),
-    "template": (0, 1),
-    "candidates": ("all", "type"),
-}
-_SCORED = {name: _RANKED[name] for name in ("tier", "format", "template")}
-_FLOOR = {"tier": TIERS}
-
 METRICS = {
-    "hits@1": Metric(label="hits@1", factors=_RANKED),
-    "hits@5": Metric(label="hits@5", factors=_RANKED),
-    "mrr": Metric(label="mean reciprocal rank", factors=_RANKED),
-    "log_rank": Metric(label="mean log rank", factors=_RANKED, better="lower"),
-    "perplexity": Metric(label="perplexity per token", factors=_SCORED, better="lower"),
-    "exact_match": Metric(label="greedy exact match", factors=_SCORED),
-    "floor_uniform": Metric(label="floor: any entity", factors=_FLOOR),
-    "floor_type": Metric(label="floor: any entity of the type", factors=_FLOOR),
-    "floor_marginal": Metric(label="floor: relation marginal", factors=_FLOOR),
+    **tier_metrics((0, 1), "token"),
     "cache_error": Metric(
         label="hidden states beside baked entries, against one pass", better="lower"
     ),

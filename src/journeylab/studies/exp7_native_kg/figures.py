@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from journeylab.datasets.triples import entities, facts_of
 from journeylab.knowledge.settings import LINEARISED_TEMPLATES, TEMPLATES, TIERS
+from journeylab.knowledge.tables import ASKED, TITLES, tell_tiers
 from journeylab.plotting import (
     RunName,
     StudyResults,
@@ -21,7 +22,6 @@ from journeylab.plotting import (
     looks,
     median,
     seeds,
-    summary,
 )
 from journeylab.streams import data_streams
 from journeylab.studies.exp7_native_kg.data import generate
@@ -63,7 +63,6 @@ CAPTIONS = {
     ),
 }
 
-_TITLES = {"T1": "Tier 1: taught in text", "T2": "Tier 2: transfer", "T3": "Tier 3: never seen"}
 _FLOORS = {"uniform": "any entity", "type": "any of the type", "marginal": "relation marginal"}
 _OTHERS = {
     "hits@5": "hits@5",
@@ -74,7 +73,6 @@ _OTHERS = {
 }
 _REFERENCE = ("native", "A")
 _LEARNING = ("A", "Aprime", "B", "Bprime", "C", "Cprime")
-_ASKED: dict[str, str | int] = {"format": "text", "template": 0, "candidates": "all"}
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
@@ -94,14 +92,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     hits, secondary = [], []
     for run in results.present():
         head = {"Arm": run[0], "Model": results.labels.get(run[1], run[1])}
-        tiers = {tier: results.values("hits@1", run, **_ASKED, tier=tier) for tier in TIERS}
-        trained = int((tiers["T1"] >= gate).sum())
-        hits.append(
-            head
-            | {f"Tier {tier[1:]}": summary(values, 2) for tier, values in tiers.items()}
-            | {"T2, own format": summary(_own_format(results, run), 2)}
-            | {"Trained": f"{trained}/{len(tiers['T1']) + results.failures(*run)}"}
-        )
+        hits.append(head | tell_tiers(results, run, gate, _own(results, run)))
         secondary.append(head | _secondary(results, run))
     heads = [column for column in hits[0] if column not in ("Arm", "Model")] if hits else []
     others = [column for column in secondary[0] if column not in ("Arm", "Model")] if hits else []
@@ -185,7 +176,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     }
     sizes |= {f"facts.{name}": int(n) for name, n in facts["relation"].value_counts().items()}
     gate = settings.evaluation.gate
-    tier1 = results.pool("hits@1", **{**_ASKED, "tier": "T1"})
+    tier1 = results.pool("hits@1", **{**ASKED, "tier": "T1"})
     sizes["runs.finished"] = len(tier1)
     sizes["runs.undertrained"] = int((tier1["value"] < gate).sum())
     for run, values in tier1.groupby(["arm", "variant"])["value"]:
@@ -197,15 +188,15 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 
 def _draw_tiers(results: StudyResults) -> Figure:
-    rows = results.tidy("hits@1", **_ASKED)
-    rows["tier"] = rows["tier"].map(_TITLES)
+    rows = results.tidy("hits@1", **ASKED)
+    rows["tier"] = rows["tier"].map(TITLES)
     runs = rows["run"].cat.categories
-    titles = list(_TITLES.values())
+    titles = list(TITLES.values())
     figure, panels = facets(
         rows, 0.7 + 0.135 * len(runs), "hits@1", col="tier", col_order=titles, xlim=(-0.04, 1.04)
     )
     floors = {label: name for name, label in _FLOORS.items()}
-    for tier, title in _TITLES.items():
+    for tier, title in TITLES.items():
         axes, part = panels[title]
         seeds(axes, part, looks(rows["data"].cat.categories), y="run", hue="data")
         lines = {label: _floor(results, name, tier) for label, name in floors.items()}
@@ -222,9 +213,9 @@ def _draw_paired(results: StudyResults) -> Figure:
         ("T3", "log_rank", "log rank, model − A", 1),
         ("T3", "hits@1", "hits@1, A − model", -1),
     ):
-        rows = results.paired(metric, _REFERENCE, **_ASKED, tier=tier)
+        rows = results.paired(metric, _REFERENCE, **ASKED, tier=tier)
         rows["value"] *= sign
-        tables.append(rows.assign(shown=f"{_TITLES[tier]}\n{name}"))
+        tables.append(rows.assign(shown=f"{TITLES[tier]}\n{name}"))
     rows = pd.concat(tables, ignore_index=True)
     height = 0.7 + 0.135 * rows["run"].nunique()
     figure, panels = facets(rows, height, col="shown", sharex=False)
@@ -240,15 +231,15 @@ def _draw_paired(results: StudyResults) -> Figure:
 def _draw_metrics(results: StudyResults) -> Figure:
     tables = []
     for metric, name in _OTHERS.items():
-        asked = {key: level for key, level in _ASKED.items() if key in METRICS[metric].factors}
+        asked = {key: level for key, level in ASKED.items() if key in METRICS[metric].factors}
         tables.append(results.tidy(metric, **asked).assign(shown=name))
     rows = pd.concat(tables, ignore_index=True)
-    rows["tier"] = rows["tier"].map(_TITLES)
+    rows["tier"] = rows["tier"].map(TITLES)
     figure, panels = facets(
         rows,
         0.3 + 0.115 * rows["run"].nunique(),
         row="tier",
-        row_order=list(_TITLES.values()),
+        row_order=list(TITLES.values()),
         col="shown",
         col_order=list(_OTHERS.values()),
         sharex="col",
@@ -271,7 +262,7 @@ def _draw_formats(results: StudyResults) -> Figure:
     for arm, variant in runs:
         for name, asked in (
             ("as it was read", _own(results, (arm, variant))),
-            ("template 0, which it did not read", _ASKED),
+            ("template 0, which it did not read", ASKED),
         ):
             rows = results.tidy("hits@1", arm=arm, variant=variant, tier="T2", **asked)
             tables.append(rows.assign(asked=name))
@@ -290,7 +281,7 @@ def _draw_formats(results: StudyResults) -> Figure:
 
 def _draw_perplexity(results: StudyResults) -> Figure:
     tables = []
-    for tier, title in _TITLES.items():
+    for tier, title in TITLES.items():
         rows = results.learning(f"perplexity_{tier}", variant=_LEARNING).assign(tier=title)
         native = rows[rows["arm"] == "native"]
         for arm in ("7a", "7b-held"):
@@ -331,11 +322,7 @@ def _own(results: StudyResults, run: RunName) -> dict[str, str | int]:
         return {"format": "kg", "candidates": "all"}
     arm = _settings(results).arms[run[0]]
     assert isinstance(arm, Arm)
-    return _ASKED | {"template": LINEARISED_TEMPLATES[arm.linearisation][0]}
-
-
-def _own_format(results: StudyResults, run: RunName) -> "pd.Series[float]":
-    return results.values("hits@1", run, tier="T2", **_own(results, run))
+    return ASKED | {"template": LINEARISED_TEMPLATES[arm.linearisation][0]}
 
 
 def _secondary(results: StudyResults, run: RunName) -> dict[str, str]:

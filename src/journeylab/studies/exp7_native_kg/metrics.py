@@ -3,7 +3,8 @@
 from typing import get_args
 
 from journeylab.config import Metric
-from journeylab.knowledge.settings import TEMPLATES, TIERS
+from journeylab.knowledge.metrics import tier_metrics
+from journeylab.knowledge.settings import TEMPLATES
 from journeylab.studies.exp7_native_kg.settings import Quantity
 
 TITLE = "Native KG against linearised KG"
@@ -31,26 +32,10 @@ LABELS = {
 ARMS = {name: name for name in ("native", "7a", "7b-held", "7b-same")}
 """The order of arms in figures; in print they are called as in config.yaml."""
 
-_RANKED: dict[str, tuple[str | int, ...]] = {
-    "tier": TIERS,
-    "format": ("text", "kg"),
-    "template": TEMPLATES,
-    "candidates": ("all", "type"),
-}
-_SCORED = {name: _RANKED[name] for name in ("tier", "format", "template")}
-_FLOOR = {"tier": _RANKED["tier"]}
 _COUNTED = {"quantity": get_args(Quantity)}
 
 METRICS = {
-    "hits@1": Metric(label="hits@1", factors=_RANKED),
-    "hits@5": Metric(label="hits@5", factors=_RANKED),
-    "mrr": Metric(label="mean reciprocal rank", factors=_RANKED),
-    "log_rank": Metric(label="mean log rank", factors=_RANKED, better="lower"),
-    "perplexity": Metric(label="perplexity per character", factors=_SCORED, better="lower"),
-    "exact_match": Metric(label="greedy exact match", factors=_SCORED),
-    "floor_uniform": Metric(label="floor: any entity", factors=_FLOOR),
-    "floor_type": Metric(label="floor: any entity of the type", factors=_FLOOR),
-    "floor_marginal": Metric(label="floor: relation marginal", factors=_FLOOR),
+    **tier_metrics(TEMPLATES, "character"),
     "slot_within_error": Metric(label="slot angle within a slot", better="lower"),
     "slot_across_effect": Metric(label="slot angle across slots"),
     "text_equivalence_error": Metric(label="A against B on text", better="lower"),
