@@ -1,6 +1,8 @@
 """Which runs and seeds a scale has, and what is told before anything is computed."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,21 @@ def planned(**changed: Any) -> WorkflowPlan:
 
 def seeds(plan: WorkflowPlan, study: str) -> set[int]:
     return {seed for _, one in plan.plans() if one.study == study for seed in one.seeds or ()}
+
+
+def test_planning_imports_nothing_that_computes() -> None:
+    """Every start of snakemake plans, and would wait for it."""
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from journeylab import catalogue, workflow\n"
+        "catalogue.load(Path('config.yaml'))\n"
+        "print([m for m in ('numpy', 'scipy', 'pandas', 'torch') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.strip() == "[]"
 
 
 def test_quick_trains_what_primary_claims_name_and_computes_all_that_is_done_once() -> None:

@@ -9,9 +9,9 @@ import torch
 from torch import Generator
 
 from journeylab.config import UserError
+from journeylab.datasets.settings import Shakespeare
 from journeylab.datasets.shakespeare import (
     Passages,
-    Shakespeare,
     bigram_entropy,
     split,
     unigram_entropy,

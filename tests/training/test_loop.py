@@ -263,6 +263,20 @@ def test_a_prepared_process_has_one_thread() -> None:
     torch.use_deterministic_algorithms(False)
 
 
+def test_a_prepared_process_has_not_imported_the_compiler() -> None:
+    """It would cost every job more than PyTorch itself does."""
+    code = (
+        "import sys, torch\n"
+        "from journeylab.training import prepare_process\n"
+        "prepare_process()\n"
+        "print(torch.are_deterministic_algorithms_enabled(), 'torch._inductor' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.split() == ["True", "False"]
+
+
 def test_denormal_numbers_are_zero_while_training_and_only_then(tmp_path: Path) -> None:
     def half_of_the_smallest() -> float:
         return float(torch.full((64,), torch.finfo().tiny).mul(0.5)[0])

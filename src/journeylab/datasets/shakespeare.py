@@ -14,25 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Int
-from pydantic import Field
 from torch import Generator, Tensor
 
-from journeylab.config import Count, FromFile, UserError
+from journeylab.config import UserError
+from journeylab.datasets.settings import Shakespeare
 
 Part = Literal["train", "held-out"]
-
-
-class Shakespeare(FromFile):
-    """How the text is cut: characters of a passage, and the share of passages that is held out."""
-
-    passage: Count = 1024
-    held_out: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.1
 
 
 class Windows(NamedTuple):

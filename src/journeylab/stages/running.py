@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -100,7 +102,7 @@ def run_stage(
     planned = read_plan(plan, stage)
     start = RunStart(plan_key=planned.key, started=started)
     if output.name == RUN:
-        start = begin_run(output.parent, _registered(start, plan.parents[3] / REGISTER))
+        start = begin_run(output.parent, _registered(start, plan.absolute().parents[3] / REGISTER))
     _load(stage, planned)
     counted = start_counting()
     module = cast(StageModule, importlib.import_module(f"journeylab.stages.{stage}"))
@@ -131,8 +133,9 @@ def _load(stage: catalogue.Stage, plan: Plan) -> None:
     """
     roots = catalogue.stage_roots(stage, plan.study)
     modules = closure(roots)
-    for module in modules:
-        importlib.import_module(module)
+    with _kept_from_the_collector():
+        for module in modules:
+            importlib.import_module(module)
     finder = imports.installed()
     if finder is None:  # called from Python, by a test: what is on disk is all there is to know
         found = fingerprint(roots)
@@ -146,3 +149,19 @@ def _load(stage: catalogue.Stage, plan: Plan) -> None:
     for name, planned in plan.assets.items():
         if sha256(catalogue.PACKAGE / name) != planned:
             raise UserError(f"{plan.label}: {name} changed since it was planned; run it again")
+
+
+@contextmanager
+def _kept_from_the_collector() -> Iterator[None]:
+    """Leave what is made here out of garbage collection, which would look at it over and over.
+
+    Imported modules last as long as the process: it need not free them to end, either.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+        gc.freeze()
+    finally:
+        if enabled:
+            gc.enable()

@@ -23,7 +23,8 @@ def prepare_process(threads: int = 1) -> None:
     # cuBLAS is deterministic only with a workspace of fixed size, which it reads once from here.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(True)
+    # `use_deterministic_algorithms` does the same, and imports PyTorch's compiler for it.
+    torch.set_deterministic_debug_mode("error")
     # Filling new memory is for finding bugs; nothing here reads what it has not written.
     deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     _keep_freed_memory()

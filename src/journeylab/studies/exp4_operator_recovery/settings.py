@@ -18,7 +18,7 @@ from journeylab.config import (
     TrainedJob,
     TrainingSettings,
 )
-from journeylab.datasets.shakespeare import Shakespeare
+from journeylab.datasets.settings import Shakespeare
 
 Operators = Literal["one", "each", "fixed"]
 Stage = Literal["initial", "trained"]

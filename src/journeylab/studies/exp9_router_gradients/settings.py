@@ -17,7 +17,7 @@ from journeylab.config import (
     TrainedJob,
     TrainingSettings,
 )
-from journeylab.datasets.shakespeare import Shakespeare
+from journeylab.datasets.settings import Shakespeare
 
 Estimated = Literal[
     "straight-through",
