@@ -14,13 +14,21 @@ from typing import Any, NamedTuple, NoReturn
 import yaml
 
 from journeylab.config import UserError, read_yaml
-from journeylab.records.files import MANIFEST, read_json, read_table, remake, verify, verify_files
+from journeylab.records.files import (
+    MANIFEST,
+    MEASUREMENTS,
+    VERDICTS,
+    read_json,
+    read_table,
+    remake,
+    verify,
+    verify_files,
+)
 from journeylab.records.plans import Plan
 from journeylab.records.runs import HOST, RUN, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
-from journeylab.workflow import VERDICTS, WorkflowPlan
+from journeylab.workflow import WorkflowPlan
 
-MEASUREMENTS = "measurements.parquet"
 PDF_TAIL = 1024
 """Bytes at the end of a PDF among which readers look for its end."""
 

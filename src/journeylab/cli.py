@@ -30,8 +30,7 @@ def _add_stage(stage: Stage, purpose: str) -> None:
     ) -> None:
         from journeylab.stages.running import run_stage
 
-        deep = plan if len(plan.parents) > 3 else plan.absolute()  # the register is three above
-        run_stage(stage, deep, output, data=data, run=run, results=results)
+        run_stage(stage, plan, output, data=data, run=run, results=results)
 
 
 for _stage, _purpose in STAGES.items():

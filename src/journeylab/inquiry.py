@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from journeylab.config import UserError, build, read_yaml
+from journeylab.records.files import MEASUREMENTS, VERDICTS
 
 if TYPE_CHECKING:
     from journeylab.claims.reference import Reference
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 ROOT = typer.Option(help="Where results and reports are.")
 REFERENCES = Path("reference")
-TABLE = "measurements.parquet"
 
 
 def explain(
@@ -191,7 +191,7 @@ def _chain(root: Path, row: Verdict) -> Iterator[str]:
     pairs = [(run, host) for _, run, host in records]
     told = registrations(register, study, pairs, History(Path.cwd(), Path("claims")))
     yield f"{told[row.id].told}"
-    verdicts, table = (root / "results" / study / name for name in ("verdicts.json", TABLE))
+    verdicts, table = (root / "results" / study / name for name in (VERDICTS, MEASUREMENTS))
     origin, found = read_origin(verdicts), sha256(table)
     key = origin.plan_key if origin else "unknown"
     yield f"← {verdicts}  plan {key}  sha256 {sha256(verdicts)}"
@@ -219,7 +219,7 @@ def _read_verdicts(root: Path, study: str) -> StudyVerdicts:
     from journeylab.records.files import read_json
     from journeylab.records.verdicts import StudyVerdicts
 
-    path = root / "results" / study / "verdicts.json"
+    path = root / "results" / study / VERDICTS
     if not path.exists():
         raise UserError(f"{path} is missing; `snakemake --cores 8 {path}` makes it")
     return build(StudyVerdicts, read_json(path), str(path))
@@ -235,7 +235,7 @@ def _of_results(root: Path) -> Iterator[Judged]:
     from journeylab.reports.response import outcome
 
     register, history = _register(), History(Path.cwd(), Path("claims"))
-    for path in sorted((root / "results").glob("*/verdicts.json")):
+    for path in sorted((root / "results").glob(f"*/{VERDICTS}")):
         study = path.parent.name
         pairs = [(run, host) for _, run, host in _records(root, study)]
         registered = registrations(register, study, pairs, history)
@@ -290,7 +290,7 @@ def _found(name: str) -> dict[str, Reference]:
         found = [read_reference(path)]
     elif path.is_dir():
         root = path.parent if path.name == "results" else path
-        studies = [one.parent.name for one in sorted(root.glob("results/*/verdicts.json"))]
+        studies = [one.parent.name for one in sorted(root.glob(f"results/*/{VERDICTS}"))]
         found = [refer(_read_verdicts(root, study)) for study in studies] or [
             read_reference(one) for one in sorted(path.glob("exp*.json")) if one.stem.isalnum()
         ]
@@ -307,7 +307,7 @@ def _found(name: str) -> dict[str, Reference]:
 def _in_git(revision: str) -> Iterator[Reference]:
     """The references in a revision."""
     from journeylab.claims.reference import Reference
-    from journeylab.claims.registration import ask_git
+    from journeylab.records.git import ask_git
 
     here = Path.cwd()
     names = ask_git(here, "ls-tree", "--name-only", revision, f"{REFERENCES.as_posix()}/") or ""
@@ -425,7 +425,7 @@ def _pilot(plan: WorkflowPlan, study: str) -> dict[str, float]:
     """What the first look detects at the spread of a quick run's seeds, where there is one."""
     from journeylab.claims.statistics import detectable, order
 
-    path = Path("build/quick/results") / study / "verdicts.json"
+    path = Path("build/quick/results") / study / VERDICTS
     if not path.exists():
         return {}
     import numpy as np

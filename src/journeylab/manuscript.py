@@ -7,9 +7,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from journeylab.catalogue import PACKAGE, study_folder
-from journeylab.claims.registration import ask_git
 from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_json, remake, verify_files
+from journeylab.records.git import ask_git
 from journeylab.records.runs import git_state
 from journeylab.reports.latex import escape
 from journeylab.reports.typeset import STAMP

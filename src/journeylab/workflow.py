@@ -43,12 +43,11 @@ from journeylab.config import (
     chunk_seeds,
     chunks,
 )
-from journeylab.records.files import MANIFEST, read_json, sha256
+from journeylab.records.files import MANIFEST, VERDICTS, read_json, sha256
 from journeylab.records.fingerprint import fingerprint
 from journeylab.records.plans import REGISTER, Plan, write_plan
 from journeylab.records.runs import HOST, RegisterState, versions
 
-VERDICTS = "verdicts.json"
 EXTERNAL = "external"
 """The folder of files that are not ours, below ``data``, and of their plans, below ``plans``."""
 

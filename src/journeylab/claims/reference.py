@@ -13,7 +13,7 @@ from typing import Literal
 
 from journeylab.claims.register import StudyClaims
 from journeylab.config import Frozen, UserError, build
-from journeylab.records.files import read_json, write_json
+from journeylab.records.files import VERDICTS, read_json, write_json
 from journeylab.records.verdicts import Earlier, StudyVerdicts, Verdict, Word
 
 
@@ -122,7 +122,7 @@ def record_references(results: Path, references: Path) -> None:
 def _judged(results: Path) -> dict[str, StudyVerdicts]:
     found = {
         path.parent.name: build(StudyVerdicts, read_json(path), str(path))
-        for path in sorted(results.glob("*/verdicts.json"))
+        for path in sorted(results.glob(f"*/{VERDICTS}"))
     }
     if not found:
         raise UserError(f"{results}: there are no verdicts; run `make all`, or `make exp7`, first")

@@ -9,7 +9,6 @@ more than the repository shows.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +25,7 @@ from journeylab.claims.register import (
     row_hashes,
 )
 from journeylab.config import UserError, build
+from journeylab.records.git import ask_git
 from journeylab.records.runs import RunRecord, RunStart
 from journeylab.records.verdicts import Registration
 
@@ -93,20 +93,6 @@ class History:
 
     def _git(self, *arguments: str) -> str | None:
         return ask_git(self._repository, *arguments)
-
-
-def ask_git(repository: Path, *arguments: str) -> str | None:
-    """What git answers in a repository; None where it fails, or there is none."""
-    try:
-        answer = subprocess.run(
-            ["git", "--no-optional-locks", "-C", str(repository), *arguments],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return answer.stdout
 
 
 def registrations(

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 SEAL = "seal"
 ORIGIN = "origin"
+MEASUREMENTS = "measurements.parquet"
+VERDICTS = "verdicts.json"
 MANIFEST = "manifest.json"
 _BLANK = b"self-sha256:" + b"0" * 64
 _SEALED = re.compile(rb"self-sha256:[0-9a-f]{64}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
@@ -18,6 +17,7 @@ from typing import Any, Literal
 from journeylab.config import Frozen, UserError, build, canonical
 from journeylab.records import files
 from journeylab.records.cost import Cost
+from journeylab.records.git import ask_git
 from journeylab.records.plans import Plan
 
 RUN = "run.json"
@@ -269,19 +269,19 @@ def versions(*names: str) -> dict[str, str]:
 
 def git_state(folder: Path) -> GitState:
     """The state of the repository around `folder`; empty where there is none, or no git."""
-    commit = _git(folder, "rev-parse", "HEAD")
+    commit = ask_git(folder, "rev-parse", "HEAD")
     if commit is None:
         return GitState()
-    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
-    return GitState(commit=commit, dirty=None if changes is None else bool(changes))
+    changes = ask_git(folder, "status", "--porcelain", "--untracked-files=no")
+    return GitState(commit=commit.strip(), dirty=None if changes is None else bool(changes))
 
 
 def is_committed(folder: Path, names: Sequence[str]) -> bool | None:
     """Whether files are in the commit checked out as they are here; None without git."""
-    if _git(folder, "rev-parse", "HEAD") is None:
+    if ask_git(folder, "rev-parse", "HEAD") is None:
         return None
-    tracked = _git(folder, "ls-files", "--error-unmatch", "--", *names)
-    return tracked is not None and not _git(folder, "status", "--porcelain", "--", *names)
+    tracked = ask_git(folder, "ls-files", "--error-unmatch", "--", *names)
+    return tracked is not None and not ask_git(folder, "status", "--porcelain", "--", *names)
 
 
 def scheduler(environment: Mapping[str, str]) -> Scheduler | None:
@@ -295,16 +295,3 @@ def scheduler(environment: Mapping[str, str]) -> Scheduler | None:
         cluster=environment.get("SLURM_CLUSTER_NAME"),
         nodes=environment.get("SLURM_JOB_NODELIST"),
     )
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    try:
-        answer = subprocess.run(
-            ["git", "--no-optional-locks", "-C", str(folder), *arguments],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return answer.stdout.strip()

@@ -9,7 +9,7 @@ import pandas as pd
 from journeylab import catalogue, training
 from journeylab.config import UserError
 from journeylab.records import runs
-from journeylab.records.files import read_table, sha256, write_table
+from journeylab.records.files import MEASUREMENTS, read_table, sha256, write_table
 from journeylab.records.plans import Plan
 from journeylab.stages.running import Call
 from journeylab.stages.tables import joined, labelled
@@ -26,7 +26,7 @@ def run(call: Call) -> None:
         tables = [_compute(call, None)]
     else:
         tables = [_resumed(call, seed) for seed in plan.seeds]
-    output = folder / "measurements.parquet"
+    output = folder / MEASUREMENTS
     write_table(output, joined(tables), plan.origin())
     outcomes = [runs.SeedOutcome(seed=seed, status="finished") for seed in plan.seeds or ()]
     record = runs.describe_run(

@@ -6,6 +6,8 @@ from journeylab import catalogue
 from journeylab.config import UserError
 from journeylab.plotting import StudyResults
 from journeylab.records.files import (
+    MEASUREMENTS,
+    VERDICTS,
     read_json,
     read_origin,
     read_table,
@@ -25,8 +27,8 @@ CURVES = "curves.parquet"
 def run(call: Call) -> None:
     """plan, results → the folder of figures, tables, macros and content, sealed as a whole."""
     plan = call.plan
-    measurements = call.read_from / "measurements.parquet"
-    verdicts = call.read_from / "verdicts.json"
+    measurements = call.read_from / MEASUREMENTS
+    verdicts = call.read_from / VERDICTS
     table = read_table(measurements, plan.inputs["measurements"])
     judged = StudyVerdicts.model_validate(read_json(verdicts, plan.inputs["verdicts"]))
     origin = read_origin(verdicts)

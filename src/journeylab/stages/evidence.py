@@ -7,7 +7,7 @@ from pathlib import Path
 
 from journeylab.claims.register import Register, is_read, register_hash
 from journeylab.claims.registration import History, registrations
-from journeylab.records.files import read_json, verify
+from journeylab.records.files import VERDICTS, read_json, verify
 from journeylab.records.runs import RunHost, RunRecord, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.evidence import Evidence
@@ -31,7 +31,7 @@ def read_evidence(call: Call) -> list[Evidence]:
             continue
         folder = reports / study
         verify(folder, plan.inputs[f"{study}.content"])
-        verdicts = call.read_from / study / "verdicts.json"
+        verdicts = call.read_from / study / VERDICTS
         runs = {
             call.read_from / path: run_key
             for path, run_key in plan.runs

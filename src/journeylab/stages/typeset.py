@@ -8,7 +8,15 @@ from journeylab import catalogue
 from journeylab.claims.register import Register
 from journeylab.claims.registration import History, registrations
 from journeylab.config import UserError
-from journeylab.records.files import MANIFEST, read_json, read_origin, remake, sha256, verify
+from journeylab.records.files import (
+    MANIFEST,
+    VERDICTS,
+    read_json,
+    read_origin,
+    remake,
+    sha256,
+    verify,
+)
 from journeylab.records.runs import read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.typeset import compile_report, describe
@@ -22,7 +30,7 @@ def run(call: Call) -> None:
     Typst refuses.
     """
     plan = call.plan
-    verdicts, content = call.read_from / "verdicts.json", call.output.with_suffix("")
+    verdicts, content = call.read_from / VERDICTS, call.output.with_suffix("")
     verify(content, plan.inputs["content"])
     drawn = read_origin(content / MANIFEST)
     judged = StudyVerdicts.model_validate(read_json(verdicts, plan.inputs["verdicts"]))
