@@ -44,26 +44,9 @@ def test_an_epoch_shows_every_circuit_once_and_the_next_in_another_order(make_pr
 
 
 @pytest.mark.parametrize("variant", ["one-hot-wiring", "wiring-learned", "tree"])
-def test_seeds_trained_at_once_are_those_trained_alone(make_problem, tmp_path, variant):
+def test_seeds_trained_at_once_are_those_trained_alone(make_problem, train_both_ways, variant):
     problems = [make_problem(variant, seed=seed, every=20, rows=16) for seed in (1000, 1001)]
-    streams = [problem.streams for problem in problems]
-    states = []
-    for engine in ("batched", "sequential"):
-        results = train_seeds(
-            problems,
-            problems[0].job.training,
-            streams,
-            tmp_path / engine,
-            Way(engine, "cpu"),
-            label="x",
-            identity="",
-        )
-        assert all(result.status == "finished" for result in results)
-        states.append([result.state for result in results])
-    for batched, alone in zip(*states, strict=True):
-        assert batched.keys() == alone.keys()
-        for name, value in batched.items():
-            torch.testing.assert_close(value, alone[name], atol=1e-4, rtol=1e-4)
+    train_both_ways(problems, [problem.streams for problem in problems])
 
 
 def test_a_documented_encoder_learns_the_rule_of_types_and_never_more_than_the_ceiling(

@@ -92,24 +92,11 @@ def test_only_positions_tell_the_order(make_problem, build, variant):
 
 
 @pytest.mark.parametrize(("task", "variant"), RUNS)
-def test_seeds_trained_at_once_are_those_trained_alone(make_problem, tmp_path, task, variant):
+def test_seeds_trained_at_once_are_those_trained_alone(
+    make_problem, train_both_ways, task, variant
+):
     problems = [make_problem(variant, task, seed, rows=8) for seed in (1000, 1001)]
-    streams, states = [problem.streams for problem in problems], []
-    for engine in ("batched", "sequential"):
-        results = train_seeds(
-            problems,
-            problems[0].job.training,
-            streams,
-            tmp_path / engine,
-            Way(engine, "cpu"),
-            label="x",
-            identity="",
-        )
-        assert all(result.status == "finished" for result in results)
-        states.append([result.state for result in results])
-    for batched, alone in zip(*states, strict=True):
-        for name, value in batched.items():
-            torch.testing.assert_close(value, alone[name], atol=1e-4, rtol=1e-4)
+    train_both_ways(problems, [problem.streams for problem in problems])
 
 
 def test_sabag_learns_order_from_positions_and_not_without(make_problem, tmp_path):

@@ -104,21 +104,10 @@ def test_copies_learn_as_if_each_were_alone(make_problem, build):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_seeds_trained_at_once_are_those_trained_alone(make_problem, tmp_path, variant):
+def test_seeds_trained_at_once_are_those_trained_alone(make_problem, train_both_ways, variant):
     operators = "orthogonal" if variant.startswith("journey") else "toral"
     problems = [make_problem(variant, seed=seed, operators=operators) for seed in (1000, 1001)]
-    streams = [Streams("exp6", seed) for seed in (1000, 1001)]
-    settings = problems[0].job.training
-    states = []
-    for engine in ("batched", "sequential"):
-        way, folder = Way(engine, "cpu"), tmp_path / engine
-        results = train_seeds(problems, settings, streams, folder, way, label="x", identity="")
-        assert all(result.status == "finished" for result in results)
-        states.append([result.state for result in results])
-    for batched, alone in zip(*states, strict=True):
-        assert batched.keys() == alone.keys()
-        for name, value in batched.items():
-            torch.testing.assert_close(value, alone[name], atol=1e-4, rtol=1e-4)
+    train_both_ways(problems, [Streams("exp6", seed) for seed in (1000, 1001)])
 
 
 def test_separable_heads_learn_the_least_error_of_their_rank(make_problem, tmp_path):
