@@ -16,7 +16,10 @@ import yaml
 from pairs import Row
 
 PROJECT = Path(__file__).parents[1]
-COPIED = ("Snakefile", "workflow", "profiles", "src", "config.yaml", "claims")
+COPIED = (
+    *("Snakefile", "workflow", "profiles", "src", "config.yaml", "claims"),
+    *("reference", "response.yaml"),
+)
 STUDY = "exp7"
 """The study whose seeds are multiplied until there are as many jobs as asked for."""
 DRY_RUNS = (2_000, 10_000)
