@@ -1,5 +1,6 @@
 """What holds for every study: what its datasets depend on, and what its computed runs say."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +59,12 @@ def test_computed_metrics_and_levels_are_declared(study: str, run: RunSettings) 
 
 def test_every_study_computes_something_without_training() -> None:
     assert {param.values[0] for param in COMPUTED} == set(catalogue.discover())
+
+
+@pytest.mark.parametrize(
+    "source", sorted(catalogue.PACKAGE.rglob("*.typ")), ids=lambda path: path.parent.name
+)
+def test_no_semicolon_of_prose_is_lost(source: Path) -> None:
+    """Behind an expression Typst takes it for the end of the expression, and prints nothing."""
+    expression = r"#[a-z][\w.]*(?:\([^()]*\)|\.[\w]+)*;"
+    assert not re.findall(expression, source.read_text(encoding="utf-8"))
