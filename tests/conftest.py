@@ -58,6 +58,24 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
+def imported() -> Callable[..., set[str]]:
+    """Which of some modules a new process has imported once it has run a script."""
+
+    def ask(script: str, *modules: str) -> set[str]:
+        told = f"\nimport sys\nprint(*(set({modules!r}) & set(sys.modules)))"
+        done = subprocess.run(
+            [sys.executable, "-c", script + told],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        return set(done.stdout.split())
+
+    return ask
+
+
+@pytest.fixture(scope="session")
 def free_port() -> Callable[[], int]:
     """A port of the loopback address that nothing listens on."""
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from journeylab.config import build, canonical
 from journeylab.records import files, runs
-from journeylab.records.files import MEASUREMENTS, VERDICTS
 from journeylab.records.plans import plan_key
 from journeylab.records.verdicts import WORDS, StudyVerdicts
 from journeylab.reports.meaning import meaning
@@ -46,7 +45,7 @@ class Chunk:
         self.run = runs.read_run(folder)
         self.host = runs.read_host(folder)
         self.seeds = self.run.seeds or (None,)
-        self.measurements = folder / MEASUREMENTS
+        self.measurements = folder / files.MEASUREMENTS
         exists = self.measurements.exists()
         self.measured = files.sha256(self.measurements)[:16] if exists else ""
 
@@ -153,7 +152,7 @@ def describe_study(root: Path, study: str) -> str:
     """A study's title and verdicts in Markdown; a list of studies shows the first line only."""
     content = root / "reports" / study / "content.json"
     title = files.read_json(content)["title"] if content.exists() else study
-    path = root / "results" / study / VERDICTS
+    path = root / "results" / study / files.VERDICTS
     if not path.exists():
         return f"{title} – not judged yet"
     verdicts = build(StudyVerdicts, files.read_json(path), str(path))

@@ -27,7 +27,6 @@ from urllib.parse import unquote, urlsplit
 
 from journeylab.config import Frozen, UserError, masked
 from journeylab.records import files, runs
-from journeylab.records.files import MEASUREMENTS, VERDICTS
 from journeylab.records.plans import plan_key
 from journeylab.tracking.contents import Chunk, Point, describe_study, medians
 
@@ -335,8 +334,8 @@ def _all_runs(client: MlflowClient, experiment: str) -> Iterator[Run]:
 
 def _state(root: Path, study: str) -> object:
     chunks = runs.find_runs(root, study)
-    records = [folder / name for folder in chunks for name in (runs.RUN, MEASUREMENTS)]
-    told = [root / "results" / study / VERDICTS, root / "reports" / f"{study}.pdf"]
+    records = [folder / name for folder in chunks for name in (runs.RUN, files.MEASUREMENTS)]
+    told = [root / "results" / study / files.VERDICTS, root / "reports" / f"{study}.pdf"]
     figures = sorted((root / "reports" / study / "figures").glob("*"))
     made = [path for path in (*records, *told, *figures) if path.exists()]
     return [(path, path.stat().st_mtime_ns) for path in made]
