@@ -108,6 +108,14 @@ def test_no_results_are_one_line(tmp_path, monkeypatch):
         ask("status", "--root", str(tmp_path))
 
 
+def test_a_status_loads_nothing_that_draws(imported, monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    script = "from typer.testing import CliRunner; from journeylab.cli import app\n"
+    script += "done = CliRunner().invoke(app, ['status', '--root', 'tests'])\n"
+    script += "assert 'no verdicts' in str(done.exception), done.exception"
+    assert not imported(script, "torch", "matplotlib", "seaborn")
+
+
 def test_the_table_of_the_readme_is_what_the_references_say(monkeypatch):
     monkeypatch.chdir(PROJECT)
     text = (PROJECT / "README.md").read_text(encoding="utf-8")

@@ -231,8 +231,7 @@ def _read_verdicts(root: Path, study: str) -> StudyVerdicts:
 def _of_results(root: Path) -> Iterator[Judged]:
     """The judged rows of all results, exploratory ones told as such."""
     from journeylab.claims.registration import History, registrations
-    from journeylab.reports.glance import Judged
-    from journeylab.reports.response import outcome
+    from journeylab.reports.glance import Judged, outcome
 
     register, history = _register(), History(Path.cwd(), Path("claims"))
     for path in sorted((root / "results").glob(f"*/{VERDICTS}")):

@@ -9,8 +9,8 @@ import pytest
 from journeylab.claims.register import read_register
 from journeylab.records.verdicts import Point, Registration, StudyVerdicts, Verdict
 from journeylab.reports.evidence import Evidence
+from journeylab.reports.glance import outcome
 from journeylab.reports.ledger import render
-from journeylab.reports.response import outcome
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(300)]
 

@@ -1,9 +1,9 @@
 """The theorems at a glance: how many judged claims of each came out how, certificates apart."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from journeylab.records.verdicts import WORDS
+from journeylab.records.verdicts import WORDS, Registration, Verdict
 
 OTHER = ("withheld", "not judged", "exploratory")
 """What stands where there is no verdict, told after the verdicts."""
@@ -31,6 +31,18 @@ class Theorem(NamedTuple):
     label: str
     cells: tuple[tuple[tuple[str, int], ...], ...]
     studies: tuple[str, ...]
+
+
+def outcome(row: Verdict, registered: Mapping[str, Registration]) -> str:
+    """How a row came out, in a word: its verdict, or why there is none."""
+    if row.verdict is not None and is_exploratory(row, registered):
+        return "exploratory"
+    return row.verdict or ("withheld" if row.withheld else "not judged")
+
+
+def is_exploratory(row: Verdict, registered: Mapping[str, Registration]) -> bool:
+    """Whether a row was not registered before its runs."""
+    return row.id in registered and registered[row.id].exploratory
 
 
 def at_a_glance(rows: Sequence[Judged]) -> list[Theorem]:

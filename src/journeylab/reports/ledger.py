@@ -13,8 +13,7 @@ from journeylab.records.runs import RunRecord
 from journeylab.records.verdicts import WORDS, Verdict
 from journeylab.reports.evidence import Evidence
 from journeylab.reports.forest import WIDTH, forest
-from journeylab.reports.glance import OTHER
-from journeylab.reports.response import outcome
+from journeylab.reports.glance import OTHER, outcome
 from journeylab.reports.tables import source
 from journeylab.reports.typeset import SYMBOLS, printed_rows
 from journeylab.typography import plain

@@ -21,7 +21,14 @@ from journeylab.plotting.results import Table
 from journeylab.records.files import write_atomic
 from journeylab.records.verdicts import Registration, Verdict
 from journeylab.reports.evidence import Evidence
-from journeylab.reports.glance import HEAD, NOTES, Judged, at_a_glance
+from journeylab.reports.glance import (
+    HEAD,
+    NOTES,
+    Judged,
+    at_a_glance,
+    is_exploratory,
+    outcome,
+)
 from journeylab.reports.latex import escape, latex_macros, latex_table
 from journeylab.reports.meaning import count, listed, name_theorem, outcomes
 from journeylab.reports.tables import found, needs_powers, places, printed_table, shown, source
@@ -61,7 +68,7 @@ def describe_response(
     known = {row.id: row for study in studies for row in study.verdicts.verdicts}
     registered = {name: one for study in studies for name, one in study.registered.items()}
     judged = [row for row in known.values() if row.primary]
-    firm = [row for row in judged if not _is_exploratory(row, registered)]
+    firm = [row for row in judged if not is_exploratory(row, registered)]
     evidence = all(study.verdicts.evidence for study in studies)
     figures = _Figures(studies)
     return {
@@ -89,10 +96,6 @@ def describe_response(
         "runs": printed_table(_runs_table(studies, anonymous=anonymous)),
         "plan_key": plan_key,
     }
-
-
-def _is_exploratory(row: Verdict, registered: Mapping[str, Registration]) -> bool:
-    return row.id in registered and registered[row.id].exploratory
 
 
 def _covers(studies: Sequence[Evidence]) -> str:
@@ -145,13 +148,6 @@ def _glance(judged: Sequence[Verdict], registered: Mapping[str, Registration]) -
     }
 
 
-def outcome(row: Verdict, registered: Mapping[str, Registration]) -> str:
-    """How a row came out, in a word: its verdict, or why there is none."""
-    if row.verdict is not None and _is_exploratory(row, registered):
-        return "exploratory"
-    return row.verdict or ("withheld" if row.withheld else "not judged")
-
-
 def _told(
     question: Question,
     known: Mapping[str, Verdict],
@@ -168,7 +164,7 @@ def _told(
         if name not in known
     )
     rows = [known[name] for name in question.rows if name in known]
-    firm = [row for row in rows if row.primary and not _is_exploratory(row, registered)]
+    firm = [row for row in rows if row.primary and not is_exploratory(row, registered)]
     told = []
     if rows and not evidence:
         told.append("A quick run is no evidence: what follows shows that everything runs.")
@@ -176,7 +172,7 @@ def _told(
         told += outcomes(firm)
     reasons: dict[str, list[str]] = {}
     for row in rows if evidence else ():
-        if _is_exploratory(row, registered):
+        if is_exploratory(row, registered):
             reasons.setdefault(registered[row.id].remark, []).append(row.id.removeprefix("exp"))
     told += [f"Exploratory, {why}: {listed(names)}." for why, names in reasons.items()]
     if absent:
