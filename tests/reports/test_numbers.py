@@ -2,8 +2,10 @@
 
 import pytest
 
+from journeylab.records.verdicts import Estimate
 from journeylab.reports.numbers import study_numbers
-from journeylab.reports.tables import found
+from journeylab.reports.tables import found, shown
+from journeylab.typography import plain
 
 from .conftest import exact
 
@@ -30,3 +32,14 @@ def test_a_case_that_is_not_finite_lies_beyond_its_bound(trained, bound, printed
     assert numbers["exp7.90.effect"] == printed
     assert {found(row, powers=True), found(row, powers=False)} == {printed}
     assert found(row.model_copy(update={"n": 0}), powers=True) == "n/a"
+
+
+def test_what_rounding_leaves_of_zero_is_printed_as_zero_and_a_small_number_is_not():
+    def mean(value, low, high):
+        row = Estimate(effect=0.0, mean=value, low=low, high=high, n=12, failures=0, verdict=None)
+        return shown(row, 4)["mean"]
+
+    assert mean(-9.3e-18, -0.02, 0.02) == "0.0000"
+    assert mean(9.3e-18, -0.02, None) == "0.0000"
+    assert mean(2e-6, -0.02, 0.02) == plain(2e-6, 2) != "0.0000"
+    assert mean(2e-18, -1e-17, 1e-17) == plain(2e-18, 2)

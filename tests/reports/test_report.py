@@ -44,6 +44,15 @@ def exp5_report(computed, once_records):
     return describe(results.verdicts, settings, folder, once_records, {}, plan_key=KEY)
 
 
+def words_of(path):
+    """Every word of a PDF, behind the y of its upper edge in points."""
+    if shutil.which("pdftotext") is None:
+        pytest.skip("pdftotext is missing (apt-get install poppler-utils)")
+    command = ["pdftotext", "-bbox", str(path), "-"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return re.findall(r'yMin="([\d.]+)".*?>(.*?)</word>', text)
+
+
 def pages(path):
     if shutil.which("pdftotext") is None:
         pytest.skip("pdftotext is missing (apt-get install poppler-utils)")
@@ -222,6 +231,21 @@ def test_a_table_never_leaves_one_row_alone(before, tmp_path):
     told = [len(re.findall(r"row\d\.", page)) for page in pages(tmp_path / "x.pdf")]
     assert sum(told) == 9
     assert 1 not in told
+
+
+@pytest.mark.parametrize("before", range(0, 700, 50))
+def test_a_long_table_begins_below_the_head_of_its_page(
+    before, computed, exp5_report, exp5_prose, tmp_path
+):
+    rows = [[f"row{n}.", "1"] for n in range(40)]
+    columns = [{"head": head, "numeric": False} for head in ("Name", "Value")]
+    table = {"name": "long", "caption": "Rows.", "notes": "", "columns": columns, "rows": rows}
+    prose = f"{exp5_prose}\n#let reading(report) = [#v({before}pt)]\n"
+    told = exp5_report | {"tables": [table]}
+    compile_report(told, computed[1], prose, tmp_path / "long.pdf")
+    words = words_of(tmp_path / "long.pdf")
+    [top] = [float(y) for y, word in words if word == "Table"]
+    assert top > 27 / 25.4 * 72 - 3  # the margin, less what letters rise above their line
 
 
 def test_printed_effects_are_the_effects(pdf):

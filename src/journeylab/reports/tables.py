@@ -114,13 +114,15 @@ def _width(row: Estimate) -> float:
 def shown(row: Estimate, digits: int) -> dict[str, str]:
     """Effect, mean and interval in print, with ``digits`` decimals; unbounded ends are infinities.
 
-    What these decimals would print as 0 and is not is a power of ten.
+    What these decimals would print as 0 and is not is a power of ten, unless beside the row's other
+    numbers it is what rounding leaves of 0.
     """
+    rounding = 1e-12 * max(abs(x) for x in (row.effect, row.low, row.high, 0.0) if x is not None)
 
     def told(value: float | None, unbounded: str = "n/a") -> str:
         if value is None:
             return unbounded
-        lost = value != 0 and float(f"{value:.{digits}f}") == 0
+        lost = abs(value) > rounding and float(f"{value:.{digits}f}") == 0
         return plain(value, 2) if lost else fixed(value, digits)
 
     return {

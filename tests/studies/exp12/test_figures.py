@@ -5,12 +5,14 @@ import pandas as pd
 import pytest
 
 from journeylab import catalogue
+from journeylab.knowledge.tables import ASKED
 from journeylab.plotting import StudyResults, styled
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.studies.exp12_native_kg_transfer.answer import CONDITIONS, FACTORS, answer
 from journeylab.studies.exp12_native_kg_transfer.figures import CAPTIONS, draw, numbers, tabulate
 from journeylab.studies.exp12_native_kg_transfer.metrics import ARMS, LABELS
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS
+from journeylab.typography import fixed
 
 SETTINGS = catalogue.load(Path(__file__).parents[3] / "config.yaml").studies["exp12"]
 RUNS = list(SETTINGS.trained())
@@ -81,6 +83,11 @@ def test_numbers_are_those_of_the_worlds(results):
     expected = {"entities.k10": 450, "facts.k1": 102, "T2.k3": 30, "T3.attributes": 27}
     assert expected.items() <= found.items()
     assert found["answer"] == answer(results.verdicts)
+    table = results.measurements
+    asked = (table["arm"] == "tokens-m4") & (table["variant"] == "A") & (table["tier"] == "T2")
+    for column, level in {"metric": "hits@1", **ASKED}.items():
+        asked &= table[column] == level
+    assert found["T2.tokens-m4.A"] == fixed(float(table["value"][asked].median()), 2)
 
 
 def test_the_answer_says_for_each_row_what_its_verdict_says():

@@ -16,6 +16,7 @@ from journeylab.plotting import (
     anchors,
     facets,
     legend_above,
+    median,
     seeds,
 )
 from journeylab.streams import data_streams
@@ -67,6 +68,13 @@ _SHARES = {
     "bridging-p70": "0.7",
 }
 _REPOSITORY = ("size-k1", "repository")
+_TOLD = (
+    ("T2", "size-k1", "A"),
+    ("T2", "tokens-m4", "A"),
+    ("T1", "repository", "A-repository"),
+    ("T1", "repository", "B-repository"),
+)
+"""Tiers of runs whose hits@1 the report's prose tells."""
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
@@ -110,7 +118,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Sizes of the worlds, from a world of each kind and size, and the answer."""
+    """Sizes of the worlds, from a world of each kind and size, some medians, and the answer."""
     found: dict[str, float | int | str] = {}
     for name, data in _worlds().items():
         facts = generate(data, data_streams("exp12", data.world, 0))
@@ -130,6 +138,9 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     found["runs.undertrained"] = int((tier1["value"] < _gate(results)).sum())
     sizes = _settings(results).model
     found["cache.numbers"] = 2 * sizes.layers * sizes.d * 3 * int(found["shown.k1"])
+    for tier, *run in _TOLD:
+        values = results.values("hits@1", (run[0], run[1]), **ASKED, tier=tier)
+        found[f"{tier}.{run[0]}.{run[1]}"] = median(values, 2)
     if results.verdicts is not None:
         found["answer"] = answer(results.verdicts)
     return found
