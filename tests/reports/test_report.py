@@ -44,22 +44,20 @@ def exp5_report(computed, once_records):
     return describe(results.verdicts, settings, folder, once_records, {}, plan_key=KEY)
 
 
-def words_of(path):
-    """Every word of a PDF, behind the y of its upper edge in points."""
+def text_of(path, layout):
     if shutil.which("pdftotext") is None:
         pytest.skip("pdftotext is missing (apt-get install poppler-utils)")
-    command = ["pdftotext", "-bbox", str(path), "-"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return re.findall(r'yMin="([\d.]+)".*?>(.*?)</word>', text)
+    command = ["pdftotext", f"-{layout}", str(path), "-"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def words_of(path):
+    """Every word of a PDF, behind the y of its upper edge in points."""
+    return re.findall(r'yMin="([\d.]+)".*?>(.*?)</word>', text_of(path, "bbox"))
 
 
 def pages(path):
-    if shutil.which("pdftotext") is None:
-        pytest.skip("pdftotext is missing (apt-get install poppler-utils)")
-    text = subprocess.run(
-        ["pdftotext", "-layout", str(path), "-"], capture_output=True, text=True, check=True
-    ).stdout
-    return text.split("\f")[:-1]
+    return text_of(path, "layout").split("\f")[:-1]
 
 
 def test_what_is_drawn_is_sealed_and_the_same_twice(computed, tmp_path):

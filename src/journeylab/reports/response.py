@@ -21,14 +21,7 @@ from journeylab.plotting.results import Table
 from journeylab.records.files import write_atomic
 from journeylab.records.verdicts import Registration, Verdict
 from journeylab.reports.evidence import Evidence
-from journeylab.reports.glance import (
-    HEAD,
-    NOTES,
-    Judged,
-    at_a_glance,
-    is_exploratory,
-    outcome,
-)
+from journeylab.reports.glance import HEAD, NOTES, Judged, at_a_glance, is_exploratory, outcome
 from journeylab.reports.latex import escape, latex_macros, latex_table
 from journeylab.reports.meaning import count, listed, name_theorem, outcomes
 from journeylab.reports.tables import found, needs_powers, places, printed_table, shown, source

@@ -83,11 +83,8 @@ def test_numbers_are_those_of_the_worlds(results):
     expected = {"entities.k10": 450, "facts.k1": 102, "T2.k3": 30, "T3.attributes": 27}
     assert expected.items() <= found.items()
     assert found["answer"] == answer(results.verdicts)
-    table = results.measurements
-    asked = (table["arm"] == "tokens-m4") & (table["variant"] == "A") & (table["tier"] == "T2")
-    for column, level in {"metric": "hits@1", **ASKED}.items():
-        asked &= table[column] == level
-    assert found["T2.tokens-m4.A"] == fixed(float(table["value"][asked].median()), 2)
+    asked = results.pool("hits@1", arm="tokens-m4", variant="A", tier="T2", **ASKED)
+    assert found["T2.tokens-m4.A"] == fixed(float(asked["value"].median()), 2)
 
 
 def test_the_answer_says_for_each_row_what_its_verdict_says():

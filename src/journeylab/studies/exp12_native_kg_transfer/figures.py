@@ -138,9 +138,9 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     found["runs.undertrained"] = int((tier1["value"] < _gate(results)).sum())
     sizes = _settings(results).model
     found["cache.numbers"] = 2 * sizes.layers * sizes.d * 3 * int(found["shown.k1"])
-    for tier, *run in _TOLD:
-        values = results.values("hits@1", (run[0], run[1]), **ASKED, tier=tier)
-        found[f"{tier}.{run[0]}.{run[1]}"] = median(values, 2)
+    for tier, arm, variant in _TOLD:
+        values = results.values("hits@1", (arm, variant), **ASKED, tier=tier)
+        found[f"{tier}.{arm}.{variant}"] = median(values, 2)
     if results.verdicts is not None:
         found["answer"] = answer(results.verdicts)
     return found
