@@ -49,15 +49,15 @@ pathvars:
 # On a cluster a run is a job. All else takes seconds, and would take longer to be submitted.
 localrules:
     all,
-    fetch_file,
-    generate_dataset,
-    measure_run,
-    collect_measurements,
-    judge_claims,
-    draw_figures,
-    typeset_report,
-    answer_reviewers,
-    list_claims,
+    fetch,
+    generate,
+    measure,
+    collect,
+    judge,
+    draw,
+    typeset,
+    respond,
+    index,
 
 
 onstart:
@@ -67,7 +67,7 @@ onstart:
         raise SystemExit(f"error: {problem}")
     training = {}
     for job in workflow.dag.needrun_jobs():
-        if job.rule.name == "train_run":
+        if job.rule.name == "train":
             seeds = chunk_seeds(job.wildcards.seeds)
             training[str(job.input.plan)] = plan.steps(job.wildcards) * len(seeds)
     logger.info("", extra={"training": training})  # for the logger plugin

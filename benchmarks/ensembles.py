@@ -21,7 +21,7 @@ from journeylab.records.cost import Step, compare
 from journeylab.streams import Streams
 from journeylab.training import Problem
 from journeylab.training.ensemble import Ensemble
-from journeylab.training.loop import Learner, Solo
+from journeylab.training.loop import Learner, SingleSeed
 
 SEEDS = (1, 5, 10, 20)
 STEPS = 3
@@ -136,7 +136,7 @@ def both_ways(
     streams = [Streams("exp0", seed) for seed in range(len(problems))]
     together = Ensemble(problems, settings, streams, "", device)
     alone = [
-        Solo(problem, settings, stream, "", device)
+        SingleSeed(problem, settings, stream, "", device)
         for problem, stream in zip(problems, streams, strict=True)
     ]
     return _advance([together]), _advance(alone)

@@ -10,7 +10,7 @@ from pairs import Row
 from journeylab.records.cost import Step, compare
 from journeylab.streams import Streams
 from journeylab.training import Problem
-from journeylab.training.loop import Solo
+from journeylab.training.loop import SingleSeed
 
 MODELS = (("native", "A"), ("7a", "B"), ("7a", "C"), ("7a", "B-mlm"))
 
@@ -26,7 +26,7 @@ def places_against_whole_rows(pairs: int, config: Path = Path("config.yaml")) ->
 
 def _step(problem: Problem) -> Step:
     training, streams = problem.job.training, Streams("exp7", PILOT)
-    learner = Solo(problem, training, streams, "", torch.device("cpu"))
+    learner = SingleSeed(problem, training, streams, "", torch.device("cpu"))
     return lambda: learner.advance(1, training.learning_rate)
 
 

@@ -34,7 +34,7 @@ def test_slurm_is_asked_as_often_as_the_profile_says() -> None:
 
 
 def test_a_job_reads_its_own_study_only() -> None:
-    target = "train_run:study=exp7,arm=native,variant=A,seeds=seeds-00-03"
+    target = "train:study=exp7,arm=native,variant=A,seeds=seeds-00-03"
     assert submitted_studies(["snakemake", "--target-jobs", target, "--force"]) == {"exp7"}
     assert submitted_studies(["snakemake", "--cores", "8", "reports/exp7.pdf"]) == set()
 

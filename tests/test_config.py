@@ -932,7 +932,7 @@ def test_a_variant_that_is_off_is_not_run_and_may_be_off_at_one_scale() -> None:
 # -- what a setting changes -----------------------------------------------------------------------
 
 COLLECTED = {f"exp2/{stage}.json" for stage in ("collect", "judge", "draw", "typeset")}
-COLLECTED |= {"response.json", "ledger.json"}
+COLLECTED |= {"respond.json", "index.json"}
 """What is made from all runs of exp2."""
 
 

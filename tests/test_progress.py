@@ -138,13 +138,13 @@ def test_what_is_done_again_counts_as_work(tmp_path: Path) -> None:
 
 def test_a_job_is_named_by_what_it_does() -> None:
     run = {"study": "exp7", "arm": "native", "variant": "A", "seeds": "seeds-00-03"}
-    assert name_job("train_run", run) == "train exp7 native/A seeds 0 to 3"
-    assert name_job("compute_run", run | {"seeds": "once"}) == "compute exp7 native/A"
-    assert name_job("measure_run", run | {"seeds": "seeds-1000-1000"}).endswith("seed 1000")
+    assert name_job("train", run) == "train exp7 native/A seeds 0 to 3"
+    assert name_job("compute", run | {"seeds": "once"}) == "compute exp7 native/A"
+    assert name_job("measure", run | {"seeds": "seeds-1000-1000"}).endswith("seed 1000")
     data = {"study": "exp7", "dataset": "kb", "seeds": "seeds-02-02"}
-    assert name_job("generate_dataset", data) == "generate exp7 kb seed 2"
-    assert name_job("judge_claims", {"study": "exp5"}) == "judge exp5"
-    assert name_job("answer_reviewers", {}) == "answer_reviewers"
+    assert name_job("generate", data) == "generate exp7 kb seed 2"
+    assert name_job("judge", {"study": "exp5"}) == "judge exp5"
+    assert name_job("respond", {}) == "respond"
 
 
 def test_times_are_told_as_one_says_them() -> None:

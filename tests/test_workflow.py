@@ -73,11 +73,11 @@ def test_an_optional_study_is_told_of_once_its_verdicts_belong_to_the_plan(tmp_p
         return planned(root=str(tmp_path), studies=written | {"exp6": optional})
 
     def inputs(one: WorkflowPlan) -> set[str]:
-        [response] = [found for name, found in one.plans() if name == "response.json"]
+        [response] = [found for name, found in one.plans() if name == "respond.json"]
         return {name.partition(".")[0] for name in response.inputs}
 
     alone = plan()
-    assert alone.required == alone.told == ["exp5"]
+    assert alone.required == alone.covered == ["exp5"]
     assert inputs(alone) == {"exp5"}
     assert "exp6/judge.json" in {name for name, _ in alone.plans()}
     assert not any("/exp6/" in host for host in alone.hosts())
@@ -86,16 +86,18 @@ def test_an_optional_study_is_told_of_once_its_verdicts_belong_to_the_plan(tmp_p
     write_json(verdicts, {}, origin=judged.origin())
     together = plan()
     assert together.required == ["exp5"]
-    assert together.told == ["exp5", "exp6"]
+    assert together.covered == ["exp5", "exp6"]
     assert inputs(together) == {"exp5", "exp6"}
     assert any("/exp6/" in host for host in together.hosts())
     assert not together.warnings
     outdated = plan(model={"spread": 0.25})
-    assert outdated.told == ["exp5"]
+    assert outdated.covered == ["exp5"]
     assert any("exp6: what it has was made with other settings" in w for w in outdated.warnings)
     verdicts.write_text(verdicts.read_text().replace("{", "{ ", 1), encoding="utf-8")
-    assert plan().told == ["exp5"]
-    assert planned(root=str(tmp_path), studies={"exp6": written["exp6"] | {"optional": True}}).told
+    assert plan().covered == ["exp5"]
+    assert planned(
+        root=str(tmp_path), studies={"exp6": written["exp6"] | {"optional": True}}
+    ).covered
 
 
 def test_any_seeds_can_be_asked_for() -> None:

@@ -58,7 +58,7 @@ Stage = Literal[
     "draw",
     "typeset",
     "respond",
-    "ledger",
+    "index",
 ]
 
 STAGES: dict[Stage, str] = {
@@ -72,7 +72,7 @@ STAGES: dict[Stage, str] = {
     "draw": "Draw a study's figures and write its tables and number macros.",
     "typeset": "Typeset a study's report.",
     "respond": "Answer the reviewers' points with the verdicts of all studies.",
-    "ledger": "List every claim of every study on one page.",
+    "index": "List every claim of every study on one page.",
 }
 """The stages, and what each is for."""
 
@@ -87,7 +87,7 @@ PARTS: dict[Stage, tuple[str, ...]] = {
     "draw": ("settings", "metrics", "figures"),
     "typeset": (),
     "respond": (),
-    "ledger": (),
+    "index": (),
 }
 """The parts of a study that a stage asks this catalogue for."""
 

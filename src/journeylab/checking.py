@@ -90,7 +90,7 @@ def _outputs(name: str, plan: Plan) -> tuple[str, ...]:
         "draw": (f"{reports}/{MANIFEST}",),
         "typeset": (f"{reports}.pdf",),
         "respond": ("reports/response.json",),
-        "ledger": ("reports/index.html",),
+        "index": ("reports/index.html",),
     }[plan.stage]
 
 
@@ -218,5 +218,5 @@ _LOOKS: Mapping[str, Callable[[Job], list[str]]] = {
     "draw": _drawn,
     "typeset": _typeset,
     "respond": _answered,
-    "ledger": _listed,
+    "index": _listed,
 }

@@ -427,7 +427,7 @@ class StudySettings(Frozen):
         """The (arm, variant) pairs that are trained."""
         return (pair for pair in self.enabled() if isinstance(self.arms[pair[0]], TrainedArm))
 
-    def only(self, named: Collection[tuple[str, str | None]]) -> Self:
+    def restricted_to(self, named: Collection[tuple[str, str | None]]) -> Self:
         """This study with no other runs than those named, and those that are computed once.
 
         A pair without a variant names all variants of its arm.

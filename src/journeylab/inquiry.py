@@ -282,7 +282,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]], *, markdown: bool
 
 def _found(name: str) -> dict[str, Reference]:
     """The claims of every study by what a name stands for."""
-    from journeylab.claims.reference import read_reference, refer
+    from journeylab.claims.reference import read_reference, reference_of
 
     path = Path(name)
     if path.is_file():
@@ -290,7 +290,7 @@ def _found(name: str) -> dict[str, Reference]:
     elif path.is_dir():
         root = path.parent if path.name == "results" else path
         studies = [one.parent.name for one in sorted(root.glob(f"results/*/{VERDICTS}"))]
-        found = [refer(_read_verdicts(root, study)) for study in studies] or [
+        found = [reference_of(_read_verdicts(root, study)) for study in studies] or [
             read_reference(one) for one in sorted(path.glob("exp*.json")) if one.stem.isalnum()
         ]
     else:

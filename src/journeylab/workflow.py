@@ -62,7 +62,7 @@ LIBRARIES: dict[Stage, tuple[str, ...]] = {
     "draw": ("matplotlib", "numpy", "scipy", "seaborn"),
     "typeset": ("typst",),
     "respond": ("typst",),
-    "ledger": ("jinja2",),
+    "index": ("jinja2",),
 }
 """The libraries whose versions a stage's output depends on."""
 
@@ -152,7 +152,7 @@ class WorkflowPlan:
             f"{study}: what it has was made with other settings or code, and is left out of the "
             f"response; snakemake {self.folder('reports')}/{study}.pdf makes it anew"
             for study in self.studies
-            if study not in self.told and (results / study / VERDICTS).exists()
+            if study not in self.covered and (results / study / VERDICTS).exists()
         ]
 
     @property
@@ -167,7 +167,7 @@ class WorkflowPlan:
         return asked or self.studies
 
     @cached_property
-    def told(self) -> list[str]:
+    def covered(self) -> list[str]:
         """The studies that the answer to the reviewers and the list of claims tell of.
 
         Those required, and optional ones whose verdicts are there and belong to this plan.
@@ -228,7 +228,7 @@ class WorkflowPlan:
         results = self.folder("results")
         return [
             f"{results}/{study}/{folder}/{HOST}"
-            for study in self.told
+            for study in self.covered
             for folder in self.jobs[study]
         ]
 
@@ -281,13 +281,13 @@ class WorkflowPlan:
         runs: list[tuple[str, str]] = []
         for study in self.studies:
             for name, plan in self._study_plans(study):
-                if plan.stage == "typeset" and study in self.told:
+                if plan.stage == "typeset" and study in self.covered:
                     read |= {f"{study}.{part}": key for part, key in plan.inputs.items()}
                     runs += [(f"{study}/{folder}", key) for folder, key in plan.runs]
                 yield name, plan
         together = {"inputs": read, "runs": tuple(runs), "code_of": self.studies[0]}
-        yield "response.json", self._response_plan(**together)
-        yield "ledger.json", self._ledger_plan(**together)
+        yield "respond.json", self._response_plan(**together)
+        yield "index.json", self._index_plan(**together)
 
     def _study_plans(self, study: str) -> Iterator[tuple[str, Plan]]:
         settings = self.config.studies[study]
@@ -402,16 +402,16 @@ class WorkflowPlan:
             **together,
         )
 
-    def _ledger_plan(self, **together: Any) -> Plan:
+    def _index_plan(self, **together: Any) -> Plan:
         """The plan of the page that lists all claims."""
         return _plan(
-            "ledger",
+            "index",
             settings={
                 "register": self.register.model_dump(mode="json"),
                 "claims": self.claims.as_posix(),
                 "anonymous": self.config.anonymous,
             },
-            assets=_assets(PACKAGE / "reports" / "templates", "ledger.*"),
+            assets=_assets(PACKAGE / "reports" / "templates", "index.*"),
             **together,
         )
 
@@ -444,7 +444,7 @@ class WorkflowPlan:
     def _cut_down(self) -> dict[str, StudySettings]:
         """The studies with the runs that primary claims name; whole where none is registered."""
         return {
-            study: settings.only(named_runs(self.register.studies[study]))
+            study: settings.restricted_to(named_runs(self.register.studies[study]))
             if study in self.register.studies
             else settings
             for study, settings in self.config.studies.items()

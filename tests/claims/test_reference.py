@@ -5,10 +5,10 @@ import shutil
 import pytest
 
 from journeylab.claims.reference import (
+    attach_earlier,
     differences,
     read_earlier,
-    recall,
-    refer,
+    reference_of,
     verify_results,
 )
 from journeylab.claims.register import StudyClaims
@@ -22,7 +22,7 @@ FIRST = [1.0 + i / 100 for i in range(12)]
 
 def test_a_study_agrees_with_itself(judge):
     verdicts = judge({"a/x": FIRST}, ROWS)
-    assert list(differences(verdicts, refer(verdicts))) == []
+    assert list(differences(verdicts, reference_of(verdicts))) == []
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_study_agrees_with_itself(judge):
     ],
 )
 def test_what_differs_is_told(judge, values, expected):
-    reference = refer(judge({"a/x": FIRST}, ROWS))
+    reference = reference_of(judge({"a/x": FIRST}, ROWS))
     told = list(differences(judge({"a/x": values}, ROWS), reference))
     if expected is None:
         assert told == []
@@ -45,7 +45,7 @@ def test_what_differs_is_told(judge, values, expected):
 
 
 def test_a_claim_that_left_the_register_is_told(judge):
-    reference = refer(judge({"a/x": FIRST}, [*ROWS, *ROWS]))
+    reference = reference_of(judge({"a/x": FIRST}, [*ROWS, *ROWS]))
     [line] = differences(judge({"a/x": FIRST}, ROWS), reference)
     assert line.startswith("exp1.2: ")
 
@@ -64,7 +64,7 @@ def folders(judge, tmp_path):
     results, references = tmp_path / "results", tmp_path / "reference"
     first = judge({"a/x": FIRST}, [*ROWS, *ROWS, (EFFECT, None, False)])
     write_json(results / "exp1/verdicts.json", first)
-    write_json(references / "exp1.json", refer(first), sealed=False)
+    write_json(references / "exp1.json", reference_of(first), sealed=False)
     shutil.copy(references / "exp1.json", references / "exp1-r1.json")
     return results, references
 
@@ -79,7 +79,7 @@ def test_only_the_same_revision_is_compared(judge, folders):
     ) as caught:
         verify_results(*folders)
     assert "\n" not in str(caught.value)
-    write_json(references / "exp1.json", refer(second), sealed=False)
+    write_json(references / "exp1.json", reference_of(second), sealed=False)
     assert verify_results(*folders) == (["exp1: 1 of 1 claims reproduce"], [])
 
 
@@ -97,7 +97,7 @@ def test_rows_tell_what_the_revision_before_said_and_none_is_lost(judge, folders
     renamed = claims({"id": "exp1.1", "before": "exp1.2"}, {"id": "exp1.2"})
     earlier = read_earlier(references, "exp1", renamed)
     second = judge({"a/x": FIRST}, [*ROWS, *ROWS], seeds=AGAIN, **SECOND)
-    told = recall(second, renamed, earlier)
+    told = attach_earlier(second, renamed, earlier)
     known = earlier.claims["exp1.2"]
     assert told.verdicts[0].before.id == "exp1.2"
     assert told.verdicts[0].before.verdict == known.verdict == "supported"

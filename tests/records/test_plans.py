@@ -131,7 +131,7 @@ def test_a_plan_that_cannot_be_followed_is_told_in_one_line(tmp_path, write, tol
 )
 def test_a_label_names_the_job(fields, label):
     assert PLAN.model_copy(update=fields).label == label
-    assert Plan(stage="ledger").label == "ledger"
+    assert Plan(stage="index").label == "index"
 
 
 def test_an_origin_holds_the_key_and_the_hashes_of_what_was_read(tmp_path):

@@ -38,7 +38,7 @@ def hold(work: Submitting, process: subprocess.Popen[str], run: str) -> tuple[st
     told = work.copy.path / "told"
     folder = work.copy.path / f"results/exp7/{run}/{SEEDS}"
     wait_for(lambda: list(folder.glob("seed*.checkpoint")), process, told)
-    job = work.attempts("train_run", run)[-1]["JobId"]
+    job = work.attempts("train", run)[-1]["JobId"]
     [training] = [pid for pid in work.cluster.processes(job=job) if is_training(pid)]
     os.kill(training, signal.SIGSTOP)
     assert not (folder / "run.json").exists()
@@ -64,15 +64,15 @@ def test_cancelled_or_out_of_time_runs_go_on_and_give_a_local_runs_bytes(
     submitting.cluster.ask("scontrol", "update", f"JobId={late}", "TimeLimit=1")
     assert process.wait(timeout=600) == 0, submitting.told
 
-    first, second = submitting.attempts("train_run", "native/A")
+    first, second = submitting.attempts("train", "native/A")
     assert [end_of(first), end_of(second)] == ["CANCELLED", "COMPLETED"]
     assert resumed(submitting.copy, "native/A")
-    first, second = submitting.attempts("train_run", "native/Aprime")
+    first, second = submitting.attempts("train", "native/Aprime")
     assert [end_of(first), end_of(second)] == ["TIMEOUT", "COMPLETED"]
     assert second["TimeLimit"] == "08:00:00"
     assert resumed(submitting.copy, "native/Aprime")
 
-    submitted = submitting.attempts("train_run") + submitting.attempts("compute_run")
+    submitted = submitting.attempts("train") + submitting.attempts("compute")
     names = {job["JobName"] for job in submitted}
     assert len(names) == 1
     everything = [job for job in submitting.cluster.jobs() if job["JobName"] in names]
@@ -94,20 +94,18 @@ def test_cancelled_or_out_of_time_runs_go_on_and_give_a_local_runs_bytes(
 
 
 def test_a_dead_nodes_run_moves_with_its_gpu(local: Copy, submitting: Submitting) -> None:
-    submitting.copy.edit(
-        PROFILE, lambda text: text.replace("# - train_run:gpu=1", "- train_run:gpu=1")
-    )
+    submitting.copy.edit(PROFILE, lambda text: text.replace("# - train:gpu=1", "- train:gpu=1"))
     target = f"results/exp7/native/A/{SEEDS}/run.json"
     process = submitting.start(target)
     job, training = hold(submitting, process, "native/A")
     assert environment_of(training)["CUDA_VISIBLE_DEVICES"] == "0"
-    [known] = submitting.attempts("train_run")
+    [known] = submitting.attempts("train")
     assert "gres:gpu:1" in known["TresPerJob"]
     dead = known["NodeList"]
     submitting.cluster.kill_node(dead)
     try:
         assert process.wait(timeout=600) == 0, submitting.told
-        last = submitting.attempts("train_run")[-1]
+        last = submitting.attempts("train")[-1]
         assert end_of(last) == "COMPLETED"
         assert last["NodeList"] in set(NODES) - {dead}
         assert last["JobId"] == job  # SLURM itself started it anew

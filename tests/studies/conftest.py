@@ -12,7 +12,7 @@ from journeylab.records.plans import Plan
 from journeylab.stages.tables import labelled
 from journeylab.streams import Streams
 from journeylab.training import Problem
-from journeylab.training.engine import Way, train_seeds
+from journeylab.training.engine import Execution, train_seeds
 
 Label = Callable[[str, str, str, pd.DataFrame], pd.DataFrame]
 
@@ -35,7 +35,7 @@ def train_both_ways(tmp_path: Path) -> Callable[[Sequence[Problem], Sequence[Str
     def compare(problems: Sequence[Problem], streams: Sequence[Streams]) -> None:
         settings, states = problems[0].job.training, []
         for engine in ("batched", "sequential"):
-            way, folder = Way(engine, "cpu"), tmp_path / engine
+            way, folder = Execution(engine, "cpu"), tmp_path / engine
             results = train_seeds(problems, settings, streams, folder, way, label="x", identity="")
             assert all(result.status == "finished" for result in results)
             states.append([_felt(result.state) for result in results])

@@ -11,9 +11,9 @@ from torch import nn
 from journeylab.config import UserError
 from journeylab.streams import Streams
 from journeylab.training import (
+    Execution,
     Trained,
-    Way,
-    choose_way,
+    choose_execution,
     device_name,
     prepare_process,
     train,
@@ -264,7 +264,7 @@ def test_a_chunk_is_resumed_by_its_own_engine_only(
     def chunk(kind):
         problems = [Repeating() for _ in SEEDS]
         streams = [Streams("exp0", seed) for seed in SEEDS]
-        way = Way(kind, "cpu")
+        way = Execution(kind, "cpu")
         budget = settings(steps=10)
         results = train_seeds(problems, budget, streams, tmp_path, way, label="a", identity="b")
         return results, [one.batches for one in problems]
@@ -280,18 +280,18 @@ def test_a_chunk_is_resumed_by_its_own_engine_only(
 
 
 def test_small_steps_are_batched_on_the_cpu_and_large_ones_are_not() -> None:
-    assert choose_way("auto", "cpu", seeds=12, flops=6e7) == ("batched", "cpu")
-    assert choose_way("auto", "cpu", seeds=12, flops=1.5e9) == ("sequential", "cpu")
-    assert choose_way("auto", "cpu", seeds=1, flops=6e7) == ("sequential", "cpu")
-    assert choose_way("sequential", "cpu", seeds=12, flops=6e7) == ("sequential", "cpu")
-    assert choose_way("batched", "cpu", seeds=12, flops=1.5e9) == ("batched", "cpu")
+    assert choose_execution("auto", "cpu", seeds=12, flops=6e7) == ("batched", "cpu")
+    assert choose_execution("auto", "cpu", seeds=12, flops=1.5e9) == ("sequential", "cpu")
+    assert choose_execution("auto", "cpu", seeds=1, flops=6e7) == ("sequential", "cpu")
+    assert choose_execution("sequential", "cpu", seeds=12, flops=6e7) == ("sequential", "cpu")
+    assert choose_execution("batched", "cpu", seeds=12, flops=1.5e9) == ("batched", "cpu")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
 def test_a_missing_gpu_is_told_in_one_line() -> None:
-    assert choose_way("auto", "auto", seeds=12, flops=1.5e9).device == "cpu"
+    assert choose_execution("auto", "auto", seeds=12, flops=1.5e9).device == "cpu"
     with pytest.raises(UserError, match=r"no usable CUDA GPU here; write auto or cpu"):
-        choose_way("auto", "cuda", seeds=12, flops=1.0)
+        choose_execution("auto", "cuda", seeds=12, flops=1.0)
 
 
 @NEEDS_GPU
@@ -319,6 +319,6 @@ def test_a_captured_run_resumes_to_the_same_bits(tmp_path: Path) -> None:
 
 @NEEDS_GPU
 def test_on_a_gpu_seeds_are_always_batched_and_the_record_names_it() -> None:
-    assert choose_way("auto", "auto", seeds=12, flops=1.5e9) == ("batched", "cuda")
-    assert choose_way("auto", "cpu", seeds=12, flops=1.5e9) == ("sequential", "cpu")
+    assert choose_execution("auto", "auto", seeds=12, flops=1.5e9) == ("batched", "cuda")
+    assert choose_execution("auto", "cpu", seeds=12, flops=1.5e9) == ("sequential", "cpu")
     assert device_name("cuda").startswith("cuda (")

@@ -177,7 +177,7 @@ def test_without_snakemakes_metadata_an_edited_rate_is_no_less_edited(clone: Rep
     shutil.rmtree(clone.path / ".snakemake")
     clone.configure(lambda config: config["studies"]["exp7"]["training"].update(learning_rate=0.02))
     assert "config.yaml" in clone.dvc("status", "pipeline")
-    trained = {job[2:4] for job in clone.planned() if job[0] == "train_run"}
+    trained = {job[2:4] for job in clone.planned() if job[0] == "train"}
     assert trained == {("native", "A"), ("native", "Aprime"), ("7a", "B")}
 
 

@@ -86,7 +86,7 @@ def test_an_edited_rate_retrains_whatever_was_forgotten(
 ) -> None:
     forget(project)
     project.configure(raise_rate)
-    trained = {job[1:] for job in project.planned() if job[0] == "train_run"}
+    trained = {job[1:] for job in project.planned() if job[0] == "train"}
     assert ("exp7", "native", "A", "seeds-1000-1001") in trained
     assert len(trained) == 3
     project.snakemake(f"results/{NATIVE}/run.json")
@@ -108,7 +108,7 @@ def test_times_alone_redo_nothing(project: Copy, disturb: Callable[[Copy], None]
 def test_an_edit_that_is_taken_back_redoes_nothing(project: Copy) -> None:
     before = (project.path / "config.yaml").read_bytes()
     project.configure(raise_rate)
-    assert "train_run" in project.rules()
+    assert "train" in project.rules()
     (project.path / "config.yaml").write_bytes(before)
     assert project.planned() == set()
 
@@ -241,7 +241,7 @@ def test_results_of_another_processor_are_valid_and_say_so(project: Copy) -> Non
     folder = project.path / "results" / NATIVE
     record = runs.read_run(folder).model_copy(update={"cpu": ("Other CPU", "Third CPU")})
     runs.write_run(folder, record, runs.read_host(folder))
-    assert "train_run" not in project.rules()
+    assert "train" not in project.rules()
     project.snakemake("reports/exp7.pdf")
     with pypdfium2.PdfDocument(project.path / "reports/exp7.pdf") as pdf:
         text = " ".join("".join(page.get_textpage().get_text_range() for page in pdf).split())

@@ -12,7 +12,7 @@ EXP7 = "src/journeylab/studies/exp7_native_kg"
 EXP5 = "src/journeylab/studies/exp5_ssm_bridge"
 
 
-TOGETHER = {("all",), ("answer_reviewers",), ("list_claims",)}
+TOGETHER = {("all",), ("respond",), ("index",)}
 """What tells of all studies, and shows what is drawn."""
 
 
@@ -26,22 +26,22 @@ def test_nothing_to_do_when_finished(finished: Copy) -> None:
 
 def test_a_figure_module_redraws_and_typesets_only(project: Copy) -> None:
     project.edit(f"{EXP7}/figures.py", add_code)
-    assert project.planned() == TOGETHER | {("draw_figures", "exp7"), ("typeset_report", "exp7")}
+    assert project.planned() == TOGETHER | {("draw", "exp7"), ("typeset", "exp7")}
 
 
 def test_rewording_how_it_was_tuned_redraws_and_typesets_only(project: Copy) -> None:
     project.edit(f"{EXP7}/metrics.py", lambda text: text.replace("one setting", "a setting", 1))
-    assert project.planned() == TOGETHER | {("draw_figures", "exp7"), ("typeset_report", "exp7")}
+    assert project.planned() == TOGETHER | {("draw", "exp7"), ("typeset", "exp7")}
 
 
 def test_the_figure_style_redraws_and_typesets_only(project: Copy) -> None:
     project.edit("src/journeylab/plotting/journeylab.mplstyle", lambda text: text + "\n")
-    assert project.rules() == {"draw_figures", "typeset_report", "answer_reviewers", "list_claims"}
+    assert project.rules() == {"draw", "typeset", "respond", "index"}
 
 
 def test_prose_typesets_only(project: Copy) -> None:
     project.edit(f"{EXP7}/report.typ", lambda text: text + "\n// a remark\n")
-    assert project.planned() == {("all",), ("typeset_report", "exp7")}
+    assert project.planned() == {("all",), ("typeset", "exp7")}
 
 
 def test_rewording_comments_and_docstrings_reruns_nothing(project: Copy) -> None:
@@ -56,21 +56,21 @@ def test_rewording_comments_and_docstrings_reruns_nothing(project: Copy) -> None
 def test_the_model_of_a_study_retrains_that_study_only(project: Copy) -> None:
     project.edit(f"{EXP7}/models.py", add_code)
     jobs = project.planned()
-    trained = {job for job in jobs if job[0] == "train_run"}
+    trained = {job for job in jobs if job[0] == "train"}
     assert len(trained) == 3
     assert {job[1] for job in jobs if len(job) > 1} == {"exp7"}
-    assert not any(job[0] == "generate_dataset" for job in jobs)
+    assert not any(job[0] == "generate" for job in jobs)
 
 
 def test_the_training_engine_retrains(project: Copy) -> None:
     project.edit("src/journeylab/training/loop.py", add_code)
-    assert "train_run" in project.rules()
+    assert "train" in project.rules()
 
 
 def test_another_study_is_left_alone(project: Copy) -> None:
     project.edit(f"{EXP5}/compute.py", add_code)
     jobs = project.planned()
-    assert ("compute_run", "exp5", "bridge", "rotation", "once") in jobs
+    assert ("compute", "exp5", "bridge", "rotation", "once") in jobs
     assert {job[1] for job in jobs if len(job) > 1} == {"exp5"}
 
 
@@ -83,7 +83,7 @@ def test_the_command_line_and_the_loader_rerun_nothing(project: Copy) -> None:
 def test_more_seeds_train_new_chunks_only(project: Copy) -> None:
     project.configure(lambda config: config["seeds"].update(quick=4))
     jobs = project.planned()
-    trained = {job for job in jobs if job[0] == "train_run"}
+    trained = {job for job in jobs if job[0] == "train"}
     assert {job[-1] for job in trained} == {"seeds-1002-1003"}
     assert len(trained) == 3
 
@@ -94,19 +94,19 @@ def test_one_rate_retrains_one_variant(project: Copy) -> None:
         native["variants"] = {"A": {"training": {"learning_rate": 0.001}}, "Aprime": {}}
 
     project.configure(change)
-    trained = {job[1:4] for job in project.planned() if job[0] == "train_run"}
+    trained = {job[1:4] for job in project.planned() if job[0] == "train"}
     assert trained == {("exp7", "native", "A")}
 
 
 def test_evaluation_settings_do_not_retrain(project: Copy) -> None:
     project.edit(f"{EXP7}/measure.py", add_code)
     rules = project.rules()
-    assert "measure_run" in rules
-    assert "train_run" not in rules
+    assert "measure" in rules
+    assert "train" not in rules
 
 
 def test_a_claim_is_judged_again_without_measuring(project: Copy) -> None:
     project.edit("claims/looks.yaml", lambda text: text.replace("alpha: 0.05", "alpha: 0.04"))
     rules = project.rules()
-    assert "judge_claims" in rules
-    assert not rules & {"train_run", "measure_run", "collect_measurements"}
+    assert "judge" in rules
+    assert not rules & {"train", "measure", "collect"}

@@ -45,7 +45,7 @@ RESULTS = (
 
 def test_the_pdf_is_the_same_on_rerun(project: Copy) -> None:
     before = hashes(project, "reports/exp7.pdf")
-    project.snakemake("--forcerun", "draw_figures", "typeset_report", "--", "reports/exp7.pdf")
+    project.snakemake("--forcerun", "draw", "typeset", "--", "reports/exp7.pdf")
     assert hashes(project, "reports/exp7.pdf") == before
     assert len(before) == 1
 

@@ -23,19 +23,19 @@ from snakemake.logging import logger
 rule all:
     input: "reports/exp7.pdf"
 
-rule train_run:
+rule train:
     input: "plans/train.json"
     output: "results/{study}/{arm}/{variant}/{seeds}/run.json"
     log: "logs/{study}/{arm}/{variant}/{seeds}.log"
     shell: "(cat begin; touch {output}) > {log} 2>&1"
 
-rule judge_claims:
+rule judge:
     input: "results/{study}/native/A/seeds-00-03/run.json"
     output: "results/{study}/verdicts.json"
     log: "logs/judge/{study}.log"
     shell: "(seq 100; sh ./judge > {output}) > {log} 2>&1"
 
-rule typeset_report:
+rule typeset:
     input: "results/{study}/verdicts.json"
     output: "reports/{study}.pdf"
     shell: "touch {output}"
@@ -124,7 +124,7 @@ def test_errors_of_snakemake_itself_are_shown_once(
 
 def test_a_dry_run_is_snakemakes_own(tiny: Path) -> None:
     done = run(tiny, "--dry-run")
-    assert "rule judge_claims:" in done.stdout
+    assert "rule judge:" in done.stdout
     assert "This was a dry-run" in done.stdout
 
 

@@ -59,7 +59,7 @@ def test_the_tutorial_does_what_it_says(checkout: Copy) -> None:
     told: dict[str, list[str]] = {}
     for section, language, text in steps():
         told.setdefault(section, []).append(follow(checkout, language, text))
-    trained = re.findall(r"rule train_run:.*?arm=(\w+)", told["A claim"][-1], re.DOTALL)
+    trained = re.findall(r"rule train:.*?arm=(\w+)", told["A claim"][-1], re.DOTALL)
     assert trained == ["some", "some"]
     kept, _, changed, _ = told["A rate, compared with another"]
     assert "train exp99 some/" in kept
@@ -88,5 +88,5 @@ def check_the_new_study_is_by_itself(copy: Copy) -> None:
     assert copy.planned("reports/exp99.pdf") == set()
     copy.edit(f"src/journeylab/studies/{STUDY}/models.py", lambda text: text + "\n_CHANGED = 1\n")
     jobs = copy.planned("reports/exp99.pdf")
-    assert "train_run" in {job[0] for job in jobs}
+    assert "train" in {job[0] for job in jobs}
     assert {job[1] for job in jobs if len(job) > 1} == {"exp99"}

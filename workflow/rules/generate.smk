@@ -1,4 +1,4 @@
-rule fetch_file:
+rule fetch:
     """Bring a file that is not ours, from a local copy or from its address."""
     input:
         plan=ancient("<plans>/external/{file}.json"),  # where it is found is not what it is
@@ -13,7 +13,7 @@ rule fetch_file:
         "journeylab fetch --plan {input.plan} --output {output} > {log} 2>&1"
 
 
-rule generate_dataset:
+rule generate:
     """Write one dataset of a study for one chunk of seeds."""
     input:
         plan="<plans>/{study}/data/{dataset}/{seeds}.json",

@@ -1,4 +1,4 @@
-rule judge_claims:
+rule judge:
     """Hold a study's measurements against its registered claims."""
     input:
         plan="<plans>/{study}/judge.json",

@@ -1,4 +1,4 @@
-rule draw_figures:
+rule draw:
     """Draw a study's figures and write its tables and number macros."""
     input:
         plan="<plans>/{study}/draw.json",
@@ -31,7 +31,7 @@ rule draw_figures:
         " --output {output.manifest} > {log} 2>&1"
 
 
-rule typeset_report:
+rule typeset:
     """Typeset a study's report."""
     input:
         plan="<plans>/{study}/typeset.json",

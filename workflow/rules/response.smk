@@ -1,9 +1,9 @@
-rule answer_reviewers:
+rule respond:
     """Answer the reviewers' points with the verdicts of all studies: PDF, LaTeX and text."""
     input:
-        plan="<plans>/response.json",
-        verdicts=expand("<results>/{study}/verdicts.json", study=plan.told),
-        manifests=expand("<reports>/{study}/manifest.json", study=plan.told),
+        plan="<plans>/respond.json",
+        verdicts=expand("<results>/{study}/verdicts.json", study=plan.covered),
+        manifests=expand("<reports>/{study}/manifest.json", study=plan.covered),
         hosts=plan.hosts(),
     output:
         pdf="<reports>/response.pdf",
@@ -12,7 +12,7 @@ rule answer_reviewers:
         archive="<reports>/response.tar.gz",
         latex=directory("<reports>/latex"),
     log:
-        "<logs>/respond/response.log",
+        "<logs>/respond.log",
     conda:
         "../envs/journeylab.yaml"
     threads: 1
@@ -21,20 +21,20 @@ rule answer_reviewers:
         " --output {output.content} > {log} 2>&1"
 
 
-rule list_claims:
+rule index:
     """List every claim of every study on one page."""
     input:
-        plan="<plans>/ledger.json",
-        verdicts=expand("<results>/{study}/verdicts.json", study=plan.told),
-        manifests=expand("<reports>/{study}/manifest.json", study=plan.told),
+        plan="<plans>/index.json",
+        verdicts=expand("<results>/{study}/verdicts.json", study=plan.covered),
+        manifests=expand("<reports>/{study}/manifest.json", study=plan.covered),
         hosts=plan.hosts(),
     output:
         "<reports>/index.html",
     log:
-        "<logs>/ledger/index.log",
+        "<logs>/index.log",
     conda:
         "../envs/journeylab.yaml"
     threads: 1
     shell:
-        "journeylab ledger --plan {input.plan} --results $(dirname $(dirname {input.verdicts[0]}))"
+        "journeylab index --plan {input.plan} --results $(dirname $(dirname {input.verdicts[0]}))"
         " --output {output} > {log} 2>&1"

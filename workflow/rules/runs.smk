@@ -2,7 +2,7 @@
 # plan says: the other one's does not exist.
 
 
-rule train_run:
+rule train:
     """Train one variant of one arm on a chunk of seeds."""
     input:
         plan="<plans>/{study}/{arm}/{variant}/{seeds}/train.json",
@@ -22,7 +22,7 @@ rule train_run:
         " > {log} 2>&1"
 
 
-rule measure_run:
+rule measure:
     """Evaluate the trained models of one chunk of seeds."""
     input:
         plan="<plans>/{study}/{arm}/{variant}/{seeds}/measure.json",
@@ -41,7 +41,7 @@ rule measure_run:
         " --output {output} > {log} 2>&1"
 
 
-rule compute_run:
+rule compute:
     """Compute what needs no training, for a chunk of seeds or once."""
     input:
         plan="<plans>/{study}/{arm}/{variant}/{seeds}/compute.json",
@@ -58,7 +58,7 @@ rule compute_run:
         "journeylab compute --plan {input.plan} --output {output.run} > {log} 2>&1"
 
 
-rule collect_measurements:
+rule collect:
     """Join everything measured in a study into one tidy table."""
     input:
         plan="<plans>/{study}/collect.json",

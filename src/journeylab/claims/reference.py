@@ -64,7 +64,9 @@ def read_earlier(references: Path, study: str, claims: StudyClaims) -> Reference
     return earlier
 
 
-def recall(verdicts: StudyVerdicts, claims: StudyClaims, earlier: Reference) -> StudyVerdicts:
+def attach_earlier(
+    verdicts: StudyVerdicts, claims: StudyClaims, earlier: Reference
+) -> StudyVerdicts:
     """The verdicts, each with what the revision before said of the row that it continues."""
     known = {name: Earlier(id=name, **dict(row)) for name, row in earlier.claims.items()}
     continued = {claim.id: claim.before for claim in claims.claims if claim.before is not None}
@@ -116,7 +118,7 @@ def verify_results(results: Path, references: Path) -> tuple[list[str], list[str
 def record_references(results: Path, references: Path) -> None:
     """Write the reference of every study with results. Raises UserError if there is none."""
     for study, verdicts in _judged(results).items():
-        write_json(references / f"{study}.json", refer(verdicts), sealed=False)
+        write_json(references / f"{study}.json", reference_of(verdicts), sealed=False)
 
 
 def _judged(results: Path) -> dict[str, StudyVerdicts]:
@@ -129,7 +131,7 @@ def _judged(results: Path) -> dict[str, StudyVerdicts]:
     return found
 
 
-def refer(verdicts: StudyVerdicts) -> Reference:
+def reference_of(verdicts: StudyVerdicts) -> Reference:
     """What to keep of a study's verdicts."""
     return Reference(
         study=verdicts.study,

@@ -55,7 +55,7 @@ class Weights(NamedTuple):
     contract_bias: Float[Tensor, " width"]
 
 
-class Turned(NamedTuple):
+class RotationGroup(NamedTuple):
     """What attention needs to know of a group's positions; `mask` comes from `mask_scores`."""
 
     angles: Float[Tensor, "#rows length planes"] | None
@@ -78,7 +78,7 @@ def fused_block(
     x: Float[Tensor, "tokens width"],
     dropout: Float[Tensor, "2 asked width"] | None,
     weights: Weights,
-    groups: Sequence[Turned],
+    groups: Sequence[RotationGroup],
     asked: Int[Tensor, " asked"] | None = None,
 ) -> Float[Tensor, "asked width"]:
     """Return y of equation (1) for the tokens of all groups laid end to end, or the asked ones.
@@ -232,10 +232,10 @@ class _Block(torch.autograd.Function):
         return outputs, (0,) * len(outputs)
 
 
-def _sort(tensors: Sequence[Any]) -> tuple[Weights, Tensor | None, list[Turned]]:
-    count, each = len(Weights._fields), len(Turned._fields)
+def _sort(tensors: Sequence[Any]) -> tuple[Weights, Tensor | None, list[RotationGroup]]:
+    count, each = len(Weights._fields), len(RotationGroup._fields)
     asked, *rest = tensors[count:]
-    groups = [Turned(*rest[start : start + each]) for start in range(0, len(rest), each)]
+    groups = [RotationGroup(*rest[start : start + each]) for start in range(0, len(rest), each)]
     return Weights(*tensors[:count]), asked, groups
 
 
@@ -277,7 +277,7 @@ def _scale(grad: Tensor, scale: Tensor) -> Tensor:
 
 
 def _attend(
-    layout: Layout, projected: Tensor, groups: Sequence[Turned]
+    layout: Layout, projected: Tensor, groups: Sequence[RotationGroup]
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Attention among the rows of every group: its output, and (turned, weights) of each."""
     *seeds, _, threefold = projected.shape
@@ -299,7 +299,7 @@ def _attend_backward(
     grad: Tensor,
     mixed: Tensor,
     kept: Sequence[Tensor],
-    groups: Sequence[Turned],
+    groups: Sequence[RotationGroup],
     wanted: Sequence[bool],
 ) -> tuple[Tensor, list[Tensor | None]]:
     """Gradients of what was projected, and of every group's angles."""

@@ -174,7 +174,7 @@ def turned_scores(
 
 
 class _TurnedScores(torch.autograd.Function):
-    """Turned keys and e^{iφ} are outputs too: the only way to keep them that vmap allows."""
+    """Rotated keys and e^{iφ} are outputs too: the only way to keep them that vmap allows."""
 
     @staticmethod
     def forward(q: Tensor, k: Tensor, angles: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, gelu
 
 from journeylab.models.attention import Weighting, attend, mask_scores
-from journeylab.models.fused import Layout, Turned, Weights, fused_block, pick
+from journeylab.models.fused import Layout, RotationGroup, Weights, fused_block, pick
 from journeylab.operators.affine import affine
 from journeylab.operators.dropout import Dropout, draw_masks
 from journeylab.operators.rotary import Rotation, Turn, count_planes
@@ -170,11 +170,11 @@ class Block(nn.Module):
         return fused_block(layout, x, dropout, weights, turned, asked)
 
 
-def _turned(group: Group) -> Turned:
+def _turned(group: Group) -> RotationGroup:
     if not isinstance(group.turn, Rotation):
-        return Turned(None, None, None, group.mask)
+        return RotationGroup(None, None, None, group.mask)
     angles, unit, inverse = group.turn
-    return Turned(angles, unit.detach(), inverse.detach(), group.mask)
+    return RotationGroup(angles, unit.detach(), inverse.detach(), group.mask)
 
 
 class Transformer(nn.Module):

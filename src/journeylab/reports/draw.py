@@ -13,7 +13,7 @@ from journeylab.plotting import StudyResults, Table, effects, save, styled
 from journeylab.records.files import write_json
 from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.reports.numbers import study_numbers
-from journeylab.reports.tables import ledger, printed_table, verdict_tables
+from journeylab.reports.tables import fairness, printed_table, verdict_tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,8 +69,8 @@ def draw_results(results: StudyResults, figures: Figures, words: Words, folder: 
             save(figure, folder / "figures" / f"{name}.pdf")
     own = figures.tabulate(results)
     tables = verdict_tables(results.verdicts) | own
-    if fair := ledger(results.runs, words.TUNING, results.labels):
-        tables["ledger"] = fair
+    if fair := fairness(results.runs, words.TUNING, results.labels):
+        tables["fairness"] = fair
     for name, table in tables.items():
         _write_table(folder / "tables" / name, table, f"tab:{results.study}-{name}")
     numbers = study_numbers(results.verdicts, figures.numbers(results))

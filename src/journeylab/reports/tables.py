@@ -1,4 +1,4 @@
-"""The tables every study has: verdicts, certificates, the fairness ledger, failures."""
+"""The tables every study has: verdicts, certificates, the fairness table, failures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -37,7 +37,7 @@ def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
     }
 
 
-def ledger(
+def fairness(
     runs: Sequence[RunRecord], tuning: str | Mapping[str, str], labels: Labels
 ) -> Table | None:
     """What each variant was given: size, compute, data, steps, tuning; None if nothing trained."""
@@ -72,7 +72,7 @@ def ledger(
         notes += f" Tuning of every variant: {frame['Tuning'].iloc[0]}."
         frame = frame.drop(columns="Tuning")
     numeric = tuple(h for h in frame.columns if h not in ("Arm", "Variant", "Tuning"))
-    return Table("ledger", "Fairness ledger.", frame, notes, numeric)
+    return Table("fairness", "Fairness table.", frame, notes, numeric)
 
 
 def failures(runs: Sequence[RunRecord], labels: Labels) -> list[dict[str, str]]:

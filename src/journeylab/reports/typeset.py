@@ -50,7 +50,7 @@ def describe(
     drawn = read_json(content / "content.json")
     numbers = read_json(content / "numbers.json")
     runs = [run for run, _ in records]
-    has_ledger = (content / "tables" / "ledger.json").exists()
+    has_fairness = (content / "tables" / "fairness.json").exists()
     return {
         "study": verdicts.study,
         "title": drawn["title"],
@@ -68,7 +68,7 @@ def describe(
         **printed_rows(verdicts),
         "figures": drawn["figures"],
         "tables": [read_json(content / "tables" / f"{name}.json") for name in drawn["tables"]],
-        "ledger": read_json(content / "tables" / "ledger.json") if has_ledger else None,
+        "fairness": read_json(content / "tables" / "fairness.json") if has_fairness else None,
         "failures": failures(runs, drawn["labels"]),
         "provenance": _provenance(records, anonymous=anonymous),
         "timings": {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from journeylab.claims.judge import judge_study
-from journeylab.claims.reference import Reference, recall
+from journeylab.claims.reference import Reference, attach_earlier
 from journeylab.claims.register import Register
 from journeylab.records.files import MEASUREMENTS, read_table, write_json
 from journeylab.stages.running import Call
@@ -25,5 +25,5 @@ def run(call: Call) -> None:
     )
     if plan.settings["earlier"] is not None:
         earlier = Reference.model_validate(plan.settings["earlier"])
-        verdicts = recall(verdicts, register.studies[plan.study], earlier)
+        verdicts = attach_earlier(verdicts, register.studies[plan.study], earlier)
     write_json(call.output, verdicts, origin=plan.origin(measurements=measurements))

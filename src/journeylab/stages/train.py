@@ -32,7 +32,7 @@ def run(call: Call) -> None:
     streams = [Streams(plan.study, seed) for seed in plan.seeds or ()]
     problems = [models.problem(job, of_seed(dataset, one.seed), one) for one in streams]
     flops = problems[0].flops_per_step(problems[0].build(streams[0].generator("init")))
-    way = training.choose_way(plan.engine, plan.device, seeds=len(streams), flops=flops)
+    way = training.choose_execution(plan.engine, plan.device, seeds=len(streams), flops=flops)
     steps = job.training.steps * len(streams)
     with training.count_steps(call.progress, steps) if call.progress else nullcontext():
         results = training.train_seeds(

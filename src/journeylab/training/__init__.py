@@ -4,7 +4,7 @@ The engine knows no study. A study hands it a `Problem` per seed and gets `Train
 """
 
 from journeylab.training.checkpoint import discard_checkpoints
-from journeylab.training.engine import Way, choose_way, train_seeds
+from journeylab.training.engine import Execution, choose_execution, train_seeds
 from journeylab.training.ensemble import train_ensemble
 from journeylab.training.loop import Problem, Trained, train
 from journeylab.training.process import device_name, prepare_process
@@ -12,11 +12,11 @@ from journeylab.training.progress import Progress, count_steps, report_progress
 from journeylab.training.schedule import learning_rate
 
 __all__ = [
+    "Execution",
     "Problem",
     "Progress",
     "Trained",
-    "Way",
-    "choose_way",
+    "choose_execution",
     "count_steps",
     "device_name",
     "discard_checkpoints",

@@ -19,20 +19,20 @@ BATCH_BELOW = 2.5e8
 in calling operations, which seeds can share; larger ones in matrix products, which they cannot."""
 
 
-class Way(NamedTuple):
+class Execution(NamedTuple):
     """How seeds are trained: `device` is "cpu" or "cuda"."""
 
     engine: Engine
     device: str
 
 
-def choose_way(
+def choose_execution(
     engine: Literal["auto", "sequential", "batched"],
     device: Literal["auto", "cpu", "cuda"],
     *,
     seeds: int,
     flops: float,
-) -> Way:
+) -> Execution:
     """Settle what is left open: a GPU if there is one; there, or if steps are small, all at once.
 
     `flops` are the operations of one step of one seed. Raises UserError for a missing GPU.
@@ -43,7 +43,7 @@ def choose_way(
     on_gpu = gpu and device != "cpu"
     if engine == "auto":
         engine = "batched" if seeds > 1 and (on_gpu or flops < BATCH_BELOW) else "sequential"
-    return Way(engine, "cuda" if on_gpu else "cpu")
+    return Execution(engine, "cuda" if on_gpu else "cpu")
 
 
 def train_seeds(
@@ -51,7 +51,7 @@ def train_seeds(
     settings: TrainingSettings,
     streams: Sequence[Streams],
     folder: Path,
-    way: Way,
+    way: Execution,
     *,
     label: str,
     identity: str,

@@ -146,7 +146,7 @@ def train(
     with another identity is not resumed, one from another `processor` is, and says so.
     """
     began = time.monotonic()
-    learner = Solo(problem, settings, streams, identity, torch.device(device))
+    learner = SingleSeed(problem, settings, streams, identity, torch.device(device))
     [trained] = learn(learner, settings, checkpoint, label, began, processor)
     return trained
 
@@ -189,7 +189,7 @@ def learn(
     ]
 
 
-class Solo:
+class SingleSeed:
     """One seed, trained as a plain module."""
 
     def __init__(

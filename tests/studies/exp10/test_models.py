@@ -7,7 +7,7 @@ from journeylab.studies.exp10_circuit_encoders.data import circuits_of
 from journeylab.studies.exp10_circuit_encoders.measure import measure
 from journeylab.studies.exp10_circuit_encoders.metrics import LABELS, METRICS
 from journeylab.studies.exp10_circuit_encoders.settings import Evaluation
-from journeylab.training.engine import Way, train_seeds
+from journeylab.training.engine import Execution, train_seeds
 
 BLIND = ("sum", "one-hot")
 
@@ -59,7 +59,7 @@ def test_a_documented_encoder_learns_the_rule_of_types_and_never_more_than_the_c
         problem.job.training,
         streams,
         tmp_path,
-        Way("sequential", "cpu"),
+        Execution("sequential", "cpu"),
         label="x",
         identity="",
     )

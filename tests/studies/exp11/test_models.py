@@ -11,7 +11,7 @@ from journeylab.studies.exp11_sabag_pooling.measure import diagonal_mass, least_
 from journeylab.studies.exp11_sabag_pooling.metrics import METRICS
 from journeylab.studies.exp11_sabag_pooling.settings import Data, Evaluation
 from journeylab.studies.exp11_sabag_pooling.tasks import ALPHABET, SENTENCE, TARGETS, ceiling
-from journeylab.training.engine import Way, train_seeds
+from journeylab.training.engine import Execution, train_seeds
 
 RUNS = [
     *(("copy", variant) for variant in ("sabag", "sabag-positions", "pma", "kmeans", "mean")),
@@ -108,7 +108,7 @@ def test_sabag_learns_order_from_positions_and_not_without(make_problem, tmp_pat
             problem.job.training,
             [Streams("exp11", 1000)],
             tmp_path / variant,
-            Way("sequential", "cpu"),
+            Execution("sequential", "cpu"),
             label="x",
             identity="",
         )

@@ -12,7 +12,7 @@ from journeylab.studies.exp6_coupling_rank.data import draw_teacher
 from journeylab.studies.exp6_coupling_rank.measure import truncations
 from journeylab.studies.exp6_coupling_rank.models import Journey, journey_parameters, matched_heads
 from journeylab.studies.exp6_coupling_rank.settings import HEADS, Sizes
-from journeylab.training.engine import Way, train_seeds
+from journeylab.training.engine import Execution, train_seeds
 
 VARIANTS = (
     *("journey", "journey-learned", "separable"),
@@ -112,7 +112,7 @@ def test_seeds_trained_at_once_are_those_trained_alone(make_problem, train_both_
 
 def test_separable_heads_learn_the_least_error_of_their_rank(make_problem, tmp_path):
     problem = make_problem("separable", fit="scores", steps=400)
-    streams, way = [Streams("exp6", 1000)], Way("sequential", "cpu")
+    streams, way = [Streams("exp6", 1000)], Execution("sequential", "cpu")
     [trained] = train_seeds(
         [problem], problem.job.training, streams, tmp_path, way, label="x", identity=""
     )

@@ -8,7 +8,7 @@ from journeylab.models.value_embeddings import rms
 from journeylab.studies.exp8_value_embeddings.models import Recursion, ask, embed
 from journeylab.studies.exp8_value_embeddings.settings import HELD_OUT, VARIANTS, Model
 from journeylab.training import train
-from journeylab.training.engine import Way, train_seeds
+from journeylab.training.engine import Execution, train_seeds
 
 
 def shown(rows=4, n=3, seed=0):
@@ -101,7 +101,7 @@ def test_seeds_trained_at_once_answer_as_those_trained_alone(
     settings = problems[0].job.training
     answers = []
     for engine in ("batched", "sequential"):
-        way, folder = Way(engine, "cpu"), tmp_path / engine
+        way, folder = Execution(engine, "cpu"), tmp_path / engine
         results = train_seeds(problems, settings, streams, folder, way, label="x", identity="")
         assert all(result.status == "finished" for result in results)
         for problem, result in zip(problems, results, strict=True):

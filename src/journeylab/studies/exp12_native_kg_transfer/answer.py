@@ -53,7 +53,7 @@ FACTORS = {
     "8": "the format for what no model saw",
 }
 """What each row holds responsible; of 8, which claims that the format is not, the opposite."""
-INNOCENT = ("8",)
+EQUIVALENCE_ROWS = ("8",)
 
 
 def answer(study: StudyVerdicts) -> str:
@@ -94,7 +94,7 @@ def _sentences(rows: Mapping[str, Verdict], answers: Mapping[str, Answer]) -> li
 def _blamed(row: Verdict, name: str) -> str:
     if row.verdict not in ("supported", "refuted"):
         return "is open"
-    return "is" if (row.verdict == "supported") != (name in INNOCENT) else "is not"
+    return "is" if (row.verdict == "supported") != (name in EQUIVALENCE_ROWS) else "is not"
 
 
 def _why(row: Verdict) -> str:

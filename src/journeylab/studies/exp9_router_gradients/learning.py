@@ -77,7 +77,7 @@ OVER: dict[Trained, float] = {
 Row = dict[str, str | int | float]
 
 
-class Course(NamedTuple):
+class Trajectory(NamedTuple):
     """What a training leaves: routers `[rates, starts, K, K]` by step, and their flip rates."""
 
     routers: dict[int, Float[Tensor, "rates starts K K"]]
@@ -111,7 +111,7 @@ def estimator_at(variant: Trained, step: int, steps: int, baseline: float | Tens
     return Annealing(over).at(step - 1)
 
 
-def train(variant: Trained, job: Computation, streams: Streams, steps: int) -> Course:
+def train(variant: Trained, job: Computation, streams: Streams, steps: int) -> Trajectory:
     """Train routers at all rates from all starts; kept are those at SHARES of the steps."""
     drawn, noise = streams.generator("batches"), streams.generator("noise")
     watched = draw_sequences(WATCHED, TOKENS, streams.generator("watched")).inputs
@@ -122,7 +122,7 @@ def train(variant: Trained, job: Computation, streams: Streams, steps: int) -> C
     adam = torch.optim.Adam(groups, fused=True)
     baseline = torch.zeros(len(parts), job.starts)
     kept = {round(share * steps / 100) for share in SHARES} | {min(job.short, steps)}
-    course = Course({0: torch.stack(parts).detach().clone()}, {})
+    course = Trajectory({0: torch.stack(parts).detach().clone()}, {})
     chosen = _choices(watched, course.routers[0])
     flipped: list[Tensor] = []
     for step in range(1, steps + 1):
@@ -155,7 +155,7 @@ def report(variant: Trained, job: Computation, streams: Streams) -> Iterator[Row
     test = draw_sequences(job.test, TOKENS, streams.generator("test"))
     long = train(variant, job, streams, job.steps)
     short = train(variant, job, streams, job.short) if variant in OVER else long
-    budgets: dict[Budget, tuple[Course, int]] = {
+    budgets: dict[Budget, tuple[Trajectory, int]] = {
         "short": (short, job.short),
         "long": (long, job.steps),
     }

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const table = document.getElementById("ledger");
+  const table = document.getElementById("index");
   const rows = Array.from(table.tBodies);
   const form = document.getElementById("filters");
   const shown = document.getElementById("shown");

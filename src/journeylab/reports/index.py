@@ -1,4 +1,4 @@
-"""The claims ledger: every claim of every study on one page that needs nothing but a browser."""
+"""The claims index: every claim of every study on one page that needs nothing but a browser."""
 
 import base64
 import hashlib
@@ -29,7 +29,7 @@ KINDS: dict[Kind, str] = {
 def render(studies: Sequence[Evidence], *, plan_key: str, anonymous: bool) -> str:
     """The page, not yet sealed. Of an anonymous one no commit is told."""
     rows = [row for study in studies for row in _rows(study)]
-    script = _template("ledger.js")
+    script = _template("index.js")
     environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,
@@ -38,7 +38,7 @@ def render(studies: Sequence[Evidence], *, plan_key: str, anonymous: bool) -> st
         keep_trailing_newline=True,
     )
     environment.filters["pairs"] = lambda values: [(value, value) for value in values]
-    return environment.from_string(_template("ledger.html.jinja")).render(
+    return environment.from_string(_template("index.html.jinja")).render(
         rows=rows,
         theorems=count_theorems(rows),
         columns=_columns(rows),
@@ -50,7 +50,7 @@ def render(studies: Sequence[Evidence], *, plan_key: str, anonymous: bool) -> st
         width=WIDTH,
         exact=_exact,
         plan_key=plan_key,
-        style=_template("ledger.css"),
+        style=_template("index.css"),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )

@@ -1,4 +1,4 @@
-"""The ledger tells every claim, in full precision, and a browser fetches nothing else for it."""
+"""The index tells every claim, in full precision, and a browser fetches nothing else for it."""
 
 import base64
 import hashlib
@@ -15,9 +15,9 @@ from journeylab import checking
 from journeylab.records.plans import Plan
 from journeylab.records.verdicts import Registration
 from journeylab.reports.forest import WIDTH, forest
-from journeylab.reports.ledger import render
+from journeylab.reports.index import render
 from journeylab.reports.typeset import describe
-from journeylab.stages import ledger as stage
+from journeylab.stages import index as stage
 from journeylab.stages.running import Call
 
 from .conftest import WHY, effect, exact, part, trained_verdicts
@@ -233,7 +233,7 @@ def test_open_ends_are_arrows_and_parts_and_shares_have_lanes():
 
 def test_the_file_is_sealed_and_names_its_plan(evidence, tmp_path, monkeypatch):
     monkeypatch.setattr(stage, "read_evidence", lambda call: evidence)
-    plan = Plan(stage="ledger", settings={"anonymous": False})
+    plan = Plan(stage="index", settings={"anonymous": False})
     path = tmp_path / "index.html"
     for _ in range(2):
         before = path.read_bytes() if path.exists() else None
@@ -242,10 +242,10 @@ def test_the_file_is_sealed_and_names_its_plan(evidence, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
     def faults(job_plan):
-        return checking._LOOKS["ledger"](checking.Job(job_plan, (Path(path),)))
+        return checking._LOOKS["index"](checking.Job(job_plan, (Path(path),)))
 
     assert faults(plan) == []
-    [other] = faults(Plan(stage="ledger", settings={"anonymous": True}))
+    [other] = faults(Plan(stage="index", settings={"anonymous": True}))
     assert "other settings" in other
     path.write_bytes(path.read_bytes().replace(b"exp7.2", b"exp7.3", 1))
     [damaged] = faults(plan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from journeylab.records.files import seal, write_atomic
-from journeylab.reports.ledger import render
+from journeylab.reports.index import render
 from journeylab.stages.evidence import read_evidence
 from journeylab.stages.running import Call
 

@@ -1,4 +1,4 @@
-"""A reader sorts, filters and walks through the ledger in a real browser, large and small."""
+"""A reader sorts, filters and walks through the index in a real browser, large and small."""
 
 from pathlib import Path
 from urllib.parse import urldefrag
@@ -10,12 +10,12 @@ from journeylab.claims.register import read_register
 from journeylab.records.verdicts import Point, Registration, StudyVerdicts, Verdict
 from journeylab.reports.evidence import Evidence
 from journeylab.reports.glance import outcome
-from journeylab.reports.ledger import render
+from journeylab.reports.index import render
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(300)]
 
 REGISTER = read_register(Path(__file__).parents[2] / "claims")
-SHOWN = "Array.from(document.querySelectorAll('#ledger tbody')).filter((row) => !row.hidden)"
+SHOWN = "Array.from(document.querySelectorAll('#index tbody')).filter((row) => !row.hidden)"
 ORDER = f"{SHOWN}.map((row) => row.id)"
 FOCUS = "document.activeElement"
 
@@ -105,7 +105,7 @@ def rows(studies):
 
 
 @pytest.fixture(scope="module")
-def ledger(studies, tmp_path_factory):
+def index(studies, tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
     for study in REGISTER.studies:
         (folder / f"{study}.pdf").touch()
@@ -130,8 +130,8 @@ def told(verdict, study):
     return outcome(verdict, study.registered) if verdict.primary else "secondary"
 
 
-def test_every_theorem_with_its_counts_is_on_the_first_screen(page, ledger, rows):
-    page.open(ledger, 1280, 800)
+def test_every_theorem_with_its_counts_is_on_the_first_screen(page, index, rows):
+    page.open(index, 1280, 800)
     seen = page.ask("""Object.fromEntries(
         Array.from(document.querySelectorAll(".theorems tbody tr")).map((row) => {
           const box = row.getBoundingClientRect();
@@ -147,12 +147,12 @@ def test_every_theorem_with_its_counts_is_on_the_first_screen(page, ledger, rows
         own = [verdict for verdict, _ in rows if verdict.theorem == theorem]
         assert sum(x for x in counts if x is not None) == len(own)
     assert page.errors == []
-    assert page.requests[-1:] == [ledger.as_uri()]
-    assert set(page.requests) <= {ledger.as_uri(), "about:blank"}
+    assert page.requests[-1:] == [index.as_uri()]
+    assert set(page.requests) <= {index.as_uri(), "about:blank"}
 
 
-def test_columns_sort_both_ways_and_what_has_no_number_stays_last(page, ledger, rows):
-    page.open(ledger, 1280, 800)
+def test_columns_sort_both_ways_and_what_has_no_number_stays_last(page, index, rows):
+    page.open(index, 1280, 800)
     head = "document.querySelector('th[data-key=effect]')"
     effects = {verdict.id: verdict.effect for verdict, _ in rows}
     for direction, sign in (("ascending", 1), ("descending", -1)):
@@ -161,7 +161,7 @@ def test_columns_sort_both_ways_and_what_has_no_number_stays_last(page, ledger, 
         order = page.ask(ORDER)
         assert sorted(order) == sorted(effects)
         assert order == sorted(order, key=lambda row: sign * effects[row])
-    others = "document.querySelectorAll('#ledger th[aria-sort]:not([aria-sort=none])').length"
+    others = "document.querySelectorAll('#index th[aria-sort]:not([aria-sort=none])').length"
     assert page.ask(others) == 1
     page.ask("document.querySelector('[data-index=\"9\"]').dataset.effect = ''")
     for _ in range(2):
@@ -188,8 +188,8 @@ FILTERS = [
 ]
 
 
-def test_filters_leave_exactly_what_they_say(page, ledger, rows):
-    page.open(ledger, 1280, 800)
+def test_filters_leave_exactly_what_they_say(page, index, rows):
+    page.open(index, 1280, 800)
     for fields, kept in FILTERS:
         choose(page, **fields)
         expected = [verdict.id for verdict, study in rows if kept(verdict, study)]
@@ -201,12 +201,12 @@ def test_filters_leave_exactly_what_they_say(page, ledger, rows):
         page.ask("document.querySelector('[type=reset]').click()")
         page.ask("new Promise((done) => setTimeout(done, 20))")
         assert len(page.ask(ORDER)) == len(rows)
-    page.open(ledger, 1280, 800, fragment=fragment)
+    page.open(index, 1280, 800, fragment=fragment)
     assert page.ask(ORDER) == expected
 
 
-def test_the_page_is_walked_by_keys_alone(page, ledger, rows):
-    page.open(ledger, 1280, 800)
+def test_the_page_is_walked_by_keys_alone(page, index, rows):
+    page.open(index, 1280, 800)
     page.press("Tab")
     assert page.ask(f"{FOCUS}.className") == "skip"
     page.press("Tab")
@@ -236,19 +236,19 @@ def test_the_page_is_walked_by_keys_alone(page, ledger, rows):
     assert page.ask(f"{fields}.every((field) => field.labels.length === 1)") is True
 
 
-def test_every_link_leads_somewhere(page, ledger):
-    page.open(ledger, 1280, 800)
+def test_every_link_leads_somewhere(page, index):
+    page.open(index, 1280, 800)
     links = page.ask("Array.from(document.links).map((link) => link.getAttribute('href'))")
     ids = set(page.ask("Array.from(document.querySelectorAll('[id]')).map((one) => one.id)"))
     assert len(links) > len(ids) > 100
     for link in set(links):
         path, anchor = urldefrag(link)
-        assert (ledger.parent / path).is_file() if path else anchor in ids
+        assert (index.parent / path).is_file() if path else anchor in ids
 
 
 @pytest.mark.parametrize("width", [320, 360, 900, 1230])
-def test_the_page_never_scrolls_sideways(page, ledger, width):
-    page.open(ledger, width, 800)
+def test_the_page_never_scrolls_sideways(page, index, width):
+    page.open(index, width, 800)
     page.ask("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert page.ask("document.documentElement.scrollWidth") <= width
     outside = page.ask("""Array.from(document.querySelectorAll("body *")).filter((one) => {
@@ -258,8 +258,8 @@ def test_the_page_never_scrolls_sideways(page, ledger, width):
     assert outside == []
 
 
-def test_without_a_script_it_is_a_plain_table_of_all_claims(page, ledger, rows):
-    page.open(ledger, 1280, 800, script=False)
+def test_without_a_script_it_is_a_plain_table_of_all_claims(page, index, rows):
+    page.open(index, 1280, 800, script=False)
     assert page.ask(ORDER) == [verdict.id for verdict, _ in rows]
     assert page.ask("document.forms[0].hidden") is True
     assert page.ask("document.querySelectorAll('button:not(form button)').length") == 0
