@@ -13,19 +13,14 @@ from journeylab.catalogue import resolve
 from journeylab.claims.register import Looks, StudyClaims
 from journeylab.config import UserError, build, merge, read_yaml
 from journeylab.records.files import read_json
-from journeylab.schemas import claims_schema, config_schema, looks_schema, response_schema
+from journeylab.schemas import SCHEMAS
 
 PROJECT = Path(__file__).parents[1]
-SCHEMAS = {
-    "config": config_schema,
-    "claims": claims_schema,
-    "looks": looks_schema,
-    "response": response_schema,
-}
 LOOKS = PROJECT / "claims/looks.yaml"
-STUDIES = sorted(set((PROJECT / "claims").glob("*.yaml")) - {LOOKS})
+STUDIES = sorted((PROJECT / "claims").glob("exp*.yaml"))
 FILES = [("config", PROJECT / "config.yaml"), ("looks", LOOKS)]
 FILES += [("response", PROJECT / "response.yaml")]
+FILES += [("theorems", PROJECT / "claims/theorems.yaml")]
 FILES += [("claims", file) for file in STUDIES]
 
 

@@ -1,5 +1,7 @@
-"""JSON schemas of config.yaml, response.yaml and claims/, for ``validate()`` and editors."""
+"""JSON schemas of config.yaml, response.yaml and claims/, for snakemake and editors."""
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ from pydantic import TypeAdapter
 from journeylab.catalogue import discover, settings_part
 from journeylab.claims.register import Looks, StudyClaims
 from journeylab.claims.response import Response
+from journeylab.claims.theorems import Theorems
 from journeylab.config import Config
 from journeylab.records.files import write_json
 
@@ -16,10 +19,8 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def write_schemas(folder: Path) -> None:
     """Write all schemas into a folder."""
-    write_json(folder / "config.schema.json", config_schema(), sealed=False)
-    write_json(folder / "claims.schema.json", claims_schema(), sealed=False)
-    write_json(folder / "looks.schema.json", looks_schema(), sealed=False)
-    write_json(folder / "response.schema.json", response_schema(), sealed=False)
+    for name, schema in SCHEMAS.items():
+        write_json(folder / f"{name}.schema.json", schema(), sealed=False)
 
 
 def config_schema() -> dict[str, Any]:
@@ -38,22 +39,19 @@ def config_schema() -> dict[str, Any]:
     return {"$schema": DIALECT, "title": "config.yaml", **_tidied(schema)}
 
 
-def claims_schema() -> dict[str, Any]:
-    """The schema of a study's claims, ``claims/expN.yaml``."""
-    schema = TypeAdapter(StudyClaims).json_schema()
-    return {"$schema": DIALECT, "title": "claims/expN.yaml", **_tidied(schema)}
+def _file_schema(title: str, model: Any) -> dict[str, Any]:
+    """The schema of a file that one model describes."""
+    return {"$schema": DIALECT, "title": title, **_tidied(TypeAdapter(model).json_schema())}
 
 
-def looks_schema() -> dict[str, Any]:
-    """The schema of ``claims/looks.yaml``."""
-    schema = TypeAdapter(Looks).json_schema()
-    return {"$schema": DIALECT, "title": "claims/looks.yaml", **_tidied(schema)}
-
-
-def response_schema() -> dict[str, Any]:
-    """The schema of ``response.yaml``."""
-    schema = TypeAdapter(Response).json_schema()
-    return {"$schema": DIALECT, "title": "response.yaml", **_tidied(schema)}
+SCHEMAS: Mapping[str, Callable[[], dict[str, Any]]] = {
+    "config": config_schema,
+    "claims": partial(_file_schema, "claims/expN.yaml", StudyClaims),
+    "looks": partial(_file_schema, "claims/looks.yaml", Looks),
+    "theorems": partial(_file_schema, "claims/theorems.yaml", Theorems),
+    "response": partial(_file_schema, "response.yaml", Response),
+}
+"""The schema of every kind of file, by its name in ``workflow/schemas``."""
 
 
 def _study_schema(study: str) -> dict[str, Any]:

@@ -1,0 +1,70 @@
+"""What a researcher may write in ``config.yaml``, as frozen, validated objects.
+
+The file is read once and flows one way: YAML → these models → plans → stages. Each study derives
+its part from the models below (``studies/<folder>/settings.py``); this package knows no study.
+"""
+
+from journeylab.config.errors import UserError, accepted, masked, refusal, shown
+from journeylab.config.fields import (
+    AsNumber,
+    Count,
+    ExternalFile,
+    FromFile,
+    Frozen,
+    Labels,
+    Levels,
+    Metric,
+    Name,
+    Scale,
+)
+from journeylab.config.grids import merge
+from journeylab.config.reading import canonical, check_plain, read_yaml
+from journeylab.config.root import ONCE, Config, chunk_seeds, chunks
+from journeylab.config.study import (
+    ArmSettings,
+    ByKind,
+    ComputedArm,
+    RunSettings,
+    StudySettings,
+    TrainedArm,
+    TrainedJob,
+    TrainingSettings,
+    VariantSettings,
+)
+from journeylab.config.validating import build
+
+__all__ = [
+    "ONCE",
+    "ArmSettings",
+    "AsNumber",
+    "ByKind",
+    "ComputedArm",
+    "Config",
+    "Count",
+    "ExternalFile",
+    "FromFile",
+    "Frozen",
+    "Labels",
+    "Levels",
+    "Metric",
+    "Name",
+    "RunSettings",
+    "Scale",
+    "StudySettings",
+    "TrainedArm",
+    "TrainedJob",
+    "TrainingSettings",
+    "UserError",
+    "VariantSettings",
+    "accepted",
+    "build",
+    "canonical",
+    "check_plain",
+    "chunk_seeds",
+    "chunks",
+    "masked",
+    "merge",
+    "read_yaml",
+    "refusal",
+    "shown",
+]

@@ -1,0 +1,156 @@
+"""Types of fields: names, numbers, folders, files, and the base of all records."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from pathlib import Path, PurePath
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from journeylab.config.reading import LONGEST_NAME, NAME
+
+T = TypeVar("T")
+
+MOST, MOST_SEEDS, MOST_RUNS, MOST_BYTES = 1_000_000, 10_000, 20_000, 10**10
+"""Upper bounds: of a count, seeds of a scale, runs of a workflow, bytes of an external file."""
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, str | bool):
+        raise ValueError("write a number; before an exponent YAML wants a dot, as in 3.0e-3")  # noqa: TRY004
+    return value
+
+
+def _repeated(values: Iterable[Hashable]) -> list[str]:
+    return sorted(str(value) for value, count in Counter(values).items() if count > 1)
+
+
+def distinct(values: tuple[T, ...]) -> tuple[T, ...]:
+    """The values; raises ValueError if a value occurs twice."""
+    if repeated := _repeated(values):
+        raise ValueError(f"{', '.join(repeated)} is written twice")
+    return values
+
+
+def _folder_of_its_own(root: str) -> str:
+    parts = PurePath("/" + root.lstrip("/") if root.startswith("/") else root).parts
+    names = [part.lower() for part in parts]
+    if names == ["/"] or ".." in names:
+        raise ValueError("write a folder below this one, as in build/quick, or an absolute path")
+    if names[:2] in _SYSTEM and names[:3] != ["/", "dev", "shm"]:
+        raise ValueError("write a folder for results, not one of the system")
+    within = names
+    if names[:1] == ["/"]:
+        here = PurePath(*(part.lower() for part in Path.cwd().parts))
+        whole = PurePath(*names)
+        within = list(whole.relative_to(here).parts) if whole.is_relative_to(here) else []
+    if _HIDDEN & set(names) or (within[:1] and within[0] in _SOURCES):
+        raise ValueError("holds files of the project; write another folder, as in build/quick")
+    try:
+        taken = Path(root).exists() and not Path(root).is_dir()
+    except OSError as error:  # a name that is too long; a folder that may not be entered
+        raise ValueError(f"cannot be a folder ({error.strerror})") from None
+    if taken:
+        raise ValueError("is no folder; write one that is, or that is not there yet")
+    return root
+
+
+_SYSTEM = (["/", "dev"], ["/", "proc"], ["/", "sys"])
+_HIDDEN = {".git", ".snakemake", ".dvc", ".venv"}
+_SOURCES = {"benchmarks", "claims", "docs", "reference", "src", "tests", "workflow", ".github"}
+
+Scale = Literal["quick", "default", "paper"]
+Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=LONGEST_NAME)]
+"""A name that is safe in paths and shell commands: letters, digits, ``_ . -``."""
+FolderPath = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9_./][A-Za-z0-9_./-]*$", max_length=1000),
+    AfterValidator(_folder_of_its_own),
+]
+"""A folder for results, outside the files of the project and of the system."""
+AsNumber = BeforeValidator(_number)
+"""Keeps pydantic from reading ``true`` and ``"3"`` as numbers."""
+Count = Annotated[int, Field(gt=0, le=MOST), AsNumber]
+"""A count from 1 to a million."""
+Levels = Annotated[
+    tuple[T, ...],
+    Field(min_length=1, max_length=100, json_schema_extra={"uniqueItems": True}),
+    AfterValidator(distinct),
+]
+"""Levels of a factor: at least one, all different."""
+
+
+class Frozen(BaseModel):
+    """An immutable record that refuses keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_text_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        field = cls.model_fields.get(info.field_name or "")
+        return _number(value) if field and _is_number(field.annotation) else value
+
+
+def _is_number(annotation: object) -> bool:
+    if get_origin(annotation) is Literal:
+        return all(type(level) is int for level in get_args(annotation))
+    return annotation in (int, float)
+
+
+Labels = Mapping[str, str]
+"""Printed names of variants or arms; a name without an entry is printed as it is."""
+
+
+class Metric(Frozen):
+    """A measured quantity: its printed label and the factor levels it is reported for."""
+
+    label: str
+    factors: dict[str, tuple[str | int, ...]] = {}
+    better: Literal["higher", "lower"] = "higher"
+
+
+class ExternalFile(Frozen):
+    """A file from outside the project, identified by its SHA-256.
+
+    ``url`` is the download address; ``path`` is a local copy, which is preferred if it exists.
+    Neither changes the identity: both reach the fetch plan only. Without ``sha256``, the hash of
+    the file at ``path`` is taken when the workflow is planned. ``bytes``, the size, distinguishes a
+    truncated copy from a different file.
+    """
+
+    sha256: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")] = ""
+    url: Annotated[str, Field(pattern=r"^https?://[^\s@?]+$")] | None = Field(None, exclude=True)
+    path: Annotated[str, Field(min_length=1)] | None = Field(None, exclude=True)
+    bytes: Annotated[int, Field(gt=0, le=MOST_BYTES), AsNumber] | None = Field(None, exclude=True)
+
+    @model_validator(mode="after")
+    def _has_an_identity(self) -> Self:
+        if not self.sha256 and self.path is None:
+            raise ValueError("write sha256, or the path of a local file")
+        return self
+
+
+class FromFile(Frozen):
+    """A dataset made from an external file; studies add their own settings."""
+
+    file: ExternalFile
+
+
+def check_case(names: Iterable[str]) -> None:
+    """Refuse names that differ in case only: some file systems would share their folder."""
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.lower(), name)
+        if other != name:
+            raise ValueError(f"{other!r} and {name!r} differ in case only; rename one")
