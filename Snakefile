@@ -6,15 +6,15 @@ from pathlib import Path
 from snakemake.logging import logger
 from snakemake.utils import min_version, validate
 
-from journeylab.cluster import prepare_cluster, submitted_studies
+from journeylab.workflow.cluster import prepare_cluster, submitted_studies
 from journeylab.config import UserError, chunk_seeds, read_yaml
-from journeylab.recovery import begin_run
-from journeylab.workflow import Captions, WorkflowPlan
+from journeylab.workflow.recovery import begin_run
+from journeylab.workflow.planning import Captions, WorkflowPlan
 
 min_version("9.27")
 
 
-# snakemake's own reader, below, would silently keep the last of two equal keys
+# snakemake's own reader, below, silently keeps the last of two equal keys
 try:
     read_yaml(Path("config.yaml"))
 except UserError as problem:
@@ -27,12 +27,13 @@ configfile: "config.yaml"
 try:
     if workflow.is_main_process:
         plan = WorkflowPlan(config)
+        plan.check_targets(sys.argv[1:])
         begin_run()
         plan.write()
-        for told in plan.warnings:
-            logger.warning(told)
-    else:  # a job on a cluster keeps to the plan it was submitted with
-        plan = WorkflowPlan(config, only=submitted_studies(sys.argv))
+        for warning in plan.warnings:
+            logger.warning(warning)
+    else:  # a job on a cluster keeps the plan with which it was submitted
+        plan = WorkflowPlan(config, studies=submitted_studies(sys.argv))
 except (UserError, OSError) as problem:
     raise SystemExit(f"error: {problem}")
 validate(config, "workflow/schemas/config.schema.json", set_default=False)
@@ -46,7 +47,8 @@ pathvars:
     logs=plan.folder("logs"),
 
 
-# On a cluster a run is a job. All else takes seconds, and would take longer to be submitted.
+# On a cluster, training and computing are submitted. All other jobs take seconds: submitting them
+# would take longer.
 localrules:
     all,
     fetch,
@@ -83,11 +85,11 @@ wildcard_constraints:
 
 
 rule all:
-    """Every study's report but the optional ones', the answer to the reviewers, and all claims."""
+    """The reports of all studies except optional ones, the response to the reviewers, all claims."""
     default_target: True
     input:
         expand("<reports>/{study}.pdf", study=plan.required),
-        expand("<reports>/{study}/manifest.json", study=plan.required),  # once gone, drawn again
+        expand("<reports>/{study}/manifest.json", study=plan.required),  # a removed manifest is drawn again
         "<reports>/response.pdf",
         "<reports>/index.html",
 

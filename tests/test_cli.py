@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from journeylab.catalogue import Stage, stage_roots
+from journeylab.catalogue import Stage, key_modules
 from journeylab.cli import STAGES
 from journeylab.config import UserError, canonical
 from journeylab.records.files import read_json, read_table, sha256
-from journeylab.records.fingerprint import fingerprint
+from journeylab.records.fingerprint import hash_module, hash_modules
 from journeylab.records.plans import Plan, write_plan
 from journeylab.records.runs import START, read_run
 from journeylab.stages.running import run_stage
@@ -39,7 +39,7 @@ def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def make_plan(stage: Stage, study: str = "exp1", **content: Any) -> Plan:
     """A plan with the code that is there."""
-    code = fingerprint(stage_roots(stage, study))
+    code = hash_modules(key_modules(stage, study), hash_module)
     return Plan(stage=stage, study=study, **({"code": code, "seeds": SEEDS} | content))
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import PositiveInt, ValidationError
 
 from journeylab.catalogue import discover, load, measure_part, models_part, resolve, runs_of
+from journeylab.commands.schema import config_schema
 from journeylab.config import (
     ComputedArm,
     Frozen,
@@ -29,8 +30,7 @@ from journeylab.config import (
     merge,
     read_yaml,
 )
-from journeylab.schemas import config_schema
-from journeylab.workflow import WorkflowPlan
+from journeylab.workflow.planning import WorkflowPlan
 
 PROJECT = Path(__file__).parents[1]
 COMMITTED = PROJECT / "config.yaml"

@@ -34,6 +34,7 @@ from journeylab.config import (
     read_yaml,
     shown,
 )
+from journeylab.records.fingerprint import BOOKKEEPING, PLANNED, closure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,10 +206,27 @@ def study_folder(study: str) -> Path:
 
 
 def stage_roots(stage: Stage, study: str) -> tuple[str, ...]:
-    """The modules whose import closure is the code of a stage of a study."""
+    """The modules whose import closure a stage of a study loads."""
+    return ("journeylab.stages.running", f"journeylab.stages.{stage}", *_parts(stage, study))
+
+
+def key_modules(stage: Stage, study: str) -> list[str]:
+    """The modules that decide the output of a stage of a study: its key is a hash of their code.
+
+    Up to the verdicts these are the modules that decide numbers; bookkeeping is left out. From
+    drawing on, where a job takes seconds, all modules that the stage loads count.
+    """
+    if stage in ("draw", "typeset", "respond", "index"):
+        return closure(stage_roots(stage, study))
+    chunked = stage in ("generate", "train", "compute", "measure")
+    core = f"journeylab.{'chunks' if chunked else 'stages'}.{stage}"
+    return closure((core, *_parts(stage, study)), outside=(*PLANNED, *BOOKKEEPING))
+
+
+def _parts(stage: Stage, study: str) -> list[str]:
+    """The modules of a study that a stage loads."""
     parts = [part for part in PARTS[stage] if (study_folder(study) / f"{part}.py").exists()]
-    own = tuple(f"{_module(study)}.{part}" for part in parts)
-    return ("journeylab.stages.running", f"journeylab.stages.{stage}", *own)
+    return [f"{_module(study)}.{part}" for part in parts]
 
 
 def settings_part(study: str) -> SettingsPart:

@@ -1,29 +1,152 @@
-"""The command line: arguments, and one call. A stage takes its plan and the files it reads."""
+"""The command line: parse the arguments, make one call. A stage gets its plan and input files."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from journeylab import imports, inquiry
+from journeylab import imports
 from journeylab.catalogue import STAGES, Stage
+from journeylab.commands.compare import compare
+from journeylab.commands.explain import explain
+from journeylab.commands.list import list_studies
+from journeylab.commands.register import register
+from journeylab.commands.results import CONFIG, ROOT
+from journeylab.commands.status import status
 from journeylab.config import UserError, refusal
 
 ADDRESS = typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow tracking URI.")
+ROOT_OVERRIDE = typer.Option(help="Results root; overrides `root` in config.yaml.")
+OUTPUT = typer.Option(help="Folder to write to.")
+PEOPLE, WORKFLOW = "Commands", "Stages, run by the workflow's rules"
+
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 
 
 @app.callback()
 def journeylab(debug: Annotated[bool, typer.Option(help="Show tracebacks.")] = False) -> None:
-    """From a claim about attention and position operators to evidence."""
+    """Pre-registered experiments on attention and position operators."""
+
+
+for _command, _name in (
+    (status, "status"),
+    (explain, "explain"),
+    (list_studies, "list"),
+    (compare, "compare"),
+):
+    app.command(_name, rich_help_panel=PEOPLE)(_command)
+
+
+@app.command(rich_help_panel=PEOPLE)
+def check(
+    overrides: Annotated[list[str] | None, typer.Argument(help="KEY=VALUE, as planned.")] = None,
+    config: Annotated[Path, CONFIG] = Path("config.yaml"),
+) -> None:
+    """Find damaged, missing and outdated files, with the command that makes each anew."""
+    from journeylab.commands.check import check as check_outputs
+
+    _end(*check_outputs(config, overrides or ()))
+
+
+@app.command(rich_help_panel=PEOPLE)
+def verify(
+    reference: Annotated[Path, typer.Option(help="Folder of the references.")] = Path("reference"),
+    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
+    record: Annotated[bool, typer.Option(help="Write new references instead.")] = False,
+) -> None:
+    """Compare the verdicts of your results with the reference results."""
+    from journeylab.claims.reference import record_references, verify_results
+
+    if record:
+        record_references(results, reference)
+        return
+    _end(*verify_results(results, reference))
+
+
+app.command("register", rich_help_panel=PEOPLE)(register)
+
+
+@app.command(rich_help_panel=PEOPLE)
+def new(name: Annotated[str, typer.Argument(help="Folder name, e.g. exp13_name.")]) -> None:
+    """Create a new study: modules, tests, claims, and a section of config.yaml."""
+    from journeylab.commands.new import scaffold
+
+    typer.echo("\n".join(f"wrote {path}" for path in scaffold(name, Path.cwd())))
+
+
+@app.command(rich_help_panel=PEOPLE)
+def paper(
+    manuscript: Annotated[Path, typer.Option(help="Folder of the manuscript.")] = Path("paper"),
+    config: Annotated[Path, CONFIG] = Path("config.yaml"),
+    root: Annotated[Path | None, ROOT_OVERRIDE] = None,
+    output: Annotated[Path, OUTPUT] = Path("build/paper"),
+) -> None:
+    """Collect the manuscript and the results it cites in one folder, for LaTeX."""
+    from journeylab import catalogue
+    from journeylab.commands.paper import assemble
+
+    settings = catalogue.load(config)
+    reports = (root or Path(settings.root)) / "reports"
+    assemble(manuscript, reports, output, anonymous=settings.anonymous, project=Path.cwd())
+
+
+@app.command(rich_help_panel=PEOPLE)
+def ui(
+    config: Annotated[Path, CONFIG] = Path("config.yaml"),
+    root: Annotated[Path | None, ROOT_OVERRIDE] = None,
+    uri: Annotated[str, ADDRESS] = "",
+    port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 5000,
+) -> None:
+    """Import all new runs into MLflow and serve its pages on 127.0.0.1."""
+    from journeylab import catalogue, tracking
+
+    settings = catalogue.load(config)
+    address, folder = uri or settings.tracking.uri, root or Path(settings.root)
+    raise typer.Exit(tracking.serve(folder, address, port=port, report=tracking.tell))
+
+
+@app.command(rich_help_panel=PEOPLE)
+def track(
+    study: Annotated[str | None, typer.Argument(help="A study; default: all.")] = None,
+    root: Annotated[Path, ROOT] = Path(),
+    uri: Annotated[str, ADDRESS] = "sqlite:///mlflow.db",
+    watch: Annotated[bool, typer.Option(help="Keep importing while jobs run.")] = False,
+) -> None:
+    """Import runs into MLflow; an unreachable server causes only a warning."""
+    from journeylab import tracking
+
+    if watch:
+        tracking.watch(root, uri, report=tracking.tell)
+    for summary in tracking.import_studies(root, uri, [study] if study else None):
+        tracking.tell(summary)
+
+
+@app.command(rich_help_panel=PEOPLE)
+def schema(output: Annotated[Path, OUTPUT]) -> None:
+    """Write the JSON schemas of config.yaml, response.yaml and the files of claims/."""
+    from journeylab.commands.schema import write_schemas
+
+    write_schemas(output)
+
+
+@app.command(rich_help_panel=PEOPLE)
+def gallery(
+    output: Annotated[Path, OUTPUT] = Path("docs/gallery"),
+    reports: Annotated[Path, typer.Option(help="Folder of the reports.")] = Path("reports"),
+) -> None:
+    """Copy the current reports to the gallery."""
+    from journeylab.reports.gallery import publish
+
+    publish(reports, output)
 
 
 def _add_stage(stage: Stage, purpose: str) -> None:
-    @app.command(stage, help=purpose)
+    @app.command(stage, help=purpose, rich_help_panel=WORKFLOW)
     def command(
-        plan: Annotated[Path, typer.Option(help="The job's plan, as snakemake wrote it.")],
-        output: Annotated[Path, typer.Option(help="What to write.")],
+        plan: Annotated[Path, typer.Option(help="The job's plan file.")],
+        output: Annotated[Path, typer.Option(help="The file to write.")],
         data: Annotated[Path | None, typer.Option(help="The dataset, or its file.")] = None,
         run: Annotated[Path | None, typer.Option(help="run.json of the trained run.")] = None,
         results: Annotated[Path | None, typer.Option(help="The folder of the results.")] = None,
@@ -35,114 +158,12 @@ def _add_stage(stage: Stage, purpose: str) -> None:
 
 for _stage, _purpose in STAGES.items():
     _add_stage(_stage, _purpose)
-for _name, _command in inquiry.COMMANDS.items():
-    app.command(_name)(_command)
-
-
-@app.command()
-def track(
-    study: Annotated[str | None, typer.Argument(help="Study; all of them without one.")] = None,
-    root: Annotated[Path, typer.Option(help="Where results and reports are.")] = Path(),
-    uri: Annotated[str, ADDRESS] = "sqlite:///mlflow.db",
-    watch: Annotated[bool, typer.Option(help="Keep importing while jobs run.")] = False,
-) -> None:
-    """Import runs into MLflow; a server that is away costs a warning only."""
-    from journeylab import tracking
-
-    if watch:
-        tracking.watch(root, uri, report=tracking.tell)
-    for summary in tracking.import_studies(root, uri, [study] if study else None):
-        tracking.tell(summary)
-
-
-@app.command()
-def ui(
-    config: Annotated[Path, typer.Option(help="Configuration file.")] = Path("config.yaml"),
-    root: Annotated[Path | None, typer.Option(help="Where results and reports are.")] = None,
-    uri: Annotated[str, ADDRESS] = "",
-    port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 5000,
-) -> None:
-    """Import every study's new runs into MLflow and serve its pages on 127.0.0.1."""
-    from journeylab import catalogue, tracking
-
-    settings = catalogue.load(config)
-    where, folder = uri or settings.tracking.uri, root or Path(settings.root)
-    raise typer.Exit(tracking.serve(folder, where, port=port, report=tracking.tell))
-
-
-@app.command()
-def verify(
-    reference: Annotated[Path, typer.Option(help="Folder of the references.")] = Path("reference"),
-    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
-    record: Annotated[bool, typer.Option(help="Write the references anew.")] = False,
-) -> None:
-    """Compare the verdicts of this machine's results with the reference results."""
-    from journeylab.claims.reference import record_references, verify_results
-
-    if record:
-        record_references(results, reference)
-        return
-    _end(*verify_results(results, reference))
-
-
-@app.command()
-def check(
-    overrides: Annotated[list[str] | None, typer.Argument(help="KEY=VALUE as planned.")] = None,
-    config: Annotated[Path, typer.Option(help="Configuration file.")] = Path("config.yaml"),
-) -> None:
-    """Find what is damaged, missing or outdated, and name the command that makes it anew."""
-    from journeylab import checking
-
-    _end(*checking.check(config, overrides or ()))
-
-
-@app.command()
-def schema(output: Annotated[Path, typer.Option(help="Folder to write to.")]) -> None:
-    """Write the JSON schemas of config.yaml, response.yaml and the files of claims/."""
-    from journeylab.schemas import write_schemas
-
-    write_schemas(output)
-
-
-@app.command()
-def new(name: Annotated[str, typer.Argument(help="Folder name, e.g. exp13_name.")]) -> None:
-    """Scaffold a study: its modules, its tests and its first claims."""
-    from journeylab.scaffold import scaffold
-
-    typer.echo("\n".join(f"wrote {path}" for path in scaffold(name, Path.cwd())))
-
-
-@app.command()
-def gallery(
-    output: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("docs/gallery"),
-    reports: Annotated[Path, typer.Option(help="Where the reports are.")] = Path("reports"),
-) -> None:
-    """Copy the current reports to the gallery, as PDF and PNG."""
-    from journeylab.reports.gallery import publish
-
-    publish(reports, output)
-
-
-@app.command()
-def paper(
-    manuscript: Annotated[Path, typer.Option(help="Folder of the manuscript.")] = Path("paper"),
-    config: Annotated[Path, typer.Option(help="Configuration file.")] = Path("config.yaml"),
-    root: Annotated[Path | None, typer.Option(help="Not the configured one.")] = None,
-    output: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("build/paper"),
-) -> None:
-    """Put the manuscript and what it names of the reports into one folder, for LaTeX."""
-    from journeylab import catalogue
-    from journeylab.manuscript import assemble
-
-    settings = catalogue.load(config)
-    reports = (root or Path(settings.root)) / "reports"
-    assemble(manuscript, reports, output, anonymous=settings.anonymous, project=Path.cwd())
 
 
 def main() -> None:
-    """Entry point: what a person can mend is one line, anything else a traceback.
+    """Entry point: print what a user can mend as one line, anything else as a traceback.
 
-    Exit code 2 for a mistake; 1 for what the system refuses, such as a disk that is full.
+    Exit code 2 for a mistake of the user; 1 for an error of the system, such as a full disk.
     """
     imports.install()
     try:
@@ -150,13 +171,13 @@ def main() -> None:
     except (UserError, OSError) as error:
         if "--debug" in sys.argv:
             raise
-        told = error if isinstance(error, UserError) else UserError(refusal(error, sys.argv))
-        typer.echo(f"error: {told}", err=True)
-        sys.exit(2 if told is error else 1)
+        message = error if isinstance(error, UserError) else UserError(refusal(error, sys.argv))
+        typer.echo(f"error: {message}", err=True)
+        sys.exit(2 if message is error else 1)
 
 
-def _end(told: list[str], problems: list[str]) -> None:
-    for lines, err in ((told, False), (problems, True)):
+def _end(summary: Iterable[str], problems: list[str]) -> None:
+    for lines, err in ((summary, False), (problems, True)):
         typer.echo("".join(f"{line}\n" for line in lines), err=err, nl=False)
     raise typer.Exit(1 if problems else 0)
 

@@ -25,7 +25,7 @@ from journeylab.config import (
     build,
     read_yaml,
 )
-from journeylab.workflow import WorkflowPlan
+from journeylab.workflow.planning import WorkflowPlan
 
 PROJECT = Path(__file__).parents[2]
 CLAIMS = PROJECT / "claims"

@@ -89,7 +89,7 @@ def test_an_object_returns_as_it_was(tmp_path_factory, value):
     "bad", [{"a": float("nan")}, {"a": [np.inf]}, {"seal": "mine"}, {"origin": "mine"}]
 )
 def test_an_object_that_json_or_the_seal_cannot_hold_is_refused(tmp_path, bad):
-    with pytest.raises(ValueError, match=r"JSON|taken"):
+    with pytest.raises(ValueError, match=r"JSON|reserved"):
         files.write_json(tmp_path / "x.json", bad, origin=files.Origin(plan_key="f" * 16))
     assert list(tmp_path.iterdir()) == []
 

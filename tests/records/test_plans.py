@@ -23,6 +23,7 @@ PLAN = Plan(
     assets={"report.typ": "ef" * 32},
 )
 OTHER = {
+    "file_format": 2,
     "stage": "measure",
     "study": "exp5",
     "dataset": None,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from journeylab.chunks.tables import joined, labelled
 from journeylab.plotting import StudyResults, effects, save, styled
 from journeylab.records.cost import Cost
 from journeylab.records.files import read_json, write_folder, write_json
@@ -25,7 +26,6 @@ from journeylab.records.verdicts import Part, Point, Registration, StudyVerdicts
 from journeylab.reports.draw import draw_results
 from journeylab.reports.evidence import Evidence
 from journeylab.reports.numbers import study_numbers
-from journeylab.stages.tables import joined, labelled
 from journeylab.studies.exp5_ssm_bridge import figures, metrics
 from journeylab.studies.exp5_ssm_bridge.compute import compute
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, Bridge, Computation, Settings
@@ -217,7 +217,7 @@ def computed_results(*, evidence: bool) -> StudyResults:
         for operator in OPERATORS
     ]
     tables = [
-        labelled(compute(Computation(variant=plan.variant, **cases), None), plan, None)
+        labelled(compute(Computation(variant=plan.variant, **cases), None), plan.run, None)
         for plan in runs
     ]
     table = joined(tables)

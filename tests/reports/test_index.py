@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journeylab import checking
+from journeylab.commands import check as checking
 from journeylab.records.plans import Plan
 from journeylab.records.verdicts import Registration
 from journeylab.reports.forest import WIDTH, forest

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from journeylab.chunks.tables import labelled
 from journeylab.records.plans import Plan
-from journeylab.stages.tables import labelled
 from journeylab.streams import Streams
 from journeylab.training import Problem
 from journeylab.training.engine import Execution, train_seeds
@@ -23,7 +23,7 @@ def computed() -> Label:
 
     def label(study: str, arm: str, variant: str, table: pd.DataFrame) -> pd.DataFrame:
         plan = Plan(stage="compute", study=study, arm=arm, variant=variant)
-        return labelled(table, plan, None)
+        return labelled(table, plan.run, None)
 
     return label
 

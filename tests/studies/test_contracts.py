@@ -9,7 +9,6 @@ import pytest
 from journeylab import catalogue
 from journeylab.claims.register import PILOT
 from journeylab.config import RunSettings
-from journeylab.records.fingerprint import closure
 from journeylab.streams import Streams
 
 CONFIG = catalogue.load(Path(__file__).parents[2] / "config.yaml", {"scale": "quick"})
@@ -35,9 +34,9 @@ def shrink(settings: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("study", catalogue.discover())
 def test_no_dataset_depends_on_the_training_engine(study: str) -> None:
     engine = "journeylab.training"
-    generated = closure(catalogue.stage_roots("generate", study))
+    generated = catalogue.key_modules("generate", study)
     assert not [module for module in generated if module.startswith(engine)]
-    assert engine in closure(catalogue.stage_roots("train", study))
+    assert engine in catalogue.key_modules("train", study)
 
 
 @pytest.mark.parametrize(("study", "run"), COMPUTED)

@@ -9,14 +9,13 @@ import pandas as pd
 import pypdfium2
 import pytest
 
-from journeylab.manuscript import assemble
+from journeylab.chunks.tables import joined, labelled
+from journeylab.commands.paper import assemble
 from journeylab.plotting import StudyResults, Table
 from journeylab.records.files import read_json, write_folder
-from journeylab.records.plans import Plan
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.reports.draw import draw_results
 from journeylab.reports.latex import latex_macros, latex_table
-from journeylab.stages.tables import joined, labelled
 from journeylab.studies.exp5_ssm_bridge import figures, metrics
 from journeylab.studies.exp5_ssm_bridge.compute import compute
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, Bridge, Computation, Settings
@@ -59,7 +58,7 @@ def drawn(tmp_path_factory):
         [
             labelled(
                 compute(Computation(variant=operator, **cases), None),
-                Plan(stage="compute", study="exp5", arm="bridge", variant=operator),
+                ("exp5", "bridge", operator),
                 None,
             )
             for operator in OPERATORS

@@ -13,7 +13,7 @@ import pytest
 SNAKEFILE = """\
 from pathlib import Path
 from journeylab.config import UserError
-from journeylab.recovery import begin_run
+from journeylab.workflow.recovery import begin_run
 
 if workflow.is_main_process:
     try:

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from journeylab.records.fingerprint import BOOKKEEPING
+
 from .conftest import Copy
 
 pytestmark = pytest.mark.workflow
@@ -75,9 +77,16 @@ def test_another_study_is_left_alone(project: Copy) -> None:
 
 
 def test_the_command_line_and_the_loader_rerun_nothing(project: Copy) -> None:
-    for module in ("cli", "config", "workflow", "catalogue", "imports"):
+    loader = ("cli", "catalogue", "imports", "config/root", "workflow/planning", "commands/status")
+    for module in loader:
         project.edit(f"src/journeylab/{module}.py", add_code)
     assert project.planned() == set()
+
+
+def test_bookkeeping_reruns_only_drawing_and_what_follows(project: Copy) -> None:
+    for module in BOOKKEEPING:
+        project.edit(f"src/journeylab/{module.replace('.', '/')}.py", add_code)
+    assert project.rules() == {"draw", "typeset", "respond", "index"}
 
 
 def test_more_seeds_train_new_chunks_only(project: Copy) -> None:

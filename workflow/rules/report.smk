@@ -35,6 +35,7 @@ rule typeset:
     """Typeset a study's report."""
     input:
         plan="<plans>/{study}/typeset.json",
+        history="<plans>/{study}/history.json",
         verdicts="<results>/{study}/verdicts.json",
         manifest="<reports>/{study}/manifest.json",  # the hashes of figures and tables
         figures=ancient("<reports>/{study}/figures"),

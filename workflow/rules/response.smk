@@ -1,7 +1,8 @@
 rule respond:
-    """Answer the reviewers' points with the verdicts of all studies: PDF, LaTeX and text."""
+    """Answer the points of the reviewers with the verdicts of all studies: PDF, LaTeX and text."""
     input:
         plan="<plans>/respond.json",
+        history=expand("<plans>/{study}/history.json", study=plan.covered),
         verdicts=expand("<results>/{study}/verdicts.json", study=plan.covered),
         manifests=expand("<reports>/{study}/manifest.json", study=plan.covered),
         hosts=plan.hosts(),
@@ -22,9 +23,10 @@ rule respond:
 
 
 rule index:
-    """List every claim of every study on one page."""
+    """List all claims of all studies on one page."""
     input:
         plan="<plans>/index.json",
+        history=expand("<plans>/{study}/history.json", study=plan.covered),
         verdicts=expand("<results>/{study}/verdicts.json", study=plan.covered),
         manifests=expand("<reports>/{study}/manifest.json", study=plan.covered),
         hosts=plan.hosts(),

@@ -9,7 +9,7 @@ more than the repository shows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -24,7 +24,8 @@ from journeylab.claims.register import (
     is_read,
     row_hashes,
 )
-from journeylab.config import UserError, build
+from journeylab.config import Frozen, UserError, build
+from journeylab.records.files import read_json
 from journeylab.records.git import ask_git
 from journeylab.records.runs import RunRecord, RunStart
 from journeylab.records.verdicts import Registration
@@ -99,7 +100,7 @@ def registrations(
     register: Register,
     study: str,
     runs: Sequence[tuple[RunRecord, RunStart]],
-    history: History,
+    history: History | RecordedHistory,
 ) -> dict[str, Registration]:
     """Of every row of a study, whether it was registered before the runs that it reads.
 
@@ -125,7 +126,7 @@ _NOTHING = Registration(exploratory=True, remark="nothing that it reads was run"
 
 
 def _of_run(
-    row: str, study: str, now: tuple[str, str], start: RunStart, history: History
+    row: str, study: str, now: tuple[str, str], start: RunStart, history: History | RecordedHistory
 ) -> Registration:
     """What one run's beginning says of one row."""
 
@@ -152,3 +153,51 @@ def _of_run(
     if start.dirty:
         remarks.append("with uncommitted changes beside the register")
     return Registration(exploratory=False, remark="; ".join(remarks))
+
+
+class CommitState(Frozen):
+    """What git knows of a commit: where it is, and the row hashes of a study's register in it."""
+
+    place: Place
+    rows: Hashes | None
+
+
+class RecordedHistory(Frozen):
+    """The states of all commits at which runs of a study began, as planning wrote them.
+
+    A commit that is not recorded counts as absent from the repository.
+    """
+
+    commits: Mapping[str, CommitState] = {}
+
+    def place(self, commit: str) -> Place:
+        """Where a commit is."""
+        known = self.commits.get(commit)
+        return known.place if known else "absent"
+
+    def rows(self, commit: str, study: str) -> Hashes | None:
+        """The row hashes of the register in a commit; None if it cannot be read."""
+        known = self.commits.get(commit)
+        return known.rows if known else None
+
+
+def record_history(
+    history: History, study: str, commits: Collection[str], known: Mapping[str, Hashes]
+) -> RecordedHistory:
+    """The states of `commits`; `known` holds row hashes that need not be read from git again."""
+    return RecordedHistory(
+        commits={
+            commit: CommitState(
+                place=history.place(commit),
+                rows=known.get(commit) or history.rows(commit, study),
+            )
+            for commit in sorted(commits)
+        }
+    )
+
+
+def read_history(path: Path) -> RecordedHistory:
+    """Read the history that planning wrote; empty if there is none, as in a call from Python."""
+    if not path.exists():
+        return RecordedHistory()
+    return build(RecordedHistory, read_json(path), str(path))

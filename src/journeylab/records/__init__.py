@@ -1,1 +1,1 @@
-"""What was computed, from what and where: files with checked hashes, run records, provenance."""
+"""Files with checksums, plans, run records and costs: all that is kept about a result."""

@@ -1,4 +1,4 @@
-"""What a process has cost, as the operating system counts it, and what of two ways costs more."""
+"""CPU time and memory of a process, and paired timing of two implementations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BYTES = 1 if sys.platform == "darwin" else 1024
 
 
 class Cost(Frozen):
-    """Seconds since the process began, children included; `imports` is CPU time before its work."""
+    """Cost of a process and its children; `imports_seconds` is CPU time before the work began."""
 
     cpu_seconds: float
     imports_seconds: float
@@ -26,11 +26,11 @@ class Cost(Frozen):
 def cpu_seconds() -> float:
     """CPU time of this process and its finished children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def start_counting() -> Callable[[], Cost]:
-    """Say that imports are done; what is returned tells the cost so far whenever it is called."""
+    """Mark the end of the imports; return a function that returns the cost so far."""
     imports, began = cpu_seconds(), time.monotonic() - _age()
 
     def cost() -> Cost:
@@ -52,10 +52,10 @@ Clock = Callable[[], float]
 def compare(
     fast: Step, slow: Step, pairs: int, clock: Clock = time.process_time
 ) -> dict[str, float]:
-    """Time two ways to the same result, one after the other, ``pairs`` (two or more) times over.
+    """Time two implementations in alternation, ``pairs`` (two or more) times.
 
-    Whatever else the machine does slows both. Medians in milliseconds of CPU time, and the ratio
-    slow : fast with its quartiles over pairs.
+    Other load of the machine slows both alike. Returns medians in milliseconds of CPU time, and the
+    ratio slow : fast with its quartiles over pairs.
     """
     for warm_up in (fast, slow) * 3:
         warm_up()
@@ -66,14 +66,14 @@ def compare(
 
 
 def timed(step: Step, clock: Clock = time.process_time) -> float:
-    """Seconds that a step takes by a clock, CPU time where none is named."""
+    """Seconds of a step by a clock; the default is CPU time."""
     start = clock()
     step()
     return clock() - start
 
 
 def _age() -> float:
-    """Seconds since this process began, where the system tells; else since it used the CPU."""
+    """Seconds since this process began, where the system says so; else its CPU time."""
     try:
         with open("/proc/self/stat", encoding="utf-8") as status:  # noqa: PTH123
             ticks = int(status.read().rpartition(")")[2].split()[19])

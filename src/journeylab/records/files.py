@@ -1,10 +1,10 @@
-"""Files that appear whole or not at all, and that know their own SHA-256.
+"""Files that are written atomically and contain a checksum of themselves.
 
-Every parquet, JSON and safetensors file carries a *seal*: the SHA-256 of its own bytes, taken
-while the digest's 64 characters were zeros. Reading checks it, so a damaged file is noticed
-without a second file that could be lost or go stale. A folder is sealed by its `manifest.json`.
-What a stage wrote also carries its *origin*: the key of the plan it was made by, and the SHA-256 of
-what it was made from. Equal contents give equal bytes.
+Every parquet, JSON and safetensors file carries a *seal*: the SHA-256 of its own bytes, computed
+with zeros in place of the 64 characters of the digest. Every read checks it, so damage is noticed
+without a second file that could be lost or outdated. A folder is sealed by its `manifest.json`.
+The output of a stage also carries its *origin*: the key of its plan, and the SHA-256 of its inputs.
+Equal contents give equal bytes.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
+FORMAT = 1
+"""Version of the file formats below: raise it if readers of old files would get other values."""
 SEAL = "seal"
 ORIGIN = "origin"
 MEASUREMENTS = "measurements.parquet"
@@ -38,7 +40,7 @@ _SEALED = re.compile(rb"self-sha256:[0-9a-f]{64}")
 
 
 class Origin(Frozen):
-    """The key of the plan that a file was made by; `inputs` maps what it read to SHA-256 hashes."""
+    """The key of the plan that made a file; `inputs` maps its inputs to SHA-256 hashes."""
 
     plan_key: str
     inputs: Mapping[str, str] = {}
@@ -46,11 +48,11 @@ class Origin(Frozen):
 
 @contextlib.contextmanager
 def write_atomic(path: Path, *, durable: bool = True) -> Iterator[Path]:
-    """Yield a path to write in `path`'s folder; it takes `path`'s place when the block ends well.
+    """Yield a temporary path beside `path`; it replaces `path` if the block succeeds.
 
     The temporary name is always the same, so that a killed job leaves at most one such file,
-    which its next attempt overwrites. An exception removes it and leaves `path` as it was. What is
-    not `durable` may be lost when the machine goes down.
+    which its next attempt overwrites. An exception removes it and leaves `path` unchanged. A file
+    that is not `durable` may be lost when the machine goes down.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,9 +70,9 @@ def write_atomic(path: Path, *, durable: bool = True) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def write_folder(path: Path, origin: Origin | None = None) -> Iterator[Path]:
-    """Yield an empty folder to fill; sealed, it takes `path`'s place when the block ends well.
+    """Yield an empty folder; it is sealed and replaces `path` if the block succeeds.
 
-    Whatever `path` held before is gone afterwards, so no stale figure survives.
+    The old content of `path` is removed, so that no outdated file survives.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,18 +102,18 @@ def sha256(path: Path) -> str:
 
 
 def seal(path: Path) -> None:
-    """Write the file's SHA-256 over the one blank digest it contains.
+    """Replace the blank digest in a file by the file's SHA-256.
 
-    Raises ValueError if the file does not hold exactly one blank digest.
+    Raises ValueError unless the file contains exactly one blank digest.
     """
     path = Path(path)
     path.write_bytes(_sealed(path.read_bytes()))
 
 
 def verify(path: Path, plan_key: str | None = None) -> None:
-    """Check a sealed file, or every file of a sealed folder; with `plan_key`, who made it as well.
+    """Check a sealed file or all files of a sealed folder; with `plan_key`, also the plan.
 
-    Raises UserError naming the file that is missing or differs from what was written.
+    Raises UserError with the name of the file that is missing or damaged.
     """
     path = Path(path)
     if path.is_dir():
@@ -121,9 +123,9 @@ def verify(path: Path, plan_key: str | None = None) -> None:
 
 
 def verify_files(folder: Path, hashes: Mapping[str, str]) -> None:
-    """Check files against hashes kept elsewhere, by name relative to `folder`.
+    """Check files against their SHA-256 hashes, by name relative to `folder`.
 
-    Raises UserError naming the first file that is missing or differs.
+    Raises UserError with the name of the first file that is missing or differs.
     """
     for name, expected in sorted(hashes.items()):
         if sha256(folder / name) != expected:
@@ -139,8 +141,8 @@ def write_json(
 ) -> None:
     """Write an object or a record as JSON: sorted keys, two spaces, a final newline.
 
-    `sealed=False` leaves the seal out, for files whose format belongs to another tool.
-    Raises ValueError for NaN, infinities and keys of the object's own that are taken.
+    `sealed=False` omits the seal, for files of another tool's format. Raises ValueError for NaN,
+    infinities, and keys that are reserved for seal and origin.
     """
     with write_atomic(path) as partial:
         partial.write_bytes(json_bytes(value, origin=origin, sealed=sealed))
@@ -155,7 +157,7 @@ def json_bytes(
     if origin is not None:
         added[ORIGIN] = origin.model_dump(mode="json")
     if taken := content.keys() & added.keys():
-        raise ValueError(f"the key {min(taken)!r} is taken by the file itself")
+        raise ValueError(f"the key {min(taken)!r} is reserved by the file format")
     text = json.dumps(
         content | added, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False
     )
@@ -166,8 +168,8 @@ def json_bytes(
 def read_json(path: Path, plan_key: str | None = None, *, sealed: bool = True) -> dict[str, Any]:
     """Read an object written by `write_json`, without its seal and origin.
 
-    Raises UserError if the file is missing or, when sealed, damaged; with `plan_key`, if it was
-    made by another plan.
+    Raises UserError if the file is missing or, when sealed, damaged; with `plan_key`, if another
+    plan made it.
     """
     content = _verified(path) if sealed else _content(path)
     try:
@@ -184,7 +186,7 @@ def read_json(path: Path, plan_key: str | None = None, *, sealed: bool = True) -
 def write_table(path: Path, table: pd.DataFrame, origin: Origin | None = None) -> None:
     """Write a table as parquet, without its index.
 
-    Versions of pandas are kept out of the file: equal tables give equal bytes.
+    The file does not contain the version of pandas: equal tables give equal bytes.
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -199,8 +201,7 @@ def write_table(path: Path, table: pd.DataFrame, origin: Origin | None = None) -
 def read_table(path: Path, plan_key: str | None = None) -> pd.DataFrame:
     """Read a table written by `write_table`; integer columns with gaps come back as `Int64`.
 
-    Raises UserError if the file is missing or damaged; with `plan_key`, if it was made by another
-    plan.
+    Raises UserError if the file is missing or damaged; with `plan_key`, if another plan made it.
     """
     import pandas as pd
     import pyarrow as pa
@@ -228,7 +229,7 @@ def write_tensors(
 
     copies = {name: tensor.detach().cpu().clone() for name, tensor in sorted(tensors.items())}
     contiguous = {name: tensor.contiguous() for name, tensor in copies.items()}
-    # one entry: safetensors writes several in an order that changes from process to process
+    # A single entry: safetensors writes several entries in an order that varies between processes.
     entry = canonical({"digest": _BLANK.decode(), "notes": dict(notes)}) if notes else None
     with write_atomic(path) as partial:
         partial.write_bytes(save(contiguous, metadata={SEAL: entry or _BLANK.decode()}))
@@ -254,7 +255,7 @@ def read_noted_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def read_origin(path: Path) -> Origin | None:
-    """What a sealed JSON file says of its origin. Raises UserError if it is missing or damaged."""
+    """The origin of a sealed JSON file. Raises UserError if the file is missing or damaged."""
     origin = json.loads(_verified(path)).get(ORIGIN)
     return Origin.model_validate(origin) if origin else None
 
@@ -266,9 +267,9 @@ def _metadata(origin: Origin | None) -> dict[str, str]:
     return metadata
 
 
-def check_key(path: Path, found: str | None, planned: str) -> None:
-    """Raises UserError unless `path` was made by the plan that is planned."""
-    if found != planned:
+def check_key(path: Path, actual: str | None, planned: str) -> None:
+    """Raises UserError unless the key `actual` of `path` is the planned one."""
+    if actual != planned:
         raise UserError(
             f"{path} was made with other settings, data or code than planned; "
             f"`{remake(path)}` makes it anew"
@@ -335,7 +336,7 @@ def _damaged(path: Path) -> UserError:
 
 
 def remake(path: Path) -> str:
-    """The command that makes a file: of a sealed folder, snakemake knows the manifest only."""
+    """The command that makes a file anew; the target of a sealed folder is its manifest."""
     path = Path(path)
     folder = next((folder for folder in path.parents if (folder / MANIFEST).exists()), None)
     return f"snakemake --cores 1 --force {folder / MANIFEST if folder else path}"

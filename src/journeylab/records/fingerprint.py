@@ -1,14 +1,14 @@
-"""A hash of the code a stage depends on, blind to comments, docstrings and layout.
+"""Fingerprints of code: hashes that ignore comments, docstrings and layout.
 
-The hash covers the source text of the import closure of some root modules. Text, not the syntax
-tree: the tree's dump differs between Python versions, and a fingerprint must not.
+A fingerprint covers the source text of the import closure of some root modules. It hashes text and
+not the syntax tree, since the dump of a tree differs between Python versions.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
 from itertools import chain, islice, zip_longest
@@ -21,8 +21,33 @@ if TYPE_CHECKING:
     from grimp import ImportGraph
 
 PACKAGE = "journeylab"
-HELD_BY_PLAN = ("config", "cli", "catalogue", "imports")
-"""Modules that count in no fingerprint: what they contribute reaches a job through its plan."""
+PLANNED: Mapping[str, str] = {
+    "config": "validates settings; the resolved settings are in the plan",
+    "catalogue": "finds the parts of a study; the parts themselves are in the key",
+    "cli": "parses arguments",
+    "commands": "answers people; no stage calls it",
+    "imports": "compiles the source that is hashed",
+}
+"""Modules outside every key, with the reason."""
+BOOKKEEPING: Mapping[str, str] = {
+    "records.cost": "measures time and memory of the process",
+    "records.files": "reads, writes and checks files; their format counts by number, in the plan",
+    "records.fingerprint": "computes keys",
+    "records.git": "asks git for the commit",
+    "records.plans": "reads and writes plans",
+    "records.runs": "describes runs and machines",
+    "stages.running": "loads the code of a stage and calls it",
+    "stages.generate": "reads and writes the files around chunks.generate",
+    "stages.train": "reads and writes the files around chunks.train",
+    "stages.compute": "reads and writes the files around chunks.compute",
+    "stages.measure": "reads and writes the files around chunks.measure",
+    "training.progress": "shows how far training is",
+}
+"""Modules outside the keys of data, runs, measurements and verdicts, with the reason.
+
+They read, write, show and record numbers, and decide none. A test edits all of them and compares
+the bytes of weights and measurements.
+"""
 
 _STRING_OR_COMMENT = re.compile(
     r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""'
@@ -39,16 +64,15 @@ _ONLY_STRINGS = re.compile(r"\s*(?:[rRuUbB]{0,2}\0\s*)+")
 
 
 @cache
-def fingerprint(roots: tuple[str, ...], package: str = PACKAGE) -> str:
+def fingerprint(
+    roots: tuple[str, ...], package: str = PACKAGE, outside: tuple[str, ...] = tuple(PLANNED)
+) -> str:
     """Hash the code that running `roots` executes: 16 hexadecimal characters.
 
-    A root is a module's full name; a package stands for everything below it. Their imports count,
-    transitively, and so does the `__init__` of every enclosing package. Imports made for type
-    checking only do not, nor does what is `HELD_BY_PLAN`. Nothing is imported.
-
-    Raises UserError if a root does not exist.
+    The arguments and errors are those of :func:`closure`. No module is imported.
     """
-    return hash_modules(closure(roots, package), lambda module: hash_module(module, package))
+    modules = closure(roots, package, outside)
+    return hash_modules(modules, lambda module: hash_module(module, package))
 
 
 def hash_modules(modules: list[str], hash_of: Callable[[str], str]) -> str:
@@ -68,8 +92,14 @@ def hash_module(module: str, package: str = PACKAGE) -> str:
     return hash_source(_source(module, package))
 
 
-def closure(roots: tuple[str, ...], package: str = PACKAGE) -> list[str]:
+def closure(
+    roots: tuple[str, ...], package: str = PACKAGE, outside: tuple[str, ...] = tuple(PLANNED)
+) -> list[str]:
     """The modules of `package` that running `roots` executes, sorted.
+
+    A root is the full name of a module, or of a package with everything below it. The closure
+    follows imports, except those for type checking only, and holds the `__init__` of every
+    enclosing package. It leaves out modules and packages `outside`, named relative to `package`.
 
     Raises UserError if a root does not exist.
     """
@@ -78,7 +108,8 @@ def closure(roots: tuple[str, ...], package: str = PACKAGE) -> list[str]:
     missing = [root for root in roots if root not in modules]
     if missing:
         raise UserError(f"fingerprint: there is no module {missing[0]!r} in {package}")
-    excluded = {f"{package}.{name}" for name in HELD_BY_PLAN}
+    excluded = {f"{package}.{name}" for name in outside}
+    excluded |= {below for name in excluded & modules for below in graph.find_descendants(name)}
     reached: set[str] = set()
     waiting = [name for root in roots for name in (root, *graph.find_descendants(root))]
     while waiting:
@@ -93,10 +124,10 @@ def closure(roots: tuple[str, ...], package: str = PACKAGE) -> list[str]:
 
 
 def strip(source: str) -> str:
-    """Reduce Python source to what it does: one logical line per line, comments and bare strings
-    (docstrings) removed, no space where none is needed, strings untouched.
+    """Reduce Python source to its meaning: one logical line per line, without comments,
+    docstrings and superfluous spaces. Strings stay as they are.
 
-    Good for any code that is valid on Python 3.11, where no f-string nests its own quotes.
+    Valid for any code of Python 3.11, where no f-string nests its own quotes.
     """
     strings: list[str] = []
 

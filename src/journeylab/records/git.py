@@ -1,11 +1,11 @@
-"""What git knows of a folder."""
+"""Questions to git."""
 
 import subprocess
 from pathlib import Path
 
 
 def ask_git(repository: Path, *arguments: str) -> str | None:
-    """What git answers in a repository; None where it fails, or there is none."""
+    """The output of a git command in a repository; None if it fails or git is missing."""
     try:
         answer = subprocess.run(
             ["git", "--no-optional-locks", "-C", str(repository), *arguments],

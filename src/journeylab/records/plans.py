@@ -1,8 +1,8 @@
-"""Plans: what a job depends on, known before anything runs, as a file beside its inputs.
+"""Plans: everything that determines a job's output and is known before it runs, as a file.
 
-A plan's key hashes all that is in it, the keys of the plans it builds on included, so that one key
-stands for everything from the data to the result. Plan files change only when a plan does, and are
-ordinary inputs of the workflow's rules: an edited setting is an edited file.
+The key of a plan is a hash of its content, which includes the keys of the plans of its inputs: one
+key covers all steps from the data to the result. Plan files are ordinary inputs of the workflow's
+rules and are written only if their content changed: an edited setting is an edited input file.
 """
 
 from __future__ import annotations
@@ -16,17 +16,20 @@ from journeylab.config import Frozen, UserError, build, canonical
 from journeylab.records import files
 
 REGISTER = "register.json"
-"""Beside a study's plans: its register, of which each of its runs notes what it begins under."""
+"""Beside a study's plans: commit and register, which each run of the study records at its start."""
+HISTORY = "history.json"
+"""Beside a study's plans: what git knows of the commits at which the study's runs began."""
 
 
 class Plan(Frozen):
-    """One job. What does not apply to its stage is empty.
+    """The plan of one job. Fields that do not apply to its stage are empty.
 
-    `settings` are resolved; `engine` and `device` say how seeds are trained; `seeds` is None where
-    there are none, and for a run that is computed once. `inputs` maps what the job reads to the
-    keys of the plans that make it, `runs` lists folders of runs below the study's results with
-    theirs, in the order of the configuration;
-    `assets` maps files that are no code (prose, style sheets) to their SHA-256.
+    `settings` are resolved; `engine` and `device` say how seeds are trained; `seeds` is None for a
+    job without seeds, such as a run that is computed once. `code` is the fingerprint of the code
+    that decides the output, `versions` are those of libraries, `file_format` that of the files.
+    `inputs` maps each input to the key of the plan that makes it; `runs` lists the folders of runs
+    below the study's results with their keys, in the order of the configuration; `assets` maps
+    files that are not code (prose, style sheets) to their SHA-256.
     """
 
     stage: str
@@ -40,18 +43,24 @@ class Plan(Frozen):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     code: str = ""
     versions: Mapping[str, str] = {}
+    file_format: int = files.FORMAT
     inputs: Mapping[str, str] = {}
     runs: tuple[tuple[str, str], ...] = ()
     assets: Mapping[str, str] = {}
 
     @property
     def key(self) -> str:
-        """16 hexadecimal characters of the SHA-256 of everything above."""
+        """16 hexadecimal characters of the SHA-256 of all fields."""
         return plan_key(self.model_dump(mode="json"))
 
     @property
+    def run(self) -> tuple[str, str | None, str | None]:
+        """Study, arm and variant."""
+        return self.study, self.arm, self.variant
+
+    @property
     def label(self) -> str:
-        """What people call the job, e.g. “train exp7 native/A seeds 0 to 3”."""
+        """The name of the job in messages, e.g. “train exp7 native/A seeds 0 to 3”."""
         place = "/".join(filter(None, (self.dataset, self.arm, self.variant)))
         seeds = ""
         if self.seeds:
@@ -60,7 +69,7 @@ class Plan(Frozen):
         return " ".join(filter(None, (self.stage, self.study, place, seeds)))
 
     def origin(self, **read: Path) -> files.Origin:
-        """The origin of what this job writes from the files `read`."""
+        """The origin of an output of this job that was made from the files `read`."""
         hashes = {name: files.sha256(path) for name, path in read.items()}
         return files.Origin(plan_key=self.key, inputs=hashes)
 
@@ -71,7 +80,7 @@ def plan_key(content: Mapping[str, Any]) -> str:
 
 
 def read_plan(path: Path, stage: str) -> Plan:
-    """Read the plan of a job of `stage`; raises UserError for a missing, damaged or other one."""
+    """Read a plan of `stage`; raises UserError if it is missing, damaged or of another stage."""
     plan = build(Plan, files.read_json(path), str(path))
     if plan.stage != stage:
         raise UserError(f"{path}: stage: {plan.stage!r}: write the path of a {stage} plan")
@@ -79,7 +88,7 @@ def read_plan(path: Path, stage: str) -> Plan:
 
 
 def write_plan(path: Path, plan: Frozen) -> bool:
-    """Write a plan where its file says something else, or nothing; whether it did."""
+    """Write a plan unless its file already has this content; return whether it was written."""
     content = files.json_bytes(plan)
     try:
         if path.read_bytes() == content:

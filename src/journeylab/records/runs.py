@@ -1,7 +1,7 @@
-"""Run records: what determines a result (`run.json`) and what merely happened (`run.host.json`).
+"""Run records: what determines a result (`run.json`), and where and when it ran (`run.host.json`).
 
-Only the first enters identities and hashes, so that the same plan, data and machine type name the
-same result wherever and whenever it was computed.
+Only the first enters keys, so that equal plan, data and machine type give equal keys wherever and
+whenever a run is computed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Status = Literal["finished", "failed"]
 
 
 class SeedRecord(Frozen):
-    """One seed of a run; `reason` says why a failed one failed."""
+    """One seed of a run; `reason` says why a seed failed."""
 
     seed: int
     run_key: str
@@ -36,7 +36,7 @@ class SeedRecord(Frozen):
 
 
 class Training(Frozen):
-    """What training one seed takes."""
+    """The cost of training one seed: parameters, floating-point operations, tokens."""
 
     parameters: int
     flops: float
@@ -44,11 +44,12 @@ class Training(Frozen):
 
 
 class RunRecord(Frozen):
-    """What determines a run's result, and what came of each seed.
+    """What determines the result of a run, and the outcome of each seed.
 
-    `run_key` names the whole run; a run that is computed once has no seeds. `inputs` maps what was
-    read, `files` what was written beside this record, to SHA-256 hashes. `cpu` names every
-    processor that took part, in order: more than one, and the result need not be that of one.
+    `run_key` is the key of the whole run; a run that is computed once has no seeds. `inputs` maps
+    the files read, and `files` those written beside this record, to SHA-256 hashes. `cpu` lists all
+    processors that took part, in order; a run resumed on another processor may differ in rounding
+    from a run on one.
     """
 
     study: str
@@ -87,34 +88,29 @@ class GitState(Frozen):
     dirty: bool | None = None
 
 
-class RegisterState(Frozen):
-    """A study's register: for each row the hashes of what is judged and of how it is worded.
+class RegisterState(GitState):
+    """Commit and register of a study when its jobs were planned.
 
-    `files` are those that it stands in.
+    `rows` maps each row to two hashes: of what is judged, and of its wording. `registered` says
+    whether `commit` contains the register as it is, None without git.
     """
 
     rows: Mapping[str, tuple[str, str]] = {}
-    files: tuple[str, ...] = ()
+    registered: bool | None = None
 
 
-class RunStart(GitState):
-    """How a run began, which stays its record however often it is resumed.
-
-    `rows` are those of the study's register, as in :class:`RegisterState`; `registered` is whether
-    they stood so in `commit`, None without git.
-    """
+class RunStart(RegisterState):
+    """How a run began; the record stays the same however often the run is resumed."""
 
     plan_key: str
     started: datetime
-    rows: Mapping[str, tuple[str, str]] = {}
-    registered: bool | None = None
 
 
 class RunHost(RunStart):
     """Where and when a run was computed, and its cost; `seconds` maps seeds to training times.
 
-    `timings` is what a study timed of the forms that a computed run compares: a property of the
-    machine, like the cost, and therefore no measurement.
+    `timings` are times of the forms that a computed run compares: like the cost, they depend on the
+    machine, and therefore are not measurements.
     """
 
     finished: datetime
@@ -126,7 +122,7 @@ class RunHost(RunStart):
 
 
 class SeedOutcome(Frozen):
-    """How one seed ended."""
+    """The outcome of one seed."""
 
     seed: int
     status: Status
@@ -146,7 +142,7 @@ def describe_run(
     cpu: Sequence[str] = (),
     training: Training | None = None,
 ) -> RunRecord:
-    """Build the record of a run; `cpu` is this machine's where it is not given."""
+    """Build the record of a run; `cpu` defaults to the processor of this machine."""
     processors = tuple(cpu) or (cpu_model(),)
     identity: dict[str, Any] = {
         "plan_key": plan.key,
@@ -202,13 +198,13 @@ def describe_host(
 
 
 def run_key(identity: Mapping[str, Any], seed: int | None = None) -> str:
-    """Name a run's result, or one seed's: 16 hexadecimal characters of what determines it."""
+    """The key of a run, or of one seed: 16 hexadecimal characters of a hash of its identity."""
     text = canonical({**identity, "seed": seed})
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def begin_run(folder: Path, start: RunStart) -> RunStart:
-    """Note how a run begins; of one that was killed and goes on, return how it had begun."""
+    """Record the start of a run; for a resumed run, return the start that was recorded first."""
     path = folder / START
     try:
         known = build(RunStart, files.read_json(path), str(path))
@@ -221,7 +217,7 @@ def begin_run(folder: Path, start: RunStart) -> RunStart:
 
 
 def write_run(folder: Path, run: RunRecord, host: RunHost) -> None:
-    """Write both records of a run; `run.json` last, since it vouches for the folder."""
+    """Write both records of a run; `run.json` last, since it marks the folder as complete."""
     files.write_json(folder / HOST, host)
     files.write_json(folder / RUN, run)
     (folder / START).unlink(missing_ok=True)
@@ -244,6 +240,17 @@ def read_host(folder: Path) -> RunHost:
     return build(RunHost, files.read_json(folder / HOST), str(folder / HOST))
 
 
+def read_start(folder: Path) -> RunStart | None:
+    """How a run began, whether it is finished or not; None if no readable record says so."""
+    for name in (HOST, START):
+        try:
+            content = files.read_json(folder / name)
+            return RunStart(**{key: content[key] for key in RunStart.model_fields})
+        except (UserError, KeyError, ValueError):
+            continue
+    return None
+
+
 def find_runs(root: Path, study: str) -> list[Path]:
     """The folders of a study's runs, `results/<study>/<arm>/<variant>/<seeds or once>`, sorted.
 
@@ -253,7 +260,7 @@ def find_runs(root: Path, study: str) -> list[Path]:
 
 
 def cpu_model() -> str:
-    """The processor's name as the kernel gives it, or the architecture where it gives none."""
+    """The name of the processor according to the kernel, else the architecture."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -263,12 +270,12 @@ def cpu_model() -> str:
 
 
 def versions(*names: str) -> dict[str, str]:
-    """Public versions of libraries: builds of one release (`2.13.0+cpu`) count as equal."""
+    """Versions of libraries without the build tag: `2.13.0+cpu` counts as `2.13.0`."""
     return {name: version(name).partition("+")[0] for name in sorted(names)}
 
 
 def git_state(folder: Path) -> GitState:
-    """The state of the repository around `folder`; empty where there is none, or no git."""
+    """The git state of `folder`; empty outside a repository or without git."""
     commit = ask_git(folder, "rev-parse", "HEAD")
     if commit is None:
         return GitState()
@@ -277,7 +284,7 @@ def git_state(folder: Path) -> GitState:
 
 
 def is_committed(folder: Path, names: Sequence[str]) -> bool | None:
-    """Whether files are in the commit checked out as they are here; None without git."""
+    """Whether the commit checked out contains files as they are here; None without git."""
     if ask_git(folder, "rev-parse", "HEAD") is None:
         return None
     tracked = ask_git(folder, "ls-files", "--error-unmatch", "--", *names)
@@ -285,7 +292,7 @@ def is_committed(folder: Path, names: Sequence[str]) -> bool | None:
 
 
 def scheduler(environment: Mapping[str, str]) -> Scheduler | None:
-    """The SLURM job that `environment` describes, if it describes one."""
+    """The SLURM job of the variables in `environment`, if any."""
     if not environment.get("SLURM_JOB_ID"):
         return None
     return Scheduler(

@@ -1,4 +1,4 @@
-"""Compute what needs no training: for a chunk of seeds, one resumable after the other, or once."""
+"""Compute a run without training, seed by seed or once; a killed job resumes after a seed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from journeylab import catalogue, training
+from journeylab import catalogue
+from journeylab.chunks.compute import compute
+from journeylab.chunks.tables import joined
 from journeylab.config import UserError
 from journeylab.records import runs
 from journeylab.records.files import MEASUREMENTS, read_table, sha256, write_table
 from journeylab.records.plans import Plan
 from journeylab.stages.running import Call
-from journeylab.stages.tables import joined, labelled
-from journeylab.streams import Streams
 
 PARTIAL = "seed-{:02d}.partial.parquet"
 
@@ -21,7 +21,6 @@ PARTIAL = "seed-{:02d}.partial.parquet"
 def run(call: Call) -> None:
     """plan → run.json, with measurements and run.host.json beside it."""
     plan, folder = call.plan, call.output.parent
-    training.prepare_process(threads=1)
     if plan.seeds is None:
         tables = [_compute(call, None)]
     else:
@@ -38,7 +37,7 @@ def run(call: Call) -> None:
 
 
 def _resumed(call: Call, seed: int) -> pd.DataFrame:
-    """One seed's rows; those that an earlier attempt of the same plan left behind are taken."""
+    """The rows of one seed; rows left behind by an earlier attempt of the same plan are reused."""
     partial = call.output.parent / PARTIAL.format(seed)
     if partial.exists():
         try:
@@ -51,7 +50,7 @@ def _resumed(call: Call, seed: int) -> pd.DataFrame:
 
 
 def _timings(plan: Plan) -> Mapping[str, float]:
-    """What the study times: it depends on the machine, so it stays out of the measurements."""
+    """Times of the forms that the study compares; they depend on the machine."""
     part = catalogue.compute_part(plan.study)
     if not isinstance(part, catalogue.TimedPart):
         return {}
@@ -61,6 +60,4 @@ def _timings(plan: Plan) -> Mapping[str, float]:
 def _compute(call: Call, seed: int | None) -> pd.DataFrame:
     plan = call.plan
     job = catalogue.computation(plan.study, plan.settings)
-    part = catalogue.compute_part(plan.study)
-    streams = None if seed is None else Streams(plan.study, seed)
-    return labelled(part.compute(job, streams), plan, seed)
+    return compute(catalogue.compute_part(plan.study), job, plan.run, seed)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from journeylab.claims.register import Register, is_read, register_hash
-from journeylab.claims.registration import History, registrations
+from journeylab.claims.registration import read_history, registrations
 from journeylab.records.files import VERDICTS, read_json, verify
+from journeylab.records.plans import HISTORY
 from journeylab.records.runs import RunHost, RunRecord, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.evidence import Evidence
@@ -23,12 +23,12 @@ def read_evidence(call: Call) -> list[Evidence]:
     """
     plan, reports = call.plan, call.output.parent
     register = Register.model_validate(plan.settings["register"])
-    history = History(Path.cwd(), Path(plan.settings["claims"]))
     found = []
     for name, key in plan.inputs.items():
         study, _, kind = name.partition(".")
         if kind != "verdicts":
             continue
+        history = read_history(call.plans / study / HISTORY)
         folder = reports / study
         verify(folder, plan.inputs[f"{study}.content"])
         verdicts = call.read_from / study / VERDICTS

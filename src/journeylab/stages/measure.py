@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from journeylab import catalogue, training
+from journeylab import catalogue
+from journeylab.chunks.measure import measure
 from journeylab.config import UserError
 from journeylab.records.files import (
     read_table,
@@ -14,16 +15,13 @@ from journeylab.records.files import (
 )
 from journeylab.records.runs import read_run
 from journeylab.stages.running import Call
-from journeylab.stages.tables import joined, labelled, of_seed
-from journeylab.streams import Streams
 
 
 def run(call: Call) -> None:
-    """plan, data, run.json → tidy measurements of every seed that finished."""
+    """plan, data, run.json → tidy measurements of all seeds that finished."""
     plan = call.plan
     if call.data is None or call.run is None:
         raise UserError(f"{plan.label}: --data and --run are needed")
-    training.prepare_process(threads=1)
     folder = call.run.parent
     record = read_run(folder, plan.inputs["run"])
     verify_files(folder, record.files)
@@ -36,14 +34,14 @@ def run(call: Call) -> None:
     job = catalogue.trained_job(plan.study, record.settings)
     evaluation = catalogue.evaluation_settings(plan.study, plan.settings)
     weights = read_tensors(folder / "weights.safetensors")
-    models, measuring = catalogue.models_part(plan.study), catalogue.measure_part(plan.study)
-    tables = []
-    for seed in (done.seed for done in record.seeds if done.status == "finished"):
-        streams, prefix = Streams(plan.study, seed), f"{seed}/"
-        problem = models.problem(job, of_seed(dataset, seed), streams)
-        model = problem.build(streams.generator("init"))
-        state = {k.removeprefix(prefix): v for k, v in weights.items() if k.startswith(prefix)}
-        model.load_state_dict(state)
-        measured = measuring.measure(job, evaluation, problem, model.eval())
-        tables.append(labelled(measured, plan, seed))
-    write_table(call.output, joined(tables), plan.origin(data=call.data, run=call.run))
+    table = measure(
+        catalogue.models_part(plan.study),
+        catalogue.measure_part(plan.study),
+        job,
+        evaluation,
+        dataset,
+        weights,
+        plan.run,
+        [each.seed for each in record.seeds if each.status == "finished"],
+    )
+    write_table(call.output, table, plan.origin(data=call.data, run=call.run))

@@ -1,4 +1,4 @@
-"""Run a stage: with the code of its plan, counted, and nothing imported that the plan lacks."""
+"""Run a stage: check its code against the plan, measure its cost, refuse any further import."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ from journeylab import catalogue, imports
 from journeylab.config import UserError, build
 from journeylab.records.cost import Cost, start_counting
 from journeylab.records.files import read_json, sha256, write_json
-from journeylab.records.fingerprint import (
-    closure,
-    fingerprint,
-    hash_module,
-    hash_modules,
-    hash_source,
-)
+from journeylab.records.fingerprint import closure, hash_module, hash_modules, hash_source
 from journeylab.records.plans import REGISTER, Plan, read_plan
 from journeylab.records.runs import (
     RUN,
@@ -32,17 +26,16 @@ from journeylab.records.runs import (
     SeedOutcome,
     begin_run,
     describe_host,
-    git_state,
-    is_committed,
     scheduler,
 )
 
 
 @dataclass(frozen=True)
 class Call:
-    """What a stage is called with: its plan, the files it reads, and the file that it writes.
+    """The arguments of a stage: its plan, its input files, and the file that it writes.
 
-    `results` is the folder of the study's results, or of all results for a stage of all studies.
+    `results` is the folder of the study's results, or of all results for a stage of all studies;
+    `plans` is the folder of the plan.
     """
 
     plan: Plan
@@ -53,11 +46,12 @@ class Call:
     run: Path | None = None
     results: Path | None = None
     progress: Path | None = None
-    """Where a job that takes long says how far it is."""
+    """The file in which a long job reports its progress."""
+    plans: Path = Path()
 
     @property
     def read_from(self) -> Path:
-        """The folder of results; raises UserError where it is not given."""
+        """The folder of results; raises UserError if it is not given."""
         if self.results is None:
             raise UserError(f"{self.plan.label}: --results is missing")
         return self.results
@@ -77,7 +71,7 @@ class Call:
 
 
 class StageModule(Protocol):
-    """A module of this package that is a stage."""
+    """A module of this package with a stage."""
 
     def run(self, call: Call) -> None:
         """Do the work of one job."""
@@ -93,10 +87,10 @@ def run_stage(
     run: Path | None = None,
     results: Path | None = None,
 ) -> None:
-    """Do one job, and write what it cost beside its plan.
+    """Do one job, and write its cost beside its plan.
 
-    Raises UserError for a plan that is missing or damaged, code that is not the one planned, and
-    whatever the stage refuses.
+    Raises UserError for a plan that is missing or damaged, code that differs from the planned code,
+    and the errors of the stage.
     """
     started = datetime.now(UTC)
     planned = read_plan(plan, stage)
@@ -107,44 +101,33 @@ def run_stage(
     counted = start_counting()
     module = cast(StageModule, importlib.import_module(f"journeylab.stages.{stage}"))
     progress = plan.with_suffix(".progress.json")
-    module.run(Call(planned, output, start, counted, data, run, results, progress))
+    module.run(Call(planned, output, start, counted, data, run, results, progress, plan.parent))
     write_json(plan.with_suffix(".cost.json"), counted(), sealed=False)
 
 
 def _registered(start: RunStart, path: Path) -> RunStart:
-    """The start of a run, with the commit and the register it begins under."""
-    here = Path.cwd()
+    """The start of a run, with commit and register of the time of planning."""
     known = build(RegisterState, read_json(path), str(path)) if path.exists() else RegisterState()
-    git = git_state(here)
-    return start.model_copy(
-        update={
-            "commit": git.commit,
-            "dirty": git.dirty,
-            "rows": known.rows,
-            "registered": is_committed(here, known.files) if known.files else None,
-        }
-    )
+    return start.model_copy(update=dict(known))
 
 
 def _load(stage: catalogue.Stage, plan: Plan) -> None:
-    """Import all code of the stage, hold it against the plan, and refuse any other from then on.
+    """Import all code of the stage, compare it with the plan, and refuse any later import.
 
-    Prose and style sheets are held against the plan as well.
+    Prose and style sheets are compared with the plan as well.
     """
-    roots = catalogue.stage_roots(stage, plan.study)
-    modules = closure(roots)
-    with _kept_from_the_collector():
-        for module in modules:
+    with _without_garbage_collection():
+        for module in closure(catalogue.stage_roots(stage, plan.study)):
             importlib.import_module(module)
+    loaded: dict[str, str] = {}
     finder = imports.installed()
-    if finder is None:  # called from Python, by a test: what is on disk is all there is to know
-        found = fingerprint(roots)
-    else:
+    if finder is not None:  # None in tests, which call stages from Python
         loaded = {name: hash_source(text) for name, text in finder.texts.items()}
-        # The package itself holds a docstring, and was there before the finder.
-        found = hash_modules(modules, lambda name: loaded.get(name) or hash_module(name))
         finder.close(plan.label)
-    if found != plan.code:
+    # Modules that were imported before the finder was installed are hashed from disk.
+    modules = catalogue.key_modules(stage, plan.study)
+    code = hash_modules(modules, lambda name: loaded.get(name) or hash_module(name))
+    if code != plan.code:
         raise UserError(f"{plan.label}: the code changed since it was planned; run snakemake again")
     for name, planned in plan.assets.items():
         if sha256(catalogue.PACKAGE / name) != planned:
@@ -152,10 +135,11 @@ def _load(stage: catalogue.Stage, plan: Plan) -> None:
 
 
 @contextmanager
-def _kept_from_the_collector() -> Iterator[None]:
-    """Leave what is made here out of garbage collection, which would look at it over and over.
+def _without_garbage_collection() -> Iterator[None]:
+    """Exclude all objects made in the block from garbage collection.
 
-    Imported modules last as long as the process: it need not free them to end, either.
+    Imported modules live as long as the process: scanning them, and freeing them at its end, only
+    costs time.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from journeylab import catalogue
 from journeylab.claims.register import Register
-from journeylab.claims.registration import History, registrations
+from journeylab.claims.registration import read_history, registrations
 from journeylab.config import UserError
 from journeylab.records.files import (
     MANIFEST,
@@ -17,6 +15,7 @@ from journeylab.records.files import (
     sha256,
     verify,
 )
+from journeylab.records.plans import HISTORY
 from journeylab.records.runs import read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.typeset import compile_report, describe
@@ -42,7 +41,7 @@ def run(call: Call) -> None:
     folders = {call.read_from / name: key for name, key in plan.runs}
     records = [(read_run(folder, key), read_host(folder)) for folder, key in folders.items()]
     register = Register.model_validate(plan.settings["register"])
-    history = History(Path.cwd(), Path(plan.settings["claims"]))
+    history = read_history(call.plans / HISTORY)
     report = describe(
         judged,
         plan.settings["settings"],

@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from journeylab.claims.register import read_register
+from journeylab.commands.new import LONGEST, scaffold
 from journeylab.config import UserError, read_yaml
-from journeylab.scaffold import LONGEST, scaffold
 
-from .workflow.conftest import PROJECT
+from ..workflow.conftest import PROJECT
 
 NAME = "exp99_hidden_layer"
 CLAIMS = "claims/exp99.yaml"
@@ -53,7 +53,7 @@ def skeleton(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def without_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("journeylab.scaffold._generate_schemas", lambda project: None)
+    monkeypatch.setattr("journeylab.commands.new._generate_schemas", lambda project: None)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_failure_half_way_leaves_nothing_behind(
         assert (project / CLAIMS).exists()
         raise UserError("no schema")
 
-    monkeypatch.setattr("journeylab.scaffold._generate_schemas", fail)
+    monkeypatch.setattr("journeylab.commands.new._generate_schemas", fail)
     before = contents(skeleton)
     with pytest.raises(UserError, match="no schema"):
         scaffold(NAME, skeleton)

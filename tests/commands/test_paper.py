@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from journeylab.commands.paper import assemble, web_page
 from journeylab.config import UserError
-from journeylab.manuscript import assemble, web_page
 from journeylab.records.files import write_folder, write_json
 
 

@@ -1,4 +1,4 @@
-"""The tidy tables that stages hand on: whose rows they are, and how they are joined."""
+"""Tidy tables: labels of rows, joining, and the rows of one seed."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from collections.abc import Sequence
 import pandas as pd
 
 from journeylab.config import UserError
-from journeylab.records.plans import Plan
 
 LABELS = ("study", "arm", "variant", "seed")
 
 
-def labelled(table: pd.DataFrame, plan: Plan, seed: int | None) -> pd.DataFrame:
-    """The rows of one seed of a run, or of a run that has none, with its labels in front."""
+def labelled(
+    table: pd.DataFrame, run: tuple[str, str | None, str | None], seed: int | None
+) -> pd.DataFrame:
+    """A table with study, arm and variant of its `run` and its seed, if any, as first columns."""
     rows = table.copy()
     seeds = pd.Series([seed] * len(rows), rows.index, dtype="Int64" if seed is None else "int64")
-    for place, value in enumerate((plan.study, plan.arm, plan.variant, seeds)):
-        rows.insert(place, LABELS[place], value)
+    for position, value in enumerate((*run, seeds)):
+        rows.insert(position, LABELS[position], value)
     return rows
 
 
 def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """All rows of tables that need not have the same factors; a factor that is absent is empty."""
+    """All rows of tables that may have different factors; a factor that is absent is empty."""
     filled = [table for table in tables if not table.empty]
     return (
         pd.concat(filled, ignore_index=True)
@@ -32,7 +33,7 @@ def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def of_seed(dataset: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """One seed's rows of a dataset. Raises UserError if it has none."""
+    """The rows of one seed of a dataset. Raises UserError if there are none."""
     chosen = dataset[dataset["seed"] == seed].drop(columns="seed").reset_index(drop=True)
     if chosen.empty:
         raise UserError(f"the dataset holds no seed {seed}; generate its chunk again")

@@ -27,7 +27,7 @@ from journeylab.records.files import (
 from journeylab.records.plans import Plan
 from journeylab.records.runs import HOST, RUN, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
-from journeylab.workflow import WorkflowPlan
+from journeylab.workflow.planning import WorkflowPlan
 
 PDF_TAIL = 1024
 """Bytes at the end of a PDF among which readers look for its end."""

@@ -11,11 +11,11 @@ import pytest
 
 from journeylab.catalogue import resolve
 from journeylab.claims.register import Looks, StudyClaims
+from journeylab.commands.schema import SCHEMAS
 from journeylab.config import UserError, build, merge, read_yaml
 from journeylab.records.files import read_json
-from journeylab.schemas import SCHEMAS
 
-PROJECT = Path(__file__).parents[1]
+PROJECT = Path(__file__).parents[2]
 LOOKS = PROJECT / "claims/looks.yaml"
 STUDIES = sorted((PROJECT / "claims").glob("exp*.yaml"))
 FILES = [("config", PROJECT / "config.yaml"), ("looks", LOOKS)]

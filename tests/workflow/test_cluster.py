@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from journeylab.cluster import ask_steadily, prepare_cluster, submitted_studies
 from journeylab.config import UserError
+from journeylab.workflow.cluster import ask_steadily, prepare_cluster, submitted_studies
 
 
 class Patient:

@@ -14,9 +14,9 @@ from journeylab.claims.register import PILOT, Every, cells, read_register
 from journeylab.config import TrainedArm, UserError, read_yaml
 from journeylab.records.files import read_json, write_json
 from journeylab.records.plans import Plan
-from journeylab.workflow import Captions, WorkflowPlan
+from journeylab.workflow.planning import Captions, WorkflowPlan
 
-PROJECT = Path(__file__).parents[1]
+PROJECT = Path(__file__).parents[2]
 WRITTEN = read_yaml(PROJECT / "config.yaml")
 CLAIMS = PROJECT / "claims"
 
@@ -92,7 +92,7 @@ def test_an_optional_study_is_told_of_once_its_verdicts_belong_to_the_plan(tmp_p
     assert not together.warnings
     outdated = plan(model={"spread": 0.25})
     assert outdated.covered == ["exp5"]
-    assert any("exp6: what it has was made with other settings" in w for w in outdated.warnings)
+    assert any("exp6: its results were made with other settings" in w for w in outdated.warnings)
     verdicts.write_text(verdicts.read_text().replace("{", "{ ", 1), encoding="utf-8")
     assert plan().covered == ["exp5"]
     assert planned(

@@ -12,7 +12,7 @@ from journeylab.cli import app
 from journeylab.config import UserError
 from journeylab.records.files import write_json
 
-PROJECT = Path(__file__).parents[1]
+PROJECT = Path(__file__).parents[2]
 
 
 def ask(*arguments: str) -> str:
@@ -37,7 +37,7 @@ def test_what_moved_is_told_row_by_row(tmp_path):
     old = reference(tmp_path / "old.json", _1=(1.0, "supported"), _2=(0.1, "inconclusive"))
     new = reference(tmp_path / "new.json", _1=(1.0, "supported"), _2=(-0.25, "refuted"))
     told = ask("compare", str(old), str(new))
-    assert told == "exp7.2: effect 0.1 → −0.25, verdict inconclusive → refuted\n1 claims moved\n"
+    assert told == "exp7.2: effect 0.1 → −0.25, verdict inconclusive → refuted\n1 claim moved\n"
     assert ask("compare", str(old), str(old)) == "0 claims moved\n"
     more = reference(tmp_path / "more.json", _1=(1.0, "supported"), _3=(1.0, "supported"))
     assert "exp7.3: only in" in ask("compare", str(old), str(more))
@@ -88,7 +88,7 @@ def test_the_register_is_printed_as_preregistration_sites_ask(monkeypatch):
         assert f"- exp7.{row} (" in told
         assert f"- exp7.{row}: " in told
     assert "Seeds 100 to 111" in told
-    assert "Revision 1 was seen." in told
+    assert "Yes: the results of revision 1." in told
     with pytest.raises(UserError, match="'exp99' has no claims"):
         ask("register", "exp99")
 

@@ -1,0 +1,111 @@
+"""``journeylab compare A B``: which effects and verdicts differ between two sets of results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from journeylab.commands.results import (
+    REFERENCES,
+    current_register,
+    judged_studies,
+    read_verdicts,
+)
+from journeylab.config import UserError, build
+
+if TYPE_CHECKING:
+    from journeylab.claims.reference import Reference, ReferenceClaim
+
+
+def compare(
+    first: Annotated[str, typer.Argument(help="A git revision, a folder or a reference file.")],
+    second: Annotated[str, typer.Argument(help="The other; default ./results.")] = "results",
+) -> None:
+    """Show which effects and verdicts differ between two revisions, folders or references."""
+    before, after = _references(first), _references(second)
+    names = _renamed(before, after)
+    moved = 0
+    for study in dict.fromkeys((*before, *after)):
+        if study not in before or study not in after:
+            typer.echo(f"{study}: only in {first if study in before else second}")
+            continue
+        old, new = before[study].claims, after[study].claims
+        for row, claim in new.items():
+            name = names.get(row, row)
+            if name not in old:
+                typer.echo(f"{row}: only in {second}")
+                continue
+            if changes := _changes(old[name], claim):
+                moved += 1
+                renamed = f" (was {name})" if name != row else ""
+                typer.echo(f"{row}{renamed}: {', '.join(changes)}")
+        continued = {names.get(row, row) for row in new}
+        for row in old:
+            if row not in continued:
+                typer.echo(f"{row}: only in {first}")
+    typer.echo(f"{moved} {'claim' if moved == 1 else 'claims'} moved")
+
+
+def _changes(old: ReferenceClaim, new: ReferenceClaim) -> list[str]:
+    """The effect and the verdict, old → new, where they differ."""
+    from journeylab.typography import short
+
+    def printed(value: float | str | None) -> str:
+        return short(value) if isinstance(value, float) else str(value or "not judged")
+
+    pairs = (("effect", old.effect, new.effect), ("verdict", old.verdict, new.verdict))
+    return [f"{name} {printed(a)} → {printed(b)}" for name, a, b in pairs if a != b]
+
+
+def _references(name: str) -> dict[str, Reference]:
+    """The claims of every study in a file, in a folder or in a git revision."""
+    from journeylab.claims.reference import read_reference, reference_of
+
+    path = Path(name)
+    if path.is_file():
+        known = [read_reference(path)]
+    elif path.is_dir():
+        root = path.parent if path.name == "results" else path
+        known = [reference_of(read_verdicts(root, study)) for study in judged_studies(root)]
+        known = known or [
+            read_reference(file) for file in sorted(path.glob("exp*.json")) if file.stem.isalnum()
+        ]
+    else:
+        known = list(_in_git(name))
+    if not known:
+        raise UserError(
+            f"{name!r}: no results; write a revision of git, a folder of results or references, "
+            "or a reference such as reference/exp7-r1.json"
+        )
+    return {reference.study: reference for reference in known}
+
+
+def _in_git(revision: str) -> Iterator[Reference]:
+    """The references in a git revision."""
+    from journeylab.claims.reference import Reference
+    from journeylab.records.git import ask_git
+
+    here = Path.cwd()
+    names = ask_git(here, "ls-tree", "--name-only", revision, f"{REFERENCES.as_posix()}/") or ""
+    for name in names.split():
+        if Path(name).suffix == ".json" and Path(name).stem.isalnum():
+            written = json.loads(ask_git(here, "show", f"{revision}:./{name}") or "{}")
+            yield build(Reference, written, f"{revision}:{name}")
+
+
+def _renamed(before: Mapping[str, Reference], after: Mapping[str, Reference]) -> dict[str, str]:
+    """Row → its id in the revision before, if the two sides are consecutive revisions."""
+    register = current_register()
+    return {
+        claim.id: claim.before
+        for study, claims in register.studies.items()
+        if study in before
+        and study in after
+        and before[study].revision == after[study].revision - 1 == claims.revision - 1
+        for claim in claims.claims
+        if claim.before is not None
+    }

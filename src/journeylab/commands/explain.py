@@ -1,0 +1,123 @@
+"""``journeylab explain exp7.2``: a claim, its numbers, and the files and runs they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from journeylab.commands.results import CLAIMS, ROOT, current_register, read_records, read_verdicts
+from journeylab.config import UserError, accepted
+
+if TYPE_CHECKING:
+    from journeylab.records.runs import RunHost, RunRecord
+    from journeylab.records.verdicts import StudyVerdicts, Verdict
+
+
+def explain(
+    claim: Annotated[str, typer.Argument(help="A row of the register, e.g. exp7.2.")],
+    root: Annotated[Path, ROOT] = Path(),
+    hashes: Annotated[bool, typer.Option(help="Print all keys and SHA-256 hashes.")] = False,
+) -> None:
+    """Show a claim, its numbers, and the runs, data and commits behind them."""
+    study = claim.partition(".")[0]
+    verdicts = read_verdicts(root, study)
+    rows = {row.id: row for row in verdicts.verdicts}
+    if claim not in rows:
+        raise UserError(f"{claim!r} is not in the register;{accepted(claim, list(rows))}")
+    row = rows[claim]
+    for line in (*_claim(row, verdicts), "", *_sources(root, row, hashes=hashes)):
+        typer.echo(line)
+
+
+def _claim(row: Verdict, study: StudyVerdicts) -> Iterator[str]:
+    """The claim and its numbers, printed as in the report."""
+    from journeylab.reports.tables import places, shown
+    from journeylab.typography import plain
+
+    source = "stated by the document" if row.source == "document" else "corrected statement"
+    yield f"{row.id} · {row.theorem} · {source}, {'judged' if row.primary else 'secondary'}"
+    yield row.statement
+    if row.cites:
+        yield f"  document: {row.cites}"
+    yield f"  measured: {row.effect_text} ({row.metric_label})"
+    yield f"  claimed:  {row.region_text or 'no region'}"
+    if row.kind == "exact":
+        failed = f"; {row.failures} of them are not finite" if row.failures else ""
+        yield f"  extreme value: {plain(row.effect)} of {plain(row.n)} cases{failed}"
+    else:
+        printed = shown(row, places([row]))
+        yield f"  median effect: {printed['effect']}, interval {printed['interval']}"
+        yield f"  mean:          {printed['mean']}"
+        failed = f", {row.failures} failed" if row.failures else ""
+        yield f"  seeds:         {plain(row.n)}{failed}"
+        if row.k:
+            yield (
+                f"  test: the interval reaches from ordered difference {row.k} to "
+                f"{row.n + 1 - row.k}; each end is wrong with probability at most "
+                f"{plain(row.tail, 2)}"
+            )
+        if row.detectable is not None:
+            yield f"  detectable:    {plain(row.detectable, 2)} from the margin"
+        for part in row.parts:
+            cells = shown(part, places([row]))
+            yield f"  part {part.effect_text}: {cells['effect']} {cells['interval']}"
+    yield f"  verdict: {row.verdict or ('withheld' if row.withheld else 'not judged')}"
+    for note in (row.withheld, study.exploratory, *row.notes):
+        if note:
+            yield f"    {note}"
+
+
+def _sources(root: Path, row: Verdict, *, hashes: bool) -> Iterator[str]:
+    """From the verdict back to measurements, runs, data and commits."""
+    from journeylab.claims.register import is_read
+    from journeylab.claims.registration import History, registrations
+    from journeylab.records.files import MEASUREMENTS, VERDICTS, read_origin, sha256
+
+    study = row.id.partition(".")[0]
+    register = current_register()
+    claims = register.studies.get(study)
+    claim = next((claim for claim in claims.claims if claim.id == row.id), None) if claims else None
+    if claims is None or claim is None:
+        raise UserError(f"{CLAIMS}/{study}.yaml: {row.id} is no longer registered")
+    records = list(read_records(root, study))
+    pairs = [(run, host) for _, run, host in records]
+    states = registrations(register, study, pairs, History(Path.cwd(), CLAIMS))
+    yield f"registration: {states[row.id].told}"
+    verdicts, table = (root / "results" / study / name for name in (VERDICTS, MEASUREMENTS))
+    origin, table_hash = read_origin(verdicts), sha256(table)
+    if origin and origin.inputs["measurements"] != table_hash:
+        yield f"{table} changed after the claims were judged"
+    if hashes:
+        key = origin.plan_key if origin else "unknown"
+        yield f"← {verdicts}  plan {key}  sha256 {sha256(verdicts)}"
+        yield f"← {table}  sha256 {table_hash}"
+    else:
+        yield f"← {verdicts} ← {table}"
+    read = [
+        (folder, run, host)
+        for folder, run, host in records
+        if is_read(claims, claim, run.arm, run.variant)
+    ]
+    for folder, run, host in read:
+        yield f"← {folder}  begun {host.started:%Y-%m-%d %H:%M} at commit {_commit(host, hashes)}"
+        if hashes:
+            yield f"    run {run.run_key}  plan {run.plan_key}"
+            for name, digest in {**run.files, **run.inputs}.items():
+                yield f"    {name}  sha256 {digest}"
+    yield from _footer(verdicts, read, hashes=hashes)
+
+
+def _commit(host: RunHost, whole: bool) -> str:
+    changes = " with uncommitted changes" if host.dirty else ""
+    return f"{(host.commit or 'unknown')[: None if whole else 12]}{changes}"
+
+
+def _footer(
+    verdicts: Path, read: Sequence[tuple[Path, RunRecord, RunHost]], *, hashes: bool
+) -> Iterator[str]:
+    yield f"to make it anew: snakemake --cores 8 {verdicts}"
+    if read and not hashes:
+        yield "keys and hashes: add --hashes"

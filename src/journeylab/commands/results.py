@@ -1,0 +1,62 @@
+"""Results, references and the register, as several commands read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from journeylab.config import UserError, build, read_yaml
+
+if TYPE_CHECKING:
+    from journeylab.claims.register import Register
+    from journeylab.records.runs import RunHost, RunRecord
+    from journeylab.records.verdicts import StudyVerdicts
+    from journeylab.workflow.planning import WorkflowPlan
+
+ROOT = typer.Option(help="Folder with results/ and reports/.")
+CONFIG = typer.Option(help="Configuration file.")
+REFERENCES = Path("reference")
+CLAIMS = Path("claims")
+
+
+def read_verdicts(root: Path, study: str) -> StudyVerdicts:
+    """The verdicts of a study. Raises UserError if they are missing or damaged."""
+    from journeylab.records.files import VERDICTS, read_json
+    from journeylab.records.verdicts import StudyVerdicts
+
+    path = root / "results" / study / VERDICTS
+    if not path.exists():
+        raise UserError(f"{path} is missing; `snakemake --cores 8 {path}` makes it")
+    return build(StudyVerdicts, read_json(path), str(path))
+
+
+def judged_studies(root: Path) -> list[str]:
+    """The studies that have verdicts, sorted by name."""
+    from journeylab.records.files import VERDICTS
+
+    return [path.parent.name for path in sorted((root / "results").glob(f"*/{VERDICTS}"))]
+
+
+def read_records(root: Path, study: str) -> Iterator[tuple[Path, RunRecord, RunHost]]:
+    """Folder, record and host record of every finished run of a study."""
+    from journeylab.records.runs import find_runs, read_host, read_run
+
+    for folder in find_runs(root, study):
+        yield folder, read_run(folder), read_host(folder)
+
+
+def current_register() -> Register:
+    """The register in ``claims/`` of the working directory."""
+    from journeylab.claims.register import read_register
+
+    return read_register(CLAIMS)
+
+
+def current_plan(config: Path) -> WorkflowPlan:
+    """The workflow that a configuration file describes."""
+    from journeylab.workflow.planning import WorkflowPlan
+
+    return WorkflowPlan(read_yaml(config))

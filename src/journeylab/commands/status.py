@@ -1,0 +1,92 @@
+"""``journeylab status``: the verdicts of all studies, counted by theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from journeylab.commands.results import (
+    CLAIMS,
+    REFERENCES,
+    ROOT,
+    current_register,
+    judged_studies,
+    read_records,
+    read_verdicts,
+)
+from journeylab.config import UserError
+
+if TYPE_CHECKING:
+    from journeylab.claims.register import Register
+    from journeylab.reports.glance import Judged
+
+
+def status(
+    root: Annotated[Path, ROOT] = Path(),
+    reference: Annotated[bool, typer.Option(help="Count the references instead.")] = False,
+    markdown: Annotated[bool, typer.Option(help="Print a Markdown table.")] = False,
+) -> None:
+    """Count the verdicts by theorem: claims over seeds, and certificates."""
+    from journeylab.reports.glance import HEAD, at_a_glance
+
+    register = current_register()
+    rows = list(_of_references(register) if reference else _of_results(root, register))
+    if not rows:
+        where = REFERENCES if reference else root / "results"
+        raise UserError(f"{where}: no verdicts of this register; `make all` makes them")
+    lines = [
+        (group.label, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
+        for group in at_a_glance(rows)
+    ]
+    typer.echo(_table((*HEAD, "Studies"), lines, markdown=markdown))
+
+
+def _of_results(root: Path, register: Register) -> Iterator[Judged]:
+    """The primary rows of all results."""
+    from journeylab.claims.registration import History, registrations
+    from journeylab.reports.glance import Judged, outcome
+
+    history = History(Path.cwd(), CLAIMS)
+    for study in judged_studies(root):
+        pairs = [(run, host) for _, run, host in read_records(root, study)]
+        registered = registrations(register, study, pairs, history)
+        for row in read_verdicts(root, study).verdicts:
+            if row.primary:
+                word = outcome(row, registered)
+                document, exact = row.source == "document", row.kind == "exact"
+                yield Judged(row.id, row.theorem, document, exact, word)
+
+
+def _of_references(register: Register) -> Iterator[Judged]:
+    """The primary rows of the register with the verdicts of the references of this revision."""
+    from journeylab.claims.reference import read_reference
+    from journeylab.reports.glance import Judged
+
+    for study, claims in register.studies.items():
+        path = REFERENCES / f"{study}.json"
+        known = read_reference(path) if path.exists() else None
+        if known is None or known.revision != claims.revision:
+            continue
+        for claim in claims.claims:
+            if claim.primary and claim.id in known.claims:
+                word = known.claims[claim.id].verdict or "not judged"
+                document, exact = claim.source == "document", claim.kind == "exact"
+                yield Judged(claim.id, claim.theorem, document, exact, word)
+
+
+def _counts(cell: tuple[tuple[str, int], ...]) -> str:
+    return ", ".join(f"{number} {word}" for word, number in cell) or "–"
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]], *, markdown: bool) -> str:
+    if markdown:
+        lines = (head, tuple("---" for _ in head), *rows)
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in (head, *rows)
+    )

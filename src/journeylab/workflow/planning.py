@@ -1,0 +1,399 @@
+"""The jobs of a workflow, as the Snakefile needs them, and a plan file for each.
+
+Every start of snakemake loads this module, so it imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import Any, Protocol
+
+from journeylab.catalogue import check_words, discover, metrics_part, resolve, runs_of
+from journeylab.claims.reference import read_earlier
+from journeylab.claims.register import (
+    LOOKS,
+    PILOT,
+    check_register,
+    named_runs,
+    read_register,
+    row_hashes,
+)
+from journeylab.claims.registration import Hashes, History, RecordedHistory, record_history
+from journeylab.claims.response import read_response
+from journeylab.claims.theorems import read_theorems
+from journeylab.config import (
+    ONCE,
+    Config,
+    ExternalFile,
+    Frozen,
+    StudySettings,
+    UserError,
+    accepted,
+    chunks,
+)
+from journeylab.records.files import MANIFEST, VERDICTS, read_json, sha256
+from journeylab.records.plans import HISTORY, REGISTER, Plan, write_plan
+from journeylab.records.runs import (
+    HOST,
+    GitState,
+    RegisterState,
+    git_state,
+    is_committed,
+    read_start,
+)
+from journeylab.workflow.plans import Job, StudyPlans, index_plan, make_plan, response_plan
+
+EXTERNAL = "external"
+"""The folder of external files below ``data``, and of their plans below ``plans``."""
+
+
+class Wildcards(Protocol):
+    """The wildcards of a rule; snakemake passes them to the input functions below."""
+
+    study: str
+    dataset: str
+    arm: str
+    variant: str
+    seeds: str
+
+
+class Captions:
+    """The captions of a study's figures by name; ``snakemake --report`` reads them."""
+
+    def __init__(self, content: str) -> None:
+        self._content = Path(content)
+
+    def __getitem__(self, figure: str) -> str:
+        """A caption as escaped reStructuredText."""
+        figures = {entry["name"]: entry["caption"] for entry in read_json(self._content)["figures"]}
+        return re.sub(r"([\\*`|_])", r"\\\1", figures[figure])
+
+    def __str__(self) -> str:
+        return f"{self._content}"
+
+
+class WorkflowPlan:
+    """A validated configuration and register, and the jobs that follow from them.
+
+    Raises UserError, in one line, for any mistake in the two files. For a job that was submitted to
+    a cluster, `studies` names its studies: others are not read, and nothing is checked again.
+    """
+
+    def __init__(
+        self,
+        raw: Mapping[str, Any],
+        claims: Path = Path("claims"),
+        references: Path = Path("reference"),
+        response: Path = Path("response.yaml"),
+        *,
+        studies: Collection[str] = (),
+    ) -> None:
+        if studies:
+            raw = {**raw, "studies": {study: raw["studies"][study] for study in studies}}
+        self.config: Config = _with_checksums(resolve(raw))
+        self.claims = claims
+        self.register = read_register(claims, studies)
+        self.theorems = read_theorems(claims)
+        if not studies:
+            self.response = read_response(response, self.register)
+            self._check()
+        self.earlier = {
+            study: read_earlier(references, study, self.register.studies[study])
+            for study in self.studies
+            if study in self.register.studies
+        }
+        if self.config.scale == "quick":
+            self.config = self.config.model_copy(update={"studies": self._cut_down()})
+        self.jobs = {
+            study: {job.folder: job for job in self._jobs(study)} for study in self.studies
+        }
+
+    def _check(self) -> None:
+        metrics = {study: metrics_part(study).METRICS for study in discover()}
+        check_register(self.register, self.config.studies, metrics, str(self.claims))
+        for study, settings in self.config.studies.items():
+            check_words(study, settings)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Matters that need a person but are not errors, such as points without an answer."""
+        results = Path(self.folder("results"))
+        return [
+            f"response.yaml: {point}: neither claims nor an answer; write one of the two"
+            for point in self.response.open_points
+        ] + [
+            f"{study}: its results were made with other settings or code; the response leaves them "
+            f"out; snakemake {self.folder('reports')}/{study}.pdf makes them anew"
+            for study in self.studies
+            if study not in self.covered and (results / study / VERDICTS).exists()
+        ]
+
+    @property
+    def studies(self) -> list[str]:
+        """The configured studies."""
+        return list(self.config.studies)
+
+    @property
+    def required(self) -> list[str]:
+        """The studies that `all` runs: those that are not optional, or all if all are optional."""
+        names = [name for name, study in self.config.studies.items() if not study.optional]
+        return names or self.studies
+
+    @cached_property
+    def covered(self) -> list[str]:
+        """The studies in the response to the reviewers and in the claims index.
+
+        All required studies, and optional studies that have verdicts of the current plan.
+        """
+        return [name for name in self.studies if name in self.required or self._is_judged(name)]
+
+    def _is_judged(self, study: str) -> bool:
+        verdicts = Path(self.folder("results")) / study / VERDICTS
+        if not verdicts.exists():
+            return False
+        [key] = [plan.key for _, plan in self._study(study).all() if plan.stage == "judge"]
+        try:
+            read_json(verdicts, key)
+        except UserError:  # damaged or of another plan
+            return False
+        return True
+
+    def seeds(self, study: str) -> range:
+        """The seeds of a study: registered seeds, pilot seeds, or those from `seeds_from`."""
+        first = self.config.seeds_from
+        if first is None:
+            own = self.register.studies.get(study)
+            first = PILOT if self.config.scale == "quick" else own.seeds_from if own else 0
+        return range(first, first + self.config.seed_count)
+
+    def folder(self, name: str) -> str:
+        """``name`` under the configured root, as snakemake writes paths."""
+        return str(PurePath(self.config.root) / name)
+
+    def data(self, wildcards: Wildcards) -> str:
+        """Input function: the dataset that a trained run reads."""
+        job = self._job(wildcards)
+        return f"{self.folder('data')}/{wildcards.study}/{job.run.dataset}/{job.seeds}.parquet"
+
+    def file(self, wildcards: Wildcards) -> list[str]:
+        """Input function: the external file of a dataset, if it has one."""
+        runs = (job.run for job in self.jobs[wildcards.study].values())
+        data = next((run.data for run in runs if run.dataset == wildcards.dataset), {})
+        if "file" not in data:
+            return []
+        return [f"{self.folder('data')}/{EXTERNAL}/{file_name(data['file']['sha256'])}"]
+
+    def runs(self, name: str, *, trained_only: bool = False) -> Any:
+        """Input function: file ``name`` of every run of the study."""
+
+        def of_study(wildcards: Wildcards) -> list[str]:
+            results = f"{self.folder('results')}/{wildcards.study}"
+            return [
+                f"{results}/{job.folder}/{name}"
+                for job in self.jobs[wildcards.study].values()
+                if not (trained_only and job.run.computed)
+            ]
+
+        return of_study
+
+    def hosts(self) -> list[str]:
+        """The host record of every run of the covered studies."""
+        results = self.folder("results")
+        return [
+            f"{results}/{study}/{folder}/{HOST}"
+            for study in self.covered
+            for folder in self.jobs[study]
+        ]
+
+    def steps(self, wildcards: Wildcards) -> int:
+        """Training steps per seed of a job."""
+        return int(self._job(wildcards).run.settings["training"]["steps"])
+
+    def write(self) -> None:
+        """Write the plans that changed, and remove the plans of jobs that no longer exist.
+
+        Raises UserError if they cannot be written.
+        """
+        folder = Path(self.folder("plans"))
+        planned = {folder / name: plan for name, plan in self.plans()}
+        git = git_state(Path.cwd())
+        history = History(Path.cwd(), self.claims)
+        written: dict[Path, Frozen] = {**planned}
+        for study in self.studies:
+            state = self._state(study, git)
+            written[folder / study / REGISTER] = state
+            path = folder / study / HISTORY
+            written[path] = self._history(study, state, history, _recorded_rows(path))
+        try:
+            for path, content in written.items():
+                write_plan(path, content)
+            for name in (*self.studies, EXTERNAL):
+                for path in folder.glob(f"{name}/**/*.json"):
+                    if path.suffixes == [".json"] and path not in written:
+                        path.unlink()  # suffixes: files of cost and progress stay
+            self._forget_incomplete(Path(self.folder("reports")))
+        except OSError as error:
+            where = error.filename or folder
+            raise UserError(f"{where}: plans cannot be written ({error.strerror})") from None
+
+    def _forget_incomplete(self, reports: Path) -> None:
+        """Remove the manifest of a folder that lacks a file, so that the folder is made anew.
+
+        Snakemake compares such a folder as a whole and would report nothing to do.
+        """
+        for manifest in reports.glob(f"*/{MANIFEST}"):
+            try:
+                named = read_json(manifest)["files"]
+            except UserError:
+                continue  # damaged: its readers report it
+            if not all((manifest.parent / name).exists() for name in named):
+                answer = manifest.parent.name == "latex"
+                (reports / "response.json" if answer else manifest).unlink(missing_ok=True)
+
+    def plans(self) -> Iterator[tuple[str, Plan]]:
+        """Every plan by its path below ``plans``, in the order in which data flow."""
+        for file in self._files().values():
+            plan = make_plan("fetch", settings=dict(file), code_of=self.studies[0])
+            yield f"{EXTERNAL}/{file_name(file.sha256)}.json", plan
+        read: dict[str, str] = {}
+        runs: list[tuple[str, str]] = []
+        for study in self.studies:
+            for name, plan in self._study(study).all():
+                if plan.stage == "typeset" and study in self.covered:
+                    read |= {f"{study}.{part}": key for part, key in plan.inputs.items()}
+                    runs += [(f"{study}/{folder}", key) for folder, key in plan.runs]
+                yield name, plan
+        inputs = {"inputs": read, "runs": tuple(runs), "code_of": self.studies[0]}
+        shared = {
+            "register": self.register.model_dump(mode="json"),
+            "theorems": self.theorems.model_dump(mode="json"),
+            "anonymous": self.config.anonymous,
+        }
+        response = {
+            "response": self.response.model_dump(mode="json"),
+            "scale": self.config.scale,
+        }
+        yield "respond.json", response_plan(shared | response, **inputs)
+        yield "index.json", index_plan(shared, **inputs)
+
+    def variants(self, study: str) -> dict[str, list[str]]:
+        """The variants that run in each arm of a study."""
+        variants: dict[str, dict[str, None]] = {}
+        for job in self.jobs.get(study, {}).values():
+            variants.setdefault(job.run.arm, {})[job.run.variant] = None
+        return {arm: list(names) for arm, names in variants.items()}
+
+    def check_targets(self, arguments: Sequence[str]) -> None:
+        """Refuse a target of a study that is not configured; raises UserError."""
+        for argument in arguments:
+            named = re.search(r"(?:^|/)(exp\d+)(?:\.pdf$|/)", argument)
+            if named and named[1] not in self.config.studies:
+                raise UserError(
+                    f"{argument}: {named[1]} is not in config.yaml;"
+                    f"{accepted(named[1], self.studies)}"
+                )
+
+    def _study(self, study: str) -> StudyPlans:
+        return StudyPlans(
+            study=study,
+            settings=self.config.studies[study],
+            config=self.config,
+            jobs=self.jobs[study].values(),
+            seeds=self.seeds(study),
+            register=self._register(study),
+            earlier=self.earlier.get(study),
+            theorems=self.theorems.model_dump(mode="json"),
+        )
+
+    def _files(self) -> dict[str, ExternalFile]:
+        """Every external file by its SHA-256, with the addresses that all studies give."""
+        files: dict[str, ExternalFile] = {}
+        for settings in self.config.studies.values():
+            for file in settings.files():
+                known = dict(files.get(file.sha256, file))
+                more = {name: value for name, value in known.items() if value is not None}
+                files[file.sha256] = file.model_copy(update=more)
+        return files
+
+    def _register(self, study: str) -> dict[str, Any]:
+        """The study's part of the register, with the constants of the judge."""
+        own = self.register.studies.get(study)
+        register = self.register.model_copy(update={"studies": {study: own} if own else {}})
+        return register.model_dump(mode="json")
+
+    def _state(self, study: str, git: GitState) -> RegisterState:
+        """Commit and register, as the runs of the study record them when they begin."""
+        if study not in self.register.studies:
+            return RegisterState(**dict(git))
+        files = [(self.claims / name).as_posix() for name in (f"{study}.yaml", LOOKS)]
+        return RegisterState(
+            **dict(git),
+            rows=row_hashes(self.register, study),
+            registered=None if git.commit is None else is_committed(Path.cwd(), files),
+        )
+
+    def _history(
+        self, study: str, state: RegisterState, history: History, known: dict[str, Hashes]
+    ) -> RecordedHistory:
+        """What git knows of the commits at which the runs of the study began, or will begin."""
+        results = Path(self.folder("results")) / study
+        starts = (read_start(results / folder) for folder in self.jobs[study])
+        commits = {start.commit if start else state.commit for start in starts}
+        if state.commit and state.registered:
+            known[state.commit] = state.rows
+        return record_history(history, study, {each for each in commits if each}, known)
+
+    def _cut_down(self) -> dict[str, StudySettings]:
+        """The studies with only the runs that primary claims name, if they have claims."""
+        return {
+            study: settings.restricted_to(named_runs(self.register.studies[study]))
+            if study in self.register.studies
+            else settings
+            for study, settings in self.config.studies.items()
+        }
+
+    def _jobs(self, study: str) -> Iterator[Job]:
+        settings = self.config.studies[study]
+        for run in runs_of(study, settings):
+            names = [ONCE] if run.once else chunks(self.seeds(study), settings.chunk)
+            for seeds in names:
+                yield Job(f"{run.arm}/{run.variant}/{seeds}", seeds, run)
+
+    def _job(self, wildcards: Wildcards) -> Job:
+        folder = f"{wildcards.arm}/{wildcards.variant}/{wildcards.seeds}"
+        try:
+            return self.jobs[wildcards.study][folder]
+        except KeyError:
+            raise UserError(f"{wildcards.study} has no run {folder}") from None
+
+
+def file_name(sha256: str) -> str:
+    """The name of an external file below ``data/external``: the beginning of its hash."""
+    return sha256[:16]
+
+
+def _recorded_rows(path: Path) -> dict[str, Hashes]:
+    """The row hashes of the commits in an earlier history file: a commit never changes."""
+    try:
+        recorded = RecordedHistory.model_validate(read_json(path))
+    except (UserError, ValueError):
+        return {}
+    return {commit: state.rows for commit, state in recorded.commits.items() if state.rows}
+
+
+def _with_checksums(config: Config) -> Config:
+    """A configuration with the SHA-256 of every local file that was written without one."""
+
+    def checksum(path: str) -> str:
+        try:
+            return sha256(Path(path))
+        except (UserError, OSError):
+            raise UserError(
+                f"config.yaml: the file {path} of a dataset cannot be read; correct its path"
+            ) from None
+
+    studies = {name: settings.with_checksums(checksum) for name, settings in config.studies.items()}
+    return config.model_copy(update={"studies": studies})

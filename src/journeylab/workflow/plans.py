@@ -1,0 +1,185 @@
+"""The plans of all jobs of one study, and of the stages that cover all studies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from journeylab.catalogue import PACKAGE, Stage, arms, key_modules, labels, study_folder
+from journeylab.claims.reference import Reference
+from journeylab.config import ONCE, Config, RunSettings, StudySettings, chunk_seeds
+from journeylab.records.files import sha256
+from journeylab.records.fingerprint import hash_module, hash_modules
+from journeylab.records.plans import Plan
+from journeylab.records.runs import versions
+
+LIBRARIES: dict[Stage, tuple[str, ...]] = {
+    "fetch": (),
+    "generate": ("numpy", "torch"),
+    "train": ("numpy", "torch"),
+    "compute": ("mpmath", "numpy", "scipy", "torch"),
+    "measure": ("numpy", "torch"),
+    "collect": (),
+    "judge": ("numpy", "scipy"),
+    "draw": ("matplotlib", "numpy", "scipy", "seaborn"),
+    "typeset": ("typst",),
+    "respond": ("typst",),
+    "index": ("jinja2",),
+}
+"""The libraries whose versions determine a stage's output."""
+TEMPLATES = PACKAGE / "reports" / "templates"
+
+
+class Job(NamedTuple):
+    """A run on a chunk of seeds: its folder below the study's results, and its settings."""
+
+    folder: str
+    seeds: str
+    run: RunSettings
+
+
+@dataclass(frozen=True)
+class StudyPlans:
+    """The inputs from which the plans of one study follow."""
+
+    study: str
+    settings: StudySettings
+    config: Config
+    jobs: Collection[Job]
+    seeds: range
+    register: Mapping[str, Any]
+    """The study's part of the register, with the constants of the judge."""
+    earlier: Reference | None
+    """The reference of the revision before."""
+    theorems: Mapping[str, Any]
+
+    def all(self) -> Iterator[tuple[str, Plan]]:
+        """Every plan by its path below ``plans``, in the order in which data flow."""
+        evaluation = self.settings.section("evaluation")
+        evaluated = evaluation.model_dump(mode="json") if evaluation else {}
+        made: dict[str, str] = {}
+        measured: dict[str, str] = {}
+        datasets: dict[str, str] = {}
+        for job in self.jobs:
+            run = job.run
+            labels = {"study": self.study, "arm": run.arm, "variant": run.variant}
+            seeds = None if job.seeds == ONCE else tuple(chunk_seeds(job.seeds))
+            folder = f"{self.study}/{job.folder}"
+            if run.computed:
+                plan = make_plan("compute", **labels, seeds=seeds, settings=run.settings)
+                made[job.folder] = measured[job.folder] = plan.key
+                yield f"{folder}/compute.json", plan
+                continue
+            data = f"{self.study}/data/{run.dataset}/{job.seeds}.json"
+            if data not in datasets:
+                plan = make_plan(
+                    "generate",
+                    study=self.study,
+                    dataset=run.dataset,
+                    seeds=seeds,
+                    settings=run.data,
+                    inputs={"file": run.data["file"]["sha256"]} if "file" in run.data else {},
+                )
+                datasets[data] = plan.key
+                yield data, plan
+            read = {"data": datasets[data]}
+            plan = make_plan(
+                "train",
+                **labels,
+                seeds=seeds,
+                settings=run.settings,
+                engine=self.config.engine,
+                device=self.config.device,
+                inputs=read,
+            )
+            made[job.folder] = plan.key
+            yield f"{folder}/train.json", plan
+            plan = make_plan(
+                "measure",
+                **labels,
+                seeds=seeds,
+                settings=evaluated,
+                inputs=read | {"run": plan.key},
+            )
+            measured[job.folder] = plan.key
+            yield f"{folder}/measure.json", plan
+        collected = make_plan("collect", study=self.study, runs=tuple(measured.items()))
+        yield f"{self.study}/collect.json", collected
+        yield from self._report(collected.key, made)
+
+    def _report(self, collected: str, made: dict[str, str]) -> Iterator[tuple[str, Plan]]:
+        """The plans from the verdicts to the PDF."""
+        judged = make_plan(
+            "judge",
+            study=self.study,
+            seeds=tuple(self.seeds),
+            settings={
+                "register": self.register,
+                "scale": self.config.scale,
+                "earlier": self.earlier.model_dump(mode="json") if self.earlier else None,
+                "labels": dict(labels(self.study)),
+                "arms": dict(arms(self.study)),
+            },
+            inputs={"measurements": collected},
+        )
+        yield f"{self.study}/judge.json", judged
+        settings = self.settings.model_dump(mode="json", exclude={"scales"})
+        drawn = make_plan(
+            "draw",
+            study=self.study,
+            settings=settings,
+            inputs={"measurements": collected, "verdicts": judged.key},
+            runs=tuple(made.items()),
+            assets=_assets(PACKAGE / "plotting", "*.mplstyle"),
+        )
+        yield f"{self.study}/draw.json", drawn
+        typeset = make_plan(
+            "typeset",
+            study=self.study,
+            settings={
+                "settings": settings,
+                "register": self.register,
+                "theorems": self.theorems,
+                "anonymous": self.config.anonymous,
+            },
+            inputs={"verdicts": judged.key, "content": drawn.key},
+            runs=tuple(made.items()),
+            assets=_assets(study_folder(self.study), "report.typ") | _assets(TEMPLATES, "*.typ"),
+        )
+        yield f"{self.study}/typeset.json", typeset
+
+
+def response_plan(settings: Mapping[str, Any], **inputs: Any) -> Plan:
+    """The plan of the response to the reviewers, which may cite all studies."""
+    assets = _assets(TEMPLATES, "response*") | _assets(TEMPLATES, "journeylab.typ")
+    return make_plan("respond", settings=settings, assets=assets, **inputs)
+
+
+def index_plan(settings: Mapping[str, Any], **inputs: Any) -> Plan:
+    """The plan of the page with all claims."""
+    return make_plan("index", settings=settings, assets=_assets(TEMPLATES, "index.*"), **inputs)
+
+
+def make_plan(stage: Stage, *, code_of: str = "", **content: Any) -> Plan:
+    """A plan with code and library versions; ``code_of`` names a study where the plan has none."""
+    study = content.get("study") or code_of
+    return Plan(stage=stage, code=_code(stage, study), versions=_versions(stage), **content)
+
+
+@cache
+def _code(stage: Stage, study: str) -> str:
+    return hash_modules(key_modules(stage, study), hash_module)
+
+
+@cache
+def _versions(stage: Stage) -> dict[str, str]:
+    return versions(*LIBRARIES[stage])
+
+
+def _assets(folder: Path, pattern: str) -> dict[str, str]:
+    return {
+        file.relative_to(PACKAGE).as_posix(): sha256(file) for file in sorted(folder.glob(pattern))
+    }

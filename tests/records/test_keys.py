@@ -1,0 +1,218 @@
+"""Keys hold what decides a number: code, library versions, settings and inputs; no bookkeeping."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from journeylab.catalogue import discover, key_modules, stage_roots, study_folder
+from journeylab.records.fingerprint import BOOKKEEPING, PLANNED, closure
+
+PACKAGE = Path(__file__).parents[2] / "src/journeylab"
+NUMBERS = ("generate", "train", "compute", "measure", "collect", "judge")
+PARTS = {"generate": "data", "train": "models", "measure": "measure", "compute": "compute"}
+JOBS = {(stage, study) for stage in NUMBERS for study in discover()}
+KEYS = f"""
+import json, sys
+from journeylab.catalogue import discover, key_modules
+from journeylab.records.fingerprint import hash_module, hash_modules
+
+def keys():
+    hash_module.cache_clear()
+    return {{f"{{stage}} {{study}}": hash_modules(key_modules(stage, study), hash_module)
+            for stage in {NUMBERS!r} for study in discover()}}
+
+before, moved = keys(), {{}}
+for edited in json.load(sys.stdin):
+    texts = {{name: open(name).read() for name in edited}}
+    for name, text in texts.items():
+        open(name, "w").write(text + "\\nEDITED = 1\\n")
+    moved[" ".join(edited)] = [name for name, key in keys().items() if key != before[name]]
+    for name, text in texts.items():
+        open(name, "w").write(text)
+json.dump(moved, sys.stdout)
+"""
+
+
+def of(*stages: str) -> set[tuple[str, str]]:
+    """The jobs of some stages, of all studies that have the stage's part."""
+    return {
+        (stage, study)
+        for stage in stages
+        for study in discover()
+        if stage not in PARTS or (study_folder(study) / f"{PARTS[stage]}.py").exists()
+    }
+
+
+MOVED: dict[str, Callable[[set[tuple[str, str]]], bool]] = {
+    "streams": lambda moved: moved >= of("generate", "train", "measure", "compute"),
+    "training.loop": lambda moved: moved >= of("train", "measure") and not moved & of("generate"),
+    "training.schedule": lambda moved: moved >= of("train") and not moved & of("generate"),
+    "chunks.generate": lambda moved: moved >= of("generate") and not moved & of("train", "judge"),
+    "chunks.train": lambda moved: moved >= of("train") and not moved & of("measure", "compute"),
+    "chunks.measure": lambda moved: moved >= of("measure") and not moved & of("train", "compute"),
+    "chunks.compute": lambda moved: moved >= of("compute") and not moved & of("train", "measure"),
+    "operators.scan": lambda moved: ("train", "exp4") in moved and ("train", "exp8") not in moved,
+    "datasets.kinship": lambda moved: {study for _, study in moved} == {"exp7", "exp12"},
+    "studies.exp1_group_languages.models": lambda moved: (
+        {("train", "exp1"), ("measure", "exp1")} <= moved
+        and {study for _, study in moved} == {"exp1"}
+        and ("generate", "exp1") not in moved
+    ),
+    "studies.exp5_ssm_bridge.compute": lambda moved: moved == {("compute", "exp5")},
+    "claims.statistics": lambda moved: moved == of("judge"),
+}
+"""What an edit of a deciding module must move, and what it must not."""
+
+
+def path_of(module: str) -> str:
+    path = Path(module.replace(".", "/"))
+    return str(path / "__init__.py" if (PACKAGE / path).is_dir() else path.with_suffix(".py"))
+
+
+def copied(folder: Path) -> Path:
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PACKAGE, folder / "journeylab", ignore=ignored)
+    return folder / "journeylab"
+
+
+def python(script: str, source: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        **more,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def moved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[tuple[str, str]]]:
+    """The keys that an edit of modules moves, by the edited modules."""
+    package = copied(tmp_path_factory.mktemp("edited"))
+    edits = [list(map(path_of, BOOKKEEPING)), *([path_of(module)] for module in MOVED)]
+    done = python(KEYS, package.parent, cwd=package, input=json.dumps(edits))
+    return {
+        edited: {tuple(job.split()) for job in jobs}  # type: ignore[misc]
+        for edited, jobs in json.loads(done.stdout).items()
+    }
+
+
+def test_an_edit_of_all_bookkeeping_moves_no_key_up_to_the_verdicts(moved):
+    assert moved[" ".join(map(path_of, BOOKKEEPING))] == set()
+    assert len(BOOKKEEPING) >= 10
+
+
+@pytest.mark.parametrize("module", MOVED)
+def test_an_edit_of_a_deciding_module_moves_the_right_keys(moved, module):
+    assert MOVED[module](moved[path_of(module)]), moved[path_of(module)]
+
+
+@pytest.mark.parametrize(("stage", "study"), sorted(JOBS))
+def test_every_module_that_a_stage_loads_is_in_its_key_or_on_the_list(stage, study):
+    loaded = {module.removeprefix("journeylab.") for module in closure(stage_roots(stage, study))}
+    decided = {module.removeprefix("journeylab.") for module in key_modules(stage, study)}
+    packages = {"journeylab", "stages", "records"}  # they hold a docstring
+    assert loaded - decided - set(BOOKKEEPING) <= packages
+    assert not decided & {*BOOKKEEPING, *PLANNED}
+
+
+def test_a_package_that_only_bookkeeping_enters_holds_a_docstring():
+    for name in ("", "stages", "records"):
+        text = (PACKAGE / name / "__init__.py").read_text(encoding="utf-8")
+        compiled = compile(text, name, "exec")
+        assert not compiled.co_names or set(compiled.co_names) == {"__doc__"}
+
+
+def test_no_module_is_on_the_list_in_vain():
+    loaded = {module for job in JOBS for module in closure(stage_roots(*job))}
+    assert {f"journeylab.{module}" for module in BOOKKEEPING} <= loaded
+
+
+PIPELINE = """
+import os
+os.environ["OMP_NUM_THREADS"] = "1"
+from pathlib import Path
+from journeylab.catalogue import key_modules
+from journeylab.records.fingerprint import hash_module, hash_modules
+from journeylab.records.plans import Plan, write_plan
+from journeylab.stages.running import run_stage
+
+DATA = {"train": 40, "validation": 20}
+JOB = {"task": "A", "variant": "toral-product", "data": DATA, "model": {"d": 4},
+       "training": {"steps": 6, "learning_rate": 0.01, "batch": 8, "checkpoint_every": 2}}
+CASES = {"variant": "rotation", "lengths": [20], "dtypes": ["float64"], "draws": 2, "d": 8}
+folder = Path("plans/exp1/A/toral-product/seeds-00-01")
+
+def planned(stage, study, **content):
+    code = "decided"  # the key must be equal in both copies
+    return Plan(stage=stage, study=study, code=code, seeds=(0, 1), **content)
+
+import journeylab.stages.running as running
+running._load = lambda stage, plan: None
+data = planned("generate", "exp1", dataset="strings", settings=DATA)
+run = {"arm": "A", "variant": "toral-product"}
+train = planned("train", "exp1", settings=JOB, device="cpu", inputs={"data": data.key}, **run)
+measure = planned("measure", "exp1", settings={"strings": 30},
+                  inputs={"data": data.key, "run": train.key}, **run)
+for plan in (data, train, measure):
+    write_plan(folder / f"{plan.stage}.json", plan)
+run_stage("generate", folder / "generate.json", Path("data.parquet"))
+run_stage("train", folder / "train.json", Path("run/run.json"), data=Path("data.parquet"))
+run_stage("measure", folder / "measure.json", Path("run/measurements.parquet"),
+          data=Path("data.parquet"), run=Path("run/run.json"))
+"""
+REWORKED = {
+    "records/cost.py": ("    return sum(", "    return 0.0 * sum("),
+    "records/files.py": ("def _flush(path: Path) -> None:\n", "def _flush(path):\n    return\n"),
+    "records/git.py": ("    return answer.stdout", "    return None"),
+    "records/runs.py": ('    if not environment.get("SLURM_JOB_ID"):', "    if True:"),
+    "records/plans.py": (
+        'return " ".join(filter(None, (self.stage',
+        'return "".join(filter(None, (self.stage',
+    ),
+    "records/fingerprint.py": ("hexdigest()[:16]", "hexdigest()[:12]"),
+    "training/progress.py": ("SECONDS_BETWEEN_LINES = 10.0", "SECONDS_BETWEEN_LINES = 0.0"),
+    "stages/train.py": ('label=f"{plan.study} {plan.arm}/{plan.variant}"', 'label="training"'),
+    "stages/running.py": (
+        "counted = start_counting()",
+        "counted = start_counting()\n    counted()",
+    ),
+    "stages/generate.py": ("is missing", "was not given"),
+    "stages/measure.py": ("are needed", "were not given"),
+}
+"""What other bookkeeping could be: no clock, no git, no cluster, other messages, more progress."""
+NUMBERS_FILES = ("data.parquet", "run/weights.safetensors", "run/curves.parquet")
+NUMBERS_FILES += ("run/measurements.parquet",)
+
+
+def numbers(source: Path, folder: Path) -> dict[str, bytes]:
+    folder.mkdir()
+    python(PIPELINE, source, cwd=folder)
+    return {name: (folder / name).read_bytes() for name in NUMBERS_FILES}
+
+
+def rework(package: Path, file: str, old: str, new: str) -> None:
+    text = (package / file).read_text(encoding="utf-8")
+    assert text.count(old) >= 1, f"{file} does not contain {old!r}"
+    (package / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def test_other_bookkeeping_gives_the_same_bytes_and_other_arithmetic_does_not(tmp_path):
+    before = numbers(PACKAGE.parent, tmp_path / "before")
+    package = copied(tmp_path / "copy")
+    for file, (old, new) in REWORKED.items():
+        rework(package, file, old, new)
+    assert numbers(package.parent, tmp_path / "after") == before
+    rework(package, "training/schedule.py", "0.5 *", "0.25 *")
+    changed = numbers(package.parent, tmp_path / "changed")
+    assert changed["data.parquet"] == before["data.parquet"]
+    assert changed["run/weights.safetensors"] != before["run/weights.safetensors"]
