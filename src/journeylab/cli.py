@@ -60,7 +60,10 @@ def verify(
     from journeylab.claims.reference import record_references, verify_results
 
     if record:
+        from journeylab.workflow.costs import record_costs
+
         record_references(results, reference)
+        record_costs(results, reference)
         return
     _end(*verify_results(results, reference))
 

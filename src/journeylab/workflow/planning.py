@@ -6,6 +6,7 @@ Every start of snakemake loads this module, so it imports nothing heavy.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -44,6 +45,7 @@ from journeylab.records.runs import (
     is_committed,
     read_start,
 )
+from journeylab.workflow.costs import read_costs
 from journeylab.workflow.plans import Job, StudyPlans, index_plan, make_plan, response_plan
 
 EXTERNAL = "external"
@@ -97,6 +99,7 @@ class WorkflowPlan:
         self.claims = claims
         self.register = read_register(claims, studies)
         self.theorems = read_theorems(claims)
+        self.costs = read_costs(references)
         if not studies:
             self.response = read_response(response, self.register)
             self._check()
@@ -285,6 +288,29 @@ class WorkflowPlan:
         for job in self.jobs.get(study, {}).values():
             variants.setdefault(job.run.arm, {})[job.run.variant] = None
         return {arm: list(names) for arm, names in variants.items()}
+
+    def outline(self) -> dict[str, dict[str, Any]]:
+        """All planned jobs of every study and their expected cost, for the summary of a dry run."""
+        return {study: self._outline(study) for study in self.studies}
+
+    def _outline(self, study: str) -> dict[str, Any]:
+        counts: Counter[str] = Counter()
+        steps: dict[str, int] = {}
+        computed = 0
+        for name, plan in self._study(study).all():
+            counts[f"{plan.stage} {plan.arm or ''}".strip()] += 1
+            computed += plan.stage == "compute"
+            if plan.stage == "train":
+                seeds = len(plan.seeds or ())
+                steps[self.folder(f"plans/{name}")] = plan.settings["training"]["steps"] * seeds
+        cost = self.costs.get(study)
+        trained = cost is not None and cost.steps > 0
+        return {
+            "jobs": dict(counts),
+            "steps": steps,
+            "seconds_per_step": cost.seconds / cost.steps if cost and trained else None,
+            "seconds_per_job": cost.seconds / max(computed, 1) if cost and not trained else None,
+        }
 
     def check_targets(self, arguments: Sequence[str]) -> None:
         """Refuse a target of a study that is not configured; raises UserError."""

@@ -1,0 +1,113 @@
+"""A dry run as one table: jobs by rule and arm, why they run, and their expected cost."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from snakemake_logger_plugin_journeylab.wording import roughly
+
+ORDER = ("fetch", "generate", "train", "compute", "measure", "collect", "judge", "draw", "typeset")
+_REASONS = (
+    ("Updated input files: ", "changed"),
+    ("Missing output files: ", "new"),
+    ("Incomplete output files: ", "unfinished"),
+    ("Forced execution", "forced"),
+    ("Code has changed", "changed rule"),
+    ("Params have changed", "changed rule"),
+    ("Set of input files has changed", "changed inputs"),
+    ("Input files updated by another job: ", "follows"),
+)
+
+
+class PlannedJob(NamedTuple):
+    """A job that would run: its rule, study and arm, its plan file, and why it runs."""
+
+    rule: str
+    study: str
+    arm: str
+    plan: str
+    reason: str
+
+
+class DryRun:
+    """Collects the jobs of a dry run; `outline` is the logger's record of all planned jobs.
+
+    `outline` maps each study to its number of jobs per "rule arm" (`jobs`), the training steps of
+    each plan (`steps`), and the expected CPU-seconds per step and per job without training
+    (`seconds_per_step`, `seconds_per_job`; None if unknown).
+    """
+
+    def __init__(self) -> None:
+        """Start without any job."""
+        self.jobs: list[PlannedJob] = []
+        self.outline: Mapping[str, Any] = {}
+
+    def add(self, about: Mapping[str, Any]) -> None:
+        """Add the job of a record."""
+        wildcards = about["wildcards"] or {}
+        plan = next((path for path in about["input"] if "plans/" in path), "")
+        if about["rule_name"] != "all":
+            self.jobs.append(
+                PlannedJob(
+                    about["rule_name"],
+                    str(wildcards.get("study", "")),
+                    str(wildcards.get("arm", "")),
+                    plan,
+                    classify(about["reason"] or ""),
+                )
+            )
+
+    def lines(self) -> Iterator[str]:
+        """The summary, one line at a time."""
+        if not self.jobs:
+            return
+        studies = sorted({job.study for job in self.jobs}, key=lambda name: (len(name), name))
+        for study in studies:
+            yield from self._study(study, [job for job in self.jobs if job.study == study])
+        counts = Counter(job.rule for job in self.jobs)
+        yield f"{len(self.jobs)} jobs: " + ", ".join(
+            f"{counts[rule]} {rule}" for rule in sorted(counts, key=_position)
+        )
+        yield "nothing was run; the list of all jobs with their commands: add --printshellcmds"
+
+    def _study(self, study: str, jobs: Sequence[PlannedJob]) -> Iterator[str]:
+        planned = self.outline.get(study, {}).get("jobs", {})
+        groups: defaultdict[tuple[str, str], list[PlannedJob]] = defaultdict(list)
+        for job in jobs:
+            groups[job.rule, job.arm].append(job)
+        title = study or "all studies"
+        yield f"{title}: {len(jobs)} jobs{self._cost(study, jobs)}"
+        width = max(len(" ".join(key)) for key in groups)
+        for (rule, arm), members in sorted(groups.items(), key=lambda item: _position(item[0][0])):
+            name = f"{rule} {arm}".strip()
+            total = planned.get(name, len(members))
+            reasons = Counter(job.reason for job in members)
+            why = ", ".join(
+                reason if count == len(members) else f"{count} {reason}"
+                for reason, count in reasons.most_common()
+            )
+            yield f"  {name:<{width}}  {len(members)} of {total}  {why}"
+
+    def _cost(self, study: str, jobs: Sequence[PlannedJob]) -> str:
+        """The expected CPU time of the jobs, from the last recorded run of the study."""
+        outline = self.outline.get(study, {})
+        steps = sum(outline.get("steps", {}).get(job.plan, 0) for job in jobs)
+        seconds = steps * (outline.get("seconds_per_step") or 0.0)
+        computed = sum(job.rule == "compute" for job in jobs)
+        seconds += computed * (outline.get("seconds_per_job") or 0.0)
+        return f", about {roughly(seconds)} of CPU time" if seconds >= 1.0 else ""
+
+
+def classify(reason: str) -> str:
+    """Why a job runs, in a word or two: new, changed, follows …"""
+    plan = re.match(r"Updated input files: [^,;]*plans/", reason)
+    if plan:
+        return "changed plan"
+    return next((word for start, word in _REASONS if start in reason), reason or "unknown")
+
+
+def _position(rule: str) -> int:
+    return ORDER.index(rule) if rule in ORDER else len(ORDER)
