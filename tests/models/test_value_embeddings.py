@@ -137,8 +137,8 @@ def test_standardised_vectors_have_no_mean_and_the_same_differences():
     ("make", "message"),
     [
         (lambda: Sinusoidal(7), "width 7"),
-        (lambda: split_width(8, 0.1), "has 0 waves"),
-        (lambda: split_width(8, 1.0), "has 8 waves"),
+        (lambda: split_width(8, 0.1), "a width of 0;"),
+        (lambda: split_width(8, 1.0), "a width of 8;"),
     ],
 )
 def test_widths_that_have_no_pairs_or_no_parts_are_refused(make, message):
