@@ -139,7 +139,7 @@ class CircuitTransformer(nn.Module):
     attend to padding.
     """
 
-    positions: Tensor
+    positions: Float[Tensor, "nodes width"]
 
     def __init__(
         self,

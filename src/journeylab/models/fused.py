@@ -160,6 +160,7 @@ class _Block(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         ctx.layout, *tensors = inputs
         ctx.count = len(tensors)
+        # No gradient arrives at the kept tensors, and no zeros are allocated in its place.
         ctx.mark_non_differentiable(*output[1:])
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors, *output[1:])

@@ -144,7 +144,7 @@ class TransformerBlock(nn.Module):
         dropout: Float[Tensor, "2 selected width"] | None,
         selected: Int[Tensor, " selected"] | None = None,
     ) -> Float[Tensor, "selected width"]:
-        """Return the block's output for the concatenated tokens of all groups.
+        """Return y of equation (1) in `fused` for the concatenated tokens of all groups.
 
         With `selected`, distinct indices into these tokens, only their outputs are computed;
         `dropout` holds the factors of both branches for these tokens. If all operators are
@@ -257,6 +257,7 @@ class Transformer(nn.Module):
             x = x * first[0]
         for block, pair in zip(inner, masks, strict=False):
             y = block(x, groups, None if pair is None else pick(pair, present), present)
+            # Absent tokens become 0, not NaN, so a mask can still exclude them.
             x = y if present is None else torch.zeros_like(x).index_copy(0, present, y)
         final: Tensor = last(
             x, groups, None if masks[-1] is None else pick(masks[-1], predicted), predicted
