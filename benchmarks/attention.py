@@ -1,4 +1,4 @@
-"""Attention as the models write it against the library's fused attention, gradients included."""
+"""Attention as explicit products against PyTorch's fused attention, both passes."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from journeylab.models.attention import attend, causal_mask, mask_scores
 from journeylab.records.cost import Step, compare
 
 SHAPES = ((32, 20, 90), (32, 48, 64), (32, 128, 64), (8, 512, 64))
-"""Rows, length, width: the first two are those of the studies."""
+"""(rows, length, width); the first two are sizes of the studies."""
 
 
 def written_out_against_fused(pairs: int) -> list[Row]:
@@ -38,6 +38,6 @@ def _rows(rows: int, length: int, width: int, pairs: int) -> list[Row]:
     size = f"T {length}, d {width}, {rows} rows"
     return [
         {"name": f"attention written out against {name}, {size}", "work": length, "twin": name}
-        | compare(both_passes(written_out), both_passes(partial(fused, given)), pairs)
-        for name, given in (("fused, causal", None), ("fused, masked", mask))
+        | compare(both_passes(written_out), both_passes(partial(fused, fused_mask)), pairs)
+        for name, fused_mask in (("fused, causal", None), ("fused, masked", mask))
     ]

@@ -1,4 +1,4 @@
-"""The methods of the affine recurrence, with gradient, timed side by side on equal inputs."""
+"""Time of every method of the affine recurrence, with its gradient, on the same inputs."""
 
 import pytest
 import torch
@@ -16,8 +16,8 @@ def test_affine_states(benchmark, method, length):
     def step():
         return torch.autograd.grad(affine_states(*leaves, method), leaves, weights[..., 0])
 
-    slopes = benchmark(step)
-    assert slopes[1].shape == vectors.shape
+    gradients = benchmark(step)
+    assert gradients[1].shape == vectors.shape
 
 
 def case(length):

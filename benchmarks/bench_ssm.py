@@ -1,20 +1,20 @@
-"""The forms of a linear recurrence, timed side by side: every form runs on the same inputs."""
+"""Time of every method of the linear recurrence, on the same inputs."""
 
 import pytest
 import torch
 
 from journeylab.operators import ssm
 
-FORMS = {"recurrent": ssm.recurrent, "parallel": ssm.parallel, "scan": ssm.scan}
+METHODS = {"recurrent": ssm.recurrent, "parallel": ssm.parallel, "scan": ssm.scan}
 
 
 @pytest.mark.parametrize("length", [20, 200, 2000])
-@pytest.mark.parametrize("form", FORMS)
-def test_ssm_form(benchmark, form, length):
+@pytest.mark.parametrize("method", METHODS)
+def test_ssm_method(benchmark, method, length):
     torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(0)
     operator, _ = torch.linalg.qr(torch.randn(8, 4, 4, generator=generator, dtype=torch.float64))
     inputs = torch.randn(8, length, 4, generator=generator, dtype=torch.float64)
     benchmark.group = f"linear recurrence, N = {length}, d = 4, batch 8"
-    states = benchmark(FORMS[form], operator, inputs)
+    states = benchmark(METHODS[method], operator, inputs)
     assert states.shape == inputs.shape

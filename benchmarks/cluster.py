@@ -1,11 +1,11 @@
-"""What a job costs besides its work on a SLURM cluster of two nodes, booted on this machine.
+"""Overhead per job on a SLURM cluster of two nodes, which is started on this machine.
 
     python benchmarks/cluster.py [TARGET …]
 
-Makes quick results, by default those of exp5, through profiles/slurm under build/cluster, which is
-emptied first. The nodes share the machine's cores and have no more. A job's overhead is the time
-from its start to when snakemake knows its end, without the work that the job itself counted: two
-starts of snakemake, and the wait for the next look.
+Computes quick results, by default those of exp5, with profiles/slurm under build/cluster, which is
+emptied first. The two nodes share the cores of this machine. The overhead of a job is the time from
+its start until snakemake registers its end, minus the work that the job itself measured. It
+consists of two starts of snakemake and the wait until snakemake polls the job again.
 """
 
 import os
@@ -25,11 +25,11 @@ from cluster import Cluster, make_folder, missing
 
 ROOT = Path("build/cluster")
 JOB = re.compile(r"_wildcards_(exp\d+)_(.+)_(seeds-\d+-\d+|once)$")
-TOLD = re.compile(r"\[\d+/\d+\] (.+) · (?:(\d+):)?(\d+):(\d\d)$", re.MULTILINE)
+FINISHED = re.compile(r"\[\d+/\d+\] (.+) · (?:(\d+):)?(\d+):(\d\d)$", re.MULTILINE)
 
 
 def main(targets: list[str]) -> None:
-    """Boot, make the targets, and print what the jobs took."""
+    """Start the cluster, make the targets, and print the overhead of the jobs."""
     if install := missing():
         sys.exit(f"error: SLURM is not installed here: {install}")
     shutil.rmtree(ROOT, ignore_errors=True)
@@ -37,16 +37,16 @@ def main(targets: list[str]) -> None:
     try:
         cluster.start()
         began = time.monotonic()
-        told = submit(cluster, targets or [f"{ROOT}/reports/exp5.pdf"])
+        output = submit(cluster, targets or [f"{ROOT}/reports/exp5.pdf"])
         seconds = time.monotonic() - began
         jobs = [job for job in cluster.jobs() if job["JobState"] == "COMPLETED"]
     finally:
         cluster.stop()
-    known = {
-        found[1]: 3600 * int(found[2] or 0) + 60 * int(found[3]) + int(found[4])
-        for found in TOLD.finditer(told)
+    elapsed = {
+        match[1]: 3600 * int(match[2] or 0) + 60 * int(match[3]) + int(match[4])
+        for match in FINISHED.finditer(output)
     }
-    overheads = [overhead(job, known) for job in jobs]
+    overheads = [overhead(job, elapsed) for job in jobs]
     first, last = min(map(moment("StartTime"), jobs)), max(map(moment("EndTime"), jobs))
     print(f"{len(jobs)} jobs in {seconds:.0f} s, from submission to the last target")
     print(f"{60 * len(jobs) / (last - first):.1f} jobs a minute while jobs ran")
@@ -54,7 +54,7 @@ def main(targets: list[str]) -> None:
 
 
 def submit(cluster: Cluster, targets: list[str]) -> str:
-    """Run the workflow, show and return what it tells."""
+    """Run the workflow; print its output and return it."""
     command = ["snakemake", "--workflow-profile", "profiles/slurm"]
     command += ["--config", "scale=quick", f"root={ROOT}", "--", *targets]
     lines = []
@@ -73,27 +73,27 @@ def submit(cluster: Cluster, targets: list[str]) -> str:
     return "".join(lines)
 
 
-def overhead(job: dict[str, str], known: dict[str, int]) -> float:
-    """Seconds of a job between its start and the news of its end that were not its work."""
+def overhead(job: dict[str, str], elapsed: dict[str, int]) -> float:
+    """Return the seconds between a job's start and its registered end that were not its work."""
     rule = "train" if job["Comment"].startswith("rule_train") else "compute"
     [costs] = [path for path in ROOT.glob(f"plans/*/*/*/*/{rule}.cost.json") if is_of(path, job)]
     study, arm, variant, seeds = costs.parts[-5:-1]
     wildcards = {"study": study, "arm": arm, "variant": variant, "seeds": seeds}
     waited = moment("StartTime")(job) - moment("SubmitTime")(job)
     cost = read_json(costs, sealed=False)
-    return known[name_job(f"{rule}_run", wildcards)] - waited - cost["wall_seconds"]
+    return elapsed[name_job(f"{rule}_run", wildcards)] - waited - cost["wall_seconds"]
 
 
 def is_of(path: Path, job: dict[str, str]) -> bool:
-    """Whether a file beside a plan is that of a job."""
-    found = JOB.search(job["Comment"])
-    assert found
+    """Return whether a file in a plan's folder belongs to a job."""
+    match = JOB.search(job["Comment"])
+    assert match
     study, arm, variant, seeds = path.parts[-5:-1]
-    return found.groups() == (study, f"{arm}_{variant}", seeds)
+    return match.groups() == (study, f"{arm}_{variant}", seeds)
 
 
 def moment(field: str):
-    """A function that reads a time of a job's, in seconds."""
+    """Return a function that reads this time of a job, in seconds."""
     return lambda job: time.mktime(time.strptime(job[field], "%Y-%m-%dT%H:%M:%S"))
 
 

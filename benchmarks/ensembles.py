@@ -1,4 +1,4 @@
-"""Seeds trained at once against the same seeds one after the other, per step of the engine."""
+"""Seeds trained in one batch against the same seeds trained in sequence, per training step."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ from journeylab.training.loop import Learner, SingleSeed
 
 SEEDS = (1, 5, 10, 20)
 STEPS = 3
-"""Steps of a seed before the next one's turn, on both sides of a pair."""
+"""Steps per measurement; in the sequential case, each seed takes all its steps before the next."""
 VOCABULARY = 55
 SETTINGS = TrainingSettings(steps=1000, learning_rate=1e-3, weight_decay=0.01)
 ADAMW_TRAFFIC = 7
-"""Passes over the parameters: read p, g, m and v, write p, m and v."""
+"""Memory passes over the parameters: read p, g, m and v; write p, m and v."""
 
 
 @dataclass
 class Text:
-    """A tiny transformer: d 32, one layer, 32 rows of 20 tokens, angles per token."""
+    """A tiny transformer of width 32 with one layer, 32 rows of 20 tokens, and angles per token."""
 
     name = "transformer d 32, 1 layer, T 20"
     width = 32
@@ -69,7 +69,7 @@ class Text:
 
 
 class Automaton(nn.Module):
-    """h_t = R_{x_t} h_{t−1} over two letters, read at every prefix."""
+    """h_t = R_{x_t} h_{t−1} over two letters, with logits W h_t at every position."""
 
     def __init__(self, width: int, classes: int, generator: Generator) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class Automaton(nn.Module):
 
 @dataclass
 class Language:
-    """An operator chain: two orthogonal operators of d 16 read 128 strings of 50 letters."""
+    """An operator chain: two orthogonal operators of width 16 read 128 strings of 50 letters."""
 
     name = "operator chain d 16, T 50"
     width, classes = 16, 6
@@ -119,7 +119,7 @@ def batched_against_sequential(pairs: int) -> list[Row]:
 
 
 def seeds_at_once(problems: Sequence[Text | Language], pairs: int, device: torch.device) -> Row:
-    """Times are of one step of one seed."""
+    """Return the times of one step of one seed, batched and sequential."""
     problem, seeds = problems[0], len(problems)
     fast, slow = both_ways(problems, SETTINGS, device)
     result = compare(fast, slow, pairs)
@@ -152,7 +152,7 @@ def _advance(learners: Sequence[Learner]) -> Callable[[], None]:
 
 
 def _bounds(problem: Text | Language) -> dict[str, float]:
-    """A step's operations at the rate of such products, and AdamW at that of memory."""
+    """Return lower bounds of a step: its operations at the rate of products, AdamW at memory's."""
     model = problem.build(Generator().manual_seed(0))
     operations = problem.flops_per_step(model)
     touched = ADAMW_TRAFFIC * 4.0 * sum(p.numel() for p in model.parameters())

@@ -1,6 +1,6 @@
-"""exp7's models on a CUDA GPU: 20 seeds at once, the step captured, against a loop over seeds.
+"""exp7's models on a CUDA GPU: 20 seeds in one captured step against a loop over seeds.
 
-A reads triples; C sums its angles along the text, which takes another operator.
+Variant A reads triples; variant C sums its angles along the text, which needs another operator.
 """
 
 import gc
@@ -26,7 +26,7 @@ MODELS = (("native", "A"), ("7a", "C"))
 def seeds_on_a_gpu(
     pairs: int, seeds: int = SEEDS, device: str = "cuda", config: Path = Path("config.yaml")
 ) -> list[Row]:
-    """Wall times of one step of one seed, the device waited for; none where there is no GPU."""
+    """Return wall times of one step of one seed, after synchronisation; none without a GPU."""
     if device == "cuda" and not torch.cuda.is_available():
         print("no CUDA GPU here: nothing to measure on it")
         return []
@@ -65,7 +65,7 @@ def _row(arm: str, variant: str, pairs: int, seeds: int, device: str, config: Pa
 
 
 def _peaks(problems: Sequence[Problem], settings: TrainingSettings) -> Row:
-    """Peak memory in MiB of all seeds at once, and of one alone, each with the GPU to itself."""
+    """Return the peak memory, in MiB, of all seeds in one batch and of a single seed."""
     peaks: Row = {}
     for name, chosen in (("peak_mib", problems), ("peak_alone_mib", problems[:1])):
         gc.collect()

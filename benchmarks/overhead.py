@@ -1,10 +1,10 @@
-"""What a finished run cost, by rule, and how much of it was not training.
+"""The cost of a finished workflow by rule, and how much of it was not training.
 
     python benchmarks/overhead.py [ROOT]
 
-Reads the cost that every job wrote beside its plan (CPU time as the operating system counts it,
-children included, and how much of it went by before its work began) and, of training jobs, the
-seconds that the engine itself trained.
+Every job writes its cost next to its plan: its CPU time as counted by the operating system,
+including child processes, and the part of it that passed before the work began. Training jobs also
+record the seconds that the engine spent training.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Timing in interleaved pairs, the rates that bound it, and how results are told.
+"""Timing in interleaved pairs, the hardware rates that bound it, and a table of results.
 
 Times are CPU times; a ratio is the median over pairs, with its quartiles.
 """
@@ -17,12 +17,12 @@ Row = dict[str, object]
 
 
 def median_time(step: Step, repeats: int = 50) -> float:
-    """Seconds."""
+    """Return the median CPU time of a step, in seconds."""
     return sorted(timed(step) for _ in range(repeats))[repeats // 2]
 
 
 def product_rate(width: int, tokens: int) -> float:
-    """Operations per second of the map d → 4d, forward and backward."""
+    """Return the operations per second of the map d → 4d, forward and backward."""
     x, grad = torch.randn(tokens, width), torch.randn(tokens, 4 * width)
     weight, bias = torch.randn(4 * width, width), torch.randn(4 * width)
 
@@ -36,20 +36,20 @@ def product_rate(width: int, tokens: int) -> float:
 
 
 def batched_product_rate(count: int, width: int) -> float:
-    """Products of two d×d matrices per second, so many in one call."""
+    """Return how many products of two d×d matrices per second a call with `count` reaches."""
     left, right = torch.randn(2, count, width, width)
     return count / median_time(lambda: torch.bmm(left, right))
 
 
 def copy_rate(size: float) -> float:
-    """Bytes per second, read or written, of a copy that touches `size` bytes."""
+    """Return the bytes per second, read or written, of a copy that touches `size` bytes."""
     source = torch.randn(max(1, int(size) // 8))
     target = torch.empty_like(source)
     return 8.0 * len(source) / median_time(lambda: target.copy_(source))
 
 
-def tell(rows: Sequence[Row]) -> None:
-    """Print a table: pairs with their ratio and floor, other rows with wall and CPU time."""
+def print_table(rows: Sequence[Row]) -> None:
+    """Print pairs with their ratio and floor, other rows with wall and CPU time."""
     for row in rows:
         if "ratio" not in row:
             print(f"{row['name']:62}{row['wall_s']:8.1f} s wall{row['cpu_s']:8.1f} s CPU")
@@ -62,7 +62,7 @@ def tell(rows: Sequence[Row]) -> None:
 
 
 def with_floor(result: dict[str, float], seconds: float) -> dict[str, float]:
-    """Add the time that nothing can undercut, and the fraction of it that is reached."""
+    """Add the floor, a lower bound of the time, and the fraction floor / time of the fast form."""
     floor = 1e3 * seconds
     return result | {"floor_ms": floor, "of_floor": floor / result["fast_ms"]}
 

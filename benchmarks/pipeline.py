@@ -1,4 +1,4 @@
-"""The workflow as a whole, in a temporary copy: a quick run, a rerun of nothing, large dry runs."""
+"""The whole workflow in a temporary copy: a quick run, a rerun with no job, large dry runs."""
 
 import math
 import os
@@ -21,12 +21,12 @@ COPIED = (
     *("reference", "response.yaml"),
 )
 STUDY = "exp7"
-"""The study whose seeds are multiplied until there are as many jobs as asked for."""
+"""The study whose number of seeds sets the number of jobs of a dry run."""
 DRY_RUNS = (2_000, 10_000)
 
 
 def time_pipeline(pairs: int) -> list[Row]:
-    """Wall time, and CPU time of all processes; each once, whatever the number of pairs."""
+    """Return wall time, and CPU time of all processes; each is measured once, not in pairs."""
     with _copied_project() as copy:
         quick = ("all", "--config", "scale=quick", "root=build/quick")
         rows = [
@@ -37,7 +37,7 @@ def time_pipeline(pairs: int) -> list[Row]:
 
 
 def _dry_run(copy: Path, jobs: int) -> Row:
-    """A dry run of about `jobs` jobs: one seed per training job, and as many seeds as it takes."""
+    """Time a dry run of about `jobs` jobs: one seed per training job, with enough seeds."""
     raw = yaml.safe_load((PROJECT / "config.yaml").read_text(encoding="utf-8"))
     raw["studies"][STUDY]["chunk"] = 1
     arms = raw["studies"][STUDY]["arms"].values()
@@ -60,8 +60,8 @@ def _timed(copy: Path, name: str, *arguments: str) -> Row:
     wall, after = time.monotonic() - began, os.times()
     if done.returncode:
         raise SystemExit(f"{name}: snakemake failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
-    found = re.search(r"^total +(\d+)", done.stdout + done.stderr, re.MULTILINE)
-    jobs = int(found[1]) if found else 0
+    total = re.search(r"^total +(\d+)", done.stdout + done.stderr, re.MULTILINE)
+    jobs = int(total[1]) if total else 0
     cpu = after.children_user - before.children_user + after.children_system
     return {
         "name": f"{name}: {jobs} jobs",

@@ -1,4 +1,4 @@
-"""exp7's step where only what counts is computed, against the same step over whole rows."""
+"""exp7's step computed only for tokens that affect the loss, against the step over whole rows."""
 
 from pathlib import Path
 from unittest.mock import patch
@@ -20,7 +20,7 @@ def places_against_whole_rows(pairs: int, config: Path = Path("config.yaml")) ->
     for arm, variant in MODELS:
         [problem] = exp7_problems(arm, variant, 1, config)
         result = compare(_step(problem), _over_whole_rows(problem), pairs)
-        rows.append({"name": f"exp7 {variant}: places that count against whole rows", **result})
+        rows.append({"name": f"exp7 {variant}: supervised tokens against whole rows", **result})
     return rows
 
 

@@ -1,4 +1,4 @@
-"""Cost against work, from the JSON files of the parts."""
+"""A figure of cost against work, from the JSON files of all parts."""
 
 import json
 from collections import defaultdict
@@ -20,7 +20,7 @@ COLUMNS = 3
 
 
 def draw(folder: Path) -> None:
-    """Draw ``cost.pdf``: a panel for all that has been measured."""
+    """Draw ``cost.pdf`` with a panel for every part that has been measured."""
     panels = [panel for part in PANELS for panel in _panels(part, folder / f"{part}.json")]
     if not panels:
         return
@@ -30,15 +30,15 @@ def draw(folder: Path) -> None:
         axes = list(figure.subplots(down, COLUMNS, squeeze=False).flat)
         for spare in axes[len(panels) :]:
             spare.set_axis_off()
-        for (fill, title, rows), each in zip(panels, axes, strict=False):
-            fill(each, rows)
-            each.set_title(title)
+        for (fill, title, rows), panel in zip(panels, axes, strict=False):
+            fill(panel, rows)
+            panel.set_title(title)
             scale = "linear" if fill is _pipeline else "log"
-            each.set(xscale=scale, yscale=scale)
+            panel.set(xscale=scale, yscale=scale)
             ticks = sorted({row["work"] for row in rows})
-            each.xaxis.set_minor_locator(NullLocator())
+            panel.xaxis.set_minor_locator(NullLocator())
             if len(ticks) > 3 or fill is _pipeline:
-                each.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+                panel.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
         legend_above(figure)
         save(figure, folder / "cost.pdf")
 
@@ -101,16 +101,16 @@ PANELS: dict[str, tuple[Fill, str]] = {
 
 def _pair(axes: Axes, rows: Rows) -> None:
     _line(axes, "fast", "fast form", _against_work(rows, "fast_ms"))
-    _line(axes, "twin", "slow twin", _against_work(rows, "slow_ms"))
+    _line(axes, "twin", "slow reference", _against_work(rows, "slow_ms"))
     _line(axes, "floor", "floor", _against_work(rows, "floor_ms"))
 
 
 def _against_work(rows: Iterable[dict[str, Any]], key: str) -> Line:
-    """The mean where work was measured more than once."""
-    found: dict[float, list[float]] = defaultdict(list)
+    """Return the mean of the key for every amount of work."""
+    grouped: dict[float, list[float]] = defaultdict(list)
     for row in rows:
-        found[row["work"]].append(row[key])
-    return {work: sum(values) / len(values) for work, values in sorted(found.items())}
+        grouped[row["work"]].append(row[key])
+    return {work: sum(values) / len(values) for work, values in sorted(grouped.items())}
 
 
 def _line(axes: Axes, kind: str, label: str, line: Line) -> None:

@@ -1,8 +1,8 @@
-"""Compare fast forms with their slow twins, in interleaved pairs, one thread.
+"""Compare fast forms with slow references, in interleaved pairs, on one thread.
 
     python benchmarks/run.py [--only PART …] [--pairs 40] [--output build/bench]
 
-Prints a table, writes a JSON file per part, and draws cost against work from all that are there.
+Prints a table, writes a JSON file per part, and draws cost against work from all JSON files.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import torch
 from attention import written_out_against_fused
 from ensembles import batched_against_sequential
 from gpu import seeds_on_a_gpu
-from pairs import Row, product_rate, tell, with_floor, write
+from pairs import Row, print_table, product_rate, with_floor, write
 from pipeline import time_pipeline
 from places import places_against_whole_rows
 from plot import draw
@@ -38,7 +38,7 @@ VOCABULARY = 55
 
 
 def training_step(turn: type[Turn], width: int, layers: int, length: int, rows: int) -> Step:
-    """A whole step with operator-based values and per-token angles: batch, backward, AdamW."""
+    """Return a whole training step with transported values and per-token angles."""
     generator = torch.Generator().manual_seed(0)
     model = Transformer(
         VOCABULARY, width=width, layers=layers, transport=True, turn=turn, generator=generator
@@ -62,7 +62,7 @@ def training_step(turn: type[Turn], width: int, layers: int, length: int, rows: 
 
 
 def textbook(step: Step) -> Step:
-    """The same step with the library's affine maps as well: a model as one would first write it."""
+    """Return the same step with PyTorch's affine maps: a model as a textbook would write it."""
 
     def plain() -> None:
         with patch("journeylab.models.transformer.affine", linear):
@@ -72,7 +72,7 @@ def textbook(step: Step) -> Step:
 
 
 def decoding(cached: bool) -> Step:
-    """Greedy decoding of 64 tokens for 32 prompts."""
+    """Return greedy decoding of 64 tokens for 32 prompts."""
     generator = torch.Generator().manual_seed(0)
     model = Transformer(VOCABULARY, transport=True, generator=generator)
     prompts = torch.randint(VOCABULARY, (32, 16), generator=generator)
@@ -85,7 +85,10 @@ def decoding(cached: bool) -> Step:
 
 
 def repository_scores(baked: bool) -> Step:
-    """Scores of 48 queries against all triples of an exp7 world, keys stored turned or not."""
+    """Return the scores of 48 queries against all triples of an exp7 world.
+
+    Stored keys are either rotated once (`baked`) or rotated again for the queries.
+    """
     generator = torch.Generator().manual_seed(0)
     frequencies, slots = standard_frequencies(64), torch.arange(13) // 6 % 3
     angles = slot_angles(torch.arange(13) % 6, slots, frequencies, torch.randn(3, 32)).repeat(96, 1)
@@ -112,7 +115,7 @@ def step_against_twin(pairs: int) -> list[Row]:
         sizes = f"d {width}, {layers} layers, T {length}, batch {count}"
         for twin, slow in {"2×2": matrices, "2×2, textbook maps": textbook(matrices)}.items():
             result = compare(fast, slow, pairs)
-            # Measured beside the pairs, so that a busy machine slows the floor as well.
+            # The rate is measured right after the pairs, so that other load affects both.
             reached = with_floor(result, operations / product_rate(width, count * length))
             named: Row = {"name": f"step ({twin}) {sizes}", "twin": twin, "work": operations}
             rows.append(named | reached)
@@ -123,8 +126,8 @@ def cached_keys(pairs: int) -> list[Row]:
     reading = compare(decoding(True), decoding(False), max(3, pairs // 8))
     scoring = compare(repository_scores(True), repository_scores(False), 5 * pairs)
     return [
-        {"name": "decoding 64 tokens: baked keys against reading again", **reading},
-        {"name": "48 queries, 96 triples: baked keys against turning anew", **scoring},
+        {"name": "decoding 64 tokens: baked keys against no cache", **reading},
+        {"name": "48 queries, 96 triples: baked keys against rotating again", **scoring},
     ]
 
 
@@ -148,10 +151,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("build/bench"))
     options = parser.parse_args()
     prepare_process(threads=1)
-    print(f"{'':62}{'fast':>11}{'twin':>12}  ratio (quartiles)        floor (reached)")
+    print(f"{'':62}{'fast':>11}{'slow':>12}  ratio (quartiles)        floor (reached)")
     for part in options.only:
         rows = PARTS[part](options.pairs)
-        tell(rows)
+        print_table(rows)
         if rows:
             write(options.output / f"{part}.json", rows)
     draw(options.output)

@@ -1,4 +1,4 @@
-"""Prefix products with gradient against the loop, in the loop's two spellings."""
+"""Prefix products with their gradient, against two implementations of the loop."""
 
 import torch
 from pairs import Row, batched_product_rate, copy_rate, product_rate, with_floor
@@ -10,9 +10,9 @@ from journeylab.records.cost import Step, compare
 WIDTH = 8
 LENGTHS = (16, 64, 256, 1024)
 PRODUCTS = 5
-"""Products per operator: two of the scan, three of the closed-form backward pass."""
+"""Matrix products per operator: two in the scan, three in the closed-form backward pass."""
 TRAFFIC = 6
-"""Passes over memory: read R, write P; read R, P and dP, write dR."""
+"""Memory passes: read R, write P; read R, P and dP, write dR."""
 
 
 def against_the_loop(pairs: int) -> list[Row]:
@@ -29,10 +29,10 @@ def _rows(length: int, pairs: int, rate: float) -> list[Row]:
         ("orthogonal", _step(operators, weights, "orthogonal"), _step(operators, weights, "loop")),
         ("orthogonal", _step(operators, weights, "orthogonal"), _indexed(operators, weights)),
     ):
-        spelt = "by index" if slow.__name__ == "by_index" else "loop"
+        twin = "by index" if slow.__name__ == "by_index" else "loop"
         result = compare(fast, slow, pairs)
         products = PRODUCTS * length / batched_product_rate(length, WIDTH)
-        row: Row = {"name": f"{name} against {spelt}, {size}", "method": name, "twin": spelt}
+        row: Row = {"name": f"{name} against {twin}, {size}", "method": name, "twin": twin}
         row |= {"work": length} | with_floor(result, products)
         rows.append(row | _bounds(length, rate))
     return rows
@@ -53,7 +53,7 @@ def _step(operators: Tensor, weights: Tensor, method: Method) -> Step:
 
 
 def _indexed(operators: Tensor, weights: Tensor) -> Step:
-    """The loop that takes its operators by index: every step's gradient has the whole length."""
+    """Return the loop with indexing, where each step's gradient is a tensor of the full length."""
 
     def by_index() -> object:
         products = [operators[0]]
@@ -65,7 +65,7 @@ def _indexed(operators: Tensor, weights: Tensor) -> Step:
 
 
 def _bounds(length: int, rate: float) -> Row:
-    """What large products at their rate, and memory at its own, would take."""
+    """Return lower bounds: the operations at the rate of large products, the bytes at memory's."""
     operations = PRODUCTS * length * 2.0 * WIDTH**3
     touched = TRAFFIC * length * WIDTH**2 * 4.0
     return {"flops_ms": 1e3 * operations / rate, "bytes_ms": 1e3 * touched / copy_rate(touched)}

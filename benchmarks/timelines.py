@@ -1,7 +1,8 @@
 """Attention in blocks of timelines against attention that computes all scores, both passes.
 
-Tokens are spread over timelines at random. The twins are dense causal attention, which knows no
-timeline, written out and fused by the library, and the masked form, which has the same gradients.
+Each token is in a random timeline. The slow forms are dense causal attention without timelines, as
+explicit products and fused by PyTorch, and the masked form, which has the same values and
+gradients.
 """
 
 import torch
@@ -27,8 +28,8 @@ def blocks_against_all_scores(pairs: int) -> list[Row]:
 def _rows(length: int, count: int, pairs: int) -> list[Row]:
     generator, rows = torch.Generator().manual_seed(0), TOKENS // length
     taken = torch.randint(count, (rows, length), generator=generator)
-    given = (*torch.randn(3, rows, length, WIDTH, generator=generator), one_hot(taken, count))
-    q, k, v, route = inputs = tuple(each.float().requires_grad_() for each in given)
+    drawn = (*torch.randn(3, rows, length, WIDTH, generator=generator), one_hot(taken, count))
+    q, k, v, route = inputs = tuple(x.float().requires_grad_() for x in drawn)
     arriving = torch.randn(rows, length, WIDTH, generator=generator)
     mask, scale = mask_scores(causal_mask(length), "softmax"), WIDTH**-0.5
 
@@ -42,7 +43,7 @@ def _rows(length: int, count: int, pairs: int) -> list[Row]:
         return grad(attend(q * scale, k, v, mask, "softmax"), inputs[:3], arriving)
 
     def fused() -> object:
-        heads = (each.unsqueeze(1) for each in (q, k, v))
+        heads = (x.unsqueeze(1) for x in (q, k, v))
         mixed = scaled_dot_product_attention(*heads, is_causal=True)
         return grad(mixed.squeeze(1), inputs[:3], arriving)
 

@@ -1,3 +1,5 @@
+"""Encoders of circuits equal their formulas, and see only the fields that they are given."""
+
 import math
 
 import pytest
@@ -18,7 +20,7 @@ from journeylab.models.circuits import (
 SQUARE = [[1, 0, 0, 0, 0], [1, 1, 1, 0, 0], [3, 0, 2, 1, 2], [4, 0, 3, 3, 3]]
 """(x0 + x1)²."""
 OTHER = [[1, 0, 0, 0, 0], [1, 1, 1, 0, 0], [3, 0, 2, 1, 1], [4, 0, 3, 2, 2]]
-"""The same types, wired to (x0 + x0), x1²."""
+"""The same types with other inputs: the nodes are x0, x1, x0 + x0, x1²."""
 TOKENS = torch.tensor([SQUARE, OTHER])
 
 
@@ -26,7 +28,7 @@ def generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def test_an_embedding_is_the_sum_of_its_fields():
+def test_embedding_equals_the_sum_of_its_fields():
     summed = SummedFields(6, WIRED, generator=generator())
     kind, value, node, first, second = summed.tables
     expected = kind[4] + 0 * value[0] + value[1] + node[3] + first[3] + second[3]
@@ -37,38 +39,38 @@ def test_an_embedding_is_the_sum_of_its_fields():
 
 
 @pytest.mark.parametrize("encoder", [SummedFields, OneHotFields])
-def test_the_documented_fields_do_not_tell_the_wiring(encoder):
-    for fields, same in ((DOCUMENTED, True), (WIRED, False)):
-        made = encoder(6, fields, generator=generator())(TOKENS)
-        assert torch.equal(made[0], made[1]) == same
+def test_only_wired_fields_distinguish_the_inputs_of_nodes(encoder):
+    for fields, equal in ((DOCUMENTED, True), (WIRED, False)):
+        vectors = encoder(6, fields, generator=generator())(TOKENS)
+        assert torch.equal(vectors[0], vectors[1]) == equal
 
 
-def test_looked_up_rows_are_one_hot_rows_times_the_layer_with_its_gradient():
+def test_lookup_equals_one_hot_product_in_values_and_gradients():
     encoder = OneHotFields(6, WIRED, generator=generator())
     glued = encoder.glue(TOKENS)
     assert (glued.sum(-1) == len(FIELDS)).all()
     slow = glued @ encoder.weight + encoder.bias
     torch.testing.assert_close(encoder(TOKENS), slow)
     grads = [
-        torch.autograd.grad(made.square().sum(), encoder.weight)[0]
-        for made in (encoder(TOKENS), slow)
+        torch.autograd.grad(vectors.square().sum(), encoder.weight)[0]
+        for vectors in (encoder(TOKENS), slow)
     ]
     torch.testing.assert_close(*grads)
 
 
-def test_sinusoids_are_the_documents():
-    made = sinusoids(3, 8, torch.float64)
+def test_sinusoids_equal_their_formula():
+    table = sinusoids(3, 8, torch.float64)
     for p in range(3):
         for i in range(4):
             angle = p / 10000 ** (2 * i / 8)
-            assert made[p, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-15)
-            assert made[p, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-15)
+            assert table[p, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-15)
+            assert table[p, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-15)
     with pytest.raises(ValueError, match="even width"):
         sinusoids(3, 7)
 
 
 @pytest.mark.parametrize("head", ["last", "mean", "attention", "token"])
-def test_padding_is_seen_by_none_unless_it_is_to_be(head):
+def test_padding_changes_logits_only_if_not_masked(head):
     encoder = SummedFields(8, WIRED, generator=generator())
     model = CircuitTransformer(
         encoder, nodes=6, answers=3, head=head, heads=2, generator=generator(1)
@@ -79,22 +81,22 @@ def test_padding_is_seen_by_none_unless_it_is_to_be(head):
     assert (model(padded) - model(TOKENS)).abs().min() > 1e-4
 
 
-def test_without_positions_and_indices_the_order_of_other_nodes_is_not_told():
+def test_order_of_nodes_is_invisible_without_positions_and_indices():
     fields = tuple(field for field in WIRED if field != "node")
     exchanged = TOKENS[:, [1, 0, 2, 3]]
-    for positions, same in (("none", True), ("sinusoidal", False), ("learned", False)):
+    for positions, equal in (("none", True), ("sinusoidal", False), ("learned", False)):
         encoder = SummedFields(8, fields, generator=generator())
         model = CircuitTransformer(
             encoder, nodes=4, answers=3, positions=positions, heads=2, generator=generator(1)
         )
-        assert torch.allclose(model(TOKENS), model(exchanged), atol=1e-6) == same
+        assert torch.allclose(model(TOKENS), model(exchanged), atol=1e-6) == equal
 
 
 def sigmoid(x):
     return 1 / (1 + (-x).exp())
 
 
-def test_the_tree_is_the_child_sum_tree_lstm_node_by_node():
+def test_tree_equals_the_child_sum_lstm_node_by_node():
     encoder = SummedFields(4, DOCUMENTED, generator=generator())
     tree = ChildSumTree(encoder, answers=3, generator=generator(1)).double()
     x = encoder(TOKENS)

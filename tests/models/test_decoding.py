@@ -1,4 +1,4 @@
-"""Baked keys equal recomputed keys: in caches, in scores, in decoded text."""
+"""Baked keys equal recomputed keys, in caches and in decoded text."""
 
 import pytest
 import torch
@@ -24,12 +24,12 @@ def journey(tokens: torch.Tensor) -> torch.Tensor:
 @pytest.fixture(params=["softmax", "softplus"])
 def model(request: pytest.FixtureRequest) -> Transformer:
     generator = torch.Generator().manual_seed(0)
-    built = Transformer(
+    model = Transformer(
         VOCABULARY, width=WIDTH, transport=True, weighting=request.param, generator=generator
     )
     with torch.no_grad():
-        built.head.weight.mul_(50)
-    return built.eval()
+        model.head.weight.mul_(50)
+    return model.eval()
 
 
 def draw(rows: int, length: int) -> torch.Tensor:
@@ -55,17 +55,17 @@ def test_baked_keys_equal_recomputed_keys(model: Transformer, angles) -> None:
 
 
 @pytest.mark.parametrize("angles", [rope, journey])
-def test_cached_decoding_equals_reading_again(model: Transformer, angles) -> None:
+def test_cached_decoding_equals_uncached_decoding(model: Transformer, angles) -> None:
     prompts = draw(4, 6)
     cached = decode_greedily(model, prompts, 8, angles)
     assert torch.equal(cached, decode_greedily(model, prompts, 8, angles, cached=False))
     assert cached.shape == (4, 8)
 
 
-def test_mistakes_are_refused(model: Transformer) -> None:
+def test_invalid_rows_raise_value_error(model: Transformer) -> None:
     tokens = draw(3, 4)
-    with pytest.raises(ValueError, match="no mask"):
+    with pytest.raises(ValueError, match="takes no mask"):
         bake(model, Rows(tokens, rope(tokens), causal_mask(4)))
     _, cache = bake(model, Rows(tokens[:2], rope(tokens)))
-    with pytest.raises(ValueError, match="3 rows do not continue 2"):
+    with pytest.raises(ValueError, match="3 rows is not a multiple of 2"):
         bake(model, Rows(tokens, rope(tokens)), cache)

@@ -1,3 +1,5 @@
+"""Gradient estimators have the stated samples, gradients, and bias."""
+
 from itertools import product
 
 import pytest
@@ -33,26 +35,26 @@ PATHS = [
 DRAWN = [SampledStraightThrough(), GumbelSoftmax(0.3), ReinMax(), Reinforce(), LeaveOneOut()]
 
 
-def drawn(*shape, seed=0):
+def draw_normal(*shape, seed=0):
     generator = torch.Generator().manual_seed(seed)
     return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
-def every(k, tokens):
-    """All assignments `[K^tokens, tokens, K]`."""
+def assignments(k, tokens):
+    """All assignments `[K^tokens, tokens, K]` of tokens to K options."""
     return torch.eye(k, dtype=torch.float64)[torch.tensor(list(product(range(k), repeat=tokens)))]
 
 
 def exact(logits, losses):
-    """∇ Σ_z p(z) L(z) by autograd, for the losses of `every`."""
+    """∇ Σ_z p(z) L(z) by autograd, for the losses of all assignments; and all p(z)."""
     logits = logits.clone().requires_grad_()
-    z = every(logits.shape[-1], len(logits))
+    z = assignments(logits.shape[-1], len(logits))
     chances = (z * logits.log_softmax(-1)).sum((-2, -1)).exp()
     return torch.autograd.grad((chances * losses).sum(), logits)[0], chances.detach()
 
 
-def test_every_estimator_has_one_signature_and_draws_what_it_says():
-    logits = drawn(5, 3)
+def test_every_estimator_returns_reproducible_hard_samples():
+    logits = draw_normal(5, 3)
     for estimator in (*PATHS, *DRAWN):
         choice = estimator(logits, torch.Generator().manual_seed(1))
         assert choice.sample.shape == (estimator.draws, 5, 3)
@@ -62,18 +64,18 @@ def test_every_estimator_has_one_signature_and_draws_what_it_says():
             torch.testing.assert_close(choice.sample, harden(choice.sample), rtol=0, atol=1e-15)
 
 
-def test_the_same_noise_is_the_same_draw_for_all_that_draw():
-    logits = drawn(4, 6, 3)
+def test_same_noise_gives_the_same_draw_for_all_estimators():
+    logits = draw_normal(4, 6, 3)
     noise = draw_gumbel(logits, 1, torch.Generator().manual_seed(0))
-    samples = [harden(each.choose(logits, noise).sample) for each in DRAWN]
-    assert all(torch.equal(samples[0], each) for each in samples[1:])
+    samples = [harden(estimator.choose(logits, noise).sample) for estimator in DRAWN]
+    assert all(torch.equal(samples[0], sample) for sample in samples[1:])
     assert not torch.equal(samples[0][0], harden(logits))
     fixed = [StraightThrough(), GumbelSoftmax(0.5, 0.0)]
-    for each in fixed:
-        assert torch.equal(harden(each.choose(logits, noise).sample[0]), harden(logits))
+    for estimator in fixed:
+        assert torch.equal(harden(estimator.choose(logits, noise).sample[0]), harden(logits))
 
 
-def test_draws_have_the_frequencies_of_the_softmax():
+def test_draws_have_softmax_frequencies():
     logits = torch.tensor([0.5, -1.0, 1.2], dtype=torch.float64)
     many = logits.expand(40_000, 3)
     choice = Reinforce()(many, torch.Generator().manual_seed(0))
@@ -82,9 +84,8 @@ def test_draws_have_the_frequencies_of_the_softmax():
 
 
 @pytest.mark.parametrize("tau", [1.0, 0.5, 0.1])
-def test_gradients_are_those_of_the_soft_sample(tau):
-    """By differences of what is told to be differentiated."""
-    logits, asked = drawn(4, 3), drawn(4, 3, seed=1)
+def test_gradients_equal_finite_differences_of_the_soft_sample(tau):
+    logits, weights = draw_normal(4, 3), draw_normal(4, 3, seed=1)
     noise = draw_gumbel(logits, 1, torch.Generator().manual_seed(0))
     for estimator, soft in (
         (StraightThrough(), lambda x: x.softmax(-1)),
@@ -94,79 +95,80 @@ def test_gradients_are_those_of_the_soft_sample(tau):
     ):
         moving = logits.clone().requires_grad_()
         choice = estimator.choose(moving, noise)
-        found = torch.autograd.grad((choice.sample[0] * asked).sum(), moving)[0]
-        for place in ((0, 0), (3, 2)):
+        gradient = torch.autograd.grad((choice.sample[0] * weights).sum(), moving)[0]
+        for index in ((0, 0), (3, 2)):
             moved = torch.zeros_like(logits)
-            moved[place] = 1e-6
-            up, down = ((soft(logits + sign * moved) * asked).sum() for sign in (1, -1))
-            assert found[place].item() == pytest.approx(float(up - down) / 2e-6, rel=1e-5, abs=1e-9)
+            moved[index] = 1e-6
+            up, down = ((soft(logits + sign * moved) * weights).sum() for sign in (1, -1))
+            difference = float(up - down) / 2e-6
+            assert gradient[index].item() == pytest.approx(difference, rel=1e-5, abs=1e-9)
 
 
-def test_reinmax_is_exact_in_expectation_where_the_loss_is_quadratic_and_others_are_not():
-    """The trapezoidal rule is; half of what straight-through ignores is the second derivative."""
-    matrix, logits = drawn(3, 3), drawn(1, 3, seed=1)
-    z = every(3, 1)
+def test_only_reinmax_is_exact_in_expectation_for_quadratic_losses():
+    """ReinMax is a trapezoidal rule, hence of second order; straight-through is of first order."""
+    matrix, logits = draw_normal(3, 3), draw_normal(1, 3, seed=1)
+    z = assignments(3, 1)
     losses = torch.einsum("zni,ij,znj->z", z, matrix, z)
     slopes = z @ (matrix + matrix.mT)
     truth, chances = exact(logits, losses)
-    found = {}
+    means = {}
     for name, follow in (
         ("reinmax", ReinMax.follow),
-        ("straight-through", lambda drawn, x: pass_through(drawn, x.softmax(-1))),
+        ("straight-through", lambda sample, x: pass_through(sample, x.softmax(-1))),
     ):
         moving = logits.expand(3, 1, 3).clone().requires_grad_()
-        each = torch.autograd.grad(follow(z, moving), moving, slopes)[0]
-        found[name] = torch.einsum("z,znk->nk", chances, each)
-    torch.testing.assert_close(found["reinmax"], truth)
-    assert (found["straight-through"] - truth).norm() > 0.1 * truth.norm()
+        estimates = torch.autograd.grad(follow(z, moving), moving, slopes)[0]
+        means[name] = torch.einsum("z,znk->nk", chances, estimates)
+    torch.testing.assert_close(means["reinmax"], truth)
+    assert (means["straight-through"] - truth).norm() > 0.1 * truth.norm()
 
 
-def test_reinforce_is_unbiased_with_any_baseline_and_its_bonus_is_the_entropys():
-    logits, losses = drawn(2, 3), drawn(9, seed=1)
-    z = every(3, 2)
+def test_reinforce_is_unbiased_with_any_baseline_and_adds_the_entropy_gradient():
+    logits, losses = draw_normal(2, 3), draw_normal(9, seed=1)
+    z = assignments(3, 2)
     truth, chances = exact(logits, losses)
     for baseline in (0.0, 7.0, torch.tensor(-2.0)):
         moving = logits.expand(9, 2, 3).clone().requires_grad_()
-        told = Reinforce(baseline).objective(losses[None], Choice(z[None], moving))
-        assert torch.equal(told, losses)
-        each = torch.autograd.grad(told.sum(), moving)[0]
-        torch.testing.assert_close(torch.einsum("z,znk->nk", chances, each), truth)
+        objective = Reinforce(baseline).objective(losses[None], Choice(z[None], moving))
+        assert torch.equal(objective, losses)
+        estimates = torch.autograd.grad(objective.sum(), moving)[0]
+        torch.testing.assert_close(torch.einsum("z,znk->nk", chances, estimates), truth)
     moving = logits.clone().requires_grad_()
     logs = moving.log_softmax(-1)
     entropy = torch.autograd.grad(-(logs.exp() * logs).sum(), moving)[0]
     moving = logits.expand(9, 2, 3).clone().requires_grad_()
-    told = Reinforce(0.0, 0.3).objective(losses[None], Choice(z[None], moving))
-    each = torch.autograd.grad(told.sum(), moving)[0]
-    torch.testing.assert_close(torch.einsum("z,znk->nk", chances, each), truth - 0.3 * entropy)
+    objective = Reinforce(0.0, 0.3).objective(losses[None], Choice(z[None], moving))
+    estimates = torch.autograd.grad(objective.sum(), moving)[0]
+    torch.testing.assert_close(torch.einsum("z,znk->nk", chances, estimates), truth - 0.3 * entropy)
 
 
 def test_leave_one_out_is_unbiased_over_all_tuples_of_draws():
     """All (2²)³ triples of draws of two tokens."""
-    logits, losses = drawn(2, 2), drawn(4, seed=1)
-    z = every(2, 2)
+    logits, losses = draw_normal(2, 2), draw_normal(4, seed=1)
+    z = assignments(2, 2)
     truth, chances = exact(logits, losses)
     tuples = torch.tensor(list(product(range(4), repeat=3))).T
     moving = logits.expand(64, 2, 2).clone().requires_grad_()
-    told = LeaveOneOut(3).objective(losses[tuples], Choice(z[tuples], moving))
-    each = torch.autograd.grad(told.sum(), moving)[0]
+    objective = LeaveOneOut(3).objective(losses[tuples], Choice(z[tuples], moving))
+    estimates = torch.autograd.grad(objective.sum(), moving)[0]
     weights = chances[tuples].prod(0)
-    torch.testing.assert_close(torch.einsum("z,znk->nk", weights, each), truth)
+    torch.testing.assert_close(torch.einsum("z,znk->nk", weights, estimates), truth)
 
 
-def test_leave_one_out_does_not_see_a_constant():
-    logits, losses = drawn(2, 2).requires_grad_(), drawn(3, seed=1)
+def test_leave_one_out_ignores_a_constant_in_the_loss():
+    logits, losses = draw_normal(2, 2).requires_grad_(), draw_normal(3, seed=1)
     choice = LeaveOneOut(3)(logits, torch.Generator().manual_seed(0))
-    found = [
+    gradients = [
         torch.autograd.grad(LeaveOneOut(3).objective(losses + level, choice), logits)[0]
         for level in (0.0, 5.0)
     ]
-    torch.testing.assert_close(*found)
-    assert found[0].abs().max() > 0
+    torch.testing.assert_close(*gradients)
+    assert gradients[0].abs().max() > 0
 
 
-def test_score_functions_keep_what_the_loss_has_of_gradients():
+def test_score_functions_keep_the_gradient_of_the_loss():
     scale = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
-    logits = drawn(3, 2).requires_grad_()
+    logits = draw_normal(3, 2).requires_grad_()
     for estimator in (Reinforce(1.0), LeaveOneOut()):
         choice = estimator(logits, torch.Generator().manual_seed(0))
         losses = scale * choice.sample[..., 0]
@@ -175,16 +177,18 @@ def test_score_functions_keep_what_the_loss_has_of_gradients():
         scale.grad = None
 
 
-@pytest.mark.parametrize("estimator", [*PATHS, *DRAWN], ids=lambda each: type(each).__name__)
-def test_choosing_can_be_vectorised(estimator):
-    logits = drawn(3, 4, 2)
+@pytest.mark.parametrize(
+    "estimator", [*PATHS, *DRAWN], ids=lambda estimator: type(estimator).__name__
+)
+def test_vmap_over_choose_equals_each_choice(estimator):
+    logits = draw_normal(3, 4, 2)
     noise = draw_gumbel(logits, estimator.draws, torch.Generator().manual_seed(0)).transpose(0, 1)
     at_once = vmap(lambda x, g: estimator.choose(x, g).sample)(logits, noise)
-    for one, x, g in zip(at_once, logits, noise, strict=True):
-        assert torch.equal(one, estimator.choose(x, g).sample)
+    for sample, x, g in zip(at_once, logits, noise, strict=True):
+        assert torch.equal(sample, estimator.choose(x, g).sample)
 
 
-def test_temperatures_fall_on_straight_lines_and_the_noise_ends():
+def test_temperature_falls_linearly_and_noise_stops():
     code, printed = Annealing(100), Annealing(100, THREE_PHASES)
     assert [code.tau(step) for step in (0, 30, 70, 100, 500)] == pytest.approx(
         [1.0, 0.73, 0.37, 0.1, 0.1]
@@ -197,13 +201,13 @@ def test_temperatures_fall_on_straight_lines_and_the_noise_ends():
     assert Annealing(100, silent_below=0.0).at(100).volume == 1.0
 
 
-def test_the_average_follows_each_row_of_losses():
+def test_average_follows_each_row_of_losses():
     losses = torch.tensor([[1.0, 3.0], [0.0, 0.0]])
     after = follow_average(torch.tensor([1.0, 1.0]), losses, 0.9)
     torch.testing.assert_close(after, torch.tensor([1.1, 0.9]))
 
 
-def test_the_balance_loss_is_one_if_spread_evenly_and_pulls_from_the_crowded():
+def test_balance_loss_is_1_if_even_and_lowers_logits_of_crowded_options():
     even = torch.eye(3).repeat(4, 1)
     assert balance_loss(even, torch.zeros(12, 3)).item() == pytest.approx(1.0)
     crowded = torch.zeros(12, 3).index_fill(1, torch.tensor([1]), 1.0)

@@ -1,4 +1,4 @@
-"""The block as one operation equals the block step by step: values and gradients."""
+"""The fused block equals the block computed step by step, in values and gradients."""
 
 import itertools
 
@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from journeylab.models.attention import causal_mask
-from journeylab.models.transformer import Block, Rows, Transformer
+from journeylab.models.transformer import Rows, Transformer, TransformerBlock
 from journeylab.operators import affine as maps
 from journeylab.operators.dropout import Dropout
 from journeylab.operators.journey import accumulate
 
 VOCABULARY, WIDTH = 11, 16
 KINDS = list(itertools.product(("softmax", "softplus"), (False, True)))
-GROUPS = ("one", "two", "unturned", "unmasked")
+GROUPS = ("single", "double", "unturned", "unmasked")
 
 
 def draw(shape: tuple[int, ...], seed: int) -> torch.Tensor:
@@ -27,8 +27,8 @@ def build(seed: int, weighting: str, transport: bool) -> Transformer:
         VOCABULARY, width=WIDTH, weighting=weighting, transport=transport, generator=generator
     ).double()
     with torch.no_grad():
-        for place, parameter in enumerate(model.parameters()):
-            parameter.add_(0.1 * draw(parameter.shape, place))
+        for index, parameter in enumerate(model.parameters()):
+            parameter.add_(0.1 * draw(parameter.shape, index))
     return model
 
 
@@ -38,8 +38,8 @@ def groups(kind: str, table: torch.Tensor, tokens: torch.Tensor) -> list[Rows]:
     causal = Rows(first, accumulate(table[first]), causal_mask(9, device))
     hidden = (torch.arange(15, device=device) % 4 > 0).view(3, 1, 5)
     other = {
-        "one": [],
-        "two": [Rows(second, accumulate(table[second])[:1], hidden)],
+        "single": [],
+        "double": [Rows(second, accumulate(table[second])[:1], hidden)],
         "unturned": [Rows(second, None, causal_mask(5, device))],
         "unmasked": [Rows(second, accumulate(table[second]), None)],
     }
@@ -55,39 +55,40 @@ def outcome(
     kind: str,
     dropout: Dropout | None,
     seed: int = 0,
-    asked: torch.Tensor | None = None,
+    predicted: torch.Tensor | None = None,
 ) -> list[torch.Tensor]:
     device = model.embedding.device
     table = draw((VOCABULARY, WIDTH // 2), 5).to(device).requires_grad_()
-    out = model(groups(kind, table, tokens_of(seed).to(device)), dropout, asked=asked)
+    out = model(groups(kind, table, tokens_of(seed).to(device)), dropout, predicted=predicted)
     loss = (out * draw(out.shape, 6).to(device)).sum()
     return [out, *torch.autograd.grad(loss, (table, *model.parameters()))]
 
 
 @pytest.mark.parametrize(("weighting", "transport"), KINDS)
 @pytest.mark.parametrize("kind", GROUPS)
-@pytest.mark.parametrize(("rate", "asked"), [(None, None), (0.2, None), (0.2, (0, 7, 33, 12))])
-def test_one_operation_equals_its_steps(
+@pytest.mark.parametrize(("rate", "selected"), [(None, None), (0.2, None), (0.2, (0, 7, 33, 12))])
+def test_fused_block_equals_its_steps_in_values_and_gradients(
     weighting: str,
     transport: bool,
     kind: str,
     rate: float | None,
-    asked: tuple[int, ...] | None,
+    selected: tuple[int, ...] | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = build(0, weighting, transport)
     dropout = None if rate is None else Dropout(rate, torch.tensor(5))
-    places = None if asked is None else torch.tensor(asked)
-    fused = outcome(model, kind, dropout, asked=places)
-    monkeypatch.setattr(Block, "forward", Block.compute)
-    for ours, theirs in zip(fused, outcome(model, kind, dropout, asked=places), strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
+    predicted = None if selected is None else torch.tensor(selected)
+    fused = outcome(model, kind, dropout, predicted=predicted)
+    monkeypatch.setattr(TransformerBlock, "forward", TransformerBlock.compute)
+    steps = outcome(model, kind, dropout, predicted=predicted)
+    for actual, expected in zip(fused, steps, strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize(("weighting", "transport"), KINDS)
 @pytest.mark.parametrize("kind", GROUPS)
 @pytest.mark.parametrize("rate", [None, 0.2])
-def test_stacked_seeds_equal_seeds_alone(
+def test_vmap_over_seeds_equals_each_seed(
     weighting: str, transport: bool, kind: str, rate: float | None
 ) -> None:
     models = [build(seed, weighting, transport) for seed in range(3)]
@@ -96,53 +97,53 @@ def test_stacked_seeds_equal_seeds_alone(
     tokens = torch.stack([tokens_of(seed) for seed in range(3)])
     keys = torch.arange(3)
 
-    def one(parameters, table, tokens, key):
+    def forward(parameters, table, tokens, key):
         dropout = None if rate is None else Dropout(rate, key)
         inputs = (groups(kind, table, tokens), dropout)
         return torch.func.functional_call(models[0], parameters, inputs)
 
-    batched = torch.func.vmap(one)(parameters, tables, tokens, keys)
+    batched = torch.func.vmap(forward)(parameters, tables, tokens, keys)
     (batched * draw(batched.shape[1:], 6)).sum().backward()
     for seed, model in enumerate(models):
         dropout = None if rate is None else Dropout(rate, keys[seed])
         out, table, *grads = outcome(model, kind, dropout, seed)
-        ours = [batched[seed], tables.grad[seed]]
-        ours += [parameters[name].grad[seed] for name, _ in model.named_parameters()]
-        for mine, alone in zip(ours, (out, table, *grads), strict=True):
-            torch.testing.assert_close(mine, alone, rtol=1e-9, atol=1e-9)
+        batched_results = [batched[seed], tables.grad[seed]]
+        batched_results += [parameters[name].grad[seed] for name, _ in model.named_parameters()]
+        for actual, expected in zip(batched_results, (out, table, *grads), strict=True):
+            torch.testing.assert_close(actual, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_shared_weights_of_several_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vmap_over_inputs_sums_gradients_of_shared_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     model = build(0, "softmax", True)
     table = draw((VOCABULARY, WIDTH // 2), 5)
     tokens = torch.stack([tokens_of(seed) for seed in range(3)])
-    batched = torch.func.vmap(lambda row: model(groups("two", table, row)))(tokens)
+    batched = torch.func.vmap(lambda row: model(groups("double", table, row)))(tokens)
     batched.square().sum().backward()
     shared = [parameter.grad.clone() for parameter in model.parameters()]
     model.zero_grad()
-    torch.stack([model(groups("two", table, row)) for row in tokens]).square().sum().backward()
-    for ours, theirs in zip(shared, model.parameters(), strict=True):
-        torch.testing.assert_close(ours, theirs.grad)
+    torch.stack([model(groups("double", table, row)) for row in tokens]).square().sum().backward()
+    for actual, expected in zip(shared, model.parameters(), strict=True):
+        torch.testing.assert_close(actual, expected.grad)
 
 
-def test_convolutions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_convolutions_do_not_change_results(monkeypatch: pytest.MonkeyPatch) -> None:
     model = build(0, "softmax", True)
-    exact = outcome(model, "two", None)
+    exact = outcome(model, "double", None)
     monkeypatch.setattr(maps, "WORTHWHILE", 0)
     monkeypatch.setattr(maps, "onednn_wins", lambda: True)
     model = model.float()
     table = draw((VOCABULARY, WIDTH // 2), 5).float().requires_grad_()
-    out = model(groups("two", table, tokens_of(0)))
+    out = model(groups("double", table, tokens_of(0)))
     loss = (out * draw(out.shape, 6)).sum()
     grads = torch.autograd.grad(loss, (table, *model.parameters()))
-    for ours, theirs in zip((out, *grads), exact, strict=True):
-        torch.testing.assert_close(ours.double(), theirs, rtol=1e-3, atol=1e-3)
+    for actual, expected in zip((out, *grads), exact, strict=True):
+        torch.testing.assert_close(actual.double(), expected, rtol=1e-3, atol=1e-3)
 
 
-def test_a_second_derivative_is_refused() -> None:
+def test_second_derivative_raises_runtime_error() -> None:
     model = build(0, "softmax", True)
     table = draw((VOCABULARY, WIDTH // 2), 5)
-    out = model(groups("one", table, tokens_of(0)))
+    out = model(groups("single", table, tokens_of(0)))
     (grad,) = torch.autograd.grad(out.square().sum(), model.embedding, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         grad.sum().backward()
@@ -152,7 +153,7 @@ def test_a_second_derivative_is_refused() -> None:
 @pytest.mark.parametrize(("weighting", "transport"), KINDS)
 def test_cuda_equals_cpu(weighting: str, transport: bool) -> None:
     model = build(0, weighting, transport)
-    alone = outcome(model, "two", Dropout(0.2, torch.tensor(5)))
-    moved = outcome(model.cuda(), "two", Dropout(0.2, torch.tensor(5).cuda()))
-    for ours, theirs in zip(moved, alone, strict=True):
-        torch.testing.assert_close(ours.cpu(), theirs, rtol=1e-8, atol=1e-8)
+    on_cpu = outcome(model, "double", Dropout(0.2, torch.tensor(5)))
+    on_cuda = outcome(model.cuda(), "double", Dropout(0.2, torch.tensor(5).cuda()))
+    for actual, expected in zip(on_cuda, on_cpu, strict=True):
+        torch.testing.assert_close(actual.cpu(), expected, rtol=1e-8, atol=1e-8)

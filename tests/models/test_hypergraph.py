@@ -1,3 +1,5 @@
+"""Every form of attention within timelines equals its definition, in values and gradients."""
+
 import pytest
 import torch
 from torch.func import functional_call, stack_module_state, vmap
@@ -25,8 +27,8 @@ def one_hot(taken, timelines=4, dtype=torch.float64):
     return torch.nn.functional.one_hot(taken, timelines).to(dtype)
 
 
-def drawn(rows=3, n=40, d=6, dtype=torch.float64, seed=0):
-    """Queries, keys and values; seven columns of values, as not to be mistaken for the others."""
+def random_inputs(rows=3, n=40, d=6, dtype=torch.float64, seed=0):
+    """Queries, keys and values; values have another width, so that a mix-up of tensors fails."""
     widths = (d, d, 7)
     return tuple(
         torch.randn(rows, n, w, generator=generator(seed + w + i)).to(dtype)
@@ -35,17 +37,17 @@ def drawn(rows=3, n=40, d=6, dtype=torch.float64, seed=0):
 
 
 def routes():
-    """Timelines of 3 × 40 tokens: at random, in turn; some stay empty, have one token, or all."""
+    """Timelines of 3 × 40 tokens, also with timelines that have no token, one token, or all."""
     random = torch.randint(4, (3, 40), generator=generator(7))
     turns = (torch.arange(40) % 4).expand(3, -1)
     uneven = random.clone()
-    uneven[0], uneven[1] = 2, 3  # all in one
-    uneven[1, 17] = 0  # but one
-    uneven[2, :20], uneven[2, 20:] = 1, 0  # one after the other, two empty
+    uneven[0], uneven[1] = 2, 3  # all tokens in one timeline
+    uneven[1, 17] = 0  # except one token
+    uneven[2, :20], uneven[2, 20:] = 1, 0  # two timelines in sequence, two empty
     return {"random": random, "turns": turns, "uneven": uneven}
 
 
-def by_hand(q, k, v, taken):
+def reference(q, k, v, taken):
     out = torch.zeros_like(v)
     for row in range(len(v)):
         for i in range(v.shape[1]):
@@ -56,53 +58,51 @@ def by_hand(q, k, v, taken):
 
 
 def gradients(form, inputs, arriving):
-    inputs = [each.detach().requires_grad_() for each in inputs]
+    inputs = [x.detach().requires_grad_() for x in inputs]
     return torch.autograd.grad((form(*inputs) * arriving).sum(), inputs)
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("taken", routes().values(), ids=routes())
-def test_a_token_attends_to_its_timelines_past(form, taken):
-    q, k, v = drawn()
-    torch.testing.assert_close(form(q, k, v, one_hot(taken)), by_hand(q, k, v, taken))
+def test_token_attends_to_earlier_tokens_of_its_timeline(form, taken):
+    q, k, v = random_inputs()
+    torch.testing.assert_close(form(q, k, v, one_hot(taken)), reference(q, k, v, taken))
 
 
 @pytest.mark.parametrize(("dtype", "within"), [(torch.float64, 1e-12), (torch.float32, 2e-4)])
 @pytest.mark.parametrize("taken", routes().values(), ids=routes())
-def test_blocks_are_the_masked_form_values_and_gradients(taken, dtype, within):
-    q, k, v = drawn(dtype=dtype)
-    inputs, arriving = (q, k, v, one_hot(taken, dtype=dtype)), drawn(dtype=dtype, seed=1)[2]
+def test_sparse_form_equals_masked_form_in_values_and_gradients(taken, dtype, within):
+    q, k, v = random_inputs(dtype=dtype)
+    inputs, arriving = (q, k, v, one_hot(taken, dtype=dtype)), random_inputs(dtype=dtype, seed=1)[2]
     close = {"rtol": within, "atol": within}
     torch.testing.assert_close(attend_sparsely(*inputs), attend_masked(*inputs), **close)
     pairs = zip(*(gradients(form, inputs, arriving) for form in HARD), strict=True)
-    for name, (found, expected) in zip(("q", "k", "v", "route"), pairs, strict=True):
+    for name, (actual, expected) in zip(("q", "k", "v", "route"), pairs, strict=True):
         assert expected.abs().max() > 0.1, name
-        torch.testing.assert_close(found, expected, **close, msg=name)
+        torch.testing.assert_close(actual, expected, **close, msg=name)
 
 
 @pytest.mark.parametrize("form", HARD)
-def test_a_hard_route_has_the_mixtures_derivative_at_its_ones(form):
-    (q, k, v), arriving = drawn(), drawn(seed=1)[2]
+def test_hard_forms_have_the_soft_gradient_at_entries_equal_to_1(form):
+    (q, k, v), arriving = random_inputs(), random_inputs(seed=1)[2]
     route = one_hot(routes()["random"])
-    found, expected = (
-        gradients(each, (q, k, v, route), arriving) for each in (form, attend_softly)
-    )
-    for one, other in zip(found[:3], expected[:3], strict=True):
-        torch.testing.assert_close(one, other)
-    torch.testing.assert_close(found[3], expected[3] * route)
-    assert (expected[3] * (1 - route)).abs().max() > 1.0  # what the mixture asks beyond them
+    hard, soft = (gradients(f, (q, k, v, route), arriving) for f in (form, attend_softly))
+    for actual, expected in zip(hard[:3], soft[:3], strict=True):
+        torch.testing.assert_close(actual, expected)
+    torch.testing.assert_close(hard[3], soft[3] * route)
+    assert (soft[3] * (1 - route)).abs().max() > 1.0  # only the soft form has a gradient there
 
 
-def test_every_derivative_is_what_differences_say():
-    q, k, v = drawn(rows=2, n=5, d=2)
+def test_soft_gradients_agree_with_finite_differences():
+    q, k, v = random_inputs(rows=2, n=5, d=2)
     soft = torch.softmax(torch.randn(2, 5, 3, generator=generator(3), dtype=torch.float64), -1)
-    inputs = [each.requires_grad_() for each in (q, k, v, soft)]
+    inputs = [x.requires_grad_() for x in (q, k, v, soft)]
     assert torch.autograd.gradcheck(attend_softly, inputs)
 
 
 @pytest.mark.parametrize("form", HARD)
-def test_a_gradient_reaches_logits_through_a_one_hot_that_passes_it_on(form):
-    q, k, v = (each.float() for each in drawn())
+def test_gradient_reaches_logits_through_a_straight_through_route(form):
+    q, k, v = (x.float() for x in random_inputs())
     logits = torch.randn(3, 40, 4, generator=generator(5)).requires_grad_()
     soft = logits.softmax(-1)
     hard = one_hot(logits.argmax(-1), dtype=torch.float32)
@@ -112,8 +112,8 @@ def test_a_gradient_reaches_logits_through_a_one_hot_that_passes_it_on(form):
 
 
 @pytest.mark.parametrize("form", HARD)
-def test_sorted_by_timeline_the_weights_are_blocks_of_the_past(form):
-    q, k, _ = drawn()
+def test_weights_sorted_by_timeline_are_causal_blocks(form):
+    q, k, _ = random_inputs()
     taken = routes()["random"]
     weights = form(q, k, torch.eye(40, dtype=torch.float64).expand(3, -1, -1), one_hot(taken))
     order = taken.argsort(dim=-1, stable=True)
@@ -126,20 +126,20 @@ def test_sorted_by_timeline_the_weights_are_blocks_of_the_past(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_comes_later_changes_nothing(form):
-    inputs = [*drawn(), one_hot(routes()["random"])]
-    later = [torch.cat((each[:, :25], each[:, 25:].flip(1)), 1) for each in inputs]
+def test_later_tokens_do_not_change_earlier_outputs(form):
+    inputs = [*random_inputs(), one_hot(routes()["random"])]
+    later = [torch.cat((x[:, :25], x[:, 25:].flip(1)), 1) for x in inputs]
     torch.testing.assert_close(form(*later)[:, :25], form(*inputs)[:, :25])
     assert (form(*later)[:, 25:] - form(*inputs)[:, 25:]).abs().max() > 0.1
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_names_of_timelines_and_the_order_between_them_do_not_matter(form):
-    q, k, v = drawn()
+def test_timeline_labels_and_interleaving_do_not_matter(form):
+    q, k, v = random_inputs()
     taken = routes()["random"]
     expected = form(q, k, v, one_hot(taken))
     torch.testing.assert_close(form(q, k, v, one_hot(taken)[..., [2, 0, 3, 1]]), expected)
-    # Any shuffle that keeps every timeline's own order: here, timeline after timeline.
+    # A shuffle that keeps the order within every timeline: here, sorted by timeline.
     order = taken.argsort(dim=-1, stable=True)
     rows = torch.arange(3)[:, None]
     moved = form(q[rows, order], k[rows, order], v[rows, order], one_hot(taken[rows, order]))
@@ -147,27 +147,27 @@ def test_names_of_timelines_and_the_order_between_them_do_not_matter(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_one_timeline_is_dense_attention(form):
-    q, k, v = (each[..., :6] for each in drawn())
+def test_single_timeline_equals_dense_attention(form):
+    q, k, v = (x[..., :6] for x in random_inputs())
     dense = attend(q, k, v, mask_scores(causal_mask(40), "softmax", torch.float64), "softmax")
     for timelines, taken in ((1, 0), (4, 3)):
         route = one_hot(torch.full((3, 40), taken), timelines)
         torch.testing.assert_close(form(q, k, v, route), dense)
 
 
-def test_a_mixture_weighs_timelines_by_what_is_in_them():
-    q, k, v = drawn(rows=1, n=9)
+def test_soft_form_equals_the_mixture_over_timelines():
+    q, k, v = random_inputs(rows=1, n=9)
     route = torch.softmax(torch.randn(1, 9, 3, generator=generator(4), dtype=torch.float64), -1)
-    found = attend_softly(q, k, v, route)
+    mixed = attend_softly(q, k, v, route)
     for i in range(9):
         gathered = torch.zeros(7, dtype=torch.float64)
         for timeline in range(3):
             weights = route[0, : i + 1, timeline] * (k[0, : i + 1] @ q[0, i]).exp()
             gathered += route[0, i, timeline] * weights @ v[0, : i + 1] / weights.sum()
-        torch.testing.assert_close(found[0, i], gathered)
+        torch.testing.assert_close(mixed[0, i], gathered)
 
 
-def test_blocks_score_no_more_than_their_pairs_and_what_fills_them(monkeypatch):
+def test_sparse_form_scores_only_padded_blocks(monkeypatch):
     scored = []
     weigh = hypergraph.weigh
     monkeypatch.setattr(
@@ -175,7 +175,7 @@ def test_blocks_score_no_more_than_their_pairs_and_what_fills_them(monkeypatch):
         "weigh",
         lambda scores, *rest: scored.append(scores.numel()) or weigh(scores, *rest),
     )
-    q, k, v = drawn(rows=2, n=200)
+    q, k, v = random_inputs(rows=2, n=200)
     taken = torch.randint(4, (2, 200), generator=generator(2))
     route = one_hot(taken)
     attend_sparsely(q, k, v, route)
@@ -186,13 +186,13 @@ def test_blocks_score_no_more_than_their_pairs_and_what_fills_them(monkeypatch):
     torch.testing.assert_close(pair_share(route), lengths.square().sum(-1) / 200**2)
 
 
-def test_the_share_of_pairs():
+def test_pair_share_equals_the_sum_of_squared_shares():
     assert pair_share(one_hot(torch.arange(12) % 4)).item() == pytest.approx(1 / 4)
     assert pair_share(one_hot(torch.zeros(12, dtype=torch.long))).item() == 1.0
     assert pair_share(one_hot(torch.tensor([0, 0, 0, 2]))).item() == pytest.approx(10 / 16)
 
 
-def test_heads_route_by_themselves():
+def test_heads_have_separate_routes():
     attention = HyperGraphAttention(8, 2, 3, generator=generator()).double()
     x = torch.randn(2, 20, 8, generator=generator(1), dtype=torch.float64)
     logits = attention.logits(x)
@@ -203,7 +203,7 @@ def test_heads_route_by_themselves():
     assert (taken[:, 0] != taken[:, 1]).any()
     q, k, v = attention.project(x).chunk(3, -1)
     heads = [
-        by_hand(q[..., own] / 2.0, k[..., own], v[..., own], taken[:, head])
+        reference(q[..., own] / 2.0, k[..., own], v[..., own], taken[:, head])
         for head, own in enumerate((slice(0, 4), slice(4, 8)))
     ]
     expected = attention.output(torch.cat(heads, -1))
@@ -211,7 +211,7 @@ def test_heads_route_by_themselves():
         torch.testing.assert_close(attention(x, one_hot(taken, 3), form), expected)
 
 
-def test_the_masked_form_trains_seeds_at_once():
+def test_masked_form_runs_under_vmap_over_seeds():
     models = [HyperGraphAttention(8, 2, 3, generator=generator(seed)) for seed in (0, 1)]
     parameters, buffers = stack_module_state(models)
     x = torch.randn(2, 2, 10, 8, generator=generator(3))
@@ -221,8 +221,8 @@ def test_the_masked_form_trains_seeds_at_once():
         return functional_call(_Routed(models[0]), named, x)
 
     at_once = vmap(run)(parameters | buffers, x)
-    for each, model, rows in zip(at_once, models, x, strict=True):
-        torch.testing.assert_close(each, _Routed(model)(rows))
+    for batched, model, rows in zip(at_once, models, x, strict=True):
+        torch.testing.assert_close(batched, _Routed(model)(rows))
 
 
 class _Routed(torch.nn.Module):
@@ -236,12 +236,14 @@ class _Routed(torch.nn.Module):
         return self.model(x, soft + (hard - soft).detach(), attend_masked)
 
 
-def test_mistakes_are_told_in_a_line():
+def test_mistakes_raise_one_line_value_errors():
     with pytest.raises(ValueError, match=r"^width 10 is not a multiple of 4 heads$"):
         HyperGraphAttention(10, 4, 3, generator=generator())
-    with pytest.raises(ValueError, match=r"^0 timelines: a token needs one to go to$"):
+    with pytest.raises(ValueError, match=r"^routing needs at least one timeline, got 0$"):
         HyperGraphAttention(8, 4, 0, generator=generator())
-    q, k, v = drawn()
+    q, k, v = random_inputs()
     soft = torch.full((3, 40, 4), 0.25, dtype=torch.float64)
-    with pytest.raises(ValueError, match=r"^a route is not one-hot: attend_softly takes soft ones"):
+    with pytest.raises(
+        ValueError, match=r"^the route is not one-hot; attend_softly takes soft routes$"
+    ):
         attend_sparsely(q, k, v, soft)

@@ -1,3 +1,5 @@
+"""Poolings equal their formulas, and ignore the order of their inputs."""
+
 import math
 
 import pytest
@@ -15,7 +17,7 @@ def inputs(rows=3, n=5, d=8, seed=1):
 
 
 @pytest.mark.parametrize("k", [2, 5, 10])
-def test_sabag_is_a_softmax_over_inputs_whatever_k(k):
+def test_sabag_is_a_softmax_over_inputs_for_every_k(k):
     pool = SabagPooling(k, 8, temperature=0.5, scale=1.0, generator=generator()).double()
     h = inputs()
     features, weights = pool(h)
@@ -28,13 +30,13 @@ def test_sabag_is_a_softmax_over_inputs_whatever_k(k):
 
 
 @pytest.mark.parametrize("kind", [SabagPooling, AttentionPooling])
-def test_no_order_is_seen(kind):
+def test_order_of_inputs_does_not_change_features(kind):
     pool, h = kind(4, 8, generator=generator()).double(), inputs()
     torch.testing.assert_close(pool(h[:, [2, 0, 4, 1, 3]]).features, pool(h).features)
     assert (pool(h.roll(1, 0)).features - pool(h).features).abs().max() > 0.1
 
 
-def test_pooling_by_attention_is_the_set_transformers():
+def test_attention_pooling_equals_the_set_transformers():
     pool, h = AttentionPooling(2, 8, heads=2, generator=generator()).double(), inputs()
     y = torch.relu(h @ pool.before.weight.mT + pool.before.bias)
     x = pool.seeds.expand(3, -1, -1)
@@ -44,19 +46,19 @@ def test_pooling_by_attention_is_the_set_transformers():
     torch.testing.assert_close(pool(h).features, expected)
 
 
-def test_centres_are_far_from_each_other_and_different_while_they_can_be():
+def test_centres_are_farthest_points_and_repeat_only_when_none_is_left():
     h = torch.tensor([[[0.0], [1.0], [10.0], [10.0], [4.0]]])
     chosen = ClusterPooling(6).select(h, torch.tensor([1]))[0].tolist()
     assert chosen[0] == 1
     assert chosen[1] in (2, 3)  # 9 away
     assert chosen[2:4] == [4, 0]  # 3 and 1 away
-    assert chosen[4:] == [1, 1]  # none is left: the first again, wherever it stands
+    assert chosen[4:] == [1, 1]  # no input is left: the first centre again
     for start in range(5):
         chosen = ClusterPooling(4).select(h, torch.tensor([start]))[0]
         assert len(h[0, chosen].unique()) == 4
 
 
-def test_inputs_are_shared_among_centres_by_similarity():
+def test_cluster_weights_equal_the_softmax_of_distances():
     h, start = inputs(), torch.tensor([0, 3, 4])
     pool = ClusterPooling(2)
     chosen, (features, weights) = pool.select(h, start), pool(h, start)
@@ -74,7 +76,7 @@ def test_inputs_are_shared_among_centres_by_similarity():
         torch.testing.assert_close(features[row], weights[row] @ h[row])
 
 
-def test_the_mean_is_the_mean():
+def test_mean_pooling_repeats_the_mean():
     h = inputs().float()
     features, weights = MeanPooling(3)(h)
     torch.testing.assert_close(features, h.mean(1, keepdim=True).expand(-1, 3, -1))

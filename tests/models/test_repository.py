@@ -1,3 +1,5 @@
+"""Reading beside a repository equals one pass over entries and text under a mask."""
+
 import pytest
 import torch
 
@@ -13,22 +15,22 @@ WIDTH, LENGTH, ENTRY, ENTRIES, ROWS = 16, 6, 3, 5, 2
 @pytest.fixture(params=["softmax", "softplus"])
 def model(request):
     generator = torch.Generator().manual_seed(0)
-    made = Transformer(
+    transformer = Transformer(
         30, width=WIDTH, transport=True, weighting=request.param, generator=generator
     )
-    return made.double()
+    return transformer.double()
 
 
 def rows(count, length, start=0, mask=None):
     generator = torch.Generator().manual_seed(start)
     tokens = torch.randint(30, (count, length), generator=generator)
-    places = torch.arange(start, start + length)
-    angles = rotary_angles(places, standard_frequencies(WIDTH).double())[None]
+    positions = torch.arange(start, start + length)
+    angles = rotary_angles(positions, standard_frequencies(WIDTH).double())[None]
     return Rows(tokens, angles, mask)
 
 
-def together(model, entries, text, present):
-    """One pass over long rows, under a mask: entries apart, text behind all of them."""
+def read_in_one_pass(model, entries, text, present):
+    """Hidden states of one pass over rows of all entries, then the text, with a mask."""
     stored, length = entries.tokens.numel(), text.tokens.shape[1]
     tokens = torch.cat((entries.tokens.view(1, -1).expand(len(text.tokens), -1), text.tokens), 1)
     angles = torch.cat((entries.angles.repeat(1, ENTRIES, 1), text.angles), 1)
@@ -41,22 +43,22 @@ def together(model, entries, text, present):
     return hidden.view(len(text.tokens), stored + length, -1)[:, stored:]
 
 
-def test_stored_entries_are_read_as_in_one_pass(model):
+def test_reading_beside_a_repository_equals_one_masked_pass(model):
     entries, text = rows(ENTRIES, ENTRY, 7), rows(ROWS, LENGTH, mask=causal_mask(LENGTH))
     present = torch.ones(ENTRIES, ENTRY, dtype=torch.bool)
     present[1, 2] = present[3, 2] = False
     beside = read_beside(model, text, store(model, entries, present=present))
-    torch.testing.assert_close(beside, together(model, entries, text, present))
+    torch.testing.assert_close(beside, read_in_one_pass(model, entries, text, present))
 
 
-def test_an_empty_repository_changes_nothing(model):
+def test_empty_repository_does_not_change_hidden_states(model):
     text = rows(ROWS, LENGTH, mask=causal_mask(LENGTH))
     empty = (torch.zeros(0, WIDTH, dtype=torch.float64),) * 2
     beside = read_beside(model, text, Repository(empty, empty))
     torch.testing.assert_close(beside.flatten(0, 1), model.hidden([text]))
 
 
-def test_rows_without_a_mask_see_all_of_themselves(model):
+def test_rows_without_a_mask_attend_to_all_their_tokens(model):
     text = rows(ROWS, LENGTH)
     everything = text._replace(mask=torch.ones(1, LENGTH, LENGTH, dtype=torch.bool))
     stored = store(model, rows(ENTRIES, ENTRY, 7))
@@ -65,7 +67,7 @@ def test_rows_without_a_mask_see_all_of_themselves(model):
     )
 
 
-def test_dropout_acts_where_the_transformer_has_it(model):
+def test_dropout_equals_that_of_the_transformer(model):
     text = rows(ROWS, LENGTH, mask=causal_mask(LENGTH))
     empty = (torch.zeros(0, WIDTH, dtype=torch.float64),) * 2
     masks = draw_masks((5, ROWS * LENGTH, WIDTH), 0.3, torch.tensor(5), torch.float64)
@@ -74,7 +76,7 @@ def test_dropout_acts_where_the_transformer_has_it(model):
     torch.testing.assert_close(beside.flatten(0, 1), expected)
 
 
-def test_a_gradient_reaches_what_was_stored(model):
+def test_gradient_reaches_stored_values(model):
     entries = rows(ENTRIES, ENTRY, 7)
     stored = store(model, entries)
     text = rows(ROWS, LENGTH, mask=causal_mask(LENGTH))

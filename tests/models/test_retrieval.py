@@ -1,3 +1,5 @@
+"""The retrieval head equals a slow reference, alone and under `vmap`."""
+
 import pytest
 import torch
 from torch.func import functional_call, stack_module_state, vmap
@@ -22,10 +24,10 @@ def head(weighting="softmax", seed=0):
     ).double()
 
 
-def episode(rows=2, entries=5, asked=2, seed=1):
+def episode(rows=2, entries=5, queries=2, seed=1):
     generator = torch.Generator().manual_seed(seed)
     fields = [torch.randint(n, (rows, entries), generator=generator) for n in FIELDS]
-    questions = torch.randint(FIELDS[0], (rows, asked, 1), generator=generator)
+    questions = torch.randint(FIELDS[0], (rows, queries, 1), generator=generator)
     return torch.stack(fields, -1), questions
 
 
@@ -45,12 +47,12 @@ TURNS = {
 
 
 def slow(model, entries, questions, turns):
-    """The head one question and one entry at a time, with d×d matrices."""
+    """Logits of the head, one question and one entry at a time, with d×d matrices."""
 
-    def matrix(table, *place):
+    def matrix(table, *index):
         if table is None:
             return torch.eye(WIDTH, dtype=torch.float64)
-        row, *rest = place
+        row, *rest = index
         return naive.rotation_matrix(table[(row % len(table), *rest)])
 
     logits = []
@@ -86,7 +88,7 @@ def slow(model, entries, questions, turns):
 
 @pytest.mark.parametrize("weighting", ["softmax", "softplus"])
 @pytest.mark.parametrize("name", TURNS)
-def test_the_fast_head_is_the_slow_one(name, weighting):
+def test_head_equals_the_slow_reference_in_values_and_gradients(name, weighting):
     model, (entries, questions) = head(weighting), episode()
     turns = TURNS[name]
     fast = model(entries, questions, turns)
@@ -94,14 +96,14 @@ def test_the_fast_head_is_the_slow_one(name, weighting):
     torch.testing.assert_close(fast, expected, atol=1e-12, rtol=1e-10)
     parameters = list(model.parameters())
     weights = torch.randn(fast.shape, generator=torch.Generator().manual_seed(4)).double()
-    of_fast = torch.autograd.grad((fast * weights).sum(), parameters)
-    of_slow = torch.autograd.grad((expected * weights).sum(), parameters)
-    for one, other in zip(of_fast, of_slow, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-11, rtol=1e-9)
+    fast_gradients = torch.autograd.grad((fast * weights).sum(), parameters)
+    slow_gradients = torch.autograd.grad((expected * weights).sum(), parameters)
+    for actual, exact in zip(fast_gradients, slow_gradients, strict=True):
+        torch.testing.assert_close(actual, exact, atol=1e-11, rtol=1e-9)
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_gradients_of_turned_scores_are_right(shared):
+def test_gradients_of_turned_scores_agree_with_finite_differences(shared):
     generator = torch.Generator().manual_seed(0)
     q, k = (
         torch.randn(2, n, WIDTH, generator=generator, dtype=torch.float64, requires_grad=True)
@@ -112,11 +114,11 @@ def test_gradients_of_turned_scores_are_right(shared):
 
 
 @pytest.mark.parametrize("learned", [False, True])
-def test_seeds_at_once_are_seeds_one_by_one(learned):
+def test_vmap_over_seeds_equals_each_seed(learned):
     models = [head(seed=seed) for seed in range(3)]
     parameters, _ = stack_module_state(models)
-    drawn = [episode(seed=seed) for seed in range(3)]
-    entries, questions = (torch.stack(column) for column in zip(*drawn, strict=True))
+    episodes = [episode(seed=seed) for seed in range(3)]
+    entries, questions = (torch.stack(column) for column in zip(*episodes, strict=True))
     phi = angles(3, 2, 5) if learned else angles(1, 5)
 
     def loss(weights, entry, question, turn):
@@ -129,29 +131,29 @@ def test_seeds_at_once_are_seeds_one_by_one(learned):
     stacked = torch.autograd.grad(losses.sum(), leaves)
     for seed, model in enumerate(models):
         turn = phi[seed].detach().requires_grad_() if learned else phi
-        alone = loss(dict(model.named_parameters()), entries[seed], questions[seed], turn)
-        torch.testing.assert_close(losses[seed], alone)
-        own = torch.autograd.grad(alone, [*model.parameters(), *([turn] if learned else [])])
-        for together, one in zip(stacked, own, strict=True):
-            torch.testing.assert_close(together[seed], one, atol=1e-12, rtol=1e-9)
+        single = loss(dict(model.named_parameters()), entries[seed], questions[seed], turn)
+        torch.testing.assert_close(losses[seed], single)
+        own = torch.autograd.grad(single, [*model.parameters(), *([turn] if learned else [])])
+        for batched, expected in zip(stacked, own, strict=True):
+            torch.testing.assert_close(batched[seed], expected, atol=1e-12, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["none", "tokens"])
-def test_a_set_has_no_order(name):
+def test_order_of_entries_does_not_change_logits(name):
     model, (entries, questions) = head(), episode(entries=7)
     order = torch.randperm(7, generator=torch.Generator().manual_seed(5))
     before = model(entries, questions, TURNS[name])
     torch.testing.assert_close(model(entries[:, order], questions, TURNS[name]), before)
 
 
-def test_combinations_are_numbered_as_they_are_summed():
+def test_combine_and_number_tokens_use_the_same_order():
     table = torch.randn(9, 4, generator=torch.Generator().manual_seed(0))
     tokens = torch.cartesian_prod(torch.arange(6), torch.arange(3))
     assert torch.equal(number_tokens(tokens, FIELDS), torch.arange(18))
     torch.testing.assert_close(combine(table, FIELDS), fuse(tokens, table, FIELDS))
 
 
-def test_sizes_that_make_no_sense_are_refused():
+def test_invalid_sizes_raise_value_error():
     generator = torch.Generator()
     with pytest.raises(ValueError, match="even width"):
         RetrievalHead(FIELDS, (6,), 3, width=7, generator=generator)

@@ -1,4 +1,4 @@
-"""The transformer against its twin, and what its rows may see of each other."""
+"""The transformer equals a reference with explicit matrices, and respects masks and groups."""
 
 import pytest
 import torch
@@ -50,7 +50,9 @@ def journey(rows: int, length: int, seed: int = 0) -> tuple[Rows, torch.Tensor]:
 
 
 @pytest.mark.parametrize(("weighting", "transport"), KINDS)
-def test_attention_equals_pair_by_pair_matrices(weighting: str, transport: bool) -> None:
+def test_attention_equals_explicit_matrices_in_values_and_gradients(
+    weighting: str, transport: bool
+) -> None:
     generator = torch.Generator().manual_seed(1)
     q, k, v = (torch.randn(6, 8, generator=generator, dtype=torch.float64) for _ in range(3))
     angles = torch.randn(6, 4, generator=generator, dtype=torch.float64)
@@ -73,17 +75,16 @@ def test_attention_equals_pair_by_pair_matrices(weighting: str, transport: bool)
     slow = naive.attend(q, k, v, angles, mask[0], weighting, transport)
     torch.testing.assert_close(fast(), slow)
     upstream = torch.randn(6, 8, generator=generator, dtype=torch.float64)
-    wanted = inputs if transport or weighting else inputs[:3]
-    for ours, theirs in zip(
-        torch.autograd.grad(fast(), wanted, upstream),
-        torch.autograd.grad(slow, wanted, upstream),
+    for actual, expected in zip(
+        torch.autograd.grad(fast(), inputs, upstream),
+        torch.autograd.grad(slow, inputs, upstream),
         strict=True,
     ):
-        torch.testing.assert_close(ours, theirs)
+        torch.testing.assert_close(actual, expected)
 
 
 @pytest.mark.parametrize(("weighting", "transport"), KINDS)
-def test_model_equals_its_explicit_matrix_twin(weighting: str, transport: bool) -> None:
+def test_model_with_rotations_equals_model_with_matrices(weighting: str, transport: bool) -> None:
     results = []
     for turn in (Rotation, naive.BlockTurn):
         model = build(weighting=weighting, transport=transport, turn=turn)
@@ -95,7 +96,7 @@ def test_model_equals_its_explicit_matrix_twin(weighting: str, transport: bool) 
 
 
 @pytest.mark.parametrize(("weighting", "transport"), KINDS)
-def test_causal_rows_do_not_see_the_future(weighting: str, transport: bool) -> None:
+def test_later_tokens_do_not_change_earlier_logits(weighting: str, transport: bool) -> None:
     model = build(weighting=weighting, transport=transport)
     rows = text(4, 20)
     changed = rows._replace(tokens=rows.tokens.clone())
@@ -106,7 +107,7 @@ def test_causal_rows_do_not_see_the_future(weighting: str, transport: bool) -> N
 
 
 @pytest.mark.parametrize("weighting", ["softmax", "softplus"])
-def test_padding_changes_nothing(weighting: str) -> None:
+def test_padding_does_not_change_logits(weighting: str) -> None:
     model = build(weighting=weighting)
     short = text(3, 9)._replace(mask=None)
     padded = text(3, 14)
@@ -117,20 +118,20 @@ def test_padding_changes_nothing(weighting: str) -> None:
     )
 
 
-def test_a_row_that_may_attend_to_nothing_stays_finite() -> None:
+def test_row_without_allowed_keys_stays_finite() -> None:
     rows = text(2, 5)._replace(mask=torch.zeros(1, 5, 5, dtype=torch.bool))
     assert build()([rows]).isfinite().all()
 
 
-def test_groups_do_not_see_each_other() -> None:
+def test_groups_do_not_affect_each_other() -> None:
     model = build(transport=True)
     first, second = text(20, 13, 1), text(12, 7, 2)._replace(mask=None)
-    together = model([first, second])
-    alone = torch.cat((model([first]), model([second])))
-    torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-5)
+    joint = model([first, second])
+    separate = torch.cat((model([first]), model([second])))
+    torch.testing.assert_close(joint, separate, rtol=1e-4, atol=1e-5)
 
 
-def test_dropout_changes_what_is_read() -> None:
+def test_dropout_changes_logits_unless_its_rate_is_zero() -> None:
     model, rows = build(), [text(20, 13, 1), text(12, 7, 2)]
     key = torch.tensor(3)
     assert not torch.allclose(model(rows, Dropout(0.2, key)), model(rows))
@@ -139,31 +140,34 @@ def test_dropout_changes_what_is_read() -> None:
 
 @pytest.mark.parametrize(("weighting", "transport"), KINDS)
 @pytest.mark.parametrize("turn", [Rotation, naive.BlockTurn])
-def test_some_places_equal_those_of_all(weighting: str, transport: bool, turn: type) -> None:
-    # Causal rows whose last tokens nobody asks for, and rows that do not see what fills them.
+def test_logits_of_predicted_tokens_equal_those_of_a_full_pass(
+    weighting: str, transport: bool, turn: type
+) -> None:
+    # Causal rows whose last tokens are not predicted, and rows whose padding is masked.
     first = torch.arange(24 * 15).view(24, 15)
-    seen = (torch.arange(9) < torch.arange(2, 10)[:, None])[:, None]
+    allowed = (torch.arange(9) < torch.arange(2, 10)[:, None])[:, None]
     second = 24 * 15 + torch.arange(8 * 9).view(8, 9)
-    present = torch.cat((first[:, :11].flatten(), second[seen[:, 0]]))
-    asked = present[::3].flip(0)
+    present = torch.cat((first[:, :11].flatten(), second[allowed[:, 0]]))
+    predicted = present[::3].flip(0)
     model = build(weighting=weighting, transport=transport, turn=turn, layers=3).double()
     table = journey(1, 1)[1].detach().double().requires_grad_()
     grouped = [tokens(24, 15), tokens(8, 9, 1)]
     dropout = Dropout(0.2, torch.tensor(3))
 
-    def outcome(**places: torch.Tensor) -> list[torch.Tensor]:
-        masks = (causal_mask(15), seen)
+    def outcome(**indices: torch.Tensor) -> list[torch.Tensor]:
+        masks = (causal_mask(15), allowed)
         rows = [
             Rows(group, accumulate(table[group]), mask)
             for group, mask in zip(grouped, masks, strict=True)
         ]
-        out = model(rows, dropout, **places)
-        out = out if places else out[asked]
+        out = model(rows, dropout, **indices)
+        out = out if indices else out[predicted]
         upstream = torch.randn(out.shape, generator=torch.Generator().manual_seed(4)).double()
         return [out, *torch.autograd.grad(out, (table, *model.parameters()), upstream)]
 
-    for ours, theirs in zip(outcome(present=present, asked=asked), outcome(), strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
+    selected = outcome(present=present, predicted=predicted)
+    for actual, expected in zip(selected, outcome(), strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_parameters_come_from_the_generator_only() -> None:
@@ -178,7 +182,7 @@ def test_parameters_come_from_the_generator_only() -> None:
     assert count == 2 * V * d + V + 2 * (12 * d * d + 13 * d) + 2 * d
 
 
-def test_wrong_sizes_are_refused() -> None:
+def test_invalid_sizes_raise_value_error() -> None:
     generator = torch.Generator()
     with pytest.raises(ValueError, match="even width"):
         Transformer(5, width=7, generator=generator)
@@ -187,44 +191,39 @@ def test_wrong_sizes_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("weighting", "transport"), KINDS)
-def test_seeds_batched_by_vmap_equal_seeds_alone(weighting: str, transport: bool) -> None:
+def test_vmap_over_seeds_equals_each_seed(weighting: str, transport: bool) -> None:
     models = [build(seed, weighting=weighting, transport=transport) for seed in range(3)]
     rows = [text(24, 15, seed) for seed in range(3)]
     parameters, buffers = torch.func.stack_module_state(models)
     stacked = torch.stack([group.tokens for group in rows])
     keys = torch.arange(3)
 
-    def one(parameters, buffers, tokens, key):
+    def forward(parameters, buffers, tokens, key):
         group = rows[0]._replace(tokens=tokens)
         inputs = ([group], Dropout(0.1, key))
         return torch.func.functional_call(models[0], (parameters, buffers), inputs)
 
-    batched = torch.func.vmap(one)(parameters, buffers, stacked, keys)
+    batched = torch.func.vmap(forward)(parameters, buffers, stacked, keys)
     batched.square().sum().backward()
     for seed, model in enumerate(models):
-        alone = model([rows[seed]], Dropout(0.1, keys[seed]))
-        torch.testing.assert_close(batched[seed], alone, rtol=1e-4, atol=1e-5)
-        alone.square().sum().backward()
+        single = model([rows[seed]], Dropout(0.1, keys[seed]))
+        torch.testing.assert_close(batched[seed], single, rtol=1e-4, atol=1e-5)
+        single.square().sum().backward()
         for name, parameter in model.named_parameters():
-            ours = parameters[name].grad[seed]
-            torch.testing.assert_close(ours, parameter.grad, rtol=1e-3, atol=1e-3)
+            actual = parameters[name].grad[seed]
+            torch.testing.assert_close(actual, parameter.grad, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("places", [{}, {"present": 30, "asked": 11}])
-def test_flops_count_the_matrix_products(places: dict[str, int]) -> None:
+@pytest.mark.parametrize("counts", [{}, {"present": 30, "predicted": 11}])
+def test_flops_count_the_matrix_products(counts: dict[str, int]) -> None:
     from torch.utils.flop_counter import FlopCounterMode
 
     model = build().double()
-    model.turn = _Double
     rows = text(4, 10)
     rows = rows._replace(angles=None, mask=None)
     with FlopCounterMode(display=False) as counter:
         model(
-            [rows], **{name: torch.arange(count) for name, count in places.items()}
+            [rows], **{name: torch.arange(count) for name, count in counts.items()}
         ).sum().backward()
-    expected = training_flops([(4, 10)], width=WIDTH, layers=2, vocabulary=VOCABULARY, **places)
+    expected = training_flops([(4, 10)], width=WIDTH, layers=2, vocabulary=VOCABULARY, **counts)
     assert counter.get_total_flops() == pytest.approx(expected, rel=0.02)
-
-
-class _Double(Rotation):
-    """A turn that is not used."""

@@ -1,3 +1,5 @@
+"""Embeddings of numbers equal their formulas, and can be scaled to an RMS of 1."""
+
 import math
 import re
 from pathlib import Path
@@ -40,22 +42,22 @@ MAKERS = {
 
 
 @pytest.mark.parametrize(("exponent", "value"), [(1.0, 10), (2.0, 50), (1.0, 120)])
-def test_sinusoidal_vectors_are_those_of_the_formula(exponent, value):
+def test_sinusoidal_equals_its_formula(exponent, value):
     x = value / 100
     expected = []
     for i in range(6):
         frequency = 1.0 / 10_000.0 ** (exponent * i / 12)
         expected += [math.sin(x * frequency), math.cos(x * frequency)]
-    found = Sinusoidal(12, exponent=exponent)(torch.tensor(value, dtype=torch.float64))
-    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
+    vectors = Sinusoidal(12, exponent=exponent)(torch.tensor(value, dtype=torch.float64))
+    torch.testing.assert_close(vectors, torch.tensor(expected, dtype=torch.float64))
 
 
-def test_the_range_is_what_counts_as_zero_and_one():
+def test_range_rescales_the_values():
     shifted = Sinusoidal(6, scale=Range(50.0, 250.0))
     torch.testing.assert_close(shifted(torch.tensor([150])), Sinusoidal(6)(torch.tensor([50])))
 
 
-def test_fourier_waves_go_through_the_cycles_that_are_asked_for():
+def test_fourier_waves_have_the_given_cycles():
     waves = Fourier(6, slowest=0.5, fastest=8.0)
     cycles = waves.frequencies / (2 * math.pi)
     assert cycles.tolist() == pytest.approx([0.5, 2.0, 8.0])
@@ -64,16 +66,16 @@ def test_fourier_waves_go_through_the_cycles_that_are_asked_for():
     torch.testing.assert_close(whole[0, 1], -whole[1, 1])
 
 
-def test_a_hybrid_is_waves_and_a_table_end_to_end():
+def test_hybrid_concatenates_sinusoids_and_a_table():
     hybrid = Hybrid(12, sinusoidal=0.5, size=101, generator=generator())
-    found = hybrid(VALUES)
-    torch.testing.assert_close(found[:, :6], math.sqrt(2) * Sinusoidal(6)(VALUES))
-    torch.testing.assert_close(found[:, 6:], hybrid.learned.table[1:])
-    assert rms(found[:, :6]).item() == pytest.approx(1.0)
+    vectors = hybrid(VALUES)
+    torch.testing.assert_close(vectors[:, :6], math.sqrt(2) * Sinusoidal(6)(VALUES))
+    torch.testing.assert_close(vectors[:, 6:], hybrid.learned.table[1:])
+    assert rms(vectors[:, :6]).item() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
-def test_the_parts_of_a_hybrid_add_up_and_waves_come_in_pairs(share):
+def test_widths_of_a_hybrid_add_up_and_sinusoids_have_an_even_width(share):
     for width in range(8, 100):
         waves, learned = split_width(width, share)
         assert waves + learned == width
@@ -81,16 +83,18 @@ def test_the_parts_of_a_hybrid_add_up_and_waves_come_in_pairs(share):
         assert 0 <= width * share - waves < 2
 
 
-def test_similarity_in_a_thermometer_falls_linearly_with_distance():
+def test_thermometer_similarity_falls_linearly_with_distance():
     thermometer = Thermometer(100, levels=100, generator=generator())
     with torch.no_grad():
-        thermometer.steps.copy_(torch.eye(100))  # orthogonal steps, as random ones are on average
+        thermometer.steps.copy_(
+            torch.eye(100)
+        )  # orthogonal steps: random steps are orthogonal on average
         vectors = thermometer(VALUES)
     apart = (VALUES[:, None] - VALUES).abs()
     torch.testing.assert_close(vectors @ vectors.T, 1 - 2 * apart / 100, atol=1e-5, rtol=0)
 
 
-def test_a_scalar_is_one_direction_through_the_middle_of_its_range():
+def test_scalar_is_linear_and_zero_at_the_middle_of_its_range():
     scalar = Scalar(8, generator=generator(), scale=Range(1.0, 100.0))
     low, middle, high = scalar(torch.tensor([1.0, 50.5, 100.0]))
     torch.testing.assert_close(high, scalar.direction)
@@ -98,19 +102,19 @@ def test_a_scalar_is_one_direction_through_the_middle_of_its_range():
     torch.testing.assert_close(middle, torch.zeros(8))
 
 
-def test_periodic_vectors_with_an_identity_for_a_map_are_waves():
+def test_periodic_with_an_identity_map_equals_fourier():
     periodic = Periodic(6, spread=1.0, generator=generator())
     with torch.no_grad():
         periodic.cycles.copy_(torch.tensor([0.5, 2.0, 8.0]))
         periodic.weight.copy_(torch.eye(6))
-        found = periodic(VALUES)
+        vectors = periodic(VALUES)
     waves = Fourier(6, slowest=0.5, fastest=8.0)(VALUES)
-    torch.testing.assert_close(found[:, :3], waves[:, 0::2])
-    torch.testing.assert_close(found[:, 3:], waves[:, 1::2])
+    torch.testing.assert_close(vectors[:, :3], waves[:, 0::2])
+    torch.testing.assert_close(vectors[:, 3:], waves[:, 1::2])
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_any_embedding_can_be_scaled_to_one_and_takes_any_shape(name):
+def test_any_embedding_can_have_rms_1_and_takes_any_shape(name):
     embedding = UnitRms(MAKERS[name](), VALUES)
     assert rms(embedding(VALUES)).item() == pytest.approx(1.0, abs=1e-5)
     square = torch.tensor([[3, 50], [98, 1]])
@@ -119,14 +123,14 @@ def test_any_embedding_can_be_scaled_to_one_and_takes_any_shape(name):
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_an_embedding_depends_on_its_generator_only(name):
+def test_parameters_come_from_the_generator_only(name):
     first, second = MAKERS[name](), MAKERS[name]()
     torch.testing.assert_close(first(VALUES), second(VALUES), rtol=0, atol=0)
     learned = sum(parameter.numel() for parameter in first.parameters())
     assert (learned == 0) == (name in ("sinusoidal", "standardised", "fourier"))
 
 
-def test_standardised_vectors_have_no_mean_and_the_same_differences():
+def test_standardised_has_mean_zero_and_unchanged_differences():
     standard = Standardised(Sinusoidal(8), VALUES)
     torch.testing.assert_close(standard(VALUES).mean(0), torch.zeros(8), atol=1e-6, rtol=0)
     differences = standard(VALUES).diff(dim=0)
@@ -137,16 +141,16 @@ def test_standardised_vectors_have_no_mean_and_the_same_differences():
     ("make", "message"),
     [
         (lambda: Sinusoidal(7), "width 7"),
-        (lambda: split_width(8, 0.1), "has 0 waves"),
-        (lambda: split_width(8, 1.0), "has 8 waves"),
+        (lambda: split_width(8, 0.1), "a width of 0;"),
+        (lambda: split_width(8, 1.0), "a width of 8;"),
     ],
 )
-def test_widths_that_have_no_pairs_or_no_parts_are_refused(make, message):
+def test_invalid_widths_raise_value_error(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
-def test_what_the_documents_show_runs_as_it_is_written():
+def test_documented_example_runs():
     page = Path(__file__).parents[2] / "docs/models.md"
     blocks = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
     [code] = [block for block in blocks if "value_embeddings" in block]

@@ -1,4 +1,4 @@
-"""The chain is the loop over letters: values, gradients, alone or under vmap."""
+"""Chain states equal the loop over letters, with and without `vmap`."""
 
 import pytest
 import torch
@@ -14,12 +14,12 @@ def draw(seed, *shape):
     return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
-def drawn_words(seed, letters, length, strings, dtype=torch.uint8):
+def draw_words(seed, letters, length, strings, dtype=torch.uint8):
     generator = torch.Generator().manual_seed(seed)
     return torch.randint(letters, (length, strings), generator=generator).to(dtype)
 
 
-def slopes(function, words, leaves):
+def value_and_gradients(function, words, leaves):
     leaves = [x.detach().clone().requires_grad_() for x in leaves]
     states = function(leaves[0], leaves[1], words, *leaves[2:])
     weights = draw(99, *states.shape)
@@ -37,63 +37,62 @@ def slopes(function, words, leaves):
     strings=st.integers(1, 5),
     width=st.integers(1, 6),
 )
-def test_values_and_gradients_are_those_of_the_loop(
-    with_inputs, seed, letters, length, strings, width
-):
-    # One letter beyond the alphabet: padding.
-    words = drawn_words(seed, letters + 1, length, strings)
+def test_values_and_gradients_equal_the_loop(with_inputs, seed, letters, length, strings, width):
+    # Letter number `letters` is beyond the alphabet and therefore padding.
+    words = draw_words(seed, letters + 1, length, strings)
     leaves = [draw(seed, letters, width, width), draw(seed + 1, width)]
     leaves += [draw(seed + 2, letters, width)] if with_inputs else []
-    found, expected = (slopes(f, words, leaves) for f in (chain_states, naive.chain_states))
-    for ours, theirs in zip(found, expected, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
+    fast = value_and_gradients(chain_states, words, leaves)
+    slow = value_and_gradients(naive.chain_states, words, leaves)
+    for actual, expected in zip(fast, slow, strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_derivatives_agree_with_finite_differences():
-    words = drawn_words(0, 2, 5, 3)
+    words = draw_words(0, 2, 5, 3)
     leaves = [x.requires_grad_() for x in (draw(0, 2, 3, 3), draw(1, 3), draw(2, 2, 3))]
     torch.autograd.gradcheck(lambda r, u, v: chain_states(r, u, words, v), leaves)
 
 
 @pytest.mark.parametrize("with_inputs", [False, True])
 @pytest.mark.parametrize("dimension", [0, 1])
-def test_chains_under_vmap_are_chains_alone(with_inputs, dimension):
+def test_vmap_over_chains_equals_each_chain(with_inputs, dimension):
     operators, start, inputs = draw(0, 3, 2, 4, 4), draw(1, 4), draw(2, 3, 2, 4)
-    words = torch.stack([drawn_words(seed, 2, 7, 5) for seed in range(3)])
+    words = torch.stack([draw_words(seed, 2, 7, 5) for seed in range(3)])
     moved = operators.movedim(0, dimension).detach().requires_grad_()
     shared = start.clone().requires_grad_()
     given_inputs = inputs.clone().requires_grad_() if with_inputs else None
-    together = torch.func.vmap(
+    batched = torch.func.vmap(
         chain_states, in_dims=(dimension, None, 0, 0 if with_inputs else None)
     )(moved, shared, words, given_inputs)
     leaves = [operators.clone().requires_grad_(), start.clone().requires_grad_()]
     leaves += [inputs.clone().requires_grad_()] if with_inputs else []
-    alone = torch.stack(
+    one_by_one = torch.stack(
         [
             naive.chain_states(leaves[0][i], leaves[1], words[i], *(x[i] for x in leaves[2:]))
             for i in range(3)
         ]
     )
-    torch.testing.assert_close(together, alone)
-    weights = draw(3, *alone.shape)
-    expected = torch.autograd.grad((alone * weights).sum(), leaves)
-    asked = [moved, shared] + ([given_inputs] if with_inputs else [])
-    found = list(torch.autograd.grad((together * weights).sum(), asked))
-    found[0] = found[0].movedim(dimension, 0)
-    for ours, theirs in zip(found, expected, strict=True):
-        torch.testing.assert_close(ours, theirs)
+    torch.testing.assert_close(batched, one_by_one)
+    weights = draw(3, *one_by_one.shape)
+    expected_gradients = torch.autograd.grad((one_by_one * weights).sum(), leaves)
+    batched_leaves = [moved, shared] + ([given_inputs] if with_inputs else [])
+    gradients = list(torch.autograd.grad((batched * weights).sum(), batched_leaves))
+    gradients[0] = gradients[0].movedim(dimension, 0)
+    for actual, expected in zip(gradients, expected_gradients, strict=True):
+        torch.testing.assert_close(actual, expected)
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int32, torch.int64])
-def test_letters_of_any_integer_type(dtype):
-    words = drawn_words(0, 3, 6, 4)
+def test_letters_may_have_any_integer_dtype(dtype):
+    words = draw_words(0, 3, 6, 4)
     operators, start = draw(0, 3, 2, 2), draw(1, 2)
     expected = chain_states(operators, start, words)
     torch.testing.assert_close(chain_states(operators, start, words.to(dtype)), expected)
 
 
-def test_the_past_ignores_the_future():
-    words = drawn_words(0, 2, 20, 4)
+def test_later_letters_do_not_change_earlier_states():
+    words = draw_words(0, 2, 20, 4)
     other = words.clone()
     other[13:] = 1 - other[13:]
     operators, start, inputs = draw(0, 2, 3, 3), draw(1, 3), draw(2, 2, 3)
@@ -102,8 +101,8 @@ def test_the_past_ignores_the_future():
     assert not torch.allclose(before[:, 13], after[:, 13])
 
 
-def test_sizes_that_do_not_fit_are_told():
-    words = drawn_words(0, 2, 3, 1)
+def test_mismatched_sizes_raise_value_error():
+    words = draw_words(0, 2, 3, 1)
     with pytest.raises(ValueError, match="2 rows, 3 columns"):
         chain_states(torch.zeros(2, 2, 3), torch.zeros(3), words)
     with pytest.raises(ValueError, match="width 3, the state 2"):

@@ -1,4 +1,4 @@
-"""Dropout masks keep their rate, and are a function of their key."""
+"""Dropout masks have the given rate, and depend only on their key."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ def key(number: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.05, 0.2, 0.5, 0.9])
-def test_rate_and_mean(rate: float) -> None:
+def test_masks_have_the_given_rate_and_two_values(rate: float) -> None:
     masks = draw_masks((10, 1000, 101), rate, key(0))
     assert masks.shape == (10, 1000, 101)
     assert (masks == 0).float().mean().item() == pytest.approx(rate, abs=0.002)
@@ -19,8 +19,8 @@ def test_rate_and_mean(rate: float) -> None:
     assert masks.max().item() == pytest.approx(1 / (1 - rate), rel=1e-3)
 
 
-def test_words_are_those_of_splitmix64() -> None:
-    # The published generator's first outputs from seed 1234567.
+def test_words_equal_published_splitmix64_outputs() -> None:
+    # The first outputs of the published generator for seed 1234567.
     words = torch.arange(1, 6).mul_(GOLDEN).add_(1234567)
     unsigned = [word % (1 << 64) for word in _finalise(words).tolist()]
     assert unsigned == [
@@ -33,8 +33,8 @@ def test_words_are_those_of_splitmix64() -> None:
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_neighbours_and_keys_are_independent(number: int) -> None:
-    # Correlations of n signs are N(0, 1/n); a bound of 5 deviations holds in all but 1e-6 of tests.
+def test_masks_of_neighbours_and_keys_are_uncorrelated(number: int) -> None:
+    # The correlation of n signs is N(0, 1/n), and exceeds 5 standard deviations with chance 1e-6.
     count = 1 << 18
     first = draw_masks((count,), 0.5, key(number)) - 1.0
     others = [draw_masks((count,), 0.5, key(number) + step) - 1.0 for step in (1, 2, 1 << 40)]
@@ -43,21 +43,21 @@ def test_neighbours_and_keys_are_independent(number: int) -> None:
         assert abs((first * other).mean().item()) < 5 / count**0.5
 
 
-def test_every_lane_keeps_the_rate() -> None:
+def test_every_lane_has_the_given_rate() -> None:
     count = 1 << 18
     dropped = (draw_masks((count,), 0.25, key(3)) == 0).float().view(-1, 4).mean(0)
     deviation = (0.25 * 0.75 / (count / 4)) ** 0.5
     assert (dropped - 0.25).abs().max().item() < 5 * deviation
 
 
-def test_short_masks_keep_the_rate_to_their_end() -> None:
+def test_short_masks_have_the_given_rate_at_every_position() -> None:
     keys, width = torch.arange(20_000), 6
-    masks = torch.func.vmap(lambda one: draw_masks((width,), 0.3, one))(keys)
+    masks = torch.func.vmap(lambda key: draw_masks((width,), 0.3, key))(keys)
     deviation = (0.3 * 0.7 / len(keys)) ** 0.5
     assert ((masks == 0).double().mean(0) - 0.3).abs().max().item() < 5 * deviation
 
 
-def test_distances_between_dropped_elements_are_geometric() -> None:
+def test_gaps_between_dropped_elements_are_geometric() -> None:
     rate, count = 0.05, 1 << 20
     dropped = (draw_masks((count,), rate, key(4)) == 0).nonzero().flatten()
     distances = dropped.diff()
@@ -67,11 +67,11 @@ def test_distances_between_dropped_elements_are_geometric() -> None:
         assert abs(share - expected) < 5 * deviation
 
 
-def test_no_dropout_is_ones() -> None:
+def test_rate_zero_gives_ones() -> None:
     assert torch.equal(draw_masks((3, 4), 0.0, key(0)), torch.ones(3, 4))
 
 
-def test_masks_belong_to_their_key() -> None:
+def test_same_key_same_masks() -> None:
     masks = draw_masks((5, 64), 0.3, key(1))
     assert torch.equal(masks, draw_masks((5, 64), 0.3, key(1)))
     assert not torch.equal(masks, draw_masks((5, 64), 0.3, key(2)))
@@ -79,20 +79,20 @@ def test_masks_belong_to_their_key() -> None:
     assert draw_key(stream) != draw_key(stream)
 
 
-def test_keys_batched_by_vmap_draw_the_masks_of_keys_alone() -> None:
+def test_vmap_over_keys_equals_each_key() -> None:
     keys = torch.stack([key(number) for number in range(3)])
-    batched = torch.func.vmap(lambda one: draw_masks((5, 7), 0.3, one))(keys)
-    alone = torch.stack([draw_masks((5, 7), 0.3, one) for one in keys])
-    assert torch.equal(batched, alone)
+    batched = torch.func.vmap(lambda key: draw_masks((5, 7), 0.3, key))(keys)
+    one_by_one = torch.stack([draw_masks((5, 7), 0.3, key) for key in keys])
+    assert torch.equal(batched, one_by_one)
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.0])
-def test_a_rate_outside_its_range_is_refused(rate: float) -> None:
-    with pytest.raises(ValueError, match="lies in"):
+def test_rate_outside_its_range_raises_value_error(rate: float) -> None:
+    with pytest.raises(ValueError, match="outside"):
         draw_masks((2,), rate, key(0))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_the_same_bits_on_cuda() -> None:
+def test_cuda_draws_the_same_bits() -> None:
     masks = draw_masks((5, 64), 0.3, key(1).cuda())
     assert torch.equal(masks.cpu(), draw_masks((5, 64), 0.3, key(1)))

@@ -1,4 +1,4 @@
-"""What each parametrisation reaches, and that it stays on the orthogonal group."""
+"""Every parametrisation is orthogonal, and reaches the operators that it should reach."""
 
 import math
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from journeylab.operators.orthogonal import _exponential, cayley, exponential, householder
 
-WAYS = {"exponential": exponential, "cayley": cayley, "householder": householder}
+PARAMETRISATIONS = {"exponential": exponential, "cayley": cayley, "householder": householder}
 widths = st.integers(1, 16)
 seeds = st.integers(0, 10_000)
 
@@ -30,8 +30,8 @@ def orthogonal(seed, width, determinant):
     return operator
 
 
-def turn_generator(seed, angles, width):
-    """S with S − Sᵀ turning random planes by the angles."""
+def rotation_generator(seed, angles, width):
+    """Return S for which S − Sᵀ generates rotations of random planes by the angles."""
     generator = torch.zeros(width, width, dtype=torch.float64)
     for plane, angle in enumerate(angles):
         generator[2 * plane + 1, 2 * plane] = angle
@@ -40,18 +40,18 @@ def turn_generator(seed, angles, width):
 
 
 def reflections(operator):
-    """Vectors whose reflections multiply to the operator: v_j maps column j to its unit vector."""
-    vectors, rest = [], operator.clone()
+    """Return vectors v_j whose reflections multiply to the operator; v_j fixes its column j."""
+    vectors, remaining = [], operator.clone()
     for j, unit in enumerate(eye(len(operator))):
-        vector = rest[:, j] - unit
+        vector = remaining[:, j] - unit
         if vector.norm() < 1e-9:
             vector = torch.zeros_like(vector)
         vectors.append(vector)
-        rest = reflect_in_turn(vector[None]) @ rest
+        remaining = multiply_reflections(vector[None]) @ remaining
     return torch.stack(vectors)
 
 
-def reflect_in_turn(vectors):
+def multiply_reflections(vectors):
     product = eye(vectors.shape[-1])
     for v in vectors:
         if v.any():
@@ -59,29 +59,29 @@ def reflect_in_turn(vectors):
     return product
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", PARAMETRISATIONS)
 @settings(max_examples=40, deadline=None)
 @given(seed=seeds, width=widths, size=st.sampled_from([1e-8, 1e-3, 1.0, 10.0]))
-def test_operators_are_orthogonal(way, seed, width, size):
-    operator = WAYS[way](size * draw(seed, width, width))
+def test_operators_are_orthogonal(name, seed, width, size):
+    operator = PARAMETRISATIONS[name](size * draw(seed, width, width))
     torch.testing.assert_close(operator @ operator.T, eye(width), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("way", [exponential, cayley])
+@pytest.mark.parametrize("parametrise", [exponential, cayley])
 @settings(max_examples=40, deadline=None)
 @given(seed=seeds, width=widths)
-def test_exponential_and_cayley_have_determinant_one(way, seed, width):
-    assert way(draw(seed, width, width)).det().item() == pytest.approx(1.0)
+def test_exponential_and_cayley_have_determinant_one(parametrise, seed, width):
+    assert parametrise(draw(seed, width, width)).det().item() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("way", [exponential, cayley])
-def test_zero_is_the_identity(way):
-    torch.testing.assert_close(way(torch.zeros(5, 5)), torch.eye(5))
+@pytest.mark.parametrize("parametrise", [exponential, cayley])
+def test_zero_parameters_give_the_identity(parametrise):
+    torch.testing.assert_close(parametrise(torch.zeros(5, 5)), torch.eye(5))
 
 
 @settings(max_examples=40, deadline=None)
 @given(seed=seeds, data=st.data(), width=st.integers(2, 9))
-def test_the_exponential_reaches_every_turn_half_turns_included(seed, data, width):
+def test_exponential_reaches_every_rotation_including_by_pi(seed, data, width):
     angle = st.floats(-math.pi, math.pi) | st.just(math.pi)
     angles = data.draw(st.lists(angle, min_size=width // 2, max_size=width // 2))
     blocks = eye(width)
@@ -91,12 +91,12 @@ def test_the_exponential_reaches_every_turn_half_turns_included(seed, data, widt
         blocks[j, i], blocks[i, j] = math.sin(phi), -math.sin(phi)
     basis = orthogonal(seed, width, 1)
     torch.testing.assert_close(
-        exponential(turn_generator(seed, angles, width)), basis @ blocks @ basis.T
+        exponential(rotation_generator(seed, angles, width)), basis @ blocks @ basis.T
     )
 
 
-def test_the_exponential_has_eigenvalue_minus_one():
-    operator = exponential(turn_generator(0, [math.pi, 0.3], 5))
+def test_exponential_reaches_eigenvalue_minus_one():
+    operator = exponential(rotation_generator(0, [math.pi, 0.3], 5))
     assert (torch.linalg.eigvals(operator) + 1).abs().min() < 1e-9
 
 
@@ -114,22 +114,22 @@ def test_cayley_never_reaches_eigenvalue_minus_one(seed, width, size):
     square = size * draw(seed, width, width)
     largest = torch.linalg.matrix_norm(square - square.T, 2)
     nearest = torch.linalg.svdvals(eye(width) + cayley(square)).min()
-    # I + R = 2 (I + A)⁻¹, whose smallest singular value is that of the largest turn.
+    # I + R = 2 (I + A)⁻¹: its smallest singular value belongs to the largest rotation.
     torch.testing.assert_close(nearest, 2 / (1 + largest**2).sqrt(), rtol=1e-4, atol=1e-9)
 
 
-def test_cayley_nears_a_half_turn_only_as_its_parameters_grow():
+def test_cayley_approaches_a_rotation_by_pi_as_parameters_grow():
     for angle in (3.0, 3.1, 3.14):
-        operator = cayley(turn_generator(0, [math.tan(angle / 2)], 2))
+        operator = cayley(rotation_generator(0, [math.tan(angle / 2)], 2))
         assert operator.trace().item() / 2 == pytest.approx(math.cos(angle))
 
 
 @settings(max_examples=40, deadline=None)
 @given(seed=seeds, width=widths, count=st.integers(1, 18))
-def test_householder_is_the_product_of_its_reflections(seed, width, count):
+def test_householder_equals_the_product_of_reflections(seed, width, count):
     vectors = draw(seed, count, width)
     operator = householder(vectors)
-    torch.testing.assert_close(operator, reflect_in_turn(vectors), rtol=1e-6, atol=1e-8)
+    torch.testing.assert_close(operator, multiply_reflections(vectors), rtol=1e-6, atol=1e-8)
     assert operator.det().item() == pytest.approx((-1.0) ** count)
 
 
@@ -147,46 +147,46 @@ def test_householder_reaches_minus_the_identity():
     torch.testing.assert_close(householder(eye(5)), -eye(5))
 
 
-def test_a_zero_vector_is_no_reflection_and_has_no_gradient():
+def test_zero_vector_is_no_reflection_and_has_zero_gradient():
     vectors = draw(0, 4, 4)
     vectors[1] = 0.0
     vectors.requires_grad_()
     operator = householder(vectors)
     torch.testing.assert_close(operator, householder(vectors[[0, 2, 3]]))
-    (slope,) = torch.autograd.grad(operator.sin().sum(), vectors)
-    assert slope.isfinite().all()
-    assert not slope[1].any()
-    assert slope[0].any()
+    (gradient,) = torch.autograd.grad(operator.sin().sum(), vectors)
+    assert gradient.isfinite().all()
+    assert not gradient[1].any()
+    assert gradient[0].any()
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", PARAMETRISATIONS)
 @pytest.mark.parametrize("width", [2, 5])
-def test_gradients_agree_with_finite_differences(way, width):
+def test_gradients_agree_with_finite_differences(name, width):
     parameters = draw(0, 2, width, width).requires_grad_()
-    torch.autograd.gradcheck(WAYS[way], parameters)
-    torch.autograd.gradgradcheck(WAYS[way], parameters)
+    torch.autograd.gradcheck(PARAMETRISATIONS[name], parameters)
+    torch.autograd.gradgradcheck(PARAMETRISATIONS[name], parameters)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_batch_is_its_members_also_under_vmap(way):
+@pytest.mark.parametrize("name", PARAMETRISATIONS)
+def test_batches_and_vmap_equal_single_operators(name):
     parameters = draw(0, 2, 3, 4, 4).requires_grad_()
-    alone = torch.stack([torch.stack([WAYS[way](x) for x in row]) for row in parameters])
-    mapped = torch.func.vmap(WAYS[way])(parameters)
-    (expected,) = torch.autograd.grad(alone.sin().sum(), parameters)
-    for found in (WAYS[way](parameters), mapped):
-        torch.testing.assert_close(found, alone)
-        (slope,) = torch.autograd.grad(found.sin().sum(), parameters)
-        torch.testing.assert_close(slope, expected)
+    parametrise = PARAMETRISATIONS[name]
+    one_by_one = torch.stack([torch.stack([parametrise(x) for x in row]) for row in parameters])
+    (expected,) = torch.autograd.grad(one_by_one.sin().sum(), parameters)
+    for operators in (parametrise(parameters), torch.func.vmap(parametrise)(parameters)):
+        torch.testing.assert_close(operators, one_by_one)
+        (gradient,) = torch.autograd.grad(operators.sin().sum(), parameters)
+        torch.testing.assert_close(gradient, expected)
 
 
-@pytest.mark.parametrize("way", [exponential, cayley])
-def test_sizes_that_do_not_fit_are_told(way):
+@pytest.mark.parametrize("parametrise", [exponential, cayley])
+def test_parameters_that_are_not_square_raise_value_error(parametrise):
     with pytest.raises(ValueError, match="2 rows, 3 columns"):
-        way(torch.zeros(2, 3))
+        parametrise(torch.zeros(2, 3))
 
 
 @pytest.mark.parametrize("norm", [0.0, 1.0, 10.0, 30.0])
-def test_the_series_for_captured_graphs_is_the_exponential(norm):
+def test_fixed_series_equals_matrix_exponential(norm):
     square = draw(0, 3, 2, 8, 8)
     generator = square - square.mT
     generator = norm * generator / torch.linalg.matrix_norm(generator, 2).max()

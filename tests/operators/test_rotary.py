@@ -1,4 +1,4 @@
-"""Laws of the toral operators, values and gradients, against explicit matrices."""
+"""Toral operators equal explicit matrices in values and gradients, and satisfy their laws."""
 
 from typing import Literal, get_args
 
@@ -29,7 +29,7 @@ def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> torc
 @settings(deadline=None, max_examples=30)
 @given(rows=sizes, length=sizes, planes=sizes, shared=st.booleans(), seed=st.integers(0, 99))
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
-def test_rotation_equals_blocks_in_values_and_gradients(
+def test_rotation_equals_2x2_matrices_in_values_and_gradients(
     dtype: torch.dtype,
     tolerance: float,
     rows: int,
@@ -57,7 +57,7 @@ def test_gradients_agree_with_finite_differences() -> None:
     assert torch.autograd.gradcheck(lambda x, a: Rotation.by(a).undo(x), (x, angles))
 
 
-def test_blocks_make_the_rotation_matrix() -> None:
+def test_rotation_equals_the_block_diagonal_matrix() -> None:
     angles, x = draw(3), draw(6, seed=1)
     expected = naive.rotation_matrix(angles) @ x
     torch.testing.assert_close(Rotation.by(angles).apply(x), expected)
@@ -97,7 +97,7 @@ def test_running_sums_equal_the_loop(length: int, planes: int, seed: int) -> Non
 @settings(deadline=None, max_examples=20)
 @pytest.mark.parametrize("direction", ["prefix", "suffix"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
-def test_running_sums_and_products_with_a_triangle_agree_in_values_and_gradients(
+def test_running_sums_equal_products_with_a_triangle_in_values_and_gradients(
     dtype: torch.dtype,
     tolerance: float,
     direction: Direction,
@@ -116,7 +116,7 @@ def test_running_sums_and_products_with_a_triangle_agree_in_values_and_gradients
         torch.testing.assert_close(sums, products, rtol=tolerance, atol=length * tolerance)
 
 
-def test_a_processor_sums_and_any_other_device_multiplies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cumsum_is_used_on_cpu_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.Tensor, "cumsum", refuse)
     elsewhere = torch.empty(3, 4, 2, device="meta")
     for direction in get_args(Direction):
@@ -126,7 +126,7 @@ def test_a_processor_sums_and_any_other_device_multiplies(monkeypatch: pytest.Mo
 
 
 def refuse(*arguments: object) -> None:
-    """What a running sum of floats on a GPU does under deterministic algorithms."""
+    """Raise the error of a running sum on a GPU under deterministic algorithms."""
     raise RuntimeError("cumsum: no deterministic implementation")
 
 
@@ -140,7 +140,7 @@ def test_constant_steps_recover_rotary_embedding() -> None:
     )
 
 
-def test_suffix_sums_are_prefix_sums_reflected() -> None:
+def test_suffix_differences_are_reflected_prefix_differences() -> None:
     steps = draw(6, 4)
     suffix = accumulate(steps, "suffix")
     before = accumulate(steps) - steps
@@ -148,7 +148,7 @@ def test_suffix_sums_are_prefix_sums_reflected() -> None:
     torch.testing.assert_close(differences, before[None] - before[:, None])
 
 
-def test_slots_cancel_within_and_act_across() -> None:
+def test_slot_offsets_cancel_within_a_slot_and_act_between_slots() -> None:
     frequencies, offsets = standard_frequencies(8).double(), draw(2, 4)
     positions, slots = torch.tensor([0, 1, 2, 0, 1]), torch.tensor([0, 0, 0, 1, 1])
     angles = slot_angles(positions, slots, frequencies, offsets)
@@ -157,7 +157,7 @@ def test_slots_cancel_within_and_act_across() -> None:
     torch.testing.assert_close(angles[3] - angles[0], offsets[1] - offsets[0])
 
 
-def test_frequencies() -> None:
+def test_frequencies_start_and_end_as_defined() -> None:
     assert standard_frequencies(64)[0] == 1
     torch.testing.assert_close(standard_frequencies(64)[-1].item(), 10000 ** (-62 / 64))
     assert integer_frequencies(6).tolist() == [0, 1, 2]
@@ -165,7 +165,7 @@ def test_frequencies() -> None:
         standard_frequencies(5)
 
 
-def test_rotation_runs_under_vmap() -> None:
+def test_vmap_of_rotation_equals_the_batch() -> None:
     x, angles = draw(4, 3, 5, 8), draw(4, 3, 5, 4, seed=1)
     batched = torch.func.vmap(lambda x, a: Rotation.by(a).apply(x))(x, angles)
     torch.testing.assert_close(batched, rotate(x, unit_circle(angles)))

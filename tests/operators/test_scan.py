@@ -1,4 +1,4 @@
-"""Every method is the loop: values, gradients, batched or not, alone or under vmap."""
+"""Every method equals the loop in values and gradients, batched or not, and under `vmap`."""
 
 import pytest
 import torch
@@ -17,12 +17,12 @@ def draw(seed, *shape):
     return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
-def turns(seed, *shape):
+def random_orthogonal(seed, *shape):
     operators, _ = torch.linalg.qr(draw(seed, *shape, shape[-1]))
     return operators.contiguous()
 
 
-def slopes(function, inputs, weights):
+def value_and_gradients(function, inputs, weights):
     leaves = [x.detach().requires_grad_() for x in inputs]
     values = function(*leaves)
     loss = (values * weights).sum()
@@ -30,11 +30,12 @@ def slopes(function, inputs, weights):
 
 
 def assert_equal(function, method, inputs, weights):
-    found, expected = (
-        slopes(lambda *x, m=m: function(*x, m), inputs, weights) for m in (method, "loop")
+    fast, slow = (
+        value_and_gradients(lambda *x, m=m: function(*x, m), inputs, weights)
+        for m in (method, "loop")
     )
-    for ours, theirs in zip(found, expected, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
+    for actual, expected in zip(fast, slow, strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", FAST)
@@ -47,8 +48,8 @@ def assert_equal(function, method, inputs, weights):
     width=st.integers(2, 16),
     batch=st.sampled_from([(), (1,), (3,), (2, 2), (0,)]),
 )
-def test_orthogonal_operators_in_values_and_gradients(method, seed, length, width, batch):
-    operators = turns(seed, *batch, length, width)
+def test_methods_equal_the_loop_for_orthogonal_operators(method, seed, length, width, batch):
+    operators = random_orthogonal(seed, *batch, length, width)
     vectors = draw(seed + 1, *batch, length, width)
     weights = draw(seed + 2, *operators.shape)
     assert_equal(prefix_products, method, [operators], weights)
@@ -62,9 +63,9 @@ def test_orthogonal_operators_in_values_and_gradients(method, seed, length, widt
     width=st.integers(1, 16),
     batch=st.sampled_from([(), (3,), (2, 2)]),
 )
-def test_the_scan_takes_any_operators(seed, length, width, batch):
-    # Singular and contracting, so that neither an inverse nor overflow can enter.
-    operators = 0.7 * turns(seed, *batch, length, width)
+def test_scan_equals_the_loop_for_any_operators(seed, length, width, batch):
+    # Singular, so that no method can use an inverse; contracting, so that nothing overflows.
+    operators = 0.7 * random_orthogonal(seed, *batch, length, width)
     operators[..., 0] = 0.0
     vectors = draw(seed + 1, *batch, length, width)
     weights = draw(seed + 2, *operators.shape)
@@ -73,7 +74,7 @@ def test_the_scan_takes_any_operators(seed, length, width, batch):
 
 
 @pytest.mark.parametrize("length", [1, 2, 7, 20])
-def test_the_loop_is_the_definition(length):
+def test_loop_equals_the_definition(length):
     operators, vectors = draw(0, length, 3, 3), draw(1, length, 3)
     products, states = prefix_products(operators, "loop"), affine_states(operators, vectors, "loop")
     product, state = torch.eye(3, dtype=torch.float64), torch.zeros(3, dtype=torch.float64)
@@ -104,8 +105,8 @@ def test_derivatives_agree_with_finite_differences_to_second_order(method, lengt
 
 @pytest.mark.parametrize("method", FAST)
 @pytest.mark.parametrize("dimension", [0, 1])
-def test_chains_under_vmap_are_chains_alone(method, dimension):
-    operators, vectors = turns(0, 3, 2, 21, 4), draw(1, 3, 2, 21, 4)
+def test_vmap_over_chains_equals_each_chain(method, dimension):
+    operators, vectors = random_orthogonal(0, 3, 2, 21, 4), draw(1, 3, 2, 21, 4)
     moved = operators.movedim(0, dimension).detach().requires_grad_()
     batched = torch.func.vmap(prefix_products, in_dims=(dimension, None))(moved, method)
     torch.testing.assert_close(batched, prefix_products(operators, "loop"))
@@ -116,39 +117,40 @@ def test_chains_under_vmap_are_chains_alone(method, dimension):
 
     weights = draw(2, *states.shape)
     leaf = operators.clone().requires_grad_()
-    alone = affine_states(leaf, shared, "loop")
-    found = torch.autograd.grad((states * weights).sum(), (moved, shared))
-    expected = torch.autograd.grad((alone * weights).sum(), (leaf, shared))
-    torch.testing.assert_close(found[0].movedim(dimension, 0), expected[0])
-    torch.testing.assert_close(found[1], expected[1])
+    loop = affine_states(leaf, shared, "loop")
+    gradients = torch.autograd.grad((states * weights).sum(), (moved, shared))
+    expected = torch.autograd.grad((loop * weights).sum(), (leaf, shared))
+    torch.testing.assert_close(gradients[0].movedim(dimension, 0), expected[0])
+    torch.testing.assert_close(gradients[1], expected[1])
 
 
 @pytest.mark.parametrize("method", FAST)
-def test_gradients_per_chain_by_vmap_of_grad(method):
-    operators, vectors = turns(0, 3, 21, 4), draw(1, 3, 21, 4)
+def test_vmap_of_grad_equals_the_gradient_of_each_chain(method):
+    operators, vectors = random_orthogonal(0, 3, 21, 4), draw(1, 3, 21, 4)
 
     def loss(operators, vectors, method):
         states = affine_states(operators, vectors, method)
         return prefix_products(operators, method).sin().sum() + states.square().sum()
 
-    slope = torch.func.grad(loss, argnums=(0, 1))
-    found = torch.func.vmap(slope, in_dims=(0, 0, None))(operators, vectors, method)
+    gradient = torch.func.grad(loss, argnums=(0, 1))
+    batched = torch.func.vmap(gradient, in_dims=(0, 0, None))(operators, vectors, method)
     for i in range(3):
-        expected = slope(operators[i], vectors[i], "loop")
-        for ours, theirs in zip(found, expected, strict=True):
-            torch.testing.assert_close(ours[i], theirs)
+        for actual, expected in zip(
+            batched, gradient(operators[i], vectors[i], "loop"), strict=True
+        ):
+            torch.testing.assert_close(actual[i], expected)
 
 
 @pytest.mark.parametrize("method", FAST)
-def test_operators_of_any_layout(method):
-    operators = turns(0, 40, 5, 6).mT.transpose(0, 1)
+def test_memory_layout_does_not_change_results(method):
+    operators = random_orthogonal(0, 40, 5, 6).mT.transpose(0, 1)
     weights = torch.ones(()).double().expand(operators.shape)
     assert_equal(prefix_products, method, [operators], weights)
 
 
 @pytest.mark.parametrize("method", FAST)
-def test_single_precision_keeps_its_digits_over_long_chains(method):
-    operators = turns(0, 1024, 8)
+def test_float32_stays_accurate_over_long_chains(method):
+    operators = random_orthogonal(0, 1024, 8)
     products = prefix_products(operators.float(), method)
     torch.testing.assert_close(
         products.double(), prefix_products(operators, "loop"), rtol=0, atol=1e-4
@@ -156,16 +158,16 @@ def test_single_precision_keeps_its_digits_over_long_chains(method):
 
 
 @pytest.mark.parametrize("method", [*FAST, "loop"])
-def test_a_shared_operator_broadcasts(method):
+def test_operators_broadcast_over_the_inputs_batch(method):
     operators, vectors = cayley(draw(0, 9, 4, 4)), draw(1, 3, 9, 4)
     states = affine_states(operators, vectors, method)
-    alone = [affine_states(operators, x, method) for x in vectors]
-    torch.testing.assert_close(states, torch.stack(alone))
+    one_by_one = [affine_states(operators, x, method) for x in vectors]
+    torch.testing.assert_close(states, torch.stack(one_by_one))
 
 
 @pytest.mark.parametrize("method", [*FAST, "loop"])
-def test_the_past_ignores_the_future(method):
-    operators, vectors = turns(0, 50, 4), draw(1, 50, 4)
+def test_later_operators_do_not_change_earlier_results(method):
+    operators, vectors = random_orthogonal(0, 50, 4), draw(1, 50, 4)
     changed = operators.clone()
     changed[37:] = torch.eye(4)
     torch.testing.assert_close(
@@ -177,7 +179,7 @@ def test_the_past_ignores_the_future(method):
 
 
 @pytest.mark.parametrize("method", [*FAST, "loop"])
-def test_sizes_that_do_not_fit_are_told(method):
+def test_mismatched_sizes_raise_value_error(method):
     with pytest.raises(ValueError, match="2 rows, 3 columns"):
         prefix_products(torch.zeros(5, 2, 3), method)
     with pytest.raises(ValueError, match="at least one operator"):

@@ -1,3 +1,5 @@
+"""Rotations of planes equal explicit matrices, commute, and scale with their radii."""
+
 import math
 
 import torch
@@ -12,23 +14,24 @@ ANGLES = st.lists(st.floats(-math.pi, math.pi), min_size=1, max_size=5)
 
 @settings(deadline=None)
 @given(ANGLES)
-def test_a_toral_operator_is_its_blocks_and_orthogonal(values):
+def test_toral_operators_are_block_diagonal_and_orthogonal(values):
     angles = torch.tensor(values, dtype=torch.float64)
-    found = plane_turns(angles)
-    torch.testing.assert_close(found, rotation_matrix(angles))
-    torch.testing.assert_close(found @ found.mT, torch.eye(len(found), dtype=torch.float64))
+    operators = plane_turns(angles)
+    torch.testing.assert_close(operators, rotation_matrix(angles))
+    identity = torch.eye(len(operators), dtype=torch.float64)
+    torch.testing.assert_close(operators @ operators.mT, identity)
 
 
 @settings(deadline=None)
 @given(ANGLES, ANGLES)
-def test_toral_operators_commute_with_radii_or_without(one, two):
-    planes = min(len(one), len(two))
-    a, b = (torch.tensor(values[:planes], dtype=torch.float64) for values in (one, two))
+def test_toral_operators_commute_with_and_without_radii(angles, other):
+    planes = min(len(angles), len(other))
+    a, b = (torch.tensor(values[:planes], dtype=torch.float64) for values in (angles, other))
     first, second = plane_turns(a), plane_turns(b, a.sigmoid())
     torch.testing.assert_close(first @ second, second @ first)
 
 
-def test_radii_scale_their_planes_in_batches():
+def test_radii_scale_their_planes():
     generator = torch.Generator().manual_seed(0)
     angles = torch.randn(3, 2, 4, generator=generator)
     radii = torch.rand(3, 2, 4, generator=generator)

@@ -175,7 +175,7 @@ class Knowledge:
             layers=sizes.layers,
             vocabulary=len(self.language.symbols),
             present=sum(len(batch["present"]) for batch in counted) / FLOPS_STEPS,
-            asked=sum(len(batch["asked"]) for batch in counted) / FLOPS_STEPS,
+            predicted=sum(len(batch["asked"]) for batch in counted) / FLOPS_STEPS,
         )
 
     @property

@@ -1,1 +1,1 @@
-"""Models: plain `nn.Module`s for one seed, initialised from a generator and nothing else."""
+"""Models: plain `nn.Module`s of one seed, whose initial weights depend only on a generator."""

@@ -1,4 +1,4 @@
-"""One head of attention over turned queries, keys and, if asked, values."""
+"""Attention of one head, with masks and two kinds of weights: softmax and softplus."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from torch.nn.functional import softplus
 
 Weighting = Literal["softmax", "softplus"]
 FORBIDDEN = -1e30
+"""Added to a masked score; finite, so that a row without any allowed key has no NaN."""
 
 
 def causal_mask(length: int, device: torch.device | None = None) -> Bool[Tensor, "1 length length"]:
-    """Return the mask that lets position i attend to j ≤ i. True means: may attend."""
+    """Return the mask by which position i attends to all j ≤ i; True means that it may attend."""
     return torch.ones(1, length, length, dtype=torch.bool, device=device).tril()
 
 
@@ -23,10 +24,10 @@ def mask_scores(
     weighting: Weighting,
     dtype: torch.dtype = torch.float32,
 ) -> Float[Tensor, "#rows #queries #keys"]:
-    """Turn a mask into what `attend` needs, once per forward pass.
+    """Convert a boolean mask to the numbers that `attend` and `weigh` take.
 
-    Softmax takes an addend (0 or a huge negative number, finite so that a row without any
-    allowed key stays finite), softplus a factor (1 or 0).
+    For softmax, an addend: 0 where allowed, else a large negative number. For softplus, a factor:
+    1 where allowed, else 0. Models call this once per forward pass, not once per layer.
     """
     allowed = mask.to(dtype)
     return allowed if weighting == "softplus" else (1.0 - allowed) * FORBIDDEN
@@ -41,8 +42,9 @@ def attend(
 ) -> Float[Tensor, "rows queries width"]:
     """Return Σ_j a_ij v_j with a = softmax_j(⟨q_i, k_j⟩), or a_ij = softplus(⟨q_i, k_j⟩).
 
-    Queries come scaled by 1/√d; `mask` comes from `mask_scores`. Explicit products beat the
-    library's fused attention at these sizes on CPU, and they can be batched over seeds.
+    Queries are already scaled by 1/√d; `mask` comes from `mask_scores`. At the sizes of the studies
+    and on CPU, explicit products are faster than PyTorch's fused attention, and `torch.func.vmap`
+    can batch them over seeds.
     """
     scores = q @ k.transpose(-2, -1)
     weights = weigh(scores, mask, weighting)
@@ -54,7 +56,10 @@ def weigh(
     mask: Float[Tensor, "*#rows #queries #keys"] | None,
     weighting: Weighting,
 ) -> Float[Tensor, "*rows queries keys"]:
-    """Turn scores into attention weights: normalised softmax, or un-normalised softplus."""
+    """Return weights softmax_j(s_ij + mask_ij), or mask_ij · softplus(s_ij) without normalisation.
+
+    `mask` comes from `mask_scores`.
+    """
     if weighting == "softmax":
         return torch.softmax(scores if mask is None else scores + mask, dim=-1)
     weights = softplus(scores)

@@ -1,4 +1,4 @@
-"""Encoders of arithmetic circuits: tokens with fields, made into vectors, and then into an answer.
+"""Models of arithmetic circuits: token encoders, a transformer and a tree LSTM.
 
 A circuit is a sequence of nodes, each an input, a constant, or a sum or product of earlier nodes.
 Its *tokens* `[rows, nodes, 5]` hold one number per field:
@@ -9,9 +9,9 @@ Its *tokens* `[rows, nodes, 5]` hold one number per field:
     node 2   0 * 1      4 times   0      2     1       2        inputs count from 1, 0 is none
     node 3   2 + 0      3 add     0      3     3       1
 
-The *documented* encoder embeds the first three fields only (a worked example of a
-CircuitHistoryEncoder, section Embedding step), so that what a node computes from is not told. With
-``WIRED`` fields it is.
+The *documented* encoder embeds only the first three fields (a worked example of a
+CircuitHistoryEncoder, section Embedding step), so a model does not see the inputs of a node. With
+the ``WIRED`` fields it does.
 """
 
 from __future__ import annotations
@@ -37,24 +37,25 @@ Head = Literal["last", "mean", "attention", "token"]
 PAD, INPUT, CONSTANT, ADD, MULTIPLY = range(5)
 """Types of tokens."""
 NODES = 100
-"""Node indices that the tables know."""
+"""Number of node indices in the embedding tables."""
 SIZES: dict[Field, int] = {"type": 5, "value": 2, "node": NODES}
 SIZES |= {"input1": NODES + 1, "input2": NODES + 1}
-"""How many levels a field has; values fall into the buckets 0 and 1."""
+"""Number of levels of each field; a value has level 0 or 1."""
 
 
 class SummedFields(nn.Module):
     """x = E_type[type] + (w·value + b) + E_node[node] (+ E_input1[input1] + E_input2[input2]).
 
     Tables are drawn from N(0, 1), w and b uniformly from (−1, 1), as `nn.Embedding` and
-    `nn.Linear(1, d)` do, but from `generator` only. Source: the worked example, Embedding step; the
-    wiring is ours.
+    `nn.Linear(1, d)` do, but from `generator` only. Source: the worked example, Embedding step,
+    which has no terms for the inputs.
     """
 
     def __init__(self, width: int, fields: Sequence[Field], *, generator: torch.Generator) -> None:
         super().__init__()
         self.fields, self.width = tuple(fields), width
-        self.tables = nn.ParameterList()  # no dictionary: modules have a method `type`
+        # A list, because in a ParameterDict the key "type" would clash with the method `type`.
+        self.tables = nn.ParameterList()
         for field in fields:
             if field == "value":
                 drawn = 2.0 * torch.rand(2, width, generator=generator) - 1.0
@@ -65,22 +66,23 @@ class SummedFields(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "rows nodes fields"]
     ) -> Float[Tensor, "rows nodes width"]:
-        """Embed every token."""
-        made = torch.zeros((), device=tokens.device)
+        """Return x of every token."""
+        x = torch.zeros((), device=tokens.device)
         for field, table in zip(self.fields, self.tables, strict=True):
             level = tokens[..., FIELDS.index(field)]
             if field == "value":
-                made = made + level[..., None].to(table.dtype) * table[0] + table[1]
+                x = x + level[..., None].to(table.dtype) * table[0] + table[1]
             else:
-                made = made + embedding(level, table)
-        return made
+                x = x + embedding(level, table)
+        return x
 
 
 class OneHotFields(nn.Module):
-    """x = W [1_type, 1_value, 1_node, …] + b: glued one-hot rows, and one linear layer.
+    """x = W [1_type, 1_value, 1_node, …] + b: one linear layer of the concatenated one-hot vectors.
 
-    W and b are drawn uniformly from ±1/√(length of the row), as `nn.Linear` does, from `generator`
-    only. Source: the worked example, section on switching to a one-hot encoder.
+    With n the length of the concatenation, W and b are drawn uniformly from (−1/√n, 1/√n), as
+    `nn.Linear` does, from `generator` only. Source: the worked example, section on switching to a
+    one-hot encoder.
     """
 
     def __init__(self, width: int, fields: Sequence[Field], *, generator: torch.Generator) -> None:
@@ -94,15 +96,15 @@ class OneHotFields(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "rows nodes fields"]
     ) -> Float[Tensor, "rows nodes width"]:
-        """Embed every token: b + Σ_f W_f[level], the rows of W that `glue` would pick."""
-        made: Tensor = self.bias
+        """Return b + Σ_f W_f[level_f] of every token: looks rows up instead of multiplying by 0."""
+        x: Tensor = self.bias
         parts = self.weight.split([SIZES[field] for field in self.fields])
         for field, part in zip(self.fields, parts, strict=True):
-            made = made + embedding(tokens[..., FIELDS.index(field)], part)
-        return made
+            x = x + embedding(tokens[..., FIELDS.index(field)], part)
+        return x
 
     def glue(self, tokens: Int[Tensor, "rows nodes fields"]) -> Float[Tensor, "rows nodes length"]:
-        """Return the one-hot rows themselves: `glue(tokens) @ weight + bias` is `forward`."""
+        """Return the concatenated one-hot vectors: `glue(tokens) @ weight + bias` is `forward`."""
         rows = [one_hot(tokens[..., FIELDS.index(f)], SIZES[f]) for f in self.fields]
         return torch.cat(rows, -1).to(self.weight.dtype)
 
@@ -110,7 +112,7 @@ class OneHotFields(nn.Module):
 def sinusoids(
     length: int, width: int, dtype: torch.dtype = torch.float32
 ) -> Float[Tensor, "length width"]:
-    """P[p, 2i] = sin(p / 10000^(2i/d)), P[p, 2i + 1] = cos(p / 10000^(2i/d)).
+    """Return P[p, 2i] = sin(p / 10000^(2i/d)) and P[p, 2i + 1] = cos(p / 10000^(2i/d)).
 
     Source: Vaswani et al. 2017, section 3.5; the worked example, positional encoding. Raises
     ValueError for an odd width.
@@ -123,7 +125,7 @@ def sinusoids(
 
 
 class CircuitTransformer(nn.Module):
-    """Embedded tokens + positions → pre-norm blocks → one vector per circuit → logits.
+    """A transformer: embedded tokens + positions → pre-norm blocks → pooled vector → logits.
 
     ```
     encoder = SummedFields(32, WIRED, generator=generator)
@@ -132,11 +134,12 @@ class CircuitTransformer(nn.Module):
     ```
 
     The head reads the *last* node, the *mean* over nodes, an *attention*-weighted mean with weights
-    softmax(⟨u, x⟩), or a learned *token* before the first node (the example's choices, section on
-    what the transformer does). Padding is seen by none unless ``masked`` is False.
+    softmax(⟨u, x⟩/√d) for a learned u, or a learned *token* before the first node (the choices of
+    the worked example, section on what the transformer does). If ``masked`` is False, nodes also
+    attend to padding.
     """
 
-    positions: Tensor
+    positions: Float[Tensor, "nodes width"]
 
     def __init__(
         self,
@@ -163,26 +166,26 @@ class CircuitTransformer(nn.Module):
         self.blocks = nn.ModuleList(blocks)
         self.norm = nn.LayerNorm(width)
         if head in ("attention", "token"):
-            self.asked = nn.Parameter(torch.randn(width, generator=generator))
+            self.query = nn.Parameter(torch.randn(width, generator=generator))
         self.head = Affine(width, answers, width**-0.5, generator)
 
     def forward(self, tokens: Int[Tensor, "rows nodes fields"]) -> Float[Tensor, "rows answers"]:
         """Return the logits of every circuit's answer."""
         x = self.encoder(tokens) + self.positions[: tokens.shape[1]]
         present = tokens[..., 0] != PAD
-        asked = None
+        index = None
         if self.kind == "token":
-            x = torch.cat((self.asked.expand(len(x), 1, -1), x), 1)
+            x = torch.cat((self.query.expand(len(x), 1, -1), x), 1)
             present = torch.cat((torch.ones_like(present[:, :1]), present), 1)
-            asked = torch.zeros_like(tokens[:, 0, 0])
+            index = torch.zeros_like(tokens[:, 0, 0])
         elif self.kind == "last":
-            asked = present.sum(1) - 1  # padding follows the nodes
-        seen = present if self.masked else torch.ones_like(present)
+            index = present.sum(1) - 1  # padding follows the nodes
+        mask = present if self.masked else torch.ones_like(present)
         *inner, last = self.blocks
         for block in inner:
-            x = block(x, seen)
-        x = self.norm(last(x, seen, asked))
-        logits: Tensor = self.head(x[:, 0] if asked is not None else self._pool(x, present))
+            x = block(x, mask)
+        x = self.norm(last(x, mask, index))
+        logits: Tensor = self.head(x[:, 0] if index is not None else self._pool(x, present))
         return logits
 
     def _pool(
@@ -190,20 +193,20 @@ class CircuitTransformer(nn.Module):
     ) -> Float[Tensor, "rows width"]:
         weights = present.to(x.dtype)
         if self.kind == "attention":
-            scores = x @ self.asked * len(self.asked) ** -0.5
+            scores = x @ self.query * len(self.query) ** -0.5
             weights = weights * (scores - scores.amax(-1, keepdim=True)).exp()
         return (weights[..., None] * x).sum(1) / weights.sum(1, keepdim=True)
 
 
 class ChildSumTree(nn.Module):
-    """A child-sum tree LSTM (Tai, Socher and Manning 2015, equations 2 to 8) along the wiring.
+    """A child-sum tree LSTM (Tai, Socher and Manning 2015, equations 2 to 8).
 
-    With x the embedded token and k over the two inputs of a node:
+    A node's children are its inputs. With x the embedded token and k over the two inputs of a node:
 
         h̃ = Σ_k h_k,   i, o, u = σ, σ, tanh(W x + U h̃ + b),   f_k = σ(W_f x + U_f h_k + b_f),
         c = i ⊙ u + Σ_k f_k ⊙ c_k,   h = o ⊙ tanh c
 
-    A node that is its own sibling (x·x) counts twice. The last node's h gives the logits.
+    If both inputs are the same node (x·x), it counts twice. The last node's h gives the logits.
     """
 
     def __init__(
@@ -221,7 +224,8 @@ class ChildSumTree(nn.Module):
         """Return the logits of every circuit's answer."""
         gates, forgets = self.token(self.encoder(tokens)).split((3 * self.width, self.width), -1)
         inputs = tokens[..., -2:]
-        h = c = gates.new_zeros(len(tokens), 1, self.width)  # 0: the child of who has none
+        # Inputs count from 1; index 0 stands for "no input" and has h = c = 0.
+        h = c = gates.new_zeros(len(tokens), 1, self.width)
         for node in range(tokens.shape[1]):
             chosen = inputs[:, node, :, None].expand(-1, -1, self.width)
             h_k, c_k = h.gather(1, chosen), c.gather(1, chosen)

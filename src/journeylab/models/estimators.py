@@ -1,8 +1,9 @@
-"""Gradients through a hard choice of one of K, for a router or any other discrete decision.
+"""Gradient estimators for a hard choice among K options, for a router or another discrete decision.
 
-Every estimator is called in one way, `estimator(logits, generator)`, and returns a `Choice`:
-samples `[draws, ..., K]` that a model computes with, and through which a gradient reaches the
-logits. `estimator.objective(losses, choice)` makes of the samples' losses what to differentiate:
+Every estimator is called as `estimator(logits, generator)` and returns a `Choice`: samples
+`[draws, ..., K]` that a model uses, and through which a gradient may reach the logits.
+`estimator.objective(losses, choice)` turns the losses of the samples into the objective to
+differentiate:
 
 ```
 estimator = GumbelSoftmax(0.5)
@@ -10,8 +11,8 @@ choice = estimator(router(x), generator)
 estimator.objective(loss_of(choice.sample), choice).mean().backward()
 ```
 
-All randomness is Gumbel noise, so that estimators can share it; `choose(logits, noise)` takes noise
-that was drawn elsewhere, and is a pure function (it can be vectorised by `torch.func.vmap`).
+All randomness is Gumbel noise, so estimators can share it: `choose(logits, noise)` takes noise that
+was drawn before. It is a pure function and works under `torch.func.vmap`.
 
 | estimator | sample | gradient | source |
 | --- | --- | --- | --- |
@@ -21,10 +22,10 @@ that was drawn elsewhere, and is a pure function (it can be vectorised by `torch
 | `ReinMax` | drawn | second order: trapezoidal rule | Liu et al. 2023, algorithm 2 |
 | `Soft` | softmax(logits): not hard | its own | – |
 | `Reinforce` | drawn | (loss − baseline) · ∇ log p | Williams 1992 |
-| `LeaveOneOut` | several drawn | the same, the others' mean as baseline | Kool et al. 2019 |
+| `LeaveOneOut` | several drawn | the same, the mean of the others as baseline | Kool et al. 2019 |
 
-Reinforce and LeaveOneOut are unbiased whatever the loss is; all others use its derivative with
-respect to the sample.
+Reinforce and LeaveOneOut are unbiased for every loss; all others use the derivative of the loss
+with respect to the sample.
 """
 
 from __future__ import annotations
@@ -38,86 +39,93 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
+Logits = Float[Tensor, "*rest K"]
+Noise = Float[Tensor, "draws *rest K"]
+Losses = Float[Tensor, "draws ..."]
+
 LINEAR: tuple[tuple[float, float], ...] = ((0.0, 1.0), (1.0, 0.1))
-"""Temperatures at shares of the annealing steps, straight lines between them."""
+"""Pairs (share of the annealing steps, temperature), interpolated linearly."""
 THREE_PHASES: tuple[tuple[float, float], ...] = ((0.0, 1.0), (0.3, 0.7), (0.7, 0.3), (1.0, 0.1))
 
 
 class Choice(NamedTuple):
-    """Samples, and the logits that they were chosen by."""
+    """Samples, one-hot up to rounding (soft for `Soft`), and the logits of their distribution."""
 
     sample: Float[Tensor, "draws *rest K"]
-    logits: Float[Tensor, "*rest K"]
+    logits: Logits
 
 
 class Estimator(ABC):
-    """A way to choose one of K, and to differentiate through it."""
+    """Chooses one of K options, and defines a gradient with respect to the logits."""
 
     draws: int = 1
 
-    def __call__(self, logits: Float[Tensor, "*rest K"], generator: Generator) -> Choice:
-        """Choose, with noise from `generator`."""
+    def __call__(self, logits: Logits, generator: Generator) -> Choice:
+        """Return a choice, with noise from `generator`."""
         return self.choose(logits, draw_gumbel(logits, self.draws, generator))
 
     @abstractmethod
-    def choose(
-        self, logits: Float[Tensor, "*rest K"], noise: Float[Tensor, "draws *rest K"]
-    ) -> Choice:
-        """Choose, with this noise."""
+    def choose(self, logits: Logits, noise: Noise) -> Choice:
+        """Return the choice for the given noise."""
 
-    def objective(self, losses: Float[Tensor, "draws ..."], choice: Choice) -> Float[Tensor, ...]:
-        """What to differentiate, of the losses of all draws; rows come first in the logits."""
+    def objective(self, losses: Losses, choice: Choice) -> Float[Tensor, ...]:
+        """Return the objective to differentiate, one per row, from the losses of all draws.
+
+        The axes of `losses` after the first are the leading axes of the logits.
+        """
         del choice
         return losses.mean(0)
 
 
 class StraightThrough(Estimator):
-    """The largest logit; the gradient of softmax(logits).
+    """Sample: the largest logit. Gradient: that of softmax(logits).
 
     Source: Bengio, Léonard and Courville, Estimating or propagating gradients through stochastic
     neurons for conditional computation, 2013, section 4.
     """
 
-    def choose(self, logits: Tensor, noise: Tensor) -> Choice:
-        """Take the argmax; noise is not used."""
+    def choose(self, logits: Logits, noise: Noise) -> Choice:
+        """Return the argmax; only the number of draws is read from the noise."""
         sample = pass_through(harden(logits), logits.softmax(-1))
         return Choice(sample.expand(len(noise), *sample.shape), logits)
 
 
 class SampledStraightThrough(Estimator):
-    """A draw from softmax(logits); the gradient of softmax(logits)."""
+    """Sample: drawn from softmax(logits). Gradient: that of softmax(logits)."""
 
-    def choose(self, logits: Tensor, noise: Tensor) -> Choice:
+    def choose(self, logits: Logits, noise: Noise) -> Choice:
         """Draw by the Gumbel-max trick."""
         return Choice(pass_through(harden(logits + noise), logits.softmax(-1)), logits)
 
 
 @dataclass(frozen=True)
 class GumbelSoftmax(Estimator):
-    """The largest of logits + noise; the gradient of softmax((logits + noise)/τ).
+    """Sample: the largest of logits + noise. Gradient: that of softmax((logits + noise)/τ).
 
-    The sample is that of `SampledStraightThrough` at every τ. The noise is multiplied by `volume`:
-    at 0 the sample is the argmax. Both may be tensors that the noise broadcasts with. Source: Jang,
-    Gu and Poole, Categorical reparameterization with Gumbel-softmax, 2017, section 2.2.
+    For every τ, the sample is that of `SampledStraightThrough`. The noise is multiplied by
+    `volume`; at 0 the sample is the argmax. `tau` and `volume` may be tensors that broadcast with
+    the noise. Source: Jang, Gu and Poole, Categorical reparameterization with Gumbel-softmax, 2017,
+    section 2.2.
     """
 
-    tau: float | Tensor = 0.5
-    volume: float | Tensor = 1.0
+    tau: float | Float[Tensor, ...] = 0.5
+    volume: float | Float[Tensor, ...] = 1.0
 
-    def choose(self, logits: Tensor, noise: Tensor) -> Choice:
-        """Choose, with this noise."""
+    def choose(self, logits: Logits, noise: Noise) -> Choice:
+        """Return the largest of logits + volume · noise."""
         soft = ((logits + self.volume * noise) / self.tau).softmax(-1)
         return Choice(pass_through(harden(soft), soft), logits)
 
 
 class ReinMax(Estimator):
-    """A draw D from p = softmax(logits); the gradient of 2·π − p/2, π = softmax at (D + p)/2.
+    """Sample: D, drawn from p = softmax(logits). Gradient: that of 2·π − p/2.
 
-    In expectation exact where the loss is quadratic. Source: Liu, Dong, Liu, Yu and Gao, Bridging
-    discrete and backpropagation: straight-through and beyond, 2023, algorithm 2 at τ = 1.
+    π is the softmax at (D + p)/2. For a quadratic loss, the gradient is exact in expectation.
+    Source: Liu, Dong, Liu, Yu and Gao, Bridging discrete and backpropagation: straight-through and
+    beyond, 2023, algorithm 2 at τ = 1.
     """
 
-    def choose(self, logits: Tensor, noise: Tensor) -> Choice:
+    def choose(self, logits: Logits, noise: Noise) -> Choice:
         """Draw by the Gumbel-max trick."""
         return Choice(self.follow(harden(logits + noise), logits), logits)
 
@@ -125,41 +133,47 @@ class ReinMax(Estimator):
     def follow(
         drawn: Float[Tensor, "... K"], logits: Float[Tensor, "... K"]
     ) -> Float[Tensor, "... K"]:
-        """Return what was drawn, with its gradient; both broadcast."""
+        """Return the one-hot draws with the gradient of ReinMax; the arguments broadcast."""
         p = logits.softmax(-1)
         middle = ((drawn + p) / 2.0).log()
-        moved = (logits + (middle - logits).detach()).softmax(-1)
-        return pass_through(drawn, 2.0 * moved - p / 2.0)
+        # The value of the logits is replaced by that of `middle`; their gradient is kept.
+        pi = (logits + (middle - logits).detach()).softmax(-1)
+        return pass_through(drawn, 2.0 * pi - p / 2.0)
 
 
 class Soft(Estimator):
-    """softmax(logits) itself: exact for the loss of mixtures, which hard choices do not have."""
+    """Sample: softmax(logits) itself. Exact for the loss of the mixture, not of a hard choice."""
 
-    def choose(self, logits: Tensor, noise: Tensor) -> Choice:
-        """Mix; noise is not used."""
+    def choose(self, logits: Logits, noise: Noise) -> Choice:
+        """Return softmax(logits); only the number of draws is read from the noise."""
         p = logits.softmax(-1)
         return Choice(p.expand(len(noise), *p.shape), logits)
 
 
 @dataclass(frozen=True)
 class Reinforce(Estimator):
-    """A draw from softmax(logits); the gradient (loss − baseline) · ∇ log p(draw).
+    """Sample: drawn from softmax(logits). Gradient: (loss − baseline) · ∇ log p(draw).
 
-    Unbiased if the baseline, in units of the loss, does not depend on the draw; it may be a tensor
-    that broadcasts with the rows. `entropy` weighs a bonus, which adds −entropy · ∇H. Gradients
-    that a loss has by itself, of other parameters, stay. Source: Williams, Simple statistical
-    gradient-following algorithms for connectionist reinforcement learning, 1992.
+    The estimate is unbiased if the baseline does not depend on the draw. The baseline has the units
+    of the loss and may be a tensor that broadcasts with the rows. `entropy` is the weight of an
+    entropy bonus, which adds −entropy · ∇H. The gradient of the loss with respect to other
+    parameters is unchanged. Source: Williams, Simple statistical gradient-following algorithms for
+    connectionist reinforcement learning, 1992.
     """
 
-    baseline: float | Tensor = 0.0
+    baseline: float | Float[Tensor, ...] = 0.0
     entropy: float = 0.0
 
-    def choose(self, logits: Tensor, noise: Tensor) -> Choice:
+    def choose(self, logits: Logits, noise: Noise) -> Choice:
         """Draw by the Gumbel-max trick; the sample itself passes no gradient."""
         return Choice(harden(logits + noise), logits)
 
-    def objective(self, losses: Tensor, choice: Choice) -> Tensor:
-        """Return losses whose gradient is the estimate; log p and entropy are sums over tokens."""
+    def objective(self, losses: Losses, choice: Choice) -> Float[Tensor, ...]:
+        """Return losses whose gradient is the estimate.
+
+        If the logits have more axes than the rows of the losses (tokens), log p and the entropy are
+        summed over them.
+        """
         surrogate = _score(losses, losses.detach() - self.baseline, choice)
         if self.entropy:
             logs = choice.logits.log_softmax(-1)
@@ -169,18 +183,18 @@ class Reinforce(Estimator):
 
 @dataclass(frozen=True)
 class LeaveOneOut(Estimator):
-    """Several draws; the baseline of each is the mean loss of the others. Unbiased.
+    """Several draws; the baseline of each draw is the mean loss of the others. Unbiased.
 
     Source: Kool, van Hoof and Welling, Buy 4 REINFORCE samples, get a baseline for free!, 2019.
     """
 
     draws: int = 4
 
-    def choose(self, logits: Tensor, noise: Tensor) -> Choice:
+    def choose(self, logits: Logits, noise: Noise) -> Choice:
         """Draw by the Gumbel-max trick; the samples pass no gradient."""
         return Choice(harden(logits + noise), logits)
 
-    def objective(self, losses: Tensor, choice: Choice) -> Tensor:
+    def objective(self, losses: Losses, choice: Choice) -> Float[Tensor, ...]:
         """Return losses whose gradient is the estimate."""
         fixed = losses.detach()
         others = (fixed.sum(0) - fixed) / (len(losses) - 1)
@@ -189,11 +203,12 @@ class LeaveOneOut(Estimator):
 
 @dataclass(frozen=True)
 class Annealing:
-    """A temperature that falls with the step, and noise only while it is above `silent_below`.
+    """`GumbelSoftmax` with a falling temperature, and noise while τ is above `silent_below`.
 
-    `points` are (share of `steps`, temperature), with straight lines between them; the last one
-    holds on. Source: Gradient optimization for a HyperGraph router, section 3: LINEAR as its code
-    has it, THREE_PHASES as its table has it; Jang, Gu and Poole 2017 anneal exponentially.
+    `points` are pairs (share of `steps`, temperature), interpolated linearly; the last temperature
+    holds after them. Source: Gradient optimization for a HyperGraph router, section 3. LINEAR is
+    the schedule in its code and THREE_PHASES the schedule in its table; Jang, Gu and Poole 2017
+    anneal exponentially.
     """
 
     steps: int
@@ -201,7 +216,7 @@ class Annealing:
     silent_below: float = 0.2
 
     def tau(self, step: int) -> float:
-        """Return the temperature after so many steps."""
+        """Return the temperature after this many steps."""
         share = step / self.steps
         for (start, first), (end, last) in zip(self.points, self.points[1:], strict=False):
             if share < end:
@@ -209,21 +224,19 @@ class Annealing:
         return self.points[-1][1]
 
     def at(self, step: int) -> GumbelSoftmax:
-        """Return the estimator after so many steps."""
+        """Return the estimator after this many steps."""
         tau = self.tau(step)
         return GumbelSoftmax(tau, 1.0 if tau > self.silent_below else 0.0)
 
 
-def draw_gumbel(
-    logits: Float[Tensor, "*rest K"], draws: int, generator: Generator
-) -> Float[Tensor, "draws *rest K"]:
-    """Return standard Gumbel noise, −log E for exponential E, for so many draws."""
+def draw_gumbel(logits: Logits, draws: int, generator: Generator) -> Noise:
+    """Return standard Gumbel noise for all draws, −log E with E ~ Exp(1), like the logits."""
     noise = logits.new_empty((draws, *logits.shape))
     return -noise.exponential_(generator=generator).log()
 
 
 def harden(scores: Float[Tensor, "*rest K"]) -> Float[Tensor, "*rest K"]:
-    """Return the largest score as a one-hot vector, the first of equal ones; it has no gradient."""
+    """Return argmax(scores) as a one-hot vector without gradient; the first maximum wins ties."""
     return torch.zeros_like(scores).scatter(-1, scores.argmax(-1, keepdim=True), 1.0)
 
 
@@ -235,9 +248,9 @@ def pass_through(
 
 
 def follow_average(
-    average: float | Tensor, losses: Float[Tensor, "... rows"], momentum: float = 0.99
-) -> Tensor:
-    """Return the moving average after a step's losses: m · average + (1 − m) · their mean."""
+    average: float | Float[Tensor, ...], losses: Float[Tensor, "... rows"], momentum: float = 0.99
+) -> Float[Tensor, ...]:
+    """Return the moving average m · average + (1 − m) · mean(losses), where m is the momentum."""
     return momentum * average + (1.0 - momentum) * losses.detach().mean(-1)
 
 
@@ -246,8 +259,8 @@ def balance_loss(
 ) -> Float[Tensor, ""]:
     """Return K Σ_k f_k P_k: f_k the share of tokens that chose k, P_k its mean probability.
 
-    It is 1 where tokens are spread evenly. Source: Fedus, Zoph and Shazeer 2022, equations 4 to 6,
-    where it is weighed by 0.01.
+    It is 1 if the tokens are spread evenly. Source: Fedus, Zoph and Shazeer 2022, equations 4 to 6,
+    where its weight is 0.01.
     """
     k = logits.shape[-1]
     shares = harden(sample).reshape(-1, k).mean(0)
@@ -257,9 +270,10 @@ def balance_loss(
 def _score(losses: Tensor, advantage: Tensor, choice: Choice) -> Tensor:
     logs = (choice.sample.detach() * choice.logits.log_softmax(-1)).sum(-1)
     log_p = logs.flatten(losses.ndim).sum(-1) if logs.ndim > losses.ndim else logs
+    # The value is that of the losses; the addend is 0 and carries only the gradient.
     return losses + advantage * (log_p - log_p.detach())
 
 
 def _sum_to(values: Tensor, like: Tensor) -> Tensor:
-    """Sum over all axes behind those of `like`."""
+    """Sum over all axes after those of `like`."""
     return values.flatten(like.ndim).sum(-1)

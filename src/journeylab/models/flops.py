@@ -12,18 +12,22 @@ def training_flops(
     layers: int,
     vocabulary: int,
     present: int | float | None = None,
-    asked: int | float | None = None,
+    predicted: int | float | None = None,
 ) -> float:
     """Return the operations of one training step's matrix products, 3 × those of the forward pass.
 
-    Per token and layer 12d² multiply-adds (projections 4d², MLP 8d²) and 2Td for attention over
-    rows of length T; per predicted token dV. A multiply-add counts as two operations. `groups` are
-    (rows, length) pairs. Only tokens that are `present` need the output projection, d², and the
-    MLP, in the last layer only those `asked` for, whose logits are computed (None: all).
+    The forward pass takes, per token and layer, 12d² multiply-adds (projections 4d², MLP 8d²) and
+    2Td for attention in rows of length T, and dV per predicted token. A multiply-add counts as two
+    operations. `groups` are (rows, length) pairs.
+
+    `present` is the number of tokens that are not padding and `predicted` the number of tokens
+    whose logits are computed; None means all tokens, and a mean over steps may be fractional. The
+    output projection (d²) and the MLP are computed for present tokens only, in the last layer for
+    predicted tokens only.
     """
     tokens = sum(rows * length for rows, length in groups)
     attention = sum(2 * rows * length**2 * width for rows, length in groups)
-    present, asked = (tokens if some is None else some for some in (present, asked))
-    multiply_adds = layers * (3 * width**2 * tokens + attention) + asked * width * vocabulary
-    multiply_adds += 9 * width**2 * ((layers - 1) * present + asked)
+    present, predicted = (tokens if count is None else count for count in (present, predicted))
+    multiply_adds = layers * (3 * width**2 * tokens + attention) + predicted * width * vocabulary
+    multiply_adds += 9 * width**2 * ((layers - 1) * present + predicted)
     return 3.0 * 2.0 * multiply_adds

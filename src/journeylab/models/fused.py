@@ -1,18 +1,20 @@
-"""One pre-LN block as a single operation with a closed-form backward pass.
+"""A pre-LN transformer block as a single operation with a closed-form backward pass.
 
     m = x + D₁ ∘ (W_o attention(W_p norm(x) + b_p) + b_o)
     y = m + D₂ ∘ (W₂ gelu(W₁ norm(m) + b₁) + b₂)                                             (1)
 
-Where only some tokens' y is asked for, m and y are computed of these, after attention to all.
+If only some tokens are selected, attention still reads all tokens, but m and y are computed for the
+selected ones only.
 
-Its truth is `transformer.Block.compute`, which says the same with autograd. What is saved here:
+The reference is `transformer.TransformerBlock.compute`, which computes the same with autograd. The
+closed form saves time and memory:
 
-- Queries, keys and values are turned as complex numbers in one product. For y = e^{iφ}x the
-  gradient of φ is Im(ȳ ∂y), so that neither x nor a gradient of e^{iφ} is needed.
+- Queries, keys and values are rotated as complex numbers in one product. For y = e^{iφ}x the
+  gradient of φ is Im(ȳ ∂y), so neither x nor a gradient of e^{iφ} is needed.
 - With o the output and a the weights of attention, softmax has ∂s = a ∘ (∂a − ⟨∂o, o⟩), and
   softplus, a = log(1 + e^s), has ∂s = (1 − e^{−a}) ∘ ∂a, which is 0 where a mask made a = 0.
 
-Every tensor may carry one leading axis of seeds: the rule for `torch.func.vmap` puts it there.
+Every tensor may have a leading axis of seeds, which the rule for `torch.func.vmap` adds.
 
 Source: Dao, FlashAttention-2 (2023), section 3.1, for ∂s of softmax.
 """
@@ -38,7 +40,7 @@ gelu_backward = torch.ops.aten.gelu_backward.grad_input
 layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
 
 
-class Weights(NamedTuple):
+class BlockWeights(NamedTuple):
     """The parameters of a block, in the order of its computation."""
 
     attention_scale: Float[Tensor, " width"]
@@ -56,7 +58,10 @@ class Weights(NamedTuple):
 
 
 class RotationGroup(NamedTuple):
-    """What attention needs to know of a group's positions; `mask` comes from `mask_scores`."""
+    """Positions of a group: angles φ, e^{iφ} and e^{−iφ} (None: no positions), and its mask.
+
+    `mask` comes from `mask_scores`.
+    """
 
     angles: Float[Tensor, "#rows length planes"] | None
     unit: Complex[Tensor, "#rows length planes"] | None
@@ -66,7 +71,7 @@ class RotationGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """The constants of a block: (rows, length) of every group, and how its attention works."""
+    """The constants of a block: (rows, length) of every group, and its kind of attention."""
 
     shapes: tuple[tuple[int, int], ...]
     weighting: Weighting
@@ -76,33 +81,34 @@ class Layout:
 def fused_block(
     layout: Layout,
     x: Float[Tensor, "tokens width"],
-    dropout: Float[Tensor, "2 asked width"] | None,
-    weights: Weights,
+    dropout: Float[Tensor, "2 selected width"] | None,
+    weights: BlockWeights,
     groups: Sequence[RotationGroup],
-    asked: Int[Tensor, " asked"] | None = None,
-) -> Float[Tensor, "asked width"]:
-    """Return y of equation (1) for the tokens of all groups laid end to end, or the asked ones.
+    selected: Int[Tensor, " selected"] | None = None,
+) -> Float[Tensor, "selected width"]:
+    """Return y of equation (1) for the concatenated tokens of all groups, or the selected ones.
 
-    `asked` holds different places, under `vmap` the same for all seeds; `dropout` is of the tokens
-    that are asked for. Differentiable once, in x, the weights and the angles. Works on any device
-    and dtype, alone or under `torch.func.vmap`.
+    `selected` holds distinct indices into these tokens; under `vmap` all seeds share it. `dropout`
+    holds D₁ and D₂ of the selected tokens. Differentiable once, with respect to x, the weights and
+    the angles; a second derivative raises RuntimeError. Works on any device, in any floating-point
+    dtype, and under `torch.func.vmap`.
     """
     flat = [tensor for group in groups for tensor in group]
     y: Tensor = _Block.apply(  # type: ignore[no-untyped-call]
-        layout, x, dropout, *weights, asked, *flat
+        layout, x, dropout, *weights, selected, *flat
     )[0]
     return y
 
 
 def pick(
-    x: Float[Tensor, "*batch tokens width"], asked: Int[Tensor, " asked"] | None
-) -> Float[Tensor, "*batch asked width"]:
-    """Return the tokens that are asked for: all, or those at some places."""
-    return x if asked is None else x.index_select(-2, asked)
+    x: Float[Tensor, "*batch tokens width"], selected: Int[Tensor, " selected"] | None
+) -> Float[Tensor, "*batch selected width"]:
+    """Return the selected tokens; all of them if `selected` is None."""
+    return x if selected is None else x.index_select(-2, selected)
 
 
 class _Kept(NamedTuple):
-    """What the backward pass needs of the forward pass, before (turned, weights) of each group."""
+    """Tensors that the backward pass needs; (turned, weights) of each group follow them."""
 
     normal: Tensor
     mean: Tensor
@@ -116,22 +122,22 @@ class _Kept(NamedTuple):
     active: Tensor
 
 
-INPUTS = 4 + len(Weights._fields)
+INPUTS = 4 + len(BlockWeights._fields)
 
 
 class _Block(torch.autograd.Function):
-    """What is kept is returned as well: the only way to keep it that vmap allows."""
+    """Returns the tensors to keep as well, because `vmap` lets it save only inputs and outputs."""
 
     @staticmethod
     def forward(
         layout: Layout, x: Tensor, dropout: Tensor | None, *tensors: Tensor | None
     ) -> tuple[Tensor, ...]:
-        w, asked, groups = _sort(tensors)
+        w, selected, groups = _sort(tensors)
         first, second = (None, None) if dropout is None else dropout.unbind(-3)
         normal, mean, deviation = _normalise(x, w.attention_scale, w.attention_shift)
         mixed, attended = _attend(layout, product(normal, w.project, w.project_bias), groups)
-        told = product(pick(mixed, asked), w.output, w.output_bias)
-        middle = _add(pick(x, asked), told, first)
+        branch = product(pick(mixed, selected), w.output, w.output_bias)
+        middle = _add(pick(x, selected), branch, first)
         mlp_normal, mlp_mean, mlp_deviation = _normalise(middle, w.mlp_scale, w.mlp_shift)
         inner = product(mlp_normal, w.expand, w.expand_bias)
         active = gelu(inner)
@@ -154,6 +160,7 @@ class _Block(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         ctx.layout, *tensors = inputs
         ctx.count = len(tensors)
+        # No gradient arrives at the kept tensors, and no zeros are allocated in its place.
         ctx.mark_non_differentiable(*output[1:])
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors, *output[1:])
@@ -163,7 +170,7 @@ class _Block(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor, *unused: None) -> tuple[Tensor | None, ...]:
         saved, end = ctx.saved_tensors, ctx.count + len(_Kept._fields)
         x, dropout, *tensors = saved[: ctx.count]
-        w, asked, groups = _sort(tensors)
+        w, selected, groups = _sort(tensors)
         kept, attended = _Kept(*saved[ctx.count : end]), saved[end:]
         first, second = (None, None) if dropout is None else dropout.unbind(-3)
         grad = grad.contiguous()
@@ -184,8 +191,8 @@ class _Block(torch.autograd.Function):
         middle += grad
 
         gathered = middle if first is None else middle * first
-        grad_output = weight_gradient(gathered, pick(kept.mixed, asked))
-        mixed = _spread(product(gathered, w.output.mT), asked, x)
+        grad_output = weight_gradient(gathered, pick(kept.mixed, selected))
+        mixed = _scatter(product(gathered, w.output.mT), selected, x)
         projected, grads_angles = _attend_backward(
             ctx.layout, mixed, kept.mixed, attended, groups, ctx.needs_input_grad[INPUTS::4]
         )
@@ -198,10 +205,10 @@ class _Block(torch.autograd.Function):
             w.attention_scale,
             w.attention_shift,
         )
-        if asked is None:
+        if selected is None:
             below += middle
         else:
-            below.index_add_(-2, asked, middle)
+            below.index_add_(-2, selected, middle)
 
         grads = (
             *grads_norm,
@@ -215,8 +222,8 @@ class _Block(torch.autograd.Function):
             grad_contract,
             fed.sum(-2),
         )
-        of_groups = [part for grad in grads_angles for part in (grad, None, None, None)]
-        return None, below, None, *grads, None, *of_groups
+        per_group = [part for grad in grads_angles for part in (grad, None, None, None)]
+        return None, below, None, *grads, None, *per_group
 
     @staticmethod
     def vmap(
@@ -224,6 +231,7 @@ class _Block(torch.autograd.Function):
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
         own = INPUTS - 2
         stacked = batch_first(info, in_dims[1 : 1 + own], tensors[:own])
+        # Indices, positions and masks that all seeds share are not expanded: they broadcast.
         shared = [
             tensor if tensor is None or dim is None else tensor.movedim(dim, 0)
             for tensor, dim in zip(tensors[own:], in_dims[1 + own :], strict=True)
@@ -232,15 +240,16 @@ class _Block(torch.autograd.Function):
         return outputs, (0,) * len(outputs)
 
 
-def _sort(tensors: Sequence[Any]) -> tuple[Weights, Tensor | None, list[RotationGroup]]:
-    count, each = len(Weights._fields), len(RotationGroup._fields)
-    asked, *rest = tensors[count:]
+def _sort(tensors: Sequence[Any]) -> tuple[BlockWeights, Tensor | None, list[RotationGroup]]:
+    """Return the weights, the selected tokens and the groups from the flat list of inputs."""
+    count, each = len(BlockWeights._fields), len(RotationGroup._fields)
+    selected, *rest = tensors[count:]
     groups = [RotationGroup(*rest[start : start + each]) for start in range(0, len(rest), each)]
-    return Weights(*tensors[:count]), asked, groups
+    return BlockWeights(*tensors[:count]), selected, groups
 
 
-def _spread(grad: Tensor, asked: Tensor | None, like: Tensor) -> Tensor:
-    return grad if asked is None else torch.zeros_like(like).index_copy_(-2, asked, grad)
+def _scatter(grad: Tensor, selected: Tensor | None, like: Tensor) -> Tensor:
+    return grad if selected is None else torch.zeros_like(like).index_copy_(-2, selected, grad)
 
 
 def _add(x: Tensor, branch: Tensor, mask: Tensor | None) -> Tensor:
@@ -250,6 +259,7 @@ def _add(x: Tensor, branch: Tensor, mask: Tensor | None) -> Tensor:
 def _normalise(x: Tensor, scale: Tensor, shift: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     if scale.ndim == 1:
         return torch.native_layer_norm(x, scale.shape, scale, shift, EPSILON)
+    # With seeds, γ and β have a seed axis, which the library's layer norm does not support.
     normal, mean, deviation = torch.native_layer_norm(x, x.shape[-1:], None, None, EPSILON)
     return _scale(normal, scale).add_(shift.unsqueeze(-2)), mean, deviation
 
@@ -257,19 +267,19 @@ def _normalise(x: Tensor, scale: Tensor, shift: Tensor) -> tuple[Tensor, Tensor,
 def _normalise_backward(
     grad: Tensor, x: Tensor, mean: Tensor, deviation: Tensor, scale: Tensor, shift: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of the input, of γ and of β; ``deviation`` is the reciprocal of the standard's."""
+    """Return gradients of the input, γ and β; ``deviation`` is 1/(standard deviation)."""
     if scale.ndim == 1:
         below: tuple[Tensor, Tensor, Tensor] = layer_norm_backward(
             grad, x, scale.shape, mean, deviation, scale, shift, [True, True, True]
         )
         return below
     normal = (x - mean).mul_(deviation)
-    of_scale, of_shift = normal.mul_(grad).sum(-2), grad.sum(-2)
+    grad_scale, grad_shift = normal.mul_(grad).sum(-2), grad.sum(-2)
     wanted = [True, False, False]
-    of_x, *_ = layer_norm_backward(
+    grad_x, *_ = layer_norm_backward(
         _scale(grad, scale), x, x.shape[-1:], mean, deviation, None, None, wanted
     )
-    return of_x, of_scale, of_shift
+    return grad_x, grad_scale, grad_shift
 
 
 def _scale(grad: Tensor, scale: Tensor) -> Tensor:
@@ -279,7 +289,7 @@ def _scale(grad: Tensor, scale: Tensor) -> Tensor:
 def _attend(
     layout: Layout, projected: Tensor, groups: Sequence[RotationGroup]
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Attention among the rows of every group: its output, and (turned, weights) of each."""
+    """Return attention within the rows of every group, and (turned, weights) of each group."""
     *seeds, _, threefold = projected.shape
     mixed, kept = [], []
     for part, shape, group in zip(_cut(projected, layout), layout.shapes, groups, strict=True):
@@ -302,48 +312,50 @@ def _attend_backward(
     groups: Sequence[RotationGroup],
     wanted: Sequence[bool],
 ) -> tuple[Tensor, list[Tensor | None]]:
-    """Gradients of what was projected, and of every group's angles."""
+    """Return the gradients of the projection and of every group's angles."""
     *seeds, _, width = mixed.shape
     projected, angles = [], []
     cuts = zip(_cut(grad, layout), _cut(mixed, layout), layout.shapes, strict=True)
-    for place, (arriving, out, shape) in enumerate(cuts):
-        group, turned, weights = groups[place], kept[2 * place], kept[2 * place + 1]
+    for index, (arriving, out, shape) in enumerate(cuts):
+        group, turned, weights = groups[index], kept[2 * index], kept[2 * index + 1]
         unit = group.unit if layout.transport else None
         arriving, out = (x.reshape(*seeds, *shape, width) for x in (arriving, out))
         inner = arriving if unit is None else _reals(_planes(arriving) * unit)
         delta = (arriving * out).sum(-1, keepdim=True)
-        of_turned = _weigh_backward(
+        grads_turned = _weigh_backward(
             _merge(inner, 2), _merge(delta, 2), _merge(turned), weights, layout.weighting
         )
-        planes = [_planes(grad.view(*seeds, *shape, width)) for grad in of_turned]
+        planes = [_planes(grad.view(*seeds, *shape, width)) for grad in grads_turned]
         projected.append(
             _turn_back(planes, group.inverse, layout.transport).view(*seeds, -1, 3 * width)
         )
-        of_angles = None
-        if group.angles is not None and wanted[place]:
+        grad_angles = None
+        if group.angles is not None and wanted[index]:
+            # `planes` and `arriving` are used up above, so their memory may be overwritten here.
             pairs = list(zip(planes, _planes(turned).unbind(-2), strict=True))
-            swirl = _swirl(pairs[:2] if unit is None else pairs)
+            products = _conjugate_products(pairs[:2] if unit is None else pairs)
             if unit is not None:
-                swirl.sub_(_swirl([(_planes(arriving), _planes(out))]))
-            of_angles = swirl.imag.neg().sum_to_size(group.angles.shape)
-        angles.append(of_angles)
+                # The output is rotated back by R_i⁻¹, so its angles enter with the other sign.
+                products.sub_(_conjugate_products([(_planes(arriving), _planes(out))]))
+            grad_angles = products.imag.neg().sum_to_size(group.angles.shape)
+        angles.append(grad_angles)
     return _join(projected), angles
 
 
 def _turn_back(planes: Sequence[Tensor], inverse: Tensor | None, transport: bool) -> Tensor:
-    """Lay out gradients of turned queries, keys and values as gradients of what was turned."""
+    """Return the gradient of the projection from those of rotated queries, keys and values."""
     shape = (*planes[0].shape[:-1], 3, planes[0].shape[-1])
     raw = torch.empty(shape, dtype=planes[0].dtype, device=planes[0].device)
-    for place, (grad, part) in enumerate(zip(planes, raw.unbind(-2), strict=True)):
-        if inverse is None or (place == 2 and not transport):
+    for index, (grad, part) in enumerate(zip(planes, raw.unbind(-2), strict=True)):
+        if inverse is None or (index == 2 and not transport):
             part.copy_(grad)
         else:
             torch.mul(grad, inverse, out=part)
     return _reals(raw)
 
 
-def _swirl(pairs: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
-    """Return Σ y conj(∂y), minus whose imaginary part is ∂φ; overwrites every ∂y."""
+def _conjugate_products(pairs: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+    """Return Σ y conj(∂y); ∂φ is minus its imaginary part. Overwrites every ∂y."""
     (grad, y), *rest = pairs
     total = grad.conj_physical_().mul_(y)
     for grad, y in rest:
@@ -352,7 +364,7 @@ def _swirl(pairs: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
 
 
 def _merge(rows: Tensor, inner: int = 3) -> Tensor:
-    """One axis for seeds and rows."""
+    """Merge the axes of seeds and rows."""
     return rows if rows.ndim == inner + 1 else rows.flatten(0, 1)
 
 
@@ -370,18 +382,18 @@ def _weigh(q: Tensor, k: Tensor, mask: Tensor | None, weighting: Weighting) -> T
 def _weigh_backward(
     inner: Tensor, delta: Tensor, turned: Tensor, weights: Tensor, weighting: Weighting
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of turned queries, keys and values; ``delta`` is ⟨∂o, o⟩ of every query."""
+    """Return gradients of rotated queries, keys and values; ``delta`` is ⟨∂o, o⟩ of every query."""
     q, k, v = turned.unbind(-2)
     if weighting == "softmax":
-        of_scores = torch.baddbmm(delta, inner, v.mT, beta=-1).mul_(weights)
+        grad_scores = torch.baddbmm(delta, inner, v.mT, beta=-1).mul_(weights)
     else:
-        of_scores = torch.bmm(inner, v.mT).mul_(torch.expm1(-weights).neg_())
-    of_scores *= q.shape[-1] ** -0.5
-    return torch.bmm(of_scores, k), torch.bmm(of_scores.mT, q), torch.bmm(weights.mT, inner)
+        grad_scores = torch.bmm(inner, v.mT).mul_(torch.expm1(-weights).neg_())
+    grad_scores *= q.shape[-1] ** -0.5
+    return torch.bmm(grad_scores, k), torch.bmm(grad_scores.mT, q), torch.bmm(weights.mT, inner)
 
 
 def _turn(threefold: Tensor, unit: Tensor | None, transport: bool) -> Tensor:
-    """Turn queries, keys and, with ``transport``, values: [… length 3 width], as laid out."""
+    """Rotate queries, keys and, with ``transport``, values; the shape stays [… length 3 width]."""
     if unit is None:
         return threefold.contiguous()
     if transport:
@@ -393,7 +405,7 @@ def _turn(threefold: Tensor, unit: Tensor | None, transport: bool) -> Tensor:
 
 
 def _stretch(mask: Tensor | None, turned: Tensor) -> Tensor | None:
-    """A mask for all rows at once: seeds are more rows."""
+    """Expand a mask to the merged axis of seeds and rows."""
     if mask is None or (mask.ndim == 3 and (len(mask) == 1 or turned.ndim == 4)):
         return mask
     return mask.expand(*turned.shape[:-3], *mask.shape[-2:]).flatten(0, -3)

@@ -1,6 +1,7 @@
-"""Attention of several heads, and the pre-norm block around it, in explicit products.
+"""Multi-head attention, and the pre-norm block around it, in explicit products.
 
-Unlike the library's fused attention these can be batched over seeds, and stay fast at small widths.
+Unlike PyTorch's fused attention, explicit products can be batched over seeds and are fast at small
+widths.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from journeylab.operators.affine import affine
 
 
 class MultiHead(nn.Module):
-    """H heads (Vaswani et al. 2017, section 3.2.2).
+    """Attention of H heads (Vaswani et al. 2017, section 3.2.2).
 
-    head_h = softmax(Q_h K_hᵀ / √(d/H)) V_h with Q = X W_Q, K = Y W_K, V = Y W_V, all d × d and with
-    a bias; the output is [head_1 … head_H] W_O. Weights are drawn from N(0, 1/d), from `generator`
-    only. Raises ValueError for a width that the heads do not divide.
+    head_h = softmax(Q_h K_hᵀ / √(d/H)) V_h with Q = X W_Q, K = Y W_K, V = Y W_V; the output is
+    [head_1 … head_H] W_O. All four maps are d × d and have a bias. Weights are drawn from
+    N(0, 1/d), from `generator` only. Raises ValueError if the width is not a multiple of `heads`.
 
     ```
     attention = MultiHead(32, 4, generator=torch.Generator())
-    mixed = attention(x, x)              # self-attention; keys where `mask` is False are not seen
+    mixed = attention(x, x)              # self-attention
     ```
     """
 
@@ -38,16 +39,16 @@ class MultiHead(nn.Module):
 
     def forward(
         self,
-        asking: Float[Tensor, "rows queries width"],
-        held: Float[Tensor, "rows keys width"],
+        x: Float[Tensor, "rows queries width"],
+        y: Float[Tensor, "rows keys width"],
         mask: Bool[Tensor, "rows keys"] | None = None,
     ) -> Float[Tensor, "rows queries width"]:
-        """Return what every query gathers from the keys that `mask` allows."""
+        """Return the attention of X to Y; keys whose `mask` is False get no attention."""
         d = self.width
         weight, bias = self.project.weight, self.project.bias
-        q = affine(asking, weight[:d], bias[:d])
-        k, v = affine(held, weight[d:], bias[d:]).chunk(2, -1)
-        q, k, v = (x.unflatten(-1, (self.heads, -1)).transpose(1, 2) for x in (q, k, v))
+        q = affine(x, weight[:d], bias[:d])
+        k, v = affine(y, weight[d:], bias[d:]).chunk(2, -1)
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (q, k, v))
         addend = None if mask is None else mask_scores(mask[:, None], "softmax", q.dtype)[:, None]
         mixed = weigh(q * q.shape[-1] ** -0.5 @ k.mT, addend, "softmax") @ v
         out: Tensor = self.output(mixed.transpose(1, 2).flatten(-2))
@@ -55,7 +56,7 @@ class MultiHead(nn.Module):
 
 
 class EncoderBlock(nn.Module):
-    """x ← x + MultiHead(LN x), then x ← x + MLP(LN x), a GELU between d → 4d → d."""
+    """x ← x + MultiHead(LN x), then x ← x + MLP(LN x); the MLP is d → 4d, a GELU, 4d → d."""
 
     def __init__(self, width: int, heads: int, *, generator: torch.Generator) -> None:
         super().__init__()
@@ -69,24 +70,24 @@ class EncoderBlock(nn.Module):
         self,
         x: Float[Tensor, "rows length width"],
         mask: Bool[Tensor, "rows length"] | None = None,
-        asked: Int[Tensor, " rows"] | None = None,
+        index: Int[Tensor, " rows"] | None = None,
     ) -> Float[Tensor, "rows length_or_1 width"]:
-        """Apply the block; tokens where `mask` is False are seen by none.
+        """Return the block's output for all tokens, or for the token at `index` of every row.
 
-        With `asked`, only for that place of every row: what the last block of a model with one
-        answer per row needs.
+        Tokens whose `mask` is False get no attention. A model with one answer per row passes
+        `index` to its last block, which saves the work for all other tokens.
         """
-        held = self.attention_norm(x)
-        asking = held
-        if asked is not None:
-            x, asking = take(x, asked), take(held, asked)
-        x = x + self.attention(asking, held, mask)
+        keys = self.attention_norm(x)
+        queries = keys
+        if index is not None:
+            x, queries = take(x, index), take(keys, index)
+        x = x + self.attention(queries, keys, mask)
         fed: Tensor = self.contract(gelu(self.expand(self.mlp_norm(x))))
         return x + fed
 
 
 def take(
-    x: Float[Tensor, "rows length width"], places: Int[Tensor, " rows"]
+    x: Float[Tensor, "rows length width"], index: Int[Tensor, " rows"]
 ) -> Float[Tensor, "rows 1 width"]:
-    """Return the vector at one place of every row."""
-    return x.gather(1, places[:, None, None].expand(-1, 1, x.shape[-1]))
+    """Return x[r, index[r]] of every row r."""
+    return x.gather(1, index[:, None, None].expand(-1, 1, x.shape[-1]))

@@ -1,12 +1,13 @@
-"""Attention to a repository: text that looks up baked keys and values of entries that it holds.
+"""Attention to a repository: rows of text attend to stored keys and values of entries.
 
-Every entry – a triple in its slots, or a sentence – is read by itself. What each layer computes of
-its tokens, the turned keys R_j k_j and the values, is stored once. A row of text then attends in
-every layer to its own past and to all that is stored,
+An entry is a triple in its slots, or a sentence. Each entry is read separately, and every layer's
+baked keys R_j k_j and values of its tokens are stored once. In every layer, a row of text attends
+to its own past and to all stored tokens,
 
     softmax_j ⟨R_i q_i, R_j k_j⟩ over the tokens j of all entries and those j ≤ i of the row.
 
-Operators commute, so a stored key serves every query (thm:baked-key), and entries have no order.
+The operators commute, so a stored key serves every query (thm:baked-key); the order of the entries
+does not matter.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from torch import Tensor
 from torch.nn.functional import embedding
 
 from journeylab.models.attention import mask_scores, weigh
-from journeylab.models.transformer import Block, Group, Rows, Transformer
+from journeylab.models.transformer import Group, Rows, Transformer, TransformerBlock
 
 
 class Repository(NamedTuple):
-    """Baked keys and values of every layer; all entries' tokens end to end.
+    """Baked keys and values of every layer, for the tokens of all entries, concatenated.
 
-    ``present`` is where a token is no filling; None where all are tokens.
+    ``present`` is False for padding; None means that there is no padding.
     """
 
     keys: tuple[Float[Tensor, "stored width"], ...]
@@ -35,7 +36,7 @@ class Repository(NamedTuple):
 
     @property
     def numbers(self) -> int:
-        """How many numbers are stored."""
+        """How many numbers the repository stores."""
         return sum(part.numel() for part in (*self.keys, *self.values))
 
 
@@ -45,15 +46,16 @@ def store(
     dropout: Float[Tensor, "sites tokens width"] | None = None,
     present: Bool[Tensor, "entries length"] | None = None,
 ) -> Repository:
-    """Read every entry by itself; keep its keys and values.
+    """Return the repository of entries, each of which is read separately.
 
-    ``dropout`` has the factors of the embedding and of both branches of every block.
+    ``dropout`` holds the factors at every site where dropout acts, in the order of
+    `Transformer.draw`; ``present`` is False for padding.
     """
     group = model.prepare(entries)
     x = _enter(model, entries, dropout)
     keys: list[Tensor] = []
     values: list[Tensor] = []
-    for layer, block in enumerate(cast(Sequence[Block], model.blocks)):
+    for layer, block in enumerate(cast(Sequence[TransformerBlock], model.blocks)):
         q, k, v = block.read(block.project(block.attention_norm(x)), group)
         keys.append(k.flatten(0, 1))
         values.append(v.flatten(0, 1))
@@ -69,11 +71,14 @@ def read_beside(
     repository: Repository,
     dropout: Float[Tensor, "sites tokens width"] | None = None,
 ) -> Float[Tensor, "rows length width"]:
-    """Hidden states of rows that attend to a repository as well as to themselves."""
+    """Return the hidden states of rows that attend to themselves and to a repository.
+
+    ``dropout`` is as in `store`; `Transformer.predict` turns hidden states into logits.
+    """
     group = model.prepare(rows)
     x = _enter(model, rows, dropout)
     mask = _may_attend(model, rows, repository)
-    for layer, block in enumerate(cast(Sequence[Block], model.blocks)):
+    for layer, block in enumerate(cast(Sequence[TransformerBlock], model.blocks)):
         q, k, v = block.read(block.project(block.attention_norm(x)), group)
         keys, values = repository.keys[layer], repository.values[layer]
         scores = torch.cat((q @ keys.T, q @ k.transpose(-2, -1)), -1)
@@ -84,16 +89,16 @@ def read_beside(
 
 
 def _may_attend(model: Transformer, rows: Rows, repository: Repository) -> Tensor:
-    """The mask over what is stored and over the row itself, as `weigh` has it."""
+    """Return the mask over stored tokens, then over the row's own, as `weigh` takes it."""
     length, stored = rows.tokens.shape[1], len(repository.keys[0])
     device = rows.tokens.device
-    seen = repository.present
-    if seen is None:
-        seen = torch.ones(stored, dtype=torch.bool, device=device)
+    present = repository.present
+    if present is None:
+        present = torch.ones(stored, dtype=torch.bool, device=device)
     own = rows.mask
     if own is None:
         own = torch.ones(1, length, length, dtype=torch.bool, device=device)
-    whole = torch.cat((seen.expand(len(own), length, -1), own.expand(-1, length, -1)), -1)
+    whole = torch.cat((present.expand(len(own), length, -1), own.expand(-1, length, -1)), -1)
     return mask_scores(whole, model.weighting, model.embedding.dtype)
 
 
@@ -103,9 +108,14 @@ def _enter(model: Transformer, rows: Rows, dropout: Tensor | None) -> Tensor:
 
 
 def _leave(
-    block: Block, x: Tensor, mixed: Tensor, group: Group, dropout: Tensor | None, layer: int
+    block: TransformerBlock,
+    x: Tensor,
+    mixed: Tensor,
+    group: Group,
+    dropout: Tensor | None,
+    layer: int,
 ) -> Tensor:
-    """The rest of a block, behind its attention."""
+    """Apply the rest of a block to the output of its attention."""
     first, second = (None, None) if dropout is None else dropout[1 + 2 * layer : 3 + 2 * layer]
     out = block.output(block.arrive(mixed, group))
     x = x + (out if first is None else out * first.view_as(out))

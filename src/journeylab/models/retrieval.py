@@ -1,12 +1,13 @@
-"""One attention head that looks questions up in a repository of entries.
+"""An attention head whose queries are questions and whose keys are the entries of a repository.
 
-An entry or a question is *fused*: one token, the sum of the embeddings of its symbols, one symbol
-per field. With entries e_j = Σ_f E_f[x_jf], questions u = Σ_f U_f[y_f] and operators R,
+An entry or a question is a single, *fused* token: it has one symbol per field, and its vector is
+the sum of the embeddings of its symbols. With entries e_j = Σ_f E_f[x_jf], questions
+u = Σ_f U_f[y_f] and operators R,
 
     s_j = ⟨R_u W_q u, R_j W_k e_j⟩/√d,   a = softmax_j(s),   logits = W_r Σ_j a_j W_v e_j + b.
 
-Only questions attend, and there are few symbols: what is linear in an entry is computed once per
-symbol, or once per combination of symbols, and then gathered.
+Entries do not attend, and there are few symbols. Linear functions of an entry are therefore
+computed once per symbol, or once per combination of symbols, and then gathered.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from journeylab.operators.rotary import count_planes, rotate, unit_circle
 
 
 class Turns(NamedTuple):
-    """The operators of a repository, by the angles of their planes; None turns nothing.
+    """Operators of a repository as angles in radians; None rotates nothing.
 
-    `tokens` turn an entry by what it is (one row of angles per combination of symbols, numbered as
-    `number_tokens` does), `places` by where it is, `questions` turn the query.
+    An entry is rotated by the angles in `tokens` of its combination of symbols (in the order of
+    `number_tokens`) and by the angles in `places` of its position; a query by those in `questions`.
     """
 
     tokens: Float[Tensor, "combinations planes"] | None = None
     places: Float[Tensor, "#rows entries planes"] | None = None
-    questions: Float[Tensor, "#rows asked planes"] | None = None
+    questions: Float[Tensor, "#rows queries planes"] | None = None
 
 
 class RetrievalHead(nn.Module):
@@ -41,13 +42,14 @@ class RetrievalHead(nn.Module):
     ```
     head = RetrievalHead((128, 16), (128,), 16, generator=streams.generator("init"))
     entries = torch.stack((keys, values), -1)              # [rows, entries, 2]
-    logits = head(entries, asked[..., None])               # a set: its order does not matter
-    logits = head(entries, asked[..., None], Turns(places=rotary_angles(places, frequencies)))
+    logits = head(entries, questions[..., None])           # the order of the entries is irrelevant
+    angles = rotary_angles(positions, frequencies)
+    logits = head(entries, questions[..., None], Turns(places=angles))
     ```
 
-    Parameters: an embedding from N(0, 1) per symbol of every field, three d×d maps and the readout
-    from N(0, 1/d); all from `generator`, in the order they are written. Raises ValueError for an
-    odd width or an empty field.
+    Parameters: for every field, an embedding of each symbol, drawn from N(0, 1); three d×d maps and
+    the readout, drawn from N(0, 1/d). All are drawn from `generator`, in this order. Raises
+    ValueError for an odd width, a field without symbols, or no answers.
     """
 
     def __init__(
@@ -64,7 +66,7 @@ class RetrievalHead(nn.Module):
         count_planes(width)
         if min((*fields, *question_fields, answers), default=0) < 1:
             raise ValueError(
-                "a retrieval head needs symbols in every field and an answer, got "
+                "a retrieval head needs at least one symbol per field and one answer, got "
                 f"{fields}, {question_fields} and {answers}"
             )
         self.fields, self.question_fields, self.width = fields, question_fields, width
@@ -80,9 +82,9 @@ class RetrievalHead(nn.Module):
     def forward(
         self,
         entries: Int[Tensor, "rows entries fields"],
-        questions: Int[Tensor, "rows asked parts"],
+        questions: Int[Tensor, "rows queries parts"],
         turns: Turns | None = None,
-    ) -> Float[Tensor, "rows asked answers"]:
+    ) -> Float[Tensor, "rows queries answers"]:
         """Return the logits of every question's answer."""
         q = fuse(questions, self.question, self.question_fields)
         q = linear(q, self.query * self.width**-0.5)
@@ -103,16 +105,16 @@ class RetrievalHead(nn.Module):
         return q @ k.mT if turns.places is None else turned_scores(q, k, turns.places)
 
     def _score_symbols(self, q: Tensor, entries: Tensor) -> Tensor:
-        """⟨q, W_k e_j⟩ = Σ_f ⟨q, W_k E_f[x_jf]⟩, each computed once per symbol."""
-        of_symbol = ((q @ self.key) @ self.entry.mT).split(self.fields, -1)
+        """Return ⟨q, W_k e_j⟩ = Σ_f ⟨q, W_k E_f[x_jf]⟩; the terms are computed once per symbol."""
+        per_symbol = ((q @ self.key) @ self.entry.mT).split(self.fields, -1)
         shape = (*q.shape[:2], entries.shape[1])
         total = q.new_zeros(())
-        for scores, symbols in zip(of_symbol, entries.unbind(-1), strict=True):
+        for scores, symbols in zip(per_symbol, entries.unbind(-1), strict=True):
             total = total + scores.gather(-1, symbols[:, None].expand(shape))
         return total
 
     def _count(self, weights: Tensor, entries: Tensor) -> Tensor:
-        """How much attention every symbol gets: Σ_j a_j e_j = Σ_f Σ_x counts_f[x] E_f[x]."""
+        """Return the attention to every symbol: Σ_j a_j e_j = Σ_f Σ_x counts_f[x] E_f[x]."""
         counts = [
             weights.new_zeros(*weights.shape[:2], size).scatter_add(
                 -1, symbols[:, None].expand(weights.shape), weights
@@ -127,7 +129,10 @@ def fuse(
     table: Float[Tensor, "symbols size"],
     fields: tuple[int, ...],
 ) -> Float[Tensor, "*batch size"]:
-    """Return Σ_f table_f[tokens_f]; the fields' tables are laid one after the other."""
+    """Return Σ_f table_f[tokens_f]; `table` holds the tables of all fields, concatenated.
+
+    `fields` are the numbers of symbols per field.
+    """
     fused = table.new_zeros(())
     for symbols, part in zip(tokens.unbind(-1), table.split(fields), strict=True):
         fused = fused + embedding(symbols, part)
@@ -137,7 +142,7 @@ def fuse(
 def combine(
     table: Float[Tensor, "symbols size"], fields: tuple[int, ...]
 ) -> Float[Tensor, "combinations size"]:
-    """Return the sum of every combination of symbols, in the order of `number_tokens`.
+    """Return Σ_f table_f[x_f] for every combination x of symbols, in the order of `number_tokens`.
 
     >>> combine(torch.tensor([[0.0], [10.0], [1.0], [2.0], [3.0]]), (2, 3)).flatten().tolist()
     [1.0, 2.0, 3.0, 11.0, 12.0, 13.0]
@@ -151,7 +156,11 @@ def combine(
 def number_tokens(
     tokens: Int[Tensor, "*batch fields"], fields: tuple[int, ...]
 ) -> Int[Tensor, "*batch"]:
-    """Number the combinations of symbols, the last field fastest."""
+    """Return the number of each combination of symbols; the last field varies fastest.
+
+    >>> number_tokens(torch.tensor([[0, 2], [1, 0]]), (2, 3)).tolist()
+    [2, 3]
+    """
     number, *others = tokens.unbind(-1)
     for size, symbols in zip(fields[1:], others, strict=True):
         number = number * size + symbols
@@ -159,22 +168,21 @@ def number_tokens(
 
 
 def turned_scores(
-    q: Float[Tensor, "rows asked width"],
+    q: Float[Tensor, "rows queries width"],
     k: Float[Tensor, "rows entries width"],
     angles: Float[Tensor, "#rows entries planes"],
-) -> Float[Tensor, "rows asked entries"]:
-    """Return ⟨q_i, R_j k_j⟩.
+) -> Float[Tensor, "rows queries entries"]:
+    """Return ⟨q_i, R_j k_j⟩, where R_j rotates by `angles[j]`, in radians.
 
-    One operation with a closed-form backward pass that stores turned keys only: for y = e^{iφ} x
-    the gradient of φ is Im(ȳ · ∂y), so no gradient passes through cos and sin.
+    The backward pass has a closed form and stores only the rotated keys: for y = e^{iφ} x the
+    gradient of φ is Im(ȳ · ∂y), so no gradient passes through cos and sin.
     """
-    scores, _, _ = _TurnedScores.apply(q, k, angles)  # type: ignore[no-untyped-call]
-    found: Tensor = scores
-    return found
+    outputs: tuple[Tensor, ...] = _TurnedScores.apply(q, k, angles)  # type: ignore[no-untyped-call]
+    return outputs[0]
 
 
 class _TurnedScores(torch.autograd.Function):
-    """Rotated keys and e^{iφ} are outputs too: the only way to keep them that vmap allows."""
+    """Returns rotated keys and e^{iφ} too, because `vmap` lets it save only inputs and outputs."""
 
     @staticmethod
     def forward(q: Tensor, k: Tensor, angles: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -191,18 +199,18 @@ class _TurnedScores(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor, *unused: None) -> tuple[Tensor | None, ...]:
         q, turned, unit = ctx.saved_tensors
-        back = grad.mT @ q
+        grad_turned = grad.mT @ q
         grad_angles = None
         if ctx.needs_input_grad[2]:
-            of_plane = _planes(back) * _planes(turned).conj()
-            grad_angles = of_plane.imag.sum_to_size(unit.shape)
-        return grad @ turned, rotate(back, unit.conj()), grad_angles
+            per_plane = _planes(grad_turned) * _planes(turned).conj()
+            grad_angles = per_plane.imag.sum_to_size(unit.shape)
+        return grad @ turned, rotate(grad_turned, unit.conj()), grad_angles
 
     @staticmethod
     def vmap(
         info: Any, in_dims: tuple[int | None, ...], *inputs: Tensor
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        # Nothing here has weights: seeds are one more dimension of rows.
+        # There are no weights, so seeds are one more leading dimension of the rows.
         stacked = (
             tensor[None] if dim is None else tensor.movedim(dim, 0)
             for tensor, dim in zip(inputs, in_dims, strict=True)

@@ -1,9 +1,9 @@
 """A small pre-LN transformer whose positions act by toral operators.
 
-The model reads several groups of rows in one pass. Everything position-wise (embeddings,
-projections, MLP) runs over the tokens of all groups laid end to end; only attention looks at the
-groups, each with its own length, mask and angles. Causal text rows and bidirectional triple
-rows therefore share one forward pass without padding one to the length of the other.
+The model reads several groups of rows in one forward pass. Every position-wise operation
+(embedding, projections, MLP) runs over the concatenated tokens of all groups; only attention works
+within a group, which has its own length, mask and angles. Causal rows of text and bidirectional
+rows of triples therefore share a forward pass without being padded to the same length.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, gelu
 
 from journeylab.models.attention import Weighting, attend, mask_scores
-from journeylab.models.fused import Layout, RotationGroup, Weights, fused_block, pick
+from journeylab.models.fused import BlockWeights, Layout, RotationGroup, fused_block, pick
 from journeylab.operators.affine import affine
 from journeylab.operators.dropout import Dropout, draw_masks
 from journeylab.operators.rotary import Rotation, Turn, count_planes
@@ -26,8 +26,8 @@ from journeylab.operators.rotary import Rotation, Turn, count_planes
 class Rows(NamedTuple):
     """A group of rows of one length.
 
-    `angles` [rows or 1, length, width/2] turn each position's planes (None: no position);
-    `mask` [rows or 1, length or 1, length] is True where a query may attend (None: everywhere).
+    `angles`, in radians, rotate the planes of each position (None: no position). `mask` is True
+    where a query may attend to a key (None: everywhere).
     """
 
     tokens: Int[Tensor, "rows length"]
@@ -44,12 +44,12 @@ class Affine(nn.Module):
         self.bias = nn.Parameter(torch.zeros(outputs))
 
     def forward(self, x: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch outputs"]:
-        """Apply the map to the last dimension."""
+        """Return x Wᵀ + b."""
         return affine(x, self.weight, self.bias)
 
 
 class Group(NamedTuple):
-    """A group of rows as the layers see it: operators and mask computed once per forward pass."""
+    """Operators and mask of a group of rows, computed once per forward pass for all layers."""
 
     rows: int
     length: int
@@ -57,11 +57,11 @@ class Group(NamedTuple):
     mask: Float[Tensor, "#rows #length length"] | None
 
 
-class Block(nn.Module):
+class TransformerBlock(nn.Module):
     """Pre-LN attention and MLP with residual connections.
 
-    With `transport` the values travel along the operators as well: v_j is turned by R_j and the
-    output by R_i⁻¹, so what arrives at i is Σ_j a_ij R_i⁻¹ R_j v_j.
+    With `transport`, the values are transported by the operators as well: position j contributes
+    R_j v_j and the sum is multiplied by R_i⁻¹, so attention at i returns Σ_j a_ij R_i⁻¹ R_j v_j.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Block(nn.Module):
         Float[Tensor, "rows length width"],
         Float[Tensor, "rows length width"],
     ]:
-        """Return scaled turned queries, turned (baked) keys and values of projected rows."""
+        """Return R_i q_i/√d, the baked keys R_j k_j, and R_j v_j (v_j without `transport`)."""
         q, k, v = projected.unflatten(-1, (3, -1)).unbind(-2)
         scale = q.shape[-1] ** -0.5
         if group.turn is None:
@@ -102,13 +102,13 @@ class Block(nn.Module):
     def arrive(
         self, x: Float[Tensor, "rows length width"], group: Group
     ) -> Float[Tensor, "rows length width"]:
-        """Bring gathered values into the frame of the position that asked for them."""
+        """Return R_i⁻¹ x_i with `transport`, which completes the transport of values; else x."""
         return group.turn.undo(x) if self.transport and group.turn is not None else x
 
     def mix(
         self, projected: Float[Tensor, "tokens threefold"], groups: Sequence[Group]
     ) -> Float[Tensor, "tokens width"]:
-        """Attend within the rows of every group."""
+        """Return attention within the rows of every group, for concatenated q, k and v."""
         mixed = []
         sizes = [group.rows * group.length for group in groups]
         for part, group in zip(projected.split(sizes), groups, strict=True):
@@ -119,7 +119,7 @@ class Block(nn.Module):
         return torch.cat(mixed) if len(mixed) > 1 else mixed[0]
 
     def feed(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
-        """The MLP branch, without its residual connection."""
+        """Return W₂ gelu(W₁ LN(x) + b₁) + b₂: the MLP without its residual connection."""
         fed: Tensor = self.contract(gelu(self.expand(self.mlp_norm(x))))
         return fed
 
@@ -127,12 +127,12 @@ class Block(nn.Module):
         self,
         x: Float[Tensor, "tokens width"],
         groups: Sequence[Group],
-        dropout: Float[Tensor, "2 asked width"] | None,
-        asked: Int[Tensor, " asked"] | None = None,
-    ) -> Float[Tensor, "asked width"]:
-        """Apply the block step by step: the twin of `forward`, for operators of any kind."""
+        dropout: Float[Tensor, "2 selected width"] | None,
+        selected: Int[Tensor, " selected"] | None = None,
+    ) -> Float[Tensor, "selected width"]:
+        """Return the same as `forward`, step by step and for any kind of operators."""
         mixed = self.mix(self.project(self.attention_norm(x)), groups)
-        x, mixed = pick(x, asked), self.output(pick(mixed, asked))
+        x, mixed = pick(x, selected), self.output(pick(mixed, selected))
         x = x + mixed if dropout is None else torch.addcmul(x, mixed, dropout[0])
         fed = self.feed(x)
         return x + fed if dropout is None else torch.addcmul(x, fed, dropout[1])
@@ -141,19 +141,21 @@ class Block(nn.Module):
         self,
         x: Float[Tensor, "tokens width"],
         groups: Sequence[Group],
-        dropout: Float[Tensor, "2 asked width"] | None,
-        asked: Int[Tensor, " asked"] | None = None,
-    ) -> Float[Tensor, "asked width"]:
-        """Apply the block to the tokens of all groups laid end to end, at once if they rotate.
+        dropout: Float[Tensor, "2 selected width"] | None,
+        selected: Int[Tensor, " selected"] | None = None,
+    ) -> Float[Tensor, "selected width"]:
+        """Return y of equation (1) in `fused` for the concatenated tokens of all groups.
 
-        With `asked`, different places among the tokens, only their outputs are computed.
+        With `selected`, distinct indices into these tokens, only their outputs are computed;
+        `dropout` holds the factors of both branches for these tokens. If all operators are
+        rotations, the block is one fused operation (`fused.fused_block`).
         """
-        turned = [_turned(group) for group in groups if isinstance(group.turn, Rotation | None)]
-        if len(turned) < len(groups):
-            return self.compute(x, groups, dropout, asked)
+        rotated = [_rotation(group) for group in groups if isinstance(group.turn, Rotation | None)]
+        if len(rotated) < len(groups):
+            return self.compute(x, groups, dropout, selected)
         shapes = tuple((group.rows, group.length) for group in groups)
         layout = Layout(shapes, self.weighting, self.transport)
-        weights = Weights(
+        weights = BlockWeights(
             self.attention_norm.weight,
             self.attention_norm.bias,
             self.project.weight,
@@ -167,18 +169,19 @@ class Block(nn.Module):
             self.contract.weight,
             self.contract.bias,
         )
-        return fused_block(layout, x, dropout, weights, turned, asked)
+        return fused_block(layout, x, dropout, weights, rotated, selected)
 
 
-def _turned(group: Group) -> RotationGroup:
+def _rotation(group: Group) -> RotationGroup:
     if not isinstance(group.turn, Rotation):
         return RotationGroup(None, None, None, group.mask)
     angles, unit, inverse = group.turn
+    # The fused block computes the gradient of the angles itself, so e^{iφ} needs no graph.
     return RotationGroup(angles, unit.detach(), inverse.detach(), group.mask)
 
 
 class Transformer(nn.Module):
-    """Pre-LN transformer, one head, GELU MLP of width 4d, untied output projection.
+    """A pre-LN transformer with one head, a GELU MLP of width 4d and an untied output projection.
 
     ```
     model = Transformer(55, transport=True, generator=streams.generator("init"))
@@ -187,9 +190,10 @@ class Transformer(nn.Module):
     ```
 
     Parameters: 2·V·d + V for embedding and output, 12d² + 13d per block, 2d for the last norm.
-    Weights are drawn from N(0, 1/fan_in) in the order they are written, from `generator` only;
-    projections into the residual stream are divided by √(2·layers), the output starts at 0.02.
-    Raises ValueError for an odd width or an empty vocabulary.
+    The embedding is drawn from N(0, 1), weights from N(0, 1/fan_in), the output projection from
+    N(0, 0.02²), in the order of their definition and from `generator` only; projections into the
+    residual stream are divided by √(2·layers). Raises ValueError for an odd width, an empty
+    vocabulary or no layers.
     """
 
     def __init__(
@@ -207,20 +211,22 @@ class Transformer(nn.Module):
         count_planes(width)
         if vocabulary < 1 or layers < 1:
             raise ValueError(
-                f"a transformer needs tokens and layers, got vocabulary {vocabulary}, "
-                f"layers {layers}"
+                "a transformer needs at least one token and one layer, "
+                f"got vocabulary {vocabulary}, layers {layers}"
             )
         self.vocabulary, self.width, self.layers = vocabulary, width, layers
         self.weighting: Weighting = weighting
         self.turn = turn
         self.embedding = nn.Parameter(torch.randn(vocabulary, width, generator=generator))
-        blocks = [Block(width, layers, transport, weighting, generator) for _ in range(layers)]
+        blocks = [
+            TransformerBlock(width, layers, transport, weighting, generator) for _ in range(layers)
+        ]
         self.blocks = nn.ModuleList(blocks)
         self.norm = nn.LayerNorm(width)
         self.head = Affine(width, vocabulary, 0.02, generator)
 
     def prepare(self, rows: Rows) -> Group:
-        """Compute a group's operators (cos and sin) and mask, shared by all layers."""
+        """Return a group's operators and mask, shared by all layers."""
         turn = None if rows.angles is None else self.turn.by(rows.angles)
         dtype = self.embedding.dtype
         mask = None if rows.mask is None else mask_scores(rows.mask, self.weighting, dtype)
@@ -232,12 +238,14 @@ class Transformer(nn.Module):
         rows: Sequence[Rows],
         dropout: Dropout | None = None,
         present: Int[Tensor, " present"] | None = None,
-        asked: Int[Tensor, " asked"] | None = None,
-    ) -> Float[Tensor, "asked width"]:
-        """Return the last block's output for the tokens of all groups, laid end to end.
+        predicted: Int[Tensor, " predicted"] | None = None,
+    ) -> Float[Tensor, "predicted width"]:
+        """Return the last block's output for the concatenated tokens of all groups.
 
-        What follows attention is computed for the tokens at `present` only (None: all), which are
-        those that others attend to, and in the last block for those `asked` for.
+        `present` and `predicted` are distinct indices into these tokens (None: all). In all blocks
+        but the last, the operations after attention are computed for the tokens in `present` only;
+        the masks must ensure that no other token is attended to. In the last block they are
+        computed for the tokens in `predicted` only, and only these are returned.
         """
         groups = [self.prepare(group) for group in rows]
         tokens = torch.cat([group.tokens.flatten() for group in rows])
@@ -249,20 +257,21 @@ class Transformer(nn.Module):
             x = x * first[0]
         for block, pair in zip(inner, masks, strict=False):
             y = block(x, groups, None if pair is None else pick(pair, present), present)
+            # Absent tokens become 0, not NaN, so a mask can still exclude them.
             x = y if present is None else torch.zeros_like(x).index_copy(0, present, y)
         final: Tensor = last(
-            x, groups, None if masks[-1] is None else pick(masks[-1], asked), asked
+            x, groups, None if masks[-1] is None else pick(masks[-1], predicted), predicted
         )
         return final
 
     def draw(
         self, dropout: Dropout, x: Float[Tensor, "tokens width"]
     ) -> Float[Tensor, "sites tokens width"]:
-        """Draw the masks of all places where dropout acts: embedding, both branches of blocks."""
+        """Return the dropout factors of all sites: the embedding, then both branches per block."""
         return draw_masks((1 + 2 * self.layers, *x.shape), *dropout, dtype=x.dtype)
 
     def predict(self, hidden: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch vocabulary"]:
-        """Return the logits of hidden states."""
+        """Return the logits W LN(h) + b of hidden states h."""
         logits: Tensor = self.head(self.norm(hidden))
         return logits
 
@@ -271,10 +280,10 @@ class Transformer(nn.Module):
         rows: Sequence[Rows],
         dropout: Dropout | None = None,
         present: Int[Tensor, " present"] | None = None,
-        asked: Int[Tensor, " asked"] | None = None,
-    ) -> Float[Tensor, "asked vocabulary"]:
-        """Return logits for the tokens of all groups laid end to end, or for those `asked` for.
+        predicted: Int[Tensor, " predicted"] | None = None,
+    ) -> Float[Tensor, "predicted vocabulary"]:
+        """Return logits for the concatenated tokens of all groups, or for those in `predicted`.
 
-        Filling that is neither `present` nor asked for costs little: see `hidden`.
+        With `present` and `predicted`, padding costs little: see `hidden`.
         """
-        return self.predict(self.hidden(rows, dropout, present, asked))
+        return self.predict(self.hidden(rows, dropout, present, predicted))

@@ -1,4 +1,4 @@
-"""Vectors for numbers: how a model is told a cost, a count or any other scalar value.
+"""Vectors for numbers: embeddings of a cost, a count or any other scalar value.
 
     from journeylab.models.value_embeddings import Hybrid, UnitRms
 
@@ -6,9 +6,9 @@
     embedding = UnitRms(hybrid, torch.arange(1, 101))
     embedding(torch.tensor([3, 50, 98]))  # (3, 48)
 
-Every embedding is a module that maps values ``(*batch)`` to vectors ``(*batch, width)``, and draws
-what it starts at from the given generator only. All but tables take values between those they
-have seen, and beyond; x = (v − low) / (high − low) is a value in units of its range.
+Every embedding is a module that maps values ``(*batch)`` to vectors ``(*batch, width)``. Its
+initial parameters are drawn only from the given generator. All embeddings except tables can
+interpolate and extrapolate; x = (v − low) / (high − low) is a value relative to its range.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ BASE = 10_000.0
 
 
 class Range(NamedTuple):
-    """What counts as 0 and as 1."""
+    """The values that are scaled to x = 0 and to x = 1."""
 
     low: float = 0.0
     high: float = 100.0
 
-    def scale(self, values: Tensor) -> Tensor:
-        """x = (v − low) / (high − low), of whole numbers in the default floating-point type."""
+    def scale(self, values: Real[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+        """Return x = (v − low) / (high − low); integers become the default floating-point dtype."""
         if not values.is_floating_point():
             values = values.to(torch.get_default_dtype())
         return (values - self.low) / (self.high - self.low)
@@ -41,9 +41,9 @@ COSTS = Range()
 
 
 class Discrete(nn.Module):
-    """A table: row v, drawn from N(0, 1), is the vector of the whole number v in [0, size).
+    """A table whose row v is the vector of the integer v, 0 ≤ v < size; drawn from N(0, 1).
 
-    It knows no order: what it learns of one value says nothing of another.
+    The rows are independent: training on one value does not affect any other.
     """
 
     def __init__(self, width: int, *, size: int, generator: Generator) -> None:
@@ -51,23 +51,23 @@ class Discrete(nn.Module):
         self.table = nn.Parameter(torch.randn(size, width, generator=generator))
 
     def forward(self, values: Real[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
-        """Return the rows of these values."""
+        """Return row v of the table for every value v."""
         return look_up(values.long(), self.table)
 
 
 class Waves(nn.Module):
-    """sin(ω_i x) and cos(ω_i x), interleaved, for given ω in radians over the range.
+    """sin(ω_i x) and cos(ω_i x), interleaved, for given ω in radians per range of the values.
 
-    The parent of :class:`Sinusoidal` and :class:`Fourier`; nothing is learned.
-    Raises ValueError for an odd width.
+    The parent of :class:`Sinusoidal` and :class:`Fourier`; it has no parameters. Raises ValueError
+    for an odd width.
     """
 
-    frequencies: Tensor
+    frequencies: Float[Tensor, " waves"]
 
-    def __init__(self, width: int, frequencies: Tensor, scale: Range) -> None:
+    def __init__(self, width: int, frequencies: Float[Tensor, " waves"], scale: Range) -> None:
         super().__init__()
         if width % 2 or width < 2:
-            raise ValueError(f"width {width}: sines and cosines come in pairs; write an even one")
+            raise ValueError(f"width {width} is odd or 0; sines and cosines need an even width")
         self.scale = scale
         self.register_buffer("frequencies", frequencies, persistent=False)
 
@@ -81,21 +81,22 @@ class Waves(nn.Module):
 class Sinusoidal(Waves):
     """sin(x ω_i) and cos(x ω_i) with ω_i = 10000^(−exponent·i/width), i = 0 … width/2 − 1.
 
-    ``exponent`` 2 has the frequencies of Vaswani et al., Attention is all you need, 2017, §3.5,
-    for positions 0, 1, 2, …; 1 has them run over half of that in the logarithm. With x in [0, 1] no
-    feature goes through more than 1/2π of a cycle: the curve is all but a straight line.
+    With ``exponent`` 2, the frequencies are those of Vaswani et al., Attention is all you need,
+    2017, §3.5, for positions 0, 1, 2, …; with 1, their logarithms span half of that range. For x in
+    [0, 1] no feature runs through more than 1/2π of a cycle, so each one is nearly linear in x.
     """
 
     def __init__(self, width: int, *, exponent: float = 1.0, scale: Range = COSTS) -> None:
-        places = torch.arange(width // 2, dtype=torch.float64) / width
-        super().__init__(width, BASE ** (-exponent * places), scale)
+        shares = torch.arange(width // 2, dtype=torch.float64) / width
+        super().__init__(width, BASE ** (-exponent * shares), scale)
 
 
 class Fourier(Waves):
-    """sin and cos of frequencies in geometric progression, ``slowest`` to ``fastest`` cycles.
+    """sin and cos with frequencies in geometric progression from ``slowest`` to ``fastest``.
 
-    Cycles are counted over the range. Source: Tancik et al., Fourier features let networks learn
-    high frequency functions in low dimensional domains, 2020, there with other progressions.
+    Frequencies are in cycles per range of the values. Source: Tancik et al., Fourier features let
+    networks learn high frequency functions in low dimensional domains, 2020, which uses other
+    progressions.
     """
 
     def __init__(self, width: int, *, slowest: float, fastest: float, scale: Range = COSTS) -> None:
@@ -105,9 +106,9 @@ class Fourier(Waves):
 
 
 class Standardised(nn.Module):
-    """Another embedding less its mean over the ``reference`` values; its shape stays as it is."""
+    """Another embedding minus its initial mean over the ``reference`` values."""
 
-    mean: Tensor
+    mean: Float[Tensor, " width"]
 
     def __init__(self, inner: nn.Module, reference: Real[Tensor, " values"]) -> None:
         super().__init__()
@@ -116,16 +117,16 @@ class Standardised(nn.Module):
             self.register_buffer("mean", inner(reference).mean(0), persistent=False)
 
     def forward(self, values: Real[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
-        """Return e(v) − mean e."""
+        """Return e(v) − mean(e)."""
         centred: Tensor = self.inner(values) - self.mean
         return centred
 
 
 class Hybrid(nn.Module):
-    """A sinusoidal part and a learned table, end to end; ``sinusoidal`` is the share of the former.
+    """The concatenation of sinusoids and a learned table; ``sinusoidal`` is the sinusoids' share.
 
-    The sinusoidal part has the even width nearest to that share of ``width`` from below, the table
-    has the rest. Its waves count √2, so that both parts have an RMS of 1.
+    The width of the sinusoids is the largest even number up to that share of ``width``; the table
+    has the rest. The sinusoids are multiplied by √2, so that both parts have an RMS of 1.
     """
 
     def __init__(
@@ -143,15 +144,15 @@ class Hybrid(nn.Module):
         self.learned = Discrete(learned, size=size, generator=generator)
 
     def forward(self, values: Real[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
-        """Return both parts, the waves first."""
+        """Return the concatenation, sinusoids first."""
         return torch.cat((math.sqrt(2.0) * self.waves(values), self.learned(values)), -1)
 
 
 class Periodic(nn.Module):
-    """Waves of learned frequencies and a linear map: W [sin 2πcx, cos 2πcx] + b, c ~ N(0, spread²).
+    """W [sin 2πcx, cos 2πcx] + b with learned frequencies c, initially c ~ N(0, spread²).
 
-    Source: Gorishniy, Rubachev and Babenko, On embeddings for numerical features in tabular deep
-    learning, 2022, §3.3 (periodic, then linear). As many frequencies as half the width.
+    There are ⌊width/2⌋ frequencies. Source: Gorishniy, Rubachev and Babenko, On embeddings for
+    numerical features in tabular deep learning, 2022, §3.3 (periodic, then linear).
     """
 
     def __init__(
@@ -165,17 +166,17 @@ class Periodic(nn.Module):
         self.bias = nn.Parameter(torch.zeros(width))
 
     def forward(self, values: Real[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
-        """Return the mapped waves."""
+        """Return W [sin 2πcx, cos 2πcx] + b."""
         angles = 2.0 * math.pi * self.scale.scale(values)[..., None] * self.cycles
         waves = torch.cat((angles.sin(), angles.cos()), -1)
         return waves @ self.weight.mT + self.bias
 
 
 class Scalar(nn.Module):
-    """The value itself times one learned vector, (2x − 1) u, u ~ N(0, 1).
+    """(2x − 1) u with a learned vector u, initially u ~ N(0, 1).
 
     Source: Golkar et al., xVal: a continuous numerical tokenization for scientific language models,
-    2023; there the vector is that of a number token.
+    2023, where u is the embedding of a number token.
     """
 
     def __init__(self, width: int, *, generator: Generator, scale: Range = COSTS) -> None:
@@ -184,17 +185,17 @@ class Scalar(nn.Module):
         self.direction = nn.Parameter(torch.randn(width, generator=generator))
 
     def forward(self, values: Real[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
-        """Return the multiples of the vector."""
+        """Return (2x − 1) u."""
         return (2.0 * self.scale.scale(values) - 1.0)[..., None] * self.direction
 
 
 class Thermometer(nn.Module):
-    """A learned vector for every threshold, added where the value reaches it, subtracted elsewhere.
+    """A learned vector per threshold, added if the value reaches the threshold, else subtracted.
 
-    e(v) = Σ_k s_k(v) w_k / √levels, s_k(v) = 1 where v ≥ k and −1 elsewhere, k = 1 … levels, w_k ~
-    N(0, 1): the inner product of two values falls linearly with their distance.
-    Source of the code: Buckman et al., Thermometer encoding: one hot way to resist adversarial
-    examples, 2018.
+    e(v) = Σ_k s_k(v) w_k / √levels, s_k(v) = 1 if v ≥ k, else −1, for k = 1 … levels, initially
+    w_k ~ N(0, 1). On average, the inner product of two vectors falls linearly with the distance of
+    their values. Source of the code s: Buckman et al., Thermometer encoding: one hot way to resist
+    adversarial examples, 2018.
     """
 
     def __init__(self, width: int, *, levels: int, generator: Generator) -> None:
@@ -202,7 +203,7 @@ class Thermometer(nn.Module):
         self.steps = nn.Parameter(torch.randn(levels, width, generator=generator))
 
     def forward(self, values: Real[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
-        """Return the sums over all thresholds."""
+        """Return Σ_k s_k(v) w_k / √levels."""
         levels = len(self.steps)
         thresholds = torch.arange(1, levels + 1, device=self.steps.device)
         reached = (values[..., None] >= thresholds).to(self.steps.dtype)
@@ -210,9 +211,9 @@ class Thermometer(nn.Module):
 
 
 class UnitRms(nn.Module):
-    """Another embedding, scaled to start with an RMS of 1 over the ``reference`` values."""
+    """Another embedding, scaled so that its initial RMS over the ``reference`` values is 1."""
 
-    factor: Tensor
+    factor: Float[Tensor, ""]
 
     def __init__(self, inner: nn.Module, reference: Real[Tensor, " values"]) -> None:
         super().__init__()
@@ -221,24 +222,25 @@ class UnitRms(nn.Module):
             self.register_buffer("factor", 1.0 / rms(inner(reference)), persistent=False)
 
     def forward(self, values: Real[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
-        """Return the scaled vectors."""
+        """Return e(v) / initial RMS."""
         scaled: Tensor = self.factor * self.inner(values)
         return scaled
 
 
 def split_width(width: int, sinusoidal: float) -> tuple[int, int]:
-    """Widths of the waves and of the table of a hybrid: they add up to ``width``.
+    """Return the widths of the sinusoids and of the table of a `Hybrid`; their sum is ``width``.
 
-    Raises ValueError where one of the two would be empty.
+    Raises ValueError if either would be 0.
     """
     waves = 2 * int(width * sinusoidal / 2)
     if not 0 < waves < width:
         raise ValueError(
-            f"a share of {sinusoidal} of width {width} has {waves} waves; both parts need some"
+            f"a share of {sinusoidal} of width {width} gives sinusoids a width of {waves}; "
+            f"it must be between 0 and {width}"
         )
     return waves, width - waves
 
 
 def rms(vectors: Float[Tensor, "*batch width"]) -> Float[Tensor, ""]:
-    """The root of the mean square over all numbers."""
+    """Return the square root of the mean square of all entries."""
     return vectors.square().mean().sqrt()

@@ -1,1 +1,1 @@
-"""The mathematics: pure functions on tensors."""
+"""Pure functions on tensors: rotations, prefix products, linear recurrences, dropout masks."""

@@ -1,11 +1,11 @@
-"""Position-wise maps, y = x Wᵀ + b, on the fastest supported path of the device.
+"""Affine maps y = x Wᵀ + b of the last axis, by the fastest method for the device.
 
-On an AMD processor with AVX-512 a product in float32 is written as a 1×1 convolution over
-channels-last images: PyTorch hands convolutions of at least 16 images to oneDNN, which there
-reaches twice the rate of the BLAS behind `torch.nn.functional.linear`, since that BLAS keeps to
-AVX2 on AMD. On Intel, and with AVX2 alone, the BLAS is the faster one. Everything used here is
-public API; if a future version chooses otherwise, only the speed changes. Elsewhere, and under
-`torch.func.vmap`, the maps are ordinary (batched) matrix products.
+On an AMD processor with AVX-512, a product in float32 is computed as a 1×1 convolution over
+channels-last images. PyTorch sends convolutions of at least 16 images to oneDNN. On such a
+processor oneDNN is about twice as fast as the BLAS behind `torch.nn.functional.linear`, because
+that BLAS uses only AVX2 on AMD. On Intel, and with AVX2 alone, the BLAS is faster. Only public API
+is used: if a later PyTorch dispatches differently, only the speed changes. On other devices, and
+under `torch.func.vmap`, the maps are ordinary (batched) matrix products.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from torch.nn.grad import conv2d_weight
 from journeylab.operators.batching import batch_first
 
 IMAGES = 16
+"""Smallest number of images that PyTorch sends to oneDNN."""
 WORTHWHILE = 1 << 23
-"""Multiply-adds below which the convolution's fixed cost outweighs its rate."""
+"""Smallest number of multiply-adds for which the convolution is faster than the BLAS."""
 
 
 def affine(
@@ -34,7 +35,7 @@ def affine(
     weight: Float[Tensor, "outputs inputs"],
     bias: Float[Tensor, " outputs"],
 ) -> Float[Tensor, "*batch outputs"]:
-    """Return x Wᵀ + b."""
+    """Return y = x Wᵀ + b, differentiable in x, W and b; x, W and b have one dtype."""
     if not _convolves(x, weight):
         return linear(x, weight, bias)
     flat = x.reshape(-1, x.shape[-1])
@@ -47,7 +48,10 @@ def product(
     weight: Float[Tensor, "*seed outputs inputs"],
     bias: Float[Tensor, "*seed outputs"] | None = None,
 ) -> Float[Tensor, "*seed rows outputs"]:
-    """Return x Wᵀ + b of rows, without a gradient; each seed of a leading axis has its own W."""
+    """Return y = x Wᵀ + b of every row, without a gradient.
+
+    With a leading axis of seeds, each seed has its own W and b.
+    """
     if x.ndim == 3:
         if bias is None:
             return torch.bmm(x, weight.mT)
@@ -61,7 +65,7 @@ def product(
 def weight_gradient(
     grad: Float[Tensor, "*seed rows outputs"], x: Float[Tensor, "*seed rows inputs"]
 ) -> Float[Tensor, "*seed outputs inputs"]:
-    """Return ∂W = Σ_rows ∂y xᵀ of y = x Wᵀ + b."""
+    """Return ∂W = Σ_rows ∂y xᵀ for y = x Wᵀ + b, given the gradient ∂y."""
     if not (x.ndim == 2 and _convolves(x, grad.mT)):
         return grad.mT @ x
     return _convolve_weight(_lay_out(grad)[0], _lay_out(x)[0])
@@ -70,8 +74,8 @@ def weight_gradient(
 @cache
 def onednn_wins() -> bool:
     """Return whether oneDNN's products are faster than the BLAS on this machine's processor."""
-    listed = Path("/proc/cpuinfo")
-    processor = listed.read_text(encoding="utf-8") if listed.exists() else platform.processor()
+    cpuinfo = Path("/proc/cpuinfo")
+    processor = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else platform.processor()
     return get_cpu_capability() == "AVX512" and "AuthenticAMD" in processor
 
 
@@ -82,6 +86,7 @@ def _convolves(x: Tensor, weight: Tensor) -> bool:
 
 
 def _lay_out(x: Tensor) -> tuple[Tensor, int]:
+    """Return the rows of x, padded with zeros to a multiple of `IMAGES`, and their true number."""
     rows = x.numel() // x.shape[-1]
     flat = x.reshape(rows, x.shape[-1])
     spare = -rows % IMAGES
@@ -89,6 +94,7 @@ def _lay_out(x: Tensor) -> tuple[Tensor, int]:
 
 
 def _images(x: Tensor) -> Tensor:
+    """View rows as channels-last images with one channel per column."""
     return x.view(IMAGES, x.shape[0] // IMAGES, 1, x.shape[1]).permute(0, 3, 1, 2)
 
 
@@ -100,7 +106,8 @@ def _convolve(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 def _convolve_weight(grad: Tensor, x: Tensor) -> Tensor:
     outputs, inputs = grad.shape[1], x.shape[1]
     if inputs > outputs:
-        # The wider side as output: the other way round runs at half the rate on cold data.
+        # With the wider side as output channels, the kernel runs twice as fast on uncached data.
+
         return _convolve_weight(x, grad).t()
     shape = (outputs, inputs, 1, 1)
     kernel: Tensor = conv2d_weight(_images(x), shape, _images(grad))

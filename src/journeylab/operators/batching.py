@@ -1,18 +1,22 @@
-"""What a `vmap` rule of one's own needs: all inputs with the mapped dimension first."""
+"""Moves the mapped dimension of every input to the front, for handwritten `vmap` rules."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from jaxtyping import Shaped
 from torch import Tensor
 
 
 def batch_first(
-    info: Any, in_dims: tuple[int | None, ...], inputs: tuple[Tensor | None, ...]
-) -> list[Tensor | None]:
-    """Return the inputs of a `vmap` rule with the mapped dimension first.
+    info: Any,
+    in_dims: tuple[int | None, ...],
+    inputs: tuple[Shaped[Tensor, ...] | None, ...],
+) -> list[Shaped[Tensor, "seeds ..."] | None]:
+    """Return the inputs of a `vmap` rule with the mapped dimension, of `info.batch_size`, first.
 
-    An input that is not mapped is repeated, without a copy; None stays None.
+    An input that is not mapped (its entry in `in_dims` is None) is expanded without a copy; an
+    input that is None stays None.
     """
     return [
         None

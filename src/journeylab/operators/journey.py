@@ -1,8 +1,8 @@
-"""Angles of journeys: cumulative per-token steps, and slots with offsets.
+"""Rotation angles of journeys: sums of per-token steps, and offsets per slot.
 
-A token that turns by a_t makes the operator between two positions the journey between them,
-R_{i←j} = Π_{j<t≤i} R(a_t). All R(a) share their planes, so the operators commute and the product
-is the rotation by a difference of running sums.
+If token t rotates by the angles a_t, the operator from position j to position i is the product
+over the tokens between them, R_{i←j} = Π_{j<t≤i} R(a_t). All R(a) share their planes, so they
+commute, and the product is the rotation by the difference of two running sums.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def accumulate(
     steps: Float[Tensor, "*batch length planes"],
     direction: Literal["prefix", "suffix"] = "prefix",
 ) -> Float[Tensor, "*batch length planes"]:
-    """Sum steps along the sequence: prefix Σ_{t≤i} a_t, or suffix Σ_{t≥i} a_t.
+    """Return running sums of steps: prefix Σ_{t≤i} a_t, or suffix Σ_{t≥i} a_t.
 
-    Attention sees differences only. Prefix sums give φ_i − φ_j = Σ_{j<t≤i} a_t for j < i, suffix
-    sums −Σ_{j≤t<i} a_t: the same family of models, with the planes reflected and each token
-    turning its successor instead of itself. Prefix sums of a causal model do not change when the
-    sequence grows, which is what lets a decoder keep its turned keys.
+    Attention depends on differences only. Prefix sums give φ_i − φ_j = Σ_{j<t≤i} a_t for j < i,
+    suffix sums −Σ_{j≤t<i} a_t: the same family of models, but with reflected planes, and each
+    token rotates its successor instead of itself. Prefix sums do not change when the sequence
+    grows, so a decoder can cache its rotated keys.
     """
     if steps.device.type != "cpu":
         return accumulate_by_product(steps, direction)
@@ -38,10 +38,10 @@ def accumulate_by_product(
     steps: Float[Tensor, "*batch length planes"],
     direction: Literal["prefix", "suffix"] = "prefix",
 ) -> Float[Tensor, "*batch length planes"]:
-    """Sum steps as a product with a triangle of ones.
+    """Return the sums of `accumulate` as a product with a triangular matrix of ones.
 
-    For GPUs, where a running sum of floats adds in an order of its own at every call, forwards and
-    backwards, and is refused by deterministic algorithms; a product is not.
+    GPUs need it: there `cumsum` of floats is not deterministic, forward or backward, and
+    `torch.use_deterministic_algorithms` refuses it; a matrix product is deterministic.
     """
     length = steps.shape[-2]
     ones = torch.ones(length, length, dtype=steps.dtype, device=steps.device)
@@ -54,8 +54,10 @@ def slot_angles(
     frequencies: Float[Tensor, " planes"],
     offsets: Float[Tensor, "slot planes"],
 ) -> Float[Tensor, "length planes"]:
-    """Return φ[i, k] = i·ω_k + θ[slot(i), k], with i counted inside the slot.
+    """Return φ[i, k] = i·ω_k + θ[slot(i), k] in radians; positions i count within their slot.
 
-    Within a slot θ cancels in every difference; across slots it is the relation's own turn.
+    Within a slot, θ cancels in every difference of angles. Between slots, the difference of θ is
+    the rotation that belongs to the relation.
     """
+
     return rotary_angles(positions, frequencies) + offsets[slots]

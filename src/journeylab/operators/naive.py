@@ -1,4 +1,4 @@
-"""Slow obvious twins of the fast operators: the truth in tests, the baseline in benchmarks."""
+"""Slow, direct implementations: references in tests of the fast ones, baselines in benchmarks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def block_matrices(
 
 
 def rotation_matrix(angles: Float[Tensor, " planes"]) -> Float[Tensor, "width width"]:
-    """Return the d×d block-diagonal matrix R of one position."""
+    """Return the d×d block-diagonal matrix R of one position, one 2×2 rotation per plane."""
     matrix: Tensor = torch.block_diag(*block_matrices(angles))
     return matrix
 
@@ -33,7 +33,7 @@ def rotate_by_blocks(
 
 
 class BlockTurn(NamedTuple):
-    """Twin of `rotary.Rotation`: every application builds its explicit 2×2 matrices anew."""
+    """Reference for `rotary.Rotation`: every application builds its explicit 2×2 matrices."""
 
     angles: Float[Tensor, "*batch planes"]
     factor: float = 1.0
@@ -59,7 +59,7 @@ class BlockTurn(NamedTuple):
 def accumulate(
     steps: Float[Tensor, "length planes"], direction: Literal["prefix", "suffix"] = "prefix"
 ) -> Float[Tensor, "length planes"]:
-    """Running sums of one sequence, one addition at a time."""
+    """Return prefix sums Σ_{t≤i} a_t, or suffix sums Σ_{t≥i} a_t, one addition at a time."""
     rows = list(steps) if direction == "prefix" else list(steps.flip(0))
     total = torch.zeros_like(rows[0])
     sums = []
@@ -79,10 +79,11 @@ def attend(
     weighting: Literal["softmax", "softplus"] = "softmax",
     transport: bool = False,
 ) -> Float[Tensor, "length width"]:
-    """Attention of one sequence, one pair of positions at a time, with d×d matrices.
+    """Return the attention of one sequence, one pair of positions at a time, with d×d matrices.
 
-    s_ij = ⟨R_i q_i, R_j k_j⟩/√d; weights a_ij by softmax over the allowed j, or softplus(s_ij)
-    without normalisation; output Σ_j a_ij v_j, or Σ_j a_ij R_i⁻¹ R_j v_j with `transport`.
+    Scores s_ij = ⟨R_i q_i, R_j k_j⟩/√d; weights a_ij = softmax over the j that `mask` allows, or
+    softplus(s_ij) without normalisation; output Σ_j a_ij v_j, or Σ_j a_ij R_i⁻¹ R_j v_j with
+    `transport`. Angles are in radians.
     """
     length, width = q.shape
     matrices = [rotation_matrix(row) for row in angles]
@@ -107,14 +108,17 @@ def chain_states(
     words: Integer[Tensor, "length strings"],
     inputs: Float[Tensor, "letters width"] | None = None,
 ) -> Float[Tensor, "width length strings"]:
-    """States h_t = R_{x_t} h_{t−1} + v_{x_t} of strings, one string and one letter at a time."""
+    """Return h_t = R_{x_t} h_{t−1} + v_{x_t}, h_0 = `start`, one string and one letter at a time.
+
+    A number that is no letter is padding: its state is 0. See `chain.chain_states`.
+    """
     columns = []
     for word in words.T.tolist():
         state, states = start, []
         for letter in word:
-            known = letter < len(operators)
-            state = operators[letter] @ state if known else 0.0 * state
-            if known and inputs is not None:
+            in_alphabet = letter < len(operators)
+            state = operators[letter] @ state if in_alphabet else 0.0 * state
+            if in_alphabet and inputs is not None:
                 state = state + inputs[letter]
             states.append(state)
         columns.append(torch.stack(states, -1))

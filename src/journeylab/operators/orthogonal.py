@@ -1,17 +1,17 @@
-"""Orthogonal operators from free parameters, and which orthogonal operators each way reaches.
+"""Orthogonal operators from free parameters, and which orthogonal operators each one reaches.
 
 O(d) has two components: the rotations SO(d), of determinant 1, and the rest, of determinant −1.
 No parametrisation that is continuous on a connected space reaches both.
 
 - `exponential` reaches all of SO(d) and nothing else.
-- `cayley` reaches the operators of SO(d) without eigenvalue −1: a half turn only in the limit of
-  infinite parameters, where the gradient vanishes.
+- `cayley` reaches the operators of SO(d) without eigenvalue −1. It approaches a rotation by π only
+  as its parameters go to infinity, where the gradient vanishes.
 - `householder` with k vectors, none of them zero, has determinant (−1)^k. With d vectors it reaches
-  every operator of that determinant, with d − 1 every operator of the other; eigenvalue −1
-  included. A zero vector counts as no reflection, so d vectors, some of them zero, reach all of
-  O(d); but gradients never switch a reflection on or off.
+  every operator of that determinant, with d − 1 every operator of the other, eigenvalue −1
+  included. A zero vector is no reflection, so d vectors, some of them zero, reach all of O(d); but
+  gradients never switch a reflection on or off.
 
-All take leading batch dimensions, have gradients and work under `torch.func.vmap`.
+All take leading batch dimensions, are differentiable, and work under `torch.func.vmap`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 SQUARINGS, DEGREE = 7, 8
-"""Of the exponential's series: |A|/2⁷ ≤ ¼ leaves a remainder of 10⁻¹¹ before squaring."""
+"""Of the exponential's series: if |A|/2⁷ ≤ ¼, the remainder before squaring is 10⁻¹¹."""
 
 
 def exponential(
     square: Float[Tensor, "*batch rows columns"],
 ) -> Float[Tensor, "*batch rows columns"]:
-    """Return exp(S − Sᵀ) for any S of size d×d, the identity at S = 0.
+    """Return exp(S − Sᵀ) for any S of size d×d; S = 0 gives the identity.
 
-    Raises ValueError where S is not square. Source: Lezcano-Casado and Martínez-Rubio, Cheap
+    Raises ValueError if S is not square. Source: Lezcano-Casado and Martínez-Rubio, Cheap
     orthogonal constraints in neural networks, 2019, section 3.
     """
     generator = _antisymmetric(square)
@@ -37,14 +37,14 @@ def exponential(
 
 
 def cayley(square: Float[Tensor, "*batch rows columns"]) -> Float[Tensor, "*batch rows columns"]:
-    """Return (I − A)(I + A)⁻¹ with A = S − Sᵀ, for any S of size d×d; the identity at S = 0.
+    """Return (I − A)(I + A)⁻¹ with A = S − Sᵀ, for any S of size d×d; S = 0 gives the identity.
 
-    A turn by φ has |A| = tan(φ/2) in its plane. Raises ValueError where S is not square. Source:
+    A rotation by φ has |A| = tan(φ/2) in its plane. Raises ValueError if S is not square. Source:
     Helfrich, Willmott and Ye, Orthogonal recurrent networks with scaled Cayley transform, 2018.
     """
     A = _antisymmetric(square)
     identity = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
-    # The factors commute.
+    # The two factors commute, so one linear solve replaces the inverse.
     operator: Tensor = torch.linalg.solve(identity + A, identity - A)
     return operator
 
@@ -54,12 +54,14 @@ def householder(
 ) -> Float[Tensor, "*batch width width"]:
     """Return H_1 H_2 ⋯ H_k, H_i = I − 2 v_i v_iᵀ / v_iᵀv_i, for k vectors of d coordinates.
 
-    A zero vector leaves its factor out, and has no gradient. The product is computed at once as
-    I − Vᵀ T⁻¹ V with the rows v_i of V and the upper triangle T of V Vᵀ, its diagonal halved.
-    Source: Joffrain and others, Accumulating Householder transformations, revisited, 2006.
+    The factor of a zero vector is I, and its gradient is 0. The product is computed at once as
+    I − Vᵀ T⁻¹ V, where the rows of V are the v_i and T is the upper triangle of V Vᵀ with its
+    diagonal halved. Source: Joffrain and others, Accumulating Householder transformations,
+    revisited, 2006.
     """
     gram = vectors @ vectors.mT
     squares = gram.diagonal(dim1=-2, dim2=-1)
+    # Any nonzero diagonal will do for a zero vector, whose row of V is 0.
     halves = torch.where(squares > 0, squares / 2, torch.ones_like(squares))
     triangle = gram.triu(1) + torch.diag_embed(halves)
     identity = torch.eye(vectors.shape[-1], dtype=vectors.dtype, device=vectors.device)
@@ -68,11 +70,12 @@ def householder(
 
 
 def _exponential(A: Tensor) -> Tensor:
-    """exp(A) for any A of norm up to 30, by a fixed series that is squared a fixed number of times.
+    """Return exp(A) for |A| ≤ 30: a truncated series of A/2⁷, squared 7 times.
 
-    The library's own looks at the norm of A and waits for the answer, which a captured CUDA graph
-    cannot do.
+    `torch.matrix_exp` chooses its degree from the norm of A, which it copies to the host; a
+    captured CUDA graph cannot do that.
     """
+
     identity = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
     small, power = A / 2**SQUARINGS, identity
     for k in range(DEGREE, 0, -1):

@@ -1,8 +1,8 @@
 """Rotary position operators: rotations of d/2 planes, applied as complex products.
 
-Plane k of a vector holds the coordinates (2k, 2k + 1), read as the complex number
-x[2k] + i·x[2k + 1]. Turning the plane by an angle φ is the product with e^{iφ}. The numbers e^{iφ}
-are computed once per forward pass and shared by all layers.
+Plane k of a vector consists of the coordinates (2k, 2k + 1), read as the complex number
+x[2k] + i·x[2k + 1]. A rotation of the plane by the angle φ multiplies it by e^{iφ}. The numbers
+e^{iφ} are computed once per forward pass and shared by all layers.
 
 Source: Su et al., RoFormer (2021), section 3.2.
 """
@@ -18,7 +18,7 @@ from torch import Tensor
 
 @runtime_checkable
 class Turn(Protocol):
-    """A toral operator R with one block per position, fixed for one forward pass."""
+    """A toral operator R: one rotation per position and plane, fixed during one forward pass."""
 
     @classmethod
     def by(cls, angles: Float[Tensor, "*batch planes"]) -> Turn:
@@ -26,7 +26,7 @@ class Turn(Protocol):
         ...
 
     def scaled(self, factor: float) -> Turn:
-        """Return the operator factor · R, for `apply` only."""
+        """Return factor · R; its `undo` still applies R⁻¹, without the factor."""
         ...
 
     def apply(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
@@ -53,14 +53,17 @@ def standard_frequencies(width: int, base: float = 10000.0) -> Float[Tensor, " p
 
 
 def integer_frequencies(width: int) -> Float[Tensor, " planes"]:
-    """Return ω_k = k for k = 0 … d/2 − 1: plane 0 never turns (the as-shipped ablation)."""
+    """Return ω_k = k for k = 0 … d/2 − 1, in radians per position: plane 0 never rotates.
+
+    An ablation of `standard_frequencies`, as found in shipped code.
+    """
     return torch.arange(count_planes(width), dtype=torch.float32)
 
 
 def rotary_angles(
     positions: Real[Tensor, "*batch length"], frequencies: Float[Tensor, " planes"]
 ) -> Float[Tensor, "*batch length planes"]:
-    """Return φ[i, k] = i·ω_k: rotary embedding is the journey of constant steps ω."""
+    """Return φ[i, k] = i·ω_k in radians: rotary embedding is the journey with constant steps ω."""
     return positions.to(frequencies.dtype)[..., None] * frequencies
 
 
@@ -72,16 +75,17 @@ def unit_circle(angles: Float[Tensor, "*shape"]) -> Complex[Tensor, "*shape"]:
 def rotate(
     x: Float[Tensor, "*batch width"], unit: Complex[Tensor, "*#batch planes"]
 ) -> Float[Tensor, "*batch width"]:
-    """Turn every plane of x by the angle of `unit`: (R x)_k = unit_k · x_k as complex numbers.
+    """Return R x, with (R x)_k = unit_k · x_k for every plane k as a complex number.
 
-    The result has the dtype of x; leading dimensions of `unit` broadcast against those of x.
+    `unit` holds e^{iφ}. The result has the dtype of x; the leading dimensions of `unit` broadcast
+    against those of x.
     """
     planes = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
     return torch.view_as_real(planes * unit).flatten(-2)
 
 
 class Rotation(NamedTuple):
-    """Fast form of a toral operator: e^{iφ} and its conjugate, shared by all layers.
+    """The fast implementation of `Turn`: e^{iφ} and its conjugate, shared by all layers.
 
     >>> turn = Rotation.by(rotary_angles(torch.arange(5), standard_frequencies(8)))
     >>> turn.undo(turn.apply(torch.ones(5, 8))).round(decimals=4).eq(1).all()
@@ -99,7 +103,8 @@ class Rotation(NamedTuple):
         return cls(angles, unit, unit.conj().resolve_conj())
 
     def scaled(self, factor: float) -> Rotation:
-        """Return factor · R: a scaled operator costs no pass over the vectors it is applied to."""
+        """Return factor · R: scaling the operator costs less than scaling the vectors."""
+
         return self._replace(unit=self.unit * factor)
 
     def apply(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:

@@ -1,27 +1,27 @@
-"""Prefix products of operators and the recurrence they solve, in logarithmic depth.
+"""Prefix products of operators, and the recurrence that they solve, in logarithmic depth.
 
-For operators R_1 … R_T of size d×d, which need not commute, and vectors b_1 … b_T
+For operators R_1 … R_T of size d×d, which need not commute, and vectors b_1 … b_T, this computes
 
     P_t = R_t P_{t−1},        P_0 = I:  P_t = R_t R_{t−1} ⋯ R_1,                              (1)
     h_t = R_t h_{t−1} + b_t,  h_0 = 0.                                                        (2)
 
-The methods differ in speed only:
+The methods differ only in speed:
 
 - "loop": the definition, one step after the other.
-- "scan": any operators. They are cut in blocks; the products inside all blocks at once, then the
-  prefix products of the blocks by the same means, then one more product everywhere: 2T products in
-  O(log T) steps, for any T. The gradient is the recurrence run backwards,
-  λ_t = G_t + R_{t+1}ᵀ λ_{t+1}, where G_t is the gradient of the loss with respect to P_t (h_t) as
-  it is read from outside; then dR_t = λ_t P_{t−1}ᵀ (λ_t h_{t−1}ᵀ) and db_t = λ_t.
-- "orthogonal": operators with R Rᵀ = I, which is not checked. The products are scanned, the rest
-  has a closed form because R_s ⋯ R_{t+1} = P_s P_tᵀ:
+- "scan": any operators. The sequence is cut into blocks. First the products within all blocks are
+  computed at once, then the prefix products of the blocks in the same way, and one more product
+  combines the two: 2T products in O(log T) steps, for any T. The gradient is the recurrence run
+  backwards, λ_t = G_t + R_{t+1}ᵀ λ_{t+1}, where G_t is the gradient of the loss with respect to the
+  returned P_t (h_t); then dR_t = λ_t P_{t−1}ᵀ (λ_t h_{t−1}ᵀ) and db_t = λ_t.
+- "orthogonal": operators with R Rᵀ = I, which is not checked. The products are scanned; the rest
+  has a closed form, because R_s ⋯ R_{t+1} = P_s P_tᵀ:
 
       λ_t = Σ_{s≥t} (R_s ⋯ R_{t+1})ᵀ G_s = P_t Σ_{s≥t} P_sᵀ G_s,     h_t = P_t Σ_{s≤t} P_sᵀ b_s.
 
-  Values and first derivatives are those of the loop. Second derivatives are so along directions
-  that keep R orthogonal, hence for every parametrisation of orthogonal operators.
+  Values and first derivatives equal those of the loop. Second derivatives equal them along
+  directions that keep R orthogonal, hence for every parametrisation of orthogonal operators.
 
-All work under `torch.func.vmap` and `torch.func.grad`.
+All methods work under `torch.func.vmap` and `torch.func.grad`.
 
 Source: Blelloch, Prefix sums and their applications, 1990: sections 1.2 (scan) and 1.4 (2).
 """
@@ -40,7 +40,7 @@ from journeylab.operators.journey import accumulate
 
 Method = Literal["scan", "loop", "orthogonal"]
 BLOCK = 8
-"""Operators multiplied in turn before the blocks are scanned: fewer, larger calls than pairs."""
+"""Operators per block; blocks make fewer and larger calls than the usual pairs would."""
 
 
 def prefix_products(
@@ -48,7 +48,8 @@ def prefix_products(
 ) -> Float[Tensor, "*batch length rows columns"]:
     """Return P_1 … P_T of equation (1), the latest operator on the left.
 
-    Raises ValueError where the operators are not square or there are none, or for another method.
+    Raises ValueError if the operators are not square, if there are none, or if the method is
+    unknown.
 
     >>> quarter = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
     >>> prefix_products(quarter.expand(4, 2, 2), "orthogonal")[-1]
@@ -71,10 +72,11 @@ def affine_states(
     inputs: Float[Tensor, "*#batch length width"],
     method: Method = "scan",
 ) -> Float[Tensor, "*batch length width"]:
-    """Return h_1 … h_T of equation (2); a state h_0 ≠ 0 is R_1 h_0 added to b_1.
+    """Return h_1 … h_T of equation (2), with `inputs` b_1 … b_T.
 
-    Leading dimensions broadcast. Raises ValueError where the operators are not square, there are
-    none, or the inputs are of another length or width.
+    For a start state h_0 ≠ 0, add R_1 h_0 to b_1. Leading dimensions broadcast. Raises ValueError
+    if the operators are not square, if there are none, if the inputs have another length or width,
+    or if the method is unknown.
     """
     _check(method, operators, inputs)
     batch = torch.broadcast_shapes(operators.shape[:-3], inputs.shape[:-2])
@@ -111,15 +113,17 @@ def _advance_in_turn(operators: Tensor, inputs: Tensor) -> Tensor:
 
 
 def _scan_products(chains: Tensor) -> Tensor:
-    """Prefix products of ``(chains, length, d, d)``: in blocks, of the blocks, then both."""
+    """Prefix products of ``(chains, length, d, d)``: within blocks, of blocks, then combined."""
     count, length = chains.shape[:2]
     if length <= 2 * BLOCK:
         return _multiply_block(chains)
     inner = _multiply_block(_cut(chains))
     ends = _scan_products(_ends(inner, count, length))
     before = torch.cat((_identity(ends).expand(count, 1, -1, -1), ends[:, :-1]), 1)
+    # All entries of a block share the right factor, the product up to the block; stacking their
+    # rows makes one large product per block.
     products = torch.bmm(inner.flatten(1, 2), before.flatten(0, 1))
-    return _mend(products, chains)
+    return _join(products, chains)
 
 
 def _multiply_block(chains: Tensor) -> Tensor:
@@ -131,21 +135,23 @@ def _multiply_block(chains: Tensor) -> Tensor:
 
 
 def _scan_states(chains: Tensor, inputs: Tensor) -> Tensor:
-    """States of ``(chains, length, d, d)`` and ``(chains, length, d, m)``, in the same blocks.
+    """States of operators ``(chains, length, d, d)`` and inputs ``(chains, length, d, m)``.
 
-    Inside a block its product and its state from zero are carried as one d×(d + m) matrix.
+    The blocks are those of `_scan_products`. Within a block, its product and its state from zero
+    are the columns of one d×(d + m) matrix.
     """
     count, length, width, columns = inputs.shape
     if length <= 2 * BLOCK:
         return _advance_block(chains, inputs)
     cut = _cut(chains)
+    # [R_1 | b_1], then R_t [P | h] + [0 | b_t]: only the columns of the state have an addend.
     starts = torch.nn.functional.pad(cut[:, :1], (0, 0, 0, 0, 0, BLOCK - 1))
     inner = _advance_block(cut, torch.cat((starts, _cut(inputs)), -1))
     ends = _ends(inner, count, length)
     carried = _scan_states(ends[..., :width], ends[..., width:])
     before = torch.cat((carried.new_zeros(count, 1, width, columns), carried[:, :-1]), 1)
     products, states = inner.flatten(1, 2).split((width, columns), -1)
-    return _mend(torch.baddbmm(states, products, before.flatten(0, 1)), inputs)
+    return _join(torch.baddbmm(states, products, before.flatten(0, 1)), inputs)
 
 
 def _advance_block(chains: Tensor, inputs: Tensor) -> Tensor:
@@ -157,7 +163,10 @@ def _advance_block(chains: Tensor, inputs: Tensor) -> Tensor:
 
 
 def _cut(chains: Tensor) -> Tensor:
-    """Blocks of `BLOCK`, ``(chains · blocks, BLOCK, …)``; what fills the last one is dropped."""
+    """Cut into blocks ``(chains · blocks, BLOCK, …)``; copies of the last entry fill the last.
+
+    `_join` drops these copies.
+    """
     spare = -chains.shape[1] % BLOCK
     if spare:
         chains = torch.cat((chains, chains[:, -1:].expand(-1, spare, -1, -1)), 1)
@@ -166,39 +175,45 @@ def _cut(chains: Tensor) -> Tensor:
 
 
 def _ends(blocks: Tensor, count: int, length: int) -> Tensor:
+    """Return the last entry of every block as ``(chains, blocks, …)``."""
     ends: Tensor = blocks[:, -1].unflatten(0, (count, -(-length // BLOCK)))
     return ends
 
 
-def _mend(blocks: Tensor, like: Tensor) -> Tensor:
+def _join(blocks: Tensor, like: Tensor) -> Tensor:
+    """Join the blocks of each chain and drop the copies that `_cut` added."""
     count, length = like.shape[:2]
     spare = -length % BLOCK
     return blocks.view(count, length + spare, *like.shape[2:])[:, :length]
 
 
 def _chain(x: Tensor) -> Tensor:
+    """Flatten the leading dimensions: ``(chains, length, d, m)``."""
     return x.reshape(math.prod(x.shape[:-3]), *x.shape[-3:])
 
 
 def _carry_back(products: Tensor, grad: Tensor) -> Tensor:
-    """λ_t = P_t Σ_{s≥t} P_sᵀ G_s."""
+    """Return λ_t = P_t Σ_{s≥t} P_sᵀ G_s."""
     return products @ _accumulate(products.mT @ grad, "suffix")
 
 
 def _accumulate(terms: Tensor, direction: Literal["prefix", "suffix"]) -> Tensor:
-    """Running sums of matrices ``(…, length, d, m)``."""
+    """Return running sums of matrices ``(…, length, d, m)``."""
     return accumulate(terms.flatten(-2), direction).view_as(terms)
 
 
 def _run_back(operators: Tensor, grad: Tensor) -> Tensor:
-    """λ_t = G_t + R_{t+1}ᵀ λ_{t+1}; the operator that wraps around meets λ_{T+1} = 0."""
+    """Return λ_t = G_t + R_{t+1}ᵀ λ_{t+1}.
+
+    `roll` puts R_1 in the last place, where it has no effect because λ_{T+1} = 0.
+    """
     following = operators.roll(-1, -3).flip(-3).mT
     adjoint: Tensor = _States.apply(following, grad.flip(-3))  # type: ignore[no-untyped-call]
     return adjoint.flip(-3)
 
 
-def _charge(adjoint: Tensor, states: Tensor, initial: Tensor) -> Tensor:
-    """dR_t = λ_t h_{t−1}ᵀ."""
+def _operator_gradient(adjoint: Tensor, states: Tensor, initial: Tensor) -> Tensor:
+    """Return dR_t = λ_t h_{t−1}ᵀ."""
     before = torch.cat((initial.expand_as(states[..., :1, :, :]), states[..., :-1, :, :]), -3)
     return adjoint @ before.mT
 
@@ -219,7 +234,7 @@ class _Products(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         operators, products = ctx.saved_tensors
-        return _charge(_run_back(operators, grad), products, _identity(operators))
+        return _operator_gradient(_run_back(operators, grad), products, _identity(operators))
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int], operators: Tensor) -> tuple[Tensor, int]:
@@ -238,7 +253,7 @@ class _OrthogonalProducts(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         (products,) = ctx.saved_tensors
-        return _charge(_carry_back(products, grad), products, _identity(products))
+        return _operator_gradient(_carry_back(products, grad), products, _identity(products))
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int], operators: Tensor) -> tuple[Tensor, int]:
@@ -259,7 +274,7 @@ class _States(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
         operators, states = ctx.saved_tensors
         adjoint = _run_back(operators, grad)
-        return _charge(adjoint, states, states.new_zeros(())), adjoint
+        return _operator_gradient(adjoint, states, states.new_zeros(())), adjoint
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Tensor) -> tuple[Tensor, int]:
@@ -267,7 +282,7 @@ class _States(torch.autograd.Function):
 
 
 class _OrthogonalStates(torch.autograd.Function):
-    """The whole gradient is charged to the operators: P is a by-product of theirs."""
+    """Takes the products P for speed only; the gradient with respect to R includes theirs."""
 
     @staticmethod
     def forward(operators: Tensor, inputs: Tensor, products: Tensor) -> Tensor:
@@ -281,7 +296,7 @@ class _OrthogonalStates(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
         products, states = ctx.saved_tensors
         adjoint = _carry_back(products, grad)
-        return _charge(adjoint, states, states.new_zeros(())), adjoint, None
+        return _operator_gradient(adjoint, states, states.new_zeros(())), adjoint, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Tensor) -> tuple[Tensor, int]:
@@ -291,7 +306,8 @@ class _OrthogonalStates(torch.autograd.Function):
 
 def _check(method: str, operators: Tensor, inputs: Tensor | None = None) -> None:
     if method not in get_args(Method):
-        raise ValueError(f"unknown method {method!r}, known: {', '.join(get_args(Method))}")
+        raise ValueError(f"unknown method {method!r}; write one of {', '.join(get_args(Method))}")
+
     length, rows, columns = operators.shape[-3:]
     if rows != columns:
         raise ValueError(f"the operators are not square: {rows} rows, {columns} columns")

@@ -1,15 +1,16 @@
-"""One linear state-space recurrence, computed in four ways.
+"""A linear state-space recurrence, computed by four methods.
 
 For a fixed operator R and inputs x_1 … x_N (x_t = α_t v_t in a journey head) the states are
 
     h_t = R h_{t−1} + x_t,   h_0 = 0.                                                        (1)
 
-In exact arithmetic they equal the journey aggregate, transported to the last position:
+In exact arithmetic, the last state equals the journey aggregate transported to the last position:
 
     h_N = R^{N−1} Σ_t R^{−(t−1)} x_t                                        (prop:ssm-bridge).
 
-Every form takes an operator ``(..., d, d)`` and inputs ``(..., N, d)`` of one dtype and returns all
-states h_1 … h_N as ``(..., N, d)``. A mismatch of sizes raises ValueError with the two numbers.
+Every method takes an operator ``(..., d, d)`` and inputs ``(..., N, d)`` of one dtype and returns
+all states h_1 … h_N as ``(..., N, d)``. It raises ValueError if the operator is not square or its
+width is not that of the inputs.
 """
 
 import torch
@@ -23,7 +24,7 @@ Vectors = Float[Tensor, "*batch length width"]
 
 
 def recurrent(operator: Operators, inputs: Vectors) -> Vectors:
-    """The loop of equation (1): N steps, one after the other."""
+    """Return the states by equation (1): N steps, one after the other."""
     _check(operator, inputs)
     state = torch.zeros_like(inputs[..., 0, :])
     states = []
@@ -34,9 +35,9 @@ def recurrent(operator: Operators, inputs: Vectors) -> Vectors:
 
 
 def parallel(operator: Operators, inputs: Vectors) -> Vectors:
-    """The journey form: h_t = R^{t−1} Σ_{s≤t} R^{−(s−1)} x_s, from cumulative powers.
+    """Return h_t = R^{t−1} Σ_{s≤t} R^{−(s−1)} x_s, the journey form, from powers of R and R⁻¹.
 
-    Needs R⁻¹, and its powers in full: where they overflow the dtype, so do the states.
+    Needs an invertible R. If a power overflows the dtype, the states are not finite.
     """
     _check(operator, inputs)
     length = inputs.shape[-2]
@@ -45,21 +46,22 @@ def parallel(operator: Operators, inputs: Vectors) -> Vectors:
 
 
 def scan(operator: Operators, inputs: Vectors) -> Vectors:
-    """Recursive doubling: after step j, h_t holds the last 2^j inputs; ⌈log₂ N⌉ steps, no inverse.
+    """Return the states by recursive doubling: ⌈log₂ N⌉ steps, without R⁻¹.
 
-    Source: Hillis and Steele, Data parallel algorithms, 1986.
+    After step j, h_t is the sum over the last 2^j inputs. Source: Hillis and Steele, Data parallel
+    algorithms, 1986.
     """
     _check(operator, inputs)
-    states, leap, reach = inputs, operator, 1
-    while reach < inputs.shape[-2]:
-        earlier = _apply(leap.unsqueeze(-3), states[..., :-reach, :])
-        states = torch.cat((states[..., :reach, :], states[..., reach:, :] + earlier), -2)
-        leap, reach = leap @ leap, 2 * reach
+    states, power, shift = inputs, operator, 1
+    while shift < inputs.shape[-2]:
+        earlier = _apply(power.unsqueeze(-3), states[..., :-shift, :])
+        states = torch.cat((states[..., :shift, :], states[..., shift:, :] + earlier), -2)
+        power, shift = power @ power, 2 * shift
     return states
 
 
 def naive(operator: Operators, inputs: Vectors) -> Vectors:
-    """The definition, term by term: h_t = Σ_{s≤t} R^{t−s} x_s. Slow and obvious."""
+    """Return h_t = Σ_{s≤t} R^{t−s} x_s term by term: the slow reference for the other methods."""
     _check(operator, inputs)
     states = []
     for t in range(inputs.shape[-2]):
@@ -74,14 +76,14 @@ def naive(operator: Operators, inputs: Vectors) -> Vectors:
 def powers(
     operator: Float[Tensor, "*batch d d"], count: int
 ) -> Float[Tensor, "*batch {count} d d"]:
-    """I, R, R², …, R^{count−1} as ``(..., count, d, d)``, by doubling the list."""
+    """Return I, R, R², …, R^{count−1}; each step doubles the number of powers."""
     identity = torch.eye(operator.shape[-1], dtype=operator.dtype, device=operator.device)
-    known = identity.expand_as(operator).unsqueeze(-3)
-    leap = operator
-    while known.shape[-3] < count:
-        known = torch.cat((known, leap.unsqueeze(-3) @ known), -3)
-        leap = leap @ leap
-    return known[..., :count, :, :]
+    result = identity.expand_as(operator).unsqueeze(-3)
+    square = operator  # R^n, where `result` holds the first n powers
+    while result.shape[-3] < count:
+        result = torch.cat((result, square.unsqueeze(-3) @ result), -3)
+        square = square @ square
+    return result[..., :count, :, :]
 
 
 def _apply(operator: Tensor, vector: Tensor) -> Tensor:

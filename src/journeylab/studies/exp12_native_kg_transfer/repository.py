@@ -111,7 +111,7 @@ class Consultation:
             width=sizes.d,
             layers=sizes.layers,
             vocabulary=len(self.knowledge.language.symbols),
-            asked=rows * length,
+            predicted=rows * length,
         )
         return within + 6.0 * beside
 

@@ -24,7 +24,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, embedding
 
 from journeylab.datasets.shakespeare import Passages, Windows
-from journeylab.models.transformer import Affine, Block
+from journeylab.models.transformer import Affine, TransformerBlock
 from journeylab.studies.exp4_operator_recovery.settings import Job, Model
 from journeylab.studies.exp4_operator_recovery.transport import (
     BLOCK,
@@ -43,7 +43,7 @@ WINDOWS = 256
 """Windows that are read at once where no gradient is needed."""
 
 
-class JourneyBlock(Block):
+class JourneyBlock(TransformerBlock):
     """A pre-LN block whose values travel along operators that need not be rotations."""
 
     def carry(

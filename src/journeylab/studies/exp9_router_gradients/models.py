@@ -33,8 +33,8 @@ from journeylab.models.estimators import (
     harden,
 )
 from journeylab.models.hypergraph import (
-    Form,
     HyperGraphAttention,
+    RoutedAttention,
     attend_masked,
     attend_softly,
     attend_sparsely,
@@ -71,7 +71,10 @@ class RoutedBlock(nn.Module):
         self.contract = Affine(4 * d, d, (4 * d) ** -0.5, generator)
 
     def forward(
-        self, x: Float[Tensor, "rows length d"], router: Callable[[Tensor], Tensor], form: Form
+        self,
+        x: Float[Tensor, "rows length d"],
+        router: Callable[[Tensor], Tensor],
+        form: RoutedAttention,
     ) -> Float[Tensor, "rows length d"]:
         """Apply the block."""
         normed = self.attention_norm(x)
@@ -93,7 +96,7 @@ class RoutedModel(nn.Module):
         self.head = Affine(d, letters, 0.02, generator)
 
     def forward(
-        self, characters: Int[Tensor, "rows length"], router: Router, form: Form
+        self, characters: Int[Tensor, "rows length"], router: Router, form: RoutedAttention
     ) -> Float[Tensor, "rows length V"]:
         """Logits of the characters that follow."""
         x = embedding(characters, self.embedding) + self.places[: characters.shape[1]]
@@ -127,7 +130,7 @@ class Language:
         return self.job.training.rows * self.job.model.length
 
     @property
-    def form(self) -> Form:
+    def form(self) -> RoutedAttention:
         """How routes are followed in training."""
         return attend_softly if self.job.variant == "soft" else attend_masked
 
