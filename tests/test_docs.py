@@ -1,12 +1,14 @@
-"""What the documents point at exists."""
+"""The documents agree with the project: links, versions, keys of the configuration, theorems."""
 
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
+from journeylab.claims.theorems import Theorems
 from journeylab.config import (
     ArmSettings,
     ComputedArm,
@@ -14,6 +16,7 @@ from journeylab.config import (
     StudySettings,
     TrainedArm,
     TrainingSettings,
+    build,
 )
 
 PROJECT = Path(__file__).parents[1]
@@ -21,13 +24,78 @@ PAGES = [
     *(PROJECT / name for name in ("README.md", "CONTRIBUTING.md", "config/README.md")),
     *sorted((PROJECT / "docs").glob("*.md")),
 ]
+THEOREMS = build(
+    Theorems,
+    yaml.safe_load((PROJECT / "claims/theorems.yaml").read_text(encoding="utf-8")),
+    "claims/theorems.yaml",
+)
+
+
+def labels_by_study() -> dict[str, set[str]]:
+    """The labels that the claims of each study of a document name; a new study may have none."""
+    studies = {study for document in THEOREMS.documents.values() for study in document.studies}
+    paths = {study: PROJECT / f"claims/{study}.yaml" for study in studies}
+    return {
+        study: {
+            row["theorem"] for row in yaml.safe_load(path.read_text(encoding="utf-8"))["claims"]
+        }
+        for study, path in paths.items()
+    }
+
+
+def theorem_tables(*, labels: bool) -> Iterator[str]:
+    """A heading per document and a table of its theorems, as the documents print them."""
+    named = labels_by_study()
+    studies = sorted(named, key=lambda study: int(study.removeprefix("exp")))
+    for key, document in THEOREMS.documents.items():
+        title = document.title[0].upper() + document.title[1:]
+        yield f"**{title}** ({', '.join(document.studies)})"
+        rows = ["| label | name | says |" if labels else "| theorem | says | tested in |"]
+        rows.append("| --- | --- | --- |")
+        for label, theorem in THEOREMS.theorems.items():
+            if theorem.document == key:
+                tested = ", ".join(study for study in studies if label in named[study])
+                cells = (label, theorem.name, theorem.says)
+                rows.append(f"| {' | '.join(cells if labels else (*cells[1:], tested))} |")
+        yield "\n".join(rows)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
-def test_every_relative_link_leads_somewhere(page: Path) -> None:
+def test_every_relative_link_leads_to_a_file(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
     missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
     assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_every_link_to_a_heading_leads_to_a_heading(page: Path) -> None:
+    missing = []
+    for path, part in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
+        text = (page.parent / path if path else page).read_text(encoding="utf-8")
+        headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+        anchors = {re.sub(r"[^\w -]", "", line).lower().replace(" ", "-") for line in headings}
+        if part not in anchors:
+            missing.append(f"{path}#{part}")
+    assert missing == []
+
+
+def test_every_theorem_of_a_claim_has_a_document_a_name_and_a_sentence() -> None:
+    assert set().union(*labels_by_study().values()) == set(THEOREMS.theorems)
+
+
+def test_every_study_belongs_to_the_documents_of_its_theorems() -> None:
+    for study, labels in labels_by_study().items():
+        documents = {THEOREMS.theorems[label].document for label in labels}
+        assert all(study in THEOREMS.documents[document].studies for document in documents)
+
+
+@pytest.mark.parametrize(("page", "labels"), [("README.md", False), ("docs/glossary.md", True)])
+def test_theorems_are_printed_as_the_claims_folder_has_them(page: str, labels: bool) -> None:
+    text = (PROJECT / page).read_text(encoding="utf-8")
+    block = re.search(r"<!-- documents -->\n\n(.*?)\n\n<!-- end -->", text, re.DOTALL)
+    expected = "\n\n".join(theorem_tables(labels=labels))
+    assert block, f"{page} has no block between <!-- documents --> and <!-- end -->"
+    assert block[1] == expected, f"write into {page}:\n{expected}"
 
 
 def test_the_citation_names_the_packaged_version() -> None:
@@ -36,16 +104,16 @@ def test_the_citation_names_the_packaged_version() -> None:
     assert cited["version"] == packaged["project"]["version"]
 
 
-def test_both_ways_to_check_a_change_run_the_same() -> None:
+def test_both_ways_to_check_a_change_run_the_same_commands() -> None:
     own = (PROJECT / ".ci/run").read_text(encoding="utf-8").replace("\\\n", " ")
     public = yaml.safe_load((PROJECT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
     steps = "\n".join(step.get("run", "") for step in public["jobs"]["ci"]["steps"])
-    for text in (r"^make \S+$", r"^apt-get update.*$"):
-        found = re.findall(text, own, re.MULTILINE)
-        assert found
-        assert found == re.findall(text, steps, re.MULTILINE)
+    for pattern in (r"^make \S+$", r"^apt-get update.*$"):
+        commands = re.findall(pattern, own, re.MULTILINE)
+        assert commands
+        assert commands == re.findall(pattern, steps, re.MULTILINE)
     packages = [re.findall(r"apt-get install (.*)", text)[0].split() for text in (own, steps)]
-    assert [one for one in packages[0] if one != ">/dev/null"] == packages[1]
+    assert [word for word in packages[0] if word != ">/dev/null"] == packages[1]
 
 
 def test_every_key_of_the_configuration_is_explained() -> None:

@@ -1,7 +1,7 @@
 """Write the pages: guide, gallery and API, as HTML that links to nothing outside its folder.
 
-Run by `make docs`. The guide's Markdown is handed to pdoc as the docstrings of modules that exist
-nowhere else, so that all pages have one form, one menu and one search.
+Run by `make docs`. pdoc writes pages of modules only, so each Markdown file of the guide becomes
+the docstring of a module that is made here: all pages then share one form, menu and search.
 """
 
 import re
@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 
 from pdoc import doc, extract, render
+
+from journeylab.reports.gallery import render_pages
 
 PROJECT = Path(__file__).parents[1]
 API = ("journeylab.operators", "journeylab.models", "journeylab.claims")
@@ -35,27 +37,29 @@ LINK = re.compile(r"(!?)\[((?:[^][]|\[[^]]*\])*)\]\(([^)\s]+)\)")
 
 
 def main(output: Path) -> None:
-    """Fill a folder, which is emptied first."""
+    """Write all pages into `output`, which is emptied first."""
+    shutil.rmtree(output, ignore_errors=True)
+    shutil.copytree(PROJECT / GALLERY, output / "gallery")
+    reports = sorted((output / "gallery").glob("*.pdf"), key=study_number)
+    pages = {report.stem: render_pages(report, output / "gallery") for report in reports}
     modules = {name: doc.Module.from_name(name) for name in extract.walk_specs(API)}
-    places = {path: address(name) for name, path in PAGES.items()}
+    addresses = {path: address(name) for name, path in PAGES.items()}
     for name, module in modules.items():
         if module.source_file:
-            places[module.source_file.relative_to(PROJECT).as_posix()] = address(name)
-    pictures = sorted((PROJECT / GALLERY).iterdir())
-    places |= {(GALLERY / path.name).as_posix(): f"gallery/{path.name}" for path in pictures}
+            addresses[module.source_file.relative_to(PROJECT).as_posix()] = address(name)
+    files = (output / "gallery").iterdir()
+    addresses |= {(GALLERY / file.name).as_posix(): f"gallery/{file.name}" for file in files}
     texts = {name: (PROJECT / path).read_text(encoding="utf-8") for name, path in PAGES.items()}
-    texts["guide.gallery"] = "\n\n".join(gallery(pictures))
+    texts["guide.gallery"] = "\n\n".join(gallery(pages))
     for name, text in texts.items():
         file = PROJECT / PAGES.get(name, "docs/gallery.md")
-        text = LINK.sub(partial(relink, file=file, name=name, places=places), text)
+        text = LINK.sub(partial(relink, file=file, name=name, addresses=addresses), text)
         made = ModuleType(name, text)
         made.__docformat__ = "markdown"
         modules[name] = doc.Module(made)
-    pages = [name for name in texts if name != "guide"]
-    modules["guide"].__dict__["submodules"] = [modules[name] for name in (*pages, *API)]
-    shutil.rmtree(output, ignore_errors=True)
-    shutil.copytree(PROJECT / GALLERY, output / "gallery")
-    # what only a type checker imports is printed as it is written
+    menu = [name for name in texts if name != "guide"]
+    modules["guide"].__dict__["submodules"] = [modules[name] for name in (*menu, *API)]
+    # annotations of names that only a type checker imports are printed as text
     warnings.filterwarnings("ignore", "Error parsing type annotation")
     render.configure(docformat="restructuredtext", show_source=False)
     for name, module in modules.items():
@@ -69,33 +73,38 @@ def main(output: Path) -> None:
 
 
 def address(name: str) -> str:
-    """Where pdoc puts a module's page."""
+    """The file to which pdoc writes a module's page."""
     return f"{name.replace('.', '/')}.html"
 
 
-def gallery(pictures: list[Path]) -> Iterator[str]:
-    """Every report with its figures, as Markdown."""
+def study_number(report: Path) -> tuple[int, str]:
+    """exp2 comes before exp10; reports without a number come last."""
+    number = report.stem.removeprefix("exp")
+    return (int(number) if number.isdecimal() else sys.maxsize, report.stem)
+
+
+def gallery(pages: dict[str, list[Path]]) -> Iterator[str]:
+    """The pages of every report, as Markdown."""
     yield "# Gallery"
-    for report in (path for path in pictures if path.suffix == ".pdf"):
-        yield f"## {report.stem}\n\n[The whole report]({GALLERY.name}/{report.name})"
-        for figure in pictures:
-            if re.fullmatch(rf"{report.stem}-\D.*\.png", figure.name):
-                yield f"![{figure.stem}]({GALLERY.name}/{figure.name})"
+    for report, pictures in pages.items():
+        yield f"## {report}\n\n[The whole report]({GALLERY.name}/{report}.pdf)"
+        for number, picture in enumerate(pictures, 1):
+            yield f"![{report}, page {number}]({GALLERY.name}/{picture.name})"
 
 
-def relink(link: re.Match[str], file: Path, name: str, places: dict[str, str]) -> str:
-    """A link as it is right on the page; what has no page keeps its words only."""
+def relink(link: re.Match[str], file: Path, name: str, addresses: dict[str, str]) -> str:
+    """Rewrite a link for its page; a link to a file that has no page becomes plain text."""
     picture, words, target = link.groups()
     if "://" in target:
         return link[0]
     path, _, part = target.partition("#")
-    found = (file.parent / path).resolve() if path else file
-    to = places.get(found.relative_to(PROJECT).as_posix())
+    linked = (file.parent / path).resolve() if path else file
+    to = addresses.get(linked.relative_to(PROJECT).as_posix())
     if to is None:
         return words
     to = "../" * name.count(".") + to
     if picture:
-        return f'<img src="{to}" alt="{words}" style="max-width: 100%">'
+        return f'<img src="{to}" alt="{words}" loading="lazy" style="max-width: 100%">'
     return f"[{words}]({to}{'#' * bool(part)}{part})"
 
 

@@ -1,5 +1,6 @@
-"""The gallery holds what the reports show, as pictures small enough for a repository."""
+"""The gallery: PDFs of the reports, the README's figure, and pages drawn when they are needed."""
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,11 @@ from PIL import Image
 
 from journeylab.config import UserError
 from journeylab.plotting import canvas, save
-from journeylab.reports.gallery import LARGEST, publish
+from journeylab.reports.gallery import FRONT_FIGURE, LARGEST, publish, render_pages
+
+PROJECT = Path(__file__).parents[2]
+STUDY, NAME = FRONT_FIGURE
+PICTURE = f"{STUDY}-{NAME}.png"
 
 
 def figure(path: Path, points: int) -> None:
@@ -22,41 +27,53 @@ def figure(path: Path, points: int) -> None:
 @pytest.fixture
 def reports(tmp_path: Path) -> Path:
     folder = tmp_path / "reports"
-    figure(folder / "exp1.pdf", 10)
-    figure(folder / "exp1/figures/tiers.pdf", 30_000)
-    figure(folder / "exp1/figures/small.pdf", 10)
+    figure(folder / f"{STUDY}.pdf", 10)
+    figure(folder / f"{STUDY}/figures/{NAME}.pdf", 30_000)
+    figure(folder / f"{STUDY}/figures/other.pdf", 10)
     return folder
 
 
-def test_pages_and_figures_become_pictures(reports: Path, tmp_path: Path) -> None:
+def test_a_gallery_is_the_reports_and_the_figure_of_the_readme(
+    reports: Path, tmp_path: Path
+) -> None:
     gallery = tmp_path / "gallery"
-    stale = gallery / "exp1-old.png"
-    stale.parent.mkdir()
-    stale.touch()
-    (gallery / "exp11-1.png").touch()
     written = publish(reports, gallery)
-    expected = {"exp1.pdf", "exp1-1.png", "exp1-tiers.png", "exp1-small.png"}
-    assert {path.name for path in written} == expected
-    assert {path.name for path in gallery.iterdir()} == expected | {"exp11-1.png"}
-    assert (gallery / "exp1.pdf").read_bytes() == (reports / "exp1.pdf").read_bytes()
-    for picture in gallery.glob("exp1-*.png"):
-        assert picture.stat().st_size <= LARGEST
-        with Image.open(picture) as image:
-            assert image.width >= 7.0 * 72 - 1
-            assert image.convert("L").getextrema() == (0, 255)
+    assert {path.name for path in written} == {f"{STUDY}.pdf", PICTURE}
+    assert set(gallery.iterdir()) == set(written)
+    assert (gallery / f"{STUDY}.pdf").read_bytes() == (reports / f"{STUDY}.pdf").read_bytes()
+    assert (gallery / PICTURE).stat().st_size <= LARGEST
+    with Image.open(gallery / PICTURE) as image:
+        assert image.width >= 7.0 * 72 - 1
+        assert image.convert("L").getextrema() == (0, 255)
+
+
+def test_reports_without_the_figure_are_published(reports: Path, tmp_path: Path) -> None:
+    (reports / f"{STUDY}/figures/{NAME}.pdf").unlink()
+    assert publish(reports, tmp_path / "gallery") == [tmp_path / f"gallery/{STUDY}.pdf"]
+
+
+def test_every_page_becomes_a_picture(reports: Path, tmp_path: Path) -> None:
+    merged = pypdfium2.PdfDocument.new()
+    for part in (f"{STUDY}.pdf", f"{STUDY}/figures/{NAME}.pdf"):
+        with pypdfium2.PdfDocument(reports / part) as document:
+            merged.import_pages(document)
+    merged.save(tmp_path / "exp1.pdf")
+    pages = render_pages(tmp_path / "exp1.pdf", tmp_path / "pages")
+    assert [page.name for page in pages] == ["exp1-1.png", "exp1-2.png"]
+    assert pages[0].read_bytes() != pages[1].read_bytes()
 
 
 def test_pictures_have_the_colours_of_the_pdf(reports: Path, tmp_path: Path) -> None:
     """A figure of some thousand colours is shown pixel by pixel as it is rendered."""
     publish(reports, tmp_path / "gallery")
     with (
-        pypdfium2.PdfDocument(reports / "exp1/figures/tiers.pdf") as pdf,
-        Image.open(tmp_path / "gallery/exp1-tiers.png") as picture,
+        pypdfium2.PdfDocument(reports / f"{STUDY}/figures/{NAME}.pdf") as pdf,
+        Image.open(tmp_path / "gallery" / PICTURE) as picture,
     ):
-        found = np.asarray(picture.convert("RGB"))
+        pixels = np.asarray(picture.convert("RGB"))
         rendered = pdf[0].render(scale=round(picture.info["dpi"][0]) / 72).to_pil().convert("RGB")
-    assert len(np.unique(found.reshape(-1, 3), axis=0)) > 256
-    assert np.array_equal(found, np.asarray(rendered))
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 256
+    assert np.array_equal(pixels, np.asarray(rendered))
 
 
 def test_publishing_twice_gives_the_same_bytes(reports: Path, tmp_path: Path) -> None:
@@ -68,3 +85,11 @@ def test_no_report_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no report to publish"):
         publish(tmp_path, tmp_path / "gallery")
     assert not (tmp_path / "gallery").exists()
+
+
+def test_git_keeps_one_picture_only() -> None:
+    """Pages and figures of the reports are drawn from the PDFs when they are needed."""
+    listed = subprocess.run(
+        ["git", "ls-files", "*.png"], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    assert listed.stdout.split() == [f"docs/gallery/{PICTURE}"]

@@ -1,4 +1,4 @@
-"""Copies of the reports for readers who run nothing: the PDF, its pages and figures as pictures."""
+"""Copies of the reports for readers who run nothing: the PDFs, and pictures of their pages."""
 
 import shutil
 import zlib
@@ -11,37 +11,45 @@ from journeylab.records.files import write_atomic
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+FRONT_FIGURE = ("exp7", "tiers")
+"""Study and name of the figure that the README shows."""
 RESOLUTIONS = (150, 120, 96, 72)
-"""Dots per inch, tried in this order until a picture is small enough."""
+"""Dots per inch of that figure, tried in this order until the picture is small enough."""
 LARGEST = 300_000
-"""Bytes of a picture."""
+"""Bytes of that picture, since git keeps it."""
+PAGE_RESOLUTION = 110
+"""Dots per inch of a page."""
 
 
 def publish(reports: Path, output: Path) -> list[Path]:
-    """Write ``<report>.pdf``, ``<report>-<page>.png`` and ``<report>-<figure>.png`` per report.
+    """Copy ``<report>.pdf`` of every report, and draw the README's figure if it is there.
 
-    Pictures that a report no longer has are removed. Returns what was written. Raises UserError if
-    there is no report.
+    Returns the files written. Raises UserError if there is no report.
     """
-    found = sorted(reports.glob("*.pdf"))
-    if not found:
+    pdfs = sorted(reports.glob("*.pdf"))
+    if not pdfs:
         raise UserError(f"{reports}: no report to publish; `make all` typesets them")
-    written: list[Path] = []
-    for report in found:
-        copy = output / report.name
-        with write_atomic(copy) as partial:
+    written = []
+    for report in pdfs:
+        written.append(output / report.name)
+        with write_atomic(written[-1]) as partial:
             shutil.copyfile(report, partial)
-        pictures = [
-            _write_picture(report, page, output / f"{report.stem}-{page + 1}.png")
-            for page in range(count_pages(report))
-        ]
-        pictures += [
-            _write_picture(figure, 0, output / f"{report.stem}-{figure.stem}.png")
-            for figure in sorted((reports / report.stem / "figures").glob("*.pdf"))
-        ]
-        for stale in set(output.glob(f"{report.stem}-*.png")) - set(pictures):
-            stale.unlink()
-        written += [copy, *pictures]
+    study, name = FRONT_FIGURE
+    figure = reports / study / "figures" / f"{name}.pdf"
+    if figure.exists():
+        written.append(_draw_small(figure, output / f"{study}-{name}.png"))
+    return written
+
+
+def render_pages(pdf: Path, output: Path) -> list[Path]:
+    """Draw every page of a PDF as ``<name of the PDF>-<page>.png``, pages counted from 1.
+
+    Pages are not kept by git: `make docs` draws them from the PDFs of the gallery.
+    """
+    written = []
+    for page in range(count_pages(pdf)):
+        written.append(output / f"{pdf.stem}-{page + 1}.png")
+        _save(_render(pdf, page, PAGE_RESOLUTION), written[-1], PAGE_RESOLUTION)
     return written
 
 
@@ -53,20 +61,23 @@ def count_pages(pdf: Path) -> int:
         return len(document)
 
 
-def _write_picture(pdf: Path, page: int, output: Path) -> Path:
+def _draw_small(pdf: Path, output: Path) -> Path:
     for resolution in RESOLUTIONS:
-        image = _render(pdf, page, resolution)
-        with write_atomic(output) as partial:
-            # true colours: a palette would change them; this strategy suits text on plain ground
-            image.save(
-                partial,
-                dpi=(resolution, resolution),
-                compress_level=9,
-                compress_type=zlib.Z_DEFAULT_STRATEGY,
-            )
+        _save(_render(pdf, 0, resolution), output, resolution)
         if output.stat().st_size <= LARGEST:
             break
     return output
+
+
+def _save(image: "Image", output: Path, resolution: int) -> None:
+    with write_atomic(output) as partial:
+        # true colours: a palette would change them; this strategy suits text on plain ground
+        image.save(
+            partial,
+            dpi=(resolution, resolution),
+            compress_level=9,
+            compress_type=zlib.Z_DEFAULT_STRATEGY,
+        )
 
 
 def _render(pdf: Path, page: int, resolution: int) -> "Image":
