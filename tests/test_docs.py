@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from journeylab.claims.theorems import Theorems
+from journeylab.claims.theorems import read_theorems
 from journeylab.config import (
     ArmSettings,
     ComputedArm,
@@ -16,7 +16,6 @@ from journeylab.config import (
     StudySettings,
     TrainedArm,
     TrainingSettings,
-    build,
 )
 
 PROJECT = Path(__file__).parents[1]
@@ -24,11 +23,7 @@ PAGES = [
     *(PROJECT / name for name in ("README.md", "CONTRIBUTING.md", "config/README.md")),
     *sorted((PROJECT / "docs").glob("*.md")),
 ]
-THEOREMS = build(
-    Theorems,
-    yaml.safe_load((PROJECT / "claims/theorems.yaml").read_text(encoding="utf-8")),
-    "claims/theorems.yaml",
-)
+THEOREMS = read_theorems(PROJECT / "claims")
 
 
 def labels_by_study() -> dict[str, set[str]]:
@@ -52,7 +47,7 @@ def theorem_tables(*, labels: bool) -> Iterator[str]:
         yield f"**{title}** ({', '.join(document.studies)})"
         rows = ["| label | name | says |" if labels else "| theorem | says | tested in |"]
         rows.append("| --- | --- | --- |")
-        for label, theorem in THEOREMS.theorems.items():
+        for label, theorem in THEOREMS.by_label.items():
             if theorem.document == key:
                 tested = ", ".join(study for study in studies if label in named[study])
                 cells = (label, theorem.name, theorem.says)
@@ -80,12 +75,12 @@ def test_every_link_to_a_heading_leads_to_a_heading(page: Path) -> None:
 
 
 def test_every_theorem_of_a_claim_has_a_document_a_name_and_a_sentence() -> None:
-    assert set().union(*labels_by_study().values()) == set(THEOREMS.theorems)
+    assert set().union(*labels_by_study().values()) == set(THEOREMS.by_label)
 
 
 def test_every_study_belongs_to_the_documents_of_its_theorems() -> None:
     for study, labels in labels_by_study().items():
-        documents = {THEOREMS.theorems[label].document for label in labels}
+        documents = {THEOREMS.by_label[label].document for label in labels}
         assert all(study in THEOREMS.documents[document].studies for document in documents)
 
 
