@@ -2,8 +2,8 @@
 
 PYTHON ?= python3
 CORES  ?= all
-# Other requirements have an environment of their own: no job loses the one that it runs in.
-# `.venv` leads to the current one.
+# Each set of requirements has its own environment, so that running jobs keep theirs. `.venv` is a
+# link to the current one.
 KEY    := $(shell cat constraints.txt pyproject.toml | cksum | cut -d ' ' -f 1)
 VENV   := .venvs/$(KEY)
 BIN    := $(abspath $(VENV))/bin
@@ -17,17 +17,17 @@ export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-# Only the pages need it: it stays outside the environment that jobs run in.
+# Only the pages need pdoc: it stays outside the environment of the jobs.
 PDOC   := build/pdoc
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup all arxiv paper docs quick ui check format test test-system slurm-demo slurm-stop verify bench schemas gallery unlock clean
 
-help: ## what there is
+help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: ## create the environment with the pinned dependencies; .venv leads to it
+setup: ## create the environment with the pinned dependencies, .venv
 	@$(PYTHON) tools/environment.py setup $(KEY)
 
 exp%: setup ## run one study and typeset its report, e.g. make exp7
@@ -36,10 +36,10 @@ exp%: setup ## run one study and typeset its report, e.g. make exp7
 all: setup ## every study of config.yaml
 	$(RUN) all
 
-arxiv: setup ## the answer to the reviewers as LaTeX, in one archive: reports/response.tar.gz
+arxiv: setup ## the response to the reviewers as LaTeX, in one archive: reports/response.tar.gz
 	$(RUN) reports/response.tar.gz
 
-paper: setup ## the manuscript of paper/, typeset: build/paper/paper.pdf; with quick runs: QUICK=1
+paper: setup ## typeset the manuscript of paper/: build/paper/paper.pdf; with quick runs: QUICK=1
 	$(RUN) $(if $(QUICK),--config scale=quick root=build/quick --) \
 	  $$(sed -n 's|^ *\\study{\(exp[0-9]*\)}.*|$(if $(QUICK),build/quick/)reports/\1.pdf|p' paper/*.tex)
 	journeylab paper $(if $(QUICK),--root build/quick)
@@ -53,12 +53,12 @@ $(PDOC): constraints.txt | setup
 	python -m pip install --disable-pip-version-check --quiet --target $@ --constraint $< pdoc
 	touch $@
 
-quick: setup ## every study with 2 seeds and short budgets, under build/quick (no evidence)
+quick: setup ## every study with 2 seeds and short budgets, under build/quick (not evidence)
 	$(RUN) all --config scale=quick root=build/quick
 
-# quick runs are shown as long as there are no others
+# quick runs are shown if there are no others
 ROOT ?= $(if $(wildcard results/*),,$(wildcard build/quick))
-ui: setup ## import what is new into MLflow and serve it on 127.0.0.1; quick runs: ROOT=build/quick
+ui: setup ## import new runs into MLflow and serve it on 127.0.0.1; quick runs: ROOT=build/quick
 	journeylab ui $(if $(ROOT),--root $(ROOT))
 
 check: setup ## ruff, mypy, snakefmt, snakemake --lint, import-linter
@@ -74,17 +74,17 @@ format: setup ## format Python and Snakemake files
 	ruff format .
 	snakefmt Snakefile workflow
 
-test: setup ## the tests that need nothing but pip
+test: setup ## run the tests that need only pip
 	python -m pytest -m "not system" -n 2 --dist worksteal
 
-test-system: setup $(PDOC) ## the tests that need LaTeX, Chromium, SLURM, or minutes
+test-system: setup $(PDOC) ## run the tests that need LaTeX, Chromium, SLURM, or minutes
 	python -m pytest -m system
 
-slurm-demo: setup ## a real SLURM cluster of two nodes on this machine, to try profiles/slurm on
-	@python tests/slurm/cluster.py start $(if $(ACCOUNTING),--accounting)
+slurm-demo: setup ## boot a real SLURM cluster of two nodes on this machine, to try profiles/slurm
+	@python tools/slurm_cluster.py start $(if $(ACCOUNTING),--accounting)
 
-slurm-stop: setup ## end the cluster of slurm-demo
-	@python tests/slurm/cluster.py stop
+slurm-stop: setup ## stop the cluster of slurm-demo
+	@python tools/slurm_cluster.py stop
 
 verify: setup ## compare the verdicts of your results with the reference results
 	journeylab verify
@@ -96,13 +96,13 @@ bench: setup ## benchmarks: a table, build/bench/*.json and cost.pdf; some: ONLY
 schemas: setup ## regenerate workflow/schemas from the models
 	journeylab schema --output workflow/schemas
 
-gallery: setup ## copy the current reports to docs/gallery, as PDF and PNG
+gallery: setup ## copy the current reports and the README's figure to docs/gallery
 	journeylab gallery
 
 unlock: setup ## remove snakemake's lock, if no snakemake is running in this folder
 	snakemake --unlock
 	@rm -rf .snakemake/runs
 
-clean: ## remove what quick runs and tools leave behind (never data, results or reports)
+clean: ## remove the files of quick runs and tools (never data, results or reports)
 	rm -rf build logs .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@$(PYTHON) tools/environment.py clean $(KEY)

@@ -20,8 +20,8 @@ from pathlib import Path
 from journeylab.records.files import read_json
 from snakemake_logger_plugin_journeylab.wording import name_job
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "slurm"))
-from cluster import Cluster, make_folder, missing
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+from slurm_cluster import Cluster, make_folder, missing
 
 ROOT = Path("build/cluster")
 JOB = re.compile(r"_wildcards_(exp\d+)_(.+)_(seeds-\d+-\d+|once)$")

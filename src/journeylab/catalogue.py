@@ -1,7 +1,7 @@
-"""The studies there are, their typed parts, and what a configuration makes of them.
+"""Discovery of the studies, their typed parts, and the resolution of their settings.
 
-A study is a folder ``studies/expN_name`` of modules. Nothing outside this module looks for studies,
-and what it hands out is typed by the protocols below.
+A study is a folder ``studies/expN_name`` of modules. Only this module looks for studies; the
+protocols below type their parts.
 """
 
 from __future__ import annotations
@@ -63,19 +63,19 @@ Stage = Literal[
 ]
 
 STAGES: dict[Stage, str] = {
-    "fetch": "Bring a file that is not ours, from a local copy or from its address.",
-    "generate": "Write one dataset for one chunk of seeds.",
-    "train": "Train one variant on a chunk of seeds; a killed job resumes where it was.",
-    "compute": "Compute one variant that needs no training, for a chunk of seeds or once.",
-    "measure": "Evaluate the trained models of one chunk of seeds.",
-    "collect": "Join what was measured in a study into one tidy table.",
-    "judge": "Hold a study's measurements against its registered claims.",
-    "draw": "Draw a study's figures and write its tables and number macros.",
-    "typeset": "Typeset a study's report.",
-    "respond": "Answer the reviewers' points with the verdicts of all studies.",
-    "index": "List every claim of every study on one page.",
+    "fetch": "Copy or download an external file.",
+    "generate": "Generate one dataset for a chunk of seeds.",
+    "train": "Train one variant on a chunk of seeds; a killed job resumes.",
+    "compute": "Compute one variant without training, for a chunk of seeds or once.",
+    "measure": "Evaluate the trained models of a chunk of seeds.",
+    "collect": "Join all measurements of a study into one tidy table.",
+    "judge": "Judge the registered claims of a study by its measurements.",
+    "draw": "Draw the figures of a study and write its tables and number macros.",
+    "typeset": "Typeset the report of a study.",
+    "respond": "Answer the points of the reviewers with the verdicts of all studies.",
+    "index": "List all claims of all studies on one page.",
 }
-"""The stages, and what each is for."""
+"""The stages and their purposes."""
 
 PARTS: dict[Stage, tuple[str, ...]] = {
     "fetch": (),
@@ -90,14 +90,14 @@ PARTS: dict[Stage, tuple[str, ...]] = {
     "respond": (),
     "index": (),
 }
-"""The parts of a study that a stage asks this catalogue for."""
+"""The parts of a study that each stage loads."""
 
 
 class SettingsPart(Protocol):
-    """``settings.py``: what ``config.yaml`` may say, and what a run is handed of it.
+    """``settings.py``: the types of a study's section of ``config.yaml`` and of a run's settings.
 
-    A study without trained arms has no Data, Job and Evaluation; one without computed arms has no
-    Computation. ``Data`` may be a union, if the study has datasets of several kinds.
+    A study without trained arms has no Data, Job and Evaluation; a study without computed arms has
+    no Computation. ``Data`` is a union if the study has datasets of several kinds.
     """
 
     Settings: type[StudySettings]
@@ -116,7 +116,7 @@ class MetricsPart(Protocol):
 
 
 class DataPart(Protocol):
-    """``data.py``: one seed of a named dataset."""
+    """``data.py``: generates one seed of a named dataset."""
 
     def generate(self, data: Frozen, streams: Streams) -> pd.DataFrame:
         """The rows of one seed."""
@@ -124,7 +124,7 @@ class DataPart(Protocol):
 
 
 class FileDataPart(Protocol):
-    """``data.py`` of a study whose datasets are made from an external file (``FromFile``)."""
+    """``data.py`` of a study with datasets made from an external file (``FromFile``)."""
 
     def generate(self, data: Frozen, streams: Streams, file: Path) -> pd.DataFrame:
         """The rows of one seed."""
@@ -132,7 +132,7 @@ class FileDataPart(Protocol):
 
 
 class ModelsPart(Protocol):
-    """``models.py``: what the training engine needs of one seed."""
+    """``models.py``: the training problem of one seed."""
 
     def problem(self, job: Frozen, dataset: pd.DataFrame, streams: Streams) -> Problem:
         """The training problem of one seed; ``dataset`` as ``generate`` made it."""
@@ -140,7 +140,7 @@ class ModelsPart(Protocol):
 
 
 class MeasurePart(Protocol):
-    """``measure.py``: what a trained model is asked."""
+    """``measure.py``: the measurements of a trained model."""
 
     def measure(
         self, job: Frozen, evaluation: Frozen, problem: Problem, model: nn.Module
@@ -150,10 +150,10 @@ class MeasurePart(Protocol):
 
 
 class ComputePart(Protocol):
-    """``compute.py``: what is computed without training."""
+    """``compute.py``: measurements that need no training."""
 
     def compute(self, job: Frozen, streams: Streams | None) -> pd.DataFrame:
-        """Tidy measurements of one seed, or of all there is where ``streams`` is None."""
+        """Tidy measurements of one seed; of the whole run if ``streams`` is None."""
         ...
 
 
@@ -161,7 +161,7 @@ class ComputePart(Protocol):
 class TimedPart(Protocol):
     """A ``compute.py`` that also times the forms it compares.
 
-    That depends on the machine, so it is kept beside the run's cost, never among the measurements.
+    Times depend on the machine: they are kept beside the cost of the run, not as measurements.
     """
 
     def time_forms(self, job: Frozen) -> Mapping[str, float]:
@@ -170,7 +170,7 @@ class TimedPart(Protocol):
 
 
 class FiguresPart(Protocol):
-    """``figures.py``: measurements → figures, tables and the numbers that the prose cites."""
+    """``figures.py``: measurements → figures, tables, and the numbers that the prose cites."""
 
     CAPTIONS: Mapping[str, str]
 
@@ -230,7 +230,7 @@ def _parts(stage: Stage, study: str) -> list[str]:
 
 
 def settings_part(study: str) -> SettingsPart:
-    """``settings.py`` of a study; this and what follows raises UserError where it has none."""
+    """``settings.py`` of a study; this and the functions below raise UserError if it is missing."""
     return cast(SettingsPart, _part(study, "settings"))
 
 
@@ -240,12 +240,12 @@ def metrics_part(study: str) -> MetricsPart:
 
 
 def labels(study: str) -> Labels:
-    """The names of a study's variants in print; empty where they are printed as they are."""
+    """The printed names of a study's variants; empty if they are printed as they are."""
     return cast(Labels, getattr(metrics_part(study), "LABELS", {}))
 
 
 def arms(study: str) -> Labels:
-    """The names of a study's arms in print, likewise."""
+    """The printed names of a study's arms, likewise."""
     return cast(Labels, getattr(metrics_part(study), "ARMS", {}))
 
 
@@ -280,26 +280,25 @@ def figures_part(study: str) -> FiguresPart:
 
 
 def check_words(study: str, settings: StudySettings) -> None:
-    """Refuse a study whose figures or runs lack words, before anything is computed.
+    """Refuse a study with a figure without a caption or a variant without a printed name.
 
-    Read off the source of ``figures.py``, which is too heavy to import: every figure that ``draw``
-    names has a caption. Where ``metrics.py`` names its models in print, it names all that are run.
-    Raises UserError, in one line.
+    The figures are read off the source of ``figures.py``, which is too heavy to import. If
+    ``metrics.py`` has LABELS, it must name every variant that runs. Raises UserError, in one line.
     """
     path = study_folder(study) / "figures.py"
     drawn, captions = _named_figures(path.read_text(encoding="utf-8"))
     if missing := sorted(drawn - captions):
-        raise UserError(f"{path.name} of {study}: CAPTIONS: {missing[0]!r} has none; write one")
+        raise UserError(f"{path.name} of {study}: CAPTIONS: write a caption for {missing[0]!r}")
     known = labels(study)
     for arm, variant in settings.trained():
         if known and variant not in known:
             raise UserError(
-                f"metrics.py of {study}: LABELS: {arm}/{variant} has no name in print; write one"
+                f"metrics.py of {study}: LABELS: write the printed name of {arm}/{variant}"
             )
 
 
 def _named_figures(source: str) -> tuple[set[str], set[str]]:
-    """The figures that ``draw`` makes, by their literal names, and those that have a caption."""
+    """The figures that ``draw`` makes, by their literal names, and those with a caption."""
     drawn: set[str] = set()
     captions: set[str] = set()
     for node in ast.parse(source).body:
@@ -324,7 +323,7 @@ def _literals(nodes: Iterable[ast.expr | None]) -> set[str]:
 
 
 def job_model(study: str, *, computed: bool) -> type[Frozen]:
-    """How a study types the settings of a trained variant (Job) or a computed one (Computation)."""
+    """The type of a study's trained (Job) or computed variants (Computation)."""
     name = "Computation" if computed else "Job"
     model = getattr(settings_part(study), name, None)
     if model is None:
@@ -334,32 +333,32 @@ def job_model(study: str, *, computed: bool) -> type[Frozen]:
 
 
 def dataset_settings(study: str, settings: Mapping[str, Any]) -> Frozen:
-    """One dataset's settings as the study types them: its ``Data``."""
+    """The settings of a dataset, as the study's ``Data``."""
     return _typed(settings_part(study).Data, settings)
 
 
 def trained_job(study: str, settings: Mapping[str, Any]) -> TrainedJob:
-    """The resolved settings of a trained variant as the study types them: its ``Job``."""
+    """The resolved settings of a trained variant, as the study's ``Job``."""
     return cast(TrainedJob, _typed(job_model(study, computed=False), settings))
 
 
 def computation(study: str, settings: Mapping[str, Any]) -> Frozen:
-    """The resolved settings of a computed variant as the study types them: its ``Computation``."""
+    """The resolved settings of a computed variant, as the study's ``Computation``."""
     return _typed(job_model(study, computed=True), settings)
 
 
 def evaluation_settings(study: str, settings: Mapping[str, Any]) -> Frozen:
-    """How a study's models are measured: its ``Evaluation``."""
+    """The settings of measuring, as the study's ``Evaluation``."""
     return _typed(settings_part(study).Evaluation, settings)
 
 
 def study_settings(study: str, settings: Mapping[str, Any]) -> StudySettings:
-    """All settings of a study at one scale: its ``Settings``."""
+    """All settings of a study at one scale, as its ``Settings``."""
     return cast(StudySettings, _typed(settings_part(study).Settings, settings))
 
 
 def resolve_run(study: str, settings: StudySettings, arm: str, variant: str) -> RunSettings:
-    """One variant's settings, reduced to the sections that its study's Job or Computation has.
+    """The settings of one variant, reduced to the sections that its Job or Computation has.
 
     Raises ValueError, as :meth:`StudySettings.resolve` does.
     """
@@ -370,7 +369,7 @@ def resolve_run(study: str, settings: StudySettings, arm: str, variant: str) -> 
 
 
 def runs_of(study: str, settings: StudySettings) -> Iterator[RunSettings]:
-    """Every enabled variant of a study, resolved and validated as its study types it."""
+    """All enabled variants of a study, resolved and validated."""
     for arm, variant in settings.enabled():
         run = resolve_run(study, settings, arm, variant)
         model = job_model(study, computed=run.computed)
@@ -387,7 +386,7 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Config:
 
 
 def resolve(raw: Mapping[str, Any], file: str = "config.yaml") -> Config:
-    """Validate a configuration that was already read; errors as in :func:`load`."""
+    """Validate a configuration that was read already; errors as in :func:`load`."""
     check_plain(raw, file)
     top = dict(raw)
     written = top.get("studies")

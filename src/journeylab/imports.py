@@ -1,8 +1,8 @@
-"""What a job imports of this package is read from source, remembered, and limited to its plan.
+"""An import hook: a job compiles the modules of this package from source and keeps their text.
 
-Python trusts cached bytecode whose source has the same second and size, so an edit can run as what
-it replaced. Here every module is compiled from the very text that is remembered, and that text is
-what a plan's fingerprint is compared with.
+Python reuses cached bytecode if the source has the same size and modification time in seconds, so
+that the old code can run after a quick edit. The hook compiles every module from the text that is
+compared with the fingerprint in the job's plan.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PACKAGE = "journeylab"
 
 
 class Imports(MetaPathFinder):
-    """Finds the modules of one package; ``texts`` holds the source of each that was loaded."""
+    """Finds the modules of a package; ``texts`` holds the source of all loaded modules."""
 
     def __init__(self, package: str = PACKAGE) -> None:
         self.package = package
@@ -26,13 +26,13 @@ class Imports(MetaPathFinder):
         self.closed_by = ""
 
     def close(self, reader: str) -> None:
-        """Refuse every further import of the package, in the name of ``reader``."""
+        """Refuse all further imports of the package; ``reader`` is named in the error."""
         self.closed_by = reader
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The module as Python finds it, to be compiled from source; None for other packages.
+        """The spec of a module, to be compiled from source; None for other packages.
 
         Raises ImportError after :meth:`close`.
         """
@@ -61,7 +61,7 @@ class _FromSource(SourceFileLoader):
 
 
 def install() -> Imports:
-    """Load this package's modules from source from now on; the same finder every time."""
+    """Load the modules of this package from source from now on; return the finder."""
     for finder in sys.meta_path:
         if isinstance(finder, Imports):
             return finder
@@ -71,5 +71,5 @@ def install() -> Imports:
 
 
 def installed() -> Imports | None:
-    """The finder of this process, if it is a job's."""
+    """The finder of this process, if it is installed."""
     return next((finder for finder in sys.meta_path if isinstance(finder, Imports)), None)

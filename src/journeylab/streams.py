@@ -1,7 +1,7 @@
-"""Named streams of random numbers: the one place where a seed becomes randomness.
+"""Named random streams: the only place where a seed becomes random numbers.
 
-A dataset's streams belong to (study, dataset, seed), those of a run to (study, seed): arms of a
-seed share their data, initialisation, batch order and dropout, and are paired.
+The streams of a dataset depend on (study, dataset, seed), those of a run on (study, seed): the arms
+of a seed share data, initialisation, batch order and dropout, and are therefore paired.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 class Streams:
     """The random streams of one seed of a study: "init", "order", "dropout", or any other name.
 
-    Each is seeded by SHA-256 of study, dataset, seed and name, so that streams are independent of
-    each other, adding one shifts none, and the same name of another seed is another stream.
-    `dataset` is empty for what a run draws.
+    Each stream is seeded by the SHA-256 of study, dataset, seed and name, so that streams are
+    independent and a new stream shifts no other. `dataset` is empty for the streams of a run.
 
     >>> first, again = Streams("exp7", 3).generator("init"), Streams("exp7", 3).generator("init")
     >>> bool((first.get_state() == again.get_state()).all())
@@ -34,7 +33,7 @@ class Streams:
     dataset: str = ""
 
     def generator(self, name: str) -> torch.Generator:
-        """Return a new generator of torch's at the beginning of the stream `name`."""
+        """Return a new torch generator at the beginning of the stream `name`."""
         import torch
 
         generator = torch.Generator()
@@ -42,7 +41,7 @@ class Streams:
         return generator
 
     def numpy(self, name: str) -> np.random.Generator:
-        """Return a new generator of NumPy's at the beginning of the stream `name`."""
+        """Return a new NumPy generator at the beginning of the stream `name`."""
         return np.random.default_rng(np.frombuffer(self._digest(name), dtype=np.uint32))
 
     def _digest(self, name: str) -> bytes:
@@ -50,5 +49,5 @@ class Streams:
 
 
 def data_streams(study: str, dataset: str, seed: int) -> Streams:
-    """The streams of a dataset; what an arm changes of it, `<dataset>.<arm>`, is of its world."""
+    """The streams of a dataset; `<dataset>.<arm>` shares the streams of `<dataset>`."""
     return Streams(study, seed, dataset.partition(".")[0])

@@ -58,7 +58,7 @@ def test_an_anonymous_manuscript_names_no_source(reports: Path, tmp_path: Path) 
 
 
 def test_a_manuscript_without_a_study_is_one_line(reports: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no study is named"):
+    with pytest.raises(UserError, match=r"no \.tex file names a study"):
         assembled(write(tmp_path, "% \\study{exp5}\n"), reports)
 
 

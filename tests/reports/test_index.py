@@ -242,7 +242,7 @@ def test_the_file_is_sealed_and_names_its_plan(evidence, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
     def faults(job_plan):
-        return checking._LOOKS["index"](checking.Job(job_plan, (Path(path),)))
+        return checking._CHECKS["index"](checking.Job(job_plan, (Path(path),)))
 
     assert faults(plan) == []
     [other] = faults(Plan(stage="index", settings={"anonymous": True}))

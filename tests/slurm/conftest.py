@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from slurm_cluster import Cluster, make_folder, missing
 
 from ..workflow.conftest import TINY_TRAINING, Copy, copy_project
-from .cluster import Cluster, make_folder, missing
 
 PROFILE = "profiles/slurm/config.yaml"
 

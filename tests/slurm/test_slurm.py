@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from slurm_cluster import NODES
 
 from journeylab.records.files import read_json
 
 from ..workflow.conftest import Copy
 from ..workflow.test_runs import RESULTS, hashes
-from .cluster import NODES
 from .conftest import PROFILE, Submitting, environment_of, is_training
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(900)]

@@ -108,9 +108,9 @@ def test_another_file_is_refused_with_both_hashes(output: Path, source: Path) ->
 
 def test_a_file_that_is_cut_short_is_told_as_such(output: Path, source: Path) -> None:
     source.write_bytes(CONTENT[:1000])
-    assert f"is cut short: 1000 of {len(CONTENT)} bytes" in refused(output, path=str(source))
+    assert f"is truncated: 1000 of {len(CONTENT)} bytes" in refused(output, path=str(source))
     with serving(CutShort) as address:
-        assert "is cut short" in refused(output, url=f"{address}/input.txt")
+        assert "is truncated" in refused(output, url=f"{address}/input.txt")
 
 
 def test_without_a_network_it_is_told_where_the_file_belongs(

@@ -101,10 +101,10 @@ def test_what_is_whole_is_one_line_and_what_was_never_made_is_no_problem(
 ) -> None:
     done = check(whole)
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.fullmatch(r"\d+ jobs looked at, 0 not done yet, 0 problems\n", done.stdout)
+    assert re.fullmatch(r"\d+ jobs checked, 0 not done yet, 0 problems\n", done.stdout)
     done = check(fresh)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("0 jobs looked at")
+    assert done.stdout.startswith("0 jobs checked")
 
 
 def test_a_stale_result_is_named_and_so_is_all_that_was_made_from_it(whole: Copy) -> None:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from journeylab.config import UserError
-from journeylab.workflow.cluster import ask_steadily, prepare_cluster, submitted_studies
+from journeylab.workflow.cluster import poll_steadily, prepare_cluster, submitted_studies
 
 
 class Patient:
@@ -25,7 +25,7 @@ class Patient:
 
 def test_slurm_is_asked_as_often_as_the_profile_says() -> None:
     executor = Patient()
-    ask_steadily(executor, 10)
+    poll_steadily(executor, 10)
     waits = []
     for _ in range(4):
         executor.next_seconds_between_status_checks += 4

@@ -126,7 +126,7 @@ def test_jobs_that_outlived_their_run_are_named(workflow: Workflow) -> None:
     code, told = workflow.run("a.txt")
     [line] = told.strip().splitlines()
     assert code != 0
-    assert "are still at work" in line
+    assert "are still running" in line
     pids = [int(word) for word in line.split("kill ")[1].split()]
     for pid in pids:
         os.kill(pid, signal.SIGKILL)

@@ -1,7 +1,7 @@
-"""Whether what was made is whole and of the current plans: what snakemake does not look at.
+"""``journeylab check``: are all outputs undamaged and of the current plans?
 
-Snakemake compares times and inputs. A file that went missing inside a folder, or a byte that
-flipped at rest, is “Nothing to be done” for it for ever.
+Snakemake compares times and inputs: it does not notice a file that is missing inside a folder, or a
+byte that changed on the disk.
 """
 
 from __future__ import annotations
@@ -30,51 +30,51 @@ from journeylab.records.verdicts import StudyVerdicts
 from journeylab.workflow.planning import WorkflowPlan
 
 PDF_TAIL = 1024
-"""Bytes at the end of a PDF among which readers look for its end."""
+"""Number of bytes at the end of a PDF that must contain its end marker."""
 
 
 class Job(NamedTuple):
-    """A job, and its outputs: what it writes, beginning with what vouches for the rest."""
+    """A job and its outputs; the first output marks the others as complete."""
 
     plan: Plan
     outputs: tuple[Path, ...]
 
     @property
     def made(self) -> bool:
-        """Whether it has written anything that counts."""
+        """Whether its first output exists."""
         return self.outputs[0].exists()
 
 
 def check(config: Path, overrides: Sequence[str] = ()) -> tuple[list[str], list[str]]:
-    """Check every output there is of every job that is planned, in the order in which data flow.
+    """Check all existing outputs of all planned jobs, in the order in which data flow.
 
-    `overrides` are KEY=VALUE, as snakemake's `--config` takes them. What is not there is a problem
-    if something was made from it. Returns a summary, and the problems, one line each with the
-    command that mends it.
+    `overrides` are KEY=VALUE, as in snakemake's `--config`. A missing output is a problem if
+    another output was made from it. Returns a summary, and one line for each problem with the
+    command that repairs it.
     """
     workflow = WorkflowPlan(read_yaml(config) | dict(map(_override, overrides)))
     options = "".join(f" {word}" for word in ("--config", *overrides)) if overrides else ""
     jobs = list(find_jobs(workflow))
     read = {key for job in jobs if job.made for key in _read(job.plan)}
-    looked_at = [job for job in jobs if job.made or _identity(job.plan) in read]
+    checked = [job for job in jobs if job.made or _identity(job.plan) in read]
     problems = [
         f"{fault.partition(';')[0]}; `{_command(job, fault)}{options}` makes it anew"
-        for job in looked_at
-        for fault in dict.fromkeys(_LOOKS[job.plan.stage](job))
+        for job in checked
+        for fault in dict.fromkeys(_CHECKS[job.plan.stage](job))
     ]
-    absent = len(jobs) - len(looked_at)
-    told = f"{len(looked_at)} jobs looked at, {absent} not done yet, {len(problems)} problems"
-    return [told], problems
+    absent = len(jobs) - len(checked)
+    summary = f"{len(checked)} jobs checked, {absent} not done yet, {len(problems)} problems"
+    return [summary], problems
 
 
 def find_jobs(workflow: WorkflowPlan) -> Iterator[Job]:
-    """Every planned job with its outputs, in the order in which data flow."""
+    """All planned jobs with their outputs, in the order in which data flow."""
     for name, plan in workflow.plans():
         yield Job(plan, tuple(Path(workflow.folder(path)) for path in _outputs(name, plan)))
 
 
 def _outputs(name: str, plan: Plan) -> tuple[str, ...]:
-    """Paths below the root, from that of the plan below `plans`."""
+    """The paths of outputs below the root; `name` is the path of the plan below `plans`."""
     results, reports = f"results/{plan.study}", f"reports/{plan.study}"
     folder = f"results/{PurePath(name).parent}"
     return {
@@ -95,15 +95,15 @@ def _outputs(name: str, plan: Plan) -> tuple[str, ...]:
 
 
 def _command(job: Job, fault: str) -> str:
-    """The command for the output that a fault begins with, or else the one that vouches for all."""
+    """The command that makes the output named by a fault, or else the first output."""
     named = next((path for path in job.outputs if fault.startswith(f"{path} ")), job.outputs[0])
     return remake(named)
 
 
-def _fault(path: Path, look: Callable[[], object]) -> list[str]:
-    """What a look at a file or folder complains about: one line that begins with a path."""
+def _fault(path: Path, read: Callable[[], object]) -> list[str]:
+    """The error of reading a file or folder, as a line that begins with a path."""
     try:
-        look()
+        read()
     except UserError as error:
         return [str(error)]
     except (OSError, ValueError, KeyError) as error:
@@ -112,7 +112,7 @@ def _fault(path: Path, look: Callable[[], object]) -> list[str]:
 
 
 def _files(folder: Path, read: Callable[[], Mapping[str, str]]) -> list[str]:
-    """What is wrong with the file that names others with their hashes, or else with those."""
+    """Errors in the manifest or, if it is intact, in the files that it lists."""
     hashes: dict[str, str] = {}
     return _fault(folder, lambda: hashes.update(read())) or [
         fault
@@ -152,29 +152,29 @@ def _drawn(job: Job) -> list[str]:
 
 
 def _typeset(job: Job) -> list[str]:
-    """A PDF has a beginning, an end, and the key of its plan among its keywords."""
+    """A PDF has a header, an end marker, and the key of its plan among its keywords."""
     [path] = job.outputs
     faults = _fault(path, path.read_bytes)
     if faults:
         return [f"{path} is missing"] if not path.exists() else faults
     content = path.read_bytes()
     if not content.startswith(b"%PDF-") or b"%%EOF" not in content[-PDF_TAIL:]:
-        return [f"{path} is damaged (it is no whole PDF)"]
+        return [f"{path} is damaged (not a complete PDF)"]
     if f"plan {job.plan.key}".encode() not in content:
         return [f"{path} was made with other settings, data or code than planned"]
     return []
 
 
 def _listed(job: Job) -> list[str]:
-    """A page holds its seal, and the key of its plan among what describes it."""
+    """A page contains its checksum, and the key of its plan in a meta tag."""
     [path] = job.outputs
 
-    def look() -> None:
+    def read() -> None:
         verify(path)
         if f'<meta name="plan" content="{job.plan.key}">' not in path.read_text(encoding="utf-8"):
             raise UserError(f"{path} was made with other settings, data or code than planned")
 
-    return _fault(path, look)
+    return _fault(path, read)
 
 
 def _override(written: str) -> tuple[str, Any]:
@@ -190,24 +190,24 @@ def _refuse(written: str) -> NoReturn:
 
 
 def _identity(plan: Plan) -> str:
-    """What other plans call the output of a job: its plan's key, or a file that is not ours."""
+    """The name of a job's output in other plans: the key of its plan, or a file's SHA-256."""
     return str(plan.settings["sha256"]) if plan.stage == "fetch" else plan.key
 
 
 def _read(plan: Plan) -> list[str]:
-    """What a job reads, as :func:`_identity` calls it."""
+    """The inputs of a job, named as by :func:`_identity`."""
     return [*plan.inputs.values(), *dict(plan.runs).values()]
 
 
 def _answered(job: Job) -> list[str]:
-    """The answer's files, and those of its LaTeX folder."""
+    """The files of the response, and those of its LaTeX folder."""
     [path] = job.outputs
     latex = path.parent / "latex"
     faults = _files(path.parent, lambda: read_json(path, job.plan.key)["files"])
     return faults or _files(latex, lambda: read_json(latex / MANIFEST)["files"])
 
 
-_LOOKS: Mapping[str, Callable[[Job], list[str]]] = {
+_CHECKS: Mapping[str, Callable[[Job], list[str]]] = {
     "fetch": _fetched,
     "generate": _table,
     "train": _trained,

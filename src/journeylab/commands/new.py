@@ -1,4 +1,4 @@
-"""A new study, complete and running: the researcher replaces its parts one by one."""
+"""``journeylab new``: a complete study that runs, whose parts the researcher replaces."""
 
 import os
 import re
@@ -22,15 +22,15 @@ MODULES = ("__init__", "settings", "metrics", "data", "models", "measure", "comp
 CONFIG, CLAIMS = "config.yaml", "claims"
 SCHEMAS = Path("workflow/schemas")
 LONGEST = 40
-"""Characters of a study's folder name, so that no import of it is longer than a line."""
+"""Longest name of a study's folder, so that an import of it fits on a line."""
 
 
 def scaffold(name: str, project: Path) -> list[Path]:
-    """Write the study ``name``, e.g. ``exp13_name``, into a project; return what was written.
+    """Write the study ``name``, e.g. ``exp13_name``, into a project; return the files written.
 
-    Its modules, tests and claims are new; ``config.yaml`` gains a section and keeps the rest to the
-    letter; the JSON schemas are generated anew. It is all or nothing. Raises UserError for a name
-    that is malformed or taken, and for a folder that is no project.
+    Modules, tests and claims are new files; ``config.yaml`` gains a section and is otherwise
+    unchanged; the JSON schemas are generated again. If a step fails, everything is undone. Raises
+    UserError for a malformed or existing name, and for a folder that is not a project.
     """
     match = re.fullmatch(r"(exp[1-9][0-9]*)_([a-z0-9]+(?:_[a-z0-9]+)*)", name)
     if not match or len(name) > LONGEST:
@@ -70,18 +70,18 @@ def _filled(file: str, names: Mapping[str, str]) -> str:
 
 
 def _extended(path: Path, study: str, section: str) -> str:
-    """The file's text with ``section`` as the last of its studies."""
+    """The text of the file with ``section`` added after the last study."""
     text = path.read_text(encoding="utf-8")
     before, after = _split_after_studies(text)
     first = re.search(r"^studies:.*\n(?:\s*(?:#.*)?\n)*( +)", text, re.MULTILINE)
     extended = f"{before}\n{indent(section, first[1] if first else '  ')}{after}"
     expected = _studies(yaml.safe_load(text)) | yaml.safe_load(section)
     try:
-        found = _studies(yaml.safe_load(extended))
+        studies = _studies(yaml.safe_load(extended))
     except yaml.YAMLError:
-        found = {}
-    if found != expected:
-        raise UserError(f"{path}: write studies: as an indented block, so that {study} can join it")
+        studies = {}
+    if studies != expected:
+        raise UserError(f"{path}: write studies: as an indented block, so that {study} fits in")
     return extended
 
 
@@ -105,7 +105,7 @@ def _studies(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _generate_schemas(project: Path) -> None:
-    """In a process of its own, which sees the study that this one was started without."""
+    """Generate the schemas in a new process, which discovers the new study."""
     call = "from journeylab.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", call, "schema", "--output", str(SCHEMAS)],

@@ -1,4 +1,4 @@
-"""A manuscript with what it names of the results, in one folder that LaTeX reads anywhere."""
+"""``journeylab paper``: a manuscript and the results that it cites, in one folder for LaTeX."""
 
 import os
 import re
@@ -20,16 +20,17 @@ SOURCES = "sources.tex"
 
 
 def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, project: Path) -> None:
-    r"""Fill ``output`` with the manuscript, and numbers, tables and figures of every ``\study{…}``.
+    r"""Copy the manuscript and the results of every ``\study{…}`` to ``output``.
 
-    What was drawn is verified first. ``sources.tex`` tells ``journeylab.sty`` where each study's
-    figures are drawn, unless the paper is anonymous, and whether all is evidence. Raises UserError
-    for a manuscript without a study, and for a study that is not drawn or damaged.
+    The results, numbers, tables and figures, are verified first. ``sources.tex`` gives
+    ``journeylab.sty`` a link to the script of each study's figures, unless the paper is anonymous,
+    and a stamp for quick runs. Raises UserError for a manuscript without a study, and for a study
+    whose results are missing or damaged.
     """
     written = [path.read_text(encoding="utf-8") for path in sorted(paper.glob("*.tex"))]
     studies = sorted({study for text in written for study in STUDY.findall(text)})
     if not studies:
-        raise UserError(rf"{paper}: no study is named; write e.g. \study{{exp5}} into a .tex file")
+        raise UserError(rf"{paper}: no .tex file names a study; write, for example, \study{{exp5}}")
     for study in studies:
         manifest = reports / study / MANIFEST
         if not manifest.exists():
@@ -55,28 +56,25 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
 
 
 def _source(study: str, project: Path, output: Path) -> str:
-    """Where the figures of a study are drawn, as a link: in the repository, or in this checkout."""
+    """A link to the script that draws a study's figures, on the web or in this checkout."""
     script = (study_folder(study) / "figures.py").relative_to(PACKAGE.parents[1])
     git = git_state(project)
-    told = escape(f"{script.parent.name}/{script.name}")
+    text = escape(f"{script.parent.name}/{script.name}")
     for end in ("/", r"\_"):
-        told = told.replace(end, rf"{end}\allowbreak ")
+        text = text.replace(end, rf"{end}\allowbreak ")
     if git.commit:
-        told += f" at {git.commit[:7]}{'*' * bool(git.dirty)}"
+        text += f" at {git.commit[:7]}{'*' * bool(git.dirty)}"
     if git.commit and (
         page := web_page((ask_git(project, "remote", "get-url", "origin") or "").strip())
     ):
         link = f"{page}/blob/{git.commit}/{script.as_posix()}"
     else:
         link = f"run:{os.path.relpath(project / script, output)}"
-    return rf"\@namedef{{journeylab@source@{study}}}{{\href{{{link}}}{{{told}}}}}"
+    return rf"\@namedef{{journeylab@source@{study}}}{{\href{{{link}}}{{{text}}}}}"
 
 
 def web_page(remote: str) -> str | None:
-    """The page of a repository by the address it is fetched from; None if that is no server's.
-
-    Credentials in the address are left out.
-    """
+    """The web page of a repository by its remote address, without credentials; None for a path."""
     if match := re.fullmatch(r"(?:ssh://)?[\w.-]+@([\w.-]+)[:/](.+)", remote):
         host, path = match.groups()
     else:

@@ -24,7 +24,7 @@ def write_schemas(folder: Path) -> None:
 
 
 def config_schema() -> dict[str, Any]:
-    """The schema of ``config.yaml``: every discovered study under its own settings."""
+    """The schema of ``config.yaml``, with the settings of every discovered study."""
     schema = Config.model_json_schema()
     definitions = schema.setdefault("$defs", {})
     for study in discover():
@@ -76,13 +76,13 @@ def _study_schema(study: str) -> dict[str, Any]:
 
 
 def _kinds(node: dict[str, Any]) -> list[str]:
-    """The definitions that a node, or one of its alternatives, refers to."""
+    """The definitions that a node or its alternatives refer to."""
     choices = [node, *node.get("oneOf", []), *node.get("anyOf", [])]
-    return [one["$ref"].rpartition(".")[2] for one in choices if "$ref" in one]
+    return [choice["$ref"].rpartition(".")[2] for choice in choices if "$ref" in choice]
 
 
 def _type_overrides(name: str, kinds: list[str], definitions: dict[str, Any]) -> None:
-    """Arms and variants may write what the section of that name may, and nothing else."""
+    """Arms and variants may override the keys of the section of that name, and no others."""
     known: dict[str, Any] = {}
     for kind in kinds:
         known |= definitions[kind]["properties"]
@@ -103,12 +103,12 @@ def _allow_lists(definition: dict[str, Any]) -> None:
 
 
 def _partial(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """The same shape with nothing required and nothing filled in: what a scale may override."""
+    """The schema without required keys and defaults: what a scale may override."""
     while "$ref" in node:
         node = definitions[node["$ref"].rpartition(".")[2]]
     for group in ("anyOf", "oneOf"):
         if group in node:
-            return {"anyOf": [_partial(one, definitions) for one in node[group]]}
+            return {"anyOf": [_partial(choice, definitions) for choice in node[group]]}
     kept = {k: v for k, v in node.items() if k not in ("required", "default", "minProperties")}
     for group in ("properties", "patternProperties"):
         if group in kept:
@@ -117,7 +117,7 @@ def _partial(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any
 
 
 def _tidied(node: Any) -> Any:
-    """Without the generated titles; a name that fits no pattern is refused."""
+    """A schema without generated titles; names that match no pattern are refused."""
     if isinstance(node, dict):
         kept = {k: _tidied(v) for k, v in node.items() if k != "title" or not isinstance(v, str)}
         return kept | ({"additionalProperties": False} if "patternProperties" in kept else {})

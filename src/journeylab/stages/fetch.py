@@ -1,4 +1,4 @@
-"""Bring a file that is not ours: copy it or download it, and keep the right one only."""
+"""Copy or download an external file; keep it only if its SHA-256 is the planned one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from journeylab.records.files import sha256, write_atomic
 from journeylab.stages.running import Call
 
 SECONDS = 60.0
-"""Without an answer for so long, a download is given up."""
+"""Timeout of a download."""
 
 
 def run(call: Call) -> None:
-    """plan → the file that it names by its SHA-256; whatever else arrives is not kept."""
+    """plan → the file with the planned SHA-256; any other file is discarded."""
     file = ExternalFile.model_validate(call.plan.settings)
     with write_atomic(call.output) as partial:
         if file.path is not None and (file.url is None or Path(file.path).exists()):
@@ -28,7 +28,7 @@ def run(call: Call) -> None:
             _download(file.url, partial, call.output)
         else:
             raise UserError(
-                f"nothing says where to find the file with SHA-256 {file.sha256[:16]}…; "
+                f"the file with SHA-256 {file.sha256[:16]}… has neither path nor url; "
                 f"put it at {call.output}, or write its path or url in config.yaml"
             )
         _check(file, partial, source)
@@ -68,11 +68,11 @@ def _reason(error: Exception) -> str:
     return str(cause) or type(cause).__name__
 
 
-def _check(file: ExternalFile, found: Path, source: str) -> None:
-    size = found.stat().st_size
+def _check(file: ExternalFile, copy: Path, source: str) -> None:
+    size = copy.stat().st_size
     if file.bytes is not None and size < file.bytes:
-        raise UserError(f"{source} is cut short: {size} of {file.bytes} bytes; get it anew")
-    if (hashed := sha256(found)) != file.sha256:
+        raise UserError(f"{source} is truncated: {size} of {file.bytes} bytes; get it anew")
+    if (hashed := sha256(copy)) != file.sha256:
         raise UserError(
             f"{source} is another file: its SHA-256 is {hashed[:16]}…, not {file.sha256[:16]}… "
             f"({size} bytes)"

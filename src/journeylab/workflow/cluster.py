@@ -1,4 +1,4 @@
-"""What a run on a SLURM cluster needs besides snakemake's executor for it."""
+"""Additions to snakemake's SLURM executor."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from journeylab.config import UserError
 
 
 def prepare_cluster(workflow: Any) -> None:
-    """Make the executor of a workflow ask SLURM as often as its profile says.
+    """Make the SLURM executor poll at the interval of its profile.
 
-    Raises UserError where jobs are to go to SLURM and there is none. Does nothing elsewhere.
+    Raises UserError if jobs are to be submitted to SLURM and the machine has none. Other executors
+    stay as they are.
     """
     if workflow.executor_plugin.name != "slurm":
         return
@@ -23,22 +24,22 @@ def prepare_cluster(workflow: Any) -> None:
             "without --workflow-profile profiles/slurm jobs run here"
         )
     seconds = workflow.remote_execution_settings.seconds_between_status_checks
-    ask_steadily(workflow.scheduler._executor, seconds)
+    poll_steadily(workflow.scheduler._executor, seconds)
 
 
 def submitted_studies(arguments: Sequence[str]) -> set[str]:
-    """The studies of the jobs that snakemake's command line on a node names, by their wildcards.
+    """The studies in the wildcards of the command line with which snakemake starts a job on a node.
 
-    A job starts snakemake twice, and reading every study takes it longer than all else.
+    Each job starts snakemake twice; reading all studies would take most of that time.
     """
     return set(re.findall(r"\bstudy=(exp\d+)\b", " ".join(arguments)))
 
 
-def ask_steadily(executor: Any, seconds: float) -> None:
-    """Let no more than `seconds` pass between two looks at the jobs.
+def poll_steadily(executor: Any, seconds: float) -> None:
+    """Limit the time between two status checks to `seconds`.
 
-    The executor waits 10 s longer whenever nothing has ended, up to three minutes, and so takes
-    that long to notice the end of a job that trained for long.
+    The executor extends the interval by 10 s whenever no job has ended, up to three minutes, and
+    therefore notices the end of a long job late.
     """
     kind = type(executor)
 

@@ -1,9 +1,9 @@
-"""Recovery from a kill: the locks of a snakemake that is no more are recognised and removed.
+"""Recovery from a kill: locks of dead snakemake processes are recognised and removed.
 
-A lock of snakemake's does not say whose it is. So every run leaves a file in `.snakemake/runs` on
-which it holds an advisory lock for as long as it lives: the kernel lets go of that even where the
-process was killed. A lock is stale if every run that may have taken it is dead; in doubt, as for a
-run on another machine, it stays.
+A lock of snakemake does not name its owner. Therefore every workflow run creates a file in
+`.snakemake/runs` and holds an advisory lock on it; the kernel releases that lock even if the
+process is killed. A lock of snakemake is stale if every run that may have taken it is dead. In
+doubt, for example for a run on another machine, it stays.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from journeylab.config import UserError
 
 try:
     import fcntl
-except ImportError:  # no such locks here: what snakemake says of its own has to do
+except ImportError:  # no advisory locks here: snakemake's own message about its lock must do
     fcntl = None  # type: ignore[assignment]
 
 RUN = "JOURNEYLAB_RUN"
-"""The variable by which a run's jobs know it, and it them."""
+"""Environment variable that marks the jobs of a run."""
 
 _held: list[IO[str]] = []
 
 
 def begin_run(folder: Path = Path(".snakemake")) -> None:
-    """Remove the locks of dead runs, and say that this run is alive until its process ends.
+    """Remove the locks of dead runs, and mark this run as alive until its process ends.
 
-    Raises UserError while jobs of a dead run are still at work.
+    Raises UserError while jobs of a dead run are still running.
     """
     if fcntl is None or _held:
         return
@@ -45,9 +45,9 @@ def begin_run(folder: Path = Path(".snakemake")) -> None:
             mine = runs / f"{socket.gethostname()}:{os.getpid()}"
             held = mine.open("w")
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # no such locks on this file system, or nothing can be written at all
+    except OSError:  # no advisory locks on this file system, or it is read-only
         return
-    _held.append(held)  # closed, and with that let go of, when the process ends
+    _held.append(held)  # the lock is released when the process ends
     os.environ[RUN] = mine.name
     atexit.register(_end_run, mine.absolute(), os.getpid())
 
@@ -66,15 +66,14 @@ def _clear(folder: Path) -> None:
             alive.add(run)
     if not alive and (queued := _queued_jobs()):
         raise UserError(
-            f"jobs of a run that was killed are in SLURM's queue; wait for them, or end them: "
+            f"jobs of a killed run are in SLURM's queue; wait for them, or end them: "
             f"scancel {' '.join(queued)}"
         )
     dead = began.keys() - alive
     if working := sorted(pid for run in dead for pid in _jobs_of(run.name)):
         numbers = " ".join(map(str, working))
         raise UserError(
-            f"jobs of a run that was killed are still at work; wait for them, or end them: "
-            f"kill {numbers}"
+            f"jobs of a killed run are still running; wait for them, or end them: kill {numbers}"
         )
     undecided = False
     for lock in (folder / "locks").glob("*.lock"):
@@ -90,7 +89,7 @@ def _clear(folder: Path) -> None:
 
 
 def _is_alive(run: Path) -> bool:
-    """A run on another machine counts as alive: its locks may not be seen from here."""
+    """Whether a run is alive; a run on another machine counts as alive."""
     if run.name.rpartition(":")[0] != socket.gethostname():
         return True
     with run.open() as probe:
@@ -102,29 +101,29 @@ def _is_alive(run: Path) -> bool:
 
 
 def _queued_jobs() -> list[str]:
-    """The jobs that SLURM holds of runs in this folder, as profiles/slurm names them."""
+    """The jobs in SLURM's queue that runs in this folder submitted with profiles/slurm."""
     squeue = shutil.which("squeue")
     if squeue is None:
         return []
     command = [squeue, "--me", "--noheader", "--format=%i|%j|%Z"]
     try:
-        told = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
-    except (OSError, subprocess.SubprocessError):  # commands without a cluster
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):  # SLURM's commands without a cluster
         return []
-    jobs = [line.split("|", 2) for line in told.stdout.splitlines()]
+    jobs = [line.split("|", 2) for line in done.stdout.splitlines()]
     here = str(Path.cwd())
     return [job for job, name, folder in jobs if name.startswith("journeylab_") and folder == here]
 
 
 def _jobs_of(run: str) -> list[int]:
-    """The processes of a run on this machine, where /proc tells."""
+    """The processes of a run on this machine, according to /proc."""
     marker = f"{RUN}={run}".encode()
-    found = []
+    processes = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             variables = (entry / "environ").read_bytes().split(b"\0")
-        except OSError:  # gone, or somebody else's
+        except OSError:  # ended, or of another user
             continue
         if marker in variables:
-            found.append(int(entry.name))
-    return found
+            processes.append(int(entry.name))
+    return processes

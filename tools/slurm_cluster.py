@@ -1,10 +1,10 @@
 """A real SLURM cluster on one machine: a controller and two nodes, from Debian's packages.
 
-    python cluster.py start [--accounting]     boot it, and say how it is used
-    python cluster.py stop                     end it, by the process ids that it recorded
+    python tools/slurm_cluster.py start [--accounting]     boot it, and print how to use it
+    python tools/slurm_cluster.py stop                     end its recorded processes
 
-Daemons are plain processes of whoever starts them, on the loopback address: neither root nor
-systemd, cgroups or device files are needed. Needs `slurm-wlm` and `munge`; accounting needs
+The daemons are plain processes of the user on the loopback address: no root, systemd, cgroups or
+device files are needed. It needs `slurm-wlm` and `munge`; accounting needs
 `slurmdbd` and `mariadb-server` besides.
 """
 
