@@ -95,9 +95,10 @@ def test_balanced_accuracy_is_the_mean_over_classes():
     answers, labels = torch.tensor([1, 1, 1, 0]), torch.tensor([1, 1, 0, 0])
     assert accuracy(TASKS["A"], answers, labels) == 0.75
     uneven = torch.tensor([1, 1, 1, 0])
-    assert accuracy(TASKS["A"], torch.ones(4), uneven) == 0.5
-    assert accuracy(TASKS["S3"], torch.ones(4), uneven) == 0.75
-    assert accuracy(TASKS["B"], torch.ones(3), torch.ones(3)) == 1.0
+    ones = torch.ones(4, dtype=torch.long)
+    assert accuracy(TASKS["A"], ones, uneven) == 0.5
+    assert accuracy(TASKS["S3"], ones, uneven) == 0.75
+    assert accuracy(TASKS["B"], ones, ones) == 1.0
 
 
 def test_overflowing_strings_are_counted_apart_from_wrong_answers(make_problem):
