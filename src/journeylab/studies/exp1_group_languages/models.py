@@ -176,7 +176,7 @@ class Recognition:
             for name, column in self.train._asdict().items()
         }
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """Mean cross-entropy over the labelled prefixes."""
         return _mean_loss(model(batch["words"]), batch["labels"])
 

@@ -181,7 +181,7 @@ class Retrieval:
         named = {f"question_{name}": column for name, column in questions._asdict().items()}
         return arrange(drawn, job.order)._asdict() | named
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """Mean cross-entropy of the answers."""
         episodes = Episodes(*(batch[name] for name in Episodes._fields))
         questions = Questions(*(batch[f"question_{name}"] for name in Questions._fields))

@@ -164,7 +164,7 @@ class ProbeTraining:
         return values_of(self.table, self.job.colours, self.job.d)
 
     @cached_property
-    def held_out(self) -> tuple[Tensor, ...]:
+    def held_out(self) -> tuple[Int[Tensor, " strings"], ...]:
         """The held-out strings of every length, ascending."""
         return tuple(self.select("held-out", length) for length in LENGTHS)
 
@@ -191,7 +191,7 @@ class ProbeTraining:
             drawn.append(skip(ranks, held_out))
         return {"strings": torch.stack(drawn)}
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """Mean cross-entropy over the questions of a probe, summed over probes and lengths."""
         probes = cast(Probes, model)
         truth = probes.read(batch["strings"])
