@@ -5,7 +5,7 @@ import pytest
 
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp1_group_languages.data import generate
-from journeylab.studies.exp1_group_languages.models import Language
+from journeylab.studies.exp1_group_languages.models import Recognition
 from journeylab.studies.exp1_group_languages.settings import Data, Job, Model, Training
 
 FEW = Data(train=210, validation=42)
@@ -36,8 +36,8 @@ def strings() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def make_problem(make_job, strings) -> Callable[..., Language]:
-    def make(variant: str, task: str = "S3", seed: int = 1000, **training: float) -> Language:
-        return Language(make_job(variant, task, **training), strings, Streams("exp1", seed))
+def make_problem(make_job, strings) -> Callable[..., Recognition]:
+    def make(variant: str, task: str = "S3", seed: int = 1000, **training: float) -> Recognition:
+        return Recognition(make_job(variant, task, **training), strings, Streams("exp1", seed))
 
     return make

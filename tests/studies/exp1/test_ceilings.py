@@ -18,51 +18,51 @@ from journeylab.studies.exp1_group_languages.tasks import TASKS, label_words
 
 
 @pytest.mark.parametrize("name", TASK_NAMES)
-def test_counting_by_dynamic_programming_is_enumeration(name):
+def test_counts_by_dynamic_programming_equal_enumeration(name):
     task = TASKS[name]
     for n, counts in enumerate(count_labels(task, 12), start=1):
         assert (counts == count_by_enumeration(task, n)).all()
 
 
 @pytest.mark.parametrize("name", ["A", "Z6"])
-def test_where_order_does_not_matter_counts_say_all(name):
+def test_ceiling_is_one_if_order_does_not_matter(name):
     assert set(parikh_ceilings(TASKS[name], range(10, 51)).values()) == {Fraction(1)}
 
 
-def test_given_as_many_of_both_letters_counts_say_nothing():
-    found = parikh_ceilings(TASKS["Bbal"], range(2, 51))
-    assert set(found) == set(range(2, 51, 2))
-    assert set(found.values()) == {Fraction(1, 2)}
+def test_ceiling_of_halved_strings_is_one_half():
+    ceilings = parikh_ceilings(TASKS["Bbal"], range(2, 51))
+    assert set(ceilings) == set(range(2, 51, 2))
+    assert set(ceilings.values()) == {Fraction(1, 2)}
 
 
-def test_b_by_its_closed_form():
+def test_ceiling_of_b_has_a_closed_form():
     # Of the strings with k a's a share k/n starts with a.
-    found = parikh_ceilings(TASKS["B"], (2, 3, 4, 10, 50, 200))
-    assert found[2] == Fraction(1, 2)
-    assert found[3] == Fraction(2, 3)
-    assert found[4] == Fraction(9, 14)
-    for n, ceiling in found.items():
+    ceilings = parikh_ceilings(TASKS["B"], (2, 3, 4, 10, 50, 200))
+    assert ceilings[2] == Fraction(1, 2)
+    assert ceilings[3] == Fraction(2, 3)
+    assert ceilings[4] == Fraction(9, 14)
+    for n, ceiling in ceilings.items():
         weighted = sum(comb(n, k) * max(k, n - k) for k in range(1, n))
         assert ceiling == Fraction(weighted, n * (2**n - 2))
 
 
-def test_s3_by_hand():
+def test_ceilings_of_s3_equal_those_computed_by_hand():
     # n = 2: aa, bb are alone in their class, ab and ba differ: 3 of 4.
     # n = 3: of aab, aba, baa two agree; abb, bab, bba all differ: 1 + 2 + 1 + 1 of 8.
-    found = parikh_ceilings(TASKS["S3"], (1, 2, 3, 200))
-    assert [found[n] for n in (1, 2, 3)] == [1, Fraction(3, 4), Fraction(5, 8)]
+    ceilings = parikh_ceilings(TASKS["S3"], (1, 2, 3, 200))
+    assert [ceilings[n] for n in (1, 2, 3)] == [1, Fraction(3, 4), Fraction(5, 8)]
     # One letter leads to two states, two lead to four, all alike.
     assert chances(TASKS["S3"], (1, 2)) == {1: Fraction(1, 2), 2: Fraction(1, 4)}
     # The parity of the permutation is that of the number of transpositions; the rest mixes.
-    assert float(found[200]) == pytest.approx(1 / 3, abs=1e-9)
+    assert float(ceilings[200]) == pytest.approx(1 / 3, abs=1e-9)
 
 
-def test_a5_mixes_over_sixty_states():
+def test_ceiling_of_a5_tends_to_one_sixtieth():
     assert float(parikh_ceilings(TASKS["A5"], [200])[200]) == pytest.approx(1 / 60, abs=1e-4)
     assert float(chances(TASKS["A5"], [200])[200]) == pytest.approx(1 / 60, abs=1e-6)
 
 
-def test_a_constant_answer_is_no_better_than_the_counts():
+def test_best_constant_answer_is_at_most_the_ceiling():
     for name in TASK_NAMES:
         ceilings, constant = (
             anchor(TASKS[name], range(10, 20)) for anchor in (parikh_ceilings, chances)
@@ -73,7 +73,7 @@ def test_a_constant_answer_is_no_better_than_the_counts():
 
 
 @pytest.mark.parametrize("name", ["B", "S3"])
-def test_no_function_of_the_counts_beats_the_ceiling_and_one_reaches_it(name):
+def test_ceiling_is_the_maximum_over_functions_of_the_counts(name):
     task, n = TASKS[name], 9
     words = np.array(np.meshgrid(*[[0, 1]] * n)).reshape(n, -1).astype(np.uint8)
     labels = label_words(task, words)

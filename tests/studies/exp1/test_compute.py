@@ -32,36 +32,36 @@ def certify(**sizes):
 
 
 @pytest.fixture(scope="module")
-def found():
+def measured():
     return certify()
 
 
-def only(found, metric, **where):
-    rows = found[found["metric"] == metric]
+def values_of(measured, metric, **where):
+    rows = measured[measured["metric"] == metric]
     for column, value in where.items():
         rows = rows[rows[column] == value]
     return rows["value"]
 
 
-def test_every_case_of_a_draw_has_a_metric_once(found):
-    assert list(found.columns) == list(COLUMNS)
-    assert set(found["metric"]) <= set(METRICS)
-    assert not found.duplicated(list(COLUMNS[:-1])).any()
-    assert set(found["draw"]) == {0, 1}
+def test_each_case_draw_metric_and_length_has_one_row(measured):
+    assert list(measured.columns) == list(COLUMNS)
+    assert set(measured["metric"]) <= set(METRICS)
+    assert not measured.duplicated(list(COLUMNS[:-1])).any()
+    assert set(measured["draw"]) == {0, 1}
 
 
-def test_exact_weights_read_every_long_string(found):
-    assert set(found.loc[found["metric"] == "exact_accuracy", "case"]) == {"Z3", "S3", "A5"}
-    assert only(found, "exact_accuracy").eq(1.0).all()
-    assert only(found, "exact_drift").max() < 1e-9
+def test_exact_weights_name_the_state_of_every_long_string(measured):
+    assert set(measured.loc[measured["metric"] == "exact_accuracy", "case"]) == {"Z3", "S3", "A5"}
+    assert values_of(measured, "exact_accuracy").eq(1.0).all()
+    assert values_of(measured, "exact_drift").max() < 1e-9
     # Half the least squared distance of two orders of 0 … m − 1 that the group takes to each other:
     # 0, 1, 2 in a cycle; two neighbours swapped; two pairs of neighbours swapped.
-    margins = {name: only(found, "exact_margin", case=name).item() for name in GROUPS}
+    margins = {name: values_of(measured, "exact_margin", case=name).item() for name in GROUPS}
     assert margins == pytest.approx({"Z3": 3.0, "S3": 1.0, "A5": 2.0}, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", list(GROUPS))
-def test_logits_of_exact_weights_are_largest_where_they_belong(name):
+def test_logits_of_exact_weights_are_largest_at_the_true_element(name):
     weights = exact_weights(GROUPS[name], 16)
     scores = weights.readout @ weights.readout.mT
     assert len(scores) == len(generate_group(GROUPS[name]))
@@ -71,7 +71,7 @@ def test_logits_of_exact_weights_are_largest_where_they_belong(name):
     assert leads.min() >= 1.0
 
 
-def test_permutations_and_their_sign_must_fit():
+def test_exact_weights_need_more_coordinates_than_points():
     with pytest.raises(ValueError, match="d > 5, got 5"):
         exact_weights(GROUPS["A5"], 5)
 
@@ -90,32 +90,32 @@ def test_a_rotation_has_an_antisymmetric_logarithm(seed, planes, half):
     np.testing.assert_allclose(scipy.linalg.expm(logarithm), rotation, atol=1e-9)
 
 
-def test_a_reflection_has_none():
+def test_a_reflection_has_no_real_logarithm():
     with pytest.raises(ValueError, match="determinant"):
         rotation_logarithm(np.diag([1.0, -1.0, 1.0]))
 
 
-def test_the_scalar_aggregator_solves_b_with_a_third_to_spare(found):
-    assert only(found, "aggregator_accuracy").eq(1.0).all()
-    assert only(found, "aggregator_bound_error").eq(0.0).all()
-    margins = only(found, "aggregator_margin")
+def test_the_scalar_aggregator_solves_b_with_margin_one_third(measured):
+    assert values_of(measured, "aggregator_accuracy").eq(1.0).all()
+    assert values_of(measured, "aggregator_bound_error").eq(0.0).all()
+    margins = values_of(measured, "aggregator_margin")
     assert margins.min() == pytest.approx(1 / 3)
     # ab: 1 − 2/5; abb: 1 − 2/5 − 4/25.
-    assert only(found, "aggregator_margin", n=2).item() == pytest.approx(0.6)
-    assert only(found, "aggregator_margin", n=3).item() == pytest.approx(0.44)
+    assert values_of(measured, "aggregator_margin", n=2).item() == pytest.approx(0.6)
+    assert values_of(measured, "aggregator_margin", n=3).item() == pytest.approx(0.44)
     # 2.5^96 < 2^128 < 2.5^97
     assert Fraction(5, 2) ** 96 < 2**128 < Fraction(5, 2) ** 97
-    assert only(found, "aggregator_float32").item() == 4
+    assert values_of(measured, "aggregator_float32").item() == 4
 
 
-def test_commuting_maps_keep_parikh_classes_whole_and_others_split_all_they_can(found):
-    split = found[found["metric"] == "parikh_split"].set_index("case")["value"]
+def test_commuting_maps_split_no_parikh_class_and_controls_split_every_mixed_class(measured):
+    split = measured[measured["metric"] == "parikh_split"].set_index("case")["value"]
     mixed = sum(n - 1 for n in range(2, 8))
     assert split.to_dict() == {"commuting": 0, "affine": 0, "aggregation": mixed, "S3": mixed}
-    assert only(found, "parikh_spread").max() < 1e-12
+    assert values_of(measured, "parikh_spread").max() < 1e-12
 
 
-def test_splits_are_counted_by_hand():
+def test_split_classes_equal_a_count_by_hand():
     # Appending to a word: every class with both letters holds several words.
     words = (lambda p: (*p, 0), lambda p: (*p, 1))
     assert split_classes(words, (), 3) == 3  # ab, aab, abb
@@ -123,10 +123,10 @@ def test_splits_are_counted_by_hand():
     assert split_classes(sums, (0,), 6) == 0
 
 
-def test_real_diagonals_change_sign_too_seldom_for_a(found):
+def test_real_diagonals_have_too_few_sign_changes_for_a(measured):
     # k = 6, 12, …, 96 are positive among 2, 4, …, 100: 2·16 changes; width 16 allows 16.
     assert sign_changes(TASKS["A"], 100) == 32
-    assert only(found, "missing_exponentials").item() == 16
+    assert values_of(measured, "missing_exponentials").item() == 16
     rng = np.random.default_rng(0)
     for _ in range(300):
         bases, weights = rng.uniform(-1, 1, 5), rng.standard_normal(6)
@@ -135,12 +135,12 @@ def test_real_diagonals_change_sign_too_seldom_for_a(found):
         assert sum(x != y for x, y in itertools.pairwise(logits > 0)) <= 5
 
 
-def test_anchors_cover_every_task_and_are_checked(found):
+def test_anchors_of_every_task_equal_enumeration(measured):
     for name in TASK_NAMES:
         halved = TASKS[name].halved
-        assert len(only(found, "ceiling", case=name)) == (23 if halved else 43)
-        assert only(found, "ceiling_error", case=name).eq(0.0).all()
-    assert len(only(found, "ceiling_error")) == 4 * 7 + 6 + 3
+        assert len(values_of(measured, "ceiling", case=name)) == (23 if halved else 43)
+        assert values_of(measured, "ceiling_error", case=name).eq(0.0).all()
+    assert len(values_of(measured, "ceiling_error")) == 4 * 7 + 6 + 3
 
 
 def detune(patch):
@@ -189,19 +189,19 @@ BOUNDED = [claim for claim in REGISTERED if isinstance(claim.region, AtMost)]
 
 
 @pytest.mark.parametrize("claim", BOUNDED, ids=lambda claim: claim.id)
-def test_what_is_broken_exceeds_the_registered_tolerance(found, monkeypatch, claim):
+def test_a_broken_construction_exceeds_its_registered_tolerance(measured, monkeypatch, claim):
     rows, tolerance = claim.effect.every, claim.region.at_most
     BREAKS[rows.metric](monkeypatch)
     if rows.metric != "ceiling_error":
         monkeypatch.setattr(certificates, "_anchors", lambda sizes: ())  # they take longest
-    for table, within in ((found, True), (certify(length=200), False)):
+    for table, within in ((measured, True), (certify(length=200), False)):
         chosen = table[table["metric"] == rows.metric]
         for factor, levels in rows.at.items():
             chosen = chosen[chosen[factor].isin(levels)]
         assert (chosen.groupby("case")["value"].max() <= tolerance).eq(within).all()
 
 
-def test_weights_that_turn_half_as_far_misread(monkeypatch):
+def test_weights_with_half_the_angles_misread_states(monkeypatch):
     """aⁿ with n = 200 ends at the permutation of a²⁰⁰ instead of a⁴⁰⁰; bⁿ stands still in Z3."""
     exact = certificates.exact_weights
 
@@ -213,29 +213,29 @@ def test_weights_that_turn_half_as_far_misread(monkeypatch):
     monkeypatch.setattr(certificates, "_anchors", lambda sizes: ())
     constant = torch.tensor([[0, 1]], dtype=torch.uint8)
     monkeypatch.setattr(certificates, "_draw", lambda seed, n, strings: constant.repeat(n, 1))
-    found = certify(length=200)
-    assert only(found, "exact_accuracy", case="Z3").item() == 0.5
+    measured = certify(length=200)
+    assert values_of(measured, "exact_accuracy", case="Z3").item() == 0.5
     # Of u = (0, 1, 2) and its turns: ⟨u, u⟩ = 5, others have 2, and are √6 apart.
-    assert only(found, "exact_margin", case="Z3").item() == pytest.approx(-3.0)
-    assert only(found, "exact_drift", case="Z3").item() == pytest.approx(6.0**0.5)
+    assert values_of(measured, "exact_margin", case="Z3").item() == pytest.approx(-3.0)
+    assert values_of(measured, "exact_drift", case="Z3").item() == pytest.approx(6.0**0.5)
 
 
-def test_an_aggregator_of_a_smaller_radix_does_not_solve_b(monkeypatch):
+def test_an_aggregator_with_radix_three_halves_does_not_solve_b(monkeypatch):
     monkeypatch.setattr(certificates, "RADIX", Fraction(3, 2))
     monkeypatch.setattr(certificates, "_anchors", lambda sizes: ())
-    found = certify(length=20)
+    measured = certify(length=20)
     # abb: 1 − 2/3 − 4/9.
-    assert only(found, "aggregator_accuracy", n=3).item() == 0.75
-    assert only(found, "aggregator_accuracy", n=50).item() < 1.0
-    assert only(found, "aggregator_margin", n=3).item() == pytest.approx(-1 / 9)
-    assert only(found, "aggregator_margin", n=50).item() == pytest.approx(1 - 2.0, abs=1e-6)
-    assert only(found, "aggregator_float32").item() == 0
+    assert values_of(measured, "aggregator_accuracy", n=3).item() == 0.75
+    assert values_of(measured, "aggregator_accuracy", n=50).item() < 1.0
+    assert values_of(measured, "aggregator_margin", n=3).item() == pytest.approx(-1 / 9)
+    assert values_of(measured, "aggregator_margin", n=50).item() == pytest.approx(1 - 2.0, abs=1e-6)
+    assert values_of(measured, "aggregator_float32").item() == 0
     margin = certificates._exact_margin
     monkeypatch.setattr(certificates, "_exact_margin", lambda word: margin(word) + Fraction(1, 8))
-    assert only(certify(length=20), "aggregator_bound_error").eq(0.125).all()
+    assert values_of(certify(length=20), "aggregator_bound_error").eq(0.125).all()
 
 
-def test_the_spread_is_that_of_the_widest_class():
+def test_class_spread_is_the_maximum_over_classes():
     """On the line (x, 1) a doubles x and b adds 1 to it."""
     a = torch.tensor([[2.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
     b = torch.tensor([[1.0, 1.0], [0.0, 1.0]], dtype=torch.float64)

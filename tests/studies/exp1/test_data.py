@@ -12,7 +12,7 @@ def draw(data, seed):
     return generate(data, data_streams("exp1", "strings", seed))
 
 
-def test_every_length_has_as_many_strings(strings):
+def test_all_lengths_have_equally_many_strings(strings):
     for (split, kind), rows in strings.groupby(["split", "kind"]):
         sizes = Counter(rows["word"].str.len())
         step = 1 if kind == "uniform" else 2
@@ -20,26 +20,26 @@ def test_every_length_has_as_many_strings(strings):
         assert max(sizes.values()) - min(sizes.values()) <= 1
 
 
-def test_halved_strings_have_as_many_of_both(strings):
+def test_halved_strings_have_as_many_a_as_b(strings):
     halved = strings[strings["kind"] == "halved"]["word"]
     assert (halved.str.count("a") == halved.str.count("b")).all()
     assert halved.nunique() > 0.9 * len(halved)
 
 
-def test_uniform_strings_are_balanced_in_the_mean():
+def test_half_of_the_letters_of_uniform_strings_are_a():
     words = draw(Data(train=4100, validation=1), 0)
     letters = "".join(words[words["kind"] == "uniform"]["word"])
     share = letters.count("a") / len(letters)
     assert abs(share - 0.5) < 4 * 0.5 / len(letters) ** 0.5
 
 
-def test_seeds_differ_and_repeat():
+def test_a_seed_determines_its_strings():
     one, again, other = (draw(Data(train=50, validation=5), seed) for seed in (0, 0, 1))
     assert one.equals(again)
     assert not one["word"].equals(other["word"])
 
 
-def test_columns_are_padded_behind_their_ends(strings):
+def test_columns_are_padded_after_the_last_letter(strings):
     words = strings["word"].head(30)
     columns = lay_out(words)
     assert columns.shape == (LONGEST, 30)
@@ -48,6 +48,6 @@ def test_columns_are_padded_behind_their_ends(strings):
         assert (column[len(word) :] == PADDING).all()
 
 
-def test_odd_lengths_cannot_be_halved():
+def test_halved_strings_of_odd_length_are_refused():
     with pytest.raises(ValueError, match="11 letters"):
         draw_word("halved", 11, np.random.default_rng(0))

@@ -43,7 +43,7 @@ def results(make_problem, computed) -> StudyResults:
     arms = {
         arm: Arm(
             task=arm,
-            variants={variant: {} for each, variant in RUNS if each == arm}
+            variants={variant: {} for run_arm, variant in RUNS if run_arm == arm}
             | {"complex-product": {"enabled": False}},
         )
         for arm, _ in RUNS
@@ -71,7 +71,7 @@ def test_every_figure_has_a_caption_and_the_same_bytes_twice(results, drawn, tmp
         assert first.read_bytes() == (tmp_path / "second" / first.name).read_bytes()
 
 
-def test_ceilings_are_drawn_and_named(drawn):
+def test_every_panel_has_a_labelled_ceiling(drawn):
     for axes in drawn["accuracy"].axes:
         assert "Parikh ceiling" in {line.get_label() for line in axes.get_lines()}
     [legend] = drawn["worst"].legends
@@ -83,35 +83,35 @@ def test_every_seed_is_a_point(drawn):
     assert points == SEEDS * len(RUNS)
 
 
-def test_tables_know_what_was_not_trained(results):
+def test_tables_mark_untrained_cases_with_a_dash(results):
     tables = tabulate(results)
     solved = tables["solved"].frame.set_index(["Family", "Form"])
-    assert solved.loc[("toral", "product"), "A"] == f"0/{SEEDS}"
-    assert solved.loc[("toral", "product"), "Z6"] == "–"
-    assert ("complex", "product") not in solved.index
+    assert solved.loc[("toral", "product state"), "A"] == f"0/{SEEDS}"
+    assert solved.loc[("toral", "product state"), "Z6"] == "–"
+    assert ("complex diagonal", "product state") not in solved.index
     for table in tables.values():
         assert set(table.numeric) <= set(table.frame.columns)
 
 
-def test_overflow_is_no_accuracy_of_zero(results):
+def test_overflowing_strings_are_reported_as_overflow_not_as_errors(results):
     table = results.measurements
     far = (table["n"] == 200) & (table["variant"] == "linear-aggregation")
     lost = table["value"].mask(far & (table["metric"] == "overflow"), 1.0)
     overflowing = table.assign(value=lost)[~(far & (table["metric"] == "accuracy"))]
     tables = tabulate(replace(results, measurements=overflowing))
-    cell = ("linear", "aggregation"), "B"
-    for length, told in ((100, r"0\.\d\d"), (200, "100 % overflow")):
+    cell = ("general linear", "aggregation"), "B"
+    for length, pattern in ((100, r"0\.\d\d"), (200, "100 % overflow")):
         frame = tables[f"far-{length}"].frame.set_index(["Family", "Form"])
-        assert re.fullmatch(told, frame.loc[cell])
+        assert re.fullmatch(pattern, frame.loc[cell])
 
 
-def test_numbers_are_those_of_the_tasks(results):
-    found = numbers(results)
+def test_numbers_for_the_prose_equal_those_of_the_tasks(results):
+    cited = numbers(results)
     assert {
         "order.S3": 6,
         "order.A5": 60,
         "order.Z6": 6,
         "runs": len(RUNS),
-    }.items() <= found.items()
-    assert found["ceiling.Bbal.50"] == 0.5
-    assert found["aggregator.overflows"] == 4
+    }.items() <= cited.items()
+    assert cited["ceiling.Bbal.50"] == 0.5
+    assert cited["aggregator.overflows"] == 4

@@ -40,46 +40,46 @@ def solved(make_problem):
     return problem, model
 
 
-def test_exact_weights_solve_and_their_gap_is_all_that_counts_leave_open(solved):
+def test_exact_weights_have_accuracy_one_and_the_gap_of_one_minus_the_ceiling(solved):
     problem, model = solved
-    found = measure(problem.job, FEW, problem, model)
-    assert set(found["metric"]) <= set(METRICS)
-    one = found[found["n"].isna()].set_index("metric")["value"]
-    assert one["worst_accuracy"] == one["mean_accuracy"] == 1.0
+    table = measure(problem.job, FEW, problem, model)
+    assert set(table["metric"]) <= set(METRICS)
+    overall = table[table["n"].isna()].set_index("metric")["value"]
+    assert overall["worst_accuracy"] == overall["mean_accuracy"] == 1.0
     ceilings = parikh_ceilings(TASKS["S3"], range(SHORTEST, LONGEST + 1)).values()
-    assert one["gap"] == pytest.approx(1.0 - float(sum(ceilings)) / len(ceilings))
-    by_length = found[found["metric"] == "accuracy"]
+    assert overall["gap"] == pytest.approx(1.0 - float(sum(ceilings)) / len(ceilings))
+    by_length = table[table["metric"] == "accuracy"]
     assert by_length["n"].tolist() == [*range(SHORTEST, LONGEST + 1), *FAR]
     assert by_length["value"].eq(1.0).all()
-    assert found.loc[found["metric"] == "overflow", "value"].eq(0.0).all()
+    assert table.loc[table["metric"] == "overflow", "value"].eq(0.0).all()
 
 
-def test_an_untrained_reader_is_measured_at_the_lengths_trained_on(make_problem):
+def test_worst_mean_and_gap_are_over_the_training_lengths(make_problem):
     problem = make_problem("linear-aggregation", "A5")
-    found = measure(problem.job, FEW, problem, problem.build(problem.streams.generator("init")))
-    one = found[found["n"].isna()].set_index("metric")["value"]
-    by_length = found[found["metric"] == "accuracy"].set_index("n")["value"]
+    table = measure(problem.job, FEW, problem, problem.build(problem.streams.generator("init")))
+    overall = table[table["n"].isna()].set_index("metric")["value"]
+    by_length = table[table["metric"] == "accuracy"].set_index("n")["value"]
     trained = [by_length[n] for n in range(SHORTEST, LONGEST + 1)]
     assert len(set(trained)) > 1
-    assert one["worst_accuracy"] == min(trained)
-    assert one["mean_accuracy"] == pytest.approx(sum(trained) / len(trained))
+    assert overall["worst_accuracy"] == min(trained)
+    assert overall["mean_accuracy"] == pytest.approx(sum(trained) / len(trained))
     ceilings = parikh_ceilings(TASKS["A5"], range(SHORTEST, LONGEST + 1))
     gaps = [by_length[n] - float(ceiling) for n, ceiling in ceilings.items()]
-    assert one["gap"] == pytest.approx(sum(gaps) / len(gaps))
+    assert overall["gap"] == pytest.approx(sum(gaps) / len(gaps))
 
 
-def test_only_even_lengths_are_asked_of_halved_strings(make_problem):
+def test_halved_strings_are_measured_at_even_lengths_only(make_problem):
     problem = make_problem("toral-product", "Bbal")
     model = problem.build(problem.streams.generator("init"))
-    found = measure(problem.job, Evaluation(strings=20), problem, model)
-    lengths = found.loc[found["metric"] == "accuracy", "n"].tolist()
+    table = measure(problem.job, Evaluation(strings=20), problem, model)
+    lengths = table.loc[table["metric"] == "accuracy", "n"].tolist()
     assert lengths == [*range(SHORTEST, LONGEST + 1, 2), *FAR]
-    one = found[found["n"].isna()].set_index("metric")["value"]
-    assert one["gap"] == pytest.approx(one["mean_accuracy"] - 0.5)
+    overall = table[table["n"].isna()].set_index("metric")["value"]
+    assert overall["gap"] == pytest.approx(overall["mean_accuracy"] - 0.5)
 
 
 @pytest.mark.parametrize("name", TASK_NAMES)
-def test_words_are_those_that_the_task_asks_about(name):
+def test_drawn_words_are_uniform_among_labelled_ones(name):
     task = TASKS[name]
     words = draw_words(task, 10, 3000, torch.Generator().manual_seed(0))
     assert (label_words(task, words.numpy()) != UNLABELLED).all()
@@ -95,12 +95,13 @@ def test_balanced_accuracy_is_the_mean_over_classes():
     answers, labels = torch.tensor([1, 1, 1, 0]), torch.tensor([1, 1, 0, 0])
     assert accuracy(TASKS["A"], answers, labels) == 0.75
     uneven = torch.tensor([1, 1, 1, 0])
-    assert accuracy(TASKS["A"], torch.ones(4), uneven) == 0.5
-    assert accuracy(TASKS["S3"], torch.ones(4), uneven) == 0.75
-    assert accuracy(TASKS["B"], torch.ones(3), torch.ones(3)) == 1.0
+    ones = torch.ones(4, dtype=torch.long)
+    assert accuracy(TASKS["A"], ones, uneven) == 0.5
+    assert accuracy(TASKS["S3"], ones, uneven) == 0.75
+    assert accuracy(TASKS["B"], ones, ones) == 1.0
 
 
-def test_what_overflows_is_told_apart_from_what_is_wrong(make_problem):
+def test_overflowing_strings_are_counted_apart_from_wrong_answers(make_problem):
     """Every a grows the state by 10^7.6: six of them exceed single precision."""
     problem = make_problem("linear-product", "B")
     model = problem.build(problem.streams.generator("init"))
@@ -109,8 +110,8 @@ def test_what_overflows_is_told_apart_from_what_is_wrong(make_problem):
         model.start.fill_(1.0)
         model.weight.zero_()
         model.bias.copy_(torch.tensor([0.0, 1.0]))
-    found = measure(problem.job, FEW, problem, model)
-    values = {metric: rows.set_index("n")["value"] for metric, rows in found.groupby("metric")}
+    table = measure(problem.job, FEW, problem, model)
+    values = {metric: rows.set_index("n")["value"] for metric, rows in table.groupby("metric")}
     words = draw_words(TASKS["B"], 10, FEW.strings, problem.streams.generator("test/10"))
     held = (words == 0).sum(0) <= 5
     assert 0.0 < held.double().mean() < 1.0
@@ -122,14 +123,14 @@ def test_what_overflows_is_told_apart_from_what_is_wrong(make_problem):
     starts = words[0] == 0
     right = float((held & starts).sum() / starts.sum()) / 2.0
     assert values["worst_accuracy"].item() == 0.0 < right < 0.5
-    one = found[found["n"].isna()].set_index("metric")["value"]
-    assert one["mean_accuracy"] * (LONGEST + 1 - SHORTEST) >= right
+    overall = table[table["n"].isna()].set_index("metric")["value"]
+    assert overall["mean_accuracy"] * (LONGEST + 1 - SHORTEST) >= right
 
 
 @pytest.mark.parametrize(
     ("part", "broken"), [("start", math.nan), ("start", math.inf), ("bias", math.inf)]
 )
-def test_what_is_not_finite_answers_nothing(solved, part, broken):
+def test_non_finite_logits_give_no_answer(solved, part, broken):
     """A start reaches every logit, one bias a single one."""
     problem, model = solved
     with torch.no_grad():

@@ -25,7 +25,7 @@ def fresh(problem, seed=1000):
 
 
 @pytest.mark.parametrize("variant", list(VARIANTS))
-def test_logits_are_those_of_the_definition(make_problem, variant):
+def test_logits_equal_the_naive_recurrence(make_problem, variant):
     model = fresh(make_problem(variant)).double()
     with torch.no_grad():
         states = naive.chain_states(model.operators(), model.start, ALL.mT, model.inputs)
@@ -34,7 +34,7 @@ def test_logits_are_those_of_the_definition(make_problem, variant):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_families_are_what_they_are_called(make_problem, family):
+def test_families_have_their_defining_properties(make_problem, family):
     with torch.no_grad():
         a, b = fresh(make_problem(f"{family}-product")).double().operators()
     identity = torch.eye(len(a), dtype=torch.float64)
@@ -49,7 +49,7 @@ def test_families_are_what_they_are_called(make_problem, family):
 
 
 @pytest.mark.parametrize("family", COMMUTING)
-def test_a_commuting_product_state_knows_counts_only_and_an_aggregation_more(make_problem, family):
+def test_only_commuting_product_states_are_functions_of_the_counts(make_problem, family):
     counts = ALL.sum(1)
     spreads = {}
     for form in ("product", "aggregation"):
@@ -60,14 +60,14 @@ def test_a_commuting_product_state_knows_counts_only_and_an_aggregation_more(mak
     assert spreads["product"] < 1e-12 < 1e-3 < spreads["aggregation"]
 
 
-def test_variants_of_a_seed_start_alike(make_problem):
+def test_variants_of_a_seed_share_initial_parameters(make_problem):
     models = [fresh(make_problem(variant)) for variant in VARIANTS]
     for name in ("start", "weight", "bias"):
         assert all(torch.equal(getattr(m, name), getattr(models[0], name)) for m in models)
 
 
 @pytest.mark.parametrize("task", TASK_NAMES)
-def test_batches_repeat_are_cut_and_mask_what_has_no_label(make_problem, task):
+def test_batches_repeat_are_cut_and_mask_unlabelled_prefixes(make_problem, task):
     problem = make_problem("toral-product", task)
     batches = [
         problem.batch(1, Streams("exp1", 0).generator("order"), torch.Generator()) for _ in range(2)
@@ -86,7 +86,7 @@ def test_batches_repeat_are_cut_and_mask_what_has_no_label(make_problem, task):
         assert (late["labels"][~ended] >= 0).all()
 
 
-def test_strings_grow_over_the_curriculum(make_problem):
+def test_string_length_grows_over_the_curriculum(make_problem):
     problem = make_problem("toral-product", steps=1500)
     cuts = [problem.cut(step) for step in range(1, 1501)]
     assert cuts == sorted(cuts)
@@ -97,7 +97,7 @@ def test_strings_grow_over_the_curriculum(make_problem):
     assert make_problem("toral-product", curriculum=0.0).cut(1) == LONGEST
 
 
-def test_labelled_prefixes_are_counted(make_problem):
+def test_tokens_per_step_count_labelled_prefixes(make_problem):
     problem = make_problem("toral-product", "B", steps=200, batch=64)
     order = Streams("exp1", 0).generator("order")
     seen = [
@@ -107,7 +107,7 @@ def test_labelled_prefixes_are_counted(make_problem):
     assert problem.tokens_per_step == pytest.approx(sum(seen) / 200, rel=0.02)
 
 
-def test_the_loss_is_the_mean_surprise_of_labelled_prefixes(make_problem):
+def test_loss_is_the_mean_cross_entropy_of_labelled_prefixes(make_problem):
     problem = make_problem("orthogonal-product", "B")
     batch = problem.batch(12, Streams("exp1", 0).generator("order"), torch.Generator())
     model = fresh(problem)
@@ -122,7 +122,7 @@ def test_the_loss_is_the_mean_surprise_of_labelled_prefixes(make_problem):
 
 
 @pytest.mark.parametrize("variant", list(VARIANTS))
-def test_many_seeds_at_once_have_the_losses_and_gradients_of_each(make_problem, variant):
+def test_batched_seeds_have_the_losses_and_gradients_of_single_seeds(make_problem, variant):
     problems = [make_problem(variant, seed=seed) for seed in (1000, 1001)]
     models = [fresh(problem, seed) for seed, problem in enumerate(problems)]
     batches = [
@@ -157,7 +157,7 @@ def test_many_seeds_at_once_have_the_losses_and_gradients_of_each(make_problem, 
 
 
 @pytest.mark.parametrize("variant", list(VARIANTS))
-def test_every_variant_learns(make_problem, tmp_path, variant):
+def test_training_lowers_the_loss_of_every_variant(make_problem, tmp_path, variant):
     problem = make_problem(variant, "S3", steps=20, evaluate_every=20)
     trained = train(problem, problem.job.training, problem.streams, tmp_path / "checkpoint")
     assert trained.status == "finished"
@@ -168,7 +168,7 @@ def test_every_variant_learns(make_problem, tmp_path, variant):
     assert trained.flops == 20 * problem.flops_per_step(fresh(problem))
 
 
-def test_labels_count_their_classes():
+def test_classes_are_the_numbers_of_labels():
     assert {name: TASKS[name].classes for name in TASK_NAMES} == {
         "A": 2,
         "B": 2,

@@ -4,12 +4,12 @@ from pydantic import ValidationError
 from journeylab.studies.exp1_group_languages.settings import FAMILIES, FORMS, VARIANTS, Arm, Job
 
 
-def test_a_variant_is_a_family_in_a_form():
+def test_variants_are_all_pairs_of_family_and_form():
     assert len(VARIANTS) == len(FAMILIES) * len(FORMS)
     assert VARIANTS["toral-aggregation"] == ("toral", "aggregation")
 
 
-def test_an_unknown_variant_or_task_is_answered_with_the_known_ones(make_job):
+def test_an_unknown_variant_or_task_error_lists_the_accepted_ones(make_job):
     with pytest.raises(ValidationError, match=r"'torus-product'; accepted: orthogonal-product"):
         Arm(task="A", variants={"torus-product": {}})
     with pytest.raises(ValidationError, match=r"'A', 'B', 'Bbal'"):

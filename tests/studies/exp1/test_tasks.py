@@ -29,12 +29,12 @@ def order(element):
     return n
 
 
-def test_a_counts_its_letters_modulo_three():
+def test_label_of_a_is_the_count_of_a_modulo_three():
     assert label_words(TASKS["A"], WORDS).tolist() == [text.count("a") % 3 == 0 for text in TEXTS]
 
 
 @pytest.mark.parametrize("task", ["B", "Bbal"])
-def test_b_is_what_the_document_says(task):
+def test_label_of_b_follows_the_document(task):
     for text, label in zip(TEXTS, label_words(TASKS[task], WORDS), strict=True):
         if len(set(text)) == 1:
             assert label == UNLABELLED
@@ -44,22 +44,22 @@ def test_b_is_what_the_document_says(task):
             assert label == (text[0] == "a")
 
 
-def test_the_groups_are_those_that_are_meant():
-    found = {name: Counter(map(order, generate_group(g))) for name, g in GENERATORS.items()}
-    assert found["S3"] == {1: 1, 2: 3, 3: 2}
-    assert found["A5"] == {1: 1, 2: 15, 3: 20, 5: 24}
-    assert found["Z6"] == {1: 1, 2: 1, 3: 2, 6: 2}
+def test_groups_have_the_known_orders_of_elements():
+    orders_of = {name: Counter(map(order, generate_group(g))) for name, g in GENERATORS.items()}
+    assert orders_of["S3"] == {1: 1, 2: 3, 3: 2}
+    assert orders_of["A5"] == {1: 1, 2: 15, 3: 20, 5: 24}
+    assert orders_of["Z6"] == {1: 1, 2: 1, 3: 2, 6: 2}
     orders = {name: [order(g) for g in generators] for name, generators in GENERATORS.items()}
     assert orders == {"S3": [2, 3], "A5": [3, 5], "Z6": [2, 3]}
 
 
-def test_cycle_notation():
+def test_cycles_follow_cycle_notation():
     assert cycles(5, (1, 2, 3)) == (1, 2, 0, 3, 4)
     assert cycles(3) == (0, 1, 2)
 
 
 @pytest.mark.parametrize("name", list(GENERATORS))
-def test_a_state_is_the_product_of_its_letters_the_latest_on_the_left(name):
+def test_states_are_products_with_the_latest_letter_on_the_left(name):
     generators = GENERATORS[name]
     elements = generate_group(generators)
     for word, label in zip(WORDS.T[:40].tolist(), label_words(TASKS[name], WORDS), strict=False):
@@ -69,7 +69,7 @@ def test_a_state_is_the_product_of_its_letters_the_latest_on_the_left(name):
         assert elements[label] == state
 
 
-def test_z6_counts_and_s3_does_not():
+def test_z6_depends_on_counts_only_and_s3_does_not():
     six = label_words(TASKS["Z6"], WORDS)
     sums = [(3 * text.count("a") + 2 * text.count("b")) % 6 for text in TEXTS]
     assert len(set(zip(sums, six.tolist(), strict=True))) == 6
@@ -78,13 +78,13 @@ def test_z6_counts_and_s3_does_not():
 
 
 @pytest.mark.parametrize("name", TASK_NAMES)
-def test_a_prefix_is_labelled_as_the_word_it_is(name):
+def test_prefix_labels_equal_labels_of_the_cut_words(name):
     labels = label_prefixes(TASKS[name], WORDS)
     for t in range(len(WORDS)):
         assert np.array_equal(labels[t], label_words(TASKS[name], WORDS[: t + 1]))
 
 
-def test_the_worked_string():
+def test_example_string_of_the_docstring_has_its_labels():
     word = np.array([[x == "b"] for x in "abbaaba"], np.uint8)
     assert label_prefixes(TASKS["A"], word).ravel().tolist() == [0, 0, 0, 0, 1, 1, 0]
     assert label_prefixes(TASKS["B"], word).ravel().tolist() == [-1, 1, 1, 1, 1, 1, 1]

@@ -20,7 +20,7 @@ from journeylab.studies.exp2_shuffled_kb.anchors import (
 from journeylab.studies.exp2_shuffled_kb.settings import Lookups, Relations
 
 
-def test_the_ceiling_of_four_relations_and_sixteen_values_by_hand():
+def test_untagged_ceiling_equals_a_count_by_hand():
     """Of 16⁴ strings: 43680 all different, 20160 one pair, 720 two pairs, 960 triples, 16 fours."""
     strings = {1: 16 * 15 * 14 * 13, 2: 6 * 16 * 15 * 14 + 3 * 16 * 15, 3: 4 * 16 * 15, 4: 16}
     assert sum(strings.values()) == 16**4
@@ -30,48 +30,48 @@ def test_the_ceiling_of_four_relations_and_sixteen_values_by_hand():
 
 @settings(deadline=None, max_examples=25)
 @given(st.integers(1, 5), st.integers(1, 4))
-def test_counting_agrees_with_writing_down(draws: int, values: int):
+def test_expected_multiplicity_equals_enumeration(draws: int, values: int):
     assert expected_multiplicity(draws, values) == enumerate_multiplicity(draws, values)
 
 
-def test_known_expectations():
+def test_expected_multiplicity_of_simple_cases():
     assert expected_multiplicity(2, 6) == Fraction(7, 6)
     assert expected_multiplicity(5, 1) == 5
     assert expected_multiplicity(1, 9) == 1
     assert expected_multiplicity(2, 10**6) - 1 == Fraction(1, 10**6)
 
 
-def test_strings_without_a_limit_are_all_strings():
+def test_count_strings_of_simple_cases():
     assert count_strings(7, 5, 7) == 5**7
     assert count_strings(4, 3, 1) == 0
     assert count_strings(3, 5, 1) == 5 * 4 * 3
 
 
-def test_chance_and_the_most_frequent_value():
+def test_chance_and_key_blind_equal_counts_by_hand():
     data = Lookups(task="lookup", keys=6, values=4, sizes=(3,))
     assert chance(data) == Fraction(1, 4)
     # three draws of four values: 24 all different, 36 with a pair, 4 of a kind
     assert key_blind(data, 3) == Fraction(24 + 2 * 36 + 3 * 4, 64) / 3
 
 
-def test_the_best_slot_by_writing_down_every_repository():
+def test_best_slot_equals_enumeration_of_repositories():
     data = Lookups(task="lookup", keys=6, values=4, sizes=(3,))
     slots = {key: [0] * 3 for key in range(6)}
     for keys in combinations(range(6), 3):
         for slot, key in enumerate(keys):
             slots[key][slot] += 1
-    found = sum(Fraction(max(counts), sum(counts)) for counts in slots.values()) / 6
-    assert best_slot(data, 3) == found + (1 - found) / 4
+    hit = sum(Fraction(max(counts), sum(counts)) for counts in slots.values()) / 6
+    assert best_slot(data, 3) == hit + (1 - hit) / 4
 
 
-def test_a_key_stands_in_one_slot_and_slots_are_filled_alike():
+def test_slot_shares_sum_to_one_per_key_and_equally_per_slot():
     shares = slot_shares(Lookups(task="lookup"), 20)
     assert all(sum(row) == 1 for row in shares)
     assert all(sum(column) == Fraction(128, 20) for column in zip(*shares, strict=True))
 
 
 @pytest.mark.parametrize(("keys", "values", "size"), [(7, 2, 4), (9, 3, 5), (10, 2, 6)])
-def test_no_table_of_answers_to_key_and_values_beats_the_vote(keys, values, size):
+def test_vote_equals_the_best_answer_by_enumeration(keys, values, size):
     """The most frequent answer to every (key asked for, values in their slots), by counting."""
     answers: dict[tuple, Counter] = {}
     for chosen in combinations(range(keys), size):
@@ -81,20 +81,20 @@ def test_no_table_of_answers_to_key_and_values_beats_the_vote(keys, values, size
     right = sum(max(counts.values()) for counts in answers.values())
     best = right / sum(counts.total() for counts in answers.values())
     data = Lookups(task="lookup", keys=keys, values=values, sizes=(size,))
-    found, error = vote(data, size)
+    value, error = vote(data, size)
     assert 0 < error < 1e-4
-    assert abs(found - best) < 4 * error
+    assert abs(value - best) < 4 * error
     assert best > best_slot(data, size) + 10 * error
 
 
-def test_where_one_slot_outweighs_all_others_the_vote_is_the_best_slot():
+def test_vote_equals_best_slot_if_one_slot_outweighs_the_others():
     data = Lookups(task="lookup", keys=6, values=4, sizes=(3,))
     assert vote(data, 3) == (float(best_slot(data, 3)), 0.0)
 
 
 @pytest.mark.parametrize("size", [20, 50, 100])
-def test_anchors_of_the_study_are_ordered(size: int):
+def test_anchors_are_ordered(size: int):
     data = Lookups(task="lookup")
-    found, error = vote(data, size)
+    value, error = vote(data, size)
     assert error < 2e-4
-    assert chance(data) < key_blind(data, size) < best_slot(data, size) < found - 10 * error < 1
+    assert chance(data) < key_blind(data, size) < best_slot(data, size) < value - 10 * error < 1

@@ -32,18 +32,18 @@ def job(check: str, variant: str) -> Computation:
         ("cumulative-as-shipped", tanh(SCALE * (1 - cos(1)) / 2)),
     ],
 )
-def test_a_witness_changes_its_logits_as_computed_by_hand(variant: str, expected: float):
+def test_witness_change_equals_its_closed_form(variant: str, expected: float):
     assert witness_change(job("witness", variant)) == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_witness_is_one_row_and_its_change_is_the_value():
+def test_witness_has_one_row_with_its_change():
     [row] = compute(job("witness", "rope"), None).itertuples()
     assert (row.draw, row.metric) == (0, "witness_change")
     assert row.value == witness_change(job("witness", "rope"))
 
 
 @pytest.mark.parametrize("variant", ["position-free", "content"])
-def test_no_permutation_changes_what_does_not_know_places(variant: str):
+def test_position_free_and_content_heads_are_invariant(variant: str):
     table = compute(job("invariance", variant), None)
     assert list(table.columns) == list(COLUMNS)
     assert set(table["metric"]) == {"invariance_error"} <= set(METRICS)
@@ -53,13 +53,13 @@ def test_no_permutation_changes_what_does_not_know_places(variant: str):
     assert table.loc[table["precision"] == "float32", "value"].max() < 1e-4
 
 
-def test_a_permutation_changes_what_knows_places():
+def test_rope_is_not_invariant():
     table = compute(job("invariance", "rope"), None)
     assert table["value"].min() > 1e-3
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-12), ("float32", 1e-4)])
-def test_an_operator_by_content_that_leaks_its_place_exceeds_the_tolerance(
+def test_a_content_operator_that_leaks_slots_exceeds_the_tolerance(
     monkeypatch, precision, tolerance
 ):
     """By a place in a thousand: far less than RoPE, and still seen in either precision."""
@@ -74,14 +74,14 @@ def test_an_operator_by_content_that_leaks_its_place_exceeds_the_tolerance(
     assert table.loc[table["precision"] == precision, "value"].min() > tolerance
 
 
-def test_the_recursion_is_the_count_of_written_strings():
+def test_recursion_equals_enumeration_exactly():
     table = compute(job("recursion", "all"), None)
     assert set(table["metric"]) == {"ceiling_error"}
     assert len(table) == table["draw"].nunique() > 3
     assert (table["value"] == 0.0).all()
 
 
-def test_a_recursion_that_is_off_by_one_string_is_seen(monkeypatch):
+def test_a_recursion_off_by_one_string_has_an_error(monkeypatch):
     def off(draws, values):
         return expected_multiplicity(draws, values) + Fraction(1, values**draws)
 
@@ -89,7 +89,7 @@ def test_a_recursion_that_is_off_by_one_string_is_seen(monkeypatch):
     assert (compute(job("recursion", "all"), None)["value"] > 0).all()
 
 
-def test_checks_are_of_models_that_look_keys_up():
+def test_exact_checks_accept_lookup_variants_only():
     assert all(job("witness", variant) for variant in VARIANTS["lookup"])
     with pytest.raises(ValidationError, match="unknown variant 'tag' of task lookup"):
         job("invariance", "tag")

@@ -37,7 +37,7 @@ def entries(episodes):
 
 
 @pytest.mark.parametrize("variant", ["rope", "tag"])
-def test_a_seed_names_its_repositories(make_job, variant):
+def test_a_seed_determines_its_repositories(make_job, variant):
     data = make_job(variant).data
     pd.testing.assert_frame_equal(
         draw(data, 1000),
@@ -46,7 +46,7 @@ def test_a_seed_names_its_repositories(make_job, variant):
     assert not draw(data, 1001).equals(draw(data, 1000))
 
 
-def test_every_size_has_its_questions(lookups, relations):
+def test_every_size_has_enough_questions(lookups, relations):
     for table, expected in (
         (lookups, {("lookup", 5): 80, ("lookup", 8): 80}),
         (relations, {("relations", 6): 84}),
@@ -62,15 +62,15 @@ def datasets(lookups: Lookups, relations: Relations) -> dict[str, Data]:
         datasets={"keys": lookups, "relations": relations},
         training=Training(steps=1, learning_rate=0.1),
         arms={
-            "one": {"dataset": "keys", "size": 5, "variants": ["rope"]},
-            "two": {"dataset": "relations", "variants": ["tag"]},
+            "first": {"dataset": "keys", "size": 5, "variants": ["rope"]},
+            "second": {"dataset": "relations", "variants": ["tag"]},
         },
     )
     runs = catalogue.runs_of("exp2", settings)
     return {run.dataset: catalogue.dataset_settings("exp2", run.data) for run in runs}
 
 
-def test_a_dataset_depends_on_nothing_of_the_other(lookups, relations):
+def test_a_dataset_does_not_depend_on_the_other_dataset(lookups, relations):
     first = Lookups(task="lookup", keys=12, values=4, sizes=(5, 8), questions=80)
     second = Relations(task="relations", keys=12, values=4, subjects=2, relations=3, questions=80)
     other = {"keys": 9, "values": 3, "questions": 20}
@@ -82,7 +82,7 @@ def test_a_dataset_depends_on_nothing_of_the_other(lookups, relations):
     assert not draw(changed["keys"], 1000).equals(lookups)
 
 
-def test_keys_of_a_repository_differ_and_values_may_not():
+def test_keys_of_a_repository_are_distinct():
     drawn = draw_lookup(LOOKUPS, 100, 50, torch.Generator().manual_seed(0))
     assert all(len(row.unique()) == 100 for row in drawn.keys)
     assert drawn.keys.min() == 0
@@ -91,7 +91,7 @@ def test_keys_of_a_repository_differ_and_values_may_not():
     assert not drawn.relations.any()
 
 
-def test_keys_are_uniform_in_every_slot():
+def test_orders_of_keys_are_uniform():
     data = Lookups(task="lookup", keys=4, sizes=(3,))
     drawn = draw_lookup(data, 3, 24_000, torch.Generator().manual_seed(0))
     orders = (drawn.keys * torch.tensor([16, 4, 1])).sum(1).unique(return_counts=True)[1]
@@ -109,7 +109,7 @@ def test_every_subject_has_every_relation_once():
 
 
 @pytest.mark.parametrize("task", ["lookup", "relations"])
-def test_orders_hold_the_same_entries(task, lookups, relations):
+def test_sorting_and_permuting_keep_the_entries(task, lookups, relations):
     by_key = task == "lookup"
     shuffled = select(lookups, task, 5) if by_key else select(relations, task, 6)
     ranked = arrange(shuffled, "sorted")
@@ -120,21 +120,21 @@ def test_orders_hold_the_same_entries(task, lookups, relations):
     assert (ranked.relations.diff(dim=1)[same] > 0).all()
 
 
-def test_impossible_repositories_are_refused():
+def test_repositories_with_too_few_keys_are_refused():
     with pytest.raises(ValidationError, match="40 keys: a repository of 100 needs as many"):
         Lookups(task="lookup", keys=40)
     with pytest.raises(ValidationError, match="3 keys: 5 subjects need as many"):
         Relations(task="relations", keys=3)
 
 
-def test_a_dataset_says_which_task_it_is_of():
+def test_a_dataset_without_a_task_is_refused():
     with pytest.raises(ValidationError, match="write task: lookup, or task: relations"):
         TypeAdapter(Data).validate_python({"keys": 128})
     with pytest.raises(ValidationError, match="subjects"):
         TypeAdapter(Data).validate_python({"task": "lookup", "subjects": 5})
 
 
-def test_variants_and_sizes_are_those_of_the_dataset(make_job):
+def test_variants_and_sizes_must_fit_the_dataset(make_job):
     lookup, grouped = (make_job(name).model_dump() for name in ("rope", "tag"))
     with pytest.raises(ValidationError, match=r"did you mean 'rope'.*content"):
         Job(**lookup | {"variant": "roppe"})

@@ -67,8 +67,8 @@ def results(make_job, computed) -> StudyResults:
     data = Lookups(task="lookup")
     for check, variants in checks.items():
         for variant in variants:
-            one = Computation(computed=check, variant=variant, draws=1, data=data, model=Model())
-            measured.append(computed("exp2", check, variant, compute(one, None)))
+            job = Computation(computed=check, variant=variant, draws=1, data=data, model=Model())
+            measured.append(computed("exp2", check, variant, compute(job, None)))
     table = pd.concat(measured, ignore_index=True)
     names = {"labels": LABELS, "arms": {"small-sorted": "sorted", "small-shuffled": "shuffled"}}
     return StudyResults("exp2", settings, table, curves=pd.DataFrame(curves), **names)
@@ -92,7 +92,7 @@ def test_every_figure_has_a_caption_and_labelled_anchors(drawn):
     assert "tolerance" in written["logits"]
 
 
-def test_what_did_not_run_is_an_empty_row(drawn):
+def test_variants_that_did_not_run_have_an_empty_row(drawn):
     axes = drawn["orders"].axes[0]
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names == ["position-free", "RoPE", "content"]
@@ -100,7 +100,7 @@ def test_what_did_not_run_is_an_empty_row(drawn):
     assert sorted(points[:, 1].round()) == [1.0, 1.0, 2.0, 2.0]
 
 
-def test_failed_seeds_are_counted_where_they_have_no_line(results):
+def test_failed_seeds_are_counted_in_panels(results):
     seeds = [SimpleNamespace(seed=7, status="finished")]
     seeds += [SimpleNamespace(seed=seed, status="failed") for seed in (8, 9)]
     run = SimpleNamespace(arm="small-sorted", variant="rope", seeds=seeds)
@@ -112,7 +112,7 @@ def test_failed_seeds_are_counted_where_they_have_no_line(results):
     assert titles == {"sorted": "✗2", "shuffled": "", "relations": ""}
 
 
-def test_a_study_without_a_part_can_be_drawn(results):
+def test_a_study_without_the_second_task_can_be_drawn(results):
     kept = results.measurements["arm"] != "relations"
     part = replace(results, measurements=results.measurements[kept], curves=None)
     with styled():
@@ -120,13 +120,13 @@ def test_a_study_without_a_part_can_be_drawn(results):
     assert len(tabulate(part)["runs"].frame) == len(RUNS) - 1
 
 
-def test_tables_have_a_row_per_run_in_order_of_size(results):
+def test_tables_have_a_row_per_run_in_order(results):
     tables = tabulate(results)
     shown = tables["runs"].frame
     assert list(zip(shown["Arm"], shown["Model"], strict=True)) == [
-        ("small-sorted", "RoPE"),
-        ("small-sorted", "content"),
-        ("small-shuffled", "position-free"),
+        ("sorted", "RoPE"),
+        ("sorted", "content"),
+        ("shuffled", "position-free"),
         ("relations", "no tag"),
     ]
     assert len(tables["anchors"].frame) == 3
@@ -134,10 +134,10 @@ def test_tables_have_a_row_per_run_in_order_of_size(results):
         assert set(table.numeric) <= set(table.frame.columns)
 
 
-def test_numbers_are_the_anchors_and_the_budgets(results):
-    found = numbers(results)
-    assert found["chance"] == 0.25
-    assert found["budgets"] == "7 steps for M = 5, 7 steps for identical content"
-    assert {"key_blind.5", "best_slot.8", "ceiling.untagged", "witness.rope"} <= set(found)
-    assert found["best_slot.5"] < found["vote.5"] < 1
-    assert found["vote.8.error"] < 1e-3
+def test_numbers_for_the_prose_are_anchors_and_budgets(results):
+    cited = numbers(results)
+    assert cited["chance"] == 0.25
+    assert cited["budgets"] == "7 steps for M = 5, 7 steps for identical content"
+    assert {"key_blind.5", "best_slot.8", "ceiling.untagged", "witness.rope"} <= set(cited)
+    assert cited["best_slot.5"] < cited["vote.5"] < 1
+    assert cited["vote.8.error"] < 1e-3

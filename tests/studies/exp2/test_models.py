@@ -10,14 +10,14 @@ from journeylab.studies.exp2_shuffled_kb.anchors import untagged_ceiling
 from journeylab.studies.exp2_shuffled_kb.data import Episodes, arrange, permute
 from journeylab.studies.exp2_shuffled_kb.measure import measure
 from journeylab.studies.exp2_shuffled_kb.metrics import LABELS, METRICS
-from journeylab.studies.exp2_shuffled_kb.models import CUMULATIVE, Questions, ask_everything
+from journeylab.studies.exp2_shuffled_kb.models import CUMULATIVE, Questions, all_questions
 from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Evaluation, Relations
 from journeylab.training import train, train_ensemble
 
 RELATIONS = Relations(task="relations", subjects=2, relations=3, keys=12, values=4, questions=80)
 
 ALL = [variant for variants in VARIANTS.values() for variant in variants]
-BY_PLACE = ("rope", "rope-integer", "cumulative", "cumulative-as-shipped")
+BY_SLOT = ("rope", "rope-integer", "cumulative", "cumulative-as-shipped")
 
 
 def fresh(problem, seed=0):
@@ -30,17 +30,17 @@ def draw(problem, seed=0):
 
 
 @pytest.mark.parametrize("variant", ALL)
-def test_only_operators_by_place_see_the_order(make_problem, variant):
+def test_only_slot_operators_depend_on_the_order(make_problem, variant):
     problem = make_problem(variant)
     model = fresh(problem).double()
-    questions = ask_everything(problem.held_out)
+    questions = all_questions(problem.held_out)
     permuted = permute(problem.held_out, torch.Generator().manual_seed(0))
     with torch.no_grad():
         change = (model(permuted, questions) - model(problem.held_out, questions)).abs().max()
-    assert change > 1e-3 if variant in BY_PLACE else change < 1e-12
+    assert change > 1e-3 if variant in BY_SLOT else change < 1e-12
 
 
-def test_rope_turns_slots_and_asks_from_behind_the_last(make_problem):
+def test_rope_turns_slot_j_by_j_and_the_query_by_m(make_problem):
     model = fresh(make_problem("rope"))
     none = torch.zeros(2, 5, dtype=torch.long)
     turns = model._turns(Episodes(none, none, none), Questions(none, none, none))
@@ -50,7 +50,7 @@ def test_rope_turns_slots_and_asks_from_behind_the_last(make_problem):
     assert integer.frequencies.tolist() == list(range(8))
 
 
-def test_cumulative_angles_start_around_the_frequencies_and_as_shipped_around_nothing(make_problem):
+def test_cumulative_angles_start_near_frequencies_and_as_shipped_near_zero(make_problem):
     model, shipped = (fresh(make_problem(variant)) for variant in CUMULATIVE)
     for name in ("entry_angles", "question_angles"):
         angles = getattr(model, name)
@@ -59,61 +59,65 @@ def test_cumulative_angles_start_around_the_frequencies_and_as_shipped_around_no
         assert drawn.std().item() == pytest.approx(1, abs=0.15)
 
 
-def test_cumulative_angles_of_equal_steps_are_rope(make_problem):
+def test_cumulative_angles_with_equal_steps_equal_rope(make_problem):
     rope, cumulative = fresh(make_problem("rope")), fresh(make_problem("cumulative"))
     with torch.no_grad():
         cumulative.entry_angles[:12], cumulative.entry_angles[12:] = rope.frequencies, 0.0
         cumulative.question_angles.copy_(rope.frequencies.expand(12, -1))
         problem = make_problem("rope")
-        questions = ask_everything(problem.held_out)
-        one, two = (model(problem.held_out, questions) for model in (rope, cumulative))
-    torch.testing.assert_close(one, two, atol=1e-5, rtol=1e-4)
+        questions = all_questions(problem.held_out)
+        of_rope, of_cumulative = (
+            model(problem.held_out, questions) for model in (rope, cumulative)
+        )
+    torch.testing.assert_close(of_rope, of_cumulative, atol=1e-5, rtol=1e-4)
 
 
-def test_variants_of_a_seed_start_alike(make_problem):
+def test_variants_of_a_seed_share_initial_parameters(make_problem):
     for variants in (VARIANTS["lookup"], ("untagged", "operator")):
         states = [fresh(make_problem(variant)).head.state_dict() for variant in variants]
         assert all(torch.equal(s[n], v) for s in states[1:] for n, v in states[0].items())
 
 
 @pytest.mark.parametrize("variant", ["position-free", "tag"])
-def test_arms_of_a_seed_ask_the_same_of_the_same_entries(make_problem, variant):
+def test_arms_of_a_seed_share_entries_and_questions(make_problem, variant):
     first, again = (draw(make_problem(variant, order)) for order in ("sorted", "shuffled"))
-    assert all(torch.equal(first[f"asked_{n}"], again[f"asked_{n}"]) for n in Questions._fields)
+    assert all(
+        torch.equal(first[f"question_{n}"], again[f"question_{n}"]) for n in Questions._fields
+    )
     shown = Episodes(*(again[name] for name in Episodes._fields))
     assert all(map(torch.equal, arrange(shown, "sorted"), (first[n] for n in Episodes._fields)))
     assert first["keys"].shape[0] == make_problem(variant).tokens_per_step == 64
 
 
 @pytest.mark.parametrize("variant", ["rope", "operator"])
-def test_the_answer_is_the_value_of_the_entry_asked_for(make_problem, variant):
+def test_the_answer_is_the_value_of_the_questioned_entry(make_problem, variant):
     batch = draw(make_problem(variant))
-    asked = (batch["keys"] == batch["asked_keys"]) & (
-        batch["relations"] == batch["asked_relations"]
+    questioned = (batch["keys"] == batch["question_keys"]) & (
+        batch["relations"] == batch["question_relations"]
     )
-    assert (asked.sum(1) == 1).all()
-    assert torch.equal(batch["values"][asked], batch["asked_answers"].flatten())
+    assert (questioned.sum(1) == 1).all()
+    assert torch.equal(batch["values"][questioned], batch["question_answers"].flatten())
 
 
 @pytest.mark.parametrize("variant", ALL)
-def test_the_loss_makes_its_tensors_where_the_batch_is(make_problem, variant):
+def test_the_loss_creates_tensors_on_the_device_of_the_batch(make_problem, variant):
     problem = make_problem(variant)
     elsewhere = {name: value.to("meta") for name, value in draw(problem).items()}
     assert problem.loss(fresh(problem).to("meta"), elsewhere).device.type == "meta"
 
 
-def test_a_tag_or_an_operator_tells_a_subjects_entries_apart(make_problem):
+def test_only_a_tag_or_an_operator_distinguishes_entries_of_a_subject(make_problem):
     none = torch.zeros(1, 3, dtype=torch.long)
     episodes = Episodes(none, torch.tensor([[0, 1, 2]]), torch.tensor([[0, 1, 2]]))
     for variant in VARIANTS["relations"]:
         with torch.no_grad():
-            logits = fresh(make_problem(variant))(episodes, ask_everything(episodes))
-        told = (logits[0, 1:] - logits[0, :1]).abs().max() > 1e-4
-        assert told == (variant != "untagged")
+            logits = fresh(make_problem(variant))(episodes, all_questions(episodes))
+        distinguished = (logits[0, 1:] - logits[0, :1]).abs().max() > 1e-4
+        assert distinguished == (variant != "untagged")
 
 
 @pytest.mark.parametrize("variant", ALL)
-def test_seeds_at_once_learn_as_one_alone(make_problem, tmp_path: Path, variant):
+def test_batched_seeds_learn_as_single_seeds(make_problem, tmp_path: Path, variant):
     problem = make_problem(variant, steps=12, evaluate_every=6)
     streams, settings = [Streams("exp2", 1), Streams("exp2", 2)], problem.job.training
     both = train_ensemble([problem] * 2, settings, streams, tmp_path / "both")
@@ -124,8 +128,8 @@ def test_seeds_at_once_learn_as_one_alone(make_problem, tmp_path: Path, variant)
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
 
 
-def test_what_is_trained_can_be_measured(make_problem, tmp_path: Path):
-    found = {}
+def test_trained_invariant_heads_learn_and_never_flip(make_problem, tmp_path: Path):
+    measured = {}
     for variant in ("content", "untagged", "tag", "operator"):
         problem = make_problem(variant)
         trained = train(problem, problem.job.training, Streams("exp2", 0), tmp_path / variant)
@@ -134,16 +138,16 @@ def test_what_is_trained_can_be_measured(make_problem, tmp_path: Path):
         model.load_state_dict(trained.state)
         table = measure(problem.job, Evaluation(permutations=2), problem, model.eval())
         assert set(table["metric"]) <= set(METRICS)
-        found[variant] = table.set_index(["metric", "order"])["value"]
-        assert found[variant]["flip_rate"].max() == 0.0
-        assert found[variant]["max_logit_change"].max() < 1e-3
-    ceiling = found["untagged"]["ceiling"].item()
-    accuracy = {name: values["accuracy", "shuffled"] for name, values in found.items()}
+        measured[variant] = table.set_index(["metric", "order"])["value"]
+        assert measured[variant]["flip_rate"].max() == 0.0
+        assert measured[variant]["max_logit_change"].max() < 1e-3
+    ceiling = measured["untagged"]["ceiling"].item()
+    accuracy = {name: values["accuracy", "shuffled"] for name, values in measured.items()}
     assert accuracy["untagged"] < ceiling + 0.15
     assert min(accuracy[name] for name in ("content", "tag", "operator")) > 0.9
 
 
-def test_an_untrained_head_by_place_flips_answers(make_problem):
+def test_an_untrained_slot_head_flips_answers(make_problem):
     problem = make_problem("rope-integer")
     table = measure(problem.job, Evaluation(permutations=2), problem, fresh(problem))
     assert (table.loc[table["metric"] == "flip_rate", "value"] > 0.05).all()
@@ -158,7 +162,7 @@ class FirstSlot(nn.Module):
 
 
 @pytest.mark.parametrize("variant", ["rope", "tag"])
-def test_accuracy_and_flips_of_a_reader_of_the_first_slot_by_hand(make_problem, variant):
+def test_accuracy_and_flips_of_a_first_slot_reader_equal_those_by_hand(make_problem, variant):
     problem = make_problem(variant)
     table = measure(problem.job, Evaluation(permutations=3), problem, FirstSlot())
     generator = problem.streams.generator("permutations")
@@ -173,21 +177,21 @@ def test_accuracy_and_flips_of_a_reader_of_the_first_slot_by_hand(make_problem, 
     for order, first in answers.items():
         hits = [value == a for a, each in zip(first, entries, strict=True) for *_, value in each]
         flips = [v[0] != a for other in permuted for a, v in zip(first, other, strict=True)]
-        found = table[table["order"] == order].set_index("metric")["value"]
-        assert found["accuracy"] == pytest.approx(sum(hits) / len(hits))
-        assert found["flip_rate"] == pytest.approx(sum(flips) / len(flips))
-        assert found["max_logit_change"] == 1.0
+        values = table[table["order"] == order].set_index("metric")["value"]
+        assert values["accuracy"] == pytest.approx(sum(hits) / len(hits))
+        assert values["flip_rate"] == pytest.approx(sum(flips) / len(flips))
+        assert values["max_logit_change"] == 1.0
 
 
 class FirstKey(nn.Module):
-    """Answers everything by the key in the first slot of the first repository, as a number."""
+    """Answers every question by the first key of the first repository, as a number."""
 
     def forward(self, episodes, questions):
         logits = torch.tensor([1.0, 0.0, 0.0, 0.0]) * (1 + episodes.keys[0, 0])
         return logits.expand(*questions.keys.shape, 4)
 
 
-def test_the_largest_change_of_all_permutations_counts_and_is_held_against_the_spread(make_problem):
+def test_logit_changes_are_maxima_over_permutations_and_relative_to_the_spread(make_problem):
     problem = make_problem("rope")
     held_out = problem.held_out
     generator = problem.streams.generator("permutations")
@@ -197,16 +201,14 @@ def test_the_largest_change_of_all_permutations_counts_and_is_held_against_the_s
         changes = [abs(other - key) for other in others]
         assert len(set(changes)) > 1
         table = measure(problem.job, Evaluation(permutations=4), problem, FirstKey())
-        found = table[table["order"] == order].set_index("metric")["value"]
-        assert found["max_logit_change"] == max(changes)
+        values = table[table["order"] == order].set_index("metric")["value"]
+        assert values["max_logit_change"] == max(changes)
         spread = (1 + key) * (1 / 4 * 3 / 4) ** 0.5
-        assert found["relative_logit_change"] == pytest.approx(max(changes) / spread)
+        assert values["relative_logit_change"] == pytest.approx(max(changes) / spread)
 
 
 @pytest.mark.parametrize("order", ["sorted", "shuffled"])
-def test_a_head_by_content_that_leaks_its_place_exceeds_the_tolerance(
-    make_problem, monkeypatch, order
-):
+def test_a_content_head_that_leaks_slots_exceeds_the_tolerance(make_problem, monkeypatch, order):
     problem = make_problem("content")
     model = fresh(problem)
 
@@ -225,7 +227,7 @@ def test_a_head_by_content_that_leaks_its_place_exceeds_the_tolerance(
     assert largest() > 1e-4
 
 
-def test_only_the_head_without_a_tag_has_the_ceiling(make_problem):
+def test_only_the_untagged_head_reports_the_ceiling(make_problem):
     for variant in VARIANTS["relations"]:
         problem = make_problem(variant)
         table = measure(problem.job, Evaluation(permutations=1), problem, fresh(problem))
@@ -233,5 +235,5 @@ def test_only_the_head_without_a_tag_has_the_ceiling(make_problem):
         assert ceiling == ([float(untagged_ceiling(RELATIONS))] if variant == "untagged" else [])
 
 
-def test_every_variant_has_a_name_in_print():
+def test_every_variant_has_a_printed_name():
     assert list(LABELS) == ALL

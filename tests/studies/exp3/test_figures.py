@@ -18,7 +18,7 @@ from journeylab.studies.exp3_order_information.data import generate
 from journeylab.studies.exp3_order_information.information import precision_law
 from journeylab.studies.exp3_order_information.measure import measure
 from journeylab.studies.exp3_order_information.metrics import ARMS, LABELS
-from journeylab.studies.exp3_order_information.models import Strings
+from journeylab.studies.exp3_order_information.models import ProbeTraining
 from journeylab.studies.exp3_order_information.settings import (
     LENGTHS,
     SETS,
@@ -66,7 +66,7 @@ def results(computed) -> StudyResults:
             job = Job.model_validate(resolve_run("exp3", settings, arm, variant).settings)
             for seed in range(2):
                 where = {"study": "exp3", "arm": arm, "variant": variant, "seed": seed}
-                problem = Strings(job, dataset(job.data, seed))
+                problem = ProbeTraining(job, dataset(job.data, seed))
                 model = problem.build(Streams("exp3", seed).generator("init"))
                 table = measure(problem.job, Evaluation(), problem, model)
                 tables.append(table.assign(**where))
@@ -94,7 +94,7 @@ def test_every_figure_has_a_caption_and_the_same_bytes_twice(results, drawn, tmp
         assert first.read_bytes() == (tmp_path / "second" / first.name).read_bytes()
 
 
-def test_every_seed_is_a_point_and_every_length_has_its_ceiling(drawn):
+def test_every_seed_is_a_point_and_every_length_has_a_ceiling(drawn):
     figure = drawn["positions"]
     points = [len(c.get_offsets()) for axes in figure.axes for c in axes.collections]
     probes, seeds, runs = 2, 2, 3
@@ -143,10 +143,10 @@ def test_the_precision_law_is_drawn_where_it_binds(results, drawn):
     assert precision_law(4, reach, 0.5) == pytest.approx(exact["value"].item())
 
 
-def test_every_set_is_told_at_every_length_and_width(results):
+def test_table_has_every_set_length_and_width(results):
     frame = figures.tabulate(results)["information"].frame
     assert frame[["d", "N", "Frequencies"]].drop_duplicates().shape == (2 * 2 * len(SETS), 3)
-    full = frame[(frame["Frequencies"] == "{1, 2}") & (frame["d"] == "16")]
+    full = frame[(frame["Frequencies"] == "fast {1, 2}") & (frame["d"] == "16")]
     assert full["ε = 0.001"].tolist() == full["H"].tolist()
 
 
@@ -161,7 +161,7 @@ def test_failed_seeds_are_counted(results):
     assert frame["Failed"].tolist() == ["1", "0", "0"]
 
 
-def test_what_is_off_has_no_panel_and_no_row(results, drawn):
+def test_disabled_runs_have_no_panel_and_no_row(results, drawn):
     assert len(drawn["counts"].axes) == 2 * len(RUNS)
     frame = figures.tabulate(results)["probes"].frame
     assert len(frame) == 3
@@ -177,30 +177,24 @@ def test_a_study_without_training_shows_its_enumeration(results):
 
 
 def test_the_prose_has_its_numbers(results):
-    found = figures.numbers(results)
-    assert found["ceiling.8"] == pytest.approx(0.63671875)
-    assert found["held_out.8"] == 20
-    assert found["floor.20"] == comb(20, 10) / 2**20
-    assert found["lost.4"] == "n/a"
+    cited = figures.numbers(results)
+    assert cited["ceiling.8"] == pytest.approx(0.63671875)
+    assert cited["held_out.8"] == 20
+    assert cited["floor.20"] == comb(20, 10) / 2**20
+    assert cited["lost.4"] == "n/a"
     prose = (files(figures.__package__) / "report.typ").read_text(encoding="utf-8")
-    assert set(re.findall(r'\bn\("([^"]+)"\)', prose)) == set(found)
+    assert set(re.findall(r'\bn\("([^"]+)"\)', prose)) == set(cited)
 
 
-def test_what_the_prose_says_of_sixteen_tokens_is_computed(results, computed):
+def test_numbers_about_sixteen_tokens_equal_closed_forms(results, computed):
     """Quarter turns tell the counts of four classes of four positions, sixteen coordinates all."""
     sixteen = {"lengths": (16,), "strings": 2**16, "precisions": (0.1,)}
     tables = [
         computed("exp3", "enumeration", each, enumerate_set(each, **sixteen)) for each in SETS
     ]
-    found = figures.numbers(replace(results, measurements=pd.concat(tables, ignore_index=True)))
-    assert found["entropy.16"] == pytest.approx(12.954, abs=1e-3)
-    assert found["lost.4"] == pytest.approx(7.877, abs=1e-3)
-    assert found["lost.16"] == 0.0
-    assert found["quarter.16"] == 0.6875
-    assert 0.5 < found["coarsest.4"] < found["coarsest.16"]
-
-
-def test_no_semicolon_of_the_prose_is_read_as_code():
-    """Typst ends an expression at a semicolon, and does not print it."""
-    prose = (files(figures.__package__) / "report.typ").read_text(encoding="utf-8")
-    assert not re.findall(r"#[\w.]+(?:\([^()]*\))?;", prose)
+    cited = figures.numbers(replace(results, measurements=pd.concat(tables, ignore_index=True)))
+    assert cited["entropy.16"] == pytest.approx(12.954, abs=1e-3)
+    assert cited["lost.4"] == pytest.approx(7.877, abs=1e-3)
+    assert cited["lost.16"] == 0.0
+    assert cited["quarter.16"] == 0.6875
+    assert 0.5 < cited["coarsest.4"] < cited["coarsest.16"]

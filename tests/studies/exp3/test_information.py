@@ -46,9 +46,9 @@ def brute_force(steps: np.ndarray, precision: float, offset: np.ndarray) -> tupl
     cells, counts = Counter(), Counter()
     for string in itertools.product(range(colours), repeat=length):
         aggregate = sum(steps[t, colour] for t, colour in enumerate(string))
-        told = tuple(sorted(Counter(string).items()))
-        counts[told] += 1
-        cells[told, tuple(np.floor(aggregate / precision + offset))] += 1
+        count = tuple(sorted(Counter(string).items()))
+        counts[count] += 1
+        cells[count, tuple(np.floor(aggregate / precision + offset))] += 1
     total = colours**length
     known = -sum(m / total * log2(m / total) for m in counts.values())
     read = -sum(m / total * log2(m / total) for m in cells.values())
@@ -62,13 +62,13 @@ def test_information_equals_brute_force(variant, length, colours):
     strings = information.enumerate_strings(steps)
     for precision in (1e-3, 0.5, 3.0):
         offset = np.random.default_rng(length).uniform(size=4)
-        entropy, told = brute_force(steps, precision, offset)
+        entropy, carried = brute_force(steps, precision, offset)
         assert information.order_entropy(strings.classes) == pytest.approx(entropy)
         gap = information.information_gap(strings, precision, offset)
-        assert entropy - gap == pytest.approx(told, abs=1e-9)
+        assert entropy - gap == pytest.approx(carried, abs=1e-9)
 
 
-def test_many_narrow_coordinates_are_joined_without_overflow(monkeypatch):
+def test_cells_of_many_coordinates_do_not_overflow(monkeypatch):
     strings = information.enumerate_strings(added("as-shipped", 10, width=16))
     offset = np.full(16, 0.3)
     coarse = [information.information_gap(strings, e, offset) for e in (0.3, 2.0, 8.0)]
@@ -78,7 +78,7 @@ def test_many_narrow_coordinates_are_joined_without_overflow(monkeypatch):
     assert coarse[-1] > 0.1
 
 
-def test_two_tokens_in_two_orders_are_half_a_bit():
+def test_order_of_two_tokens_is_half_a_bit():
     """ab and ba share their counts, aa and bb do not: H = ½ bit, lost by the sum alone."""
     for variant, gap in (("sum", 0.5), ("mean", 0.5), ("standard", 0.0), ("quarter-turns", 0.0)):
         strings = information.enumerate_strings(added(variant, 2))
@@ -87,18 +87,18 @@ def test_two_tokens_in_two_orders_are_half_a_bit():
 
 
 @pytest.mark.parametrize("length", [8, 12, 16])
-def test_the_order_has_what_the_counts_leave_of_n_bits(length):
+def test_order_entropy_is_n_minus_the_entropy_of_the_counts(length):
     strings = information.enumerate_strings(added("sum", length))
     expected = length - binomial_entropy(length)
     assert information.order_entropy(strings.classes) == pytest.approx(expected)
     assert information.information_gap(strings, 1e-3, np.full(4, 0.5)) == pytest.approx(expected)
 
 
-def test_quarter_turns_tell_the_counts_of_four_classes_of_positions():
-    """Positions four apart can change places: what is told is the counts per class of four."""
+def test_quarter_turns_carry_the_counts_of_four_classes_of_positions():
+    """Tokens four positions apart can be exchanged: only the counts per class of four remain."""
     strings = information.enumerate_strings(added("quarter-turns", 16))
-    told = 4 * binomial_entropy(4) - binomial_entropy(16)
-    lost = 16 - binomial_entropy(16) - told
+    carried = 4 * binomial_entropy(4) - binomial_entropy(16)
+    lost = 16 - binomial_entropy(16) - carried
     assert lost == pytest.approx(7.877, abs=1e-3)
     offset = np.random.default_rng(0).uniform(size=4)
     assert information.information_gap(strings, 1e-3, offset) == pytest.approx(lost)
@@ -120,7 +120,7 @@ def test_the_precision_law_holds_on_average_over_offsets():
     assert entropy - np.mean(gaps) > 0.0
 
 
-def test_a_single_offset_may_tell_more_than_the_law():
+def test_a_single_offset_may_exceed_the_precision_law():
     """ab and ba in a coarse cell: a border between them tells ½ bit, most offsets tell none."""
     strings = information.enumerate_strings(added("standard", 2))
     law = information.precision_law(4, information.widest_range(strings), 50.0)
@@ -131,16 +131,16 @@ def test_a_single_offset_may_tell_more_than_the_law():
 
 
 @pytest.mark.parametrize("bits", [0.5, 13.0, 40.0])
-def test_the_coarsest_precision_has_just_room_for_the_bits(bits):
+def test_coarsest_precision_inverts_the_precision_law(bits):
     precision = information.coarsest_precision(4, 27.0, bits)
     assert information.precision_law(4, 27.0, precision) == pytest.approx(bits)
 
 
-def test_the_widest_range_is_that_of_a_class():
+def test_widest_range_is_the_maximum_over_classes():
     strings = information.enumerate_strings(added("one-two", 6))
     widest = max(
-        np.ptp(strings.aggregate[:, strings.classes == one], axis=1).max()
-        for one in range(strings.classes.max() + 1)
+        np.ptp(strings.aggregate[:, strings.classes == label], axis=1).max()
+        for label in range(strings.classes.max() + 1)
     )
     assert information.widest_range(strings) == widest
     assert information.widest_range(information.enumerate_strings(added("sum", 6))) < 1e-12
@@ -162,7 +162,7 @@ def test_anchors_equal_enumeration(length, colours):
 
 
 @pytest.mark.parametrize("length", [8, 12, 16, 20])
-def test_the_ceiling_of_two_colours_has_a_closed_form(length):
+def test_blind_ceiling_of_two_colours_has_a_closed_form(length):
     expected = 0.5 + 0.5 * comb(length, length // 2) / 2**length
     assert information.blind_ceiling(length, 2) == pytest.approx(expected)
 
@@ -182,7 +182,7 @@ def test_every_case_has_every_metric_once(table):
             assert set(rows[factor].dropna()) <= set(levels)
 
 
-def test_information_lies_between_nothing_and_everything(table):
+def test_information_lies_between_zero_and_the_order_entropy(table):
     values = {metric: rows["value"] for metric, rows in table.groupby("metric")}
     assert (values["mutual_information"] >= 0.0).all()
     assert (values["information_gap"] >= 0.0).all()
@@ -191,29 +191,30 @@ def test_information_lies_between_nothing_and_everything(table):
     assert (of_sum["value"] == 0.0).all()
 
 
-def test_the_law_is_held_against_the_mean_over_draws(table):
+def test_law_excess_is_the_mean_over_draws(table):
     case = ["frequencies", "d", "epsilon"]
     indexed = table.set_index([*case, "draw"])
     rows = {metric: rows["value"] for metric, rows in indexed.groupby("metric")}
     excess = rows["mutual_information"] - rows["precision_law"]
     expected = excess.dropna().groupby(case).mean()
-    found = rows["law_excess"].droplevel("draw")
-    assert found.sort_index().to_numpy() == pytest.approx(expected.sort_index().to_numpy())
+    excess_rows = rows["law_excess"].droplevel("draw")
+    assert excess_rows.sort_index().to_numpy() == pytest.approx(expected.sort_index().to_numpy())
 
 
 @pytest.mark.parametrize("lengths", [(8, 12), (12, 8)])
 @pytest.mark.parametrize("variant", ["standard", "sum"])
-def test_growth_is_what_a_token_more_tells(variant, lengths):
-    found = compute_set(variant, lengths=lengths, strings=4096, precisions=(0.001, 8.0), draws=1)
-    grown = found[found["metric"] == "information_growth"]
+def test_growth_is_the_information_per_added_token(variant, lengths):
+    table = compute_set(variant, lengths=lengths, strings=4096, precisions=(0.001, 8.0), draws=1)
+    grown = table[table["metric"] == "information_growth"]
     assert (grown["N"] == 12).all()
     assert len(grown) == 4
     finest = grown.loc[grown["epsilon"] == "0.001", "value"]
     whole = 1 - (binomial_entropy(12) - binomial_entropy(8)) / 4
     assert finest.to_numpy() == pytest.approx(whole if variant == "standard" else 0.0, abs=1e-3)
-    told = found[found["metric"] == "mutual_information"].set_index(["d", "epsilon", "N"])["value"]
+    carried = table[table["metric"] == "mutual_information"]
+    carried = carried.set_index(["d", "epsilon", "N"])["value"]
     for row in grown.itertuples():
-        expected = (told[row.d, row.epsilon, 12] - told[row.d, row.epsilon, 8]) / 4
+        expected = (carried[row.d, row.epsilon, 12] - carried[row.d, row.epsilon, 8]) / 4
         assert row.value == pytest.approx(expected)
 
 
@@ -251,7 +252,7 @@ BOUNDED = [claim for claim in REGISTERED if isinstance(claim.region, AtMost)]
 
 
 @pytest.mark.parametrize("claim", BOUNDED, ids=lambda claim: claim.id)
-def test_what_is_broken_exceeds_the_registered_tolerance(monkeypatch, claim):
+def test_a_broken_computation_exceeds_its_registered_tolerance(monkeypatch, claim):
     rows, tolerance = claim.effect.every, claim.region.at_most
     at = {factor: x if isinstance(x, tuple) else (x,) for factor, x in rows.at.items()}
     length = min(at.get("N", (8,)))
@@ -270,18 +271,18 @@ def test_what_is_broken_exceeds_the_registered_tolerance(monkeypatch, claim):
         assert worst[0] <= tolerance < worst[1]
 
 
-def test_only_what_can_be_enumerated_is():
+def test_only_cases_with_few_enough_strings_are_enumerable():
     assert list(enumerable(Enumerated())) == [(2, 8), (2, 12), (2, 16), (2, 20), (4, 8)]
     assert list(enumerable(TINY)) == [(2, 8)]
 
 
-def test_a_set_gives_the_same_rows_again_and_alone(table):
+def test_rows_of_a_set_do_not_depend_on_other_sets(table):
     alone = table[table["frequencies"] == "standard"].reset_index(drop=True)
     pd.testing.assert_frame_equal(compute_set("standard"), alone, check_dtype=False)
 
 
 @pytest.mark.parametrize("variant", SETS)
-def test_terms_are_turned_values(variant):
+def test_terms_are_values_times_inverse_rotations(variant):
     values = torch.tensor(draw_values(data_streams("exp3", "strings", 3))[:2, :4])
     angles = frequencies(variant, 4)
     steps = terms(variant, values, 6)
@@ -294,7 +295,7 @@ def test_terms_are_turned_values(variant):
             np.testing.assert_allclose(steps[t, 1, 2 * plane : 2 * plane + 2], expected, atol=1e-12)
 
 
-def test_grids_run_from_the_first_to_the_last_frequency():
+def test_frequencies_form_a_geometric_grid_between_the_ends():
     for variant, chosen in SETS.items():
         for width in (4, 16):
             grid = frequencies(variant, width)
@@ -308,7 +309,7 @@ def test_grids_run_from_the_first_to_the_last_frequency():
     np.testing.assert_allclose(turning[1:] / turning[:-1], 100 ** (1 / 6))
 
 
-def test_a_string_is_spelled_from_its_last_digit():
+def test_the_first_colour_is_the_last_digit():
     assert spell(torch.tensor([13]), 4, 2).tolist() == [[1, 0, 1, 1]]
     assert spell(torch.tensor([4**20 - 1, 6]), 20, 4)[0].tolist() == [3] * 20
     assert spell(torch.tensor([[6]]), 5, 4).tolist() == [[[2, 1, 0, 0, 0]]]

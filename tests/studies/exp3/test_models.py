@@ -19,7 +19,11 @@ from journeylab.studies.exp3_order_information.data import (
 from journeylab.studies.exp3_order_information.information import blind_ceiling, blind_information
 from journeylab.studies.exp3_order_information.measure import measure
 from journeylab.studies.exp3_order_information.metrics import METRICS
-from journeylab.studies.exp3_order_information.models import Strings, ask, cross_entropies
+from journeylab.studies.exp3_order_information.models import (
+    ProbeTraining,
+    cross_entropies,
+    score_probes,
+)
 from journeylab.studies.exp3_order_information.settings import (
     LENGTHS,
     SETS,
@@ -56,7 +60,7 @@ def make(tables):
             model=Model(hidden=16),
             training=TRAINING.model_copy(update=training),
         )
-        return Strings(job, tables[seed])
+        return ProbeTraining(job, tables[seed])
 
     return make_problem
 
@@ -70,14 +74,14 @@ def batch_of(problem, seed=0, step=1):
     return problem.batch(step, streams.generator("order"), streams.generator("dropout"))
 
 
-def test_a_seed_names_its_data(tables):
+def test_a_seed_determines_its_data(tables):
     assert draw(SMALL, 1000).equals(tables[1000])
     assert not tables[1000].equals(tables[1001])
 
 
 @pytest.mark.parametrize("colours", [2, 4])
 @pytest.mark.parametrize("length", LENGTHS)
-def test_held_out_strings_are_distinct_and_seen_ones_are_others(tables, colours, length):
+def test_held_out_and_seen_strings_are_distinct_and_disjoint(tables, colours, length):
     held_out = strings_of(tables[1000], "held-out", colours, length)
     seen = strings_of(tables[1000], "seen", colours, length)
     assert len(held_out.unique()) == len(held_out) == 50
@@ -88,13 +92,13 @@ def test_held_out_strings_are_distinct_and_seen_ones_are_others(tables, colours,
     assert (held_out.diff() > 0).all()
 
 
-def test_no_more_than_the_largest_share_is_held_out():
+def test_at_most_the_largest_share_is_held_out():
     held_out, seen = draw_strings(256, Data(), np.random.default_rng(0))
     assert len(held_out) == 64
     assert sorted([*held_out, *seen]) == list(range(256))
 
 
-def test_skipping_lists_what_is_left():
+def test_skip_enumerates_the_strings_not_held_out():
     held_out = torch.tensor([0, 3, 4, 9])
     assert skip(torch.arange(6), held_out).tolist() == [1, 2, 5, 6, 7, 8]
 
@@ -114,15 +118,15 @@ def test_training_never_draws_a_held_out_string(make, colours):
     for step in range(1, 6):
         drawn = problem.batch(step, order, order)["strings"]
         assert drawn.shape == (4, 500)
-        for place, length in enumerate(LENGTHS):
-            strings = set(drawn[place].tolist())
-            assert not strings & held_out[place]
+        for index, length in enumerate(LENGTHS):
+            strings = set(drawn[index].tolist())
+            assert not strings & held_out[index]
             assert max(strings) < colours**length
     short = problem.batch(1, order, order)["strings"][0]
     assert len(short.unique()) > 150
 
 
-def test_variants_of_a_seed_see_the_same_strings_and_start_alike(make):
+def test_variants_of_a_seed_share_strings_and_initial_parameters(make):
     first, *others = (make(variant) for variant in SETS)
     for other in others:
         assert torch.equal(batch_of(first)["strings"], batch_of(other)["strings"])
@@ -148,27 +152,27 @@ def test_probes_read_a_standardised_aggregate(make, variant):
     assert torch.equal(read.counts[0].sum(1), torch.full((256,), 8))
 
 
-def test_mean_pooling_is_read_as_the_sum(make):
+def test_standardised_mean_equals_the_standardised_sum(make):
     batch = batch_of(make())
     losses = [make(v).loss(fresh(make(v)), batch).item() for v in ("sum", "mean", "standard")]
     assert losses[0] == pytest.approx(losses[1], abs=1e-6)
     assert losses[0] != pytest.approx(losses[2], abs=1e-4)
 
 
-def test_nothing_is_asked_beyond_the_end(make):
+def test_positions_beyond_the_end_have_no_loss(make):
     problem = make(colours=4)
     model = fresh(problem)
     truth = model.read(batch_of(problem)["strings"])
-    answers = model(truth.aggregate)["mlp"]
-    positions, counts = cross_entropies(answers, truth)
-    for place, length in enumerate(LENGTHS):
-        assert (positions[place, :, length:] == 0).all()
-        assert (positions[place, :, :length] > 0).all()
-        assert (answers.counts[place, ..., length + 1 :] == -math.inf).all()
+    logits = model(truth.aggregate)["mlp"]
+    positions, counts = cross_entropies(logits, truth)
+    for index, length in enumerate(LENGTHS):
+        assert (positions[index, :, length:] == 0).all()
+        assert (positions[index, :, :length] > 0).all()
+        assert (logits.counts[index, ..., length + 1 :] == -math.inf).all()
     assert counts.isfinite().all()
 
 
-def test_the_loss_is_a_mean_over_questions(make):
+def test_the_loss_is_the_mean_over_questions(make):
     """Without weights every answer is as probable: log C at a position, log(N + 1) for a count."""
     problem = make(colours=4)
     model = fresh(problem)
@@ -180,13 +184,13 @@ def test_the_loss_is_a_mean_over_questions(make):
     assert problem.tokens_per_step == 32 * sum(n + 4 for n in LENGTHS)
 
 
-def test_probes_share_nothing(make):
+def test_probes_of_different_lengths_share_no_parameter(make):
     """The gradient of one length's loss is zero at the other lengths' parameters."""
     problem = make()
     model = fresh(problem)
     truth = model.read(batch_of(problem)["strings"])
-    answers = model(truth.aggregate)
-    positions, counts = cross_entropies(answers["mlp"], truth)
+    logits = model(truth.aggregate)
+    positions, counts = cross_entropies(logits["mlp"], truth)
     (positions[1].sum() + counts[1].sum()).backward()
     for parameter in model.mlp.parameters():
         touched = parameter.grad.flatten(1).abs().sum(1) > 0
@@ -204,7 +208,7 @@ class Lossy(nn.Module):
 
 
 @pytest.mark.parametrize(("colours", "d"), [(2, 4), (4, 16)])
-def test_seeds_together_lose_what_each_loses_alone(make, colours, d):
+def test_batched_seeds_have_the_losses_and_gradients_of_single_seeds(make, colours, d):
     seeds = (1000, 1001, 1002)
     problems = [make("as-shipped", colours, d, seed) for seed in seeds]
     models = [Lossy(problem, fresh(problem, i)) for i, problem in enumerate(problems)]
@@ -224,13 +228,13 @@ def test_seeds_together_lose_what_each_loses_alone(make, colours, d):
         torch.testing.assert_close(stack.grad, gradients, atol=1e-6, rtol=1e-4)
 
 
-def test_the_loss_makes_its_tensors_where_the_batch_is(make):
+def test_the_loss_creates_tensors_on_the_device_of_the_batch(make):
     problem = make()
     elsewhere = {"strings": batch_of(problem)["strings"].to("meta")}
     assert problem.loss(fresh(problem).to("meta"), elsewhere).device.type == "meta"
 
 
-def test_every_probe_learns(make, tmp_path):
+def test_training_raises_position_accuracy_at_every_length(make, tmp_path):
     problem = make("standard", d=16)
     trained = train(problem, TRAINING, Streams("exp3", 0), tmp_path / "checkpoint")
     assert trained.status == "finished"
@@ -260,24 +264,24 @@ def test_measurements_are_tidy_and_complete(make, colours):
     assert known[12] == blind_information(12, colours)
 
 
-def test_every_split_is_asked_about_its_own_strings(make, tables):
+def test_every_split_is_measured_on_its_own_strings(make, tables):
     problem = make()
     model = fresh(problem)
     table = measure(problem.job, Evaluation(), problem, model)
     keys = ["strings", "N", "probe", "metric"]
     rows = table.dropna(subset="probe").set_index(keys)["value"].sort_index()
     for split in SPLITS:
-        for place, length in enumerate(LENGTHS):
+        for index, length in enumerate(LENGTHS):
             strings = strings_of(tables[1000], split, 2, length)
-            for probe, score in ask(model, strings, place).items():
-                found = rows[split, length, probe]
-                assert found["position_accuracy"] == score.position_accuracy
-                assert found["count_accuracy"] == score.count_accuracy
-                assert found["v_information"] == length * (1.0 - score.position_loss)
+            for probe, score in score_probes(model, strings, index).items():
+                values = rows[split, length, probe]
+                assert values["position_accuracy"] == score.position_accuracy
+                assert values["count_accuracy"] == score.count_accuracy
+                assert values["v_information"] == length * (1.0 - score.position_loss)
     assert (rows["seen"] != rows["held-out"]).any()
 
 
-def test_a_probe_that_knows_nothing_extracts_nothing(make):
+def test_a_zero_probe_extracts_zero_bits(make):
     problem = make(colours=4)
     model = fresh(problem)
     with torch.no_grad():
@@ -300,7 +304,7 @@ def test_a_score_counts_right_answers(make):
         of_count = bias[0, 0, 40:].view(2, 21)
         of_count[0, 1] = of_count[1, 7] = 1.0
     strings = torch.tensor([0b11111110, 0b10000000, 0b11111111])
-    score = ask(model, strings, 0)["linear"]
+    score = score_probes(model, strings, 0)["linear"]
     assert score.position_accuracy == pytest.approx(16 / 24)
     assert score.count_accuracy == pytest.approx(2 / 6)
     share = 1 / (1 + math.e)

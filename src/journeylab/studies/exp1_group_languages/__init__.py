@@ -1,1 +1,4 @@
-"""exp1 · group languages (thm:dfa, thm:comm-dfa): what operators of a family can recognise."""
+"""exp1 · group languages (thm:dfa, thm:comm-dfa): languages that a family of operators recognises.
+
+The source document is the reviewer plan, experiment 1.
+"""

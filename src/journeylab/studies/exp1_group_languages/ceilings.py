@@ -1,13 +1,14 @@
-"""The exact Parikh ceiling: the best that can be done by whoever knows only how many a's there are.
+"""The exact Parikh ceiling: the best accuracy of a classifier that sees only the letter counts.
 
-The Parikh vector of a string of length n over {a, b} is its number k of a's. Let N(k, c) count the
-strings with k a's and label c among those that a task asks about, and N(c) = Σ_k N(k, c). Then
+The Parikh vector of a string of length n over {a, b} is its number k of a's. Let N(k, c) be the
+number of labelled strings with k a's and label c, and N(c) = Σ_k N(k, c). Then
 
     plain accuracy       Σ_k max_c N(k, c) / Σ_c N(c)
     balanced accuracy    (1/C) Σ_k max_c N(k, c)/N(c)
 
-are the largest that a function of k can have, each reached by answering the maximiser. N is found
-by dynamic programming over (k, state of the automaton), in integers, so both are exact rationals.
+are the largest accuracies of any function of k. Answering with the maximising c reaches them. N is
+computed by dynamic programming over (k, state of the automaton), in integers, so both accuracies
+are exact rationals.
 """
 
 from __future__ import annotations
@@ -25,28 +26,28 @@ Counts = NDArray[np.object_]
 
 
 def parikh_ceilings(task: Task, lengths: Iterable[int]) -> dict[int, Fraction]:
-    """The exact ceiling of every length; lengths that a task does not ask about are left out."""
-    return {n: best_given_parikh(task, counts) for n, counts in _asked(task, lengths)}
+    """The exact ceiling by length; lengths at which the task labels no string are left out."""
+    return {n: best_given_parikh(task, counts) for n, counts in _labelled_counts(task, lengths)}
 
 
 def chances(task: Task, lengths: Iterable[int]) -> dict[int, Fraction]:
-    """The accuracy of always answering one label, the best one, for every length asked about."""
-    return {n: best_constant(task, counts) for n, counts in _asked(task, lengths)}
+    """The accuracy of the best constant answer, for the same lengths as `parikh_ceilings`."""
+    return {n: best_constant(task, counts) for n, counts in _labelled_counts(task, lengths)}
 
 
 def best_given_parikh(task: Task, counts: Counts) -> Fraction:
-    """The ceiling from the numbers of strings ``[k, label]``."""
+    """The ceiling, from the numbers of strings ``[k, label]``."""
     shares = _shares(task, counts)
     return sum((max(row) for row in shares), Fraction(0))
 
 
 def best_constant(task: Task, counts: Counts) -> Fraction:
-    """The best constant answer from the numbers of strings ``[k, label]``."""
+    """The accuracy of the best constant answer, from the numbers of strings ``[k, label]``."""
     return max(sum(column, Fraction(0)) for column in zip(*_shares(task, counts), strict=True))
 
 
 def count_labels(task: Task, longest: int) -> Iterator[Counts]:
-    """The numbers of strings ``[k, label]`` of lengths 1 … longest, in turn."""
+    """Yield the numbers of strings ``[k, label]`` for the lengths 1, 2, …, longest."""
     labelled = np.array(task.labels)
     states = np.zeros((longest + 1, len(labelled)), dtype=object)
     states[0, 0] = 1
@@ -61,15 +62,15 @@ def count_labels(task: Task, longest: int) -> Iterator[Counts]:
         yield counts
 
 
-def _asked(task: Task, lengths: Iterable[int]) -> Iterator[tuple[int, Counts]]:
-    asked = set(lengths)
-    for length, counts in enumerate(count_labels(task, max(asked)), start=1):
-        if length in asked and counts.any():
+def _labelled_counts(task: Task, lengths: Iterable[int]) -> Iterator[tuple[int, Counts]]:
+    wanted = set(lengths)
+    for length, counts in enumerate(count_labels(task, max(wanted)), start=1):
+        if length in wanted and counts.any():
             yield length, counts
 
 
 def _extend(task: Task, states: Counts) -> Counts:
-    """One letter more: an a also adds one to k."""
+    """Append one letter to every string; an a also increases k by 1."""
     with_a, with_b = np.zeros_like(states), np.zeros_like(states)
     for state, (after_a, after_b) in enumerate(zip(*task.following, strict=True)):
         with_a[1:, after_a] += states[:-1, state]
@@ -79,9 +80,9 @@ def _extend(task: Task, states: Counts) -> Counts:
 
 
 def _shares(task: Task, counts: Counts) -> list[list[Fraction]]:
-    """What answering label c at k contributes to the accuracy, ``[k][label]``.
+    """The contribution to the accuracy of answering label c at k, ``[k][label]``.
 
-    A label that no string has counts as a class that nobody can get right.
+    A label that no string has contributes 0, but still counts in the number of classes C.
     """
     sizes = counts.sum(0)
     total = int(sizes.sum())

@@ -1,26 +1,27 @@
 """The theorems behind the tasks, checked by exact construction and enumeration, without training.
 
-| case | metric | what is checked |
+| case | metric | quantity checked |
 | --- | --- | --- |
-| Z3, S3, A5 | exact_accuracy | exp(S − Sᵀ) with exact angles: the state is read off rightly |
+| Z3, S3, A5 | exact_accuracy | share of states that exp(S − Sᵀ) with exact angles names rightly |
 | Z3, S3, A5 | exact_margin, _drift | least lead of the right logit; distance from the true state |
-| scalar | aggregator_accuracy, _margin | R = 2.5, v = ±1 solves B: all short strings, long ones |
-| scalar | aggregator_bound_error | the least margin is 1 − Σ_{0<t<n} R^{−t}, above ⅓ at every n |
-| scalar | aggregator_float32 | the recurrence itself needs float64 at length 100 |
-| commuting, affine | parikh_split | commuting maps of integers: classes with more than one state |
-| aggregation, S3 | parikh_split | the controls: the classes that commuting inputs, S3 do split |
+| scalar | aggregator_accuracy, _margin | R = 2.5, v = ±1 on B: all short and random long strings |
+| scalar | aggregator_bound_error | least margin against 1 − Σ_{0<t<n} R^{−t}, which exceeds ⅓ |
+| scalar | aggregator_float32 | powers of R up to 100 that overflow: the recurrence needs float64 |
+| commuting, affine | parikh_split | Parikh classes with several states, for commuting maps |
+| aggregation, S3 | parikh_split | the same for an aggregation and for S3, which do split classes |
 | toral, complex, real | parikh_spread | the trained families in float64: spread within a class |
 | real | missing_exponentials | a real diagonal of width d and #a mod 3 = 0, see below |
-| task | ceiling, chance, ceiling_error | exact anchors; by dynamic programming and by enumeration |
+| task | ceiling, chance | exact anchors |
+| task | ceiling_error | the ceilings by dynamic programming against those by enumeration |
 
-**Weights.** A permutation of m points is a matrix; next to it stands its sign, so that the whole is
-a rotation and has an antisymmetric logarithm. With u of distinct coordinates the points g·u are
-distinct and of one length, so the logits ⟨g·u, h⟩ are largest at the true g.
+**Weights.** A permutation of m points is a matrix. With the sign of the permutation beside it, the
+whole is a rotation and has an antisymmetric logarithm. For u with distinct coordinates the points
+g·u are distinct and of equal length, so the logits ⟨g·u, h⟩ are largest at the true g.
 
 **A real diagonal and Z/3.** λ³ = 1 has one real solution, so no real diagonal represents Z/3. A
-reader with a real diagonal product state of width d and a bias does not even label the strings aᵏ
-rightly: at even k = 2j its logit is Σ_i c_i (α_i²)^j + b, which has at most d + 1 terms and so at
-most d sign changes (Laguerre), while #a mod 3 = 0 changes sign more often for 2 ≤ k ≤ 100.
+reader with a real diagonal product state of width d and a bias cannot label even the strings aᵏ
+rightly: at even k = 2j its logit is Σ_i c_i (α_i²)^j + b. This sum has at most d + 1 terms and so
+at most d sign changes (Laguerre), while #a mod 3 = 0 changes sign more often for 2 ≤ k ≤ 100.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ import numpy as np
 import pandas as pd
 import scipy.linalg
 import torch
+from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -52,7 +54,7 @@ from journeylab.studies.exp1_group_languages.settings import (
     FAR,
     LONGEST,
     SHORTEST,
-    Checked,
+    CertificateSizes,
     Computation,
     Model,
 )
@@ -84,24 +86,27 @@ GROUPS = {
     "S3": GENERATORS["S3"],
     "A5": GENERATORS["A5"],
 }
-"""What a and b stand for; Z3 is task A, where b does nothing."""
+"""The permutations of a and b; Z3 is task A, where b changes nothing."""
 
 
-class Weights(NamedTuple):
-    """A reader of a group: operators exp(S − Sᵀ), u, and a row of logits per element."""
+class ExactWeights(NamedTuple):
+    """A product state that names group elements, in float64.
 
-    square: Tensor
-    start: Tensor
-    readout: Tensor
+    The operators are exp(S − Sᵀ) for ``square`` S, the start is u, and row g of the readout is g·u.
+    """
+
+    square: Float[Tensor, "letters d d"]
+    start: Float[Tensor, " d"]
+    readout: Float[Tensor, "elements d"]
 
 
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
     """All cases as tidy rows: case, draw, metric, n, value.
 
-    There is no n where a case has one length only, which is then a setting or stands in the table.
+    n is empty for a case with a single length, which the settings or the table above give.
     """
-    del streams  # nothing depends on a seed: draws count from 0
-    checks: tuple[Callable[[Checked], Iterator[Row]], ...] = (
+    del streams  # nothing depends on a seed: draws are numbered from 0
+    checks: tuple[Callable[[CertificateSizes], Iterator[Row]], ...] = (
         _weights,
         _aggregator,
         _parikh_classes,
@@ -113,10 +118,10 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"n": "Int64"})
 
 
-def exact_weights(generators: tuple[Permutation, Permutation], d: int) -> Weights:
-    """Weights in float64 that name the element reached by a string.
+def exact_weights(generators: tuple[Permutation, Permutation], d: int) -> ExactWeights:
+    """Weights of width d that name the group element after each string.
 
-    Raises ValueError where a permutation and its sign are wider than d.
+    Raises ValueError if a permutation and its sign need more than d coordinates.
     """
     elements, points = generate_group(generators), len(generators[0])
     if points + 1 > d:
@@ -127,7 +132,7 @@ def exact_weights(generators: tuple[Permutation, Permutation], d: int) -> Weight
     start = np.zeros(d)
     start[:points] = np.arange(points)
     square = np.stack([np.triu(rotation_logarithm(_as_rotation(g, d))) for g in generators])
-    return Weights(
+    return ExactWeights(
         torch.from_numpy(square),
         torch.from_numpy(start),
         torch.from_numpy(embedded @ start),
@@ -135,40 +140,40 @@ def exact_weights(generators: tuple[Permutation, Permutation], d: int) -> Weight
 
 
 def rotation_logarithm(rotation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The antisymmetric A with exp(A) = R and turns of at most π, for R of determinant 1.
+    """The antisymmetric A ``(d, d)`` with exp(A) = R and angles of at most π, for det R = 1.
 
-    Raises ValueError where −1 is an eigenvalue an odd number of times, so that R is no rotation.
+    Raises ValueError if −1 is an eigenvalue of odd multiplicity, so that R is no rotation.
     """
     triangle, basis = scipy.linalg.schur(rotation, output="real")
-    found = np.zeros_like(rotation)
-    half_turns, place = [], 0
-    while place < len(triangle):
-        if place + 1 < len(triangle) and abs(triangle[place + 1, place]) > 1e-9:
-            angle = np.arctan2(triangle[place + 1, place], triangle[place, place])
-            found[place + 1, place], found[place, place + 1] = angle, -angle
-            place += 1
-        elif triangle[place, place] < 0.0:
-            half_turns.append(place)
-        place += 1
+    angles = np.zeros_like(rotation)
+    half_turns, i = [], 0
+    while i < len(triangle):
+        if i + 1 < len(triangle) and abs(triangle[i + 1, i]) > 1e-9:
+            angle = np.arctan2(triangle[i + 1, i], triangle[i, i])
+            angles[i + 1, i], angles[i, i + 1] = angle, -angle
+            i += 1
+        elif triangle[i, i] < 0.0:
+            half_turns.append(i)
+        i += 1
     if len(half_turns) % 2:
         raise ValueError("the determinant is −1: there is no real logarithm")
     for i, j in zip(half_turns[::2], half_turns[1::2], strict=True):
-        found[j, i], found[i, j] = np.pi, -np.pi
-    logarithm: NDArray[np.float64] = basis @ found @ basis.T
+        angles[j, i], angles[i, j] = np.pi, -np.pi
+    logarithm: NDArray[np.float64] = basis @ angles @ basis.T
     return logarithm
 
 
 def sign_changes(task: Task, longest: int) -> int:
-    """How often the label changes along the strings aᵏ with even k from 2 to ``longest``."""
+    """The number of label changes along the strings aᵏ with even k from 2 to ``longest``."""
     state, labels = 0, []
     for _ in range(longest):
         state = task.following[0][state]
         labels.append(task.labels[state])
-    return sum(one != two for one, two in itertools.pairwise(labels[1::2]))
+    return sum(before != after for before, after in itertools.pairwise(labels[1::2]))
 
 
 def split_classes(maps: tuple[Map, Map], start: Point, longest: int) -> int:
-    """In how many Parikh classes of strings up to ``longest`` the state is not the same for all."""
+    """The number of Parikh classes of strings up to ``longest`` that have more than one state."""
     reached: dict[tuple[int, int], set[Point]] = {(0, 0): {start}}
     for _ in range(longest):
         following: defaultdict[tuple[int, int], set[Point]] = defaultdict(set)
@@ -179,23 +184,25 @@ def split_classes(maps: tuple[Map, Map], start: Point, longest: int) -> int:
     return sum(len(points) > 1 for points in reached.values())
 
 
-def class_spread(operators: Tensor, start: Tensor, length: int) -> float:
-    """The largest distance of a state from the first one of its Parikh class, over |u|.
+def class_spread(
+    operators: Float[Tensor, "2 d d"], start: Float[Tensor, " d"], length: int
+) -> float:
+    """The largest distance of a state from the first state of its Parikh class, over |u|.
 
-    ``operators`` are ``(2, d, d)``, ``start`` is u; all strings of the length are read.
+    The maximum is over all strings of the given length; ``start`` is u.
     """
     words = torch.tensor(list(itertools.product((0, 1), repeat=length)), dtype=torch.uint8).mT
     states, counts = chain_states(operators, start, words)[:, -1], words.sum(0)
     classes = [states[:, counts == k] for k in range(length + 1)]
-    spread = max(float((each - each[:, :1]).norm(dim=0).max()) for each in classes)
+    spread = max(float((members - members[:, :1]).norm(dim=0).max()) for members in classes)
     return spread / float(start.norm())
 
 
-def _weights(sizes: Checked) -> Iterator[Row]:
-    for place, (name, generators) in enumerate(GROUPS.items()):
+def _weights(sizes: CertificateSizes) -> Iterator[Row]:
+    for seed, (name, generators) in enumerate(GROUPS.items()):
         weights = exact_weights(generators, sizes.d)
-        words = _draw(place, sizes.length, sizes.strings)
-        reached = torch.from_numpy(label_words(state_task(name, generators), words.numpy())).long()
+        words = _draw(seed, sizes.length, sizes.strings)
+        reached = torch.from_numpy(label_words(state_task(generators), words.numpy())).long()
         state = chain_states(exponential(weights.square), weights.start, words)[:, -1]
         logits = weights.readout @ state
         right = logits.gather(0, reached[None])[0]
@@ -206,8 +213,8 @@ def _weights(sizes: Checked) -> Iterator[Row]:
         yield name, 0, "exact_drift", None, float(drift.max())
 
 
-def _aggregator(sizes: Checked) -> Iterator[Row]:
-    """margin = ±h_n/R^{n−1}, + where the string starts with a; right where it is positive."""
+def _aggregator(sizes: CertificateSizes) -> Iterator[Row]:
+    """The margin is h_n/R^{n−1} if the string starts with a, else −h_n/R^{n−1}; right if > 0."""
     for n in range(2, sizes.enumerate + 1):
         margins = [_exact_margin(word) for word in itertools.product((1, -1), repeat=n)]
         closed = 1 - sum((RADIX**-t for t in range(1, n)), Fraction(0))
@@ -227,14 +234,15 @@ def _aggregator(sizes: Checked) -> Iterator[Row]:
     yield "scalar", 0, "aggregator_float32", None, float((~powers.isfinite()).sum())
 
 
-def _parikh_classes(sizes: Checked) -> Iterator[Row]:
-    one, two = np.array([[2, 2], [3, 2]]), np.array([[5, 4], [6, 5]])  # M + I and M² − 2I
-    shift_one, shift_two = ((np.eye(2, dtype=int) - matrix) @ [1, 2] for matrix in (one, two))
+def _parikh_classes(sizes: CertificateSizes) -> Iterator[Row]:
+    # M + I and M² − 2I for M = [[1, 2], [3, 1]]: polynomials in M commute.
+    of_a, of_b = np.array([[2, 2], [3, 2]]), np.array([[5, 4], [6, 5]])
+    shift_a, shift_b = ((np.eye(2, dtype=int) - matrix) @ [1, 2] for matrix in (of_a, of_b))
     moved_a, moved_b = GENERATORS["S3"]
     cases: dict[str, tuple[tuple[Map, Map], Point]] = {
-        "commuting": ((_affine(one), _affine(two)), (1, 1)),
-        # Both have the fixed point (1, 2), so they commute as well.
-        "affine": ((_affine(one, shift_one), _affine(two, shift_two)), (1, 1)),
+        "commuting": ((_affine(of_a), _affine(of_b)), (1, 1)),
+        # Both maps have the fixed point (1, 2), so they commute as well.
+        "affine": ((_affine(of_a, shift_a), _affine(of_b, shift_b)), (1, 1)),
         "aggregation": ((lambda p: (2 * p[0] + 1,), lambda p: (2 * p[0] - 1,)), (0,)),
         "S3": ((_permute(moved_a), _permute(moved_b)), (0, 1, 2)),
     }
@@ -243,7 +251,7 @@ def _parikh_classes(sizes: Checked) -> Iterator[Row]:
         yield name, 0, "parikh_split", None, float(split)
 
 
-def _parikh_families(sizes: Checked) -> Iterator[Row]:
+def _parikh_families(sizes: CertificateSizes) -> Iterator[Row]:
     for family in COMMUTING:
         for draw in range(sizes.draws):
             generator = torch.Generator().manual_seed(draw)
@@ -254,12 +262,12 @@ def _parikh_families(sizes: Checked) -> Iterator[Row]:
             yield family, draw, "parikh_spread", None, spread
 
 
-def _real_diagonal(sizes: Checked) -> Iterator[Row]:
+def _real_diagonal(sizes: CertificateSizes) -> Iterator[Row]:
     needed = sign_changes(TASKS["A"], FAR[0])
     yield "real", 0, "missing_exponentials", None, float(needed - sizes.d)
 
 
-def _anchors(sizes: Checked) -> Iterator[Row]:
+def _anchors(sizes: CertificateSizes) -> Iterator[Row]:
     lengths = (*range(SHORTEST, LONGEST + 1), *FAR)
     for name, task in TASKS.items():
         for metric, anchor in (("ceiling", parikh_ceilings), ("chance", chances)):
@@ -267,13 +275,13 @@ def _anchors(sizes: Checked) -> Iterator[Row]:
                 yield name, 0, metric, n, float(value)
         for n, counts in enumerate(count_labels(task, sizes.enumerate), start=1):
             if counts.any():
-                found = best_given_parikh(task, count_by_enumeration(task, n))
-                error = abs(found - best_given_parikh(task, counts))
+                enumerated = best_given_parikh(task, count_by_enumeration(task, n))
+                error = abs(enumerated - best_given_parikh(task, counts))
                 yield name, 0, "ceiling_error", n, float(error)
 
 
 def count_by_enumeration(task: Task, length: int) -> NDArray[np.object_]:
-    """The numbers of strings ``[k, label]`` by listing all 2ⁿ strings."""
+    """The numbers of strings ``[k, label]``, by listing all 2ⁿ strings."""
     words = np.array(list(itertools.product((0, 1), repeat=length)), dtype=np.uint8).T
     counts = np.zeros((length + 1, task.classes), dtype=object)
     for k, label in zip((words == 0).sum(0), label_words(task, words), strict=True):
@@ -288,7 +296,7 @@ def _exact_margin(signs: tuple[int, ...]) -> Fraction:
 
 
 def _hardest(length: int) -> Tensor:
-    """abb…b and baa…a."""
+    """The strings abb…b and baa…a ``(length, 2)``, which have the least margin."""
     words = torch.zeros(length, 2, dtype=torch.uint8)
     words[1:, 0], words[0, 1] = 1, 1
     return words
@@ -317,7 +325,7 @@ def _permute(permutation: Permutation) -> Map:
 
 
 def _as_rotation(permutation: Permutation, d: int) -> NDArray[np.float64]:
-    """The permutation of coordinates, its sign beside it, and ones: determinant 1."""
+    """The block-diagonal matrix of the permutation, its sign and ones; its determinant is 1."""
     size = len(permutation)
     matrix = np.eye(d)
     matrix[:size, :size] = np.eye(size)[:, list(permutation)]  # e_i to e_{g(i)}

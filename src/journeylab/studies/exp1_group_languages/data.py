@@ -1,7 +1,8 @@
-"""Strings to learn from: uniform over {a, b}, and uniform among those with as many a's as b's.
+"""Strings for training and validation over {a, b}.
 
-Every length has as many strings as any other, one more at most. Tasks label the same strings, so
-that the arms of a seed are paired. A worked row: ``train, uniform, "abbabaabba"``.
+There are two kinds: *uniform* strings, and *halved* strings, uniform among those with as many a's
+as b's. All lengths have the same number of strings, up to 1. Every task labels the same strings, so
+the arms of a seed are paired. An example row: ``train, uniform, "abbabaabba"``.
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ SPLITS = ("train", "validation")
 KINDS = ("uniform", "halved")
 ALPHABET = "ab"
 PADDING = 2
-"""What stands behind the end of a string that is shorter than the longest."""
+"""Fills the rows behind the end of a string that is shorter than LONGEST."""
 
 
 def generate(data: Data, streams: Streams) -> pd.DataFrame:
@@ -33,9 +34,9 @@ def generate(data: Data, streams: Streams) -> pd.DataFrame:
 
 
 def draw_word(kind: str, length: int, rng: Generator) -> NDArray[np.uint8]:
-    """A string as letters 0 (a) and 1 (b).
+    """A random string as letters ``(length,)``, 0 for a and 1 for b.
 
-    Raises ValueError where half of the length is no whole number.
+    Raises ValueError for a halved string of odd length.
     """
     if kind == "uniform":
         return rng.integers(0, 2, length, dtype=np.uint8)
@@ -45,10 +46,10 @@ def draw_word(kind: str, length: int, rng: Generator) -> NDArray[np.uint8]:
 
 
 def lay_out(words: pd.Series) -> NDArray[np.uint8]:
-    """Strings as columns ``(longest, strings)`` of letters, with PADDING behind their ends."""
+    """Strings as columns of letters ``(LONGEST, strings)``, with PADDING behind their ends."""
     columns = np.full((LONGEST, len(words)), PADDING, dtype=np.uint8)
-    for place, word in enumerate(words):
-        columns[: len(word), place] = np.frombuffer(word.encode(), np.uint8) - ord(ALPHABET[0])
+    for column, word in enumerate(words):
+        columns[: len(word), column] = np.frombuffer(word.encode(), np.uint8) - ord(ALPHABET[0])
     return columns
 
 

@@ -1,4 +1,4 @@
-"""Figures, tables and numbers of exp1."""
+"""Figures, tables and numbers of the exp1 report."""
 
 from collections.abc import Iterator, Sequence
 from typing import cast
@@ -19,6 +19,7 @@ from journeylab.plotting import (
     looks,
     seeds,
 )
+from journeylab.studies.exp1_group_languages.metrics import ARMS, FAMILY_LABELS, FORM_LABELS
 from journeylab.studies.exp1_group_languages.settings import (
     FAMILIES,
     FAR,
@@ -28,6 +29,8 @@ from journeylab.studies.exp1_group_languages.settings import (
     TASK_NAMES,
     VARIANTS,
     Arm,
+    Family,
+    Form,
     Settings,
     TaskName,
 )
@@ -37,36 +40,37 @@ SOLVED = 0.99
 
 CAPTIONS = {
     "worst": (
-        "Accuracy at the worst of the lengths trained on. Every dot is one seed, markers are "
-        "medians, lines distribution-free 95 % intervals; ✗ counts failed seeds. A seed on or "
-        "right of the last line has solved its task. The dashed line is the Parikh ceiling at "
-        "the length where it is lowest; the worst of many noisy accuracies lies a little below it "
-        "even where every one of them is at its ceiling."
+        "Accuracy at the worst of the training lengths, by task. Dots are seeds, markers medians "
+        "over seeds, horizontal lines their distribution-free 95 % intervals; ✗ counts failed "
+        "seeds. A seed at or beyond the dash-dotted line has solved its task. The dashed line is "
+        "the smallest Parikh ceiling of the training lengths. The worst of many noisy accuracies "
+        "lies slightly below it even if the expected accuracy equals the ceiling at every length."
     ),
     "solved": (
-        "Seeds that solved their task, of all seeds; the darker a field, the larger the share. An "
-        "empty field was not trained at this scale."
+        "Number of seeds that solved their task / number of seeds. Darker fields have a larger "
+        "share. Empty fields were not trained at this scale."
     ),
     "accuracy": (
-        "Accuracy on new strings against their length, by task (rows) and form (columns). Thin "
-        "lines are seeds, thick ones medians over seeds, bands their distribution-free 95 % "
-        "intervals; ✗ counts failed seeds, which have no line. The black dashed line is the exact "
-        "Parikh ceiling, the best that anyone can do who knows only how many a's and b's there "
-        "are; the dotted line is the best constant answer. Accuracy is balanced over the classes "
-        "in A and B, and so are their ceilings."
+        "Accuracy on new strings against their length, by task (rows) and form of the state "
+        "(columns). Thin lines are seeds, thick lines medians over seeds, bands their "
+        "distribution-free 95 % intervals; ✗ counts failed seeds, which have no line. The dashed "
+        "line is the exact Parikh ceiling, the best accuracy of a classifier that sees only the "
+        "numbers of a's and b's. The dotted line is the best constant answer. In the tasks A and "
+        "B, accuracies and ceilings are balanced over the classes."
     ),
 }
 
-_TITLES = {task: TASKS[task].title for task in TASK_NAMES}
-_COLUMNS = {"product": "product state (J = 0)", "aggregation": "aggregation (J = 1)"}
+_TITLES = {task: ARMS[task] for task in TASK_NAMES}
+_HEADS = {task: "B, #a = n/2" if task == "Bbal" else task for task in TASK_NAMES}
+_COLUMNS = {"product state": "product state (J = 0)", "aggregation": "aggregation (J = 1)"}
 _SHOWN = (SHORTEST, 20, 30, 40, LONGEST, *FAR)
 
-Case = tuple[TaskName, str, str]
+Case = tuple[TaskName, Family, Form]
 """Task, family and form."""
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
-    """The worst length by seed, who solved what, and accuracy against length."""
+    """Accuracy at the worst length, shares of solving seeds, and accuracy against length."""
     return {
         "worst": _draw_worst(results),
         "solved": _draw_solved(results),
@@ -75,11 +79,11 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Seeds that solved, accuracy far beyond the lengths trained on, and the exact ceilings."""
+    """Shares of solving seeds, accuracy far beyond the training lengths, and exact ceilings."""
     return {
         "solved": _table_of(
             "solved",
-            f"Seeds with an accuracy of {SOLVED} or more at every length, of all seeds.",
+            f"Seeds with an accuracy of {SOLVED} or more at every training length / all seeds.",
             [(run, _share(results, run)) for run in _present(results)],
         ),
         **{f"far-{length}": _tabulate_far(results, length) for length in FAR},
@@ -88,8 +92,8 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Sizes and anchors that the prose cites, and the shares of seeds that solved."""
-    found: dict[str, float | int | str] = {
+    """Sizes and anchors that the prose cites, shares of solving seeds, and median gaps."""
+    cited: dict[str, float | int | str] = {
         "shortest": SHORTEST,
         "longest": LONGEST,
         "far.1": FAR[0],
@@ -98,27 +102,27 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         "runs": len(_present(results)),
     }
     for name, generators in GENERATORS.items():
-        found[f"order.{name}"] = len(generate_group(generators))
+        cited[f"order.{name}"] = len(generate_group(generators))
     for task in TASK_NAMES:
         for metric in ("ceiling", "chance"):
             for n, value in _anchor(results, metric, task).items():
                 if n in _SHOWN:
-                    found[f"{metric}.{task}.{n}"] = value
+                    cited[f"{metric}.{task}.{n}"] = value
     for task, family, form in _present(results):
         run = (task, family, form)
         key = f"{task}.{family}.{form}"
-        found[f"solved.{key}"] = _share(results, run)
+        cited[f"solved.{key}"] = _share(results, run)
         values = _values(results, "gap", run)
-        found[f"gap.{key}"] = float(values.median()) if len(values) else "n/a"
+        cited[f"gap.{key}"] = float(values.median()) if len(values) else "n/a"
     for metric, pick in (("exact_margin", "min"), ("exact_drift", "max"), ("parikh_spread", "max")):
-        found[f"{metric}.{pick}"] = float(results.select(metric)["value"].agg(pick))
-    found["aggregator_margin.min"] = float(results.select("aggregator_margin")["value"].min())
+        cited[f"{metric}.{pick}"] = float(results.select(metric)["value"].agg(pick))
+    cited["aggregator_margin.min"] = float(results.select("aggregator_margin")["value"].min())
     overflowing = results.select("aggregator_float32")["value"]
-    found["aggregator.overflows"] = int(overflowing.max())
-    found["exponentials.missing"] = int(results.select("missing_exponentials")["value"].max())
+    cited["aggregator.overflows"] = int(overflowing.max())
+    cited["exponentials.missing"] = int(results.select("missing_exponentials")["value"].max())
     for case, rows in results.select("parikh_split").groupby("case"):
-        found[f"parikh_split.{case}"] = int(rows["value"].max())
-    return found
+        cited[f"parikh_split.{case}"] = int(rows["value"].max())
+    return cited
 
 
 def _draw_accuracy(results: StudyResults) -> Figure:
@@ -137,7 +141,7 @@ def _draw_accuracy(results: StudyResults) -> Figure:
         xlim=(SHORTEST - 1, LONGEST + 1),
     )
     for (title, _), (axes, part) in panels.items():
-        curves(axes, part, looks(FAMILIES), x="n", hue="family")
+        curves(axes, part, looks(FAMILY_LABELS.values()), x="n", hue="family")
         task = next(task for task in TASK_NAMES if _TITLES[task] == title)
         ceiling, chance = (_within(results, metric, task) for metric in ("ceiling", "chance"))
         anchors(
@@ -153,12 +157,13 @@ def _draw_accuracy(results: StudyResults) -> Figure:
 
 def _draw_worst(results: StudyResults) -> Figure:
     rows = _tidy(results, "worst_accuracy")
+    present = set(rows["family"])
     rows["family"] = pd.Categorical(
-        rows["family"], [f for f in FAMILIES if f in set(rows["family"])]
+        rows["family"], [family for family in FAMILY_LABELS.values() if family in present]
     )
     figure, panels = facets(
         rows,
-        1.75,
+        1.5,
         "accuracy, worst length",
         col="title",
         col_wrap=3,
@@ -166,7 +171,7 @@ def _draw_worst(results: StudyResults) -> Figure:
         xlim=(-0.04, 1.04),
     )
     for axes, part in panels.values():
-        seeds(axes, part, looks(FORMS), y="family", hue="form")
+        seeds(axes, part, looks(FORM_LABELS.values()), y="family", hue="form")
         lowest = min(_within(results, "ceiling", part["task"].iloc[0]).values())
         ceiling = lowest if lowest < SOLVED else None
         lines = {"Parikh ceiling": ceiling, "constant answer": None, f"solved, {SOLVED}": SOLVED}
@@ -177,20 +182,20 @@ def _draw_worst(results: StudyResults) -> Figure:
 
 def _draw_solved(results: StudyResults) -> Figure:
     figure, [axes] = canvas(2.6)
-    cases = {f"{family}, {form}": (family, form) for family, form in _cases()}
-    found = {
+    cases = {f"{FAMILY_LABELS[a]}, {FORM_LABELS[b]}": (a, b) for a, b in _cases()}
+    counts = {
         name: [_solved(results, (task, *case)) for task in TASK_NAMES]
         for name, case in cases.items()
     }
     shares = pd.DataFrame.from_dict(
-        {name: [s / n if n else np.nan for s, n in row] for name, row in found.items()},
+        {name: [s / n if n else np.nan for s, n in row] for name, row in counts.items()},
         orient="index",
-        columns=list(TASK_NAMES),
+        columns=list(_HEADS.values()),
     )
-    told = [[f"{s}/{n}" for s, n in row] for row in found.values()]
+    printed = [[f"{s}/{n}" for s, n in row] for row in counts.values()]
     sns.heatmap(
         shares,
-        annot=told,
+        annot=printed,
         fmt="",
         cmap="Blues",
         vmin=0,
@@ -208,17 +213,17 @@ def _table_of(name: str, caption: str, cells: Sequence[tuple[Case, str]], notes:
     """One row per family and form, one column per task."""
     known = dict(cells)
     rows = [
-        {"Family": family, "Form": form}
-        | {task: known.get((task, family, form), "–") for task in TASK_NAMES}
+        {"Family": FAMILY_LABELS[family], "Form": FORM_LABELS[form]}
+        | {head: known.get((task, family, form), "–") for task, head in _HEADS.items()}
         for family, form in _cases()
         if any((task, family, form) in known for task in TASK_NAMES)
     ]
     return Table(
         name=name,
         caption=caption,
-        frame=pd.DataFrame(rows, columns=["Family", "Form", *TASK_NAMES]),
+        frame=pd.DataFrame(rows, columns=["Family", "Form", *_HEADS.values()]),
         notes=f"–: not trained at this scale. {notes}".strip(),
-        numeric=TASK_NAMES,
+        numeric=tuple(_HEADS.values()),
     )
 
 
@@ -237,7 +242,7 @@ def _tabulate_ceilings(results: StudyResults) -> Table:
     )
 
 
-def _cases() -> Iterator[tuple[str, str]]:
+def _cases() -> Iterator[tuple[Family, Form]]:
     return ((family, form) for form in FORMS for family in FAMILIES)
 
 
@@ -252,11 +257,16 @@ def _tasks(results: StudyResults) -> dict[str, TaskName]:
 
 
 def _tidy(results: StudyResults, metric: str) -> pd.DataFrame:
-    """With columns task, title, family and form."""
+    """The rows of a metric, with the columns task, title, family and form, as printed."""
     rows = results.tidy(metric)
     task = rows["arm"].map(_tasks(results))
-    parts = rows["variant"].map(VARIANTS)
-    return rows.assign(task=task, title=task.map(_TITLES), family=parts.str[0], form=parts.str[1])
+    family, form = (rows["variant"].map(VARIANTS).str[part] for part in (0, 1))
+    return rows.assign(
+        task=task,
+        title=task.map(_TITLES),
+        family=family.map(FAMILY_LABELS),
+        form=form.map(FORM_LABELS),
+    )
 
 
 def _shown(rows: pd.DataFrame) -> list[str]:
@@ -265,7 +275,7 @@ def _shown(rows: pd.DataFrame) -> list[str]:
 
 
 def _present(results: StudyResults) -> list[Case]:
-    """What was trained, whether or not it finished."""
+    """The cases that were trained, including those whose seeds failed."""
     runs = [(task, family, form) for task in TASK_NAMES for family, form in _cases()]
     return [run for run in runs if _solved(results, run)[1]]
 
@@ -279,7 +289,7 @@ def _values(results: StudyResults, metric: str, run: Case) -> pd.Series:
 
 
 def _solved(results: StudyResults, run: Case) -> tuple[int, int]:
-    """Seeds that solved, and all seeds; a failed one has solved nothing."""
+    """The number of solving seeds and of all seeds; a failed seed has not solved its task."""
     values = _values(results, "worst_accuracy", run)
     return int((values >= SOLVED).sum()), len(values) + _failures(results, run)
 
@@ -292,9 +302,9 @@ def _share(results: StudyResults, run: Case) -> str:
 def _tabulate_far(results: StudyResults, length: int) -> Table:
     return _table_of(
         f"far-{length}",
-        f"Median accuracy at n = {length}, of the strings whose logits are finite.",
+        f"Median accuracy at length n = {length}, on the strings whose logits are finite.",
         [(run, _median_at(results, run, length)) for run in _present(results)],
-        "overflow: share of the strings of all seeds whose logits are not finite.",
+        "overflow: share of strings, over all seeds, whose logits are not finite.",
     )
 
 
@@ -303,12 +313,12 @@ def _median_at(results: StudyResults, run: Case, length: int) -> str:
         rows.loc[rows["n"] == length, "value"]
         for rows in (_rows(results, metric, run) for metric in ("accuracy", "overflow"))
     )
-    told = [f"{known.median():.2f}"] if len(known) else [] if len(lost) else ["n/a"]
+    words = [f"{known.median():.2f}"] if len(known) else [] if len(lost) else ["n/a"]
     if lost.any():
-        told.append(f"{100 * lost.mean():.0f} % overflow")
+        words.append(f"{100 * lost.mean():.0f} % overflow")
     if failed := _failures(results, run):
-        told.append(f"({failed} failed)")
-    return " ".join(told)
+        words.append(f"({failed} failed)")
+    return " ".join(words)
 
 
 def _failures(results: StudyResults, run: Case) -> int:
@@ -322,5 +332,5 @@ def _anchor(results: StudyResults, metric: str, task: TaskName) -> dict[int, flo
 
 
 def _within(results: StudyResults, metric: str, task: TaskName) -> dict[int, float]:
-    """An anchor at the lengths trained on."""
+    """An anchor at the training lengths."""
     return {n: value for n, value in _anchor(results, metric, task).items() if n <= LONGEST}

@@ -1,4 +1,4 @@
-"""What exp1 measures, and what its report is called."""
+"""The title, question, printed names and metrics of exp1."""
 
 from journeylab.config import Metric
 from journeylab.studies.exp1_group_languages.settings import (
@@ -9,16 +9,44 @@ from journeylab.studies.exp1_group_languages.settings import (
     SHORTEST,
     TASK_NAMES,
     VARIANTS,
+    Family,
+    Form,
 )
 
-TITLE = "Group languages: which operators recognise which order"
+TITLE = "Group languages: which operators recognise languages that depend on letter order"
+QUESTION = (
+    "Can a model with one operator per letter recognise languages that depend on the order of the "
+    "letters, and does it fail if its operators commute?"
+)
 TUNING = (
     "none: width, budget, rate, batch, curriculum and initial scales were fixed beforehand, one "
     "setting for all variants and tasks"
 )
 
-LABELS = {name: f"{family} {form}" for name, (family, form) in VARIANTS.items()}
-"""Every model's name in print, in the order of figures."""
+FAMILY_LABELS: dict[Family, str] = {
+    "orthogonal": "orthogonal",
+    "linear": "general linear",
+    "toral": "toral",
+    "complex": "complex diagonal",
+    "real": "real diagonal",
+}
+FORM_LABELS: dict[Form, str] = {"product": "product state", "aggregation": "aggregation"}
+LABELS = {
+    name: f"{FAMILY_LABELS[family]} {FORM_LABELS[form]}"
+    for name, (family, form) in VARIANTS.items()
+}
+"""The printed name of every variant, in the order of figures."""
+
+ARMS = {
+    "A": "A: #a mod 3 = 0",
+    "B": "B: ab before ba",
+    "Bbal": "B given #a = n/2",
+    "S3": "S3 state",
+    "A5": "A5 state",
+    "Z6": "Z6 state",
+    "certificates": "exact checks",
+}
+"""The printed name of every arm, in the order of figures; trained arms have their task's name."""
 
 Levels = dict[str, tuple[str | int, ...]]
 
@@ -39,7 +67,7 @@ METRICS = {
     "ceiling": Metric(label="Parikh ceiling", factors=_LENGTHS | _TASKS),
     "chance": Metric(label="best constant answer", factors=_LENGTHS | _TASKS),
     "ceiling_error": Metric(
-        label="ceiling by dynamic programming against enumeration",
+        label="ceiling by dynamic programming against ceiling by enumeration",
         factors=_TASKS | _ENUMERATED,
         better="lower",
     ),

@@ -1,4 +1,4 @@
-"""The models of exp1, and what a training job asks of them.
+"""The models of exp1 and their training problem.
 
     h_t = R_{x_t} h_{t−1} + J·v_{x_t},   h_0 = u,   logits W h_t + b at every prefix
 
@@ -10,7 +10,8 @@ J = 0 is the product state, J = 1 journey aggregation. R_a and R_b come from one
     complex      the same, times sigmoid(ρ) per plane   ρ ~ N(4, 1)
     real         diag tanh(r)                           r ~ N(0, 1)
 
-u and v ~ N(0, 1); W and b ~ U(−1, 1)/√d. Operators of the last three families commute.
+u and v ~ N(0, 1); W and b ~ U(−1, 1)/√d at the start. The operators of the last three families
+commute.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 import torch
+from jaxtyping import Float, Int8, UInt8
 from torch import Generator, Tensor, nn
 from torch.nn.functional import log_softmax
 
@@ -45,12 +47,13 @@ LETTERS = len(ALPHABET)
 
 
 class Operators(nn.Module):
-    """The operators R_a and R_b of one family, from free parameters."""
+    """The operators R_a and R_b of one family, computed from free parameters."""
 
     def __init__(self, family: str, sizes: Model, generator: Generator) -> None:
         super().__init__()
         self.family = family
         d, planes = sizes.d, sizes.d // 2
+        # Drawn for every family, so that later draws do not depend on the family.
         normal = torch.randn(LETTERS, d, d, generator=generator) / math.sqrt(d)
         uniform = torch.rand(LETTERS, planes, generator=generator)
         if family == "orthogonal":
@@ -65,8 +68,8 @@ class Operators(nn.Module):
             spread = torch.randn(LETTERS, planes, generator=generator)
             self.radii = nn.Parameter(sizes.radius_logit + spread)
 
-    def forward(self) -> Tensor:
-        """R_a and R_b as ``(2, d, d)``."""
+    def forward(self) -> Float[Tensor, "2 d d"]:
+        """Return R_a and R_b."""
         match self.family:
             case "orthogonal":
                 return exponential(self.square)
@@ -81,7 +84,7 @@ class Operators(nn.Module):
 
 
 class Recogniser(nn.Module):
-    """Words ``(strings, length)`` to logits ``(classes, length, strings)`` of every prefix."""
+    """The model: a state moved by operators, and a linear readout of the state."""
 
     def __init__(self, job: Job, classes: int, generator: Generator) -> None:
         super().__init__()
@@ -98,30 +101,32 @@ class Recogniser(nn.Module):
         self.bias = nn.Parameter((2.0 * bias - 1.0) / math.sqrt(d))
         self.operators = Operators(job.family, job.model, generator)
 
-    def states(self, words: Tensor) -> Tensor:
-        """h_1 … h_T as ``(d, length, strings)``."""
+    def states(self, words: UInt8[Tensor, "strings length"]) -> Float[Tensor, "d length strings"]:
+        """Return h_1 … h_T of every string; a letter other than 0 and 1 sets the state to 0."""
         return chain_states(self.operators(), self.start, words.mT, self.inputs)
 
-    def read(self, states: Tensor) -> Tensor:
-        """W h + b of states ``(d, …)``."""
+    def read(self, states: Float[Tensor, "d ..."]) -> Float[Tensor, "classes ..."]:
+        """Return the logits W h + b."""
         logits = torch.addmm(self.bias[:, None], self.weight, states.flatten(1))
         return logits.view(-1, *states.shape[1:])
 
-    def forward(self, words: Tensor) -> Tensor:
-        """Logits ``(classes, length, strings)`` of every prefix."""
+    def forward(
+        self, words: UInt8[Tensor, "strings length"]
+    ) -> Float[Tensor, "classes length strings"]:
+        """Return the logits of every prefix."""
         return self.read(self.states(words))
 
 
-class Strings(NamedTuple):
-    """Words and the labels of their prefixes, ``(strings, length)`` each."""
+class LabelledWords(NamedTuple):
+    """Words and the labels of their prefixes."""
 
-    words: Tensor
-    labels: Tensor
+    words: UInt8[Tensor, "strings length"]
+    labels: Int8[Tensor, "strings length"]
 
 
 @dataclass(frozen=True, eq=False)
-class Language:
-    """One seed's training problem: labelled strings, and how a variant learns from them."""
+class Recognition:
+    """One seed's training problem: to label every prefix of a string."""
 
     job: Job
     table: pd.DataFrame
@@ -129,29 +134,29 @@ class Language:
 
     @property
     def task(self) -> Task:
-        """The automaton to be learned."""
+        """The automaton to learn."""
         return TASKS[self.job.task]
 
     @cached_property
-    def train(self) -> Strings:
-        """The strings to learn from."""
+    def train(self) -> LabelledWords:
+        """The training strings."""
         return self._select("train")
 
     @cached_property
-    def validation(self) -> Strings:
-        """The strings to watch training with."""
+    def validation(self) -> LabelledWords:
+        """The strings behind the learning curve."""
         return self._select("validation")
 
     @property
     def tokens_per_step(self) -> int:
-        """Labelled prefixes of a step, averaged over the curriculum and the strings."""
+        """Labelled prefixes per step, averaged over the curriculum and the strings."""
         training = self.job.training
         seen = (self.train.labels != UNLABELLED).double().mean(0).cumsum(0)
         cuts = [self.cut(step) for step in range(1, training.steps + 1)]
         return round(training.batch * float(seen[torch.tensor(cuts) - 1].mean()))
 
     def cut(self, step: int) -> int:
-        """The length that strings are cut to: linear from SHORTEST to LONGEST, then LONGEST."""
+        """The length that strings are cut to: grows linearly from SHORTEST, then stays LONGEST."""
         growing = self.job.training.curriculum * self.job.training.steps
         if step >= growing:
             return LONGEST
@@ -162,8 +167,8 @@ class Language:
         return Recogniser(self.job, self.task.classes, generator)
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
-        """One step's strings, drawn uniformly with replacement and cut; there is no dropout."""
-        del dropout
+        """One step's strings, drawn uniformly with replacement and cut."""
+        del dropout  # the model has none
         rows = torch.randint(len(self.train.words), (self.job.training.batch,), generator=order)
         length = self.cut(step)
         return {
@@ -171,12 +176,12 @@ class Language:
             for name, column in self.train._asdict().items()
         }
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-        """Mean cross-entropy of the labels of all prefixes that have one."""
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
+        """Mean cross-entropy over the labelled prefixes."""
         return _mean_loss(model(batch["words"]), batch["labels"])
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """Loss and share of right answers over the prefixes of the validation strings."""
+        """Loss and accuracy over the labelled prefixes of the validation strings."""
         device = next(model.parameters()).device
         words, labels = (column.to(device) for column in self.validation)
         logits = model(words)
@@ -189,32 +194,32 @@ class Language:
     def flops_per_step(self, model: nn.Module) -> float:
         """Floating-point operations of the matrix products of a step, backward included (×3).
 
-        Per letter one operator and one reading, every family's operator counted as a d×d matrix,
-        which is how all of them are applied.
+        A letter costs one operator and one readout. Every operator counts as a d×d matrix, since
+        the operators of all families are applied as matrices.
         """
         d, training = self.job.model.d, self.job.training
         steps = range(1, training.steps + 1)
         letters = training.batch * sum(map(self.cut, steps)) / training.steps
         return 3.0 * 2.0 * letters * (d * d + d * self.task.classes)
 
-    def _select(self, split: str) -> Strings:
+    def _select(self, split: str) -> LabelledWords:
         kind = "halved" if self.task.halved else "uniform"
         rows = self.table[(self.table["split"] == split) & (self.table["kind"] == kind)]
         words = lay_out(rows["word"])
         ended = words == PADDING
         labels = label_prefixes(self.task, words * ~ended)
         labels[ended] = UNLABELLED
-        return Strings(*(torch.from_numpy(columns.T.copy()) for columns in (words, labels)))
+        return LabelledWords(*(torch.from_numpy(columns.T.copy()) for columns in (words, labels)))
 
 
 def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Problem:
     """The training problem of one seed; ``dataset`` as :func:`data.generate` makes it."""
-    return Language(job, dataset, streams)
+    return Recognition(job, dataset, streams)
 
 
 def _mean_loss(logits: Tensor, labels: Tensor) -> Tensor:
     flat = labels.mT.flatten()
-    asked = flat != UNLABELLED
-    wanted = flat.clamp(min=0).long().unsqueeze(0)
-    likelihood = log_softmax(logits.flatten(1), 0).gather(0, wanted).squeeze(0)
-    return -torch.where(asked, likelihood, 0.0).sum() / asked.sum().clamp(min=1)
+    labelled = flat != UNLABELLED
+    targets = flat.clamp(min=0).long().unsqueeze(0)
+    likelihood = log_softmax(logits.flatten(1), 0).gather(0, targets).squeeze(0)
+    return -torch.where(labelled, likelihood, 0.0).sum() / labelled.sum().clamp(min=1)

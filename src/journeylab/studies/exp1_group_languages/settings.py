@@ -1,4 +1,4 @@
-"""What config.yaml may say about exp1, and the models it may name."""
+"""The settings of exp1 in config.yaml, and the names of its variants."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, get_args
@@ -30,24 +30,24 @@ COMMUTING: tuple[Family, ...] = ("toral", "complex", "real")
 VARIANTS: dict[str, tuple[Family, Form]] = {
     f"{family}-{form}": (family, form) for form in FORMS for family in FAMILIES
 }
-"""Every model by its name in config.yaml."""
+"""The family and form of every variant, by its name in config.yaml."""
 
 SHORTEST, LONGEST = 10, 50
 FAR = (100, 200)
-"""Lengths beyond those trained on."""
+"""Test lengths beyond the training lengths SHORTEST … LONGEST."""
 ENUMERABLE = 16
-"""The greatest length of which all strings may be listed."""
+"""The largest length whose strings may all be enumerated."""
 
 
 class Data(Frozen):
-    """How many strings there are to learn from and to watch training with, at all lengths alike."""
+    """Numbers of training and validation strings, spread evenly over the lengths."""
 
     train: Count = 5000
     validation: Count = 500
 
 
 class Model(Frozen):
-    """The width that every variant shares, and the scales that operators start from.
+    """The width d of every variant, and the initial scales of the operators.
 
     ``linear_scale``: R = I + linear_scale · N(0, 1)/√d. ``radius_logit``: the radii of the complex
     diagonal are sigmoid(N(radius_logit, 1)).
@@ -59,23 +59,23 @@ class Model(Frozen):
 
 
 class Training(TrainingSettings):
-    """The budget; strings per step; the share of the steps over which strings grow to full size."""
+    """The budget, strings per step, and the share of the steps that the curriculum takes."""
 
     batch: Count = 128
     curriculum: Annotated[float, Field(ge=0.0, le=1.0)] = 0.6
 
 
 class Evaluation(Frozen):
-    """New strings per length."""
+    """Number of test strings per length."""
 
     strings: Count = 1000
 
 
-class Checked(Frozen):
-    """Sizes of what is checked without training.
+class CertificateSizes(Frozen):
+    """Sizes of the exact checks.
 
-    ``strings`` of ``length`` letters are read by exact weights; all strings of up to ``enumerate``
-    letters are enumerated; ``draws`` operators of every commuting family.
+    Exact weights read ``strings`` strings of ``length`` letters. All strings of up to ``enumerate``
+    letters are enumerated. Every commuting family is drawn ``draws`` times, at width ``d``.
     """
 
     length: Count = 1000
@@ -85,22 +85,22 @@ class Checked(Frozen):
     d: Annotated[int, Field(ge=6, le=256, multiple_of=2)] = 16
 
 
-class Certificates(ComputedArm, Checked):
-    """What is checked without training, by construction and enumeration: done once."""
+class Certificates(ComputedArm, CertificateSizes):
+    """The arm of the exact checks, by construction and enumeration; computed once."""
 
     computed: Literal["certificates"]
     replicates: Literal["once"]
 
 
-class Computation(Checked):
-    """All that determines the certificates."""
+class Computation(CertificateSizes):
+    """The settings that determine the exact checks."""
 
     computed: Literal["certificates"]
     variant: str
 
 
 class Arm(TrainedArm):
-    """One condition: the task that all its variants learn."""
+    """A trained arm: the task that all its variants learn."""
 
     task: TaskName
 
@@ -127,7 +127,7 @@ class Settings(StudySettings):
 
 
 class Job(TrainedJob):
-    """All that determines one trained variant, besides its seed."""
+    """The settings that determine one trained variant, besides its seed."""
 
     task: TaskName
     data: Data
@@ -141,12 +141,12 @@ class Job(TrainedJob):
 
     @property
     def family(self) -> Family:
-        """The family of its operators."""
+        """The family of the operators."""
         return VARIANTS[self.variant][0]
 
     @property
     def form(self) -> Form:
-        """Product state, or aggregation of a vector per letter."""
+        """Product state (J = 0) or aggregation (J = 1)."""
         return VARIANTS[self.variant][1]
 
 

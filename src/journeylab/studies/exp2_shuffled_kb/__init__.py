@@ -1,1 +1,4 @@
-"""exp2 · shuffled knowledge base (thm:rope-impossibility): places turn keys, or content does."""
+"""exp2 · shuffled knowledge base (thm:rope-impossibility): operators by slot or by content.
+
+The source document is the reviewer plan, experiment 2.
+"""

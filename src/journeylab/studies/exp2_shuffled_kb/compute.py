@@ -1,14 +1,15 @@
-"""thm:rope-impossibility, checked by construction and without training.
+"""thm:rope-impossibility, checked by construction, without training.
 
-| computed | metric | what is checked |
+| computed | metric | quantity checked |
 | --- | --- | --- |
-| invariance | invariance_error | no permutation of the entries changes a logit |
-| witness | witness_change | change of a logit when the two entries of a witness swap |
-| recursion | ceiling_error | E[max multiplicity]: recursion against writing down every string |
+| invariance | invariance_error | largest change of a logit when the entries are permuted |
+| witness | witness_change | largest change of a logit when the entries of a witness are swapped |
+| recursion | ceiling_error | E[max multiplicity] by recursion against that by enumeration |
 
-The witness: two keys that the query matches alike, in one plane, so that only the operator tells
-the entries apart. The logit of a value is then the attention of its entry, a = softmax(s), and a
-swap that exchanges the scores changes it by |a_0 − a_1| = tanh(|s_0 − s_1|/2).
+The witness is a repository of two entries. The query matches both keys equally, in one plane, so
+only the operator distinguishes the entries. The logit of a value is then the attention of its
+entry, a = softmax(s). A swap that exchanges the scores changes it by
+|a_0 − a_1| = tanh(|s_0 − s_1|/2).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from journeylab.studies.exp2_shuffled_kb.models import (
     CUMULATIVE,
     Questions,
     Retriever,
-    ask_everything,
+    all_questions,
 )
 from journeylab.studies.exp2_shuffled_kb.settings import Computation
 
@@ -39,18 +40,18 @@ if TYPE_CHECKING:
 COLUMNS = ("draw", "metric", "M", "precision", "value")
 EPISODES = 4
 PLANE = 1
-"""The witness lives in this plane: it turns for standard and for integer frequencies."""
+"""The plane of the witness. It turns for both standard and integer frequencies."""
 STRENGTH = 8.0
 STEP = 1.0
 ENUMERATED = ((2, 2), (2, 5), (3, 4), (6, 5), (16, 4))
-"""(values, draws) small enough to write down every string."""
+"""Pairs (values, draws) for which all strings are enumerated."""
 
 Row = tuple[int, str, int | None, str | None, float]
 
 
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
     """The cases of one check and variant as tidy rows: draw, metric, M, precision, value."""
-    del streams  # nothing depends on a seed: draws count from 0
+    del streams  # nothing depends on a seed: draws are numbered from 0
     if job.computed == "invariance":
         rows = [row for draw in range(job.draws) for row in _invariance(job, draw)]
     elif job.computed == "witness":
@@ -61,12 +62,12 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
 
 
 def witness_change(job: Computation) -> float:
-    """Largest change of a logit when the witness's two entries swap, in float64."""
+    """The largest change of a logit when the two entries of the witness are swapped, in float64."""
     retriever = _witness(job)
     none = torch.zeros(1, 2, dtype=torch.long)
     episodes = Episodes(torch.tensor([[0, 1]]), torch.tensor([[0, 1]]), none)
     swapped = Episodes(*(column.flip(1) for column in episodes))
-    questions = Questions(*(column[:, :1] for column in ask_everything(episodes)))
+    questions = Questions(*(column[:, :1] for column in all_questions(episodes)))
     with torch.no_grad():
         return float((retriever(swapped, questions) - retriever(episodes, questions)).abs().max())
 
@@ -89,7 +90,7 @@ def _recursion() -> Iterator[Row]:
 
 
 def _change(retriever: Retriever, episodes: Episodes, permuted: Episodes) -> float:
-    questions = ask_everything(episodes)
+    questions = all_questions(episodes)
     with torch.no_grad():
         return float((retriever(permuted, questions) - retriever(episodes, questions)).abs().max())
 
@@ -111,9 +112,9 @@ def _witness(job: Computation) -> Retriever:
             matrix.fill_diagonal_(1.0)
         head.question[:, 2 * PLANE] = STRENGTH
         head.entry[:keys, 2 * PLANE] = STRENGTH
-        for value, place in enumerate(answer[:values]):
-            head.entry[keys + value, place] = 1.0
-            head.readout.weight[value, place] = 1.0
+        for value, coordinate in enumerate(answer[:values]):
+            head.entry[keys + value, coordinate] = 1.0
+            head.readout.weight[value, coordinate] = 1.0
         if job.variant in (*CUMULATIVE, "content"):
             retriever.entry_angles[:keys, PLANE] = STEP
     return retriever

@@ -1,4 +1,4 @@
-"""Figures, tables and numbers of exp2."""
+"""Figures, tables and numbers of the exp2 report."""
 
 from typing import cast
 
@@ -30,33 +30,33 @@ from journeylab.typography import scientific
 
 CAPTIONS = {
     "orders": (
-        "Accuracy with the smallest repositories, by the order seen in training (rows) and in the "
-        "test (columns), and beside it the share of answers that flip when the same entries are "
-        "permuted, from the order of training. Every dot is one seed, markers are medians over "
-        "seeds, lines their distribution-free 95 % intervals; ✗ counts seeds that failed. An empty "
-        "row was not run. Vertical lines are chance and the best accuracies without reading keys: "
-        "of the most frequent value and, where entries are sorted, of a vote of the slots, each "
-        "with the probability that the key stands there."
+        "Accuracy with the smallest repositories, by the order of entries in training (rows) and "
+        "in the test (columns). Last column: share of answers that flip when the entries are "
+        "permuted from the training order. Dots are seeds, markers medians over seeds, horizontal "
+        "lines their distribution-free 95 % intervals; ✗ counts failed seeds. Empty rows were not "
+        "run. Vertical lines are chance and the best accuracies of a reader that sees no keys: the "
+        "most frequent value and, for sorted entries, the vote of the slots, each weighted by the "
+        "probability that it holds the key."
     ),
     "sizes": (
-        "Accuracy against the number of entries M, by the order seen in training (rows) and in the "
-        "test (columns). Symbols and anchors as in the figure before."
+        "Accuracy against the number of entries M, by the order of entries in training (rows) and "
+        "in the test (columns). Symbols and anchors as in the previous figure."
     ),
     "logits": (
-        "The largest change of any logit when the entries of any held-out repository are permuted, "
-        "from the order of training, by the number of entries M. Where the operator is set by "
-        "content, or there is none, what is left is rounding in single precision. The dashed line "
-        "is the tolerance of the exact claim. Symbols as before."
+        "Largest change of any logit, over all held-out repositories, when the entries are "
+        "permuted from the training order, by the number of entries M. For heads with content "
+        "operators or no operators only rounding errors of single precision remain. The dashed "
+        "line is the tolerance of the exact claim. Symbols as in the previous figures."
     ),
     "relations": (
-        "Second part: repositories in which a subject's entries have the same key. Symbols as "
-        "before. The lines are the exact ceiling of any answer that cannot tell these entries "
-        "apart, and chance."
+        "Accuracy on repositories in which all entries of a subject have the same key. Symbols as "
+        "in the previous figures. The lines are chance and the exact ceiling of a reader that "
+        "cannot distinguish these entries."
     ),
     "learning": (
-        "Accuracy on held-out repositories in the order of training against the training step. "
-        "Thin lines are seeds, thick ones medians, bands their distribution-free 95 % intervals. "
-        "✗ counts the seeds of an arm that failed; they have no line."
+        "Accuracy on held-out repositories in the training order against the training step. Thin "
+        "lines are seeds, thick lines medians over seeds, bands their distribution-free 95 % "
+        "intervals; ✗ counts the failed seeds of an arm, which have no line."
     ),
 }
 
@@ -65,7 +65,7 @@ _TOLERANCE = 1e-4
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
-    """Orders against each other, sizes, logits, the second part, and learning."""
+    """Accuracy by order and by size, changes of logits, identical content, and learning curves."""
     figures = {
         "orders": _draw_orders(results),
         "sizes": _draw_sizes(results),
@@ -79,30 +79,31 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracies, flips and changes of logits of every run, and the anchors."""
+    """Accuracy, flips and changes of logits of every run, and the anchors."""
     rows = [_row(results, run) for run in results.present()]
     heads = [head for head in rows[0] if head not in ("Arm", "Model")] if rows else []
     anchors = pd.DataFrame(_anchor_rows(_settings(results)))
     return {
         "runs": Table(
             name="runs",
-            caption="Every run: medians over seeds, and in brackets the means.",
+            caption="All runs: medians over seeds, with means in brackets.",
             frame=pd.DataFrame(rows),
             notes=(
-                "Tested sorted, shuffled: accuracy. Flips: share of the answers that differ when "
-                "the same entries are permuted, from the order of training. Max |Δ|: largest "
-                "change of a logit over all seeds."
+                "Tested sorted, shuffled: accuracy. Flips: share of answers that change when the "
+                "entries are permuted from the training order. Max |Δ|: largest change of a logit, "
+                "over all seeds."
             ),
             numeric=tuple(heads),
         ),
         "anchors": Table(
             name="anchors",
-            caption="Accuracies that need no training.",
+            caption="Accuracies computed without training.",
             frame=anchors,
             notes=(
-                "With sorted entries: best slot reads the slot where the key most often stands; in "
-                "the vote every slot counts with the probability that the key stands there. The "
-                "vote is a mean over draws, ± its standard error; all others are exact."
+                "Best slot and vote are for sorted entries. Best slot: read the slot that most "
+                "often holds the key. Vote: weight every slot by the probability that it holds the "
+                "key. The vote is a mean over random draws ± its standard error; the other values "
+                "are exact."
             ),
             numeric=tuple(head for head in anchors.columns if head != "Repository"),
         ),
@@ -110,33 +111,33 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """The anchors, and the medians that the prose cites."""
+    """The anchors and the medians that the prose cites."""
     settings = _settings(results)
     data, grouped = settings.lookups, settings.relations
-    found: dict[str, float | int | str] = {
+    cited: dict[str, float | int | str] = {
         "chance": float(chance(data)),
         "ceiling.untagged": float(untagged_ceiling(grouped)),
         "ceiling.untagged.exact": str(untagged_ceiling(grouped)),
-        "budgets": _tell_budgets(results),
+        "budgets": _budgets(results),
     }
     for size in data.sizes:
-        found[f"key_blind.{size}"] = float(key_blind(data, size))
-        found[f"best_slot.{size}"] = float(best_slot(data, size))
-        found[f"vote.{size}"], found[f"vote.{size}.error"] = vote(data, size)
+        cited[f"key_blind.{size}"] = float(key_blind(data, size))
+        cited[f"best_slot.{size}"] = float(best_slot(data, size))
+        cited[f"vote.{size}"], cited[f"vote.{size}.error"] = vote(data, size)
     for arm, variant in results.present():
         for order in ORDERS:
             values = results.values("accuracy", (arm, variant), order=order)
             if len(values):
-                found[f"accuracy.{arm}.{variant}.{order}"] = float(values.median())
+                cited[f"accuracy.{arm}.{variant}.{order}"] = float(values.median())
     invariant = results.select("invariance_error", precision="float64")["value"]
     if len(invariant):
-        found["invariance_error.max"] = float(invariant.max())
+        cited["invariance_error.max"] = float(invariant.max())
     witness = results.select("witness_change")
     for variant in ("rope", "rope-integer", "cumulative"):
         change = witness.loc[witness["variant"] == variant, "value"]
         if len(change):
-            found[f"witness.{variant}"] = float(change.min())
-    return found
+            cited[f"witness.{variant}"] = float(change.min())
+    return cited
 
 
 def _draw_orders(results: StudyResults) -> Figure:
@@ -182,16 +183,15 @@ def _draw_sizes(results: StudyResults) -> Figure:
     )
     for (_, tested), (axes, part) in panels.items():
         seeds(axes, part, results.looks, x="M", y="value")
-        places = range(len(sizes))
+        positions = range(len(sizes))  # M is a category on the axis
         votes = [vote(data, size).value for size in sizes]
-        sorted_ = (places, votes) if tested == "tested sorted" else None
-        lines = {"most frequent value": (places, [float(key_blind(data, size)) for size in sizes])}
+        blind = [float(key_blind(data, size)) for size in sizes]
         anchors(
             axes,
             {
                 "chance": float(chance(data)),
-                **lines,
-                "vote of the slots": sorted_,
+                "most frequent value": (positions, blind),
+                "vote of the slots": (positions, votes) if tested == "tested sorted" else None,
             },
         )
     legend_above(figure)
@@ -248,7 +248,7 @@ def _draw_learning(results: StudyResults) -> Figure:
 
 
 def _lookups(results: StudyResults, metric: str) -> pd.DataFrame:
-    """The first part with softmax weights: entries M, and the order in training, of every row."""
+    """The rows of task lookup with softmax weights, with the columns M and trained (the order)."""
     arms = {n: a for n, a in _trained_arms(results).items() if a.attention == "softmax" and a.size}
     rows = results.tidy(metric, arm=list(arms), variant=_LOOKUP)
     rows["M"] = [arms[arm].size for arm in rows["arm"]]
@@ -260,7 +260,7 @@ def _row(results: StudyResults, run: RunName) -> dict[str, str]:
     trained = _trained_arms(results)[run[0]].order
     change = results.values("max_logit_change", run, order=trained)
     return {
-        "Arm": run[0],
+        "Arm": results.arms.get(run[0], run[0]),
         "Model": results.labels.get(run[1], run[1]),
         **{
             f"Tested {order}": summary(results.values("accuracy", run, order=order))
@@ -308,11 +308,11 @@ def _trained_arms(results: StudyResults) -> dict[str, Arm]:
     return {name: arm for name, arm in arms.items() if isinstance(arm, Arm)}
 
 
-def _tell_budgets(results: StudyResults) -> str:
+def _budgets(results: StudyResults) -> str:
     settings, arms = _settings(results), _trained_arms(results)
-    told = {}
+    steps = {}
     for arm in dict.fromkeys(arm for arm, _ in results.present()):
         chosen = arms[arm]
         case = "identical content" if chosen.size is None else f"M = {chosen.size}"
-        told[case] = int(chosen.training.get("steps", settings.training.steps))
-    return ", ".join(f"{steps} steps for {case}" for case, steps in told.items())
+        steps[case] = int(chosen.training.get("steps", settings.training.steps))
+    return ", ".join(f"{count} steps for {case}" for case, count in steps.items())

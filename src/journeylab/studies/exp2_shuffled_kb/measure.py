@@ -1,11 +1,18 @@
-"""How often a trained model is right, and what permuting the same entries does to its answers.
+"""The accuracy of a trained model, and the effect of permuting the entries on its answers.
 
-Every entry of every held-out repository is asked for. The same questions are then asked of the same
-entries in random orders: *flip_rate* is the share of answers that differ from those in the
-reference order, *max_logit_change* the largest absolute difference of any logit, and
-*relative_logit_change* the same over the spread of the logits: the root mean square, over all
-questions, of their standard deviation over the values. All are measured from the sorted and from
-the shuffled order as reference.
+There is a question for every entry of every held-out repository. The model answers the same
+questions in a reference order, sorted or shuffled, and in random permutations of the entries.
+
+| metric | meaning, in each reference order |
+| --- | --- |
+| accuracy | share of right answers |
+| flip_rate | share of answers after a permutation that differ from those in the reference order |
+| max_logit_change | largest absolute change of any logit under a permutation |
+| relative_logit_change | max_logit_change over the spread of the logits, see below |
+| ceiling | exact ceiling without a tag, of the untagged variant only; has no order |
+
+The spread of the logits is the root mean square, over questions, of their standard deviation over
+the values.
 """
 
 from __future__ import annotations
@@ -18,7 +25,7 @@ from torch import nn
 
 from journeylab.studies.exp2_shuffled_kb.anchors import untagged_ceiling
 from journeylab.studies.exp2_shuffled_kb.data import arrange, permute
-from journeylab.studies.exp2_shuffled_kb.models import Retrieval, ask_everything
+from journeylab.studies.exp2_shuffled_kb.models import Retrieval, all_questions
 from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, Evaluation, Job, Relations
 
 if TYPE_CHECKING:
@@ -31,7 +38,7 @@ def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module
     """Every metric of the study for one trained model: metric, order, value."""
     retrieval = cast(Retrieval, problem)
     shuffled = retrieval.held_out
-    questions = ask_everything(shuffled)
+    questions = all_questions(shuffled)
     generator = retrieval.streams.generator("permutations")
     rows: list[tuple[str, str | None, float]] = []
     with torch.no_grad():

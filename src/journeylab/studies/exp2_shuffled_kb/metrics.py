@@ -1,34 +1,41 @@
-"""What exp2 reports, in print: its title, how it was tuned, its models and metrics."""
+"""The title, question, printed names and metrics of exp2."""
 
 from journeylab.config import Metric
 from journeylab.studies.exp2_shuffled_kb.settings import ORDERS
 
-TITLE = "Shuffled knowledge base: operators by place or by content"
+TITLE = "Shuffled knowledge base: position operators by slot or by content"
+QUESTION = (
+    "How much does a retrieval head lose when the entries of its knowledge base are shuffled, if "
+    "its position operators depend on slots or on contents?"
+)
 TUNING = (
-    "one learning rate for all variants; on four pilot seeds budgets were raised until what is "
-    "judged had learned its task: 3000 steps at M = 20, where RoPE with integer frequencies "
-    "reaches 0.97 on sorted entries (0.91 at 1500), and 6000 for identical content, where the head "
-    "without a tag is within 0.001 of its ceiling"
+    "one learning rate for all variants; on four pilot seeds the budgets were raised until the "
+    "judged variants had learned their task: 3000 steps at M = 20, where RoPE with integer "
+    "frequencies reaches 0.97 on sorted entries (0.91 at 1500), and 6000 steps for identical "
+    "content, where the head without a tag is within 0.001 of its ceiling"
 )
 
 LABELS = {
     "position-free": "position-free",
     "rope": "RoPE",
-    "rope-integer": "RoPE, integer",
+    "rope-integer": "RoPE (integer)",
     "cumulative": "cumulative",
-    "cumulative-as-shipped": "cumulative, as shipped",
+    "cumulative-as-shipped": "cumulative (as shipped)",
     "content": "content",
     "untagged": "no tag",
     "tag": "additive tag",
     "operator": "relation operator",
 }
-"""Every model's name in print, in the order of figures."""
+"""The printed name of every variant, in the order of figures."""
 
 ARMS = {
     **{f"M{size}-{order}": f"M = {size}, {order}" for size in (20, 50, 100) for order in ORDERS},
     "relations": "identical content",
+    "invariance": "random weights",
+    "witness": "two-entry witness",
+    "recursion": "exact ceilings",
 }
-"""Every arm's name in print, in the order of figures; another one is called as in config.yaml."""
+"""The printed name of every arm, in the order of figures; others keep their config.yaml name."""
 
 _BY_ORDER: dict[str, tuple[str | int, ...]] = {"order": ORDERS}
 _CASE: dict[str, tuple[str | int, ...]] = {
@@ -46,5 +53,5 @@ METRICS = {
     "ceiling": Metric(label="ceiling without a tag"),
     "invariance_error": Metric(label="change of a logit", factors=_CASE, better="lower"),
     "witness_change": Metric(label="change of a logit when two entries swap"),
-    "ceiling_error": Metric(label="recursion against enumeration", better="lower"),
+    "ceiling_error": Metric(label="ceiling by recursion against enumeration", better="lower"),
 }

@@ -1,16 +1,17 @@
-"""The models of exp2, and what a training job asks of them.
+"""The models of exp2 and their training problem.
 
-One retrieval head over fused entries E_key[key] + E_value[value]; what differs is what turns the
-keys (ω the frequencies, a(·) learned angles, M the number of entries, slots from 0):
+All variants have one retrieval head over fused entries E_key[key] + E_value[value]. They differ in
+the angles that turn keys and queries (ω: frequencies, a(·): learned angles, M: number of entries,
+slots from 0):
 
-    position-free   nothing
-    rope            slot j by j·ω, the query by M·ω; rope-integer has ω_k = k
-    cumulative      slot j by Σ_{t≤j} a(entry t), the query by the sum of all and its own angle;
-                    a starts near ω, and cumulative-as-shipped has it start at N(0, 1)
-    content         an entry by its own a(key) + a(value), wherever it stands
-    untagged        nothing; the entries of a subject look alike
-    tag             nothing; entries and questions have E_relation[relation] added
-    operator        entries and questions by θ[relation]
+    position-free   no angles
+    rope            j·ω in slot j, M·ω for the query; rope-integer has ω_k = k
+    cumulative      Σ_{t≤j} a(entry t) in slot j, the sum of all plus its own angle for the query;
+                    a starts near ω, in cumulative-as-shipped at N(0, 1)
+    content         a(key) + a(value) of the entry itself, in any slot
+    untagged        no angles; the entries of a subject look alike
+    tag             no angles; E_relation[relation] is added to entries and questions
+    operator        θ[relation] for entries and questions
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 import torch
+from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, embedding
 
@@ -51,21 +53,21 @@ CUMULATIVE = ("cumulative", "cumulative-as-shipped")
 """The variants that accumulate angles along the entries."""
 
 CURVE_EPISODES = 32
-"""Held-out repositories behind a point of the curve."""
+"""Number of held-out repositories behind a point of the learning curve."""
 
 
 class Questions(NamedTuple):
-    """What is asked of each repository, and the right answers: ``(episodes, asked)`` each."""
+    """Questions to each repository, by key and relation, and the right answers."""
 
-    keys: Tensor
-    relations: Tensor
-    answers: Tensor
+    keys: Int[Tensor, "episodes questions"]
+    relations: Int[Tensor, "episodes questions"]
+    answers: Int[Tensor, "episodes questions"]
 
 
 class Retriever(nn.Module):
-    """A retrieval head whose keys are turned as its variant says."""
+    """A retrieval head with the operators of a variant."""
 
-    frequencies: Tensor
+    frequencies: Float[Tensor, " planes"]
 
     def __init__(
         self, variant: str, data: Data, sizes: Model, attention: Attention, generator: Generator
@@ -100,14 +102,16 @@ class Retriever(nn.Module):
         if variant == "operator":
             self.relation_angles = angles(relations)
 
-    def forward(self, episodes: Episodes, questions: Questions) -> Tensor:
-        """Logits ``(episodes, asked, values)``."""
-        entries, asked = [episodes.keys, episodes.values], [questions.keys]
+    def forward(
+        self, episodes: Episodes, questions: Questions
+    ) -> Float[Tensor, "episodes questions values"]:
+        """Return the logits of every question's answer."""
+        entries, queries = [episodes.keys, episodes.values], [questions.keys]
         if self.variant == "tag":
             entries.append(episodes.relations)
-            asked.append(questions.relations)
+            queries.append(questions.relations)
         logits: Tensor = self.head(
-            torch.stack(entries, -1), torch.stack(asked, -1), self._turns(episodes, questions)
+            torch.stack(entries, -1), torch.stack(queries, -1), self._turns(episodes, questions)
         )
         return logits
 
@@ -136,7 +140,7 @@ class Retriever(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class Retrieval:
-    """One seed's training problem: repositories drawn on the fly, and those held out."""
+    """One seed's training problem: repositories drawn in every step, and held-out ones."""
 
     job: Job
     table: pd.DataFrame
@@ -149,7 +153,7 @@ class Retrieval:
 
     @property
     def tokens_per_step(self) -> int:
-        """Answers of a step."""
+        """Questions per step."""
         return self.job.training.rows
 
     def build(self, generator: Generator) -> nn.Module:
@@ -158,42 +162,44 @@ class Retrieval:
         return Retriever(job.variant, job.data, job.model, job.attention, generator)
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
-        """Fresh repositories in the arm's order, and the slot that each is asked for.
+        """New repositories in the arm's order, with one question each.
 
-        Arms and variants of a seed see the same entries and questions at the same step.
+        The arms and variants of a seed see the same entries and questions at the same step.
         """
-        del step, dropout  # there is neither a curriculum nor dropout
+        del step, dropout  # there is no curriculum and no dropout
         job, rows = self.job, self.job.training.rows
         if isinstance(job.data, Relations):
             drawn = draw_relations(job.data, rows, order)
         else:
             drawn = draw_lookup(job.data, job.entries, rows, order)
         slots = torch.randint(job.entries, (rows, 1), generator=order)
-        asked = drawn.keys.gather(1, slots), drawn.relations.gather(1, slots)
-        answers = drawn.values.gather(1, slots)
-        shown = arrange(drawn, job.order)
-        named = zip(Questions._fields, (*asked, answers), strict=True)
-        return shown._asdict() | {f"asked_{name}": column for name, column in named}
+        questions = Questions(
+            keys=drawn.keys.gather(1, slots),
+            relations=drawn.relations.gather(1, slots),
+            answers=drawn.values.gather(1, slots),
+        )
+        named = {f"question_{name}": column for name, column in questions._asdict().items()}
+        return arrange(drawn, job.order)._asdict() | named
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """Mean cross-entropy of the answers."""
         episodes = Episodes(*(batch[name] for name in Episodes._fields))
-        questions = Questions(*(batch[f"asked_{name}"] for name in Questions._fields))
+        questions = Questions(*(batch[f"question_{name}"] for name in Questions._fields))
         logits = model(episodes, questions)
         return cross_entropy(logits.flatten(0, 1), questions.answers.flatten())
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """Accuracy on some held-out repositories, sorted and shuffled."""
+        """Accuracy on the first held-out repositories, sorted and shuffled."""
         device = next(model.parameters()).device
-        some = Episodes(*(column[:CURVE_EPISODES].to(device) for column in self.held_out))
-        questions = ask_everything(some)
-        found = {}
+        first = Episodes(*(column[:CURVE_EPISODES].to(device) for column in self.held_out))
+        questions = all_questions(first)
+        accuracies = {}
         with torch.no_grad():
             for order in ORDERS:
-                answers = model(arrange(some, order), questions).argmax(-1)
+                answers = model(arrange(first, order), questions).argmax(-1)
                 hits = (answers == questions.answers).double()
-                found[f"accuracy_{order}"] = float(hits.mean())
-        return found
+                accuracies[f"accuracy_{order}"] = float(hits.mean())
+        return accuracies
 
     def flops_per_step(self, model: nn.Module) -> float:
         """Floating-point operations of the matrix products of a step, backward included (×3)."""
@@ -215,6 +221,6 @@ def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Problem:
     return Retrieval(job, dataset, streams)
 
 
-def ask_everything(episodes: Episodes) -> Questions:
-    """Every entry of every repository."""
+def all_questions(episodes: Episodes) -> Questions:
+    """One question for every entry of every repository."""
     return Questions(episodes.keys, episodes.relations, episodes.values)

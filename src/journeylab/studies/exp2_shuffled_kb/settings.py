@@ -1,4 +1,4 @@
-"""What config.yaml may say about exp2, and the models it may name."""
+"""The settings of exp2 in config.yaml, and the names of its variants."""
 
 import difflib
 from collections.abc import Mapping
@@ -41,14 +41,14 @@ VARIANTS: dict[Task, tuple[str, ...]] = {
     ),
     "relations": ("untagged", "tag", "operator"),
 }
-"""Every model by its name in config.yaml, per task."""
+"""The names of all variants in config.yaml, by task."""
 
 
 class Repositories(Frozen):
-    """Symbols of the repositories, and how much is held out.
+    """The numbers of keys, values and held-out questions.
 
-    Every entry of a held-out repository is a question; of each size there are as many repositories
-    as ``questions`` need.
+    Every entry of a held-out repository is a question. Of each size, as many repositories are held
+    out as ``questions`` questions need.
     """
 
     keys: Annotated[int, Field(ge=2, le=1000)] = 128
@@ -57,7 +57,7 @@ class Repositories(Frozen):
 
 
 class Lookups(Repositories):
-    """Repositories of different keys; ``sizes`` are their numbers of entries."""
+    """Repositories of different keys; ``sizes`` are the numbers of entries."""
 
     task: Literal["lookup"]
     sizes: Levels[Count] = (20, 50, 100)
@@ -70,7 +70,7 @@ class Lookups(Repositories):
 
 
 class Relations(Repositories):
-    """Repositories in which every one of ``subjects`` keys stands once per relation."""
+    """Repositories in which each of ``subjects`` keys occurs once per relation."""
 
     task: Literal["relations"]
     subjects: Count = 5
@@ -96,14 +96,14 @@ Data = Annotated[
         custom_error_message="write task: lookup, or task: relations",
     ),
 ]
-"""A dataset of one task or the other."""
+"""A dataset of either task."""
 
 
 class Model(Frozen):
-    """The head that every variant shares, and where its learned angles start.
+    """The width d of every head, and the initial values of learned angles.
 
-    Those of the cumulative journey start at ω·(1 + token_angle_spread · N(0, 1)), all others, and
-    those of the cumulative journey as shipped, at angle_scale · N(0, 1).
+    The angles of the cumulative journey start at ω·(1 + token_angle_spread · N(0, 1)). All other
+    angles, those of the cumulative journey as shipped included, start at angle_scale · N(0, 1).
     """
 
     d: Annotated[int, Field(ge=6, le=512, multiple_of=2)] = 32
@@ -112,13 +112,13 @@ class Model(Frozen):
 
 
 class Training(TrainingSettings):
-    """The budget, and how many repositories, each with one question, a step sees."""
+    """The budget, and the number of repositories per step; each has one question."""
 
     rows: Count = 64
 
 
 class Evaluation(Frozen):
-    """How often the entries of every held-out repository are permuted."""
+    """The number of permutations of every held-out repository."""
 
     permutations: Count = 4
 
@@ -126,8 +126,8 @@ class Evaluation(Frozen):
 Check = Literal["invariance", "witness", "recursion"]
 
 
-class Exact(ComputedArm):
-    """What is checked once, without training: over so many ``draws``, where there are any."""
+class ExactChecks(ComputedArm):
+    """An arm of exact checks, computed once; ``invariance`` makes ``draws`` random draws."""
 
     computed: Check
     replicates: Literal["once"]
@@ -135,7 +135,7 @@ class Exact(ComputedArm):
 
 
 class Computation(Frozen):
-    """All that determines what is checked of one variant."""
+    """The settings that determine the exact checks of one variant."""
 
     computed: Check
     variant: str
@@ -150,10 +150,11 @@ class Computation(Frozen):
         return self
 
 
-class Conditions(Frozen):
-    """What tells arms apart, besides their dataset: sizes, order in training, attention.
+class RetrievalConditions(Frozen):
+    """The settings of an arm besides its dataset: size, order in training, attention.
 
-    Repositories of relations have one size, that of their groups: subjects times relations.
+    ``size`` is a number of entries of task lookup. Repositories of task relations have a single
+    size, subjects times relations.
     """
 
     size: Count | None = None
@@ -161,8 +162,8 @@ class Conditions(Frozen):
     attention: Attention = "softmax"
 
 
-class Arm(TrainedArm, Conditions):
-    """One condition."""
+class Arm(TrainedArm, RetrievalConditions):
+    """A trained arm."""
 
 
 class Settings(StudySettings):
@@ -171,7 +172,9 @@ class Settings(StudySettings):
     datasets: Mapping[Name, Data]
     arms: Mapping[
         Name,
-        Annotated[Annotated[Arm, Tag("(trained)")] | Annotated[Exact, Tag("(computed)")], ByKind],
+        Annotated[
+            Annotated[Arm, Tag("(trained)")] | Annotated[ExactChecks, Tag("(computed)")], ByKind
+        ],
     ]
     model: Model = Model()
     training: Training
@@ -179,17 +182,17 @@ class Settings(StudySettings):
 
     @property
     def lookups(self) -> Lookups:
-        """The first dataset of lookups: what the figures' anchors are about."""
+        """The first dataset of task lookup, to which the anchors in figures refer."""
         return next(data for data in self.datasets.values() if isinstance(data, Lookups))
 
     @property
     def relations(self) -> Relations:
-        """The first dataset of relations."""
+        """The first dataset of task relations."""
         return next(data for data in self.datasets.values() if isinstance(data, Relations))
 
 
-class Job(Conditions, TrainedJob):
-    """All that determines one trained variant, besides its seed."""
+class Job(RetrievalConditions, TrainedJob):
+    """The settings that determine one trained variant, besides its seed."""
 
     data: Data
     model: Model
@@ -208,12 +211,12 @@ class Job(Conditions, TrainedJob):
 
     @property
     def task(self) -> Task:
-        """What is asked of its dataset."""
+        """The task of the dataset."""
         return self.data.task
 
     @property
     def entries(self) -> int:
-        """The entries of a repository."""
+        """The number of entries of a repository."""
         if isinstance(self.data, Relations):
             return self.data.subjects * self.data.relations
         assert self.size is not None

@@ -1,1 +1,4 @@
-"""exp3 · order information in value aggregation (thm:info-loss, lem:injectivity)."""
+"""exp3 · order information in value aggregation (thm:info-loss, lem:injectivity).
+
+The source document is the reviewer plan, experiment 3.
+"""

@@ -1,25 +1,26 @@
-"""Values, aggregated: s = Σ_t R^{−(t−1)} v_{x_t}, and the strings x that are aggregated.
+"""The aggregate s = Σ_t R^{−(t−1)} v_{x_t} of a string x, and strings as numbers.
 
 R turns plane k of a value by ω_k, so s_k = Σ_t e^{−iω_k(t−1)} v_{x_t,k} for the coordinates
-(2k, 2k + 1) read as one complex number. All R commute; what remembers the order is that every
-position turns by another angle. A string of C colours is the number whose digits in base C are its
-colours, x_1 the last digit.
+(2k, 2k + 1) read as one complex number. All these rotations commute; s depends on the order because
+every position turns by a different angle. A string of C colours is stored as the number whose
+base-C digits are its colours, with x_1 as the last digit.
 
     N = 4, C = 2:   x = (1, 0, 1, 1)  ↔  1 + 0·2 + 1·4 + 1·8 = 13
 """
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from journeylab.operators.rotary import count_planes, rotary_angles, rotate, unit_circle
 from journeylab.studies.exp3_order_information.settings import SETS, SLOWEST, Variant
 
 
-def frequencies(variant: Variant, width: int) -> Tensor:
-    """ω of every plane ``(d/2,)`` in float64: a geometric grid between the set's two frequencies.
+def frequencies(variant: Variant, width: int) -> Float[Tensor, " planes"]:
+    """ω of every plane in float64: a geometric grid between the set's two frequencies.
 
     A grid from 0 keeps its first plane at 0 and spreads the others from SLOWEST to the set's second
-    frequency.
+    frequency. Raises ValueError for an odd or empty width.
     """
     chosen, planes = SETS[variant], count_planes(width)
     if chosen.last == 0.0:
@@ -30,18 +31,20 @@ def frequencies(variant: Variant, width: int) -> Tensor:
     return torch.tensor(_geometric(chosen.first, chosen.last, planes), dtype=torch.float64)
 
 
-def terms(variant: Variant, values: Tensor, length: int) -> Tensor:
-    """What colour c adds to s at position t, ``(N, C, d)``; ``values`` are ``(C, d)``."""
+def terms(
+    variant: Variant, values: Float[Tensor, "colours d"], length: int
+) -> Float[Tensor, "length colours d"]:
+    """The term R^{−(t−1)} v_c of s for colour c at position t; divided by N for mean pooling."""
     steps = -torch.arange(length, dtype=values.dtype)
     turns = unit_circle(rotary_angles(steps, frequencies(variant, values.shape[1])))
     added = rotate(values.expand(length, -1, -1), turns[:, None])
     return added / length if SETS[variant].pooling == "mean" else added
 
 
-def standardise(added: Tensor) -> Tensor:
-    """Shift and scale terms ``(N, C, d)`` so that s has mean 0 and variance 1 per coordinate.
+def standardise(added: Float[Tensor, "length colours d"]) -> Float[Tensor, "length colours d"]:
+    """Shift and scale terms so that every coordinate of s has mean 0 and variance 1.
 
-    Mean and variance are exact, over uniform strings: colours are independent, so both are sums
+    Mean and variance are exact over uniform strings: colours are independent, so both are sums
     over the positions.
     """
     means = added.mean(1, keepdim=True)
@@ -49,10 +52,10 @@ def standardise(added: Tensor) -> Tensor:
     return (added - means) / variance.sqrt()
 
 
-def spell(strings: Tensor, length: int, colours: int) -> Tensor:
-    """Colours ``(..., N)`` of strings given as numbers ``(...)``."""
-    places = colours ** torch.arange(length, device=strings.device)
-    return strings[..., None].div(places, rounding_mode="floor") % colours
+def spell(strings: Int[Tensor, "..."], length: int, colours: int) -> Int[Tensor, "... length"]:
+    """The colours of strings given as numbers."""
+    digits = colours ** torch.arange(length, device=strings.device)
+    return strings[..., None].div(digits, rounding_mode="floor") % colours
 
 
 def _geometric(first: float, last: float, count: int) -> list[float]:

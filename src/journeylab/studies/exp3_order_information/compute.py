@@ -1,17 +1,16 @@
-"""thm:info-loss and lem:injectivity, checked by enumerating every string.
+"""thm:info-loss and lem:injectivity, checked by enumerating all strings.
 
 | metric | meaning, in bits |
 | --- | --- |
-| order_entropy | H(X | n): what the counts leave open |
-| mutual_information | I(X; Q_ε(s) | n): what the grid tells of it |
+| order_entropy | H(X | n): information about the order that the counts leave open |
+| mutual_information | I(X; Q_ε(s) | n): the part of it that the rounded aggregate carries |
 | information_gap | order_entropy − mutual_information |
-| information_growth | what mutual_information gains per token, from the shortest length on |
+| information_growth | growth of mutual_information per token since the shortest length |
 | precision_law | d·log₂(1 + r/ε), r the widest range of a coordinate within a class |
 | law_excess | mutual_information − precision_law, the mean over draws |
 
-Draws of values and of the offsets of their grids are the enumeration's own: no seed of a probe has
-the same. The law holds for the mean over offsets, so ``law_excess`` has one row per case, at draw
-0.
+The draws of values and of grid offsets belong to the enumeration; no seed of a probe has the same.
+The law holds for the mean over offsets, so ``law_excess`` has one row per case, at draw 0.
 """
 
 from __future__ import annotations
@@ -51,11 +50,11 @@ Row = dict[str, str | int | float]
 
 
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
-    """All cases of one set as tidy rows: draw, metric, frequencies, C, d, N, ε, value.
+    """All cases of one frequency set as tidy rows: draw, metric, frequencies, C, d, N, ε, value.
 
-    ε is written as text; ``order_entropy`` has none.
+    ε is stored as text and empty for ``order_entropy``.
     """
-    del streams  # nothing depends on a seed: draws count from 0
+    del streams  # nothing depends on a seed: draws are numbered from 0
     rows: list[Row] = []
     for draw in range(job.draws):
         for colours, length in enumerable(job):
@@ -69,7 +68,7 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
 
 
 def enumerable(sizes: Enumerated) -> Iterator[tuple[int, int]]:
-    """The (C, N) that have few enough strings."""
+    """The pairs (C, N) with at most ``sizes.strings`` strings."""
     for colours in COLOURS:
         for length in sizes.lengths:
             if colours**length <= sizes.strings:
@@ -86,32 +85,32 @@ def _read(strings: Enumeration, sizes: Enumerated, draw: int) -> Iterator[Row]:
     width = len(strings.aggregate)
     entropy, reach = order_entropy(strings.classes), widest_range(strings)
     yield {"metric": "order_entropy", "value": entropy}
-    for place, precision in enumerate(sizes.precisions):
-        offset = np.random.default_rng([draw, place]).uniform(size=width)
+    for index, precision in enumerate(sizes.precisions):
+        offset = np.random.default_rng([draw, index]).uniform(size=width)
         gap = information_gap(strings, precision, offset)
-        found = {
+        bits = {
             "mutual_information": entropy - gap,
             "information_gap": gap,
             "precision_law": precision_law(width, reach, precision),
         }
-        for metric, value in found.items():
+        for metric, value in bits.items():
             yield {"metric": metric, "epsilon": f"{precision:g}", "value": value}
 
 
 def _growth(table: pd.DataFrame) -> pd.DataFrame:
-    """(I at N − I at the shortest N) / tokens between, of every draw and case."""
-    told = table[table["metric"] == "mutual_information"].sort_values("N", kind="stable")
+    """(I at N − I at the shortest N₀)/(N − N₀), for every draw and case."""
+    carried = table[table["metric"] == "mutual_information"].sort_values("N", kind="stable")
     case = ["draw", "frequencies", "C", "d", "epsilon"]
-    gained = told.groupby(case)[["N", "value"]].transform(lambda x: x - x.iloc[0])
-    rows = told.assign(metric="information_growth", value=gained["value"] / gained["N"])
+    gained = carried.groupby(case)[["N", "value"]].transform(lambda x: x - x.iloc[0])
+    rows = carried.assign(metric="information_growth", value=gained["value"] / gained["N"])
     return rows[gained["N"] > 0]
 
 
 def _law_excess(table: pd.DataFrame) -> pd.DataFrame:
     case = ["frequencies", "C", "d", "N", "epsilon"]
-    told, allowed = (
+    carried, allowed = (
         table[table["metric"] == metric].groupby(case)["value"].mean()
         for metric in ("mutual_information", "precision_law")
     )
-    excess = (told - allowed).reset_index().assign(metric="law_excess", draw=0)
+    excess = (carried - allowed).reset_index().assign(metric="law_excess", draw=0)
     return excess[list(COLUMNS)]

@@ -1,4 +1,4 @@
-"""Figures, tables and numbers of exp3."""
+"""Figures, tables and numbers of the exp3 report."""
 
 from itertools import product
 from typing import Any, cast
@@ -38,39 +38,36 @@ from journeylab.studies.exp3_order_information.settings import (
 
 CAPTIONS = {
     "information": (
-        "Bits against precision, by enumeration of all strings of two colours: what the aggregate, "
-        "read through a grid of cell width ε, tells of the order once the counts are known. Thin "
-        "lines are draws of the values, thick ones medians over the draws; precision grows to the "
-        "right. Horizontal lines are all there is to know, H(order | counts), for the same N. The "
-        "black dashed line is the precision law d·log₂(1 + range/ε) at the largest N, for the "
-        "median range: no grid tells more, on average over its offset. It is drawn for coarser "
-        "grids as well, up to where it leaves room for more bits than there are. Mean pooling "
-        "coincides with the sum."
+        "Information about the order, given the counts, that the aggregate carries when rounded to "
+        "a grid of cell width ε, by enumeration of all strings of two colours. Precision increases "
+        "to the right. Thin lines are draws of the values, thick lines medians over the draws. "
+        "Horizontal lines are the maximum H(order | counts) for the same N. The dashed line is the "
+        "precision law d·log₂(1 + range/ε) at the largest N and the median range: on average over "
+        "its offset, no grid carries more. Mean pooling coincides with the sum."
     ),
     "bits": (
-        "V-information of the MLP probe about the positions of held-out strings, against N. Every "
-        "dot is one seed, markers are medians over seeds, vertical lines their distribution-free "
-        "95 % intervals; ✗ counts failed seeds: intervals take them as lying anywhere, medians are "
-        "over the others. The dotted line is all there is, N·log₂ C bits; the dashed one is what "
-        "an order-blind reader of the counts has. Below 0 a probe is overfitted: it is so sure of "
-        "wrong answers on strings that it has not seen that not reading s at all would lose fewer "
-        "bits."
+        "V-information of the MLP probe about the colours at all positions of held-out strings, "
+        "against N. Dots are seeds, markers medians over seeds, vertical lines their "
+        "distribution-free 95 % intervals; ✗ counts failed seeds, which count as ±∞ in intervals "
+        "and not at all in medians. The dotted line is the maximum, N·log₂ C bits. The dashed line "
+        "is the information of a reader that knows only the counts. Negative values mean "
+        "overfitting: confident wrong answers cost more bits than not reading s at all."
     ),
     "positions": (
-        "Position accuracy on held-out strings against N, of the MLP probe and of the linear one. "
-        "Symbols as in the figure before. The dashed line is the exact order-blind ceiling "
-        "E[max n]/N: the best guess of one who knows the counts and nothing else."
+        "Position accuracy of the MLP probe and of the linear probe on held-out strings, against "
+        "N. Symbols as in the previous figure. The dashed line is the exact order-blind ceiling "
+        "E[max n]/N, the best accuracy of a reader that knows only the counts."
     ),
     "counts": (
-        "Count accuracy on held-out strings against N: share of right counts over all colours. "
-        "Symbols as in the figure before. The dashed line is the exact floor max P(n = k), the "
-        "best constant answer: reaching it takes no knowledge of s. The dotted line is the margin "
-        "0.99."
+        "Count accuracy on held-out strings, the share of right counts over all colours, against "
+        "N. Symbols as in the previous figure. The dashed line is the exact floor max P(n = k), "
+        "the accuracy of the best constant answer, which does not use s. The dotted line is the "
+        "claimed margin 0.99."
     ),
     "training": (
-        "Held-out position accuracy of the MLP probe at the largest N against the training step. "
-        "Thin lines are seeds, thick ones medians, bands their distribution-free 95 % intervals; ✗ "
-        "counts failed seeds, which have no line."
+        "Position accuracy of the MLP probe on held-out strings at the largest N, against the "
+        "training step. Thin lines are seeds, thick lines medians over seeds, bands their "
+        "distribution-free 95 % intervals; ✗ counts failed seeds, which have no line."
     ),
 }
 
@@ -79,7 +76,7 @@ _SHOWN: tuple[Variant, ...] = ("sum", "as-shipped", "one-two", "standard", "quar
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
-    """Bits against precision; V-information; accuracy of positions and counts; learning."""
+    """Information against precision; V-information; position and count accuracy; learning."""
     figures: dict[str, Figure] = {}
     if len(results.select("mutual_information")):
         figures["information"] = _draw_information(results)
@@ -93,7 +90,7 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Exact information by set and precision; the probes' accuracy by arm, set and N."""
+    """Exact information by set and precision; accuracy of the probes by arm, set and N."""
     tables = {}
     if len(results.select("mutual_information")):
         tables["information"] = _tabulate_information(results)
@@ -103,26 +100,26 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Anchors, sizes of the splits, and the exact bits that the prose cites, for two colours."""
+    """Anchors, sizes of the splits and exact bits that the prose cites, for two colours."""
     [data] = _settings(results).datasets.values()
-    found: dict[str, float] = {}
+    cited: dict[str, float] = {}
     for length in LENGTHS:
-        found[f"ceiling.{length}"] = blind_ceiling(length, 2)
+        cited[f"ceiling.{length}"] = blind_ceiling(length, 2)
     for length in (min(LENGTHS), max(LENGTHS)):
-        found[f"held_out.{length}"] = min(data.held_out, int(2**length * data.largest_share))
-    found["floor.20"] = blind_count(20, 2)
-    found["quarter.16"] = blind_ceiling(16 // 4, 2)
+        cited[f"held_out.{length}"] = min(data.held_out, int(2**length * data.largest_share))
+    cited["floor.20"] = blind_count(20, 2)
+    cited["quarter.16"] = blind_ceiling(16 // 4, 2)
     case: dict[str, str | int] = {"C": 2, "N": 16}
     known = float(results.select("order_entropy", **case)["value"].median())
-    found["entropy.16"] = known
+    cited["entropy.16"] = known
     for width, pick in ((4, "min"), (16, "max")):
         case["d"] = width
         lost = results.select("information_gap", **case, frequencies="quarter-turns")
         finest = lost[lost["epsilon"].astype(float) == lost["epsilon"].astype(float).min()]
-        found[f"lost.{width}"] = float(finest["value"].agg(pick))
+        cited[f"lost.{width}"] = float(finest["value"].agg(pick))
         reach = _reach(results, case | {"frequencies": "standard"})
-        found[f"coarsest.{width}"] = coarsest_precision(width, reach, known)
-    return {key: "n/a" if np.isnan(value) else value for key, value in found.items()}
+        cited[f"coarsest.{width}"] = coarsest_precision(width, reach, known)
+    return {key: "n/a" if np.isnan(value) else value for key, value in cited.items()}
 
 
 def _draw_information(results: StudyResults) -> Figure:
@@ -135,9 +132,9 @@ def _draw_information(results: StudyResults) -> Figure:
     longest = max(rows["N"])
     figure, panels = facets(
         rows,
-        1.65,
+        1.5,
         "ε",
-        "bits of order",
+        "bits about the order",
         row="width",
         col="model",
         ylim=(-0.05 * top, top),
@@ -161,7 +158,7 @@ def _draw_information(results: StudyResults) -> Figure:
 
 
 def _reach(results: StudyResults, case: dict[str, str | int]) -> float:
-    """The median over the draws of the range in the precision law, from what the law allows."""
+    """The median over draws of the range r, from the tabulated d·log₂(1 + r/ε)."""
     rows = results.select("precision_law", **case)
     ratio = np.expm1(rows["value"] * np.log(2.0) / rows["d"].astype(float))
     return float((rows["epsilon"].astype(float) * ratio).median())
@@ -191,7 +188,7 @@ def _draw_bits(results: StudyResults) -> Figure:
     for axes, colours in panels:
         blind = [blind_information(n, colours) for n in LENGTHS]
         known = [n * np.log2(colours) for n in LENGTHS]
-        _anchor(axes, {"order-blind": blind, "all there is": known})
+        _anchor(axes, {"counts only": blind, "maximum": known})
     legend_above(figure)
     return figure
 
@@ -203,9 +200,9 @@ def _against_length(
     probe: str | tuple[str, ...] = PROBES,
     **options: Any,
 ) -> tuple[Figure, list[tuple[Axes, int]]]:
-    """Seeds against N, a panel per arm (and probe), and the colours of each panel.
+    """Seeds against N, with a panel per arm (and probe); the panels with their numbers of colours.
 
-    An ordinate begins at ``least``, or lower where a point lies there.
+    The vertical axis starts at ``least``, or lower if a point lies below.
     """
     rows = results.tidy(metric, probe=probe, strings="held-out")
     rows["shown"] = rows["probe"].map({"mlp": "MLP", "linear": "linear"})
@@ -213,7 +210,7 @@ def _against_length(
     name = "V-information, bits" if bits else metric.replace("_", " ")
     figure, panels = facets(rows, 1.25, "length N", name, **options)
     arms = _trained_arms(results)
-    found: list[tuple[Axes, int]] = []
+    coloured: list[tuple[Axes, int]] = []
     for axes, part in panels.values():
         colours = arms[part["arm"].iloc[0]].colours
         most = max(LENGTHS) * np.log2(colours) if bits else 1.0
@@ -221,8 +218,8 @@ def _against_length(
         low = min(least, lowest - 0.05 * (most - lowest))
         axes.set_ylim(low, most + 0.04 * (most - low))
         seeds(axes, part, results.looks, x="N", y="value")
-        found.append((axes, colours))
-    return figure, found
+        coloured.append((axes, colours))
+    return figure, coloured
 
 
 def _anchor(axes: Axes, lines: dict[str, list[float]]) -> None:
@@ -246,19 +243,20 @@ def _tabulate_information(results: StudyResults) -> Table:
     for width, length, variant in product(WIDTHS, sorted({int(n) for n in rows["N"]}), SETS):
         case |= {"d": width, "N": length, "frequencies": variant}
         known = results.select("order_entropy", **case)["value"].median()
-        told = results.select("mutual_information", **case).groupby("epsilon")["value"].median()
+        carried = results.select("mutual_information", **case).groupby("epsilon")["value"].median()
         law = results.select("precision_law", **case, epsilon=heads[-1])["value"].median()
         room = coarsest_precision(width, _reach(results, case), known)
-        cells = [f"{bits:.2f}" for bits in (known, *told.reindex(heads), law, room)]
+        cells = [f"{bits:.2f}" for bits in (known, *carried.reindex(heads), law, room)]
         shown.append([str(width), str(length), results.labels[variant], *cells])
     columns = ["d", "N", "Frequencies", "H", *(f"ε = {head}" for head in heads), "Law", "Room"]
     return Table(
         name="information",
-        caption="Bits of order that the grid tells, two colours: medians over the draws.",
+        caption="Bits about the order in the rounded aggregate, two colours: medians over draws.",
         frame=pd.DataFrame(shown, columns=columns),
-        notes="H: all bits there are, given the counts. Law: what the precision law allows at the "
-        f"coarsest grid, ε = {heads[-1]}. Room: the ε up to which it leaves room for H. "
-        "The frequencies are those of d = 4; at d = 16 they are the ends of a geometric grid.",
+        notes="H: all bits about the order, given the counts. Law: bits that the precision law "
+        f"allows at the coarsest grid, ε = {heads[-1]}. Room: the largest ε at which the law "
+        "allows H bits. The frequencies are those of d = 4; at d = 16 they are the ends of a "
+        "geometric grid.",
         numeric=tuple(head for head in columns if head != "Frequencies"),
     )
 
@@ -266,7 +264,7 @@ def _tabulate_information(results: StudyResults) -> Table:
 def _tabulate_probes(results: StudyResults) -> Table:
     longest = max(LENGTHS)
     mlp: dict[str, str | int] = {"probe": "mlp", "strings": "held-out"}
-    asked: dict[str, tuple[str, dict[str, str | int]]] = {
+    columns: dict[str, tuple[str, dict[str, str | int]]] = {
         **{f"N = {n}": ("position_accuracy", mlp | {"N": n}) for n in LENGTHS},
         "Seen": ("position_accuracy", mlp | {"N": longest, "strings": "seen"}),
         "Linear": ("position_accuracy", mlp | {"N": longest, "probe": "linear"}),
@@ -280,7 +278,7 @@ def _tabulate_probes(results: StudyResults) -> Table:
             "d": str(arm.d),
             "Frequencies": results.labels.get(run[1], run[1]),
         }
-        for head, (metric, where) in asked.items():
+        for head, (metric, where) in columns.items():
             row[head] = median(results.values(metric, run, **where))
         shown.append(row | {"Failed": str(results.failures(*run))})
     frame = pd.DataFrame(shown)
@@ -289,8 +287,8 @@ def _tabulate_probes(results: StudyResults) -> Table:
         caption="Position accuracy of the MLP probe on held-out strings: medians over the seeds "
         "that did not fail.",
         frame=frame,
-        notes=f"At N = {longest}: Seen, the same on strings that training may draw; Linear, "
-        "the linear probe; Counts, count accuracy of the MLP probe.",
+        notes=f"At N = {longest}: Seen, on strings that training may draw; Linear, accuracy of the "
+        "linear probe; Counts, count accuracy of the MLP probe.",
         numeric=tuple(head for head in frame.columns if head != "Frequencies"),
     )
 

@@ -1,18 +1,20 @@
-"""What a finite grid lets through: exact information by enumeration of all strings.
+"""Exact information in an aggregate that is rounded to a grid, by enumeration of all strings.
 
-Strings X are uniform over C^N. Their aggregate s is read through a grid Q_ε with cells of width ε
-and a random offset. Given the counts n = n(X), the grid tells
+Strings X are uniform over C^N. Their aggregate s is rounded to a grid Q_ε with cells of width ε and
+a random offset. Given the counts n = n(X), the rounded aggregate carries
 
-    I(X; Q_ε(s) | n) = H(X | n) − Σ_cells (m/C^N) log₂ m,                                     (1)
+    I(X; Q_ε(s) | n) = H(X | n) − Σ_cells (m/C^N) log₂ m                                      (1)
 
-where m counts the strings that share counts and cell; H(X | n) is the same sum over the classes of
-equal counts. Both are exact. An interval of length r meets 1 + r/ε cells of a grid with a random
-offset on average, so by Jensen's inequality the mean over offsets obeys the precision law
+bits, where m is the number of strings with the same counts and cell. H(X | n) is the same sum over
+the classes of equal counts. Both are exact. An interval of length r meets 1 + r/ε cells of a grid
+with a random offset on average, so by Jensen's inequality the mean over offsets obeys the precision
+law
 
     I(X; Q_ε(s) | n) ≤ d·log₂(1 + r/ε),                                                       (2)
 
-r the widest range of a coordinate of s within a class. What is known without the order is in
-:func:`blind_ceiling` and :func:`blind_information`, without s in :func:`blind_count`.
+where r is the widest range of a coordinate of s within a class. :func:`blind_ceiling` and
+:func:`blind_information` give what is known from the counts, :func:`blind_count` what is known
+without s.
 """
 
 from collections.abc import Iterator
@@ -30,33 +32,33 @@ MOST_LABELS = 2**62
 
 
 class Enumeration(NamedTuple):
-    """All C^N strings: the class of equal counts ``(C^N,)`` and the aggregate ``(d, C^N)``."""
+    """For all C^N strings, the class of equal counts ``(C^N,)`` and the aggregate ``(d, C^N)``."""
 
     classes: Integers
     aggregate: Floats
 
 
 def enumerate_strings(added: Floats) -> Enumeration:
-    """Aggregate every string, in float64; ``added`` are the terms ``(N, C, d)``."""
+    """Aggregate every string, in float64, from the terms ``added`` ``(N, C, d)``."""
     length, colours, width = added.shape
     counted = (length + 1) ** np.arange(colours, dtype=np.int64)
     labels, aggregate = np.zeros(1, dtype=np.int64), np.zeros((width, 1))
     for term in added:
-        labels = np.concatenate([labels + one for one in counted])
-        aggregate = np.concatenate([aggregate + one[:, None] for one in term], axis=1)
+        labels = np.concatenate([labels + step for step in counted])
+        aggregate = np.concatenate([aggregate + value[:, None] for value in term], axis=1)
     return Enumeration(np.unique(labels, return_inverse=True)[1], aggregate)
 
 
 def order_entropy(classes: Integers) -> float:
-    """H(X | n) in bits: what the counts leave open."""
+    """H(X | n) in bits: the information about the order that the counts leave open."""
     return _entropy_within(np.bincount(classes), classes.size)
 
 
 def information_gap(strings: Enumeration, precision: float, offset: ArrayLike) -> float:
     """H(X | n) − I(X; Q_ε(s) | n) in bits, the last term of (1); ``offset`` in cells, ``(d,)``.
 
-    Coordinates are added one at a time. A string that is alone in its cell stays alone, and adds
-    nothing to the sum.
+    The cell is refined by one coordinate after the other. A string that is alone in its cell stays
+    alone and adds nothing to the sum, so it is dropped.
     """
     labels, crowded = strings.classes, np.arange(strings.classes.size)
     span = int(labels.max()) + 1
@@ -93,17 +95,17 @@ def precision_law(width: int, reach: float, precision: float) -> float:
 
 
 def coarsest_precision(width: int, reach: float, bits: float) -> float:
-    """r/(2^(bits/d) − 1), the ε up to which the precision law leaves room for ``bits``."""
+    """r/(2^(bits/d) − 1), the largest ε at which the precision law allows ``bits`` bits."""
     return reach / expm1(bits * log(2.0) / width)
 
 
 def blind_ceiling(length: int, colours: int) -> float:
-    """E[max_c n_c]/N, the best accuracy at a position for who knows the counts and nothing else."""
+    """E[max_c n_c]/N, the best position accuracy of a reader that knows only the counts."""
     return sum(p * max(counts) / length for counts, p in _counts(length, colours))
 
 
 def blind_information(length: int, colours: int) -> float:
-    """N·(log₂ C − E[H(n/N)]) in bits: what the counts say about the positions, one by one."""
+    """N·(log₂ C − E[H(n/N)]) in bits: information of the counts about the single positions."""
     entropy = 0.0
     for counts, p in _counts(length, colours):
         shares = [count / length for count in counts if count]
@@ -112,16 +114,16 @@ def blind_information(length: int, colours: int) -> float:
 
 
 def blind_count(length: int, colours: int) -> float:
-    """max_k P(n_c = k), the best accuracy at a count for who answers the same to every string."""
+    """max_k P(n_c = k), the count accuracy of the best constant answer."""
     ways = (comb(length, k) * (colours - 1) ** (length - k) for k in range(length + 1))
     return float(max(ways) / colours**length)
 
 
 def _counts(length: int, colours: int) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Every vector of counts with its probability; bars among stars mark where a colour ends."""
-    places = length + colours - 1
-    for bars in combinations(range(places), colours - 1):
-        counts = tuple(b - a - 1 for a, b in pairwise((-1, *bars, places)))
+    """Every vector of counts with its probability, by stars and bars: a bar ends a colour."""
+    symbols = length + colours - 1
+    for bars in combinations(range(symbols), colours - 1):
+        counts = tuple(b - a - 1 for a, b in pairwise((-1, *bars, symbols)))
         ways = factorial(length) // prod(factorial(count) for count in counts)
         yield counts, ways / colours**length
 

@@ -1,4 +1,4 @@
-"""What exp3 reports, in print: its title, how it was tuned, its sets and metrics."""
+"""The title, question, printed names and metrics of exp3."""
 
 from journeylab.config import Metric
 from journeylab.studies.exp3_order_information.settings import (
@@ -12,20 +12,24 @@ from journeylab.studies.exp3_order_information.settings import (
 )
 
 TITLE = "Order information in value aggregation"
+QUESTION = (
+    "How many bits about the order of the tokens does an aggregate of position-rotated values "
+    "carry, and how many of them does a trained probe extract?"
+)
 TUNING = (
     "one setting for all variants, fixed on pilot seeds (1000 and above) before the first reported "
     "run: the learning rate was the best of three for sets {1, 0.01} and {1, 2} at d = 16"
 )
 
 LABELS: dict[str, str] = {name: frequencies.label for name, frequencies in SETS.items()}
-"""Every frequency set's name in print, by its two frequencies at d = 4, in the order of figures."""
+"""The printed name of every frequency set, its two frequencies at d = 4, in figure order."""
 
 ARMS = {
     f"C{colours}-d{width}": f"{colours} colours, d = {width}"
     for colours in COLOURS
     for width in WIDTHS
-}
-"""Every arm's name in print, in the order of figures."""
+} | {"enumeration": "exact enumeration"}
+"""The printed name of every arm, in the order of figures."""
 
 _PROBED: dict[str, tuple[str | int, ...]] = {"probe": PROBES, "N": LENGTHS, "strings": SPLITS}
 _ANCHOR: dict[str, tuple[str | int, ...]] = {"N": LENGTHS}

@@ -1,4 +1,4 @@
-"""The probes of exp3, and what a training job asks of them.
+"""The probes of exp3 and their training problem.
 
 A job trains two probes for every length N, which read the standardised aggregate s ``(d,)``:
 
@@ -7,11 +7,12 @@ A job trains two probes for every length N, which read the standardised aggregat
 
 Both answer the same questions about a string: the colour at every position (N questions, C answers
 each) and the count of every colour (C questions, N + 1 answers each). The loss of a probe is its
-mean cross-entropy over the questions; the loss of a step is the sum over the probes. They share no
-parameter, so each learns as if it were alone.
+mean cross-entropy over the questions. The loss of a step is the sum over the probes. The probes
+share no parameter, so each learns as if it were trained alone.
 
-The probes of all lengths are computed at once. A shorter string is one with zeros at its end: there
-its terms of s are zero, and what a probe answers there is neither asked nor possible.
+The probes of all lengths are computed at once. A shorter string is padded to the longest length:
+its terms of s are zero beyond its end, a mask removes these positions from the loss, and counts
+above its length have logit −∞.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pandas as pd
 import torch
+from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, pad, relu
 
@@ -39,32 +41,31 @@ if TYPE_CHECKING:
 LONGEST = max(LENGTHS)
 
 
-class Answers(NamedTuple):
-    """Logits of the probes of some lengths, to strings of each.
+class ProbeLogits(NamedTuple):
+    """Logits of one kind of probe, for strings of some lengths.
 
-    ``positions`` (lengths, strings, C, 20), with the answers before the questions, since a softmax
-    over a few neighbours is slow; ``counts`` (lengths, strings, C, 21), −∞ beyond the length.
+    In ``positions`` the dimension of the C answers precedes that of the questions, because a
+    softmax over a few adjacent numbers is slow. ``counts`` are −∞ above the length.
     """
 
-    positions: Tensor
-    counts: Tensor
+    positions: Float[Tensor, "lengths strings colours longest"]
+    counts: Float[Tensor, "lengths strings colours longest+1"]
 
 
 class Truth(NamedTuple):
-    """Strings of some lengths, read.
+    """The right answers about strings of some lengths, and their standardised aggregates.
 
-    ``colours`` (lengths, strings, 20); ``counts`` (lengths, strings, C); ``aggregate`` (lengths,
-    strings, d); ``asked`` (lengths, 1, 20), 1 for a position and 0 beyond the end.
+    ``mask`` is 1 at the positions of a string and 0 beyond its end.
     """
 
-    colours: Tensor
-    counts: Tensor
-    asked: Tensor
-    aggregate: Tensor
+    colours: Int[Tensor, "lengths strings longest"]
+    counts: Int[Tensor, "lengths strings colours"]
+    mask: Float[Tensor, "lengths 1 longest"]
+    aggregate: Float[Tensor, "lengths strings d"]
 
 
 class Score(NamedTuple):
-    """How a probe answers: shares of right answers, and bits lost per position."""
+    """Accuracies of a probe at positions and counts, and its cross-entropy per position in bits."""
 
     position_accuracy: float
     count_accuracy: float
@@ -72,9 +73,9 @@ class Score(NamedTuple):
 
 
 class Layers(nn.Module):
-    """Networks of equal shape side by side: affine maps with ReLU between them.
+    """Several networks of equal shape: affine maps with ReLU between them.
 
-    Initialised from ``generator``, uniform within ±1/√inputs.
+    Parameters are uniform within ±1/√inputs, drawn from ``generator``.
     """
 
     def __init__(self, networks: int, widths: Sequence[int], generator: Generator) -> None:
@@ -86,31 +87,33 @@ class Layers(nn.Module):
                 drawn = torch.empty(networks, rows, outputs)
                 parameters.append(nn.Parameter(drawn.uniform_(-bound, bound, generator=generator)))
 
-    def forward(self, x: Tensor, place: int | None) -> Tensor:
-        """Outputs of the network at a place, or of all: ``x`` is (networks, rows, inputs)."""
+    def forward(
+        self, x: Float[Tensor, "networks rows inputs"], index: int | None
+    ) -> Float[Tensor, "networks rows outputs"]:
+        """Return the outputs of all networks, or of the network with an index."""
         last = len(self.weights) - 1
         for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            x = x @ _part(weight, place) + _part(bias, place)
+            x = x @ _part(weight, index) + _part(bias, index)
             x = x if layer == last else relu(x)
         return x
 
 
 class Probes(nn.Module):
-    """Both probes of every length, for values ``(C, d)`` of one seed."""
+    """Both probes of every length, for the values of one seed."""
 
-    added: Tensor
-    asked: Tensor
-    barred: Tensor
+    added: Float[Tensor, "lengths longest*colours d"]
+    mask: Float[Tensor, "lengths 1 longest"]
+    barred: Float[Tensor, "lengths 1 1 longest+1"]
 
-    def __init__(self, job: Job, values: Tensor, generator: Generator) -> None:
+    def __init__(self, job: Job, values: Float[Tensor, "colours d"], generator: Generator) -> None:
         super().__init__()
         self.colours, count = job.colours, len(LENGTHS)
         added = [standardise(terms(job.variant, values, length)).float() for length in LENGTHS]
-        rows = [pad(one, (0, 0, 0, 0, 0, LONGEST - len(one))).flatten(0, 1) for one in added]
+        rows = [pad(part, (0, 0, 0, 0, 0, LONGEST - len(part))).flatten(0, 1) for part in added]
         self.register_buffer("added", torch.stack(rows), persistent=False)
         lengths = torch.tensor(LENGTHS)[:, None, None]
-        asked = torch.arange(LONGEST) < lengths
-        self.register_buffer("asked", asked.to(rows[0].dtype), persistent=False)
+        mask = torch.arange(LONGEST) < lengths
+        self.register_buffer("mask", mask.to(rows[0].dtype), persistent=False)
         impossible = torch.arange(LONGEST + 1) > lengths[..., None]
         barred = torch.zeros(impossible.shape).masked_fill(impossible, -math.inf)
         self.register_buffer("barred", barred, persistent=False)
@@ -119,57 +122,59 @@ class Probes(nn.Module):
         self.mlp = Layers(count, (job.d, hidden, hidden, sum(self.answers)), generator)
         self.linear = Layers(count, (job.d, sum(self.answers)), generator)
 
-    def read(self, strings: Tensor, place: int | None = None) -> Truth:
-        """What is true of strings ``(lengths, strings)``, given as numbers.
+    def read(self, strings: Int[Tensor, "lengths strings"], index: int | None = None) -> Truth:
+        """Return the right answers and the aggregates of strings given as numbers.
 
-        The length at ``place`` is read, or all lengths.
+        The strings have all lengths of LENGTHS, or only the length with an index.
         """
         colours = spell(strings, LONGEST, self.colours)
         alphabet = torch.arange(self.colours, device=strings.device)
         chosen = (colours[..., None] == alphabet).to(self.added.dtype)
-        asked = _part(self.asked, place)
-        counts = (chosen * asked[..., None]).sum(2).long()
-        return Truth(colours, counts, asked, chosen.flatten(2) @ _part(self.added, place))
+        mask = _part(self.mask, index)
+        counts = (chosen * mask[..., None]).sum(2).long()
+        return Truth(colours, counts, mask, chosen.flatten(2) @ _part(self.added, index))
 
-    def forward(self, aggregate: Tensor, place: int | None = None) -> dict[Probe, Answers]:
-        """Answers by probe; ``aggregate`` (lengths, strings, d) is the standardised s."""
+    def forward(
+        self, aggregate: Float[Tensor, "lengths strings d"], index: int | None = None
+    ) -> dict[Probe, ProbeLogits]:
+        """Return the logits of each kind of probe; ``aggregate`` is the standardised s."""
         return {
-            "mlp": self._split(self.mlp(aggregate, place), place),
-            "linear": self._split(self.linear(aggregate, place), place),
+            "mlp": self._split(self.mlp(aggregate, index), index),
+            "linear": self._split(self.linear(aggregate, index), index),
         }
 
-    def _split(self, logits: Tensor, place: int | None) -> Answers:
+    def _split(self, logits: Tensor, index: int | None) -> ProbeLogits:
         positions, counts = logits.split(self.answers, -1)
         counts = counts.unflatten(-1, (self.colours, LONGEST + 1))
-        return Answers(
-            positions.unflatten(-1, (self.colours, LONGEST)), counts + _part(self.barred, place)
+        return ProbeLogits(
+            positions.unflatten(-1, (self.colours, LONGEST)), counts + _part(self.barred, index)
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Strings:
-    """One seed's training problem: its values, and the strings to learn from and to be asked."""
+class ProbeTraining:
+    """One seed's training problem: to read colours and counts from aggregates of random strings."""
 
     job: Job
     table: pd.DataFrame
 
     @cached_property
-    def values(self) -> Tensor:
-        """v ``(C, d)`` in float64."""
+    def values(self) -> Float[Tensor, "colours d"]:
+        """The values v, in float64."""
         return values_of(self.table, self.job.colours, self.job.d)
 
     @cached_property
-    def held_out(self) -> tuple[Tensor, ...]:
-        """The held-out strings of every length, in ascending order."""
+    def held_out(self) -> tuple[Int[Tensor, " strings"], ...]:
+        """The held-out strings of every length, ascending."""
         return tuple(self.select("held-out", length) for length in LENGTHS)
 
-    def select(self, split: Split, length: int) -> Tensor:
-        """The strings that are held out, or some of those that are not."""
+    def select(self, split: Split, length: int) -> Int[Tensor, " strings"]:
+        """The held-out strings of a length, or a sample of the others."""
         return strings_of(self.table, split, self.job.colours, length)
 
     @property
     def tokens_per_step(self) -> int:
-        """Questions that a step answers."""
+        """Questions per step, to each kind of probe."""
         return self.job.training.strings * sum(length + self.job.colours for length in LENGTHS)
 
     def build(self, generator: Generator) -> nn.Module:
@@ -178,7 +183,7 @@ class Strings:
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
         """One step's strings ``(lengths, strings)``, uniform over those that are not held out."""
-        del step, dropout  # all steps are alike
+        del step, dropout  # there is no curriculum and no dropout
         drawn = []
         for length, held_out in zip(LENGTHS, self.held_out, strict=True):
             others = self.job.colours**length - len(held_out)
@@ -186,22 +191,22 @@ class Strings:
             drawn.append(skip(ranks, held_out))
         return {"strings": torch.stack(drawn)}
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """Mean cross-entropy over the questions of a probe, summed over probes and lengths."""
         probes = cast(Probes, model)
         truth = probes.read(batch["strings"])
-        questions = (truth.asked.sum((1, 2)) + self.job.colours) * self.job.training.strings
-        total = truth.asked.new_zeros(len(LENGTHS))
-        for answers in probes(truth.aggregate).values():
-            positions, counts = cross_entropies(answers, truth)
+        questions = (truth.mask.sum((1, 2)) + self.job.colours) * self.job.training.strings
+        total = truth.mask.new_zeros(len(LENGTHS))
+        for logits in probes(truth.aggregate).values():
+            positions, counts = cross_entropies(logits, truth)
             total = total + positions.sum((1, 2)) + counts.sum((1, 2))
         return (total / questions).sum()
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """Accuracy of the MLP probes on held-out strings, by length, for the curve."""
+        """Accuracies of the MLP probes on held-out strings, by length."""
         curve = {}
-        for place, length in enumerate(LENGTHS):
-            score = ask(model, self.held_out[place], place)["mlp"]
+        for index, length in enumerate(LENGTHS):
+            score = score_probes(model, self.held_out[index], index)["mlp"]
             curve[f"position_accuracy_{length}"] = score.position_accuracy
             curve[f"count_accuracy_{length}"] = score.count_accuracy
         return curve
@@ -214,46 +219,50 @@ class Strings:
 
 def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Problem:
     """The training problem of one seed; ``dataset`` as :func:`data.generate` makes it."""
-    del streams  # the strings are in the dataset, and the engine hands the other streams over
-    return Strings(job, dataset)
+    del streams  # the engine passes the streams that `build` and `batch` need
+    return ProbeTraining(job, dataset)
 
 
-def ask(model: nn.Module, strings: Tensor, place: int) -> dict[Probe, Score]:
-    """Ask the probes of the length at ``place`` about strings ``(strings,)`` of that length."""
+def score_probes(
+    model: nn.Module, strings: Int[Tensor, " strings"], index: int
+) -> dict[Probe, Score]:
+    """Evaluate the probes of the length ``LENGTHS[index]`` on strings of that length."""
     probes = cast(Probes, model)
     with torch.no_grad():
-        truth = probes.read(strings.to(probes.added.device)[None], place)
-        answers = probes(truth.aggregate, place)
-        return {probe: _score(each, truth) for probe, each in answers.items()}
+        truth = probes.read(strings.to(probes.added.device)[None], index)
+        logits = probes(truth.aggregate, index)
+        return {probe: _score(of_probe, truth) for probe, of_probe in logits.items()}
 
 
-def cross_entropies(answers: Answers, truth: Truth) -> tuple[Tensor, Tensor]:
-    """Nats lost on positions (lengths, strings, 20), 0 beyond the end, and on counts (…, C)."""
-    positions = _cross_entropy(answers.positions.flatten(0, 1), truth.colours.flatten(0, 1))
-    counts = _cross_entropy(answers.counts.flatten(0, 2), truth.counts.flatten())
+def cross_entropies(
+    logits: ProbeLogits, truth: Truth
+) -> tuple[Float[Tensor, "lengths strings longest"], Float[Tensor, "lengths strings colours"]]:
+    """Cross-entropies in nats at positions, 0 beyond the end of a string, and of counts."""
+    positions = _cross_entropy(logits.positions.flatten(0, 1), truth.colours.flatten(0, 1))
+    counts = _cross_entropy(logits.counts.flatten(0, 2), truth.counts.flatten())
     return (
-        positions.reshape(truth.colours.shape) * truth.asked,
+        positions.reshape(truth.colours.shape) * truth.mask,
         counts.reshape(truth.counts.shape),
     )
 
 
 def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    lost: Tensor = cross_entropy(logits, targets, reduction="none")
-    return lost
+    nats: Tensor = cross_entropy(logits, targets, reduction="none")
+    return nats
 
 
-def _part(tensor: Tensor, place: int | None) -> Tensor:
-    """One length of all; even a slice of everything costs a copy in the backward pass."""
-    return tensor if place is None else tensor[place : place + 1]
+def _part(tensor: Tensor, index: int | None) -> Tensor:
+    """The part of one length, or everything: slicing everything copies in the backward pass."""
+    return tensor if index is None else tensor[index : index + 1]
 
 
-def _score(answers: Answers, truth: Truth) -> Score:
-    asked = float(truth.asked.sum()) * truth.colours.shape[1]
-    right = (answers.positions.argmax(2) == truth.colours) * truth.asked
-    counted = answers.counts.argmax(-1) == truth.counts
-    lost, _ = cross_entropies(answers, truth)
+def _score(logits: ProbeLogits, truth: Truth) -> Score:
+    positions = float(truth.mask.sum()) * truth.colours.shape[1]
+    right = (logits.positions.argmax(2) == truth.colours) * truth.mask
+    counted = logits.counts.argmax(-1) == truth.counts
+    nats, _ = cross_entropies(logits, truth)
     return Score(
-        float(right.sum()) / asked,
+        float(right.sum()) / positions,
         float(counted.double().mean()),
-        float(lost.double().sum()) / asked / math.log(2.0),
+        float(nats.double().sum()) / positions / math.log(2.0),
     )

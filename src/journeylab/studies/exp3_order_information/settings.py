@@ -1,4 +1,4 @@
-"""What config.yaml may say about exp3, and the frequency sets it may name."""
+"""The settings of exp3 in config.yaml, and its frequency sets."""
 
 import math
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ from journeylab.config import (
 
 
 class FrequencySet(Frozen):
-    """How values are aggregated: radians per position of the planes, from ``first`` to ``last``.
+    """The frequencies of the planes in radians per position, from ``first`` to ``last``.
 
-    ``pooling`` mean divides the sum by the length.
+    With ``pooling`` mean, the sum is divided by the length.
     """
 
     label: str
@@ -35,22 +35,22 @@ class FrequencySet(Frozen):
 
 Variant = Literal["sum", "mean", "as-shipped", "one-two", "standard", "quarter-turns"]
 SETS: dict[Variant, FrequencySet] = {
-    "sum": FrequencySet(label="{0, 0} sum", first=0.0, last=0.0),
-    "mean": FrequencySet(label="{0, 0} mean", first=0.0, last=0.0, pooling="mean"),
-    "as-shipped": FrequencySet(label="{0, 1}", first=0.0, last=1.0),
-    "one-two": FrequencySet(label="{1, 2}", first=1.0, last=2.0),
-    "standard": FrequencySet(label="{1, 0.01}", first=1.0, last=0.01),
-    "quarter-turns": FrequencySet(label="{π/2, π}", first=math.pi / 2, last=math.pi),
+    "sum": FrequencySet(label="sum {0, 0}", first=0.0, last=0.0),
+    "mean": FrequencySet(label="mean {0, 0}", first=0.0, last=0.0, pooling="mean"),
+    "as-shipped": FrequencySet(label="as shipped {0, 1}", first=0.0, last=1.0),
+    "one-two": FrequencySet(label="fast {1, 2}", first=1.0, last=2.0),
+    "standard": FrequencySet(label="standard {1, 0.01}", first=1.0, last=0.01),
+    "quarter-turns": FrequencySet(label="periodic {π/2, π}", first=math.pi / 2, last=math.pi),
 }
-"""Every frequency set by its name in config.yaml, labelled by its two frequencies at d = 4."""
+"""Every frequency set by its name in config.yaml; labels show its two frequencies at d = 4."""
 
 SLOWEST = 0.01
-"""The lowest frequency but 0 of a grid from 0, in radians per position."""
+"""The lowest nonzero frequency of a grid that starts at 0, in radians per position."""
 
 Length = Literal[8, 12, 16, 20]
 LENGTHS: tuple[Length, ...] = (8, 12, 16, 20)
 PRECISIONS = (0.001, 0.01, 0.1, 0.5, 2.0, 8.0, 32.0)
-"""Cell widths, from grids that tell nearly all to grids so coarse that the precision law binds."""
+"""Cell widths, from grids that lose almost nothing to grids at which the precision law binds."""
 Colours = Literal[2, 4]
 COLOURS: tuple[Colours, ...] = (2, 4)
 Width = Literal[4, 16]
@@ -62,10 +62,10 @@ SPLITS: tuple[Split, ...] = ("held-out", "seen")
 
 
 class Data(Frozen):
-    """How many distinct strings of every length and alphabet are held out, and re-examined.
+    """Numbers of distinct strings of every length and alphabet, held out or seen in training.
 
-    At most ``largest_share`` of all strings is held out. ``seen`` strings are among those that
-    training draws from.
+    At most ``largest_share`` of all strings is held out. ``seen`` strings are a sample of those
+    that training draws from.
     """
 
     held_out: Count = 1000
@@ -74,25 +74,25 @@ class Data(Frozen):
 
 
 class Model(Frozen):
-    """Width of the two hidden layers of the MLP probe."""
+    """The width of the two hidden layers of the MLP probe."""
 
     hidden: Annotated[int, Field(gt=0, le=65_536)] = 128
 
 
 class Training(TrainingSettings):
-    """The budget, and how many strings of every length a step sees."""
+    """The budget, and the number of strings of every length per step."""
 
     strings: Count = 128
 
 
 class Evaluation(Frozen):
-    """Which strings the probes are asked about."""
+    """The strings on which the probes are evaluated."""
 
     splits: Levels[Split] = SPLITS
 
 
 class Enumerated(Frozen):
-    """What is enumerated: every width, alphabet and length with at most ``strings`` strings.
+    """The enumerated cases: every width, alphabet and length with at most ``strings`` strings.
 
     ``precisions`` are the cell widths ε of the grid; values have standard normal coordinates.
     """
@@ -103,29 +103,29 @@ class Enumerated(Frozen):
     strings: Annotated[int, Field(ge=2, le=2**20)] = 2**20
 
 
-class Enumeration(ComputedArm, Enumerated):
-    """The exact information of every frequency set, computed once."""
+class EnumerationArm(ComputedArm, Enumerated):
+    """The arm of the exact information of every frequency set, computed once."""
 
     computed: Literal["enumeration"]
     replicates: Literal["once"]
 
 
 class Computation(Enumerated):
-    """All that determines the exact information of one frequency set."""
+    """The settings that determine the exact information of one frequency set."""
 
     computed: Literal["enumeration"]
     variant: Variant
 
 
-class Conditions(Frozen):
-    """One alphabet and one width of the values."""
+class ProbeConditions(Frozen):
+    """The number of colours and the width of the values."""
 
     colours: Colours
     d: Width
 
 
-class Arm(TrainedArm, Conditions):
-    """Probes of one alphabet and width."""
+class Arm(TrainedArm, ProbeConditions):
+    """A trained arm: probes for one number of colours and one width."""
 
 
 class Settings(StudySettings):
@@ -135,7 +135,7 @@ class Settings(StudySettings):
     arms: Mapping[
         Name,
         Annotated[
-            Annotated[Arm, Tag("(trained)")] | Annotated[Enumeration, Tag("(computed)")], ByKind
+            Annotated[Arm, Tag("(trained)")] | Annotated[EnumerationArm, Tag("(computed)")], ByKind
         ],
     ]
     model: Model = Model()
@@ -143,8 +143,8 @@ class Settings(StudySettings):
     evaluation: Evaluation = Evaluation()
 
 
-class Job(Conditions, TrainedJob):
-    """All that determines one trained variant, besides its seed."""
+class Job(ProbeConditions, TrainedJob):
+    """The settings that determine one trained variant, besides its seed."""
 
     variant: Variant
     data: Data
