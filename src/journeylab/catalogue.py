@@ -190,9 +190,9 @@ class FiguresPart(Protocol):
 @cache
 def discover() -> dict[str, str]:
     """Study id → module path of every study folder, in numeric order."""
-    found = (module.name for module in pkgutil.iter_modules([str(STUDIES)]) if module.ispkg)
+    names = (module.name for module in pkgutil.iter_modules([str(STUDIES)]) if module.ispkg)
     named: dict[str, str] = {}
-    for name in found:
+    for name in names:
         study, module = name.split("_")[0], f"journeylab.studies.{name}"
         if study in named:
             raise UserError(f"{named[study]} and {module} are both study {study}; rename one")

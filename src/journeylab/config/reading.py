@@ -80,7 +80,7 @@ def check_plain(content: object, file: str) -> None:
                     raise UserError(f"{where} key {shown(key)}: write a name of [A-Za-z0-9_.-]")
             waiting += [((*at, key), inner) for key, inner in value.items()]
         elif isinstance(value, list | tuple):
-            waiting += [((*at, place), inner) for place, inner in enumerate(value)]
+            waiting += [((*at, index), inner) for index, inner in enumerate(value)]
         elif problem := _not_plain(value):
             raise UserError(f"{where} {shown(value)}: {problem}")
 

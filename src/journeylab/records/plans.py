@@ -61,12 +61,12 @@ class Plan(Frozen):
     @property
     def label(self) -> str:
         """The name of the job in messages, e.g. “train exp7 native/A seeds 0 to 3”."""
-        place = "/".join(filter(None, (self.dataset, self.arm, self.variant)))
+        names = "/".join(filter(None, (self.dataset, self.arm, self.variant)))
         seeds = ""
         if self.seeds:
             first, last = self.seeds[0], self.seeds[-1]
             seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
-        return " ".join(filter(None, (self.stage, self.study, place, seeds)))
+        return " ".join(filter(None, (self.stage, self.study, names, seeds)))
 
     def origin(self, **read: Path) -> files.Origin:
         """The origin of an output of this job that was made from the files `read`."""
