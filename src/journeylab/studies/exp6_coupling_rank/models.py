@@ -158,7 +158,7 @@ class Coupling:
         del step, order, dropout
         return {"target": self.target}
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """The sum of the losses of all copies."""
         return losses(model(), batch["target"], self.job).sum()
 

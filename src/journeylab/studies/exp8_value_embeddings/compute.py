@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pandas as pd
 import torch
+from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from journeylab.models.value_embeddings import (
@@ -280,7 +281,7 @@ class _RecordedAssignment(Assignment):
     losses: list[float] = field(default_factory=list)
     early: list[dict[Decoder, float]] = field(default_factory=list)
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         loss = super().loss(model, batch)
         self.losses.append(loss.item())
         return loss

@@ -201,7 +201,7 @@ class Assignment:
         rows = torch.randint(len(shown), (self.job.training.rows,), generator=order)
         return {"shown": shown[rows], "cells": cells[rows]}
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """Mean binary cross-entropy over cells and supervisions."""
         assert isinstance(model, Recursion)
         logits = torch.stack(list(model.supervised(batch["shown"])))
