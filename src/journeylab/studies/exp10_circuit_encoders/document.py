@@ -160,7 +160,7 @@ def _wrong_fields(shown: Example, terms: tuple[int, ...]) -> int:
 
 
 def _shifted(numbers: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """The numbers with one of them increased by 1, for each of them."""
+    """For each of the numbers: all numbers, with this number increased by 1."""
     for index, number in enumerate(numbers):
         yield (*numbers[:index], number + 1, *numbers[index + 1 :])
 

@@ -48,7 +48,7 @@ CAPTIONS = {
 _TRAINED = tuple(arm for arm in ARMS if arm != "audit")
 _HEADS = tuple(arm for arm in ARMS if arm.startswith("heads-"))
 _ACCURACIES = ("Accuracy", "Training", "Ceiling", "Learned rule", "Most frequent", "Failed")
-_ENCODINGS = ("Encodings", "Polynomials sharing one", "Rank", "Best degree", "Best value")
+_ENCODINGS = ("Encodings", "Polynomials per encoding", "Rank", "Best degree", "Best value")
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
@@ -82,7 +82,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             caption="Possible encodings, by enumeration of all circuits.",
             frame=_encodings(results),
             notes=(
-                "Polynomials sharing one: the largest number with the same encoding; rank: of "
+                "Polynomials per encoding: the largest number with one encoding; rank: of "
                 "one-hot encodings with a column of ones; best: accuracy over all circuits of the "
                 "best answer that depends on the encoding only."
             ),

@@ -126,10 +126,10 @@ class Recursion(nn.Module):
         self.latent = nn.Parameter(torch.randn(sizes.d, generator=generator))
         self.head = _linear(sizes.d, 1, generator)
         self.embedding = embed(job.variant, sizes, generator)
-        self.places = None
+        self.positions = None
         if job.attention == "full":
             drawn = torch.randn(2, n, sizes.d, generator=generator)
-            self.places = nn.Parameter(drawn / math.sqrt(2.0))
+            self.positions = nn.Parameter(drawn / math.sqrt(2.0))
 
     def forward(self, shown: Int[Tensor, "rows n n"]) -> Float[Tensor, "rows n n"]:
         """The logits after the last supervision."""
@@ -140,8 +140,8 @@ class Recursion(nn.Module):
         """The logits of every supervision, in order."""
         sizes, shape = self.sizes, shown.shape
         x = look_up(shown, self.table())
-        if self.places is not None:
-            x = x + self.places[0][:, None] + self.places[1]
+        if self.positions is not None:
+            x = x + self.positions[0][:, None] + self.positions[1]
         x = x.flatten(1, 2)
         y, z = self.answer.expand_as(x), self.latent.expand_as(x)
         for _ in range(sizes.supervision):
