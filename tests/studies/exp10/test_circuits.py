@@ -1,4 +1,4 @@
-"""Enumeration, polynomials, ceilings and printed numbers, each against another way to get them."""
+"""Enumeration, polynomials, ceilings and printed numbers, each against a second method."""
 
 from collections import Counter, defaultdict
 from itertools import product
@@ -19,12 +19,12 @@ from journeylab.studies.exp10_circuit_encoders.circuits import (
 )
 from journeylab.studies.exp10_circuit_encoders.document import (
     EXAMPLES,
-    Cell,
+    PrintedCell,
     X,
     audit,
     encode,
     token_errors,
-    token_errors_moved,
+    token_errors_shifted,
     undetermined,
 )
 
@@ -35,14 +35,14 @@ def expand(circuit):
     """The polynomial as {(degree in x0, degree in x1): coefficient}."""
     known = [{(1, 0): 1}, {(0, 1): 1}, {(0, 0): 1}]
     for kind, i, j in circuit:
-        made = Counter()
+        polynomial = Counter()
         if kind == ADD:
             for part in (known[i], known[j]):
-                made.update(part)
+                polynomial.update(part)
         else:
             for ((a, b), m), ((c, d), n) in product(known[i].items(), known[j].items()):
-                made[a + c, b + d] += m * n
-        known.append(dict(made))
+                polynomial[a + c, b + d] += m * n
+        known.append(dict(polynomial))
     return known[-1]
 
 
@@ -56,15 +56,15 @@ def expanded(circuits):
     return [expand(circuit) for circuit in circuits.tolist()]
 
 
-def test_every_circuit_is_there_once(circuits):
+def test_every_circuit_is_enumerated_once(circuits):
     assert circuits.shape == (2 * 6 * 2 * 10 * 2 * 15, 3, 3)
     assert len({circuit.tobytes() for circuit in circuits}) == 7200
-    for place, (kind, i, j) in enumerate(circuits.transpose(1, 2, 0)):
+    for operation, (kind, i, j) in enumerate(circuits.transpose(1, 2, 0)):
         assert set(kind) == {ADD, MULTIPLY}
-        assert ((i >= 0) & (i <= j) & (j <= place + 2)).all()
+        assert ((i >= 0) & (i <= j) & (j <= operation + 2)).all()
 
 
-def test_degrees_values_and_functions_are_those_of_the_expanded_polynomials(circuits, expanded):
+def test_degrees_values_and_functions_equal_those_of_expanded_polynomials(circuits, expanded):
     assert degrees(circuits).tolist() == [max(map(sum, p)) for p in expanded]
     at = [sum(n * 2**a * 3**b for (a, b), n in p.items()) % 5 for p in expanded]
     assert values(circuits).tolist() == at
@@ -97,7 +97,7 @@ def test_the_ceiling_is_the_best_of_all_answers_to_eight_groups(circuits):
 def test_circuits_of_one_group_have_the_same_types(circuits):
     groups = operation_types(circuits)
     types = {g: set(map(bytes, circuits[groups == g][..., 0].copy())) for g in range(8)}
-    assert [len(found) for found in types.values()] == [1] * 8
+    assert [len(sequences) for sequences in types.values()] == [1] * 8
     assert len(set.union(*types.values())) == 8
 
 
@@ -106,11 +106,13 @@ def test_a_circuit_is_written_node_by_node():
     assert write(circuit) == "n3 = x0 + x1, n4 = n3·n3, n5 = 1 + n4"
 
 
-def off(how):
-    return {(c.matrix, c.row, c.column) for c in audit() if c.convention == how and c.off()}
+def impossible_entries(convention):
+    return {
+        (c.matrix, c.row, c.column) for c in audit() if c.convention == convention and c.error()
+    }
 
 
-def test_entries_that_cannot_be_right_are_found_by_trying_all_numbers():
+def test_impossible_entries_are_those_of_an_exhaustive_search():
     """Every thousandth of a hundredth that X may stand for, added to P and printed again."""
     p = {
         (row, column): np.float64(
@@ -122,35 +124,37 @@ def test_entries_that_cannot_be_right_are_found_by_trying_all_numbers():
         for column in range(8)
     }
     steps = np.arange(1, 1000) / 1000
-    for how, spread, show in (
+    for convention, spread, show in (
         ("rounded", steps - 0.5, lambda y: np.floor(y + 0.5)),
         ("truncated", None, np.trunc),
         ("truncated-rounded", None, lambda y: np.floor(y + 0.5)),
     ):
-        found = set()
+        impossible = set()
         for cell in audit():
-            if cell.matrix == "Y" and cell.convention == how:
+            if cell.matrix == "Y" and cell.convention == convention:
                 x = X[cell.row][cell.column]
                 around = (steps if x > 0 else -steps) if spread is None else spread
                 sums = np.append(x + around, x) + 100 * p[cell.row, cell.column]
                 if cell.printed not in show(np.round(sums, 7)):
-                    found.add(("Y", cell.row, cell.column))
-        assert found == {place for place in off(how) if place[0] == "Y"}, how
+                    impossible.add(("Y", cell.row, cell.column))
+        assert impossible == {
+            entry for entry in impossible_entries(convention) if entry[0] == "Y"
+        }, convention
 
 
-def test_the_printed_entries_that_cannot_be_right():
-    assert off("rounded") == {("P", 1, 3)}
-    assert {place for place in off("truncated") if place[0] == "Y"} == {
+def test_printed_entries_are_impossible_in_known_places_only():
+    assert impossible_entries("rounded") == {("P", 1, 3)}
+    assert {entry for entry in impossible_entries("truncated") if entry[0] == "Y"} == {
         ("Y", 1, 7),
         ("Y", 2, 0),
         ("Y", 2, 5),
     }
-    assert off("truncated-rounded") == off("printed") == {("Y", 2, 1)}
+    assert impossible_entries("truncated-rounded") == impossible_entries("printed") == {("Y", 2, 1)}
 
 
-def test_an_entry_that_is_moved_is_wrong_by_so_much():
-    cell = Cell("Y", "rounded", 0, 0, 107, 106, 108)
-    assert [cell.off(moved) for moved in (-4, -1, 0, 1, 4)] == [3, 0, 0, 0, 3]
+def test_the_error_of_a_shifted_entry_is_its_distance():
+    cell = PrintedCell("Y", "rounded", 0, 0, 107, 106, 108)
+    assert [cell.error(shift) for shift in (-4, -1, 0, 1, 4)] == [3, 0, 0, 0, 3]
 
 
 def test_tokens_of_the_examples():
@@ -160,12 +164,12 @@ def test_tokens_of_the_examples():
     assert encode(wrong)[3] == (3, 0, 3, 0, 2)
 
 
-def test_every_single_change_of_what_is_said_is_counted(monkeypatch):
-    assert [token_errors_moved(example) for example in EXAMPLES] == [1, 1]
-    # A printed field that is already wrong, by 1 too few, comes right when it is moved.
+def test_every_single_change_of_a_printed_number_is_counted(monkeypatch):
+    assert [token_errors_shifted(example) for example in EXAMPLES] == [1, 1]
+    # A printed field that is 1 too small becomes right if it is increased.
     fields = (*EXAMPLES[1].fields[:2], (3, 0, 2, 0, 0))
     monkeypatch.setitem(EXAMPLES, 1, EXAMPLES[1]._replace(fields=fields))
-    assert token_errors_moved(1) == 0
+    assert token_errors_shifted(1) == 0
 
 
 def test_a_wrong_token_is_counted(monkeypatch):

@@ -28,7 +28,7 @@ def of(counted, metric, encoder):
     return value
 
 
-def test_encodings_are_counted_by_sets_of_what_a_model_reads(counted):
+def test_numbers_of_encodings_equal_those_of_sets(counted):
     circuits = enumerate_circuits().tolist()
     types = {tuple(kind for kind, *_ in circuit) for circuit in circuits}
     assert of(counted, "distinct", "documented") == len(types) == 8
@@ -52,15 +52,15 @@ def test_polynomials_that_share_an_encoding_are_counted(counted):
 
 
 @pytest.mark.parametrize(("encoder", "rank"), [("documented", 4), ("wiring", 22)])
-def test_the_rank_is_that_of_the_whole_matrix(counted, encoder, rank):
+def test_rank_equals_that_of_the_whole_matrix(counted, encoder, rank):
     """A constant and a choice per operation; with wiring also 2(n − 1) inputs of n nodes."""
-    told = features(encoder, tokens_of(enumerate_circuits()[::7])).astype(float)
-    values = np.linalg.svd(told, compute_uv=False)
+    matrix = features(encoder, tokens_of(enumerate_circuits()[::7])).astype(float)
+    values = np.linalg.svd(matrix, compute_uv=False)
     assert (values > 1e-9 * values[0]).sum() == rank
     assert of(counted, "feature_rank", encoder) == rank
 
 
-def test_equal_encodings_are_equal_to_the_model(make_problem, build):
+def test_logits_are_equal_if_and_only_if_encodings_are(make_problem, build):
     tokens = tokens_of(enumerate_circuits()[::97])
     for variant, encoder in (("sum", "documented"), ("wiring-neither", "wiring-neither")):
         model = build(make_problem(variant)).double()
@@ -72,12 +72,12 @@ def test_equal_encodings_are_equal_to_the_model(make_problem, build):
 
 @pytest.mark.parametrize("check", ["equivalence", "padding"])
 def test_an_equality_holds_and_its_control_fails(check):
-    found = rows(check, draws=2)
-    assert found[f"{check}_error"]["value"].max() < 1e-12  # float64, far below the 1e-6 claimed
-    assert found[f"{check}_control"]["value"].min() > 1e-3
+    metrics = rows(check, draws=2)
+    assert metrics[f"{check}_error"]["value"].max() < 1e-12  # float64, far below the 1e-6 claimed
+    assert metrics[f"{check}_control"]["value"].min() > 1e-3
 
 
-def test_a_broken_equality_is_seen(monkeypatch):
+def test_a_broken_equality_is_detected(monkeypatch):
     broken = module.OneHotFields.forward
 
     def forward(self, tokens):
@@ -88,10 +88,10 @@ def test_a_broken_equality_is_seen(monkeypatch):
     assert error.loc[error["form"] == "lookup", "value"].min() > 1e-6
 
 
-def test_memory_is_that_of_the_modules(monkeypatch):
+def test_memory_counts_the_parameters_of_the_modules(monkeypatch):
     monkeypatch.setattr(module, "DOCUMENTED", ("type", "value"))
-    found = rows("example")
-    assert found["memory_ratio"].set_index("part")["value"]["input"] == pytest.approx(2 / 7)
+    metrics = rows("example")
+    assert metrics["memory_ratio"].set_index("part")["value"]["input"] == pytest.approx(2 / 7)
     narrow = module.OneHotFields
 
     class Wider(narrow):
@@ -103,15 +103,15 @@ def test_memory_is_that_of_the_modules(monkeypatch):
     assert gap["weights"] == 7
 
 
-def test_the_audit_counts_memory_and_what_is_off():
-    found = rows("example")
-    ratio = found["memory_ratio"].set_index("part")["value"]
+def test_the_audit_counts_memory_and_wrong_entries():
+    metrics = rows("example")
+    ratio = metrics["memory_ratio"].set_index("part")["value"]
     assert ratio["input"] == pytest.approx(3 / (5 + 100 + 2))
     assert ratio["weights"] == 1.0
-    assert found["weight_gap"].set_index("part")["value"].to_dict() == {
+    assert metrics["weight_gap"].set_index("part")["value"].to_dict() == {
         "weights": 0.0,
         "weights and bias": module.D,
     }
-    assert found["token_error_moved"]["value"].min() == 1.0
-    assert found["printed_off"]["value"].max() == 1.0
-    assert found["printed_off_moved"]["value"].min() >= 1.0
+    assert metrics["token_error_moved"]["value"].min() == 1.0
+    assert metrics["printed_off"]["value"].max() == 1.0
+    assert metrics["printed_off_moved"]["value"].min() >= 1.0

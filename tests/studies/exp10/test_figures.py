@@ -67,7 +67,7 @@ def test_every_figure_has_a_caption_and_every_panel_its_ceiling(results):
     assert len(drawn["accuracy"].axes) == 2
 
 
-def test_tables_tell_what_ran_and_what_cannot_be_right(results):
+def test_tables_list_every_run_and_every_impossible_entry(results):
     tables = figures.tabulate(results)
     accuracies = tables["accuracies"].frame
     assert len(accuracies) == 4
@@ -89,17 +89,17 @@ def test_failed_seeds_are_counted(results):
     assert frame[frame["Failed"] != "0"]["Encoder"].tolist() == [LABELS["tree"]]
 
 
-def test_the_prose_has_its_numbers_whatever_ran(results):
-    found = figures.numbers(results)
+def test_every_number_of_the_prose_exists_for_any_set_of_runs(results):
+    numbers = figures.numbers(results)
     prose = (files(figures.__package__) / "report.typ").read_text(encoding="utf-8")
     cited = set(re.findall(r'\bn\("([^"]+)"\)', prose))
     assert cited
-    assert cited <= set(found)
-    assert found["accuracy.value.tree"] == "n/a"
-    assert found["accuracy.degree.tree"] != "n/a"
+    assert cited <= set(numbers)
+    assert numbers["accuracy.value.tree"] == "n/a"
+    assert numbers["accuracy.degree.tree"] != "n/a"
 
 
-def test_without_training_the_audit_is_told(results):
+def test_without_training_nothing_is_drawn(results):
     alone = results.measurements[results.measurements["arm"] == "audit"]
     with styled():
         assert figures.draw(StudyResults("exp10", results.settings, alone)) == {}

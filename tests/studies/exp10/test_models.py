@@ -12,14 +12,14 @@ from journeylab.training.engine import Execution, train_seeds
 BLIND = ("sum", "one-hot")
 
 
-def test_a_split_has_every_circuit_once_and_its_answers(table):
+def test_splits_have_every_circuit_once(table):
     assert table["split"].value_counts().to_dict() == {"train": 5760, "test": 1440}
     assert not table.drop(columns="split").duplicated().any()
     assert set(table["degree"]) == {0, 1, 2, 3, 4, 5, 6, 8}
 
 
 @pytest.mark.parametrize("variant", LABELS)
-def test_only_encoders_without_wiring_answer_by_types_alone(make_problem, build, variant):
+def test_only_encoders_without_wiring_depend_on_types_alone(make_problem, build, variant):
     problem = make_problem(variant)
     model = build(problem)
     tokens = problem.test.tokens[::5]
@@ -31,7 +31,7 @@ def test_only_encoders_without_wiring_answer_by_types_alone(make_problem, build,
     assert (distinct <= 8) == (variant in BLIND)
 
 
-def test_an_epoch_shows_every_circuit_once_and_the_next_in_another_order(make_problem):
+def test_every_epoch_shows_every_circuit_once_in_its_own_order(make_problem):
     problem = make_problem("sum", steps=90)
     generator = torch.Generator()
     batches = [problem.batch(step, generator, generator) for step in range(1, 91)]
@@ -44,12 +44,12 @@ def test_an_epoch_shows_every_circuit_once_and_the_next_in_another_order(make_pr
 
 
 @pytest.mark.parametrize("variant", ["one-hot-wiring", "wiring-learned", "tree"])
-def test_seeds_trained_at_once_are_those_trained_alone(make_problem, train_both_ways, variant):
+def test_seeds_trained_together_equal_seeds_trained_alone(make_problem, train_both_ways, variant):
     problems = [make_problem(variant, seed=seed, every=20, rows=16) for seed in (1000, 1001)]
     train_both_ways(problems, [problem.streams for problem in problems])
 
 
-def test_a_documented_encoder_learns_the_rule_of_types_and_never_more_than_the_ceiling(
+def test_an_encoder_without_wiring_learns_the_rule_of_types_below_the_ceiling(
     make_problem, tmp_path
 ):
     problem = make_problem("sum", steps=90, every=5, rows=64)
@@ -65,23 +65,23 @@ def test_a_documented_encoder_learns_the_rule_of_types_and_never_more_than_the_c
     )
     model = problem.build(streams[0].generator("init"))
     model.load_state_dict(trained.state)
-    found = measure(problem.job, Evaluation(), problem, model.eval()).set_index("metric")["value"]
-    assert set(found.index) <= set(METRICS)
-    assert found["accuracy"] <= found["blind_ceiling"]
-    assert found["accuracy"] == pytest.approx(found["blind_rule"], abs=0.05)
-    assert found["commonest"] < found["blind_rule"] - 0.05
+    values = measure(problem.job, Evaluation(), problem, model.eval()).set_index("metric")["value"]
+    assert set(values.index) <= set(METRICS)
+    assert values["accuracy"] <= values["blind_ceiling"]
+    assert values["accuracy"] == pytest.approx(values["blind_rule"], abs=0.05)
+    assert values["commonest"] < values["blind_rule"] - 0.05
 
 
-def test_the_ceiling_over_all_circuits_is_that_of_every_split(make_problem, build):
+def test_the_ceiling_over_all_circuits_is_the_same_for_every_split(make_problem, build):
     for seed in (1000, 1001):
         problem = make_problem("sum", "value", seed=seed)
         rows = measure(problem.job, Evaluation(), problem, build(problem))
-        found = rows.set_index("metric")["value"]
-        assert found["blind_ceiling_all"] == 1972 / 7200
-        assert found["blind_ceiling"] != found["blind_ceiling_all"]
+        values = rows.set_index("metric")["value"]
+        assert values["blind_ceiling_all"] == 1972 / 7200
+        assert values["blind_ceiling"] != values["blind_ceiling_all"]
 
 
-def test_operations_are_counted_by_hand(make_problem, build):
+def test_operations_equal_those_counted_by_hand(make_problem, build):
     d, s, rows = 32, 6, 128
     block = 12 * d * d + 2 * s * d
     last = make_problem("sum")

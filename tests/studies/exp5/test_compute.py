@@ -12,9 +12,14 @@ from pydantic import ValidationError
 from journeylab.operators import ssm
 from journeylab.studies.exp5_ssm_bridge import compute
 from journeylab.studies.exp5_ssm_bridge.metrics import METRICS
-from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, PRECISIONS, Cases, Computation
+from journeylab.studies.exp5_ssm_bridge.settings import (
+    OPERATORS,
+    PRECISIONS,
+    BridgeCases,
+    Computation,
+)
 
-TINY = Cases(draws=2, first_draw=1000, lengths=(20, 200))
+TINY = BridgeCases(draws=2, first_draw=1000, lengths=(20, 200))
 GENTLE = [operator for operator in OPERATORS if operator != "growing"]
 
 
@@ -52,16 +57,16 @@ def test_every_case_has_every_metric_once(table):
     assert set(table["draw"]) == {1000, 1001}
 
 
-def test_the_same_settings_give_the_same_table(table):
+def test_same_settings_give_the_same_table(table):
     again = compute_all(TINY)
     assert table.equals(again)
 
 
-def test_the_identity_is_exact_where_arithmetic_is(table):
+def test_both_forms_agree_in_arbitrary_precision(table):
     assert values(table, "identity_error").max() < 1e-40
 
 
-def test_the_error_is_rounding_below_its_bound(table):
+def test_errors_stay_below_their_rounding_bounds(table):
     assert (values(table, "error_over_bound") <= 1).all()
     gentle = table[table["operator"].isin(GENTLE)]
     assert (values(gentle, "error_over_rounding") <= 1).all()
@@ -72,14 +77,14 @@ def test_the_error_is_rounding_below_its_bound(table):
     assert values(gentle, "relative_error", precision="float32").median() > 1e6 * double
 
 
-def test_powers_that_grow_leave_nothing_of_the_journey_form_and_harm_neither_recurrence_nor_scan():
+def test_growing_powers_destroy_only_the_journey_form():
     operator = torch.tensor([[1.2, 1.0], [0.0, 0.3]], dtype=torch.float64)
-    found = compute.compare(operator, torch.ones(200, 2, dtype=torch.float64))
-    assert found["relative_error"] > 1
-    assert found["state_lost"] == 1
-    assert max(found["recurrence_error"], found["scan_error"]) < 1e-10
-    assert found["bound"] > 1
-    assert "error_over_bound" not in found
+    metrics = compute.compare(operator, torch.ones(200, 2, dtype=torch.float64))
+    assert metrics["relative_error"] > 1
+    assert metrics["state_lost"] == 1
+    assert max(metrics["recurrence_error"], metrics["scan_error"]) < 1e-10
+    assert metrics["bound"] > 1
+    assert "error_over_bound" not in metrics
 
 
 def exact_state(operator, inputs):
@@ -92,53 +97,53 @@ def exact_state(operator, inputs):
     return state
 
 
-def apart(first, second, over):
+def distance(first, second, over):
     square = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(first, second, strict=True))
     return math.sqrt(square / sum(x * x for x in over))
 
 
-def test_errors_are_those_of_rational_arithmetic():
-    """Between the forms, and of each from the truth, which neither of them is."""
+def test_errors_equal_those_in_rational_arithmetic():
+    """The case is chosen so that no two of the four errors are equal."""
     rng = np.random.default_rng(0)
-    operator = compute.draw_operator(Cases(), "nonnormal", rng).float()
+    operator = compute.draw_operator(BridgeCases(), "nonnormal", rng).float()
     inputs = torch.from_numpy(rng.standard_normal((30, 4))).float()
-    truth, found = exact_state(operator, inputs), compute.compare(operator, inputs)
+    truth, metrics = exact_state(operator, inputs), compute.compare(operator, inputs)
     j, r, s = (
         form(operator, inputs)[-1].tolist() for form in (ssm.parallel, ssm.recurrent, ssm.scan)
     )
     errors = {
-        "relative_error": apart(j, truth, truth),
-        "recurrence_error": apart(r, truth, truth),
-        "disagreement": apart(j, r, truth),
-        "scan_error": apart(s, truth, truth),
+        "relative_error": distance(j, truth, truth),
+        "recurrence_error": distance(r, truth, truth),
+        "disagreement": distance(j, r, truth),
+        "scan_error": distance(s, truth, truth),
     }
     assert len(set(errors.values())) == 4
-    assert {name: found[name] for name in errors} == pytest.approx(errors, rel=1e-9, abs=0)
+    assert {name: metrics[name] for name in errors} == pytest.approx(errors, rel=1e-9, abs=0)
     # With angle θ between the forms, 1 − cos θ = sin²θ / (1 + cos θ), and sin² by exact products.
     j, r = ([Fraction(x) for x in state] for state in (j, r))
     jj, jr, rr = (sum(map(mul, a, b)) for a, b in ((j, j), (j, r), (r, r)))
     sine = 1 - jr**2 / (jj * rr)
-    assert found["one_minus_cosine"] == pytest.approx(float(sine) / 2, rel=1e-6, abs=0)
+    assert metrics["one_minus_cosine"] == pytest.approx(float(sine) / 2, rel=1e-6, abs=0)
     largest = max(errors[name] for name in ("relative_error", "recurrence_error", "disagreement"))
     unit = 2.0**-24
-    assert found["error_over_rounding"] == pytest.approx(largest / (4 * 4 * 30 * unit))
-    bound = 100 * unit * 30 * found["growth"] ** 2
-    assert found["error_over_bound"] == pytest.approx(largest / bound)
-    assert found["state_lost"] == 0  # single precision leaves no recurrence right to 1e-10
+    assert metrics["error_over_rounding"] == pytest.approx(largest / (4 * 4 * 30 * unit))
+    bound = 100 * unit * 30 * metrics["growth"] ** 2
+    assert metrics["error_over_bound"] == pytest.approx(largest / bound)
+    assert metrics["state_lost"] == 0  # in single precision the recurrence is not accurate to 1e-10
     once_more = exact_state(operator, torch.cat((inputs, torch.zeros(1, 4))))
-    assert found["negative_control_error"] == pytest.approx(apart(once_more, truth, truth))
+    assert metrics["negative_control_error"] == pytest.approx(distance(once_more, truth, truth))
     lengths = [math.sqrt(sum(x * x for x in state)) for state in (once_more, truth)]
     cosine = float(sum(map(mul, once_more, truth))) / math.prod(lengths)
-    assert found["negative_control_cosine"] == pytest.approx(cosine)
+    assert metrics["negative_control_cosine"] == pytest.approx(cosine)
 
 
 @pytest.mark.parametrize(("length", "precision", "unit"), [(5, "64", 2**-53), (9, "32", 2**-24)])
-def test_the_bound_by_hand(length, precision, unit):
+def test_bound_of_a_diagonal_operator(length, precision, unit):
     dtype = getattr(torch, f"float{precision}")
     operator = torch.diag(torch.tensor([0.25, 2.0], dtype=dtype))
-    found = compute.compare(operator, torch.ones(length, 2, dtype=dtype))
-    assert found["growth"] == 4.0 ** (length - 1)
-    assert found["bound"] == 100 * unit * length * 16.0 ** (length - 1)
+    metrics = compute.compare(operator, torch.ones(length, 2, dtype=dtype))
+    assert metrics["growth"] == 4.0 ** (length - 1)
+    assert metrics["bound"] == 100 * unit * length * 16.0 ** (length - 1)
 
 
 def transposed(form):
@@ -168,27 +173,27 @@ def test_a_form_with_the_inverse_rotation_exceeds_every_tolerance(
     assert compute.compare(*case)[metric] > tolerance
 
 
-def test_an_error_of_scale_is_invisible_to_the_cosine_alone(monkeypatch):
+def test_cosine_does_not_see_an_error_of_scale(monkeypatch):
     operator, inputs = torch.eye(2, dtype=torch.float64), torch.ones(3, 2, dtype=torch.float64)
     monkeypatch.setitem(compute.FORMS, "parallel", lambda R, x: 2 * ssm.parallel(R, x))
-    found = compute.compare(operator, inputs)
-    assert found["relative_error"] == 1.0
-    assert found["one_minus_cosine"] < 1e-15
+    metrics = compute.compare(operator, inputs)
+    assert metrics["relative_error"] == 1.0
+    assert metrics["one_minus_cosine"] < 1e-15
 
 
-def test_a_wrong_journey_form_in_arbitrary_precision_is_no_identity(monkeypatch):
+def test_identity_error_detects_a_wrong_journey_form(monkeypatch):
     truth = compute._truth
     monkeypatch.setattr(compute, "_truth", lambda R, x: (truth(R, x)[0], truth(2 * R, x)[1]))
     operator, inputs = torch.eye(2, dtype=torch.float64), torch.ones(3, 2, dtype=torch.float64)
     assert compute.compare(operator, inputs)["identity_error"] > 1e-12
 
 
-def test_a_recurrence_that_is_wrong_shows_nothing_about_the_journey_form(monkeypatch):
+def test_state_lost_is_zero_if_the_recurrence_is_inaccurate(monkeypatch):
     operator = torch.tensor([[1.2, 1.0], [0.0, 0.3]], dtype=torch.float64)
     monkeypatch.setitem(compute.FORMS, "recurrent", lambda R, x: ssm.recurrent(1.001 * R, x))
-    found = compute.compare(operator, torch.ones(200, 2, dtype=torch.float64))
-    assert found["relative_error"] > 1
-    assert found["state_lost"] == 0
+    metrics = compute.compare(operator, torch.ones(200, 2, dtype=torch.float64))
+    assert metrics["relative_error"] > 1
+    assert metrics["state_lost"] == 0
 
 
 def test_every_form_is_timed_at_every_length():
@@ -198,12 +203,12 @@ def test_every_form_is_timed_at_every_length():
     assert min(spent.values()) > 0
 
 
-def test_one_power_too_many_is_seen(table):
+def test_negative_control_has_large_errors(table):
     assert values(table, "negative_control_error").min() > 1e-2
 
 
-def test_a_case_depends_on_no_other_length_or_draw(table):
-    alone = compute_operator("nonnormal", Cases(draws=1, first_draw=1001, lengths=(200,)))
+def test_a_case_does_not_depend_on_other_lengths_or_draws(table):
+    alone = compute_operator("nonnormal", BridgeCases(draws=1, first_draw=1001, lengths=(200,)))
     before = values(table, "relative_error", operator="nonnormal", N=200, draw=1001)
     assert before.tolist() == values(alone, "relative_error").tolist()
 
@@ -211,19 +216,19 @@ def test_a_case_depends_on_no_other_length_or_draw(table):
 def test_overflow_is_an_infinite_error():
     operator = 0.5 * torch.eye(4, dtype=torch.float32)
     inputs = torch.ones(200, 4, dtype=torch.float32)
-    found = compute.compare(operator, inputs)
+    metrics = compute.compare(operator, inputs)
     errors = ("relative_error", "disagreement", "one_minus_cosine", "error_over_rounding")
-    assert [found[metric] for metric in errors] == [math.inf] * 4
-    assert found["recurrence_error"] < 1e-6
-    assert found["identity_error"] < 1e-40
+    assert [metrics[metric] for metric in errors] == [math.inf] * 4
+    assert metrics["recurrence_error"] < 1e-6
+    assert metrics["identity_error"] < 1e-40
 
 
-def test_the_truth_survives_powers_that_blow_up():
+def test_truth_is_exact_for_powers_that_overflow():
     operator = 0.5 * torch.eye(4, dtype=torch.float64)
     inputs = torch.ones(400, 4, dtype=torch.float64)
-    found = compute.compare(operator, inputs)
-    assert found["growth"] == pytest.approx(2.0**399)
-    assert found["identity_error"] < 1e-40
+    metrics = compute.compare(operator, inputs)
+    assert metrics["growth"] == pytest.approx(2.0**399)
+    assert metrics["identity_error"] < 1e-40
     beyond = compute.compare(1e-200 * torch.eye(2, dtype=torch.float64), inputs[:4, :2])
     assert beyond["growth"] == beyond["bound"] == math.inf
     assert beyond["identity_error"] < 1e-40
@@ -234,9 +239,9 @@ def test_the_truth_survives_powers_that_blow_up():
 
 
 @pytest.mark.parametrize("draw", range(3))
-def test_operators_are_what_their_names_say(draw):
+def test_operators_have_the_properties_of_their_names(draw):
     drawn = {
-        name: compute.draw_operator(Cases(), name, np.random.default_rng(draw))
+        name: compute.draw_operator(BridgeCases(), name, np.random.default_rng(draw))
         for name in OPERATORS
     }
     identity = torch.eye(4, dtype=torch.float64)
@@ -252,6 +257,6 @@ def test_operators_are_what_their_names_say(draw):
         assert (other @ other.T - other.T @ other).norm() > 0.1
 
 
-def test_a_bound_that_overflows_is_refused():
+def test_a_bound_that_underflows_is_refused():
     with pytest.raises(ValidationError, match="stay above 1e-150"):
-        Cases(contraction=0.5)
+        BridgeCases(contraction=0.5)

@@ -39,7 +39,7 @@ def test_every_figure_has_a_caption_and_the_same_bytes_twice(results, drawn, tmp
         assert first.read_bytes() == (tmp_path / "second" / first.name).read_bytes()
 
 
-def test_overflows_are_counted_and_told(results):
+def test_overflows_are_counted_and_printed_as_infinite_errors(results):
     numbers = figures.numbers(results)
     assert numbers["overflows"] == 2
     assert numbers["relative_error.contracted.float32.max"] == "∞"
@@ -52,7 +52,7 @@ def test_overflows_are_counted_and_told(results):
     assert "\u202f×\u202f10⁻" in errors["float64"]
 
 
-def test_every_draw_is_a_point_or_an_overflow(results, drawn):
+def test_every_draw_is_a_dot_or_a_counted_overflow(results, drawn):
     figure = drawn["error"]
     points = sum(len(c.get_offsets()) for axes in figure.axes for c in axes.collections)
     expected = results.select("relative_error")
@@ -60,7 +60,7 @@ def test_every_draw_is_a_point_or_an_overflow(results, drawn):
     assert [text.get_text() for axes in figure.axes for text in axes.texts] == ["✗2"]
 
 
-def test_an_error_beyond_the_panel_stands_at_its_edge(results):
+def test_an_error_beyond_the_panel_is_drawn_at_its_edge(results):
     table = results.measurements.copy()
     table.loc[(table["metric"] == "relative_error") & (table["N"] == 20), "value"] = 1e9
     with styled():

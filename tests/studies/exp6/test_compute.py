@@ -5,7 +5,7 @@ from pydantic import ValidationError
 from journeylab.studies.exp6_coupling_rank import compute as compute_module
 from journeylab.studies.exp6_coupling_rank.compute import compute, expected_rank, spectrum
 from journeylab.studies.exp6_coupling_rank.data import draw_teacher
-from journeylab.studies.exp6_coupling_rank.settings import FREQUENCIES, Computation, Sizes
+from journeylab.studies.exp6_coupling_rank.settings import FREQUENCIES, Computation, TableSizes
 
 RANKS = {"decaying": 8, "random": 8, "integer": 7, "repeated": 6}
 
@@ -19,22 +19,22 @@ def ranks():
 
 
 @pytest.mark.parametrize("frequencies", FREQUENCIES)
-def test_the_rank_is_what_the_frequencies_give_in_both_arithmetics(ranks, frequencies):
+def test_frequencies_give_the_rank_in_both_arithmetics(ranks, frequencies):
     rows = ranks[frequencies].set_index("metric")
     assert set(rows.loc["rank", "value"]) == {RANKS[frequencies]}
     assert set(rows.loc["rank_error", "value"]) == {0.0}
     assert rows.loc["gap", "value"].min() > 1e6
 
 
-def test_the_claim_of_rank_d_fails_where_a_plane_does_not_turn_or_two_turn_alike(ranks):
-    """Its negative controls: at a tolerance of 0 these would refute it."""
+def test_rank_is_below_d_for_integer_and_repeated_frequencies(ranks):
+    """They are the negative controls of the claim of rank d."""
     for frequencies, missing in (("integer", 1.0), ("repeated", 2.0)):
         rows = ranks[frequencies]
         assert set(rows.loc[rows["metric"] == "rank_defect", "value"]) == {missing}
 
 
 @pytest.mark.parametrize("frequencies", FREQUENCIES)
-def test_single_precision_is_seen_as_another_rank(ranks, frequencies):
+def test_single_precision_changes_the_rank(ranks, frequencies):
     rows = ranks[frequencies]
     assert (
         rows.loc[rows["metric"] == "rounded_error", "value"].tolist()
@@ -42,27 +42,27 @@ def test_single_precision_is_seen_as_another_rank(ranks, frequencies):
     )
 
 
-def test_both_arithmetics_agree_on_what_is_not_zero():
-    teacher = draw_teacher("decaying", "orthogonal", Sizes(), np.random.default_rng(0))
+def test_both_arithmetics_agree_on_nonzero_singular_values():
+    teacher = draw_teacher("decaying", "orthogonal", TableSizes(), np.random.default_rng(0))
     double, exact = (spectrum(teacher, 20, arithmetic) for arithmetic in ("float64", "mpmath"))
     np.testing.assert_allclose(double[:8], exact[:8], rtol=1e-10)
     assert exact[8] < 1e-25 < double[8] < 1e-13
 
 
-def test_without_a_gap_there_is_none(monkeypatch):
-    """Where every singular value counts, the row on gaps fails instead of losing its case."""
+def test_gap_is_one_if_every_singular_value_counts(monkeypatch):
+    """The claim on gaps then fails instead of losing its case."""
     monkeypatch.setitem(compute_module.TOLERANCE, "float64", 0.0)
     rows = compute(Computation(computed="rank", variant="integer", draws=1), None)
     gaps = rows[(rows["metric"] == "gap") & (rows["arithmetic"] == "float64")]
     assert gaps["value"].tolist() == [1.0, 1.0]
 
 
-def test_the_expected_rank_counts_planes_that_turn_apart():
+def test_expected_rank_counts_distinct_frequencies():
     assert expected_rank([1.0, 0.3, 0.1, 0.03]) == 8
     assert expected_rank([0.0, 0.0, 1.0, 1.0]) == 3
 
 
-def test_the_softmax_cancels_additive_scores_and_not_separable_ones():
+def test_softmax_cancels_the_position_of_additive_scores_only():
     changes = {
         variant: compute(Computation(computed="cancellation", variant=variant, draws=2), None)
         for variant in ("additive-scores", "separable")
@@ -72,6 +72,6 @@ def test_the_softmax_cancels_additive_scores_and_not_separable_ones():
     assert changes["separable"]["value"].min() > 0.01
 
 
-def test_a_check_of_another_kind_is_refused():
+def test_a_variant_of_another_check_is_refused():
     with pytest.raises(ValidationError, match="no variant 'separable'"):
         Computation(computed="rank", variant="separable")

@@ -12,7 +12,7 @@ from journeylab.studies.exp6_coupling_rank.data import (
     generate,
     scores_of,
 )
-from journeylab.studies.exp6_coupling_rank.settings import Data, Sizes
+from journeylab.studies.exp6_coupling_rank.settings import Data, TableSizes
 
 SMALL = {"positions": 12, "roles": 3, "entities": 8}
 
@@ -23,8 +23,8 @@ def make(seed=1000, **chosen):
 
 
 @pytest.mark.parametrize("frequencies", ["decaying", "random"])
-def test_a_score_is_the_product_of_turned_query_and_key_in_its_role(frequencies):
-    teacher = draw_teacher(frequencies, "toral", Sizes(**SMALL), np.random.default_rng(0))
+def test_a_score_is_the_product_of_the_rotated_query_and_the_key_in_its_role(frequencies):
+    teacher = draw_teacher(frequencies, "toral", TableSizes(**SMALL), np.random.default_rng(0))
     query, keys = (x.contiguous().numpy().view(complex) for x in (teacher.query, teacher.keys))
     omega = teacher.frequencies.numpy()
     for t, s, e in ((0, 0, 0), (1, 2, 3), (11, 1, 7)):
@@ -33,26 +33,26 @@ def test_a_score_is_the_product_of_turned_query_and_key_in_its_role(frequencies)
 
 
 @pytest.mark.parametrize("operators", ["toral", "orthogonal"])
-def test_roles_turn_keys_and_keep_their_products(operators):
+def test_roles_rotate_keys_and_keep_their_products(operators):
     rng = np.random.default_rng(1)
-    keys = draw_teacher("random", operators, Sizes(**SMALL), rng).keys
+    keys = draw_teacher("random", operators, TableSizes(**SMALL), rng).keys
     gram = keys @ keys.mT
     torch.testing.assert_close(gram, gram[:1].expand_as(gram))
-    turned = torch.linalg.lstsq(keys[:1].expand_as(keys[1:]), keys[1:]).solution
-    torch.testing.assert_close(torch.linalg.det(turned), torch.ones(2, dtype=torch.float64))
+    rotation = torch.linalg.lstsq(keys[:1].expand_as(keys[1:]), keys[1:]).solution
+    torch.testing.assert_close(torch.linalg.det(rotation), torch.ones(2, dtype=torch.float64))
     assert (keys[0] - keys[1]).abs().max() > 0.1
     planes = keys.unflatten(-1, (-1, 2)).norm(dim=-1)
     assert torch.allclose(planes[0], planes[1]) == (operators == "toral")
 
 
-def test_random_frequencies_are_apart_from_each_other_and_from_both_ends():
+def test_random_frequencies_are_apart_from_each_other_and_both_ends():
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        omega = draw_teacher("random", "toral", Sizes(**SMALL), rng).frequencies.numpy()
+        omega = draw_teacher("random", "toral", TableSizes(**SMALL), rng).frequencies.numpy()
         assert np.diff([0.0, *omega, math.pi]).min() >= 0.1
 
 
-def test_without_noise_every_label_is_the_best_entity():
+def test_labels_without_noise_are_the_best_entities():
     data, table = make(noise=0.0)
     scores, counts = scores_of(table, data), counts_of(table, data)
     assert counts.sum() == data.queries
@@ -62,7 +62,7 @@ def test_without_noise_every_label_is_the_best_entity():
     assert 0.2 * data.queries < (noisy * best).sum() < 0.95 * data.queries
 
 
-def test_random_labels_are_one_per_position_and_role_and_have_nothing_of_the_teacher():
+def test_random_labels_do_not_depend_on_the_teacher():
     data, table = make(labels="random")
     scores, counts = scores_of(table, data), counts_of(table, data)
     assert set(scores.unique().tolist()) == {0.0, 1.0}
@@ -71,6 +71,6 @@ def test_random_labels_are_one_per_position_and_role_and_have_nothing_of_the_tea
     assert torch.linalg.matrix_rank(scores.flatten(1)) > 8
 
 
-def test_a_dataset_holds_the_frequencies_of_its_teacher():
+def test_a_dataset_holds_its_teachers_frequencies():
     assert frequencies_of(make(frequencies="decaying")[1]).tolist() == [1.0, 0.3, 0.1, 0.03]
     assert not torch.equal(frequencies_of(make(1000)[1]), frequencies_of(make(1001)[1]))

@@ -90,18 +90,18 @@ def test_every_figure_has_a_caption_and_the_same_bytes_twice(results, drawn, tmp
     assert (tmp_path / "first.pdf").read_bytes() == (tmp_path / "second.pdf").read_bytes()
 
 
-def test_every_seed_is_shown_and_every_arm_has_its_ceiling(drawn):
+def test_every_seed_and_every_ceiling_is_drawn(drawn):
     titled = {each.get_title("left"): each for each in drawn["heads"].axes}
     axes = titled[ARMS["random-toral"]]
     thin = [line for line in axes.lines if len(line.get_xdata()) == len(HEADS)]
     assert len(thin) == 2 * (2 + 1)  # two seeds and a median of two models
     for each in (*drawn["heads"].axes, *drawn["models"].axes):
-        assert "t-blind ceiling" in [line.get_label() for line in each.lines]
+        assert "position-blind ceiling" in [line.get_label() for line in each.lines]
     dots = sum(len(c.get_offsets()) for c in drawn["errors"].axes[0].collections)
     assert dots == 2 * len(HEADS)
 
 
-def test_the_line_under_the_errors_is_the_least_error(results, drawn):
+def test_the_line_of_errors_is_the_eckart_young_error(results, drawn):
     [axes] = drawn["errors"].axes
     [line] = [line for line in axes.lines if line.get_label() == "Eckart–Young"]
     least = results.pool("eckart_young", arm="random-toral-scores", variant="separable")
@@ -118,37 +118,37 @@ def test_failed_seeds_are_counted(results):
     assert failed["Model"].tolist() == [LABELS["journey"]]
 
 
-def test_tables_tell_what_ran_and_the_gap_of_every_rank(results):
+def test_tables_list_every_run_and_every_rank(results):
     tables = figures.tabulate(results)
     accuracies = tables["accuracies"].frame
     assert len(accuracies) == 4 + 3
-    told = accuracies.set_index(["Arm", "Model"]).loc[ARMS["random-toral-scores"]]
-    assert (told.loc[LABELS["separable"], ["Accuracy", "8"]] == "").tolist() == [True, False]
-    assert (told.loc[LABELS["journey"], ["Accuracy", "8"]] == "").tolist() == [False, True]
-    assert told.loc[LABELS["separable"], "Parameters"] == "36 H"  # 12 positions, 3·8 others
+    rows = accuracies.set_index(["Arm", "Model"]).loc[ARMS["random-toral-scores"]]
+    assert (rows.loc[LABELS["separable"], ["Accuracy", "8"]] == "").tolist() == [True, False]
+    assert (rows.loc[LABELS["journey"], ["Accuracy", "8"]] == "").tolist() == [False, True]
+    assert rows.loc[LABELS["separable"], "Parameters"] == "36 H"  # 12 positions, 3·8 others
     assert set(tables["errors"].frame["Arm"]) == {ARMS["random-toral-scores"]}
     assert tables["ranks"].frame["Rank"].tolist() == ["8", "8", "8", "8", "7", "7", "6", "6"]
     for table in tables.values():
         assert "nan" not in table.frame.to_string()
 
 
-def test_the_prose_has_its_numbers_whatever_ran(results):
-    found = figures.numbers(results)
+def test_every_number_of_the_prose_exists_for_any_set_of_runs(results):
+    numbers = figures.numbers(results)
     prose = (files(figures.__package__) / "report.typ").read_text(encoding="utf-8")
     cited = set(re.findall(r'\bn\("([^"]+)"\)', prose))
     assert cited
-    assert cited <= set(found)
-    assert found["accuracy.random-toral.journey-learned"] == "n/a"
-    assert found["accuracy.random-labels.journey-learned"] != "n/a"
+    assert cited <= set(numbers)
+    assert numbers["accuracy.random-toral.journey-learned"] == "n/a"
+    assert numbers["accuracy.random-labels.journey-learned"] != "n/a"
 
 
-def test_without_training_ranks_are_shown(results):
+def test_without_training_only_singular_values_are_drawn(results):
     alone = results.measurements[results.measurements["arm"] == "rank"]
     with styled():
         assert set(figures.draw(StudyResults("exp6", results.settings, alone))) == {"spectrum"}
 
 
-def test_what_did_not_run_has_no_panel(results):
+def test_runs_that_are_missing_have_no_panel(results):
     table = results.measurements
     journey = table["variant"].isin(["journey", "decaying"])
     alone = replace(results, measurements=table[journey & (table["arm"] != "random-labels")])

@@ -15,8 +15,8 @@ from journeylab.studies.exp6_coupling_rank.metrics import METRICS
 from journeylab.studies.exp6_coupling_rank.settings import HEADS, Evaluation
 
 
-class Given(nn.Module):
-    """Scores that are what they are, several copies of them."""
+class FixedScores(nn.Module):
+    """A model of fixed scores, with several copies."""
 
     def __init__(self, *scores):
         super().__init__()
@@ -26,16 +26,16 @@ class Given(nn.Module):
         return 1.0 * self.scores
 
 
-def test_no_answer_without_the_position_beats_the_ceiling_and_one_attains_it():
+def test_blind_ceiling_is_the_best_of_all_answers_without_the_position():
     truth = torch.randn(5, 3, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     labels = truth.argmax(-1)
-    every = product(range(3), repeat=3)  # an entity for each of three roles
-    best = max(float((labels == torch.tensor(one)).double().mean()) for one in every)
+    answers = product(range(3), repeat=3)  # an entity for each of three roles
+    best = max(float((labels == torch.tensor(answer)).double().mean()) for answer in answers)
     assert blind_ceiling(truth) == best
     assert blind_ceiling(truth[:1]) == 1.0
 
 
-def test_no_scores_of_a_rank_are_nearer_than_eckart_and_youngs(make_problem):
+def test_no_scores_of_rank_h_have_a_smaller_error_than_the_truncation(make_problem):
     truth = make_problem("separable").scores
     energy = truth.square().sum()
     rng = torch.Generator().manual_seed(1)
@@ -47,26 +47,26 @@ def test_no_scores_of_a_rank_are_nearer_than_eckart_and_youngs(make_problem):
         assert float((other - truth.flatten(1)).square().sum() / energy) >= error - 1e-12
 
 
-def test_a_model_that_has_the_table_is_right_everywhere(make_problem):
+def test_a_model_with_the_exact_scores_has_accuracy_one(make_problem):
     problem = make_problem("journey", fit="scores")
-    model = Given(torch.zeros_like(problem.target), problem.target)
-    found = measure(problem.job, Evaluation(), problem, model)
-    values = found[found["H"].isna()].set_index("metric")["value"]
+    model = FixedScores(torch.zeros_like(problem.target), problem.target)
+    table = measure(problem.job, Evaluation(), problem, model)
+    values = table[table["H"].isna()].set_index("metric")["value"]
     assert values["accuracy"] == 1.0
     assert values["squared_error"] < 1e-12
     assert values["parameters"] == problem.target.numel()
 
 
-def test_the_excess_is_relative_to_the_least_error_of_the_same_number_of_heads(make_problem):
+def test_excess_is_relative_to_the_smallest_error_of_the_same_rank(make_problem):
     problem = make_problem("separable", fit="scores")
     scale = problem.scores.square().mean().sqrt()
     best = [scores / scale for _, _, scores in truncations(problem.scores)]
-    found = measure(problem.job, Evaluation(), problem, Given(*best))
-    wide = found.pivot_table(index="H", columns="metric", values="value")
+    table = measure(problem.job, Evaluation(), problem, FixedScores(*best))
+    wide = table.pivot_table(index="H", columns="metric", values="value")
     np.testing.assert_allclose(wide["squared_error"], wide["eckart_young"], atol=1e-6)
     np.testing.assert_allclose(wide.loc[:7, "excess"], 0.0, atol=1e-4)
     assert np.isnan(wide.loc[8, "excess"])
-    worse = measure(problem.job, Evaluation(), problem, Given(*(1.1 * x for x in best)))
+    worse = measure(problem.job, Evaluation(), problem, FixedScores(*(1.1 * x for x in best)))
     excess = worse[worse["metric"] == "excess"]["value"]
     energy = 1.0 - wide["eckart_young"].loc[:7]
     np.testing.assert_allclose(excess, 0.01 * energy / wide["eckart_young"].loc[:7], rtol=1e-3)
@@ -74,24 +74,24 @@ def test_the_excess_is_relative_to_the_least_error_of_the_same_number_of_heads(m
 
 @pytest.mark.parametrize("fit", ["labels", "scores"])
 @pytest.mark.parametrize("variant", ["journey-learned", "separable"])
-def test_every_row_is_declared_and_there_once(make_problem, build, variant, fit):
+def test_every_row_is_declared_and_unique(make_problem, build, variant, fit):
     problem = make_problem(variant, fit=fit)
     model = build(problem)
-    found = measure(problem.job, Evaluation(), problem, model)
-    assert not found.duplicated(["metric", "H"]).any()
-    assert set(found["metric"]) <= set(METRICS)
-    assert ("squared_error" in set(found["metric"])) == (fit == "scores")
-    sizes = found[found["metric"] == "parameters"]
+    table = measure(problem.job, Evaluation(), problem, model)
+    assert not table.duplicated(["metric", "H"]).any()
+    assert set(table["metric"]) <= set(METRICS)
+    assert ("squared_error" in set(table["metric"])) == (fit == "scores")
+    sizes = table[table["metric"] == "parameters"]
     total = sum(p.numel() for p in model.parameters())
     assert sizes["value"].sum() * (1 if variant == "separable" else 2) == total
     assert set(sizes["H"].dropna()) == (set(HEADS) if variant == "separable" else set())
 
 
-def test_of_restarts_the_one_of_least_training_loss_is_asked(make_problem):
+def test_the_restart_with_the_smallest_training_loss_is_measured(make_problem):
     problem = make_problem("journey-learned")
     worst, best = -4.0 * problem.target, 500.0 * problem.target
     for copies in ((worst, best), (best, worst)):
-        found = measure(problem.job, Evaluation(), problem, Given(*copies))
-        [right] = found[found["metric"] == "accuracy"]["value"]
-        assert right == accuracy(best, problem.scores)
-        assert right > accuracy(worst, problem.scores)
+        table = measure(problem.job, Evaluation(), problem, FixedScores(*copies))
+        [value] = table[table["metric"] == "accuracy"]["value"]
+        assert value == accuracy(best, problem.scores)
+        assert value > accuracy(worst, problem.scores)

@@ -11,7 +11,7 @@ from journeylab.streams import Streams
 from journeylab.studies.exp6_coupling_rank.data import draw_teacher
 from journeylab.studies.exp6_coupling_rank.measure import truncations
 from journeylab.studies.exp6_coupling_rank.models import Journey, journey_parameters, matched_heads
-from journeylab.studies.exp6_coupling_rank.settings import HEADS, Sizes
+from journeylab.studies.exp6_coupling_rank.settings import HEADS, TableSizes
 from journeylab.training.engine import Execution, train_seeds
 
 VARIANTS = (
@@ -25,16 +25,16 @@ def rank(scores):
 
 
 @pytest.mark.parametrize("operators", ["toral", "orthogonal"])
-def test_a_journey_head_has_rank_d_whatever_its_parameters(make_problem, build, operators):
+def test_a_journey_head_has_rank_d(make_problem, build, operators):
     problem = make_problem("journey", operators=operators)
     assert rank(build(problem)()[0]) == 8
 
 
 @pytest.mark.parametrize("operators", ["toral", "orthogonal"])
-def test_a_journey_head_can_be_the_teacher(make_problem, operators):
+def test_a_journey_head_can_represent_the_teacher(make_problem, operators):
     problem = make_problem("journey", operators=operators)
     data, generator = problem.job.data, torch.Generator().manual_seed(0)
-    sizes = Sizes(positions=data.positions, roles=data.roles, entities=data.entities)
+    sizes = TableSizes(positions=data.positions, roles=data.roles, entities=data.entities)
     rng = Streams("exp6", 1000, "test").numpy("teacher")
     teacher = draw_teacher("random", operators, sizes, rng)
     head = Journey(problem.job, teacher.frequencies, generator)
@@ -55,7 +55,7 @@ def test_h_separable_heads_have_rank_h(make_problem, build):
         assert rank(scores) == heads
 
 
-def test_additive_scores_answer_alike_at_every_position(make_problem, build):
+def test_additive_scores_give_the_same_softmax_at_every_position(make_problem, build):
     scores = build(make_problem("additive-scores"))()
     assert (scores[:, 0] - scores[:, 1]).abs().max() > 0.1
     shares = scores.softmax(-1)
@@ -72,9 +72,7 @@ def test_additive_outputs_are_the_mean_of_separate_softmaxes(make_problem, build
 
 
 @pytest.mark.parametrize("operators", ["toral", "orthogonal"])
-def test_matched_heads_have_as_many_parameters_as_the_journey_and_no_more(
-    make_problem, build, operators
-):
+def test_matched_heads_use_the_journeys_parameter_budget(make_problem, build, operators):
     journey = build(make_problem("journey", operators=operators))
     problem = make_problem("separable-matched", operators=operators)
     allowed = sum(p.numel() for p in journey.parameters())
@@ -83,7 +81,7 @@ def test_matched_heads_have_as_many_parameters_as_the_journey_and_no_more(
     assert size <= allowed < size + size // matched_heads(problem.job)
 
 
-def test_the_loss_of_labels_is_the_mean_over_the_queries(make_problem, build):
+def test_the_loss_of_labels_is_the_mean_over_queries(make_problem, build):
     problem = make_problem("separable")
     model = build(problem)
     rows = problem.table[problem.table["kind"] == "query"]
@@ -92,7 +90,7 @@ def test_the_loss_of_labels_is_the_mean_over_the_queries(make_problem, build):
     torch.testing.assert_close(problem.loss(model, {"target": problem.target}), expected)
 
 
-def test_copies_learn_as_if_each_were_alone(make_problem, build):
+def test_copies_have_independent_gradients(make_problem, build):
     problem = make_problem("journey-learned")
     model = build(problem)
     problem.loss(model, {"target": problem.target}).backward()
@@ -104,17 +102,17 @@ def test_copies_learn_as_if_each_were_alone(make_problem, build):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_seeds_trained_at_once_are_those_trained_alone(make_problem, train_both_ways, variant):
+def test_seeds_trained_together_equal_seeds_trained_alone(make_problem, train_both_ways, variant):
     operators = "orthogonal" if variant.startswith("journey") else "toral"
     problems = [make_problem(variant, seed=seed, operators=operators) for seed in (1000, 1001)]
     train_both_ways(problems, [Streams("exp6", seed) for seed in (1000, 1001)])
 
 
-def test_separable_heads_learn_the_least_error_of_their_rank(make_problem, tmp_path):
+def test_separable_heads_learn_the_smallest_error_of_their_rank(make_problem, tmp_path):
     problem = make_problem("separable", fit="scores", steps=400)
-    streams, way = [Streams("exp6", 1000)], Execution("sequential", "cpu")
+    streams, execution = [Streams("exp6", 1000)], Execution("sequential", "cpu")
     [trained] = train_seeds(
-        [problem], problem.job.training, streams, tmp_path, way, label="x", identity=""
+        [problem], problem.job.training, streams, tmp_path, execution, label="x", identity=""
     )
     reached = trained.curve[trained.curve["step"] == 400].set_index("metric")["value"]
     least = {heads: error for heads, error, _ in truncations(problem.scores)}
@@ -123,14 +121,14 @@ def test_separable_heads_learn_the_least_error_of_their_rank(make_problem, tmp_p
     assert reached["squared_error_8"] < 0.01 * least[4]
 
 
-def test_probabilities_cannot_be_fitted_to_scores(make_job):
+def test_fitting_probabilities_to_scores_is_refused(make_job):
     with pytest.raises(ValidationError, match="has no scores to fit"):
         make_job("additive-outputs", fit="scores")
 
 
 def test_untrained_accuracy_is_about_chance(make_problem, build):
     problem = make_problem("separable")
-    found = problem.evaluate(build(problem))
-    assert set(found) == {f"accuracy_{heads}" for heads in HEADS}
-    assert sum(found.values()) / len(found) == pytest.approx(1 / 8, abs=0.1)
+    values = problem.evaluate(build(problem))
+    assert set(values) == {f"accuracy_{heads}" for heads in HEADS}
+    assert sum(values.values()) / len(values) == pytest.approx(1 / 8, abs=0.1)
     assert math.isfinite(problem.flops_per_step(build(problem)))

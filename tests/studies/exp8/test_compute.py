@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from journeylab.streams import Streams
 from journeylab.studies.exp8_value_embeddings.compute import compute
-from journeylab.studies.exp8_value_embeddings.models import ask
+from journeylab.studies.exp8_value_embeddings.models import predict
 from journeylab.studies.exp8_value_embeddings.settings import UNTRAINED, WIDTHS
 from journeylab.training import train
 
@@ -17,26 +17,26 @@ def certificates(make_computation):
 
 
 def closed_form(d, exponent, distance):
-    """Σ cos(ω_i · distance/100) / (d/2): sin and cos of one angle have the length 1."""
+    """Σ cos(ω_i · distance/100) / (d/2), since sin² + cos² = 1 for every angle."""
     angles = [distance / 100 * 10_000 ** (-exponent * i / d) for i in range(d // 2)]
     return sum(map(math.cos, angles)) / (d // 2)
 
 
-def test_printed_similarities_are_those_of_the_closed_form_and_arise_where_it_says(certificates):
-    told = certificates[certificates["metric"] == "printed_similarity"]
-    told = told.set_index(["exponent", "d", "pair"])["value"].sort_index()
+def test_printed_similarities_equal_the_closed_form_at_every_width(certificates):
+    similarities = certificates[certificates["metric"] == "printed_similarity"]
+    similarities = similarities.set_index(["exponent", "d", "pair"])["value"].sort_index()
     within = {}
     for name, exponent in (("-i/d", 1), ("-2i/d", 2)):
         for d in WIDTHS:
             near, far = closed_form(d, exponent, 1), closed_form(d, exponent, 40)
-            assert told[name, d, "10-11"] == pytest.approx(near, abs=1e-12)
-            assert told[name, d, "10-50"] == pytest.approx(far, abs=1e-12)
+            assert similarities[name, d, "10-11"] == pytest.approx(near, abs=1e-12)
+            assert similarities[name, d, "10-50"] == pytest.approx(far, abs=1e-12)
             if abs(near - 1.0) <= 5e-5 and abs(far - 0.9943) <= 5e-5:
                 within.setdefault(name, []).append(d)
     assert within == {"-2i/d": [62, 64]}
     errors = certificates[certificates["metric"] == "printed_error"]
-    found = errors[errors["value"] <= 5e-5]
-    assert list(zip(found["exponent"], found["d"], strict=True)) == [("-2i/d", 62), ("-2i/d", 64)]
+    exact = errors[errors["value"] <= 5e-5]
+    assert list(zip(exact["exponent"], exact["d"], strict=True)) == [("-2i/d", 62), ("-2i/d", 64)]
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def test_printed_similarities_are_those_of_the_closed_form_and_arise_where_it_sa
         ("relabelling_error", 1e-9, 1e-3),
     ],
 )
-def test_a_certificate_holds_and_its_broken_case_does_not(certificates, metric, tolerance, broken):
+def test_a_certificate_holds_and_its_broken_case_fails(certificates, metric, tolerance, broken):
     rows = certificates[certificates["metric"] == metric].groupby("case")["value"]
     assert rows.max()["exact"] <= tolerance
     assert rows.min()["broken"] >= broken
 
 
-def test_no_wave_goes_through_a_cycle_and_a_large_table_shows_the_print_rarely(certificates):
+def test_waves_complete_no_cycle_and_chance_decreases_with_width(certificates):
     values = certificates.set_index("metric")["value"]
     assert values["cycles"].max() == pytest.approx(1 / (2 * math.pi))
     chances = certificates[certificates["metric"] == "chance"].set_index("d")["value"]
@@ -64,7 +64,7 @@ def test_no_wave_goes_through_a_cycle_and_a_large_table_shows_the_print_rarely(c
     assert chances.is_monotonic_decreasing
 
 
-def test_the_geometry_of_every_embedding_is_told_draw_by_draw(make_computation):
+def test_every_draw_of_every_embedding_has_its_geometry(make_computation):
     table = compute(make_computation("geometry", draws=2), None)
     assert set(table["embedding"]) == set(UNTRAINED)
     assert not table.duplicated(["draw", "metric", "embedding", "pair"]).any()
@@ -80,24 +80,26 @@ def test_the_geometry_of_every_embedding_is_told_draw_by_draw(make_computation):
     assert (values["untrained_rank", "discrete"] > 10).all()
 
 
-def test_learning_that_is_watched_is_the_training_of_the_run(
+def test_recorded_training_equals_the_training_of_the_run(
     make_computation, make_problem, build, tmp_path
 ):
-    found = compute(make_computation("learning", "hybrid50", steps=30), Streams("exp8", 1000))
+    table = compute(make_computation("learning", "hybrid50", steps=30), Streams("exp8", 1000))
     problem = make_problem("hybrid50", steps=30)
     settings = problem.job.training.model_copy(update={"evaluate_every": 25})
     trained = train(problem, settings, problem.streams, tmp_path / "checkpoint")
     means = trained.curve[trained.curve["metric"] == "train_loss"]["value"].to_numpy()
-    values = found.set_index("metric")["value"]
+    values = table.set_index("metric")["value"]
     assert values["loss_area"] == pytest.approx(float(np.dot(means, [25, 5])) / 30, rel=1e-12)
     assert values["loss_roughness"] > 0
-    early = found.dropna(subset=["step"]).set_index(["step", "decoder"])["value"].sort_index()
+    early = table.dropna(subset=["step"]).set_index(["step", "decoder"])["value"].sort_index()
     assert set(early.index) == {(0, "token"), (0, "row"), (25, "token"), (25, "row")}
-    logits = ask(build(problem), problem.select("iid").shown)
+    logits = predict(build(problem), problem.select("iid").shown)
     valid = (np.sort(logits.argmax(-1), -1) == np.arange(3)).all(-1).mean()
     assert early[0, "row"] == pytest.approx(valid)
     [reached, _] = trained.curve[trained.curve["metric"] == "valid_row"]["value"]
-    assert early[25, "row"] == pytest.approx(reached)  # fewer instances than the curve asks for
+    assert early[25, "row"] == pytest.approx(
+        reached
+    )  # the test has fewer instances than the curve uses
 
 
 def test_only_learning_has_variants(make_computation):

@@ -17,12 +17,12 @@ def draw(seed=1000, **data):
     return generate(chosen, data_streams("exp8", "costs", seed))
 
 
-def test_a_seed_names_its_data():
+def test_a_seed_determines_its_data():
     pd.testing.assert_frame_equal(draw(), draw())
     assert not draw().equals(draw(1001))
 
 
-def test_splits_have_the_costs_that_they_are_named_for():
+def test_splits_have_their_ranges_of_costs():
     table = draw()
     costs = {split: instances_of(table, 4, split).costs for split in table["split"].unique()}
     assert {split: len(each) for split, each in costs.items()} == {
@@ -48,14 +48,14 @@ def test_labels_are_optimal_by_enumeration():
             assert sum(costs[r, columns[r]] for r in range(4)) == least == min(every)
 
 
-def test_assignments_are_of_least_cost_whatever_the_sign():
+def test_assignments_have_the_smallest_cost_for_either_sign():
     assert assign(np.array([[[1.0, 2.0], [2.0, 1.0]], [[-1.0, -2.0], [-2.0, -1.0]]])).tolist() == [
         [0, 1],
         [1, 0],
     ]
 
 
-def test_permuted_names_are_one_bijection_and_leave_the_problem_as_it_is():
+def test_permuted_labels_are_a_bijection_and_keep_the_problem():
     plain, permuted = (
         instances_of(draw(labels=labels), 4, "train") for labels in ("costs", "permuted")
     )
@@ -70,7 +70,7 @@ def test_permuted_names_are_one_bijection_and_leave_the_problem_as_it_is():
 
 
 @pytest.mark.parametrize("n", [2, 5])
-def test_every_size_is_read_back_as_it_was_drawn(n):
+def test_instances_of_every_size_are_read_back(n):
     instances = instances_of(draw(n=n, train=20), n, "train")
     assert instances.costs.shape == (20, n, n)
     assert (np.sort(instances.columns, 1) == np.arange(n)).all()

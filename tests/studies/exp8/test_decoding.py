@@ -21,12 +21,12 @@ def make(costs):
     return Instances(costs, costs, assign(costs))
 
 
-def test_token_by_token_every_cell_has_to_be_right():
+def test_token_decoding_needs_every_cell_to_be_right():
     logits = np.array(
         [
             [[1.0, -1.0], [-1.0, 1.0]],
-            [[1.0, 0.5], [-1.0, 1.0]],  # one too many
-            [[-0.1, -1.0], [-1.0, 1.0]],  # one too few
+            [[1.0, 0.5], [-1.0, 1.0]],  # an assigned cell too many
+            [[-0.1, -1.0], [-1.0, 1.0]],  # an assigned cell too few
             [[1.0, -1.0], [1.0, -1.0]],  # a column twice
         ]
     )
@@ -34,15 +34,15 @@ def test_token_by_token_every_cell_has_to_be_right():
     assert decode(logits, "row").tolist() == [[0, 1], [0, 1], [0, 1], [NOWHERE, NOWHERE]]
 
 
-def test_hungarian_decoding_is_the_best_of_all_permutations():
+def test_hungarian_decoding_has_the_largest_sum_of_all_permutations():
     logits = RNG.normal(size=(50, 4, 4))
-    found = decode(logits, "hungarian")
-    for one, columns in zip(logits, found, strict=True):
-        best = max(permutations(range(4)), key=lambda p: sum(one[r, p[r]] for r in range(4)))
+    answers = decode(logits, "hungarian")
+    for matrix, columns in zip(logits, answers, strict=True):
+        best = max(permutations(range(4)), key=lambda p: sum(matrix[r, p[r]] for r in range(4)))
         assert tuple(columns) == best
 
 
-def test_tied_optima_are_all_optimal_and_gaps_count_valid_answers_only():
+def test_all_tied_optima_are_optimal_and_gaps_count_valid_answers_only():
     instances = make([[[5, 5], [5, 5]], [[1, 2], [3, 1]], [[1, 2], [3, 1]]])
     answers = np.array([[1, 0], [1, 0], [NOWHERE, NOWHERE]])
     rates = judge(answers, instances)
@@ -50,7 +50,7 @@ def test_tied_optima_are_all_optimal_and_gaps_count_valid_answers_only():
     assert np.isnan(judge(np.full((3, 2), NOWHERE), instances)["gap"])
 
 
-def test_greedy_takes_the_cheapest_cell_that_is_left():
+def test_greedy_takes_the_cheapest_free_cell():
     costs = np.array([[[9, 1, 2], [9, 2, 8], [50, 9, 9]]])
     assert greedy(costs).tolist() == [[1, 2, 0]]
     assert judge(greedy(costs), make(costs))["gap"] == pytest.approx((1 + 8 + 50) / (1 + 9 + 9) - 1)
@@ -58,10 +58,12 @@ def test_greedy_takes_the_cheapest_cell_that_is_left():
 
 def test_the_random_anchor_is_the_mean_over_all_permutations():
     costs = RNG.integers(1, 6, (30, 3, 3))
-    found = anchors(make(costs))
-    every = [[sum(one[r, p[r]] for r in range(3)) for p in permutations(range(3))] for one in costs]
+    rates = anchors(make(costs))
+    every = [
+        [sum(matrix[r, p[r]] for r in range(3)) for p in permutations(range(3))] for matrix in costs
+    ]
     assert np.sort(sums_of_all(costs), 1).tolist() == [sorted(each) for each in every]
     optimal = np.mean([each.count(min(each)) / 6 for each in every])
-    assert found["random_optimal"] == pytest.approx(optimal)
-    assert found["random_gap"] == pytest.approx(np.mean([np.mean(e) / min(e) - 1 for e in every]))
-    assert found["greedy_optimal"] > found["random_optimal"]
+    assert rates["random_optimal"] == pytest.approx(optimal)
+    assert rates["random_gap"] == pytest.approx(np.mean([np.mean(e) / min(e) - 1 for e in every]))
+    assert rates["greedy_optimal"] > rates["random_optimal"]

@@ -5,7 +5,7 @@ from journeylab.studies.exp8_value_embeddings.geometry import (
     chance_of,
     effective_rank,
     first_component,
-    order,
+    rank_correlation,
     similarities,
     similarity_by_distance,
 )
@@ -18,22 +18,22 @@ def arc(angle):
     return np.stack((np.cos(angle * COSTS), np.sin(angle * COSTS)), 1)
 
 
-def test_similarities_are_cosines_of_the_angles_between():
-    found = similarities(3.0 * arc(0.02))
-    np.testing.assert_allclose(found, np.cos(0.02 * (COSTS[:, None] - COSTS)), atol=1e-12)
+def test_similarities_are_cosines_of_angles():
+    cosines = similarities(3.0 * arc(0.02))
+    np.testing.assert_allclose(cosines, np.cos(0.02 * (COSTS[:, None] - COSTS)), atol=1e-12)
     by_distance = similarity_by_distance(arc(0.02), COSTS)
     assert by_distance == pytest.approx({k: np.cos(0.02 * k) for k in range(1, 40)})
 
 
-def test_order_is_one_where_the_nearer_is_the_more_similar_and_zero_by_chance():
-    assert order(arc(0.02), COSTS) == pytest.approx(1.0)
-    shuffled = [order(RNG.permutation(arc(0.02)), COSTS) for _ in range(50)]
+def test_rank_correlation_is_one_for_ordered_vectors_and_zero_by_chance():
+    assert rank_correlation(arc(0.02), COSTS) == pytest.approx(1.0)
+    shuffled = [rank_correlation(RNG.permutation(arc(0.02)), COSTS) for _ in range(50)]
     assert abs(np.mean(shuffled)) < 0.05
     mirrored = np.stack((np.cos(0.02 * (40 - COSTS)), np.sin(0.02 * (40 - COSTS))), 1)
-    assert order(mirrored, COSTS) == pytest.approx(1.0)
+    assert rank_correlation(mirrored, COSTS) == pytest.approx(1.0)
 
 
-def test_a_line_has_one_direction_and_a_cross_has_as_many_as_it_has_arms():
+def test_a_line_has_one_direction_and_a_cross_of_five_axes_five():
     line = np.outer(COSTS, [1.0, 2.0, 2.0])
     assert first_component(line) == pytest.approx(1.0)
     assert effective_rank(line) == pytest.approx(1.0)
@@ -43,7 +43,7 @@ def test_a_line_has_one_direction_and_a_cross_has_as_many_as_it_has_arms():
 
 
 @pytest.mark.parametrize("d", [8, 64])
-def test_the_chance_of_a_similarity_is_how_often_random_vectors_have_it(d):
+def test_chance_equals_the_frequency_among_random_vectors(d):
     first, second = RNG.normal(size=(2, 40_000, d))
     cosines = (
         (first * second).sum(1) / np.linalg.norm(first, axis=1) / np.linalg.norm(second, axis=1)

@@ -8,8 +8,8 @@ from journeylab.studies.exp8_value_embeddings.models import Recursion
 from journeylab.studies.exp8_value_embeddings.settings import HELD_OUT, Evaluation
 
 
-class Cheap(Recursion):
-    """Logits that fall with the cost of their own cell, and nothing else."""
+class NegativeCosts(Recursion):
+    """Logits that decrease linearly with the cost of their own cell."""
 
     def forward(self, shown):
         return 10.0 - shown.double()
@@ -20,9 +20,9 @@ def values_of(problem, model):
     return table, table.set_index(["metric", "test", "decoder"])["value"].sort_index()
 
 
-def test_hungarian_decoding_solves_the_problem_for_whoever_knows_the_costs(make_problem):
+def test_hungarian_decoding_of_negative_costs_is_optimal(make_problem):
     problem = make_problem("scalar")
-    _, values = values_of(problem, Cheap(problem.job, torch.Generator().manual_seed(0)))
+    _, values = values_of(problem, NegativeCosts(problem.job, torch.Generator().manual_seed(0)))
     for test in ("iid", "held-out", "shifted"):
         assert values["optimal", test, "hungarian"].item() == 1.0
         assert values["gap", test, "hungarian"].item() == 0.0
@@ -31,7 +31,7 @@ def test_hungarian_decoding_solves_the_problem_for_whoever_knows_the_costs(make_
     assert ("gap", "shifted", "token") not in values.index  # no valid answer, no gap
 
 
-def test_optimal_answers_are_valid_and_every_row_is_declared_and_there_once(make_problem, build):
+def test_optimal_answers_are_valid_and_every_row_is_declared_and_unique(make_problem, build):
     for variant in ("discrete", "hybrid25"):
         problem = make_problem(variant)
         table, values = values_of(problem, build(problem))
@@ -44,7 +44,7 @@ def test_optimal_answers_are_valid_and_every_row_is_declared_and_there_once(make
         assert ("learned_order" in set(table["metric"])) == (variant == "hybrid25")
 
 
-def test_order_is_that_of_the_costs_in_training_alone(make_problem, build):
+def test_order_ignores_costs_that_do_not_occur_in_training(make_problem, build):
     problem = make_problem("discrete")
     model = build(problem)
     angles = torch.arange(151) * 0.02
@@ -53,17 +53,17 @@ def test_order_is_that_of_the_costs_in_training_alone(make_problem, build):
         table.zero_()
         table[:, 0], table[:, 1] = angles.cos(), angles.sin()
         table[list(HELD_OUT)] = torch.randn(len(HELD_OUT), 16)
-    found, _ = values_of(problem, model)
-    stages = found[found["metric"] == "order"].set_index("stage")["value"]
+    rows, _ = values_of(problem, model)
+    stages = rows[rows["metric"] == "order"].set_index("stage")["value"]
     assert stages["trained"] == pytest.approx(1.0, abs=1e-4)
     assert abs(stages["initial"]) < 0.15
-    near = found[(found["metric"] == "similarity") & (found["stage"] == "trained")]
+    near = rows[(rows["metric"] == "similarity") & (rows["stage"] == "trained")]
     np.testing.assert_allclose(
         near["value"], np.cos(0.02 * near["distance"].to_numpy(dtype=float)), atol=1e-5
     )
 
 
-def test_what_training_added_tells_an_order_that_the_table_hides(make_problem, build):
+def test_order_change_reveals_an_order_that_the_table_hides(make_problem, build):
     problem = make_problem("discrete")
     model = build(problem)
     table, _ = values_of(problem, model)
@@ -72,12 +72,12 @@ def test_what_training_added_tells_an_order_that_the_table_hides(make_problem, b
         angles = torch.arange(151) * 0.02
         model.embedding.inner.table[:, :2] += 0.1 * torch.stack((angles.cos(), angles.sin()), -1)
     table, _ = values_of(problem, model)
-    found = table.set_index(["metric", "stage"])["value"]
-    assert found["order", "trained"] < 0.2
-    assert found["order_change"].item() == pytest.approx(1.0, abs=1e-3)
+    values = table.set_index(["metric", "stage"])["value"]
+    assert values["order", "trained"] < 0.2
+    assert values["order_change"].item() == pytest.approx(1.0, abs=1e-3)
 
 
-def test_the_control_has_the_instances_of_the_arm_beside_it_and_its_own_names(make_problem, build):
+def test_permuted_labels_have_the_same_instances_and_their_own_order(make_problem, build):
     plain, control = make_problem("discrete"), make_problem("discrete", labels="permuted")
     own, other = plain.select("train"), control.select("train")
     np.testing.assert_array_equal(own.costs, other.costs)
@@ -91,5 +91,5 @@ def test_the_control_has_the_instances_of_the_arm_beside_it_and_its_own_names(ma
         drawn[shown, 0], drawn[shown, 1] = angles.cos()[shown], angles.sin()[shown]
         drawn[np.setdiff1d(np.arange(151), shown)] = torch.randn(151 - len(shown), 16)
     table, _ = values_of(control, model)
-    found = table[table["metric"] == "order"].set_index("stage")["value"]
-    assert found["trained"] == pytest.approx(1.0, abs=1e-4)
+    stages = table[table["metric"] == "order"].set_index("stage")["value"]
+    assert stages["trained"] == pytest.approx(1.0, abs=1e-4)

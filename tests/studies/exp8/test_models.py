@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from journeylab.models.value_embeddings import rms
-from journeylab.studies.exp8_value_embeddings.models import Recursion, ask, embed
+from journeylab.studies.exp8_value_embeddings.models import Recursion, embed, predict
 from journeylab.studies.exp8_value_embeddings.settings import HELD_OUT, VARIANTS, Model
 from journeylab.training import train
 from journeylab.training.engine import Execution, train_seeds
@@ -16,7 +16,7 @@ def shown(rows=4, n=3, seed=0):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_embedding_has_a_model_of_its_own_and_the_same_block(make_problem, build, variant):
+def test_every_embedding_starts_from_the_same_block(make_problem, build, variant):
     model = build(make_problem(variant))
     costs = torch.arange(1, 101)
     assert rms(model.embedding(costs)).item() == pytest.approx(1.0, abs=1e-5)
@@ -27,12 +27,12 @@ def test_every_embedding_has_a_model_of_its_own_and_the_same_block(make_problem,
     torch.testing.assert_close(model.head.weight, other.head.weight)
 
 
-def test_the_scalar_has_no_cost_without_a_vector():
+def test_scalar_embedding_has_no_zero_vector():
     vectors = embed("scalar", Model(), torch.Generator().manual_seed(0))(torch.arange(1, 101))
     assert vectors.norm(dim=1).min() > 0
 
 
-def test_axial_attention_sees_rows_and_columns_and_full_attention_everything(make_job):
+def test_axial_attention_sees_row_and_column_and_full_attention_all_cells(make_job):
     for attention, expected in (("axial", {0, 1, 2, 3, 6}), ("full", set(range(9)))):
         model = Recursion(make_job("discrete", attention), torch.Generator().manual_seed(0))
         u = torch.randn(1, 9, 16, generator=torch.Generator().manual_seed(1), requires_grad=True)
@@ -41,7 +41,7 @@ def test_axial_attention_sees_rows_and_columns_and_full_attention_everything(mak
         assert seen == expected
 
 
-def test_axial_logits_move_with_rows_and_columns_and_full_ones_do_not(make_problem, build):
+def test_axial_logits_are_equivariant_and_full_logits_are_not(make_problem, build):
     rows, columns = torch.tensor([1, 2, 0]), torch.tensor([2, 0, 1])
     for attention in ("axial", "full"):
         model = build(make_problem("thermometer", attention)).double()
@@ -51,7 +51,7 @@ def test_axial_logits_move_with_rows_and_columns_and_full_ones_do_not(make_probl
 
 
 @pytest.mark.parametrize("cycles", [1, 2])
-def test_the_recursion_is_that_of_the_module_and_its_last_cycle_alone_passes_a_gradient(
+def test_the_recursion_follows_its_equations_with_gradients_in_the_last_cycle_only(
     make_problem, build, cycles
 ):
     model = build(make_problem("discrete", cycles=cycles)).double()
@@ -67,15 +67,15 @@ def test_the_recursion_is_that_of_the_module_and_its_last_cycle_alone_passes_a_g
             y = model.block(y + z)
         expected.append(model.head(y).view(4, 3, 3))
         y, z = y.detach(), z.detach()
-    found = list(model.supervised(shown()))
-    torch.testing.assert_close(torch.stack(found), torch.stack(expected))
+    logits = list(model.supervised(shown()))
+    torch.testing.assert_close(torch.stack(logits), torch.stack(expected))
     torch.testing.assert_close(model(shown()), expected[-1])
     parameters = [model.block.expand.weight, model.embedding.inner.table]
     gradients = (
-        torch.autograd.grad(sum(o.sum() for o in out), parameters) for out in (found, expected)
+        torch.autograd.grad(sum(o.sum() for o in out), parameters) for out in (logits, expected)
     )
-    for one, other in zip(*gradients, strict=True):
-        torch.testing.assert_close(one, other)
+    for gradient, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(gradient, other)
 
 
 def test_the_loss_is_the_mean_over_cells_and_supervisions(make_problem, build):
@@ -92,23 +92,25 @@ def test_the_loss_is_the_mean_over_cells_and_supervisions(make_problem, build):
 
 
 @pytest.mark.parametrize("attention", ["axial", "full"])
-def test_seeds_trained_at_once_answer_as_those_trained_alone(
+def test_seeds_trained_together_answer_as_seeds_trained_alone(
     make_problem, build, tmp_path, attention
 ):
-    """Of a bias of keys, which no logit depends on, only rounding is left for AdamW to follow."""
+    """Answers are compared: key biases change no logit, and AdamW follows their rounding errors."""
     problems = [make_problem("hybrid50", attention, seed=seed) for seed in (1000, 1001)]
     streams = [problem.streams for problem in problems]
     settings = problems[0].job.training
     answers = []
     for engine in ("batched", "sequential"):
-        way, folder = Execution(engine, "cpu"), tmp_path / engine
-        results = train_seeds(problems, settings, streams, folder, way, label="x", identity="")
+        execution, folder = Execution(engine, "cpu"), tmp_path / engine
+        results = train_seeds(
+            problems, settings, streams, folder, execution, label="x", identity=""
+        )
         assert all(result.status == "finished" for result in results)
         for problem, result in zip(problems, results, strict=True):
             model = build(problem)
-            before = ask(model, problem.select("iid").shown)
+            before = predict(model, problem.select("iid").shown)
             model.load_state_dict(result.state)
-            answers.append(torch.tensor(ask(model, problem.select("iid").shown)))
+            answers.append(torch.tensor(predict(model, problem.select("iid").shown)))
             assert (answers[-1] - torch.tensor(before)).abs().max() > 0.01
     torch.testing.assert_close(answers[:2], answers[2:], atol=1e-3, rtol=1e-3)
 
@@ -117,10 +119,10 @@ def test_a_model_learns_to_assign(make_problem, tmp_path):
     problem = make_problem("thermometer", steps=80)
     trained = train(problem, problem.job.training, problem.streams, tmp_path / "checkpoint")
     [reached] = trained.curve[trained.curve["metric"] == "optimal_hungarian"]["value"]
-    assert reached > 0.5  # of 6 permutations one is found in 0.17 by chance
+    assert reached > 0.5  # a random permutation of 3 is optimal with probability 1/6
 
 
-def test_rows_of_costs_that_no_instance_has_stay_as_they_were_drawn(make_problem, build, tmp_path):
+def test_rows_of_unseen_costs_stay_as_drawn(make_problem, build, tmp_path):
     problem = make_problem("discrete", steps=80)
     trained = train(problem, problem.job.training, problem.streams, tmp_path / "checkpoint")
     table = "embedding.inner.table"
@@ -129,9 +131,9 @@ def test_rows_of_costs_that_no_instance_has_stay_as_they_were_drawn(make_problem
     assert moved[[value for value in range(1, 101) if value not in HELD_OUT]].all()
 
 
-def test_answers_do_not_depend_on_how_many_are_asked_at_once(make_problem, build):
+def test_answers_do_not_depend_on_the_batch(make_problem, build):
     model, instances = build(make_problem(test=130)), make_problem(test=130).select("iid")
-    whole = torch.from_numpy(ask(model, instances.shown))
+    whole = torch.from_numpy(predict(model, instances.shown))
     with torch.no_grad():
-        one = model(torch.tensor(instances.shown[120:121]))
-    torch.testing.assert_close(whole[120:121], one, atol=1e-5, rtol=1e-5)
+        single = model(torch.tensor(instances.shown[120:121]))
+    torch.testing.assert_close(whole[120:121], single, atol=1e-5, rtol=1e-5)

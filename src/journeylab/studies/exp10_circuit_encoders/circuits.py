@@ -1,10 +1,10 @@
-"""All circuits of three operations, what they compute, and what an encoder can know of them.
+"""All circuits of three operations, their polynomials, and the ceiling of encoders without wiring.
 
     node 0  x0        node 3  add or multiply, of two nodes i ≤ j ≤ 2
     node 1  x1        node 4  add or multiply, of two nodes i ≤ j ≤ 3
     node 2  1         node 5  add or multiply, of two nodes i ≤ j ≤ 4
 
-There are (2·6)·(2·10)·(2·15) = 7200. A circuit is its operations, ``(3, 3)``: type, i, j.
+There are (2·6)·(2·10)·(2·15) = 7200. A circuit is an array ``(3, 3)`` of operations: type, i, j.
 
     3 0 1 · 4 3 3 · 3 4 2     (x0 + x1)² + 1     degree 2, at (2, 3) it is 26, which is 1 modulo 5
 """
@@ -25,7 +25,7 @@ LEAVES = 3
 NODES = LEAVES + OPERATIONS
 POINT, MODULUS = (2, 3), 5
 _BASE, _STRIDE = 32, 9
-"""Above any coefficient (at most 16) and any degree (at most 8) of a polynomial."""
+"""Larger than any coefficient (at most 16) and any degree (at most 8) of a polynomial."""
 
 Integers = NDArray[np.int64]
 Operation = tuple[int, int, int]
@@ -33,7 +33,7 @@ Operation = tuple[int, int, int]
 
 @cache
 def enumerate_circuits() -> Integers:
-    """Every circuit once ``(7200, 3, 3)``, in lexicographic order."""
+    """All circuits ``(7200, 3, 3)`` in lexicographic order."""
     choices = [
         [(kind, i, j) for kind in (ADD, MULTIPLY) for i in range(n) for j in range(i, n)]
         for n in range(LEAVES, NODES)
@@ -42,7 +42,7 @@ def enumerate_circuits() -> Integers:
 
 
 def tokens_of(circuits: Integers) -> Integers:
-    """Their tokens ``(circuits, 6, 5)``, as `journeylab.models.circuits` has them."""
+    """The tokens ``(circuits, 6, 5)`` of circuits, as `journeylab.models.circuits` defines them."""
     tokens = np.zeros((len(circuits), NODES, len(FIELDS)), dtype=np.int64)
     tokens[:, :LEAVES, 0] = INPUT, INPUT, CONSTANT
     tokens[:, :LEAVES, 1] = 0, 1, 1
@@ -53,36 +53,37 @@ def tokens_of(circuits: Integers) -> Integers:
 
 
 def degrees(circuits: Integers) -> Integers:
-    """The degree of the last node: of a sum the larger one, of a product the sum of both.
+    """The degree ``(circuits,)`` of the last node's polynomial.
 
-    Coefficients are positive, so nothing cancels.
+    A sum has the larger degree of its inputs, a product the sum of both: coefficients are positive,
+    so that no terms cancel.
     """
     return _fold(circuits, (1, 1, 0), np.maximum, np.add)
 
 
 def values(circuits: Integers) -> Integers:
-    """The last node at (2, 3), modulo 5."""
+    """The value ``(circuits,)`` of the last node at (2, 3), modulo 5."""
     return _fold(circuits, (*POINT, 1), np.add, np.multiply) % MODULUS
 
 
 def functions(circuits: Integers) -> list[int]:
-    """A number per circuit that two share if and only if they compute the same polynomial.
+    """A number per circuit; two circuits share it if and only if they compute the same polynomial.
 
-    The polynomial at x0 = 2⁵, x1 = 2⁴⁵ (Kronecker substitution): its coefficients, at most 16, are
-    the digits in base 32.
+    It is the polynomial at x0 = 2⁵, x1 = 2⁴⁵ (Kronecker substitution). The coefficients are at most
+    16 and are therefore the digits in base 32.
     """
     leaves = (_BASE, _BASE**_STRIDE, 1)
     return [_evaluate(circuit, leaves) for circuit in circuits.tolist()]
 
 
 def operation_types(circuits: Integers) -> Integers:
-    """All that an encoder without wiring knows: which of 8 = 2³ sequences of types it is."""
+    """The sequence of types as a number in 0 … 7: all that an encoder without wiring reads."""
     products: Integers = circuits[..., 0] == MULTIPLY
     return products @ (1 << np.arange(OPERATIONS))
 
 
 def ceiling(groups: Integers, labels: Integers) -> float:
-    """The best accuracy of any answer that depends on the group only: each names its mode."""
+    """The best accuracy of any answer that depends on the group only: the mode of every group."""
     counts = np.zeros((groups.max() + 1, labels.max() + 1), dtype=np.int64)
     np.add.at(counts, (groups, labels), 1)
     return int(counts.max(axis=1).sum()) / len(labels)
@@ -91,7 +92,7 @@ def ceiling(groups: Integers, labels: Integers) -> float:
 def learned_rule(
     groups: Integers, labels: Integers, new_groups: Integers, new_labels: Integers
 ) -> float:
-    """The accuracy on new circuits of naming the mode of each group among the first ones."""
+    """The accuracy on new circuits of the mode of every group among the first circuits."""
     counts = np.zeros((max(groups.max(), new_groups.max()) + 1, labels.max() + 1), dtype=np.int64)
     np.add.at(counts, (groups, labels), 1)
     return float((counts.argmax(axis=1)[new_groups] == new_labels).mean())
@@ -101,11 +102,10 @@ def write(circuit: Integers) -> str:
     """A circuit as a formula of its nodes: n3 = x0 + x1, n4 = n3·n3, n5 = n4 + 1."""
     names = ["x0", "x1", "1", *(f"n{node}" for node in range(LEAVES, NODES))]
     signs = {ADD: " + ", MULTIPLY: "·"}
-    told = _told(circuit.tolist(), names, signs)
-    return ", ".join(told)
+    return ", ".join(_write_nodes(circuit.tolist(), names, signs))
 
 
-def _told(
+def _write_nodes(
     circuit: Sequence[Operation], names: Sequence[str], signs: dict[int, str]
 ) -> Iterator[str]:
     for node, (kind, i, j) in enumerate(circuit, start=LEAVES):
@@ -118,9 +118,9 @@ def _fold(
     known = np.empty((len(circuits), NODES), dtype=np.int64)
     known[:, :LEAVES] = leaves
     every = np.arange(len(circuits))
-    for place, (kind, i, j) in enumerate(circuits.transpose(1, 2, 0), start=LEAVES):
+    for node, (kind, i, j) in enumerate(circuits.transpose(1, 2, 0), start=LEAVES):
         first, second = known[every, i], known[every, j]
-        known[:, place] = np.where(kind == ADD, add(first, second), multiply(first, second))
+        known[:, node] = np.where(kind == ADD, add(first, second), multiply(first, second))
     return known[:, -1]
 
 

@@ -1,34 +1,34 @@
-"""What needs no training: the printed example, what encoders can represent, and two equivalences.
+"""Checks without training: the printed example, possible encodings, and two equalities.
 
-*example*, the document's numbers (``document.py``)
-
-| metric | meaning |
-| --- | --- |
-| printed_off | units in the last place by which a printed entry is off, under a convention |
-| printed_off_moved | the least of these where the entry is moved by ±4: the negative control |
-| token_error | fields of tokens that are not what the actions give |
-| token_error_moved | the least of these where one number is larger by 1: the negative control |
-| undetermined | fields of tokens that the actions do not determine |
-| memory_ratio | numbers of a token, or weights: of tables / of one-hot rows and their layer |
-| weight_gap | |weights of tables − weights of the linear layer|, its bias left out or counted |
-
-*encodings*, over all 7200 circuits
+*example*: the document's numbers (``document.py``).
 
 | metric | meaning |
 | --- | --- |
-| circuits, functions | how many there are, and how many polynomials they compute |
-| distinct | different encodings |
-| functions_per_encoding | the most polynomials that share one encoding; 1 confuses none |
+| printed_off | distance of a printed entry from its possible values, in units of the last place |
+| printed_off_moved | the smaller distance of the entry moved by ±4 units: the negative control |
+| token_error | number of fields of tokens that differ from those of the actions |
+| token_error_moved | the smallest such number if a number is increased by 1: the negative control |
+| undetermined | number of fields of tokens that the actions do not determine |
+| memory_ratio | tables / one-hot rows and their layer: numbers of a token's input, or weights |
+| weight_gap | |weights of tables − weights of the linear layer|, without or with its bias |
+
+*encodings*: over all 7200 circuits.
+
+| metric | meaning |
+| --- | --- |
+| circuits, functions | number of circuits, and of the polynomials that they compute |
+| distinct | number of different encodings |
+| functions_per_encoding | largest number of polynomials with the same encoding; at best 1 |
 | feature_rank | rank of the encodings as one-hot rows, with a column of ones |
-| ceiling | best accuracy over all circuits of any answer that depends on the encoding |
+| ceiling | best accuracy over all circuits of any answer that depends on the encoding only |
 
-An encoding is what the model reads: the sequence of tokens, or, where neither positions nor node
-indices tell their order, the last token and the multiset of all.
+An encoding is the input of the model: the sequence of tokens. Without positions and node indices
+the model cannot see their order, and the encoding is the last token and the multiset of all tokens.
 
-*equivalence*: the largest |one-hot rows · W + b − x| where x is the sum of looked-up rows of W
-(``lookup``), or the documented sum of tables whose one-hot twin has W (``sum``); in the control two
-rows are exchanged. *padding*: the largest change of logits when three tokens of padding follow a
-circuit; in the control they are seen. Both are in float64.
+*equivalence*: the largest |one-hot rows · W + b − x|. For ``lookup``, x is the sum of rows of W.
+For ``sum``, x is the documented sum of tables, and W holds their values. The control exchanges two
+rows of W. *padding*: the largest change of logits if three padding tokens follow a circuit. The
+control does not mask them. Both are in float64.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ from journeylab.studies.exp10_circuit_encoders.document import (
     EXAMPLES,
     audit,
     token_errors,
-    token_errors_moved,
+    token_errors_shifted,
     undetermined,
 )
 from journeylab.studies.exp10_circuit_encoders.settings import TASKS, Check, Computation
@@ -97,7 +97,7 @@ Row = dict[str, str | int | float]
 
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
     """Tidy rows: draw, metric, factors …, value."""
-    del streams  # draws count from 0
+    del streams  # draws are numbered from 0 and do not depend on a seed
     rows = list(CHECKS[job.variant](job))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     whole = dict.fromkeys(("row", "column", "example"), "Int64")
@@ -105,7 +105,7 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
 
 
 def encodings(encoder: str, tokens: Integers) -> Integers:
-    """What a model reads of every circuit, as rows of whole numbers ``(circuits, …)``."""
+    """The input of an encoder for every circuit, as rows of integers ``(circuits, …)``."""
     fields, positions = ENCODERS[encoder]
     read = tokens[..., [FIELDS.index(field) for field in fields]]
     if positions or "node" in fields:
@@ -116,15 +116,18 @@ def encodings(encoder: str, tokens: Integers) -> Integers:
 
 
 def features(encoder: str, tokens: Integers) -> Integers:
-    """A column of ones and the one-hot rows of all nodes, or of the last node and their sum."""
+    """A column of ones and the one-hot rows of all nodes (or the last node's and the sum of all).
+
+    The shape is ``(circuits, features)``; features that are zero for all circuits are left out.
+    """
     fields, positions = ENCODERS[encoder]
     rows = [np.eye(SIZES[f], dtype=np.int64)[tokens[..., FIELDS.index(f)]] for f in fields]
     glued = np.concatenate(rows, axis=-1)
     if positions or "node" in fields:
-        told = glued.reshape(len(glued), -1)
+        flat = glued.reshape(len(glued), -1)
     else:
-        told = np.concatenate((glued[:, -1], glued.sum(axis=1)), axis=-1)
-    return np.column_stack((np.ones(len(told), dtype=np.int64), told[:, told.any(axis=0)]))
+        flat = np.concatenate((glued[:, -1], glued.sum(axis=1)), axis=-1)
+    return np.column_stack((np.ones(len(flat), dtype=np.int64), flat[:, flat.any(axis=0)]))
 
 
 def _check_example(job: Computation) -> Iterator[Row]:
@@ -132,19 +135,19 @@ def _check_example(job: Computation) -> Iterator[Row]:
     for cell in audit():
         where: Row = {"matrix": cell.matrix, "convention": cell.convention}
         where |= {"row": cell.row, "column": cell.column}
-        yield where | {"metric": "printed_off", "value": cell.off()}
-        moved = min(cell.off(4), cell.off(-4))
-        yield where | {"metric": "printed_off_moved", "value": moved}
+        yield where | {"metric": "printed_off", "value": cell.error()}
+        shifted = min(cell.error(4), cell.error(-4))
+        yield where | {"metric": "printed_off_moved", "value": shifted}
     for example in EXAMPLES:
         yield {"metric": "token_error", "example": example, "value": token_errors(example)}
-        moved = token_errors_moved(example)
-        yield {"metric": "token_error_moved", "example": example, "value": moved}
+        shifted = token_errors_shifted(example)
+        yield {"metric": "token_error_moved", "example": example, "value": shifted}
         yield {"metric": "undetermined", "example": example, "value": undetermined(example)}
     yield from _compare_memory()
 
 
 def _compare_memory() -> Iterator[Row]:
-    """What a token is to the documented encoders, and what they hold themselves."""
+    """The sizes of a token's input and of the weights, for both documented encoders."""
     generator = Generator().manual_seed(0)
     summed = SummedFields(D, DOCUMENTED, generator=generator)
     one_hot = OneHotFields(D, DOCUMENTED, generator=generator)
@@ -168,13 +171,13 @@ def _check_encodings(job: Computation) -> Iterator[Row]:
     for encoder in ENCODERS:
         _, group = np.unique(encodings(encoder, tokens), axis=0, return_inverse=True)
         pairs = np.unique(np.column_stack((group, computed)), axis=0)
-        told = features(encoder, tokens)
-        found = {
+        matrix = features(encoder, tokens)
+        counts = {
             "distinct": group.max() + 1,
             "functions_per_encoding": np.bincount(pairs[:, 0]).max(),
-            "feature_rank": np.linalg.matrix_rank((told.T @ told).astype(np.float64)),
+            "feature_rank": np.linalg.matrix_rank((matrix.T @ matrix).astype(np.float64)),
         }
-        for metric, value in found.items():
+        for metric, value in counts.items():
             yield {"metric": metric, "encoder": encoder, "value": int(value)}
         for task in TASKS:
             best = ceiling(group, answers[task])
@@ -189,10 +192,10 @@ def _check_equivalence(job: Computation) -> Iterator[Row]:
             one_hot = OneHotFields(D, fields, generator=generator).double()
             summed = SummedFields(D, fields, generator=generator).double()
             twin = _twin(summed)
-            for form, made, rows in (("lookup", one_hot, one_hot), ("sum", summed, twin)):
+            for form, encoder, rows in (("lookup", one_hot, one_hot), ("sum", summed, twin)):
                 case: Row = {"draw": draw, "fields": name, "form": form}
                 with torch.no_grad():
-                    expected = made(tokens)
+                    expected = encoder(tokens)
                     glued, weight = rows.glue(tokens), rows.weight.clone()
                     error = (glued @ weight + rows.bias - expected).abs().max()
                     weight[[SIZES["type"] - 1, SIZES["type"] - 2]] = weight[
@@ -204,7 +207,7 @@ def _check_equivalence(job: Computation) -> Iterator[Row]:
 
 
 def _twin(summed: SummedFields) -> OneHotFields:
-    """The one-hot encoder of a documented sum: the buckets 0 and 1 hold b and w + b."""
+    """The one-hot encoder that equals a documented sum: value buckets 0 and 1 hold b and w + b."""
     twin = OneHotFields(summed.width, summed.fields, generator=Generator()).double()
     parts = [
         torch.stack((table[1], table[0] + table[1])) if field == "value" else table

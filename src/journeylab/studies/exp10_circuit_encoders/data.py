@@ -3,7 +3,7 @@
     split  kind3 first3 second3  kind4 first4 second4  kind5 first5 second5   degree  value
     train      3      0       1      4      3       3      3      2       4        2      1
 
-is n3 = x0 + x1, n4 = n3·n3, n5 = 1 + n4; kinds are types of tokens (3 add, 4 multiply).
+is n3 = x0 + x1, n4 = n3·n3, n5 = 1 + n4. A kind is the type of a token: 3 add, 4 multiply.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ COLUMNS = [f"{part}{n}" for n in range(LEAVES, NODES) for part in ("kind", "firs
 
 
 def generate(data: Data, streams: Streams) -> pd.DataFrame:
-    """Every circuit once: its split, its operations, and both answers."""
+    """A row per circuit: its split, its operations, and both answers."""
     circuits = enumerate_circuits()
     order = streams.numpy("split").permutation(len(circuits))
     test = np.zeros(len(circuits), dtype=bool)
@@ -35,5 +35,5 @@ def generate(data: Data, streams: Streams) -> pd.DataFrame:
 
 
 def circuits_of(table: pd.DataFrame) -> Integers:
-    """The circuits of these rows ``(rows, 3, 3)``."""
+    """The circuits ``(rows, 3, 3)`` of the rows of a dataset."""
     return table[COLUMNS].to_numpy(np.int64).reshape(len(table), OPERATIONS, -1)

@@ -1,6 +1,6 @@
-"""What the worked example prints, and how far it is from anything that can be right.
+"""The printed numbers of the worked example, and their distances from possible values.
 
-Entries are whole numbers of hundredths. The document truncates X to two decimals, rounds P, and
+All entries are integers in units of 0.01. The document truncates X to two decimals, rounds P, and
 does not say how it prints Y = X + P.
 """
 
@@ -19,7 +19,7 @@ Matrix = Literal["P", "Y"]
 MATRICES: tuple[Matrix, ...] = ("P", "Y")
 Convention = Literal["rounded", "truncated", "truncated-rounded", "printed"]
 CONVENTIONS: tuple[Convention, ...] = ("rounded", "truncated", "truncated-rounded", "printed")
-"""P and Y rounded; both truncated; X truncated and Y rounded; Y the sum of what is printed."""
+"""P and Y rounded; both truncated; X truncated and Y rounded; Y the sum of printed X and P."""
 
 X = (
     (107, -16, -86, -353, -68, -120, 58, -14),
@@ -39,17 +39,17 @@ Y = (
 ROWS, COLUMNS = range(len(X)), range(len(X[0]))
 WIDTH = len(COLUMNS)
 _OPEN = Fraction(1, 10**9)
-"""By this much an interval stops short of an end that is not its own."""
+"""An interval ends this far before an open end."""
 
 Action = tuple[int, int, int]
-"""A type and two operands; −1 where there is none."""
+"""A type and two operands, or −1 for a missing operand."""
 
 
 class Example(NamedTuple):
-    """A list of actions, and what the document prints of its tokens.
+    """A list of actions, and the tokens that the document prints for them.
 
-    ``nodes`` are the printed node indices, ``fields`` the printed type, value, node index, input1
-    and input2 of every token, None where it prints none.
+    ``nodes`` are the printed node indices. ``fields`` are the printed type, value, node index,
+    input1 and input2 of every token, or None if the document does not print tokens.
     """
 
     actions: tuple[Action, ...]
@@ -71,11 +71,11 @@ EXAMPLES: dict[int, Example] = {
 }
 """The three actions of the first walk-through, and those of x0 + x1 + 1."""
 TERMS: dict[int, tuple[int, ...]] = {1: (1, 1, 0), 2: (1, 1, 1)}
-"""What each example computes: coefficients of x0, x1 and 1."""
+"""The result of each example as coefficients of x0, x1 and 1."""
 
 
-class Cell(NamedTuple):
-    """An entry of a printed matrix, what can stand there, and how far it is from that."""
+class PrintedCell(NamedTuple):
+    """An entry of a printed matrix, and the range ``least`` … ``most`` of its possible values."""
 
     matrix: Matrix
     convention: Convention
@@ -85,13 +85,13 @@ class Cell(NamedTuple):
     least: int
     most: int
 
-    def off(self, moved: int = 0) -> int:
-        """Units in the last place between the entry, moved by some, and what can stand there."""
-        entry = self.printed + moved
+    def error(self, shift: int = 0) -> int:
+        """Distance of the entry plus ``shift`` from its range, in units of the last place."""
+        entry = self.printed + shift
         return max(self.least - entry, entry - self.most, 0)
 
 
-def audit() -> Iterator[Cell]:
+def audit() -> Iterator[PrintedCell]:
     """Every entry of P and Y under every convention that applies to it."""
     exact = sinusoids(len(ROWS), WIDTH, torch.float64).tolist()
     for row in ROWS:
@@ -99,24 +99,24 @@ def audit() -> Iterator[Cell]:
             where = row, column
             p = Fraction(exact[row][column])
             x, y = Fraction(X[row][column]), Y[row][column]
-            for how in CONVENTIONS[:2]:
-                shown = (_round if how == "rounded" else _truncate)(100 * p, 100 * p)
-                yield Cell("P", how, *where, P[row][column], *shown)
+            for convention in CONVENTIONS[:2]:
+                shown = (_round if convention == "rounded" else _truncate)(100 * p, 100 * p)
+                yield PrintedCell("P", convention, *where, P[row][column], *shown)
             rounded = x - Fraction(1, 2) + 100 * p, x + Fraction(1, 2) + 100 * p
             low, high = _cut_to(x)
             cut = low + 100 * p, high + 100 * p
-            yield Cell("Y", "rounded", *where, y, *_round(*rounded))
-            yield Cell("Y", "truncated", *where, y, *_truncate(*cut))
-            yield Cell("Y", "truncated-rounded", *where, y, *_round(*cut))
+            yield PrintedCell("Y", "rounded", *where, y, *_round(*rounded))
+            yield PrintedCell("Y", "truncated", *where, y, *_truncate(*cut))
+            yield PrintedCell("Y", "truncated-rounded", *where, y, *_round(*cut))
             summed = X[row][column] + P[row][column]
-            yield Cell("Y", "printed", *where, y, summed, summed)
+            yield PrintedCell("Y", "printed", *where, y, summed, summed)
 
 
 def encode(actions: Sequence[Action], constant: int = 1) -> tuple[tuple[int, ...], ...]:
     """Type, value, node index, input1, input2 of every action.
 
-    An input's value is its number among the inputs, which both examples fit; an operation's is 0. A
-    constant's is told by no action: it is what ``constant`` says.
+    The value of an input is its index among the inputs, as in both examples; that of an operation
+    is 0. No action contains the value of a constant: it is ``constant``.
     """
     tokens, inputs = [], 0
     for node, (kind, first, second) in enumerate(actions):
@@ -127,25 +127,25 @@ def encode(actions: Sequence[Action], constant: int = 1) -> tuple[tuple[int, ...
 
 
 def token_errors(example: int) -> int:
-    """Printed fields that are not what the actions give, and a sum that is not the expression."""
+    """Number of printed fields that differ from those of the actions, plus 1 for a wrong sum."""
     return _wrong_fields(EXAMPLES[example], TERMS[example])
 
 
-def token_errors_moved(example: int) -> int:
-    """The least of these where one number of what is said is larger by 1: the negative control."""
+def token_errors_shifted(example: int) -> int:
+    """The smallest such number if any printed number is increased by 1: the negative control."""
     shown, terms = EXAMPLES[example], TERMS[example]
-    found = [_wrong_fields(shown._replace(nodes=nodes), terms) for nodes in _moved(shown.nodes)]
-    found += [_wrong_fields(shown, moved) for moved in _moved(terms)]
+    errors = [_wrong_fields(shown._replace(nodes=nodes), terms) for nodes in _shifted(shown.nodes)]
+    errors += [_wrong_fields(shown, shifted) for shifted in _shifted(terms)]
     fields = shown.fields or ()
-    for place, token in enumerate(fields):
-        for moved in _moved(token):
-            others = (*fields[:place], moved, *fields[place + 1 :])
-            found.append(_wrong_fields(shown._replace(fields=others), terms))
-    return min(found)
+    for index, token in enumerate(fields):
+        for shifted in _shifted(token):
+            changed = (*fields[:index], shifted, *fields[index + 1 :])
+            errors.append(_wrong_fields(shown._replace(fields=changed), terms))
+    return min(errors)
 
 
 def undetermined(example: int) -> int:
-    """Fields of the tokens that two expressions with the same actions differ in."""
+    """Number of fields of the tokens that differ between two expressions with the same actions."""
     actions = EXAMPLES[example].actions
     pairs = zip(encode(actions, 1), encode(actions, 2), strict=True)
     return sum(a != b for pair in pairs for a, b in zip(*pair, strict=True))
@@ -159,20 +159,20 @@ def _wrong_fields(shown: Example, terms: tuple[int, ...]) -> int:
     return wrong + (_sum_of(tokens) != terms)
 
 
-def _moved(numbers: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """The numbers, one of them larger by 1."""
-    for place, number in enumerate(numbers):
-        yield (*numbers[:place], number + 1, *numbers[place + 1 :])
+def _shifted(numbers: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """For each of the numbers: all numbers, with this number increased by 1."""
+    for index, number in enumerate(numbers):
+        yield (*numbers[:index], number + 1, *numbers[index + 1 :])
 
 
 def _sum_of(tokens: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The coefficients of x0, x1 and 1 of the last node; all operations are sums."""
+    """The coefficients of x0, x1 and 1 in the last node; all operations are sums."""
     known: list[tuple[int, ...]] = []
     for kind, value, _, first, second in tokens:
         if kind == ADD:
             terms = tuple(a + b for a, b in zip(known[first], known[second], strict=True))
         elif kind == INPUT:
-            terms = tuple(int(place == value) for place in range(3))
+            terms = tuple(int(index == value) for index in range(3))
         else:
             terms = (0, 0, value)
         known.append(terms)
@@ -180,14 +180,14 @@ def _sum_of(tokens: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def _cut_to(x: Fraction) -> tuple[Fraction, Fraction]:
-    """What is truncated, towards zero, to x."""
+    """The interval of numbers that are truncated to x, towards zero."""
     low = x - 1 + _OPEN if x <= 0 else x
     high = x + 1 - _OPEN if x >= 0 else x
     return low, high
 
 
 def _round(low: Fraction, high: Fraction) -> tuple[int, int]:
-    """What the numbers of an interval are rounded to; a tie goes either way."""
+    """The range of the rounded numbers of an interval; a tie is rounded either way."""
     half = Fraction(1, 2)
     return math.ceil(low - half), math.floor(high + half)
 

@@ -1,4 +1,4 @@
-"""Figures, tables and numbers of exp10."""
+"""Figures, tables and printed numbers of exp10."""
 
 from collections.abc import Collection
 
@@ -30,28 +30,29 @@ from journeylab.typography import fixed, scientific
 CAPTIONS = {
     "accuracy": (
         "Accuracy on the test split. Every dot is one seed, markers are medians over seeds, lines "
-        "their distribution-free 95 % intervals; ✗ counts seeds that failed. Vertical lines are "
-        "medians over seeds: of the exact ceiling of any answer that knows the types of the "
-        "operations and not their inputs, and of the answer most frequent in training."
+        "their distribution-free 95 % intervals; ✗ counts failed seeds. Vertical lines are medians "
+        "over seeds: of the exact ceiling of any answer that depends on the types of the "
+        "operations but not on their inputs, and of the most frequent answer in training."
     ),
     "heads": (
-        "Accuracy on the test split, degree, where the answer is read off the mean over nodes, "
-        "an attention-weighted mean, or a token of its own. Symbols and lines as before."
+        "Accuracy on the test split for degrees, with other heads: the mean over nodes, attention "
+        "pooling, or a special token. Symbols and lines as before."
     ),
     "learning": (
-        "Accuracy on the test split against the training step. Thin lines are seeds, thick ones "
+        "Accuracy on the test split against the training step. Thin lines are seeds, thick lines "
         "medians, bands their distribution-free 95 % intervals; ✗ counts failed seeds, which have "
-        "no line. Horizontal lines as the vertical ones before."
+        "no line. The horizontal lines are those of the first figure."
     ),
 }
 
+_TRAINED = tuple(arm for arm in ARMS if arm != "audit")
 _HEADS = tuple(arm for arm in ARMS if arm.startswith("heads-"))
-_ACCURACIES = ("Accuracy", "In training", "Ceiling", "Learned rule", "Commonest", "Failed")
-_ENCODINGS = ("Encodings", "Polynomials sharing one", "Rank", "Best degree", "Best value")
+_ACCURACIES = ("Accuracy", "Training", "Ceiling", "Learned rule", "Most frequent", "Failed")
+_ENCODINGS = ("Encodings", "Polynomials per encoding", "Rank", "Best degree", "Best value")
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
-    """Accuracy by task and by head, and learning."""
+    """Accuracy by task and by head, and learning curves."""
     figures: dict[str, Figure] = {}
     if arms := _arms(results, TASKS):
         figures["accuracy"] = _draw_accuracy(results, arms)
@@ -63,27 +64,27 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracies with their anchors, encodings, and printed cells that cannot be right."""
+    """Accuracies with their anchors, encodings, impossible printed cells, and confused circuits."""
     return {
         "accuracies": Table(
             name="accuracies",
-            caption="Median accuracies over the seeds, on the test split unless named.",
+            caption="Median accuracies over the seeds, on the test split unless stated.",
             frame=_accuracies(results),
             notes=(
-                "Ceiling: of any answer that knows the types of the operations only, exactly, on "
-                "this test split; learned rule: of the best such answer on the circuits to learn "
-                "from; commonest: of the answer that is most frequent among these."
+                "Training: on the training split. Ceiling: of any answer that depends on the types "
+                "of the operations only, exact for this test split; learned rule: of the best such "
+                "answer on the training split; most frequent: of the most frequent answer there."
             ),
             numeric=_ACCURACIES,
         ),
         "encodings": Table(
             name="encodings",
-            caption="What encoders can represent, by enumeration of all circuits.",
+            caption="Possible encodings, by enumeration of all circuits.",
             frame=_encodings(results),
             notes=(
-                "Polynomials sharing one: the most that have the same encoding; rank: of one-hot "
-                "encodings with a column of ones; best: accuracy over all circuits of the best "
-                "answer that depends on the encoding only."
+                "Polynomials per encoding: the largest number with one encoding; rank: of "
+                "one-hot encodings with a column of ones; best: accuracy over all circuits of the "
+                "best answer that depends on the encoding only."
             ),
             numeric=_ENCODINGS,
         ),
@@ -93,31 +94,31 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Median accuracies and anchors, counts, and the largest errors; “n/a” of what did not run."""
-    found: dict[str, float | int | str] = {}
-    for arm in ARMS:
+    """Median accuracies and anchors, counts, and the largest errors; “n/a” if not run."""
+    values: dict[str, float | int | str] = {}
+    for arm in _TRAINED:
         for variant in LABELS:
             rows = results.pool("accuracy", arm=arm, variant=variant)
-            found[f"accuracy.{arm}.{variant}"] = median(rows["value"])
+            values[f"accuracy.{arm}.{variant}"] = median(rows["value"])
         for metric in ("blind_ceiling", "blind_ceiling_all", "blind_rule", "commonest"):
-            found[f"{metric}.{arm}"] = median(_anchor(results, metric, arm))
+            values[f"{metric}.{arm}"] = median(_anchor(results, metric, arm))
     for metric in ("circuits", "functions"):
-        found[metric] = int(results.select(metric)["value"].iloc[0])
+        values[metric] = int(results.select(metric)["value"].iloc[0])
     for encoder in ENCODERS:
         for metric in ("distinct", "functions_per_encoding", "feature_rank"):
             [value] = results.select(metric, encoder=encoder)["value"]
-            found[f"{metric}.{encoder}"] = int(value)
+            values[f"{metric}.{encoder}"] = int(value)
     for metric in ("equivalence_error", "padding_error"):
-        found[f"{metric}.max"] = scientific(float(results.select(metric)["value"].max()))
+        values[f"{metric}.max"] = scientific(float(results.select(metric)["value"].max()))
     for metric in ("equivalence_control", "padding_control"):
-        found[f"{metric}.min"] = scientific(float(results.select(metric)["value"].min()))
+        values[f"{metric}.min"] = scientific(float(results.select(metric)["value"].min()))
     off = results.select("printed_off")
     for (matrix, convention), cells in off.groupby(["matrix", "convention"])["value"]:
-        found[f"off.{matrix}.{convention}"] = int((cells > 0).sum())
+        values[f"off.{matrix}.{convention}"] = int((cells > 0).sum())
     for part in ("input", "weights"):
         [ratio] = results.select("memory_ratio", part=part)["value"]
-        found[f"memory.{part}"] = fixed(float(ratio), 3)
-    return found
+        values[f"memory.{part}"] = fixed(float(ratio), 3)
+    return values
 
 
 def _draw_accuracy(results: StudyResults, arms: list[str]) -> Figure:
@@ -162,41 +163,42 @@ def _accuracies(results: StudyResults) -> pd.DataFrame:
 def _encodings(results: StudyResults) -> pd.DataFrame:
     rows = []
     for encoder, title in ENCODERS.items():
-        told = [
+        counts = [
             str(int(results.select(metric, encoder=encoder)["value"].iloc[0]))
             for metric in ("distinct", "functions_per_encoding", "feature_rank")
         ]
         best = (
             results.select("ceiling", encoder=encoder, task=task)["value"].iloc[0] for task in TASKS
         )
-        rows.append([title, *told, *(fixed(float(value), 3) for value in best)])
+        rows.append([title, *counts, *(fixed(float(value), 3) for value in best)])
     return pd.DataFrame(rows, columns=["Encoder", *_ENCODINGS])
 
 
 def _cells() -> Table:
-    """Every printed entry that cannot be right under some convention."""
+    """Every printed entry that is impossible under some convention."""
     rows = []
     for cell in audit():
-        if cell.off():
+        if cell.error():
             possible = " or ".join(_hundredths(n) for n in dict.fromkeys((cell.least, cell.most)))
-            place = f"{cell.matrix}[{cell.row}, {cell.column}]"
-            rows.append([CONVENTIONS[cell.convention], place, _hundredths(cell.printed), possible])
+            entry = f"{cell.matrix}[{cell.row}, {cell.column}]"
+            rows.append([CONVENTIONS[cell.convention], entry, _hundredths(cell.printed), possible])
     numeric = ("Printed", "Possible")
     frame = pd.DataFrame(rows, columns=["Convention", "Entry", *numeric])
     return Table(
         name="cells",
-        caption="Printed entries of the worked example that cannot be right.",
+        caption="Printed entries of the worked example that are impossible.",
         frame=frame,
         notes=(
-            "By convention of printing; all other entries can be right under it. Entries count "
-            "from 0. Any X is possible: a free row of the node table is added to each of its rows."
+            "For every convention of printing, all other entries are possible. Indices start at "
+            "0. Every entry of X is possible, because each row of X contains a free row of the "
+            "node table."
         ),
         numeric=numeric,
     )
 
 
 def _confused() -> Table:
-    """For each sequence of types, a circuit of the least and one of the largest degree."""
+    """For each sequence of types, a circuit of the smallest and a circuit of the largest degree."""
     circuits = enumerate_circuits()
     group, degree, value = operation_types(circuits), degrees(circuits), values(circuits)
     rows = []
@@ -207,9 +209,9 @@ def _confused() -> Table:
     numeric = ("Degree", "Value")
     return Table(
         name="confused",
-        caption="Pairs of circuits that the documented encoding does not tell apart.",
+        caption="Pairs of circuits with the same encoding in the document.",
         frame=pd.DataFrame(rows, columns=["Circuit", *numeric]),
-        notes="Two for each of the eight encodings: they share types, values and node indices.",
+        notes="A pair for each of the eight encodings: equal types, values and node indices.",
         numeric=numeric,
     )
 
@@ -219,10 +221,10 @@ def _hundredths(number: int) -> str:
 
 
 def _anchor(results: StudyResults, metric: str, arm: str) -> "pd.Series[float]":
-    """An anchor of every seed; all variants of an arm tell the same."""
+    """An anchor of every seed; it is the same for all variants of an arm."""
     return results.pool(metric, arm=arm).drop_duplicates("seed")["value"]
 
 
 def _arms(results: StudyResults, arms: Collection[str]) -> list[str]:
-    """Those of the arms that were trained, in order."""
+    """The arms among ``arms`` that were trained, in order."""
     return list(dict.fromkeys(arm for arm, _ in results.present() if arm in arms))

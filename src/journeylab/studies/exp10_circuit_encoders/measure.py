@@ -1,13 +1,13 @@
-"""What a trained encoder answers, and the anchors beside it.
+"""Accuracies of a trained encoder, and anchors without a model.
 
 | metric | meaning |
 | --- | --- |
-| accuracy | share of the test split that is answered right |
-| train_accuracy | the same on the circuits to learn from |
-| blind_ceiling | best accuracy on the test split of any answer that knows only the three types |
-| blind_ceiling_all | the same over all circuits, those of both splits |
-| blind_rule | accuracy on the test split of the best such answer on the circuits to learn from |
-| commonest | accuracy on the test split of the answer most frequent among those to learn from |
+| accuracy | accuracy on the test split |
+| train_accuracy | accuracy on the training split |
+| blind_ceiling | best accuracy on the test split of any answer that depends on the types only |
+| blind_ceiling_all | the same over all circuits of both splits |
+| blind_rule | accuracy on the test split of the best such answer on the training split |
+| commonest | accuracy on the test split of the most frequent answer of the training split |
 """
 
 from __future__ import annotations
@@ -32,18 +32,22 @@ if TYPE_CHECKING:
 
 def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module) -> pd.DataFrame:
     """Every metric of one seed: metric, value."""
-    del job, evaluation  # what is asked is in the problem, and there is nothing to choose
+    del job, evaluation  # the problem holds the job, and an evaluation has no options
     task = cast(Circuits, problem)
-    (old, known), (new, asked) = (circuits_in(task, split) for split in ("train", "test"))
-    groups, new_groups = operation_types(old), operation_types(new)
-    found = {
+    (circuits, answers), (new, new_answers) = (
+        circuits_in(task, part) for part in ("train", "test")
+    )
+    groups, new_groups = operation_types(circuits), operation_types(new)
+    values = {
         "accuracy": accuracy(model, task.test),
         "train_accuracy": accuracy(model, task.train),
-        "blind_ceiling": ceiling(new_groups, asked),
+        "blind_ceiling": ceiling(new_groups, new_answers),
         "blind_ceiling_all": ceiling(
-            np.concatenate((groups, new_groups)), np.concatenate((known, asked))
+            np.concatenate((groups, new_groups)), np.concatenate((answers, new_answers))
         ),
-        "blind_rule": learned_rule(groups, known, new_groups, asked),
-        "commonest": learned_rule(np.zeros_like(groups), known, np.zeros_like(new_groups), asked),
+        "blind_rule": learned_rule(groups, answers, new_groups, new_answers),
+        "commonest": learned_rule(
+            np.zeros_like(groups), answers, np.zeros_like(new_groups), new_answers
+        ),
     }
-    return pd.DataFrame(found.items(), columns=["metric", "value"])
+    return pd.DataFrame(values.items(), columns=["metric", "value"])

@@ -1,53 +1,59 @@
-"""What exp10 reports, in print: its title, how it was tuned, its models and metrics."""
+"""The printed title, question, names and metrics of exp10."""
 
 from journeylab.config import Metric
 from journeylab.studies.exp10_circuit_encoders.settings import TASKS, Variant
 
-TITLE = "Circuit encoders: what an encoder without wiring can tell apart"
+TITLE = "Circuit encoders: circuits that an encoder without wiring cannot distinguish"
+QUESTION = (
+    "What can a transformer learn about arithmetic circuits if its input does not show which nodes "
+    "an operation uses?"
+)
 TUNING = (
-    "rate, batch and epochs were given, one setting for all variants; pilot seeds (1000 and above) "
-    "only showed that encoders with wiring learn both tasks in these budgets"
+    "learning rate, batch size and epochs are those of the protocol, the same for all variants; "
+    "pilot seeds (1000 and above) only showed that encoders with wiring learn both tasks with them"
 )
 
 ARMS = {
     "degree": "degree",
     "value": "value modulo 5",
-    "heads-mean": "degree, mean head",
-    "heads-attention": "degree, attention head",
+    "heads-mean": "degree, mean over nodes",
+    "heads-attention": "degree, attention pooling",
     "heads-token": "degree, special token",
+    "audit": "checks without training",
 }
-"""Every arm's name in print, in the order of figures."""
+"""Arm → printed name, in the order of figures."""
 
 LABELS: dict[Variant, str] = {
-    "sum": "sum (documented)",
-    "one-hot": "one-hot (documented)",
+    "sum": "sum (document)",
+    "one-hot": "one-hot (document)",
     "sum-wiring": "sum + wiring",
     "one-hot-wiring": "one-hot + wiring",
-    "wiring-no-position": "+ wiring − position",
-    "wiring-no-node": "+ wiring − node index",
-    "wiring-neither": "+ wiring − both",
-    "wiring-learned": "+ wiring, learned positions",
-    "wiring-no-value": "+ wiring − value",
+    "wiring-no-position": "sum + wiring − position",
+    "wiring-no-node": "sum + wiring − node index",
+    "wiring-neither": "sum + wiring − both",
+    "wiring-learned": "sum + wiring, learned positions",
+    "wiring-no-value": "sum + wiring − value",
     "tree": "child-sum tree",
 }
-"""Every model's name in print, in the order of figures."""
+"""Variant → printed name, in the order of figures."""
 
 ENCODERS: dict[str, str] = {
-    "documented": "documented",
-    "documented-neither": "documented − position − node index",
+    "documented": "document",
+    "documented-neither": "document − position − node index",
     "wiring": "+ wiring",
     "wiring-no-value": "+ wiring − value",
     "wiring-no-position": "+ wiring − position",
     "wiring-no-node": "+ wiring − node index",
     "wiring-neither": "+ wiring − position − node index",
 }
-"""What is enumerated, with its name in print."""
+"""Enumerated encoding → printed name."""
 CONVENTIONS = {
     "rounded": "X, P and Y rounded",
     "truncated": "X, P and Y truncated",
     "truncated-rounded": "X truncated, Y rounded",
     "printed": "Y the sum of printed numbers",
 }
+"""Convention of rounding → printed name."""
 
 _CELL: dict[str, tuple[str | int, ...]] = {
     "matrix": ("P", "Y"),
@@ -65,22 +71,26 @@ _HEAD: dict[str, tuple[str | int, ...]] = {"head": ("last", "mean", "attention",
 
 METRICS = {
     "accuracy": Metric(label="accuracy"),
-    "train_accuracy": Metric(label="accuracy on the circuits to learn from"),
+    "train_accuracy": Metric(label="accuracy on the training split"),
     "blind_ceiling": Metric(label="wiring-blind ceiling"),
     "blind_ceiling_all": Metric(label="wiring-blind ceiling over all circuits"),
-    "blind_rule": Metric(label="accuracy of the wiring-blind rule that training shows"),
+    "blind_rule": Metric(label="accuracy of the wiring-blind rule learned from the training split"),
     "commonest": Metric(label="accuracy of the most frequent answer"),
     "printed_off": Metric(
-        label="units in the last place by which an entry is off", factors=_CELL, better="lower"
+        label="error of a printed entry in units of the last place", factors=_CELL, better="lower"
     ),
-    "printed_off_moved": Metric(label="the same of an entry moved by ±0.04", factors=_CELL),
+    "printed_off_moved": Metric(
+        label="error of a printed entry moved by ±0.04, in units of the last place", factors=_CELL
+    ),
     "token_error": Metric(label="wrong fields of tokens", factors=_EXAMPLE, better="lower"),
-    "token_error_moved": Metric(label="the same, one number larger by 1", factors=_EXAMPLE),
+    "token_error_moved": Metric(
+        label="wrong fields of tokens if a number is increased by 1", factors=_EXAMPLE
+    ),
     "undetermined": Metric(
-        label="fields that actions do not determine", factors=_EXAMPLE, better="lower"
+        label="fields that the actions do not determine", factors=_EXAMPLE, better="lower"
     ),
     "memory_ratio": Metric(
-        label="numbers held by tables / by one-hot rows",
+        label="numbers of tables / numbers of one-hot rows",
         factors={"part": ("input", "weights")},
         better="lower",
     ),
@@ -89,22 +99,29 @@ METRICS = {
         factors={"part": ("weights", "weights and bias")},
         better="lower",
     ),
-    "circuits": Metric(label="circuits"),
-    "functions": Metric(label="polynomials that they compute"),
-    "distinct": Metric(label="different encodings", factors=_ENCODER),
+    "circuits": Metric(label="number of circuits"),
+    "functions": Metric(label="number of polynomials that the circuits compute"),
+    "distinct": Metric(label="number of different encodings", factors=_ENCODER),
     "functions_per_encoding": Metric(
-        label="most polynomials that share an encoding", factors=_ENCODER, better="lower"
+        label="largest number of polynomials that share an encoding",
+        factors=_ENCODER,
+        better="lower",
     ),
     "feature_rank": Metric(label="rank of the encodings", factors=_ENCODER),
     "ceiling": Metric(
-        label="best accuracy of answers by the encoding", factors=_ENCODER | {"task": TASKS}
+        label="best accuracy of answers that depend on the encoding only",
+        factors=_ENCODER | {"task": TASKS},
     ),
     "equivalence_error": Metric(
-        label="largest difference of one-hot rows and tables", factors=_FORM, better="lower"
+        label="largest difference between one-hot rows and tables", factors=_FORM, better="lower"
     ),
-    "equivalence_control": Metric(label="the same, two rows exchanged", factors=_FORM),
+    "equivalence_control": Metric(
+        label="largest difference with two rows exchanged", factors=_FORM
+    ),
     "padding_error": Metric(
         label="largest change of logits by padding", factors=_HEAD, better="lower"
     ),
-    "padding_control": Metric(label="the same without a mask", factors=_HEAD),
+    "padding_control": Metric(
+        label="largest change of logits by padding without a mask", factors=_HEAD
+    ),
 }

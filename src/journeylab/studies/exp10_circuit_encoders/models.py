@@ -1,15 +1,17 @@
-"""The encoders of exp10, and what a training job asks of them.
+"""The encoders of exp10 and their training problem.
 
-| variant | embeds | positions |
+| variant | embedded fields | positions |
 | --- | --- | --- |
-| sum, one-hot | type, value, node index: as documented | sinusoids |
-| sum-wiring, one-hot-wiring | these, and both inputs | sinusoids |
-| wiring-no-position, wiring-no-node, wiring-neither | without what the name says | none if so |
+| sum, one-hot | type, value, node index, as in the document | sinusoids |
+| sum-wiring, one-hot-wiring | type, value, node index, both inputs | sinusoids |
+| wiring-no-position | as sum-wiring | none |
+| wiring-no-node | type, value, both inputs | sinusoids |
+| wiring-neither | type, value, both inputs | none |
 | wiring-learned | as sum-wiring | learned |
 | wiring-no-value | type, node index, both inputs | sinusoids |
 | tree | as sum; a child-sum tree LSTM follows the wiring | – |
 
-All learn by cross-entropy, from the same batches at the same step of a seed.
+All are trained by cross-entropy. Within a seed, all variants see the same batches.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 import torch
+from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -42,8 +45,8 @@ if TYPE_CHECKING:
     from journeylab.training import Problem
 
 
-class Form(NamedTuple):
-    """What a variant embeds, how, and which positions are added."""
+class EncoderForm(NamedTuple):
+    """The embedded fields, the kind of positions, and the encoder of a variant."""
 
     fields: tuple[Field, ...]
     positions: Positions = "sinusoidal"
@@ -54,59 +57,59 @@ def _without(*fields: Field) -> tuple[Field, ...]:
     return tuple(field for field in WIRED if field not in fields)
 
 
-FORMS: dict[Variant, Form] = {
-    "sum": Form(DOCUMENTED),
-    "one-hot": Form(DOCUMENTED, encoder=OneHotFields),
-    "sum-wiring": Form(WIRED),
-    "one-hot-wiring": Form(WIRED, encoder=OneHotFields),
-    "wiring-no-position": Form(WIRED, "none"),
-    "wiring-no-node": Form(_without("node")),
-    "wiring-neither": Form(_without("node"), "none"),
-    "wiring-learned": Form(WIRED, "learned"),
-    "wiring-no-value": Form(_without("value")),
-    "tree": Form(DOCUMENTED),
+FORMS: dict[Variant, EncoderForm] = {
+    "sum": EncoderForm(DOCUMENTED),
+    "one-hot": EncoderForm(DOCUMENTED, encoder=OneHotFields),
+    "sum-wiring": EncoderForm(WIRED),
+    "one-hot-wiring": EncoderForm(WIRED, encoder=OneHotFields),
+    "wiring-no-position": EncoderForm(WIRED, "none"),
+    "wiring-no-node": EncoderForm(_without("node")),
+    "wiring-neither": EncoderForm(_without("node"), "none"),
+    "wiring-learned": EncoderForm(WIRED, "learned"),
+    "wiring-no-value": EncoderForm(_without("value")),
+    "tree": EncoderForm(DOCUMENTED),
 }
-"""Every variant by its name in config.yaml."""
+"""The forms by variant, as in config.yaml."""
 
 
-class Examples(NamedTuple):
-    """Circuits and their answers."""
+class CircuitExamples(NamedTuple):
+    """Tokens of circuits, and their answers."""
 
-    tokens: Tensor
-    answers: Tensor
+    tokens: Int[Tensor, "circuits nodes fields"]
+    answers: Int[Tensor, " circuits"]
 
 
 @dataclass(frozen=True, eq=False)
 class Circuits:
-    """One seed's training problem: the circuits to learn from, and one question about them."""
+    """One seed's training problem; ``table`` is its dataset."""
 
     job: Job
     table: pd.DataFrame
     streams: Streams
 
     @cached_property
-    def train(self) -> Examples:
-        """The circuits to learn from."""
+    def train(self) -> CircuitExamples:
+        """The training split."""
         return self.select("train")
 
     @cached_property
-    def test(self) -> Examples:
-        """The circuits to be asked about."""
+    def test(self) -> CircuitExamples:
+        """The test split."""
         return self.select("test")
 
-    def select(self, split: str) -> Examples:
-        """All circuits of a split."""
+    def select(self, split: str) -> CircuitExamples:
+        """All circuits of a split, with the answers of the task."""
         rows = self.table[self.table["split"] == split]
         answers = torch.from_numpy(rows[self.job.task].to_numpy(copy=True))
-        return Examples(torch.from_numpy(tokens_of(circuits_of(rows))), answers)
+        return CircuitExamples(torch.from_numpy(tokens_of(circuits_of(rows))), answers)
 
     @property
     def tokens_per_step(self) -> int:
-        """Circuits of a step: each has one answer."""
+        """Number of circuits of a step; each has one answer."""
         return self.job.training.rows
 
     def build(self, generator: Generator) -> nn.Module:
-        """A fresh model, initialised from ``generator`` only."""
+        """A new model, initialised from ``generator`` only."""
         job, form = self.job, FORMS[self.job.variant]
         encoder = form.encoder(job.model.d, form.fields, generator=generator)
         answers = ANSWERS[job.task]
@@ -124,14 +127,14 @@ class Circuits:
         )
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
-        """One step's circuits. An epoch's order is that of its number: nothing has to be kept."""
+        """One step's circuits; the number of an epoch seeds its order, so that a job can resume."""
         del order, dropout
         rows, count = self.job.training.rows, len(self.train.answers)
-        epoch, place = divmod(step - 1, max(count // rows, 1))
-        chosen = self._order(epoch)[place * rows : (place + 1) * rows]
+        epoch, index = divmod(step - 1, max(count // rows, 1))
+        chosen = self._epoch_order(epoch)[index * rows : (index + 1) * rows]
         return {"tokens": self.train.tokens[chosen], "answers": self.train.answers[chosen]}
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """Mean cross-entropy of the answers."""
         return cross_entropy(model(batch["tokens"]), batch["answers"])
 
@@ -140,36 +143,37 @@ class Circuits:
         return {"accuracy": accuracy(model, self.test)}
 
     def flops_per_step(self, model: nn.Module) -> float:
-        """Floating-point operations of the matrix products of a step, backward included (×3).
+        """Floating-point operations of the matrix products of a step.
 
-        A block has 2d² per node for keys and values, 10d² per node that is asked for and 2·S·d for
-        its attention; the tree 9d² per node. Looking a row up is no product.
+        A block has 2d² multiply-adds per node for keys and values, and 10d² + 2·S·d per node that
+        it outputs, S being the number of nodes. The tree has 9d² per node. Table look-ups multiply
+        nothing. The backward pass counts twice.
         """
         del model
-        sizes, asked = self.job.model, NODES
+        sizes, outputs = self.job.model, NODES
         d = sizes.d
         if self.job.variant == "tree":
             products = 9 * d**2 * NODES
         else:
             inner = (sizes.layers - 1) * NODES
             if self.job.head in ("last", "token"):
-                asked = 1
+                outputs = 1
             products = 2 * d**2 * sizes.layers * NODES
-            products += (10 * d**2 + 2 * NODES * d) * (inner + asked)
+            products += (10 * d**2 + 2 * NODES * d) * (inner + outputs)
         return 3.0 * 2.0 * self.job.training.rows * (products + d * ANSWERS[self.job.task])
 
-    def _order(self, epoch: int) -> Tensor:
+    def _epoch_order(self, epoch: int) -> Tensor:
         generator = self.streams.generator(f"epoch {epoch}")
         return torch.randperm(len(self.train.answers), generator=generator)
 
 
 def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Problem:
-    """The training problem of one seed; ``dataset`` as :func:`data.generate` makes it."""
+    """The training problem of one seed; ``dataset`` is the result of :func:`data.generate`."""
     return Circuits(job, dataset, streams)
 
 
-def accuracy(model: nn.Module, examples: Examples) -> float:
-    """Share of the circuits that are answered right."""
+def accuracy(model: nn.Module, examples: CircuitExamples) -> float:
+    """Share of correct answers."""
     device = next(model.parameters()).device
     with torch.no_grad():
         answers = model(examples.tokens.to(device)).argmax(-1).cpu()
@@ -177,6 +181,6 @@ def accuracy(model: nn.Module, examples: Examples) -> float:
 
 
 def circuits_in(task: Circuits, split: str) -> tuple[Integers, Integers]:
-    """Circuits of a split and their answers, as arrays."""
+    """The circuits ``(circuits, 3, 3)`` of a split and their answers ``(circuits,)``."""
     rows = task.table[task.table["split"] == split]
     return circuits_of(rows), rows[task.job.task].to_numpy()

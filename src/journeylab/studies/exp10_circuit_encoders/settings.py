@@ -1,4 +1,4 @@
-"""What config.yaml may say about exp10, and the encoders it may name."""
+"""The exp10 section of config.yaml, typed, and the encoders that it may name."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -20,9 +20,9 @@ from journeylab.config import (
 Task = Literal["degree", "value"]
 TASKS: tuple[Task, ...] = ("degree", "value")
 ANSWERS: dict[Task, int] = {"degree": 9, "value": 5}
-"""How many answers there are: degrees 0 … 8, and values modulo 5."""
+"""Number of classes: degrees 0 … 8, and values modulo 5."""
 OPERATIONS = 3
-"""Operations of a circuit, after its three leaves x0, x1 and 1."""
+"""Number of operations of a circuit, after its three leaves x0, x1 and 1."""
 
 Variant = Literal[
     "sum",
@@ -40,13 +40,13 @@ Check = Literal["example", "encodings", "equivalence", "padding"]
 
 
 class Data(Frozen):
-    """How many of all circuits are left to be asked about."""
+    """The share of all circuits in the test split."""
 
     test: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.2
 
 
 class Model(Frozen):
-    """Sizes that every transformer shares; the tree has the same width."""
+    """Sizes of every transformer; the tree encoder has the same width."""
 
     d: Annotated[int, Field(ge=2, le=512, multiple_of=2)] = 32
     layers: Annotated[int, Field(gt=0, le=12)] = 2
@@ -54,44 +54,44 @@ class Model(Frozen):
 
 
 class Training(TrainingSettings):
-    """The budget, and how many circuits a step sees; an epoch sees each once."""
+    """The training budget, and the circuits per step; an epoch shows every circuit once."""
 
     rows: Count = 128
 
 
 class Evaluation(Frozen):
-    """Nothing to choose: every model is asked about all circuits of both splits."""
+    """No options: every model is evaluated on all circuits of both splits."""
 
 
-class Drawn(Frozen):
-    """How many random weights or circuits are drawn."""
+class AuditDraws(Frozen):
+    """How many sets of random weights and circuits are drawn."""
 
     draws: Count = 20
 
 
-class Audit(ComputedArm, Drawn):
-    """What is checked without training, once."""
+class Audit(ComputedArm, AuditDraws):
+    """An arm of checks without training, computed once."""
 
     computed: Literal["audit"]
     replicates: Literal["once"]
 
 
-class Computation(Drawn):
-    """All that determines what is checked."""
+class Computation(AuditDraws):
+    """The settings of one check."""
 
     computed: Literal["audit"]
     variant: Check
 
 
-class Conditions(Frozen):
-    """What is asked of a circuit, and where a transformer reads its answer off."""
+class TaskConditions(Frozen):
+    """The predicted quantity, and the head from which a transformer predicts it."""
 
     task: Task
     head: Literal["last", "mean", "attention", "token"] = "last"
 
 
-class Arm(TrainedArm, Conditions):
-    """Encoders that learn one task."""
+class Arm(TrainedArm, TaskConditions):
+    """Encoders that are trained on one task."""
 
 
 class Settings(StudySettings):
@@ -107,8 +107,8 @@ class Settings(StudySettings):
     evaluation: Evaluation = Evaluation()
 
 
-class Job(Conditions, TrainedJob):
-    """All that determines one trained variant, besides its seed."""
+class Job(TaskConditions, TrainedJob):
+    """The settings of one trained variant, without its seed."""
 
     variant: Variant
     data: Data

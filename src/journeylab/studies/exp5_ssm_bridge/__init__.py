@@ -1,1 +1,1 @@
-"""exp5 · SSM bridge (prop:ssm-bridge): one fixed operator makes the journey a linear recurrence."""
+"""exp5 · SSM bridge (prop:ssm-bridge): a journey with one fixed operator is a linear recurrence."""

@@ -1,9 +1,9 @@
-"""prop:ssm-bridge, checked by construction: h_N = R^{N−1} Σ_t α_t R^{−(t−1)} v_t.
+"""The identity h_N = R^{N−1} Σ_t α_t R^{−(t−1)} v_t (prop:ssm-bridge), checked numerically.
 
-The operator, the weights and the values of a case are rounded to its precision and are then *exact*
-inputs. From them come the recurrence, the journey form and the scan, computed in that precision,
-and the truth, computed in arbitrary precision. In exact arithmetic all are equal, so whatever
-differs is rounding.
+The operator, the weights and the values of a case are rounded to the precision of the case and are
+*exact* inputs from then on. The recurrence, the journey form and the scan are computed from them in
+that precision, the truth in arbitrary precision. In exact arithmetic all four are equal, so every
+difference between them is a rounding error.
 
 | metric | meaning (‖·‖ Euclidean, h the truth, r the recurrence, j the journey form) |
 | --- | --- |
@@ -12,16 +12,16 @@ differs is rounding.
 | disagreement | ‖j − r‖ / ‖h‖ |
 | scan_error | ‖s − h‖ / ‖h‖, s the scan |
 | one_minus_cosine | 1 − cos(j, r) |
-| state_lost | relative_error up to 1, where recurrence_error ≤ 1e-10; else 0 |
+| state_lost | min(1, relative_error) if recurrence_error ≤ 1e-10, else 0 |
 | error_over_rounding | the largest of the first three / (4·d·N·u), u the unit roundoff |
 | growth | max over k < N of ‖R^k‖ and ‖R^{−k}‖ (spectral norm) |
 | bound | 100·u·N·growth² |
-| error_over_bound | the largest of the first three / bound, of cases whose bound is below 1 |
-| identity_error | distance of the two forms when both are computed in arbitrary precision |
+| error_over_bound | the largest of the first three / bound, only for cases with bound < 1 |
+| identity_error | ‖j − h‖ / ‖h‖ with both forms in arbitrary precision |
 | negative_control_error | ‖R·j − h‖ / ‖h‖, one power of R too many in arbitrary precision |
-| negative_control_cosine | cos(R·j, h) of the same |
+| negative_control_cosine | cos(R·j, h), one power of R too many in arbitrary precision |
 
-A result that is not finite in its precision is recorded as an error of +∞.
+If a result is not finite in its precision, its error is +∞.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import torch
+from jaxtyping import Float
 from mpmath import mp, mpf
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -42,7 +43,7 @@ from torch import Tensor
 from journeylab.operators import ssm
 from journeylab.studies.exp5_ssm_bridge.settings import (
     OPERATORS,
-    Cases,
+    BridgeCases,
     Computation,
     Operator,
     Precision,
@@ -52,15 +53,15 @@ if TYPE_CHECKING:
     from journeylab.streams import Streams
 
 Exact = list["mpf"]
-"""A vector in arbitrary precision (the type is mpmath's, which ships no annotations)."""
+"""A vector in arbitrary precision. The type is quoted because mpmath has no annotations."""
 
 Row = dict[str, str | int | float]
 
 SPARE_BITS = 160
-"""Bits of the truth beyond what the growth of the powers can destroy."""
+"""Bits of the truth in addition to those that the growth of the powers can destroy."""
 
-RIGHT = 1e-10
-"""An error of the recurrence up to which what is lost is lost by the journey form alone."""
+ACCURATE = 1e-10
+"""An error of the recurrence up to this is small: a larger error is due to the journey form."""
 
 FORMS = {"recurrent": ssm.recurrent, "parallel": ssm.parallel, "scan": ssm.scan}
 TIMINGS = 15
@@ -69,9 +70,9 @@ TIMINGS = 15
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
     """All cases of one operator as tidy rows: draw, metric, operator, precision, N, value.
 
-    The first N inputs of a draw are the same at every length.
+    Within a draw, shorter sequences are prefixes of longer ones.
     """
-    del streams  # nothing depends on a seed: draws have numbers of their own
+    del streams  # draws are numbered and do not depend on a seed
     rows: list[Row] = []
     for draw in range(job.first_draw, job.first_draw + job.draws):
         drawn = _draw(job, draw)
@@ -86,12 +87,12 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
 
 
 def time_forms(job: Computation) -> dict[str, float]:
-    """Median CPU time of every form at every length, in milliseconds: ``form.N``, in float64.
+    """Median CPU time in milliseconds of every form at every length, in float64, by ``form.N``.
 
-    Forms take turns, so that a busy machine slows all alike.
+    The forms are timed in turns, so that a busy machine slows all of them equally.
     """
     matrix, inputs = _draw(job, job.first_draw)
-    found: dict[str, float] = {}
+    medians: dict[str, float] = {}
     for length in job.lengths:
         spent: dict[str, list[float]] = {name: [] for name in FORMS}
         for _ in range(TIMINGS):
@@ -99,18 +100,21 @@ def time_forms(job: Computation) -> dict[str, float]:
                 began = time.process_time()
                 form(matrix, inputs[:length])
                 spent[name].append(1e3 * (time.process_time() - began))
-        found |= {f"{name}.{length}": statistics.median(times) for name, times in spent.items()}
-    return found
+        medians |= {f"{name}.{length}": statistics.median(times) for name, times in spent.items()}
+    return medians
 
 
-def draw_operator(cases: Cases, operator: Operator, rng: Generator) -> Tensor:
-    """A random operator ``(d, d)`` in float64.
+def draw_operator(cases: BridgeCases, operator: Operator, rng: Generator) -> Float[Tensor, "d d"]:
+    """A random operator R in float64.
 
-    rotation: d/2 plane rotations, angles uniform on (−π, π). orthogonal: Haar. contracted: the
-    contraction times Haar. nonnormal: plane rotations, coupled by a standard normal strictly upper
-    block triangle, in a Haar basis — eigenvalues on the unit circle, so that only the departure
-    from normality sets it apart from orthogonal. growing: Gaussian/√d, scaled to the spectral
-    radius — its powers grow along one eigenvector, those of its inverse along another.
+    - rotation: d/2 plane rotations with angles uniform on (−π, π) radians.
+    - orthogonal: Haar-distributed.
+    - contracted: a Haar-distributed matrix times ``contraction``.
+    - nonnormal: Q (D + T) Qᵀ with Haar-distributed Q, plane rotations D and a standard normal,
+      strictly upper block triangular T. Its eigenvalues have modulus 1, so that it differs from
+      orthogonal only by its departure from normality.
+    - growing: standard normal entries, scaled to ``spectral_radius`` > 1. Its powers grow along one
+      eigenvector, the powers of its inverse along another.
     """
     dimension = cases.dimension
     rotation = _rotation(rng.uniform(-math.pi, math.pi, dimension // 2))
@@ -130,8 +134,12 @@ def draw_operator(cases: Cases, operator: Operator, rng: Generator) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(drawn[operator]))
 
 
-def compare(operator: Tensor, inputs: Tensor) -> dict[str, float]:
-    """Every metric of one case: ``operator`` (d, d) and ``inputs`` α_t·v_t (N, d) of one dtype."""
+def compare(operator: Float[Tensor, "d d"], inputs: Float[Tensor, "length d"]) -> dict[str, float]:
+    """Every metric of one case, by name (see the table of this module).
+
+    ``operator`` is R, and row t of ``inputs`` is α_t·v_t. Both have one dtype, in which the three
+    forms are computed.
+    """
     dimension, length = inputs.shape[1], len(inputs)
     unit = torch.finfo(operator.dtype).eps / 2
     log_growth = _log2_growth(operator.double(), length)
@@ -153,12 +161,11 @@ def compare(operator: Tensor, inputs: Tensor) -> dict[str, float]:
             "disagreement": distance(j, r),
         }
         largest = max(errors.values())
+        accurate = errors["recurrence_error"] <= ACCURATE
         once_more = _step(_rows(operator), transported, [mpf(0)] * dimension)
-        found = errors | {
+        metrics = errors | {
             "scan_error": distance(s, truth),
-            "state_lost": (
-                min(1.0, errors["relative_error"]) if errors["recurrence_error"] <= RIGHT else 0.0
-            ),
+            "state_lost": min(1.0, errors["relative_error"]) if accurate else 0.0,
             "one_minus_cosine": float(1 - _cosine(j, r)),
             "error_over_rounding": largest / (4 * dimension * length * unit),
             "growth": growth,
@@ -167,7 +174,7 @@ def compare(operator: Tensor, inputs: Tensor) -> dict[str, float]:
             "negative_control_error": distance(once_more, truth),
             "negative_control_cosine": float(_cosine(once_more, truth)),
         }
-    return found | ({"error_over_bound": largest / bound} if bound < 1 else {})
+    return metrics | ({"error_over_bound": largest / bound} if bound < 1 else {})
 
 
 def _draw(job: Computation, draw: int) -> tuple[Tensor, Tensor]:
@@ -185,13 +192,13 @@ def _round(matrix: Tensor, inputs: Tensor, length: int, to: Precision) -> tuple[
 def _rotation(angles: NDArray[np.float64]) -> NDArray[np.float64]:
     matrix = np.zeros((2 * len(angles), 2 * len(angles)))
     for block, (cos, sin) in enumerate(zip(np.cos(angles), np.sin(angles), strict=True)):
-        here = slice(2 * block, 2 * block + 2)
-        matrix[here, here] = [[cos, -sin], [sin, cos]]
+        plane = slice(2 * block, 2 * block + 2)
+        matrix[plane, plane] = [[cos, -sin], [sin, cos]]
     return matrix
 
 
 def _log2_growth(operator: Tensor, length: int) -> float:
-    """log₂ of the growth; powers are scaled by the spectral radius, so that none overflows."""
+    """log₂ of the growth. The powers are scaled by the spectral radius, so that none overflows."""
     both = torch.stack((operator, torch.linalg.inv(operator)))
     radii = torch.linalg.eigvals(both).abs().amax(-1)
     norms = torch.linalg.matrix_norm(ssm.powers(both / radii[:, None, None], length), 2)
@@ -202,8 +209,8 @@ def _log2_growth(operator: Tensor, length: int) -> float:
 def _truth(operator: Tensor, inputs: Tensor) -> tuple[Exact, Exact]:
     """h_N by the recurrence and by the journey form, in the working precision of mpmath.
 
-    The journey form is summed by Horner's rule from the last input backwards, which needs powers of
-    R⁻¹ only implicitly, and is then carried forward by N − 1 applications of R.
+    Horner's rule sums the journey form from the last input backwards, without explicit powers of
+    R⁻¹. Then R is applied N − 1 times.
     """
     matrix = _rows(operator)
     inverse = (mp.matrix(matrix) ** -1).tolist()
@@ -214,9 +221,9 @@ def _truth(operator: Tensor, inputs: Tensor) -> tuple[Exact, Exact]:
     journey = steps[-1]
     for step in reversed(steps[:-1]):
         journey = _step(inverse, journey, step)
-    nothing = [mpf(0)] * len(matrix)
+    zero = [mpf(0)] * len(matrix)
     for _ in steps[1:]:
-        journey = _step(matrix, journey, nothing)
+        journey = _step(matrix, journey, zero)
     return state, journey
 
 
@@ -225,7 +232,7 @@ def _step(matrix: list[Exact], state: Exact, step: Exact) -> Exact:
 
 
 def _exact(vector: Tensor) -> Exact | None:
-    """The same numbers in arbitrary precision; None if they are not all finite."""
+    """The same numbers in arbitrary precision, or None if any of them is not finite."""
     return [mpf(x) for x in vector.tolist()] if vector.isfinite().all() else None
 
 

@@ -1,9 +1,13 @@
-"""What exp5 reports, in print: its title and its metrics."""
+"""The printed title, question, names and metrics of exp5."""
 
 from journeylab.config import Metric
 from journeylab.studies.exp5_ssm_bridge.settings import LENGTHS, OPERATORS, PRECISIONS
 
-TITLE = "SSM bridge: one fixed operator makes the journey a linear recurrence"
+TITLE = "SSM bridge: a journey with one fixed operator is a linear recurrence"
+QUESTION = (
+    "In floating-point arithmetic, does a journey head with one fixed operator compute the same "
+    "state as a linear recurrence?"
+)
 TUNING = "nothing is trained, so nothing was tuned"
 
 LABELS = {
@@ -11,9 +15,12 @@ LABELS = {
     "orthogonal": "orthogonal",
     "contracted": "contracted",
     "nonnormal": "non-normal",
-    "growing": "growing",
+    "growing": "growing powers",
 }
-"""Every operator's name in print, in the order of figures."""
+"""Operator → printed name, in the order of figures."""
+
+ARMS = {"bridge": ""}
+"""Arm → printed name. The only arm needs no name."""
 
 _LEVELS: dict[str, tuple[str | int, ...]] = {
     "operator": OPERATORS,
@@ -29,15 +36,15 @@ def _error(label: str) -> Metric:
 METRICS = {
     "relative_error": _error("relative error of the journey form"),
     "recurrence_error": _error("relative error of the recurrence"),
-    "disagreement": _error("relative distance of the two forms"),
+    "disagreement": _error("relative distance between the two forms"),
     "scan_error": _error("relative error of the scan"),
-    "state_lost": _error("what the journey form loses beside a recurrence right to 1e-10"),
+    "state_lost": _error("error of the journey form where the recurrence is right to 1e-10"),
     "one_minus_cosine": _error("1 − cosine of the two forms"),
     "error_over_rounding": _error("largest relative error / (4·d·N·u)"),
     "error_over_bound": _error("largest relative error / (100·u·N·max‖R^±k‖²)"),
     "bound": _error("100·u·N·max‖R^±k‖²"),
     "growth": _error("max‖R^±k‖"),
-    "identity_error": _error("relative distance of the two forms in arbitrary precision"),
+    "identity_error": _error("relative distance between the two forms in arbitrary precision"),
     "negative_control_error": Metric(
         label="relative error with one power of R too many", factors=_LEVELS, better="higher"
     ),

@@ -1,4 +1,4 @@
-"""What config.yaml may say about exp5. The study trains nothing: all its runs are computed."""
+"""The exp5 section of config.yaml, typed. The study trains nothing: all its runs are computed."""
 
 import math
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
 LENGTHS = (20, 200, 2000)
 
 
-class Cases(Frozen):
-    """Which cases are computed: an operator at every precision and length, ``draws`` times.
+class BridgeCases(Frozen):
+    """The computed cases: an operator at every precision and length, ``draws`` times.
 
-    Draws are numbered from ``first_draw``, and a number names the same inputs everywhere.
+    Draws are numbered from ``first_draw``. A draw number names the same inputs everywhere.
     """
 
     draws: Count = 20
@@ -36,7 +36,7 @@ class Cases(Frozen):
     spectral_radius: Annotated[float, Field(gt=1.0, le=2.0)] = 1.2
 
     @model_validator(mode="after")
-    def _bound_is_a_number(self) -> Self:
+    def _check_bound_does_not_underflow(self) -> Self:
         digits = -math.log10(self.contraction) * max(self.lengths)
         if digits > 150:
             raise ValueError(
@@ -46,8 +46,8 @@ class Cases(Frozen):
         return self
 
 
-class Bridge(ComputedArm, Cases):
-    """Both forms and the truth for some operators, computed once."""
+class Bridge(ComputedArm, BridgeCases):
+    """An arm that computes both forms and the exact states of some operators, once."""
 
     computed: Literal["bridge"]
     replicates: Literal["once"]
@@ -59,8 +59,8 @@ class Settings(StudySettings):
     arms: Mapping[Name, Bridge]
 
 
-class Computation(Cases):
-    """All that determines the cases of one operator."""
+class Computation(BridgeCases):
+    """The settings of one run: the cases of one operator."""
 
     computed: Literal["bridge"]
     variant: Operator

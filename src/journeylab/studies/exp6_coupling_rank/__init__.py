@@ -1,1 +1,1 @@
-"""exp6 · Coupling rank (thm:coupling, prop:coupling-rank)."""
+"""exp6 · Coupling rank (thm:coupling, prop:coupling-rank): journey and separable heads."""

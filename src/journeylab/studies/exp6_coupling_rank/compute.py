@@ -1,24 +1,25 @@
-"""prop:coupling-rank and thm:coupling, checked without training.
+"""Checks of prop:coupling-rank and thm:coupling without training.
 
-*rank*: the coupling M[t, (s, e)] = ⟨R_t q, R_s k_e⟩ has rank d for distinct frequencies that are
-neither 0 nor π. A plane that does not turn shows one direction of q instead of two, and planes of
-one frequency turn together: each distinct ω counts 2, and ω = 0 counts 1.
+*rank*: the coupling M[t, (s, e)] = ⟨R_t q, R_s k_e⟩ has rank d if the frequencies are distinct and
+neither 0 nor π. Planes with equal frequencies rotate together, and a plane that does not rotate
+contributes one direction instead of two: each distinct ω counts 2, and ω = 0 counts 1.
 
 | metric | meaning |
 | --- | --- |
-| rank | singular values above the tolerance of the arithmetic |
+| rank | number of singular values above the tolerance of the arithmetic |
 | rank_defect | |rank − d| |
 | rank_error | |rank − Σ over distinct ω of (2, or 1 where ω = 0)| |
-| gap | σ_r / σ_{r+1}, r the rank; 1 where more than d singular values count |
-| rounded_error | rank_error of M rounded to single precision, in float64: the negative control |
+| gap | σ_r / σ_{r+1} at the rank r; 1 if r > d |
+| rounded_error | rank_error in float64 of M rounded to single precision: the negative control |
 | singular_value | σ_i / σ_1, i = 1 … d + 1 |
 
-float64 takes the singular values of M itself, and those above 100·2⁻⁵² of the largest count. mpmath
-computes with 60 digits, taking frequencies, q and keys for exact, and takes square roots of the
-eigenvalues of M Mᵀ; those above 10⁻²⁰ count. What is zero in exact arithmetic is below 10⁻²⁵ there.
+float64 computes the singular values of M and counts those above 100·2⁻⁵² times the largest. mpmath
+works with 60 digits and takes the float64 values of ω, q and the keys as exact. It computes square
+roots of the eigenvalues of M Mᵀ and counts those above 10⁻²⁰ times the largest. Values that are
+zero in exact arithmetic are below 10⁻²⁵ there.
 
-*cancellation*: ‖softmax_e S(t) − softmax_e S(0)‖, the largest entry over t, for S of H heads whose
-tables are standard normal. Additive scores leave rounding, separable ones do not.
+*cancellation*: the largest |softmax_e S(t) − softmax_e S(0)| over all entries, for the scores S of
+H heads with standard normal tables. Additive scores leave only rounding, separable scores more.
 """
 
 from __future__ import annotations
@@ -51,14 +52,14 @@ if TYPE_CHECKING:
 COLUMNS = ("draw", "metric", "frequencies", "operators", "arithmetic", "i", "H", "value")
 DIGITS = 60
 TOLERANCE: dict[Arithmetic, float] = {"float64": 100.0 * 2.0**-52, "mpmath": 1e-20}
-"""Singular values above this share of the largest one count."""
+"""Smallest ratio to the largest singular value at which a singular value counts."""
 
 Row = dict[str, str | int | float]
 
 
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
     """Tidy rows: draw, metric, frequencies, operators, arithmetic, i, H, value."""
-    del streams  # draws count from 0
+    del streams  # draws are numbered from 0 and do not depend on a seed
     check = _check_rank if job.computed == "rank" else _check_cancellation
     rows = [row for draw in range(job.draws) for row in check(job, draw)]
     table = pd.DataFrame(rows, columns=list(COLUMNS))
@@ -66,7 +67,7 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
 
 
 def spectrum(teacher: Teacher, positions: int, arithmetic: Arithmetic) -> list[float]:
-    """The d + 1 largest singular values of M ``(T, SE)`` in units of the largest one."""
+    """The d + 1 largest singular values of M, unfolded to T × SE, divided by the largest."""
     if arithmetic == "float64":
         return _singular_values(teacher.scores(positions))
     with mp.workdps(DIGITS):
@@ -75,18 +76,18 @@ def spectrum(teacher: Teacher, positions: int, arithmetic: Arithmetic) -> list[f
 
 
 def numerical_rank(values: list[float], arithmetic: Arithmetic) -> int:
-    """How many of these count."""
+    """Number of ``values`` above the tolerance of the arithmetic."""
     return sum(value > TOLERANCE[arithmetic] for value in values)
 
 
 def expected_rank(frequencies: list[float]) -> int:
-    """Two for every distinct frequency in [0, π), one where it is 0."""
+    """The sum over the distinct frequencies in [0, π) of 2, or of 1 for the frequency 0."""
     return sum(2 if frequency else 1 for frequency in set(frequencies))
 
 
 def _check_rank(job: Computation, draw: int) -> Iterator[Row]:
-    for place, operators in enumerate(OPERATORS):
-        rng = np.random.default_rng([draw, place])
+    for index, operators in enumerate(OPERATORS):
+        rng = np.random.default_rng([draw, index])
         teacher = draw_teacher(cast(Frequencies, job.variant), operators, job, rng)
         expected = expected_rank(teacher.frequencies.tolist())
         case: Row = {"draw": draw, "frequencies": job.variant, "operators": operators}
@@ -96,16 +97,16 @@ def _check_rank(job: Computation, draw: int) -> Iterator[Row]:
         for arithmetic in ARITHMETICS:
             values = spectrum(teacher, job.positions, arithmetic)
             rank = numerical_rank(values, arithmetic)
-            found = {
+            metrics = {
                 "rank": rank,
                 "rank_defect": abs(rank - D),
                 "rank_error": abs(rank - expected),
                 "gap": _gap(values, rank),
             }
-            here = case | {"arithmetic": arithmetic}
-            yield from (here | {"metric": name, "value": x} for name, x in found.items())
+            row = case | {"arithmetic": arithmetic}
+            yield from (row | {"metric": name, "value": x} for name, x in metrics.items())
             for i, value in enumerate(values, start=1):
-                yield here | {"metric": "singular_value", "i": i, "value": value}
+                yield row | {"metric": "singular_value", "i": i, "value": value}
 
 
 def _singular_values(scores: Tensor) -> list[float]:
@@ -143,5 +144,5 @@ def _check_cancellation(job: Computation, draw: int) -> Iterator[Row]:
         shapes = form.shapes(heads, job.positions, job.roles, job.entities)
         scores = form.join(*(torch.from_numpy(rng.standard_normal(shape)) for shape in shapes))
         shares = scores.softmax(-1)
-        moved = float((shares - shares[0]).abs().max())
-        yield {"draw": draw, "metric": "cancellation", "H": heads, "value": moved}
+        change = float((shares - shares[0]).abs().max())
+        yield {"draw": draw, "metric": "cancellation", "H": heads, "value": change}

@@ -1,13 +1,14 @@
-"""One seed's teacher: M[t, s, e] = ⟨R_t q, R_s k_e⟩, and its answers to noisy queries.
+"""One seed's teacher: its scores M[t, s, e] = ⟨R_t q, R_s k_e⟩, and labels of noisy queries.
 
-A query at text position t asks for the entity in role s; the answer is argmax_e M[t, s, e]:
+A query at text position t asks for the entity in role s. Its label is argmax_e M[t, s, e]:
 
              e = 0     1     2  …                           t   s   label
     t = 3    0.41  −1.20  2.75  …   s = 7                   3   7   2
-    t = 4    1.38  −0.96  0.52  …   s = 7                   4   7   0     a step on, another one
+    t = 4    1.38  −0.96  0.52  …   s = 7                   4   7   0     another t, another label
 
-R_t turns the plane k of q by t·ω_k; R_s is toral or orthogonal. q and k_e are standard normal. Of a
-noisy query q + η the answer is that of its own scores, but t and s are all that a model is told.
+R_t rotates plane k of q by t·ω_k. R_s is toral or orthogonal. q and k_e are standard normal. The
+label of a noisy query q + η is the argmax of its own scores. A model receives only t, s and the
+label.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import torch
+from jaxtyping import Float, Real
 from numpy.random import Generator
 from torch import Tensor
 
@@ -29,35 +31,35 @@ from journeylab.studies.exp6_coupling_rank.settings import (
     Data,
     Frequencies,
     Operators,
-    Sizes,
+    TableSizes,
 )
 
 APART = 0.1
-"""Least distance of random frequencies from each other, from 0 and from π, in radians."""
+"""Smallest distance of random frequencies from each other, from 0 and from π, in radians."""
 
 
 class Teacher(NamedTuple):
-    """Frequencies ``(d/2,)``, query ``(d,)``, and the keys in every role R_s k_e ``(S, E, d)``."""
+    """Frequencies ω, query q, and the keys in every role, R_s k_e; all in float64."""
 
-    frequencies: Tensor
-    query: Tensor
-    keys: Tensor
+    frequencies: Float[Tensor, " planes"]
+    query: Float[Tensor, " d"]
+    keys: Float[Tensor, "S E d"]
 
-    def turned(self, positions: Tensor) -> Tensor:
-        """R_t q ``(positions, d)``."""
-        return turns(positions, self.frequencies) @ self.query
+    def rotated_queries(self, positions: Real[Tensor, " T"]) -> Float[Tensor, "T d"]:
+        """R_t q at these positions t."""
+        return position_operators(positions, self.frequencies) @ self.query
 
-    def scores(self, positions: int) -> Tensor:
-        """M ``(T, S, E)``."""
-        queries = self.turned(torch.arange(positions))
+    def scores(self, positions: int) -> Float[Tensor, "T S E"]:
+        """M[t, s, e] = ⟨R_t q, R_s k_e⟩ for t < T = ``positions``."""
+        queries = self.rotated_queries(torch.arange(positions))
         return torch.einsum("td,sed->tse", queries, self.keys)
 
 
 def generate(data: Data, streams: Streams) -> pd.DataFrame:
     """One seed's rows: kind, t, s, e, value.
 
-    Kind ``score`` holds M, kind ``query`` the label ``e`` of every noisy query, kind ``frequency``
-    the ω of the planes. Of random labels M is 1 for the label and 0 elsewhere.
+    Rows of kind ``score`` hold M, of kind ``query`` the label ``e`` of a noisy query, of kind
+    ``frequency`` the ω of a plane. With random labels, M is 1 at the label and 0 elsewhere.
     """
     rng = streams.numpy("teacher")
     teacher = draw_teacher(data.frequencies, data.operators, data, rng)
@@ -68,19 +70,21 @@ def generate(data: Data, streams: Streams) -> pd.DataFrame:
     t, s, e = np.indices(scores.shape).reshape(3, -1)
     parts = [
         pd.DataFrame({"kind": "score", "t": t, "s": s, "e": e, "value": scores.flatten()}),
-        _ask(data, teacher, scores, streams.numpy("queries")),
+        _label_queries(data, teacher, scores, streams.numpy("queries")),
         pd.DataFrame({"kind": "frequency", "value": teacher.frequencies}),
     ]
     return pd.concat(parts, ignore_index=True).astype(dict.fromkeys("tse", "Int64"))
 
 
 def draw_teacher(
-    frequencies: Frequencies, operators: Operators, sizes: Sizes, rng: Generator
+    frequencies: Frequencies, operators: Operators, sizes: TableSizes, rng: Generator
 ) -> Teacher:
-    """A teacher in float64. Random frequencies are uniform on (0, π), none within 0.1 of another.
+    """A random teacher in float64.
 
-    Toral R_s turn the planes by angles uniform on (−π, π); orthogonal ones are Haar-distributed on
-    the rotations SO(d), for no journey head of rotations has what is reflected in some roles only.
+    Random frequencies are uniform on (0, π), at least 0.1 apart from each other and from both ends.
+    A toral R_s rotates the planes by angles uniform on (−π, π). An orthogonal R_s is
+    Haar-distributed on the rotations SO(d): a journey head consists of rotations and could not
+    represent a teacher that reflects in some roles only.
     """
     query, keys = rng.standard_normal(D), rng.standard_normal((sizes.entities, D))
     if operators == "toral":
@@ -99,28 +103,30 @@ def draw_teacher(
     )
 
 
-def turns(positions: Tensor, frequencies: Tensor) -> Tensor:
-    """R_t ``(*batch, T, d, d)`` for frequencies ``(*batch, d/2)``."""
+def position_operators(
+    positions: Real[Tensor, " T"], frequencies: Float[Tensor, "*batch planes"]
+) -> Float[Tensor, "*batch T d d"]:
+    """R_t, the block-diagonal rotation by t·ω_k in plane k, with d = 2·planes."""
     return plane_turns(positions.to(frequencies.dtype)[:, None] * frequencies[..., None, :])
 
 
-def scores_of(table: pd.DataFrame, sizes: Sizes) -> Tensor:
-    """M ``(T, S, E)`` in float64."""
+def scores_of(table: pd.DataFrame, sizes: TableSizes) -> Float[Tensor, "T S E"]:
+    """The scores M of a dataset, in float64."""
     rows = table[table["kind"] == "score"].sort_values(["t", "s", "e"])
     shape = sizes.positions, sizes.roles, sizes.entities
     return torch.tensor(rows["value"].to_numpy()).reshape(shape)
 
 
-def counts_of(table: pd.DataFrame, sizes: Sizes) -> Tensor:
-    """How often every label was given ``(T, S, E)``, in float64."""
+def counts_of(table: pd.DataFrame, sizes: TableSizes) -> Float[Tensor, "T S E"]:
+    """Counts of the noisy queries at (t, s) with the label e, in float64."""
     rows = table[table["kind"] == "query"]
     counts = np.zeros((sizes.positions, sizes.roles, sizes.entities))
     np.add.at(counts, tuple(rows[axis].to_numpy(dtype=np.int64) for axis in "tse"), 1.0)
     return torch.from_numpy(counts)
 
 
-def frequencies_of(table: pd.DataFrame) -> Tensor:
-    """The teacher's frequencies ``(d/2,)`` in float64."""
+def frequencies_of(table: pd.DataFrame) -> Float[Tensor, " planes"]:
+    """The teacher's frequencies in float64, in radians per position."""
     return torch.tensor(table.loc[table["kind"] == "frequency", "value"].to_numpy())
 
 
@@ -131,8 +137,8 @@ def _draw_apart(rng: Generator) -> tuple[float, ...]:
             return tuple(drawn)
 
 
-def _ask(data: Data, teacher: Teacher, scores: Tensor, rng: Generator) -> pd.DataFrame:
-    """Uniform positions and roles; of random labels there is no query to be noisy."""
+def _label_queries(data: Data, teacher: Teacher, scores: Tensor, rng: Generator) -> pd.DataFrame:
+    """Queries at uniform positions and roles; random labels do not depend on the noise."""
     t = torch.from_numpy(rng.integers(data.positions, size=data.queries))
     s = torch.from_numpy(rng.integers(data.roles, size=data.queries))
     noise = torch.from_numpy(rng.standard_normal((data.queries, D)))
@@ -140,6 +146,6 @@ def _ask(data: Data, teacher: Teacher, scores: Tensor, rng: Generator) -> pd.Dat
         labels = scores[t, s].argmax(-1)
     else:
         queries = teacher.query + data.noise * teacher.query.square().mean().sqrt() * noise
-        turned = turns(t, teacher.frequencies) @ queries[..., None]
-        labels = (teacher.keys[s] @ turned).squeeze(-1).argmax(-1)
+        rotated = position_operators(t, teacher.frequencies) @ queries[..., None]
+        labels = (teacher.keys[s] @ rotated).squeeze(-1).argmax(-1)
     return pd.DataFrame({"kind": "query", "t": t, "s": s, "e": labels, "value": np.nan})

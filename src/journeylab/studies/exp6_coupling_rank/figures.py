@@ -1,4 +1,4 @@
-"""Figures, tables and numbers of exp6."""
+"""Figures, tables and printed numbers of exp6."""
 
 from collections.abc import Collection
 
@@ -16,7 +16,13 @@ from journeylab.plotting import (
     median,
     seeds,
 )
-from journeylab.studies.exp6_coupling_rank.metrics import ARMS, FREQUENCY_SETS, LABELS
+from journeylab.studies.exp6_coupling_rank.metrics import (
+    ARMS,
+    FITTED,
+    FREQUENCY_SETS,
+    LABELLED,
+    LABELS,
+)
 from journeylab.studies.exp6_coupling_rank.settings import (
     ARITHMETICS,
     HEADS,
@@ -28,82 +34,81 @@ from journeylab.typography import scientific, short
 
 CAPTIONS = {
     "heads": (
-        "Accuracy on the whole noiseless table of models that were trained on the labels of noisy "
-        "queries, against the number of heads H. Thin lines are seeds, thick ones medians, bands "
-        "their distribution-free 95 % intervals; ✗ counts failed seeds, which have no line. "
+        "Accuracy on the whole noiseless table against the number of heads H, for models that were "
+        "trained on the labels of noisy queries. A panel is named after the frequencies of its "
+        "teacher and the kind of its role operators. Thin lines are seeds, thick lines medians, "
+        "bands their distribution-free 95 % intervals; ✗ counts failed seeds, which have no line. "
         "Horizontal lines are medians over seeds: of one journey head with given frequencies, of "
-        "naming the most frequent noisy label at every position and role, and of the exact ceiling "
-        "of answers that do not know the position."
+        "the most frequent noisy label at every position and role, and of the exact ceiling of "
+        "answers that do not depend on the position."
     ),
     "models": (
-        "The accuracies of eight heads, and of models that have no number of heads to vary. Every "
-        "dot is one seed, markers are medians over seeds, lines their distribution-free 95 % "
-        "intervals; ✗ counts seeds that failed. The broken line is the ceiling of answers that do "
-        "not know the position, its median over seeds."
+        "Accuracy of models with eight heads, and of models without a number of heads. Every dot "
+        "is one seed, markers are medians over seeds, lines their distribution-free 95 % "
+        "intervals; ✗ counts failed seeds. The broken line is the ceiling of answers that do not "
+        "depend on the position, median over seeds."
     ),
     "errors": (
         "Squared error of separable heads that were fitted to the noiseless scores, in units of "
-        "the mean square of M. The line is the least error that H separable terms can have "
-        "(Eckart–Young), its median over seeds; with d terms it is 0. Symbols as before. Values "
-        "below the foot of a panel are drawn there."
+        "the mean square of M. The line is the smallest error of H separable terms "
+        "(Eckart–Young), median over seeds; with d terms it is 0. Symbols as before. Values below "
+        "the lower edge of a panel are drawn at that edge."
     ),
     "spectrum": (
         "Singular values of the coupling, for every set of frequencies. Every dot is one draw of a "
-        "teacher with toral or with orthogonal roles, markers are medians over draws. What is zero "
-        "in exact arithmetic is rounding, and falls with the precision."
+        "teacher with toral or orthogonal roles, markers are medians over draws. Values that are "
+        "zero in exact arithmetic show the rounding error of the arithmetic."
     ),
     "learning": (
-        "Accuracy on the whole noiseless table against the training step: of eight heads where "
-        "there are several, of the restart with the least training loss so far where frequencies "
-        "are learned. Thin lines are seeds, thick ones medians, bands their distribution-free "
-        "95 % intervals; ✗ counts failed seeds, which have no line."
+        "Accuracy on the whole noiseless table against the training step. Models with several "
+        "heads are shown with eight, learned frequencies with the restart of smallest training "
+        "loss at that step. Thin lines are seeds, thick lines medians, bands their "
+        "distribution-free 95 % intervals; ✗ counts failed seeds, which have no line."
     ),
 }
 
-_FITTED = tuple(arm for arm in ARMS if arm.endswith("-scores"))
-_LABELLED = tuple(arm for arm in ARMS if arm not in _FITTED)
 _WHOLE = tuple(variant for variant in LABELS if variant not in STACKED)
-_FOOT = 1e-8
+_LOWEST = 1e-8
 _WHOLE_MODEL = "Accuracy"
 _NUMERIC = ("Parameters", _WHOLE_MODEL, *map(str, HEADS), "Failed")
-_ERRORS = ("Error", "Least", "Excess", "Largest excess", "Accuracy", "Truncated")
+_ERRORS = ("Error", "Smallest", "Excess", "Largest excess", "Accuracy", "Truncated")
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
     """Accuracy by heads and by model, errors of fitted scores, singular values, and learning."""
     figures: dict[str, Figure] = {}
-    if arms := _arms(results, _LABELLED, STACKED):
+    if arms := _arms(results, LABELLED, STACKED):
         figures["heads"] = _draw_heads(results, arms)
-    if arms := _arms(results, _LABELLED, LABELS):
+    if arms := _arms(results, LABELLED, LABELS):
         figures["models"] = _draw_models(results, arms)
-    if arms := _arms(results, _FITTED, ("separable",)):
+    if arms := _arms(results, FITTED, ("separable",)):
         figures["errors"] = _draw_errors(results, arms)
     figures["spectrum"] = _draw_spectrum(results)
-    if results.curves is not None and (arms := _arms(results, _LABELLED, LABELS)):
+    if results.curves is not None and (arms := _arms(results, LABELLED, LABELS)):
         figures["learning"] = _draw_learning(results, arms)
     return figures
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracies, errors over Eckart–Young, and ranks with their gaps."""
+    """Accuracies, errors against the Eckart–Young error, and ranks with their gaps."""
     return {
         "accuracies": Table(
             name="accuracies",
-            caption="Median accuracy on the whole noiseless table, over the seeds.",
+            caption="Median accuracy over the seeds on the whole noiseless table.",
             frame=_accuracies(results),
             notes=(
-                "Columns 1 … 8: with so many heads H. Training is on noisy labels, or on the "
-                "noiseless scores where the arm says so."
+                "Columns 1 … 8: number of heads H. Arms whose name begins with “scores” are fitted "
+                "to the noiseless scores, all others to noisy labels."
             ),
             numeric=_NUMERIC,
         ),
         "errors": Table(
             name="errors",
-            caption="H separable heads fitted to the noiseless scores: medians over the seeds.",
+            caption="Medians over the seeds of H separable heads fitted to the noiseless scores.",
             frame=_errors(results),
             notes=(
-                "Error: ‖S − M‖² / ‖M‖²; least: of any scores of rank H (Eckart–Young); excess: "
-                "error / least − 1; truncated: accuracy of the best scores of rank H."
+                "Error: ‖S − M‖² / ‖M‖²; smallest: of any scores of rank H (Eckart–Young); excess: "
+                "error / smallest − 1; truncated: accuracy of the best scores of rank H."
             ),
             numeric=("H", *_ERRORS),
         ),
@@ -112,33 +117,33 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Median accuracies, anchors, largest excesses and least gaps; “n/a” of what did not run."""
-    found: dict[str, float | int | str] = {}
-    for arm in ARMS:
+    """Median accuracies, anchors, largest excesses and smallest gaps; “n/a” if not run."""
+    values: dict[str, float | int | str] = {}
+    for arm in (*LABELLED, *FITTED):
         for variant in LABELS:
             for heads in HEADS if variant in STACKED else (None,):
                 key = f"accuracy.{arm}.{variant}" + (f".{heads}" if heads else "")
-                found[key] = median(_accuracy(results, arm, variant, heads))
-    for arm in _LABELLED:
+                values[key] = median(_accuracy(results, arm, variant, heads))
+    for arm in LABELLED:
         for anchor in ("blind_ceiling", "memory"):
-            found[f"{anchor}.{arm}"] = median(_anchor(results, anchor, arm))
+            values[f"{anchor}.{arm}"] = median(_anchor(results, anchor, arm))
     for arm in ("random-toral", "random-orthogonal"):
         sizes = results.pool("parameters", arm=arm, variant="separable-matched")["value"]
-        found[f"matched.{arm}"] = median(sizes, 0)
-    for arm in _FITTED:
+        values[f"matched.{arm}"] = median(sizes, 0)
+    for arm in FITTED:
         rows = results.pool("excess", arm=arm)
         few = rows.loc[rows["H"] <= D // 2, "value"]
-        found[f"excess.{arm}.max"] = short(float(few.max())) if len(few) else "n/a"
+        values[f"excess.{arm}.max"] = short(float(few.max())) if len(few) else "n/a"
     for arithmetic in ARITHMETICS:
         gaps = results.select("gap", arm="rank", arithmetic=arithmetic)["value"]
-        found[f"gap.{arithmetic}.min"] = scientific(float(gaps.min()))
-    return found
+        values[f"gap.{arithmetic}.min"] = scientific(float(gaps.min()))
+    return values
 
 
 def _draw_heads(results: StudyResults, arms: list[str]) -> Figure:
     rows = results.tidy("accuracy", arm=arms, variant=STACKED).astype({"H": int})
     figure, panels = facets(
-        rows, 1.6, "heads H", "accuracy", col="data", col_wrap=3, ylim=(0.0, 1.05)
+        rows, 1.4, "heads H", "accuracy", col="data", col_wrap=3, ylim=(0.0, 1.05)
     )
     for axes, part in panels.values():
         axes.set(xticks=HEADS)
@@ -147,7 +152,7 @@ def _draw_heads(results: StudyResults, arms: list[str]) -> Figure:
         lines = {
             "journey": results.pool("accuracy", arm=arm, variant="journey")["value"],
             "most frequent noisy label": _anchor(results, "memory", arm),
-            "t-blind ceiling": _anchor(results, "blind_ceiling", arm),
+            "position-blind ceiling": _anchor(results, "blind_ceiling", arm),
         }
         anchors(axes, {name: float(x.median()) if len(x) else None for name, x in lines.items()})
     legend_above(figure)
@@ -174,7 +179,11 @@ def _draw_models(results: StudyResults, arms: list[str]) -> Figure:
     for axes, part in panels.values():
         seeds(axes, part, results.looks, y="case", hue="model")
         ceiling = float(_anchor(results, "blind_ceiling", part["arm"].iloc[0]).median())
-        lines = {"journey": None, "most frequent noisy label": None, "t-blind ceiling": ceiling}
+        lines = {
+            "journey": None,
+            "most frequent noisy label": None,
+            "position-blind ceiling": ceiling,
+        }
         anchors(axes, lines, x=True)
     legend_above(figure)
     return figure
@@ -183,19 +192,19 @@ def _draw_models(results: StudyResults, arms: list[str]) -> Figure:
 def _draw_errors(results: StudyResults, arms: list[str]) -> Figure:
     rows = results.tidy("squared_error", arm=arms, variant="separable").astype({"H": int})
     figure, panels = facets(
-        rows.assign(value=rows["value"].clip(lower=_FOOT)),
+        rows.assign(value=rows["value"].clip(lower=_LOWEST)),
         1.5,
         "heads H",
         "squared error",
         col="data",
         col_wrap=2,
-        ylim=(_FOOT / 2, 2.0),
+        ylim=(_LOWEST / 2, 2.0),
     )
     for axes, part in panels.values():
         axes.set(yscale="log")
         seeds(axes, part, results.looks, x="H", y="value")
         least = results.pool("eckart_young", arm=part["arm"].iloc[0], variant="separable")
-        line = least.groupby("H")["value"].median().clip(lower=_FOOT).to_numpy(float)
+        line = least.groupby("H")["value"].median().clip(lower=_LOWEST).to_numpy(float)
         anchors(axes, {"Eckart–Young": (range(len(line)), line)})
     legend_above(figure)
     return figure
@@ -242,16 +251,16 @@ def _accuracies(results: StudyResults) -> pd.DataFrame:
         sizes = results.pool("parameters", arm=arm, variant=variant)["value"]
         heads = HEADS if variant in STACKED else ()
         size = median(sizes.nsmallest(1), 0) + (" H" if heads else "")
-        told = {"Arm": ARMS[arm], "Model": results.labels[variant], "Parameters": size}
+        row = {"Arm": ARMS[arm], "Model": results.labels[variant], "Parameters": size}
         for h in heads or (None,):
-            told[str(h or _WHOLE_MODEL)] = median(_accuracy(results, arm, variant, h))
-        rows.append(told | {"Failed": str(results.failures(arm, variant))})
+            row[str(h or _WHOLE_MODEL)] = median(_accuracy(results, arm, variant, h))
+        rows.append(row | {"Failed": str(results.failures(arm, variant))})
     return pd.DataFrame(rows, columns=["Arm", "Model", *_NUMERIC]).fillna("")
 
 
 def _errors(results: StudyResults) -> pd.DataFrame:
     rows = []
-    for arm in _FITTED:
+    for arm in FITTED:
         where = {"arm": arm, "variant": "separable"}
         for heads in HEADS:
             error, least, excess, truncated = (
@@ -259,13 +268,13 @@ def _errors(results: StudyResults) -> pd.DataFrame:
                 for metric in ("squared_error", "eckart_young", "excess", "truncated_accuracy")
             )
             if len(error):
-                told = ["0", "–", "–"]  # eight heads can say everything
+                cells = ["0", "–", "–"]  # eight heads can represent M
                 if heads < D:
-                    known = (least.median(), excess.median(), excess.max())
-                    told = [scientific(float(value)) for value in known]
-                told = [scientific(float(error.median())), *told]
-                told += map(median, (_accuracy(results, arm, "separable", heads), truncated))
-                rows.append([ARMS[arm], str(heads), *told])
+                    values = (least.median(), excess.median(), excess.max())
+                    cells = [scientific(float(value)) for value in values]
+                cells = [scientific(float(error.median())), *cells]
+                cells += map(median, (_accuracy(results, arm, "separable", heads), truncated))
+                rows.append([ARMS[arm], str(heads), *cells])
     return pd.DataFrame(rows, columns=["Arm", "H", *_ERRORS])
 
 
@@ -277,12 +286,12 @@ def _ranks(results: StudyResults) -> Table:
             ranks = results.pool("rank", **where)["value"]
             if len(ranks):
                 gaps = [results.pool("gap", **where, arithmetic=a)["value"] for a in ARITHMETICS]
-                told = ", ".join(sorted({str(int(rank)) for rank in ranks}))
-                rows.append([title, operators, told, *(scientific(gap.min()) for gap in gaps)])
-    heads = ("Rank", *(f"Least gap, {arithmetic}" for arithmetic in ARITHMETICS))
+                distinct = ", ".join(sorted({str(int(rank)) for rank in ranks}))
+                rows.append([title, operators, distinct, *(scientific(gap.min()) for gap in gaps)])
+    heads = ("Rank", *(f"Smallest gap, {arithmetic}" for arithmetic in ARITHMETICS))
     return Table(
         name="ranks",
-        caption="Rank r of the coupling in all draws and both arithmetics, and σ(r) / σ(r + 1).",
+        caption="Rank r of the coupling in all draws and both arithmetics, with σ(r) / σ(r + 1).",
         frame=pd.DataFrame(rows, columns=["Frequencies", "Roles", *heads]),
         numeric=heads,
     )
@@ -298,10 +307,10 @@ def _accuracy(
 
 
 def _anchor(results: StudyResults, metric: str, arm: str) -> "pd.Series[float]":
-    """An anchor of every seed; all variants of an arm tell the same."""
+    """An anchor of every seed; it is the same for all variants of an arm."""
     return results.pool(metric, arm=arm).drop_duplicates("seed")["value"]
 
 
 def _arms(results: StudyResults, arms: Collection[str], variants: Collection[str]) -> list[str]:
-    """Those of the arms that trained any of the variants, in order."""
+    """The arms among ``arms`` that trained any of the variants, in order."""
     return list(dict.fromkeys(arm for arm, _ in results.present(variants) if arm in arms))

@@ -1,4 +1,4 @@
-"""What exp6 reports, in print: its title, how it was tuned, its models and metrics."""
+"""The printed title, question, names and metrics of exp6."""
 
 from journeylab.config import Metric
 from journeylab.studies.exp6_coupling_rank.settings import (
@@ -12,34 +12,42 @@ from journeylab.studies.exp6_coupling_rank.settings import (
 )
 
 TITLE = "Coupling rank: one journey head against d additive heads"
+QUESTION = "How many heads that read position and role separately can replace one journey head?"
 TUNING = (
-    "one rate and one initial spread for all, fixed on pilot seeds (1000 and above) before the "
-    "first reported run, and the first budgets that were tried at which journey heads answer as "
-    "well as memory does (labels) and up to four separable heads attain their least error (scores)"
+    "one learning rate and one initial standard deviation for all variants, fixed on pilot seeds "
+    "(1000 and above) before the first reported run; the budgets are the first that were tried at "
+    "which journey heads reach the accuracy of the most frequent noisy label (labels) and up to "
+    "four separable heads reach their smallest possible error (scores)"
 )
 
 ARMS = {
-    "random-toral": "random ω, toral roles",
-    "random-orthogonal": "random ω, orthogonal roles",
-    "decaying-toral": "decaying ω, toral roles",
-    "decaying-orthogonal": "decaying ω, orthogonal roles",
+    "random-toral": "random frequencies, toral",
+    "random-orthogonal": "random frequencies, orthogonal",
+    "decaying-toral": "decaying frequencies, toral",
+    "decaying-orthogonal": "decaying frequencies, orthogonal",
     "random-labels": "random labels",
-    "random-toral-scores": "scores, random ω, toral roles",
-    "random-orthogonal-scores": "scores, random ω, orthogonal roles",
-    "decaying-toral-scores": "scores, decaying ω, toral roles",
-    "decaying-orthogonal-scores": "scores, decaying ω, orthogonal roles",
+    "random-toral-scores": "scores, random frequencies, toral",
+    "random-orthogonal-scores": "scores, random frequencies, orthogonal",
+    "decaying-toral-scores": "scores, decaying frequencies, toral",
+    "decaying-orthogonal-scores": "scores, decaying frequencies, orthogonal",
+    "rank": "rank of the scores",
+    "cancellation": "softmax of random tables",
 }
-"""Every arm's name in print, in the order of figures."""
+"""Arm → printed name, in the order of figures."""
+FITTED = tuple(arm for arm in ARMS if arm.endswith("-scores"))
+"""The arms whose models are fitted to scores."""
+LABELLED = tuple(arm for arm in ARMS if arm not in (*FITTED, "rank", "cancellation"))
+"""The arms whose models are trained on labels."""
 
 LABELS: dict[Variant, str] = {
     "journey": "journey",
-    "journey-learned": "journey, learned ω",
+    "journey-learned": "journey, learned frequencies",
     "separable": "separable",
-    "separable-matched": "separable, matched",
+    "separable-matched": "separable, matched size",
     "additive-scores": "additive scores",
     "additive-outputs": "additive outputs",
 }
-"""Every model's name in print, in the order of figures."""
+"""Variant → printed name, in the order of figures."""
 
 FREQUENCY_SETS: dict[Frequencies, str] = {
     "decaying": "{1, .3, .1, .03}",
@@ -47,7 +55,7 @@ FREQUENCY_SETS: dict[Frequencies, str] = {
     "integer": "{0, 1, 2, 3}",
     "repeated": "{1, 1, .1, .03}",
 }
-"""Every set of frequencies by its name in config.yaml, with its name in print."""
+"""Set of frequencies, as in config.yaml → printed name."""
 
 _HEADS: dict[str, tuple[str | int, ...]] = {"H": HEADS}
 _TEACHERS: dict[str, tuple[str | int, ...]] = {
@@ -59,17 +67,19 @@ _RANK = _TEACHERS | {"arithmetic": ARITHMETICS}
 METRICS = {
     "accuracy": Metric(label="accuracy", factors=_HEADS),
     "parameters": Metric(label="parameters of one model", factors=_HEADS, better="lower"),
-    "blind_ceiling": Metric(label="t-blind ceiling"),
+    "blind_ceiling": Metric(label="position-blind ceiling"),
     "memory": Metric(label="accuracy of the most frequent noisy label"),
     "truncated_accuracy": Metric(label="accuracy of the best rank-H scores", factors=_HEADS),
     "squared_error": Metric(label="‖S − M‖² / ‖M‖²", factors=_HEADS, better="lower"),
-    "eckart_young": Metric(label="least ‖S − M‖² / ‖M‖² of rank H", factors=_HEADS, better="lower"),
+    "eckart_young": Metric(
+        label="smallest ‖S − M‖² / ‖M‖² of rank H", factors=_HEADS, better="lower"
+    ),
     "excess": Metric(label="excess of ‖S − M‖² over Eckart–Young", factors=_HEADS, better="lower"),
     "rank": Metric(label="rank of M", factors=_RANK),
     "rank_defect": Metric(label="|rank of M − d|", factors=_RANK, better="lower"),
-    "rank_error": Metric(label="|rank of M − what ω gives|", factors=_RANK, better="lower"),
+    "rank_error": Metric(label="|rank of M − rank that ω gives|", factors=_RANK, better="lower"),
     "rounded_error": Metric(
-        label="|rank of M in single precision − what ω gives|", factors=_TEACHERS
+        label="|rank of M in single precision − rank that ω gives|", factors=_TEACHERS
     ),
     "gap": Metric(label="σ(r) / σ(r + 1) at the rank r", factors=_RANK),
     "singular_value": Metric(label="σ_i / σ_1", factors=_RANK | {"i": tuple(range(1, D + 2))}),

@@ -1,18 +1,18 @@
-"""The models of exp6, and what a training job asks of them.
+"""The models of exp6 and their training problem.
 
-Every model makes scores S[t, s, e]; its answer is argmax_e. T, S and E count t, s and e.
+Every model computes scores S[t, s, e]; its answer is argmax_e. T, S and E count t, s and e.
 
-    journey            ⟨R_t q, R_s k_e⟩            frequencies given, or learned from restarts
+    journey            ⟨R_t q, R_s k_e⟩            frequencies given, or learned with restarts
     separable          Σ_h f_h(t)·g_h(s, e)        tables f, g
     separable-matched  Σ_h f_h(t)·a_h(s)·b_h(e)    as many heads as the journey's parameters allow
-    additive-scores    Σ_h A_h(t) + B_h(s, e)      which a softmax over e cannot tell from Σ_h B_h
+    additive-scores    Σ_h A_h(t) + B_h(s, e)      a softmax over e cancels every A_h
     additive-outputs   log mean of softmax_e A_h(t, e) and softmax_e B_h(s, e) over all heads
 
-Models with H heads are trained for all H at once, learned frequencies from all restarts at once.
-These *copies* share no parameter, and their losses are added, so each learns as if it were alone.
+One run trains the models of all H together, and all restarts of learned frequencies together. These
+*copies* share no parameter and their losses are added, so that each trains as if it were alone.
 
-*Labels* are fitted by cross-entropy, over all noisy queries at every step; *scores* by the squared
-error over the whole noiseless table.
+*Labels* are fitted by the cross-entropy over all noisy queries, *scores* by the squared error over
+the whole noiseless table; every step uses all of them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 import torch
+from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import log_softmax
 
@@ -32,8 +33,8 @@ from journeylab.operators.toral import plane_turns
 from journeylab.studies.exp6_coupling_rank.data import (
     counts_of,
     frequencies_of,
+    position_operators,
     scores_of,
-    turns,
 )
 from journeylab.studies.exp6_coupling_rank.settings import (
     HEADS,
@@ -41,15 +42,19 @@ from journeylab.studies.exp6_coupling_rank.settings import (
     D,
     Job,
 )
-from journeylab.studies.exp6_coupling_rank.tables import FORMS
+from journeylab.studies.exp6_coupling_rank.tables import FORMS, Scores
 
 if TYPE_CHECKING:
     from journeylab.streams import Streams
     from journeylab.training import Problem
 
 
+Copies = Float[Tensor, "copies T S E"]
+"""Scores of several independent models of one form."""
+
+
 class Tables(nn.Module):
-    """Models of the same form with these numbers of heads; scores ``(copies, T, S, E)``."""
+    """Models of one form, a copy per number of heads."""
 
     def __init__(self, job: Job, heads: tuple[int, ...], generator: Generator) -> None:
         super().__init__()
@@ -62,24 +67,27 @@ class Tables(nn.Module):
                 tables.append(nn.Parameter(drawn))
             self.copies.append(tables)
 
-    def forward(self) -> Tensor:
-        """Scores of every copy."""
+    def forward(self) -> Copies:
+        """The scores of every copy."""
         return torch.stack([self.form.join(*tables) for tables in self.tables()])
 
     def tables(self) -> list[list[Tensor]]:
-        """The tables of every copy; the rows of each are heads."""
+        """The tables of every copy; a table has a row per head."""
         return [list(cast(nn.ParameterList, copy)) for copy in self.copies]
 
 
 class Journey(nn.Module):
-    """One head of d coordinates; scores ``(copies, T, S, E)``.
+    """One journey head of d coordinates, S[t, s, e] = ⟨R_t q, R_s k_e⟩.
 
-    ``frequencies`` ``(d/2,)`` are given, or None where they are learned: from several restarts.
+    With given ``frequencies`` there is one copy. With None, frequencies are learned, and every
+    restart is a copy.
     """
 
-    frequencies: Tensor
+    frequencies: Float[Tensor, "copies planes"]
 
-    def __init__(self, job: Job, frequencies: Tensor | None, generator: Generator) -> None:
+    def __init__(
+        self, job: Job, frequencies: Float[Tensor, " planes"] | None, generator: Generator
+    ) -> None:
         super().__init__()
         self.positions, roles, entities = _shape(job)
         copies = job.model.restarts if frequencies is None else 1
@@ -96,10 +104,10 @@ class Journey(nn.Module):
             given = frequencies.float().expand(copies, -1).clone()
             self.register_buffer("frequencies", given, persistent=False)
 
-    def forward(self) -> Tensor:
-        """Scores of every copy."""
+    def forward(self) -> Copies:
+        """The scores of every copy."""
         positions = torch.arange(self.positions, device=self.query.device)
-        queries = turns(positions, self.frequencies) @ self.query[:, None, :, None]
+        queries = position_operators(positions, self.frequencies) @ self.query[:, None, :, None]
         operators = plane_turns(self.roles) if self.toral else exponential(_square(self.roles))
         keys = torch.einsum("rsij,rej->rsei", operators, self.keys)
         return torch.einsum("rti,rsei->rtse", queries.squeeze(-1), keys)
@@ -107,36 +115,36 @@ class Journey(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """One seed's training problem: its table, the answers to noisy queries, and what is fitted."""
+    """One seed's training problem; ``table`` is its dataset."""
 
     job: Job
     table: pd.DataFrame
 
     @cached_property
-    def scores(self) -> Tensor:
-        """The noiseless table M ``(T, S, E)`` in float64."""
+    def scores(self) -> Scores:
+        """The noiseless table M in float64."""
         return scores_of(self.table, self.job.data)
 
     @cached_property
-    def counts(self) -> Tensor:
-        """How often every label was given ``(T, S, E)``, in float64."""
+    def counts(self) -> Scores:
+        """Counts of the noisy queries at (t, s) with the label e, in float64."""
         return counts_of(self.table, self.job.data)
 
     @cached_property
-    def target(self) -> Tensor:
-        """Shares of the queries, or scores of mean square 1: what a step fits."""
+    def target(self) -> Scores:
+        """What a step fits, in float32: shares of the queries, or scores of mean square 1."""
         if self.job.fit == "labels":
             return (self.counts / self.counts.sum()).float()
         return (self.scores / self.scores.square().mean().sqrt()).float()
 
     @property
     def tokens_per_step(self) -> int:
-        """Labels, or scores, that a step fits."""
+        """Number of labels or scores that a step fits."""
         data = self.job.data
         return data.queries if self.job.fit == "labels" else math.prod(self.scores.shape)
 
     def build(self, generator: Generator) -> nn.Module:
-        """A fresh model, initialised from ``generator`` only."""
+        """A new model, initialised from ``generator`` only."""
         job = self.job
         if job.variant in STACKED:
             return Tables(job, HEADS, generator)
@@ -146,61 +154,61 @@ class Coupling:
         return Journey(job, None if learned else frequencies_of(self.table), generator)
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
-        """Every step fits everything there is."""
+        """The whole target: every step fits all of it."""
         del step, order, dropout
         return {"target": self.target}
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-        """The loss of every copy, added up."""
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
+        """The sum of the losses of all copies."""
         return losses(model(), batch["target"], self.job).sum()
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """For the curve: of every number of heads, or the best restart, how well it does."""
-        made, target = model(), self.target
-        where = made.device
-        lost = losses(made, target.to(where), self.job).tolist()
+        """For the curve: accuracy or squared error by number of heads, or of the best restart."""
+        scores, target = model(), self.target
+        device = scores.device
+        copy_losses = losses(scores, target.to(device), self.job).tolist()
         if self.job.fit == "scores":
-            found = dict(enumerate(lost))
+            values = copy_losses
         else:
-            right = made.argmax(-1) == self.scores.to(where).argmax(-1)
-            found = dict(enumerate(right.double().mean((1, 2)).tolist()))
+            correct = scores.argmax(-1) == self.scores.to(device).argmax(-1)
+            values = correct.double().mean((1, 2)).tolist()
         name = "accuracy" if self.job.fit == "labels" else "squared_error"
         if self.job.variant in STACKED:
-            return {f"{name}_{heads}": found[copy] for copy, heads in enumerate(HEADS)}
-        return {name: found[lost.index(min(lost))]}
+            return {f"{name}_{heads}": values[copy] for copy, heads in enumerate(HEADS)}
+        return {name: values[copy_losses.index(min(copy_losses))]}
 
     def flops_per_step(self, model: nn.Module) -> float:
-        """Floating-point operations of a step's products, backward included (×3)."""
+        """Floating-point operations of the products of a step; the backward pass counts twice."""
         positions, roles, entities = _shape(self.job)
         table = positions * roles * entities
         if isinstance(model, Journey):
-            each = positions * D**2 + roles * entities * D**2 + table * D
-            return 3.0 * 2.0 * len(model.query) * each
+            products = positions * D**2 + roles * entities * D**2 + table * D
+            return 3.0 * 2.0 * len(model.query) * products
         heads = [len(first) for first, *_ in cast(Tables, model).tables()]
         return 3.0 * 2.0 * sum(heads) * table
 
 
 def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Problem:
-    """The training problem of one seed; ``dataset`` as :func:`data.generate` makes it."""
-    del streams  # the teacher is in the dataset, and the engine hands the other streams over
+    """The training problem of one seed; ``dataset`` is the result of :func:`data.generate`."""
+    del streams  # the dataset holds the teacher, and the engine passes the other streams itself
     return Coupling(job, dataset)
 
 
-def losses(scores: Tensor, target: Tensor, job: Job) -> Tensor:
-    """The loss of every copy ``(copies,)``: mean cross-entropy of labels, or mean squared error."""
+def losses(scores: Copies, target: Scores, job: Job) -> Float[Tensor, " copies"]:
+    """The loss of every copy: the mean cross-entropy of labels, or the mean squared error."""
     if job.fit == "labels":
         return -(target * log_softmax(scores, -1)).sum((1, 2, 3))
     return (scores - target).square().mean((1, 2, 3))
 
 
 def journey_parameters(job: Job) -> int:
-    """What a journey head with given frequencies learns: its query, its keys and its roles."""
+    """Number of parameters of a journey head with given frequencies: query, keys and roles."""
     width = D // 2 if job.data.operators == "toral" else D * (D - 1) // 2
     return D + job.data.entities * D + job.data.roles * width
 
 
 def matched_heads(job: Job) -> int:
-    """The most heads of factored products that have no more parameters than the journey."""
+    """Largest number of factored heads with at most the parameters of the journey head, or 1."""
     return max(journey_parameters(job) // sum(_shape(job)), 1)
 
 
@@ -211,7 +219,8 @@ def _shape(job: Job) -> tuple[int, int, int]:
 def _square(triangle: Tensor) -> Tensor:
     """S ``(…, d, d)`` with these numbers above its diagonal, zero elsewhere."""
     rows, columns = torch.triu_indices(D, D, 1, device=triangle.device)
-    place = torch.zeros(len(rows), D * D, device=triangle.device)
-    place[torch.arange(len(rows)), rows * D + columns] = 1.0
-    square: Tensor = (triangle @ place).unflatten(-1, (D, D))
+    # A product with a 0/1 matrix: torch.func.vmap, which trains seeds, cannot assign to indices.
+    scatter = torch.zeros(len(rows), D * D, device=triangle.device)
+    scatter[torch.arange(len(rows)), rows * D + columns] = 1.0
+    square: Tensor = (triangle @ scatter).unflatten(-1, (D, D))
     return square

@@ -1,4 +1,4 @@
-"""What config.yaml may say about exp6, and the models it may name."""
+"""The exp6 section of config.yaml, typed, and the models that it may name."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
@@ -18,9 +18,9 @@ from journeylab.config import (
 )
 
 D = 8
-"""Coordinates of queries and keys: the rank that the theorem gives the coupling."""
+"""Coordinates d of queries and keys. The proposition says that the coupling has this rank."""
 HEADS: tuple[int, ...] = tuple(range(1, D + 1))
-"""How many additive or separable heads there are; all of them are trained side by side."""
+"""Numbers H of additive or separable heads. One run trains the models of all of them."""
 
 Frequencies = Literal["decaying", "random", "integer", "repeated"]
 FREQUENCIES: tuple[Frequencies, ...] = ("decaying", "random", "integer", "repeated")
@@ -34,7 +34,7 @@ FIXED: dict[Frequencies, tuple[float, ...]] = {
     "integer": (0.0, 1.0, 2.0, 3.0),
     "repeated": (1.0, 1.0, 0.1, 0.03),
 }
-"""Radians per position of the four planes; ``random`` ones are drawn."""
+"""Frequencies ω of the four planes in radians per position; ``random`` frequencies are drawn."""
 
 Variant = Literal[
     "journey",
@@ -45,23 +45,23 @@ Variant = Literal[
     "additive-outputs",
 ]
 STACKED: tuple[Variant, ...] = ("separable", "additive-scores", "additive-outputs")
-"""The models of which there is one for every number of heads."""
+"""The variants with one model per number of heads."""
 Check = Literal["decaying", "random", "integer", "repeated", "additive-scores", "separable"]
 
 
-class Sizes(Frozen):
-    """How many text positions t, roles s and entities e there are."""
+class TableSizes(Frozen):
+    """Numbers of text positions t, roles s and entities e: the axes of a table of scores."""
 
     positions: Annotated[int, Field(gt=D, le=200)] = 20
     roles: Annotated[int, Field(gt=0, le=200)] = 10
     entities: Annotated[int, Field(ge=D, le=200)] = 10
 
 
-class Data(Sizes):
-    """One teacher, and how many noisy queries are answered by it.
+class Data(TableSizes):
+    """One teacher, and how many noisy queries it labels.
 
-    The noise is that of a coordinate of the query, in units of the query's root mean square.
-    ``labels`` random replaces the teacher's answers by uniform ones.
+    ``noise`` is the standard deviation of the noise of each coordinate of the query, in units of
+    the query's root mean square. With random ``labels``, uniform labels replace the teacher's.
     """
 
     frequencies: Literal["decaying", "random"]
@@ -72,51 +72,51 @@ class Data(Sizes):
 
 
 class Model(Frozen):
-    """The spread of the initial tables, and how many restarts learned frequencies have."""
+    """The standard deviation of the initial tables, and the restarts of learned frequencies."""
 
     spread: PositiveFloat = 0.5
     restarts: Annotated[int, Field(gt=0, le=100)] = 5
 
 
 class Evaluation(Frozen):
-    """Nothing to choose: every model is asked about every position and role."""
+    """No options: every model is evaluated at every position and role."""
 
 
-class Drawn(Sizes):
+class CouplingDraws(TableSizes):
     """How many teachers, or sets of tables, are drawn."""
 
     draws: Count = 10
 
 
-class Certificate(ComputedArm, Drawn):
-    """What is checked without training, once."""
+class CouplingCertificate(ComputedArm, CouplingDraws):
+    """An arm of checks without training, computed once."""
 
     computed: Literal["rank", "cancellation"]
     replicates: Literal["once"]
 
 
-class Computation(Drawn):
-    """All that determines what is checked."""
+class Computation(CouplingDraws):
+    """The settings of one check."""
 
     computed: Literal["rank", "cancellation"]
     variant: Check
 
     @model_validator(mode="after")
-    def _is_of_its_kind(self) -> Self:
+    def _check_variant_belongs_to_computed(self) -> Self:
         tables = self.variant in ("additive-scores", "separable")
         if tables != (self.computed == "cancellation"):
             raise ValueError(f"computed {self.computed!r} has no variant {self.variant!r}")
         return self
 
 
-class Conditions(Frozen):
-    """What is fitted: the labels of noisy queries, or the noiseless table of scores itself."""
+class FitConditions(Frozen):
+    """The training target: the labels of noisy queries, or the noiseless table of scores."""
 
     fit: Literal["labels", "scores"] = "labels"
 
 
-class Arm(TrainedArm, Conditions):
-    """Models of one teacher."""
+class Arm(TrainedArm, FitConditions):
+    """Models that are trained on one teacher."""
 
 
 class Settings(StudySettings):
@@ -126,7 +126,8 @@ class Settings(StudySettings):
     arms: Mapping[
         Name,
         Annotated[
-            Annotated[Arm, Tag("(trained)")] | Annotated[Certificate, Tag("(computed)")], ByKind
+            Annotated[Arm, Tag("(trained)")] | Annotated[CouplingCertificate, Tag("(computed)")],
+            ByKind,
         ],
     ]
     model: Model = Model()
@@ -134,15 +135,15 @@ class Settings(StudySettings):
     evaluation: Evaluation = Evaluation()
 
 
-class Job(Conditions, TrainedJob):
-    """All that determines one trained variant, besides its seed."""
+class Job(FitConditions, TrainedJob):
+    """The settings of one trained variant, without its seed."""
 
     variant: Variant
     data: Data
     model: Model
 
     @model_validator(mode="after")
-    def _has_scores_to_fit(self) -> Self:
+    def _check_fit(self) -> Self:
         if self.fit == "scores" and self.variant == "additive-outputs":
-            raise ValueError("additive-outputs answers by probabilities: it has no scores to fit")
+            raise ValueError("additive-outputs outputs probabilities and has no scores to fit")
         return self

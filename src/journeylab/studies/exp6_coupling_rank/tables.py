@@ -1,7 +1,6 @@
-"""Models that are made of tables: how those are shaped, and how they are joined to scores.
+"""Models that consist of tables: the shapes of the tables, and the scores that they give.
 
-A table belongs to H heads; T, S and E count text positions t, roles s and entities e. Scores are
-``(T, S, E)``.
+A table has a row per head h. T, S and E count text positions t, roles s and entities e.
 """
 
 from __future__ import annotations
@@ -11,44 +10,49 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
+Scores = Float[Tensor, "T S E"]
 
-class Form(NamedTuple):
-    """A model made of tables: their shapes, by H, T, S and E, and how they are joined."""
+
+class TableForm(NamedTuple):
+    """A model of tables: ``shapes`` from H, T, S and E, and ``join`` from tables to scores."""
 
     shapes: Callable[[int, int, int, int], tuple[tuple[int, ...], ...]]
-    join: Callable[..., Tensor]
+    join: Callable[..., Scores]
 
 
-def separable(first: Tensor, second: Tensor) -> Tensor:
-    """Σ_h f_h(t)·g_h(s, e) from ``(H, T)`` and ``(H, S, E)``."""
+def separable(first: Float[Tensor, "H T"], second: Float[Tensor, "H S E"]) -> Scores:
+    """Σ_h f_h(t)·g_h(s, e): a sum of separable products, of rank at most H."""
     return torch.einsum("ht,hse->tse", first, second)
 
 
-def factored(first: Tensor, second: Tensor, third: Tensor) -> Tensor:
-    """Σ_h f_h(t)·a_h(s)·b_h(e) from ``(H, T)``, ``(H, S)`` and ``(H, E)``."""
+def factored(
+    first: Float[Tensor, "H T"], second: Float[Tensor, "H S"], third: Float[Tensor, "H E"]
+) -> Scores:
+    """Σ_h f_h(t)·a_h(s)·b_h(e): a sum of products of three factors."""
     return torch.einsum("ht,hs,he->tse", first, second, third)
 
 
-def additive_scores(first: Tensor, second: Tensor) -> Tensor:
-    """Σ_h A_h(t) + B_h(s, e) from ``(H, T)`` and ``(H, S, E)``."""
+def additive_scores(first: Float[Tensor, "H T"], second: Float[Tensor, "H S E"]) -> Scores:
+    """Σ_h A_h(t) + B_h(s, e): the sum of the scores of additive heads."""
     return first.sum(0)[:, None, None] + second.sum(0)
 
 
-def additive_outputs(first: Tensor, second: Tensor) -> Tensor:
-    """log ½(mean_h softmax_e A_h + mean_h softmax_e B_h) from ``(H, T, E)`` and ``(H, S, E)``."""
+def additive_outputs(first: Float[Tensor, "H T E"], second: Float[Tensor, "H S E"]) -> Scores:
+    """log ½(mean_h softmax_e A_h + mean_h softmax_e B_h): log-probabilities over e."""
     means = [
         log_softmax(table, -1).logsumexp(0) - math.log(len(table)) for table in (first, second)
     ]
     return torch.logaddexp(means[0][:, None], means[1]) - math.log(2.0)
 
 
-FORMS: dict[str, Form] = {
-    "separable": Form(lambda h, t, s, e: ((h, t), (h, s, e)), separable),
-    "separable-matched": Form(lambda h, t, s, e: ((h, t), (h, s), (h, e)), factored),
-    "additive-scores": Form(lambda h, t, s, e: ((h, t), (h, s, e)), additive_scores),
-    "additive-outputs": Form(lambda h, t, s, e: ((h, t, e), (h, s, e)), additive_outputs),
+FORMS: dict[str, TableForm] = {
+    "separable": TableForm(lambda h, t, s, e: ((h, t), (h, s, e)), separable),
+    "separable-matched": TableForm(lambda h, t, s, e: ((h, t), (h, s), (h, e)), factored),
+    "additive-scores": TableForm(lambda h, t, s, e: ((h, t), (h, s, e)), additive_scores),
+    "additive-outputs": TableForm(lambda h, t, s, e: ((h, t, e), (h, s, e)), additive_outputs),
 }
-"""Every form by its name in config.yaml."""
+"""The forms by their names in config.yaml."""

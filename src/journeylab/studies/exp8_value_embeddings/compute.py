@@ -1,31 +1,32 @@
-"""What needs no trained weights: geometry, certificates, and training watched step by step.
+"""Computed runs: geometry of untrained embeddings, certificates, and training with every loss kept.
 
-*geometry*: the vectors of 1 … 100 in an untrained embedding, draw by draw.
+*geometry*: the vectors of 1 … 100 in an untrained embedding, for every draw.
 
 | metric | meaning |
 | --- | --- |
 | untrained_cosine | cosine similarity of a pair of costs |
-| untrained_component, untrained_rank, untrained_order | as ``geometry`` has them |
+| untrained_component, untrained_rank, untrained_order | see ``geometry`` and ``measure`` |
 
-*certificates*, in double precision; where a case is broken it is told beside the exact one.
-
-| metric | what is checked |
-| --- | --- |
-| printed_similarity, printed_error | what is printed, and how far off, by width |
-| cycles | cycles of the fastest wave over the costs' range, by width |
-| chance | P(a random table is as far from 0 as the printed similarity), by width |
-| rise | largest rise of similarity from one distance to the next; broken: fast waves |
-| dimension_error | width of hybrids, parts of the document's; broken: parts rounded |
-| rms_error | RMS of every embedding − 1; broken: sinusoidal as it comes |
-| optimum_error | scipy's sums − the least of all n!; broken: greedy |
-| equivariance_error | rows and columns permuted, axial; broken: full attention |
-| relabelling_error | names and table permuted alike; broken: sinusoidal |
-
-*learning*: the axial model of a seed trained as its own run trains it, with every loss kept.
+*certificates*, in double precision. An exact case has a broken case as its negative control.
 
 | metric | meaning |
 | --- | --- |
-| early_valid | rate of valid answers on the i.i.d. test after 0 and after 25 steps, by decoder |
+| printed_similarity | similarity of a pair that the document prints, by width |
+| printed_error | largest difference from the printed similarities, by width |
+| cycles | cycles of the fastest wave over the range of the costs, by width |
+| chance | P(|cosine| ≥ 0.1394) in a random table, by width |
+| rise | largest increase of similarity from a distance to the next; broken: fast waves |
+| dimension_error | surplus width of hybrids and their parts; broken: parts rounded separately |
+| rms_error | |RMS of an embedding − 1|; broken: sinusoidal without scaling |
+| optimum_error | sum of scipy's assignment − smallest of all n! sums; broken: greedy |
+| equivariance_error | change of logits if rows and columns are permuted; broken: full attention |
+| relabelling_error | change of logits if costs and table are renamed; broken: sinusoidal |
+
+*learning*: the axial model of a seed, trained as in its own run, with the loss of every step kept.
+
+| metric | meaning |
+| --- | --- |
+| early_valid | rate of valid answers on the i.i.d. test after 0 and 25 steps, by decoder |
 | loss_area | mean of the training loss over all steps |
 | loss_roughness | root mean square of the second differences of the training loss |
 """
@@ -42,6 +43,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pandas as pd
 import torch
+from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from journeylab.models.value_embeddings import (
@@ -60,11 +62,11 @@ from journeylab.studies.exp8_value_embeddings.geometry import (
     chance_of,
     effective_rank,
     first_component,
-    order,
+    rank_correlation,
     similarities,
     similarity_by_distance,
 )
-from journeylab.studies.exp8_value_embeddings.models import Assignment, Recursion, ask, embed
+from journeylab.studies.exp8_value_embeddings.models import Assignment, Recursion, embed, predict
 from journeylab.studies.exp8_value_embeddings.settings import (
     CHANCE_WIDTHS,
     DOCUMENT_WIDTH,
@@ -104,17 +106,18 @@ COLUMNS = (
 )
 COSTS = torch.arange(1, HIGHEST + 1, dtype=torch.float64)
 ROWS = 200
-"""Instances of a check."""
+"""Number of random instances of a check."""
 
 Row = dict[str, str | int | float]
-Checked = Iterator[tuple[Case, float]]
+Checks = Iterator[tuple[Case, float]]
+"""The values of a certificate, each with its case."""
 
 
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
     """Tidy rows: draw, metric, embedding, pair, d, exponent, case, step, decoder, value."""
     if job.computed == "learning":
         assert streams is not None
-        rows = list(_watch(job, streams))
+        rows = list(_record_training(job, streams))
     elif job.computed == "geometry":
         rows = [
             row | {"draw": draw, "embedding": variant}
@@ -123,7 +126,7 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
             for row in _describe(job, variant, draw)
         ]
     else:
-        rows = [*_compare_with_print(), *_chances()]
+        rows = [*_compare_printed(), *_chances()]
         rows += [
             {"draw": draw, "metric": metric, "case": case, "value": value}
             for metric, check in _CHECKS.items()
@@ -135,7 +138,7 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
 
 
 def vectors_of(embedding: nn.Module) -> Vectors:
-    """The vectors of 1 … 100, in double precision."""
+    """The vectors ``(100, d)`` of 1 … 100, in float64."""
     with torch.no_grad():
         return np.asarray(embedding.double()(COSTS).numpy())
 
@@ -143,31 +146,32 @@ def vectors_of(embedding: nn.Module) -> Vectors:
 def _describe(job: Computation, variant: Variant, draw: int) -> Iterator[Row]:
     generator = Generator().manual_seed(draw)
     vectors = vectors_of(embed(variant, job.model, generator))
-    found = similarities(vectors)
+    cosines = similarities(vectors)
     for u, v in PAIRS:
-        yield {"metric": "untrained_cosine", "pair": f"{u}-{v}", "value": found[u - 1, v - 1]}
+        yield {"metric": "untrained_cosine", "pair": f"{u}-{v}", "value": cosines[u - 1, v - 1]}
     yield {"metric": "untrained_component", "value": first_component(vectors)}
     yield {"metric": "untrained_rank", "value": effective_rank(vectors)}
-    yield {"metric": "untrained_order", "value": order(vectors, COSTS.long().numpy())}
+    correlation = rank_correlation(vectors, COSTS.long().numpy())
+    yield {"metric": "untrained_order", "value": correlation}
 
 
-def _compare_with_print() -> Iterator[Row]:
+def _compare_printed() -> Iterator[Row]:
     costs = sorted({cost for pair in PRINTED for cost in pair})
     for name, exponent in EXPONENTS.items():
         for d in WIDTHS:
             waves = Sinusoidal(d, exponent=exponent)
             vectors = waves(torch.tensor(costs, dtype=torch.float64)).numpy()
-            found = similarities(vectors)
-            here: Row = {"d": d, "exponent": name}
+            cosines = similarities(vectors)
+            case: Row = {"d": d, "exponent": name}
             error = 0.0
             for (u, v), printed in PRINTED.items():
-                value = float(found[costs.index(u), costs.index(v)])
+                value = float(cosines[costs.index(u), costs.index(v)])
                 error = max(error, abs(value - printed))
                 pair: Row = {"metric": "printed_similarity", "pair": f"{u}-{v}", "value": value}
-                yield here | pair
-            yield here | {"metric": "printed_error", "value": error}
+                yield case | pair
+            yield case | {"metric": "printed_error", "value": error}
             fastest = float(waves.frequencies.max()) / (2.0 * math.pi)
-            yield here | {"metric": "cycles", "value": fastest}
+            yield case | {"metric": "cycles", "value": fastest}
 
 
 def _chances() -> Iterator[Row]:
@@ -175,7 +179,7 @@ def _chances() -> Iterator[Row]:
         yield {"metric": "chance", "d": d, "value": chance_of(PRINTED_RANDOM, d)}
 
 
-def _distance(job: Computation, generator: Generator) -> Checked:
+def _distance(job: Computation, generator: Generator) -> Checks:
     for d in (job.model.d, DOCUMENT_WIDTH):
         for exponent in EXPONENTS.values():
             yield "exact", _rise(Sinusoidal(d, exponent=exponent))
@@ -184,12 +188,12 @@ def _distance(job: Computation, generator: Generator) -> Checked:
 
 
 def _rise(embedding: nn.Module) -> float:
-    """How much similarity rises at most from one distance of costs to the next."""
+    """The largest increase of similarity from a distance of costs to the next."""
     by_distance = similarity_by_distance(vectors_of(embedding), COSTS.long().numpy())
-    return float(np.diff([by_distance[each] for each in sorted(by_distance)]).max())
+    return float(np.diff([by_distance[distance] for distance in sorted(by_distance)]).max())
 
 
-def _dimensions(job: Computation, generator: Generator) -> Checked:
+def _dimensions(job: Computation, generator: Generator) -> Checks:
     for d in (job.model.d, 50, DOCUMENT_WIDTH):
         for share in SHARES.values():
             hybrid = Hybrid(d, sinusoidal=share, size=2, generator=generator)
@@ -200,7 +204,7 @@ def _dimensions(job: Computation, generator: Generator) -> Checked:
     yield "broken", abs(split_width(50, 0.25)[0] + 2 * int(50 * 0.75 / 2) - 50)
 
 
-def _scale(job: Computation, generator: Generator) -> Checked:
+def _scale(job: Computation, generator: Generator) -> Checks:
     for variant in VARIANTS:
         yield "exact", _off_unit(embed(variant, job.model, generator).double())
     yield "broken", _off_unit(Sinusoidal(job.model.d))
@@ -211,7 +215,7 @@ def _off_unit(embedding: nn.Module) -> float:
         return abs(float(rms(embedding(COSTS))) - 1.0)
 
 
-def _optimum(job: Computation, generator: Generator) -> Checked:
+def _optimum(job: Computation, generator: Generator) -> Checks:
     n = job.data.n
     costs = torch.randint(1, HIGHEST + 1, (ROWS, n, n), generator=generator).numpy()
     least = sums_of_all(costs).min(1)
@@ -219,18 +223,18 @@ def _optimum(job: Computation, generator: Generator) -> Checked:
     yield "broken", float(np.abs(total(costs, greedy(costs)) - least).max())
 
 
-def _equivariance(job: Computation, generator: Generator) -> Checked:
+def _equivariance(job: Computation, generator: Generator) -> Checks:
     n = job.data.n
     shown = torch.randint(1, HIGHEST + 1, (ROWS // 10, n, n), generator=generator)
     rows, columns = (torch.randperm(n, generator=generator).roll(1) for _ in range(2))
     for case, attention in (("exact", "axial"), ("broken", "full")):
         model = _model(job, "discrete", generator, attention=attention)
         with torch.no_grad():
-            moved, still = model(shown[:, rows][:, :, columns]), model(shown)
-        yield cast(Case, case), _largest(moved - still[:, rows][:, :, columns])
+            permuted, expected = model(shown[:, rows][:, :, columns]), model(shown)
+        yield cast(Case, case), _largest(permuted - expected[:, rows][:, :, columns])
 
 
-def _relabelling(job: Computation, generator: Generator) -> Checked:
+def _relabelling(job: Computation, generator: Generator) -> Checks:
     n = job.data.n
     shown = torch.randint(1, HIGHEST + 1, (ROWS // 10, n, n), generator=generator)
     names = torch.arange(VALUES)
@@ -271,22 +275,22 @@ def _largest(difference: Tensor) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Watched(Assignment):
-    """The same problem, which keeps every loss, and asks for answers once, early."""
+class _RecordedAssignment(Assignment):
+    """The same problem; it records every loss, and the answers of the first two evaluations."""
 
     losses: list[float] = field(default_factory=list)
     early: list[dict[Decoder, float]] = field(default_factory=list)
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         loss = super().loss(model, batch)
         self.losses.append(loss.item())
         return loss
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         if len(self.early) < 2:
-            asked = self.select("iid")
-            logits = ask(model, asked.shown)
-            rates = {d: judge(decode(logits, d), asked)["valid"] for d in _EARLY_DECODERS}
+            instances = self.select("iid")
+            logits = predict(model, instances.shown)
+            rates = {d: judge(decode(logits, d), instances)["valid"] for d in _EARLY_DECODERS}
             self.early.append(rates)
         return {}
 
@@ -294,20 +298,20 @@ class _Watched(Assignment):
 _EARLY_DECODERS: tuple[Decoder, ...] = ("token", "row")
 
 
-def _watch(job: Computation, streams: Streams) -> Iterator[Row]:
-    chosen = _job(job, job.variant)
+def _record_training(job: Computation, streams: Streams) -> Iterator[Row]:
+    trained_job = _job(job, job.variant)
     table = generate(job.data, data_streams("exp8", DATASET, streams.seed))
-    watched = _Watched(chosen, table, streams)
-    watched.evaluate(watched.build(streams.generator("init")))
-    every = min(EARLY, chosen.training.steps)
-    settings = chosen.training.model_copy(update={"evaluate_every": every})
+    problem = _RecordedAssignment(trained_job, table, streams)
+    problem.evaluate(problem.build(streams.generator("init")))
+    every = min(EARLY, trained_job.training.steps)
+    settings = trained_job.training.model_copy(update={"evaluate_every": every})
     with tempfile.TemporaryDirectory() as folder:
-        trained = train(watched, settings, streams, Path(folder) / "checkpoint", label=job.variant)
-    for step, rates in zip((0, EARLY), watched.early, strict=False):
+        trained = train(problem, settings, streams, Path(folder) / "checkpoint", label=job.variant)
+    for step, rates in zip((0, EARLY), problem.early, strict=False):
         for decoder, rate in rates.items():
             yield {"metric": "early_valid", "step": step, "decoder": decoder, "value": rate}
     if trained.status == "finished":
-        losses = np.array(watched.losses)
+        losses = np.array(problem.losses)
         yield {"metric": "loss_area", "value": float(losses.mean())}
         rough = np.sqrt((np.diff(losses, 2) ** 2).mean()) if len(losses) > 2 else 0.0
         yield {"metric": "loss_roughness", "value": float(rough)}

@@ -1,15 +1,15 @@
-"""One seed's assignment problems: costs, and the optimal assignment of each.
+"""One seed's assignment problems: cost matrices and their optimal assignments.
 
     12  71  40  88   5      row r is assigned to column a_r; here (2, 4, 0, 1, 3):
     90  33  64  57   9      the sum of costs is 40 + 9 + 2 + 17 + 21 = 89
      2  45  76  81  60
-    55  17  92  38  29      a wrong answer is off by (its sum − 89) / 89
+    55  17  92  38  29      the gap of a worse assignment is (sum − 89) / 89
     68  49  23  21  74
 
-Training costs are uniform on 1 … 100 without 3, 8, …, 98. Tests: ``iid`` of the same costs,
-``held-out`` of nothing but the others, ``shifted`` uniform on 50 … 150. Of tied optima the one that
-``scipy.optimize.linear_sum_assignment`` finds is the label. Where labels are permuted, a model is
-shown π(cost) for one random permutation π of 1 … 100: names that tell no order.
+Training costs are uniform on 1 … 100 without 3, 8, …, 98. Test sets: ``iid`` has the same costs,
+``held-out`` only 3, 8, …, 98, ``shifted`` is uniform on 50 … 150. If optima are tied, the label is
+the result of ``scipy.optimize.linear_sum_assignment``. With permuted labels, a model is shown
+π(cost) for a random permutation π of 1 … 100, so that the shown numbers have no order.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from journeylab.studies.exp8_value_embeddings.settings import (
 )
 
 DATASET = "costs"
-"""The dataset that computed runs draw anew."""
+"""The dataset that computed runs generate again."""
 
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 
 class Instances(NamedTuple):
-    """Costs ``(instances, n, n)``, what is shown of them, and the optimal columns of the rows."""
+    """Costs and shown numbers ``(instances, n, n)``, and optimal columns ``(instances, n)``."""
 
-    costs: Whole
-    shown: Whole
-    columns: Whole
+    costs: Integers
+    shown: Integers
+    columns: Integers
 
     @property
-    def least(self) -> Whole:
-        """The optimal sums of costs ``(instances,)``."""
+    def least(self) -> Integers:
+        """The smallest sums of costs ``(instances,)``."""
         return total(self.costs, self.columns)
 
 
 def generate(data: Data, streams: Streams) -> pd.DataFrame:
-    """One seed's rows: split, costs c0 …, what is shown s0 …, and optimal columns a0 …."""
-    drawn_from = {
+    """One seed's rows: split, costs c0 …, shown numbers s0 …, and optimal columns a0 …."""
+    ranges = {
         "train": np.array(KNOWN),
         "iid": np.array(KNOWN),
         "held-out": np.array(HELD_OUT),
@@ -61,7 +61,7 @@ def generate(data: Data, streams: Streams) -> pd.DataFrame:
     if data.labels == "permuted":
         names[1 : HIGHEST + 1] = 1 + streams.numpy("names").permutation(HIGHEST)
     parts = []
-    for split, values in drawn_from.items():
+    for split, values in ranges.items():
         count = data.train if split == "train" else data.test
         costs = streams.numpy(split).choice(values, (count, data.n**2))
         assigned = assign(costs.reshape(count, data.n, data.n))
@@ -72,20 +72,20 @@ def generate(data: Data, streams: Streams) -> pd.DataFrame:
 
 
 def instances_of(table: pd.DataFrame, n: int, split: str) -> Instances:
-    """The instances of a split."""
+    """The instances of a split of a dataset."""
     rows = table.loc[table["split"] == split, _columns(n)].to_numpy(dtype=np.int64)
     costs, shown, columns = np.split(rows, [n**2, 2 * n**2], 1)
     return Instances(costs.reshape(-1, n, n), shown.reshape(-1, n, n), columns)
 
 
-def assign(costs: NDArray[np.generic]) -> Whole:
-    """The column of every row ``(instances, n)`` in an assignment of least cost, each by itself."""
-    return np.array([linear_sum_assignment(one)[1] for one in costs], dtype=np.int64)
+def assign(costs: NDArray[np.generic]) -> Integers:
+    """Optimal assignments: from costs ``(instances, n, n)`` to the columns ``(instances, n)``."""
+    return np.array([linear_sum_assignment(matrix)[1] for matrix in costs], dtype=np.int64)
 
 
-def total(costs: Whole, columns: Whole) -> Whole:
-    """The sum of costs of an assignment of every instance ``(instances,)``."""
-    sums: Whole = np.take_along_axis(costs, columns[..., None], -1).sum((-2, -1))
+def total(costs: Integers, columns: Integers) -> Integers:
+    """The sums of costs ``(instances,)`` of the assignments ``columns``."""
+    sums: Integers = np.take_along_axis(costs, columns[..., None], -1).sum((-2, -1))
     return sums
 
 

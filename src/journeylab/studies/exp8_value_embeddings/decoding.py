@@ -1,12 +1,12 @@
-"""From logits to assignments, three ways, and what an assignment is worth.
+"""Three decoders from logits to assignments, and the evaluation of assignments.
 
-| decoder | an answer | is valid |
+| decoder | answer | valid if |
 | --- | --- | --- |
-| token | every cell by itself: assigned where its logit is above 0 | where that is a permutation |
-| row | the column of the largest logit in every row | where no column is taken twice |
-| hungarian | the permutation of the largest sum of logits | always |
+| token | a cell is assigned if its logit is above 0 | the assigned cells form a permutation |
+| row | the column of the largest logit of every row | no column occurs twice |
+| hungarian | the permutation with the largest sum of logits | always |
 
-A valid answer whose sum of costs is least is optimal, whichever of tied optima it is.
+A valid answer is optimal if its sum of costs is smallest; all tied optima count.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from journeylab.studies.exp8_value_embeddings.data import Instances, Whole, assign, total
+from journeylab.studies.exp8_value_embeddings.data import Instances, Integers, assign, total
 from journeylab.studies.exp8_value_embeddings.settings import Decoder
 
 Logits = NDArray[np.float32]
 NOWHERE = -1
-"""The column of a row that has no answer."""
+"""The column of a row without a valid answer."""
 
 
-def decode(logits: Logits, decoder: Decoder) -> Whole:
-    """The column of every row ``(instances, n)``; ``NOWHERE`` in all rows of an invalid answer."""
+def decode(logits: Logits, decoder: Decoder) -> Integers:
+    """The columns ``(instances, n)`` of the answers; ``NOWHERE`` in all rows if invalid."""
     if decoder == "hungarian":
         return assign(-logits)
-    columns: Whole = logits.argmax(-1)
+    columns: Integers = logits.argmax(-1)
     valid = (np.sort(columns, -1) == np.arange(logits.shape[-1])).all(-1)
     if decoder == "token":
         valid &= ((logits > 0).sum(-1) == 1).all(-1)
     return np.where(valid[:, None], columns, NOWHERE)
 
 
-def judge(columns: Whole, instances: Instances) -> dict[str, float]:
-    """Rates of valid and of optimal answers, and the mean gap of valid ones: sum / least − 1.
+def judge(columns: Integers, instances: Instances) -> dict[str, float]:
+    """Rates of valid and of optimal answers, and the mean gap of valid answers, sum / optimum − 1.
 
-    The gap is NaN where no answer is valid.
+    The gap is NaN if no answer is valid.
     """
     valid = columns[:, 0] != NOWHERE
     excess = total(instances.costs, np.maximum(columns, 0)) - instances.least
@@ -50,23 +50,23 @@ def judge(columns: Whole, instances: Instances) -> dict[str, float]:
     }
 
 
-def greedy(costs: Whole) -> Whole:
-    """The cheapest cell that is left, again and again: columns ``(instances, n)``."""
-    left = costs.astype(np.float64)
+def greedy(costs: Integers) -> Integers:
+    """Greedy assignments ``(instances, n)``: always take the cheapest cell that is still free."""
+    free = costs.astype(np.float64)
     count, n, _ = costs.shape
     columns = np.full((count, n), NOWHERE)
     every = np.arange(count)
     for _ in range(n):
-        row, column = np.divmod(left.reshape(count, -1).argmin(1), n)
+        row, column = np.divmod(free.reshape(count, -1).argmin(1), n)
         columns[every, row] = column
-        left[every, row, :] = np.inf
-        left[every, :, column] = np.inf
+        free[every, row, :] = np.inf
+        free[every, :, column] = np.inf
     return columns
 
 
-def sums_of_all(costs: Whole) -> Whole:
-    """The sums of costs of all n! assignments ``(instances, n!)``."""
+def sums_of_all(costs: Integers) -> Integers:
+    """The sums of costs ``(instances, n!)`` of all n! assignments."""
     n = costs.shape[-1]
     every = np.array(list(itertools.permutations(range(n))))
-    sums: Whole = costs[:, np.arange(n), every].sum(-1)
+    sums: Integers = costs[:, np.arange(n), every].sum(-1)
     return sums

@@ -1,4 +1,4 @@
-"""Figures, tables and numbers of exp8."""
+"""Figures, tables and printed numbers of exp8."""
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -32,48 +32,53 @@ from journeylab.typography import plain, scientific
 
 _SEEDS = (
     "Every dot is one seed, markers are medians over seeds, lines their distribution-free 95 % "
-    "intervals; ✗ counts failed seeds, which intervals take as lying anywhere. "
+    "intervals; ✗ counts failed seeds, which count as ±∞ in the intervals. "
 )
 CAPTIONS = {
     "tests": (
-        "Optimal answers of axial models, by row argmax, on the three test sets. "
+        "Rate of optimal answers of axial models by row argmax, on the three test sets. "
         + _SEEDS
-        + "Vertical lines are medians over seeds of two answers that need no model: the cheapest "
-        "cell that is left, and a random permutation, in expectation."
+        + "Vertical lines are medians over seeds of two answers without a model: greedy choice of "
+        "the cheapest free cell, and the expectation for a random permutation."
     ),
     "decoders": (
-        "The same models on i.i.d. instances by every decoder: valid permutations above, optimal "
-        "answers below. Hungarian decoding is always valid. Symbols as before."
+        "The same models on i.i.d. instances with every decoder: rate of valid permutations "
+        "(above) and of optimal answers (below). Hungarian decoding is always valid. Symbols as "
+        "before."
     ),
     "arms": (
-        "Optimal answers by row argmax on i.i.d. instances: axial attention, full attention with "
-        "learned places, and the control whose costs go by permuted names. Symbols as before."
+        "Rate of optimal answers by row argmax on i.i.d. instances: axial attention, full "
+        "attention with learned positions, and the control with permuted cost labels. Symbols as "
+        "before."
     ),
     "learning": (
-        "Training loss, the mean since the point before, and optimal answers by row argmax on some "
-        "of the i.i.d. test, against the training step. Thin lines are seeds, thick ones medians, "
-        "bands their distribution-free 95 % intervals; ✗ counts failed seeds, which have no line."
+        "Training loss (mean since the previous point) and rate of optimal answers by row argmax "
+        "on part of the i.i.d. test, against the training step. Thin lines are seeds, "
+        "thick lines medians, bands their distribution-free 95 % intervals; ✗ counts failed seeds, "
+        "which have no line."
     ),
     "similarity": (
-        "Mean cosine similarity of the vectors of two costs against their distance, before and "
-        "after training, of the costs that training instances have. Lines and bands as before."
+        "Mean cosine similarity of the vectors of two costs against the distance of the costs, "
+        "before and after training, over the costs that occur in training. Lines and bands as "
+        "before."
     ),
     "printed": (
-        "Cosine similarity of the sinusoidal vectors of 10 and 50 against their width, by the "
-        "frequencies as the document writes them (−i/d) and as is usual (−2i/d). The horizontal "
-        "line is what the document prints, the vertical one the width that it speaks of."
+        "Cosine similarity of the sinusoidal vectors of 10 and 50 against their width, for the "
+        "frequencies of the document (exponent −i/d) and the usual frequencies (−2i/d). The "
+        "horizontal line is the similarity that the document prints, the vertical line its width."
     ),
 }
 
 _SHOWN = ("discrete", "sinusoidal", "hybrid50", "fourier-high", "scalar", "thermometer")
-"""Whose learning is drawn: more would hide each other."""
-_STAGE = {"initial": "before training", "trained": "after training"}
+"""The variants whose learning curves are drawn; more lines would hide each other."""
+_STAGE_TITLES = {"initial": "before training", "trained": "after training"}
 _EXPONENT = {"-i/d": "10000^(−i/d)", "-2i/d": "10000^(−2i/d)"}
+_TRAINED = ("axial", "full", "categorical")
 _CURVES = {"train_loss": "training loss", "optimal_row": "optimal answers"}
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
-    """Answers by test set, decoder and arm, learning, similarities, and where prints arise."""
+    """Answers by test set, decoder and arm, learning curves, similarities, printed similarities."""
     figures: dict[str, Figure] = {}
     if results.present():
         figures["tests"] = _draw_tests(results)
@@ -87,7 +92,7 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Rates and gaps of every run, the anchors, the geometry, and printed similarities."""
+    """Rates and gaps of every run, anchors, geometry, and the printed similarities."""
     return {
         "rates": _rates(results),
         "anchors": _anchors(results),
@@ -97,42 +102,43 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Median rates, anchors, where prints arise, certificates; “n/a” of what did not run."""
-    found: dict[str, float | int | str] = {}
+    """Median rates, anchors, widths of the printed numbers, certificates; “n/a” if not run."""
+    values: dict[str, float | int | str] = {}
     rates = results.pool("optimal", decoder="row")
-    for arm in ARMS:
+    for arm in _TRAINED:
         for variant in LABELS:
-            own = rates[(rates["arm"] == arm) & (rates["variant"] == variant)]
+            run = rates[(rates["arm"] == arm) & (rates["variant"] == variant)]
             for test in TESTS:
-                found[f"optimal.{arm}.{variant}.{test}"] = median(own["value"][own["test"] == test])
+                optimal = run["value"][run["test"] == test]
+                values[f"optimal.{arm}.{variant}.{test}"] = median(optimal)
     for variant in ("discrete", "hybrid50"):
         for step in (0, 25):
             early = results.pool("early_valid", variant=variant, step=step, decoder="row")["value"]
-            found[f"early.{variant}.{step}"] = median(early)
+            values[f"early.{variant}.{step}"] = median(early)
         area = results.pool("loss_area", variant=variant)["value"]
-        found[f"area.{variant}"] = median(area)
-        ordered = results.pool("order", arm="axial", variant=variant, stage="trained")["value"]
-        found[f"order.{variant}"] = median(ordered)
+        values[f"area.{variant}"] = median(area)
+        order = results.pool("order", arm="axial", variant=variant, stage="trained")["value"]
+        values[f"order.{variant}"] = median(order)
         added = results.pool("order_change", arm="axial", variant=variant)["value"]
-        found[f"order_change.{variant}"] = median(added)
+        values[f"order_change.{variant}"] = median(added)
     for anchor in ("random_optimal", "greedy_optimal"):
         for test in TESTS:
-            found[f"{anchor}.{test}"] = median(_anchor(results, anchor, test))
+            values[f"{anchor}.{test}"] = median(_anchor(results, anchor, test))
     for key, name in (("as_written", "-i/d"), ("usual", "-2i/d")):
         errors = results.pool("printed_error", exponent=name)
-        here = errors[errors["value"] <= 5e-5]["d"].astype(int)
-        found[f"widths.{key}"] = ", ".join(map(str, sorted(here))) or "none"
-        found[f"error.{key}"] = scientific(float(errors["value"].min()))
-        found[f"cosine.{key}"] = _cosine(results, name)
+        widths = errors[errors["value"] <= 5e-5]["d"].astype(int)
+        values[f"widths.{key}"] = ", ".join(map(str, sorted(widths))) or "none"
+        values[f"error.{key}"] = scientific(float(errors["value"].min()))
+        values[f"cosine.{key}"] = _cosine(results, name)
     for d in CHANCE_WIDTHS:
-        found[f"chance.{d}"] = plain(float(results.pool("chance", d=d)["value"].iloc[0]), 2)
+        values[f"chance.{d}"] = plain(float(results.pool("chance", d=d)["value"].iloc[0]), 2)
     component = _untrained(results, "component", "sinusoidal")
-    found["component.sinusoidal"] = median(component)
-    found["cycles"] = median(results.pool("cycles")["value"])
-    found["equivariance.max"] = scientific(
+    values["component.sinusoidal"] = median(component)
+    values["cycles"] = median(results.pool("cycles")["value"])
+    values["equivariance.max"] = scientific(
         float(results.pool("equivariance_error", case="exact")["value"].max())
     )
-    return found
+    return values
 
 
 def _cosine(results: StudyResults, exponent: str) -> str:
@@ -150,8 +156,8 @@ def _draw_tests(results: StudyResults) -> Figure:
         seeds(axes, part, results.looks)
         test = part["test"].iloc[0]
         lines = {"greedy": "greedy_optimal", "random permutation": "random_optimal"}
-        found = {name: _anchor(results, metric, test) for name, metric in lines.items()}
-        anchors(axes, {name: float(values.median()) for name, values in found.items()}, x=True)
+        rates = {name: _anchor(results, metric, test) for name, metric in lines.items()}
+        anchors(axes, {name: float(rate.median()) for name, rate in rates.items()}, x=True)
     legend_above(figure)
     return figure
 
@@ -201,13 +207,13 @@ def _draw_learning(results: StudyResults) -> Figure:
 
 def _draw_similarity(results: StudyResults) -> Figure:
     rows = results.tidy("similarity", arm="axial")
-    rows["shown"] = _named(rows["stage"], _STAGE)
+    rows["shown"] = _named(rows["stage"], _STAGE_TITLES)
     rows["distance"] = rows["distance"].astype(int)
     figure, panels = facets(
         rows, 1.15, "distance", "cosine", col="model", col_wrap=3, ylim=(-1.05, 1.05)
     )
     for axes, part in panels.values():
-        curves(axes, part, looks(_STAGE.values()), x="distance", hue="shown")
+        curves(axes, part, looks(_STAGE_TITLES.values()), x="distance", hue="shown")
     legend_above(figure)
     return figure
 
@@ -240,19 +246,19 @@ def _rates(results: StudyResults) -> Table:
     known = answers.set_index(["arm", "variant", "metric", "decoder", "test"])["value"].sort_index()
     rows = []
     for arm, variant in results.present():
-        told = {"Arm": ARMS[arm], "Embedding": LABELS[variant]}
+        row = {"Arm": ARMS[arm], "Embedding": LABELS[variant]}
         for head, cell in columns.items():
-            place = (arm, variant, *cell)
-            told[head] = median(known.loc[[place]]) if place in known.index else "n/a"
-        rows.append(told | {"Failed": str(results.failures(arm, variant))})
+            key = (arm, variant, *cell)
+            row[head] = median(known.loc[[key]]) if key in known.index else "n/a"
+        rows.append(row | {"Failed": str(results.failures(arm, variant))})
     heads = (*columns, "Failed")
     return Table(
         name="rates",
         caption="Median rates over the seeds.",
         frame=pd.DataFrame(rows, columns=["Arm", "Embedding", *heads]),
         notes=(
-            "Valid and optimal answers on the i.i.d. test, by decoder; on held-out values and "
-            "shifted costs optimal ones by row argmax. Gap: of Hungarian decoding, i.i.d."
+            "Rates of valid and optimal answers on the i.i.d. test, by decoder; on held-out values "
+            "and shifted costs, optimal answers by row argmax. Gap: Hungarian decoding, i.i.d."
         ),
         numeric=heads,
     )
@@ -272,7 +278,7 @@ def _anchors(results: StudyResults) -> Table:
     ]
     return Table(
         name="anchors",
-        caption="What needs no model: medians over the seeds.",
+        caption="Answers without a model: medians over the seeds.",
         frame=pd.DataFrame(rows),
         numeric=tuple(heads),
     )
@@ -283,29 +289,29 @@ def _geometry(results: StudyResults) -> Table:
     for variant, title in LABELS.items():
         if results.pool("untrained_rank", embedding=variant).empty:
             continue
-        told = {"Embedding": title}
+        row = {"Embedding": title}
         for u, v in PAIRS:
             cosines = results.pool("untrained_cosine", embedding=variant, pair=f"{u}-{v}")["value"]
-            told[f"({u}, {v})"] = median(cosines, 4)
-        told["1st component"] = median(_untrained(results, "component", variant))
-        told["Eff. rank"] = median(_untrained(results, "rank", variant), 1)
-        told["Order"] = median(_untrained(results, "order", variant), 2)
+            row[f"({u}, {v})"] = median(cosines, 4)
+        row["1st component"] = median(_untrained(results, "component", variant))
+        row["Eff. rank"] = median(_untrained(results, "rank", variant), 1)
+        row["Order"] = median(_untrained(results, "order", variant), 2)
         for head, metric, places in (
-            ("trained", "order", 2),
+            ("Order, trained", "order", 2),
             ("Rank, trained", "effective_rank", 1),
         ):
             where = {"arm": "axial", "variant": variant, "stage": "trained"}
-            told[head] = median(results.pool(metric, **where)["value"], places)
-        rows.append(told)
+            row[head] = median(results.pool(metric, **where)["value"], places)
+        rows.append(row)
     frame = pd.DataFrame(rows)
     return Table(
         name="geometry",
-        caption="Vectors of costs: medians over draws, after training over seeds.",
+        caption="Vectors of costs: medians over draws (untrained) and over seeds (trained).",
         frame=frame,
         notes=(
             "Cosine similarities of pairs of costs; share of variance along the first principal "
-            "component; effective rank; order: Spearman's correlation of cosine and −distance. "
-            "Untrained: of 1 … 100; trained: of the costs in training."
+            "component; effective rank; order: Spearman's correlation of cosine similarity and "
+            "nearness. Untrained: for 1 … 100; trained: for the costs that occur in training."
         ),
         numeric=tuple(frame.columns[1:]),
     )
@@ -316,16 +322,16 @@ def _printed(results: StudyResults) -> Table:
     for name in EXPONENTS:
         errors = results.pool("printed_error", exponent=name).set_index("d")["value"]
         within = [str(int(d)) for d in errors.index[errors <= 5e-5]]
-        told = {"Frequencies": _EXPONENT[name], "Printed at width": ", ".join(within) or "none"}
+        row = {"Frequencies": _EXPONENT[name], "Printed at width": ", ".join(within) or "none"}
         for d in (48, 64, DOCUMENT_WIDTH):
-            told[f"Distance, {d}"] = scientific(float(errors[d]))
-        rows.append(told | {"Least": scientific(float(errors.min()))})
+            row[f"Difference, {d}"] = scientific(float(errors[d]))
+        rows.append(row | {"Smallest": scientific(float(errors.min()))})
     frame = pd.DataFrame(rows)
     return Table(
         name="printed",
-        caption="Where the printed similarities of (10, 11) and (10, 50) arise, to four digits.",
+        caption="Widths with the printed similarities of (10, 11) and (10, 50), to four digits.",
         frame=frame,
-        notes="Distance: the larger of both from what is printed, at some widths; least: at any.",
+        notes="Difference: the larger of both from the print, at some widths; smallest: at any.",
         numeric=tuple(frame.columns[2:]),
     )
 
@@ -335,7 +341,7 @@ def _untrained(results: StudyResults, name: str, variant: str) -> "pd.Series[flo
 
 
 def _anchor(results: StudyResults, metric: str, test: str) -> "pd.Series[float]":
-    """An anchor of every seed; all embeddings of an arm tell the same."""
+    """An anchor of every seed; it is the same for all embeddings of an arm."""
     rows = results.pool(metric, test=test, arm="axial")
     return rows.drop_duplicates("seed")["value"]
 

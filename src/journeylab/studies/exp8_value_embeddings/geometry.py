@@ -1,7 +1,7 @@
-"""What the vectors of costs look like: who is near whom, and in how many directions they lie.
+"""Geometry of the vectors of costs: similarities, and the number of directions that they span.
 
-Vectors are rows of a table ``(costs, d)``. Direction counts are those of the vectors less their
-mean, with singular values σ_i.
+``vectors`` is a table ``(costs, d)`` with a row per cost. σ_i are the singular values of the table
+after its mean row is subtracted.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ Costs = NDArray[np.int64]
 
 
 def similarities(vectors: Vectors) -> Vectors:
-    """The cosine similarities of all pairs ``(costs, costs)``."""
+    """The cosine similarities ``(costs, costs)`` of all pairs."""
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    found: Vectors = unit @ unit.T
-    return found
+    cosines: Vectors = unit @ unit.T
+    return cosines
 
 
 def similarity_by_distance(vectors: Vectors, costs: Costs) -> dict[int, float]:
-    """The mean cosine similarity of the pairs of costs that are so far apart, by distance."""
-    found, apart = similarities(vectors), np.abs(costs[:, None] - costs)
-    return {int(each): float(found[apart == each].mean()) for each in np.unique(apart) if each}
+    """The mean cosine similarity of pairs of costs, by their distance |u − v| > 0."""
+    cosines, distances = similarities(vectors), np.abs(costs[:, None] - costs)
+    return {int(k): float(cosines[distances == k].mean()) for k in np.unique(distances) if k}
 
 
-def order(vectors: Vectors, costs: Costs) -> float:
-    """Spearman's correlation of cosine similarity and −|u − v|, over all pairs of different costs.
+def rank_correlation(vectors: Vectors, costs: Costs) -> float:
+    """Spearman's correlation of similarity cos(x_u, x_v) and nearness −|u − v|, over all u ≠ v.
 
-    1 where the nearer is always the more similar; 0 where a table knows no order. Similarities that
-    differ by rounding only count as equal.
+    It is 1 if nearer costs always have more similar vectors, and 0 in expectation for a random
+    table. Similarities are rounded to 6 decimals, so that rounding errors do not break ties.
     """
     upper = np.triu_indices(len(costs), 1)
-    apart = np.abs(costs[:, None] - costs)[upper]
-    return float(spearmanr(similarities(vectors)[upper].round(6), -apart).statistic)
+    distances = np.abs(costs[:, None] - costs)[upper]
+    return float(spearmanr(similarities(vectors)[upper].round(6), -distances).statistic)
 
 
 def first_component(vectors: Vectors) -> float:
@@ -46,7 +46,7 @@ def first_component(vectors: Vectors) -> float:
 
 
 def effective_rank(vectors: Vectors) -> float:
-    """exp(−Σ p_i ln p_i) with p_i = σ_i / Σ σ: how many directions the vectors share evenly.
+    """exp(−Σ p_i ln p_i) with p_i = σ_i / Σ_j σ_j: k if the vectors span k directions equally.
 
     Source: Roy and Vetterli, The effective rank, 2007.
     """
@@ -56,7 +56,7 @@ def effective_rank(vectors: Vectors) -> float:
 
 
 def chance_of(similarity: float, d: int) -> float:
-    """P(|cosine| ≥ |similarity|) of two independent normal vectors of d coordinates.
+    """P(|cosine| ≥ |similarity|) for two independent standard normal vectors of width d.
 
     cosine² has the distribution Beta(1/2, (d − 1)/2).
     """

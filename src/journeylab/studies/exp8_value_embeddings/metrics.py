@@ -1,4 +1,4 @@
-"""What exp8 reports, in print: its title, how it was tuned, its models and metrics."""
+"""The printed title, question, names and metrics of exp8."""
 
 from journeylab.config import Metric
 from journeylab.studies.exp8_value_embeddings.settings import (
@@ -16,19 +16,27 @@ from journeylab.studies.exp8_value_embeddings.settings import (
     WIDTHS,
 )
 
-TITLE = "Value embeddings: how a model that assigns by cost should be told the costs"
+TITLE = "Value embeddings: numeric embeddings of costs for assignment problems"
+QUESTION = "Which numeric embeddings of the costs let a small model solve assignment problems?"
 TUNING = (
-    "one rate and one budget for all, those of the protocol, kept since on pilot seeds (1000 and "
-    "above, before the first reported run) models learn the task in them; the width of the MLP and "
-    "the spread of learned frequencies were the first that were tried"
+    "one learning rate and one budget for all variants, as the protocol states them; models learn "
+    "the task with them on pilot seeds (1000 and above, before the first reported run); the width "
+    "of the MLP and the spread of learned frequencies are the first values that were tried"
 )
 
-ARMS = {"axial": "axial", "full": "full attention", "categorical": "categorical control"}
-"""Every arm's name in print, in the order of figures."""
+ARMS = {
+    "axial": "axial attention",
+    "full": "full attention",
+    "categorical": "permuted cost labels",
+    "learning": "loss of every step",
+    "geometry": "untrained embeddings",
+    "certificates": "certificates",
+}
+"""Arm → printed name, in the order of figures."""
 
 LABELS: dict[str, str] = {
-    "discrete": "discrete",
-    "discrete-double": "discrete, twice the budget",
+    "discrete": "discrete table",
+    "discrete-double": "discrete table, double budget",
     "sinusoidal": "sinusoidal",
     "sinusoidal-standardised": "sinusoidal, standardised",
     "hybrid25": "hybrid, 25 % sinusoidal",
@@ -40,7 +48,7 @@ LABELS: dict[str, str] = {
     "scalar": "scalar × vector",
     "thermometer": "thermometer",
 }
-"""Every embedding's name in print, in the order of figures."""
+"""Variant → printed name, in the order of figures."""
 
 TEST_SETS: dict[str, str] = {
     "iid": "i.i.d.",
@@ -63,9 +71,11 @@ _PRINTED: dict[str, tuple[str | int, ...]] = {"d": WIDTHS, "exponent": tuple(EXP
 METRICS = {
     "optimal": Metric(label="rate of optimal answers", factors=_ANSWERS),
     "valid": Metric(label="rate of valid permutations", factors=_ANSWERS),
-    "gap": Metric(label="gap of valid answers, sum / least − 1", factors=_ANSWERS, better="lower"),
-    "random_optimal": Metric(label="rate of optimal answers, random", factors=_TESTS),
-    "random_gap": Metric(label="gap, random", factors=_TESTS, better="lower"),
+    "gap": Metric(
+        label="gap of valid answers, sum / optimum − 1", factors=_ANSWERS, better="lower"
+    ),
+    "random_optimal": Metric(label="rate of optimal answers, random permutation", factors=_TESTS),
+    "random_gap": Metric(label="gap, random permutation", factors=_TESTS, better="lower"),
     "greedy_optimal": Metric(label="rate of optimal answers, greedy", factors=_TESTS),
     "greedy_gap": Metric(label="gap, greedy", factors=_TESTS, better="lower"),
     "early_valid": Metric(
@@ -74,9 +84,11 @@ METRICS = {
     ),
     "loss_area": Metric(label="mean training loss over all steps", better="lower"),
     "loss_roughness": Metric(label="RMS second difference of the loss", better="lower"),
-    "order": Metric(label="Spearman of cosine and nearness", factors=_STAGES),
-    "order_change": Metric(label="Spearman of cosine and nearness, of what training added"),
-    "learned_order": Metric(label="Spearman of cosine and nearness, learned part", factors=_STAGES),
+    "order": Metric(label="rank correlation of similarity and nearness", factors=_STAGES),
+    "order_change": Metric(label="rank correlation of similarity and nearness, change by training"),
+    "learned_order": Metric(
+        label="rank correlation of similarity and nearness, learned part", factors=_STAGES
+    ),
     "first_component": Metric(label="share of the first principal component", factors=_STAGES),
     "effective_rank": Metric(label="effective rank", factors=_STAGES),
     "similarity": Metric(label="mean cosine similarity", factors=_STAGES | {"distance": DISTANCES}),
@@ -89,23 +101,25 @@ METRICS = {
     ),
     "untrained_rank": Metric(label="effective rank, untrained", factors=_EMBEDDINGS),
     "untrained_order": Metric(
-        label="Spearman of cosine and nearness, untrained", factors=_EMBEDDINGS
+        label="rank correlation of similarity and nearness, untrained", factors=_EMBEDDINGS
     ),
     "printed_similarity": Metric(
         label="cosine similarity",
         factors=_PRINTED | {"pair": tuple(f"{u}-{v}" for u, v in PRINTED)},
     ),
     "printed_error": Metric(
-        label="distance from the printed similarities", factors=_PRINTED, better="lower"
+        label="difference from the printed similarities", factors=_PRINTED, better="lower"
     ),
     "cycles": Metric(label="cycles of the fastest wave", factors=_PRINTED),
     "chance": Metric(
         label="P(|cosine| as large as printed), random table", factors={"d": CHANCE_WIDTHS}
     ),
     "rise": Metric(label="largest rise of similarity with distance", factors=_CASES),
-    "dimension_error": Metric(label="dimensions too many or too few", factors=_CASES),
+    "dimension_error": Metric(label="missing or surplus dimensions", factors=_CASES),
     "rms_error": Metric(label="|RMS − 1|", factors=_CASES, better="lower"),
-    "optimum_error": Metric(label="sum − least of all permutations", factors=_CASES),
-    "equivariance_error": Metric(label="change of a logit, moved back", factors=_CASES),
-    "relabelling_error": Metric(label="change of a logit", factors=_CASES),
+    "optimum_error": Metric(label="sum − smallest sum of all permutations", factors=_CASES),
+    "equivariance_error": Metric(
+        label="change of a logit under permuted rows and columns", factors=_CASES
+    ),
+    "relabelling_error": Metric(label="change of a logit under renamed costs", factors=_CASES),
 }

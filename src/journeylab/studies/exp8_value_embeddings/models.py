@@ -1,21 +1,20 @@
-"""The model of exp8, and what a training job asks of it.
+"""The model of exp8 and its training problem.
 
-A tiny recursive model: one block f, shared by all updates, on a token for every cell of the costs.
-x are the embedded costs, z a latent, y the answer; z and y start at vectors of their own, which
-no gradient reaches where there are two cycles or more. A cycle is
+A tiny recursive model: one block f, shared by all updates, with a token per cell of the costs. x is
+the embedding of the costs, z a latent and y the answer. z and y start at parameters; with two or
+more cycles no gradient reaches these. A cycle is
 
-    z ← f(x + y + z)   (as often as ``updates`` says),   y ← f(y + z),
+    z ← f(x + y + z)   (``updates`` times),   y ← f(y + z),
 
-and the logit of a cell is linear in its y. After every ``cycles`` cycles, of which the last alone
-passes a gradient, the cells are supervised, and z and y go on without one. The loss is the
-binary cross-entropy of a cell, its mean over cells, instances and supervisions; one step of the
-optimiser follows all of them.
+and the logit of a cell is linear in its y. A supervision follows every ``cycles`` cycles. Only the
+last of these cycles has a gradient, and z and y are detached between supervisions. The loss is the
+mean binary cross-entropy over cells, instances and supervisions, with one optimiser step for all.
 
-f is post-norm: h = norm(u + attention(u)), f(u) = norm(h + MLP(h)), where norm takes mean and
-scale away and learns nothing. *Axial* attention: half of the heads see the cells of the same row,
-the other half those of the same column; nothing tells one row from another, so that permuting
-rows and columns permutes the logits. *Full* attention sees all cells, and adds learned vectors of
-row and column to x.
+f is post-norm: h = norm(u + attention(u)), f(u) = norm(h + MLP(h)), where norm subtracts the mean,
+divides by the standard deviation and has no parameters. *Axial* attention: half of the heads attend
+to the cells of the same row, the other half to those of the same column. Rows and columns have no
+positions, so that permuting them permutes the logits. *Full* attention: heads attend to all cells,
+and learned vectors of row and column are added to x.
 
 Source: Jolicoeur-Martineau, Less is more: recursive reasoning with tiny networks, 2025 (there two
 layers, and a step of the optimiser at every supervision).
@@ -38,7 +37,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, gelu, layer_no
 from torch.nn.functional import embedding as look_up
 
 from journeylab.models import value_embeddings as values
-from journeylab.studies.exp8_value_embeddings.data import Instances, Whole, instances_of
+from journeylab.studies.exp8_value_embeddings.data import Instances, Integers, instances_of
 from journeylab.studies.exp8_value_embeddings.decoding import Logits, decode, judge
 from journeylab.studies.exp8_value_embeddings.settings import (
     DECODERS,
@@ -55,14 +54,14 @@ if TYPE_CHECKING:
     from journeylab.training import Problem
 
 CURVE = 100
-"""I.i.d. test instances that a point of the curve is measured on."""
-ASKED = 100
-"""Instances that are asked about at once."""
-FORBIDDEN = -1e30
+"""Number of i.i.d. test instances for a point of the curve."""
+BATCH = 100
+"""Number of instances in a forward pass of an evaluation."""
+MASKED = -1e30
 
 
 def embed(variant: Variant, model: Model, generator: Generator) -> values.UnitRms:
-    """The embedding of a variant, of RMS 1 over the costs 1 … 100 before training."""
+    """The embedding of a variant, with RMS 1 over the costs 1 … 100 before training."""
     d, reference = model.d, torch.arange(1, HIGHEST + 1)
     inner: nn.Module
     match variant:
@@ -88,24 +87,24 @@ def embed(variant: Variant, model: Model, generator: Generator) -> values.UnitRm
     return values.UnitRms(inner, reference)
 
 
-class Block(nn.Module):
-    """f: ``(rows, cells, d)`` to the same, as the module has it."""
+class RecursiveBlock(nn.Module):
+    """The block f of the recursion: attention and MLP, each with residual and norm."""
 
-    mask: Tensor
+    mask: Float[Tensor, "heads cells cells"]
 
     def __init__(self, n: int, sizes: Model, *, axial: bool, generator: Generator) -> None:
         super().__init__()
         d = sizes.d
         self.heads = sizes.heads
-        self.project = _map(d, 3 * d, generator)
-        self.output = _map(d, d, generator)
-        self.expand = _map(d, 2 * d, generator)
-        self.contract = _map(2 * d, d, generator)
+        self.project = _linear(d, 3 * d, generator)
+        self.output = _linear(d, d, generator)
+        self.expand = _linear(d, 2 * d, generator)
+        self.contract = _linear(2 * d, d, generator)
         mask = _axial_mask(n, sizes.heads) if axial else torch.zeros(sizes.heads, n**2, n**2)
         self.register_buffer("mask", mask, persistent=False)
 
     def forward(self, u: Float[Tensor, "rows cells d"]) -> Float[Tensor, "rows cells d"]:
-        """Attend, then think, each with its residual and norm."""
+        """Return f(u)."""
         width = u.shape[-1]
         q, k, v = self.project(u).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
         scores = (q / math.sqrt(q.shape[-1])) @ k.mT + self.mask
@@ -115,22 +114,22 @@ class Block(nn.Module):
 
 
 class Recursion(nn.Module):
-    """The tiny recursive model; ``shown`` ``(rows, n, n)`` are whole numbers below ``VALUES``."""
+    """The tiny recursive model; ``shown`` holds integers below ``VALUES``."""
 
     def __init__(self, job: Job, generator: Generator) -> None:
         super().__init__()
         sizes, n = job.model, job.data.n
         self.sizes = sizes
         self.register_buffer("numbers", torch.arange(VALUES), persistent=False)
-        self.block = Block(n, sizes, axial=job.attention == "axial", generator=generator)
+        self.block = RecursiveBlock(n, sizes, axial=job.attention == "axial", generator=generator)
         self.answer = nn.Parameter(torch.randn(sizes.d, generator=generator))
         self.latent = nn.Parameter(torch.randn(sizes.d, generator=generator))
-        self.head = _map(sizes.d, 1, generator)
+        self.head = _linear(sizes.d, 1, generator)
         self.embedding = embed(job.variant, sizes, generator)
-        self.places = None
+        self.positions = None
         if job.attention == "full":
             drawn = torch.randn(2, n, sizes.d, generator=generator)
-            self.places = nn.Parameter(drawn / math.sqrt(2.0))
+            self.positions = nn.Parameter(drawn / math.sqrt(2.0))
 
     def forward(self, shown: Int[Tensor, "rows n n"]) -> Float[Tensor, "rows n n"]:
         """The logits after the last supervision."""
@@ -138,11 +137,11 @@ class Recursion(nn.Module):
         return last
 
     def supervised(self, shown: Int[Tensor, "rows n n"]) -> Iterator[Float[Tensor, "rows n n"]]:
-        """The logits at every supervision."""
+        """The logits of every supervision, in order."""
         sizes, shape = self.sizes, shown.shape
         x = look_up(shown, self.table())
-        if self.places is not None:
-            x = x + self.places[0][:, None] + self.places[1]
+        if self.positions is not None:
+            x = x + self.positions[0][:, None] + self.positions[1]
         x = x.flatten(1, 2)
         y, z = self.answer.expand_as(x), self.latent.expand_as(x)
         for _ in range(sizes.supervision):
@@ -155,14 +154,14 @@ class Recursion(nn.Module):
             y, z = y.detach(), z.detach()
 
     def table(self) -> Float[Tensor, "values d"]:
-        """The vectors of 0 … 150."""
+        """The vectors of 0 … 150, after ``UnitRms``."""
         vectors: Tensor = self.embedding(self.numbers)
         return vectors
 
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """One seed's training problem: its instances, and how a model is asked about them."""
+    """One seed's training problem; ``table`` is its dataset."""
 
     job: Job
     table: pd.DataFrame
@@ -173,24 +172,26 @@ class Assignment:
         return instances_of(self.table, self.job.data.n, split)
 
     @cached_property
-    def train(self) -> tuple[Tensor, Tensor]:
-        """What is shown ``(instances, n, n)``, and 1 where a cell is assigned, 0 elsewhere."""
+    def train(
+        self,
+    ) -> tuple[Int[Tensor, "instances n n"], Float[Tensor, "instances n n"]]:
+        """The shown numbers, and targets: 1 for an assigned cell, 0 for any other."""
         instances = self.select("train")
         cells = torch.eye(self.job.data.n)[torch.tensor(instances.columns)]
         return torch.tensor(instances.shown), cells
 
     @cached_property
     def watched(self) -> Instances:
-        """The instances of the curve."""
+        """The instances on which the curve is measured."""
         return Instances(*(part[:CURVE] for part in self.select("iid")))
 
     @property
     def tokens_per_step(self) -> int:
-        """Cells that a step supervises."""
+        """Number of cells that a step supervises."""
         return self.job.training.rows * self.job.data.n**2
 
     def build(self, generator: Generator) -> nn.Module:
-        """A fresh model, initialised from ``generator`` only."""
+        """A new model, initialised from ``generator`` only."""
         return Recursion(self.job, generator)
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
@@ -200,55 +201,56 @@ class Assignment:
         rows = torch.randint(len(shown), (self.job.training.rows,), generator=order)
         return {"shown": shown[rows], "cells": cells[rows]}
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """Mean binary cross-entropy over cells and supervisions."""
         assert isinstance(model, Recursion)
         logits = torch.stack(list(model.supervised(batch["shown"])))
         return binary_cross_entropy_with_logits(logits, batch["cells"].expand_as(logits))
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """For the curve: rates of valid and of optimal answers, by every decoder."""
-        logits = ask(model, self.watched.shown)
-        found: dict[str, float] = {}
+        """For the curve: rates of valid and of optimal answers, by decoder."""
+        logits = predict(model, self.watched.shown)
+        curve: dict[str, float] = {}
         for decoder in DECODERS:
             rates = judge(decode(logits, decoder), self.watched)
-            found |= {f"{name}_{decoder}": rates[name] for name in ("valid", "optimal")}
-        return found
+            curve |= {f"{name}_{decoder}": rates[name] for name in ("valid", "optimal")}
+        return curve
 
     def flops_per_step(self, model: nn.Module) -> float:
-        """Floating-point operations of a step's products: forward, and ×2 more where a gradient is.
+        """Floating-point operations of the products of a step.
 
-        A block takes 8d² multiply-adds per cell, and 2Nd of attention over N cells.
+        A block has 8d² multiply-adds per cell, and 2Nd for attention over N cells. A backward pass,
+        which only the last cycle has, counts twice.
         """
         sizes, cells = self.job.model, self.job.data.n**2
-        each = 8 * sizes.d**2 + 2 * cells * sizes.d
+        products = 8 * sizes.d**2 + 2 * cells * sizes.d
         updates = sizes.supervision * (sizes.updates + 1)
-        return 2.0 * self.tokens_per_step * each * updates * (sizes.cycles + 2)
+        return 2.0 * self.tokens_per_step * products * updates * (sizes.cycles + 2)
 
 
 def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Problem:
-    """The training problem of one seed; ``dataset`` as :func:`data.generate` makes it."""
+    """The training problem of one seed; ``dataset`` is the result of :func:`data.generate`."""
     return Assignment(job, dataset, streams)
 
 
-def ask(model: nn.Module, shown: Whole) -> Logits:
-    """The logits of all cells ``(instances, n, n)``, after the last supervision."""
+def predict(model: nn.Module, shown: Integers) -> Logits:
+    """The logits ``(instances, n, n)`` of all cells, after the last supervision."""
     device = next(model.parameters()).device
     with torch.no_grad():
-        parts = [model(part.to(device)).cpu() for part in torch.tensor(shown).split(ASKED)]
+        parts = [model(part.to(device)).cpu() for part in torch.tensor(shown).split(BATCH)]
     return torch.cat(parts).numpy()
 
 
-def _map(inputs: int, outputs: int, generator: Generator) -> nn.Linear:
+def _linear(inputs: int, outputs: int, generator: Generator) -> nn.Linear:
     """y = x Wᵀ + b with W from N(0, 1/inputs) and b = 0."""
-    made = nn.Linear(inputs, outputs)
+    layer = nn.Linear(inputs, outputs)
     with torch.no_grad():
-        made.weight.normal_(std=inputs**-0.5, generator=generator)
-        made.bias.zero_()
-    return made
+        layer.weight.normal_(std=inputs**-0.5, generator=generator)
+        layer.bias.zero_()
+    return layer
 
 
 def _axial_mask(n: int, heads: int) -> Float[Tensor, "heads cells cells"]:
     row, column = torch.arange(n**2) // n, torch.arange(n**2) % n
     same = torch.stack((row[:, None] == row, column[:, None] == column)).float()
-    return ((1.0 - same) * FORBIDDEN).repeat_interleave(heads // 2, 0)
+    return ((1.0 - same) * MASKED).repeat_interleave(heads // 2, 0)

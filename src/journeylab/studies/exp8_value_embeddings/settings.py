@@ -1,4 +1,4 @@
-"""What config.yaml may say about exp8, and the embeddings it may name."""
+"""The exp8 section of config.yaml, typed, and the embeddings that it may name."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, get_args
@@ -18,14 +18,14 @@ from journeylab.config import (
 )
 
 HIGHEST = 100
-"""Costs are whole numbers from 1 to here; shifted ones are higher by ``SHIFT`` or less."""
+"""Costs are integers in 1 … ``HIGHEST``; shifted costs reach up to ``HIGHEST + SHIFT``."""
 SHIFT = 50
 HELD_OUT: tuple[int, ...] = tuple(range(3, HIGHEST, 5))
-"""Costs that no training instance has: 3, 8, …, 98."""
+"""Costs that never occur in training: 3, 8, …, 98."""
 KNOWN: tuple[int, ...] = tuple(c for c in range(1, HIGHEST + 1) if c not in HELD_OUT)
-"""Costs that training instances have."""
+"""Costs that occur in training."""
 VALUES = HIGHEST + SHIFT + 1
-"""Rows of a table: 0 … 150. Those above 100 are there, and untrained."""
+"""Number of rows of a table, for 0 … 150. Rows above 100 exist, but are never trained."""
 
 Variant = Literal[
     "discrete",
@@ -43,9 +43,9 @@ Variant = Literal[
 ]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 UNTRAINED: tuple[Variant, ...] = VARIANTS[:-1]
-"""Those that differ before training."""
+"""The variants that differ before training; ``discrete-double`` differs only in its budget."""
 SHARES: dict[Variant, float] = {"hybrid25": 0.25, "hybrid50": 0.5, "hybrid75": 0.75}
-"""Share of the width that is sinusoidal."""
+"""Sinusoidal share of the width of a hybrid."""
 
 Test = Literal["iid", "held-out", "shifted"]
 TESTS: tuple[Test, ...] = get_args(Test)
@@ -58,26 +58,26 @@ Case = Literal["exact", "broken"]
 CASES: tuple[Case, ...] = get_args(Case)
 
 PAIRS: tuple[tuple[int, int], ...] = ((10, 11), (10, 50), (1, 100))
-"""Costs whose similarity is told."""
+"""Pairs of costs whose similarity is measured."""
 PRINTED: dict[tuple[int, int], float] = {(10, 11): 1.0, (10, 50): 0.9943}
-"""What the document prints of its sinusoidal embedding."""
+"""Similarities of the sinusoidal embedding as printed in the document."""
 PRINTED_RANDOM = -0.1394
-"""What it prints of 10 and 11 in a discrete one."""
+"""Similarity of 10 and 11 in a discrete embedding as printed in the document."""
 EXPONENTS: dict[str, float] = {"-i/d": 1.0, "-2i/d": 2.0}
 """The frequencies 10000^(−i/d), as the document writes them, and 10000^(−2i/d)."""
 WIDTHS: tuple[int, ...] = tuple(range(4, 1025, 2))
-"""Widths at which the printed similarities are looked for."""
+"""Widths at which the printed similarities are searched."""
 DOCUMENT_WIDTH = 512
 CHANCE_WIDTHS: tuple[int, ...] = (8, 16, 32, 48, 64, 128, 256, 512, 1024)
 DISTANCES: tuple[int, ...] = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90)
-"""At which similarity is told."""
+"""Distances of costs at which similarity is measured."""
 
 EARLY = 25
-"""The step at which early progress is judged: the document's “first eval” has no number."""
+"""The step at which early progress is judged; the document's “first eval” names no step."""
 
 
 class Data(Frozen):
-    """Instances of one seed, n × n costs; ``labels`` permuted shows a cost by another's name."""
+    """Instances of one seed with n × n costs; permuted ``labels`` replace each cost by another."""
 
     n: Annotated[int, Field(ge=2, le=6)] = 5
     train: Count = 10_000
@@ -86,9 +86,10 @@ class Data(Frozen):
 
 
 class Model(Frozen):
-    """The recursion: a cycle updates the latent so many times and the answer once.
+    """Sizes of the recursive model: a cycle updates the latent ``updates`` times, the answer once.
 
-    ``spread`` is that of the initial frequencies of the periodic embedding, in cycles.
+    ``spread`` is the standard deviation of the periodic embedding's initial frequencies, in cycles
+    over the range of the costs.
     """
 
     d: Annotated[int, Field(ge=8, le=512, multiple_of=8)] = 48
@@ -100,44 +101,44 @@ class Model(Frozen):
 
 
 class Training(TrainingSettings):
-    """The budget, and how many instances a step sees."""
+    """The training budget, and the number of instances per step."""
 
     rows: Count = 32
 
 
 class Evaluation(Frozen):
-    """Nothing to choose: every model is asked about every instance of every test set."""
+    """No options: every model is evaluated on every instance of every test set."""
 
 
-class Conditions(Frozen):
-    """Who attends to whom: cells of a row and of a column, or all, told rows and columns."""
+class AttentionConditions(Frozen):
+    """Axial: a cell attends to its row and its column. Full: to all cells, with positions."""
 
     attention: Literal["axial", "full"] = "axial"
 
 
-class Arm(TrainedArm, Conditions):
-    """Models of one dataset with one kind of attention."""
+class Arm(TrainedArm, AttentionConditions):
+    """Models that share a dataset and a kind of attention."""
 
 
-class Computed(ComputedArm):
-    """What is not a training of its own.
+class ComputedEmbeddings(ComputedArm):
+    """An arm whose runs are computed.
 
-    Once: the geometry of untrained embeddings, and what holds exactly. For every seed: the learning
-    of an axial model, done again and watched at every step.
+    Computed once: the geometry of untrained embeddings, and exact certificates. Computed for every
+    seed: the training of an axial model, repeated with the loss of every step recorded.
     """
 
     computed: Literal["geometry", "certificates", "learning"]
     draws: Count = 1
 
     @model_validator(mode="after")
-    def _has_seeds_if_it_learns(self) -> Self:
+    def _check_replicates(self) -> Self:
         if (self.computed == "learning") != (self.replicates == "seeds"):
-            raise ValueError("replicates: learning has seeds, and all else is computed once")
+            raise ValueError("replicates: write seeds for learning, and once for everything else")
         return self
 
 
 class Computation(Frozen):
-    """All that determines what is computed of one variant."""
+    """The settings of one computed variant."""
 
     computed: Literal["geometry", "certificates", "learning"]
     variant: str
@@ -147,7 +148,7 @@ class Computation(Frozen):
     training: Training
 
     @model_validator(mode="after")
-    def _variant_exists(self) -> Self:
+    def _check_variant(self) -> Self:
         known = VARIANTS if self.computed == "learning" else ("all",)
         if self.variant not in known:
             raise ValueError(f"unknown variant {self.variant!r}; accepted: {', '.join(known)}")
@@ -161,7 +162,8 @@ class Settings(StudySettings):
     arms: Mapping[
         Name,
         Annotated[
-            Annotated[Arm, Tag("(trained)")] | Annotated[Computed, Tag("(computed)")], ByKind
+            Annotated[Arm, Tag("(trained)")] | Annotated[ComputedEmbeddings, Tag("(computed)")],
+            ByKind,
         ],
     ]
     model: Model = Model()
@@ -169,8 +171,8 @@ class Settings(StudySettings):
     evaluation: Evaluation = Evaluation()
 
 
-class Job(Conditions, TrainedJob):
-    """All that determines one trained variant, besides its seed."""
+class Job(AttentionConditions, TrainedJob):
+    """The settings of one trained variant, without its seed."""
 
     variant: Variant
     data: Data
