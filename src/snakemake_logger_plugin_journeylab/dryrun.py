@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from snakemake_logger_plugin_journeylab.wording import roughly
@@ -33,9 +33,9 @@ class PlannedJob(NamedTuple):
 
 
 class DryRun:
-    """Collects the jobs of a dry run; `outline` is the logger's record of all planned jobs.
+    """Collects the jobs of a dry run; `outline` returns all planned jobs, for comparison.
 
-    `outline` maps each study to its number of jobs per "rule arm" (`jobs`), the training steps of
+    It maps each study to its number of jobs per "rule arm" (`jobs`), the training steps of
     each plan (`steps`), and the expected CPU-seconds per step and per job without training
     (`seconds_per_step`, `seconds_per_job`; None if unknown).
     """
@@ -43,7 +43,7 @@ class DryRun:
     def __init__(self) -> None:
         """Start without any job."""
         self.jobs: list[PlannedJob] = []
-        self.outline: Mapping[str, Any] = {}
+        self.outline: Callable[[], Mapping[str, Any]] = dict
 
     def add(self, about: Mapping[str, Any]) -> None:
         """Add the job of a record."""
@@ -64,41 +64,45 @@ class DryRun:
         """The summary, one line at a time."""
         if not self.jobs:
             return
+        planned = self.outline()
         studies = sorted({job.study for job in self.jobs}, key=lambda name: (len(name), name))
         for study in studies:
-            yield from self._study(study, [job for job in self.jobs if job.study == study])
+            jobs = [job for job in self.jobs if job.study == study]
+            yield from _study(study, jobs, planned.get(study, {}))
         counts = Counter(job.rule for job in self.jobs)
         yield f"{len(self.jobs)} jobs: " + ", ".join(
             f"{counts[rule]} {rule}" for rule in sorted(counts, key=_position)
         )
-        yield "nothing was run; the list of all jobs with their commands: add --printshellcmds"
+        yield "This was a dry-run: nothing was run. All jobs with their commands: --printshellcmds"
 
-    def _study(self, study: str, jobs: Sequence[PlannedJob]) -> Iterator[str]:
-        planned = self.outline.get(study, {}).get("jobs", {})
-        groups: defaultdict[tuple[str, str], list[PlannedJob]] = defaultdict(list)
-        for job in jobs:
-            groups[job.rule, job.arm].append(job)
-        title = study or "all studies"
-        yield f"{title}: {len(jobs)} jobs{self._cost(study, jobs)}"
-        width = max(len(" ".join(key)) for key in groups)
-        for (rule, arm), members in sorted(groups.items(), key=lambda item: _position(item[0][0])):
-            name = f"{rule} {arm}".strip()
-            total = planned.get(name, len(members))
-            reasons = Counter(job.reason for job in members)
-            why = ", ".join(
-                reason if count == len(members) else f"{count} {reason}"
-                for reason, count in reasons.most_common()
-            )
-            yield f"  {name:<{width}}  {len(members)} of {total}  {why}"
 
-    def _cost(self, study: str, jobs: Sequence[PlannedJob]) -> str:
-        """The expected CPU time of the jobs, from the last recorded run of the study."""
-        outline = self.outline.get(study, {})
-        steps = sum(outline.get("steps", {}).get(job.plan, 0) for job in jobs)
-        seconds = steps * (outline.get("seconds_per_step") or 0.0)
-        computed = sum(job.rule == "compute" for job in jobs)
-        seconds += computed * (outline.get("seconds_per_job") or 0.0)
-        return f", about {roughly(seconds)} of CPU time" if seconds >= 1.0 else ""
+def _study(study: str, jobs: Sequence[PlannedJob], outline: Mapping[str, Any]) -> Iterator[str]:
+    """The jobs of a study by rule and arm: how many of all planned jobs run, and why."""
+    planned = outline.get("jobs", {})
+    groups: defaultdict[tuple[str, str], list[PlannedJob]] = defaultdict(list)
+    for job in jobs:
+        groups[job.rule, job.arm].append(job)
+    title = study or "all studies"
+    yield f"{title}: {len(jobs)} jobs{_cost(jobs, outline)}"
+    width = max(len(" ".join(key)) for key in groups)
+    for (rule, arm), members in sorted(groups.items(), key=_rank):
+        name = f"{rule} {arm}".strip()
+        total = planned.get(name, len(members))
+        reasons = Counter(job.reason for job in members)
+        why = ", ".join(
+            reason if count == len(members) else f"{count} {reason}"
+            for reason, count in reasons.most_common()
+        )
+        yield f"  {name:<{width}}  {len(members)} of {total}  {why}"
+
+
+def _cost(jobs: Sequence[PlannedJob], outline: Mapping[str, Any]) -> str:
+    """The expected CPU time of the jobs, from the last recorded run of the study."""
+    steps = sum(outline.get("steps", {}).get(job.plan, 0) for job in jobs)
+    seconds = steps * (outline.get("seconds_per_step") or 0.0)
+    computed = sum(job.rule == "compute" for job in jobs)
+    seconds += computed * (outline.get("seconds_per_job") or 0.0)
+    return f", about {roughly(seconds)} of CPU time" if seconds >= 1.0 else ""
 
 
 def classify(reason: str) -> str:
@@ -107,6 +111,11 @@ def classify(reason: str) -> str:
     if plan:
         return "changed plan"
     return next((word for start, word in _REASONS if start in reason), reason or "unknown")
+
+
+def _rank(group: tuple[tuple[str, str], Sequence[PlannedJob]]) -> tuple[int, str]:
+    (rule, arm), _ = group
+    return _position(rule), arm
 
 
 def _position(rule: str) -> int:

@@ -17,6 +17,7 @@ from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from snakemake_logger_plugin_journeylab.dryrun import DryRun
 from snakemake_logger_plugin_journeylab.training import Estimate, Trainings
 from snakemake_logger_plugin_journeylab.wording import (
     clock,
@@ -84,6 +85,7 @@ class LogHandler(LogHandlerBase):
         self.trainings = Trainings({})
         self.reports: list[_Job] = []
         self.closing = threading.Event()
+        self.dry_run = DryRun()
 
     @property
     def writes_to_stream(self) -> bool:
@@ -113,8 +115,11 @@ class LogHandler(LogHandlerBase):
     def emit(self, record: LogRecord) -> None:
         """Tell a record, or hand it to snakemake's own handler."""
         try:
-            if self.common_settings.dryrun or self.common_settings.verbose:
+            settings = self.common_settings
+            if settings.verbose or (settings.dryrun and settings.printshellcmds):
                 self.own.handle(record)
+            elif settings.dryrun:
+                self._preview(record)
             elif not self._told(record):
                 self._hand_on(record)
         except Exception:
@@ -148,6 +153,18 @@ class LogHandler(LogHandlerBase):
             case _:
                 return False
         return True
+
+    def _preview(self, record: LogRecord) -> None:
+        """Collect the jobs of a dry run; print them as a table before snakemake's last message."""
+        about = record.__dict__
+        if "outline" in about:
+            self.dry_run.outline = about["outline"]
+        elif getattr(record, "event", None) == LogEvent.JOB_INFO:
+            self.dry_run.add(about)
+        elif str(record.msg).startswith("This was a dry-run"):
+            self._say("\n".join(self.dry_run.lines()))
+        elif getattr(record, "event", None) is None and not str(record.msg).startswith("Reasons:"):
+            self._hand_on(record)
 
     def _hand_on(self, record: LogRecord) -> None:
         text = str(record.msg)

@@ -61,7 +61,7 @@ class Copy:
 
     def planned(self, *arguments: str) -> set[tuple[str, ...]]:
         """The jobs that snakemake would run: (rule, wildcard values…)."""
-        text = self.snakemake("--dry-run", "--quiet", "host", "--", *arguments).stdout
+        text = self.snakemake("-n", "--printshellcmds", "--quiet", "host", "--", *arguments).stdout
         jobs = set()
         for block in re.split(r"\n(?=(?:local)?rule \w+:)", text)[1:]:
             rule = re.match(r"(?:local)?rule (\w+):", block)

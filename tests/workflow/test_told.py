@@ -122,8 +122,8 @@ def test_errors_of_snakemake_itself_are_shown_once(
         assert done.stderr.count("Traceback") == 0
 
 
-def test_a_dry_run_is_snakemakes_own(tiny: Path) -> None:
-    done = run(tiny, "--dry-run")
+def test_a_dry_run_with_commands_is_printed_by_snakemake(tiny: Path) -> None:
+    done = run(tiny, "--dry-run", "--printshellcmds")
     assert "rule judge:" in done.stdout
     assert "This was a dry-run" in done.stdout
 

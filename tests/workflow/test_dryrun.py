@@ -1,0 +1,82 @@
+"""A dry run is a table: jobs by rule and arm, why they run, and their expected cost."""
+
+import pytest
+
+from snakemake_logger_plugin_journeylab.dryrun import DryRun, classify
+
+from .conftest import Copy
+
+PLAN = "plans/exp7/{arm}/{variant}/seeds-00-03/{rule}.json"
+
+
+def job(rule: str, arm: str = "", variant: str = "", reason: str = "", study: str = "exp7") -> dict:
+    wildcards = {"study": study, "arm": arm, "variant": variant}
+    return {
+        "rule_name": rule,
+        "wildcards": {key: value for key, value in wildcards.items() if value},
+        "input": [PLAN.format(arm=arm, variant=variant, rule=rule), "data/x.parquet"],
+        "reason": reason,
+    }
+
+
+def outline(**steps: int) -> dict:
+    paths = {PLAN.format(arm="7a", variant=name, rule="train"): n for name, n in steps.items()}
+    jobs = {"train 7a": 6, "judge": 1}
+    return {"exp7": {"jobs": jobs, "steps": paths, "seconds_per_step": 0.5}}
+
+
+def summary(jobs: list[dict], planned: dict) -> list[str]:
+    dry = DryRun()
+    dry.outline = lambda: planned
+    for each in jobs:
+        dry.add(each)
+    return list(dry.lines())
+
+
+def test_jobs_are_counted_by_rule_and_arm_with_their_reasons_and_cost():
+    new = "Missing output files: results/exp7/run.json"
+    changed = "Updated input files: plans/exp7/7a/C/seeds-00-03/train.json, data/x.parquet"
+    jobs = [
+        job("judge", reason="Input files updated by another job: results/exp7/m.parquet"),
+        job("train", "7a", "A", new),
+        job("train", "7a", "B", new),
+        job("train", "7a", "C", changed),
+    ]
+    assert summary(jobs, outline(A=100, B=100, C=40, D=1000)) == [
+        "exp7: 4 jobs, about 2 min of CPU time",
+        "  train 7a  3 of 6  2 new, 1 changed plan",
+        "  judge     1 of 1  follows",
+        "4 jobs: 3 train, 1 judge",
+        "This was a dry-run: nothing was run. All jobs with their commands: --printshellcmds",
+    ]
+
+
+def test_a_run_without_jobs_prints_no_table():
+    assert summary([], {}) == []
+    assert summary([job("all")], {}) == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "word"),
+    [
+        ("Updated input files: build/quick/plans/exp5/judge.json", "changed plan"),
+        ("Updated input files: data/exp5/a.parquet", "changed"),
+        ("Incomplete output files: results/a", "unfinished"),
+        ("Forced execution", "forced"),
+        ("Missing output files: a; Code has changed since last execution", "new"),
+        ("Something else", "Something else"),
+    ],
+)
+def test_a_reason_is_a_word(reason, word):
+    assert classify(reason) == word
+
+
+@pytest.mark.workflow
+def test_a_dry_run_of_the_project_is_short_and_whole_on_request(fresh: Copy):
+    short = fresh.snakemake("-n", "reports/exp7.pdf").stdout
+    assert "exp7: " in short
+    assert "train native" in short
+    assert "\n  train 7a " in short
+    assert len(short.splitlines()) < 25
+    whole = fresh.snakemake("-n", "--printshellcmds", "reports/exp7.pdf").stdout
+    assert whole.count("journeylab train ") == whole.count("\nrule train:") > 1
