@@ -77,7 +77,7 @@ class Ensemble:
         device: torch.device,
         rate: Tensor | None = None,
     ) -> None:
-        """`rate`: the tensor from which a captured step reads the rate; on a GPU a new one if None."""
+        """`rate`: the tensor of the rate that a captured step reads; on a GPU, None makes one."""
         models = [
             problem.build(stream.generator("init")).to(device)
             for problem, stream in zip(problems, streams, strict=True)
