@@ -216,7 +216,7 @@ def test_compacted_batch_has_loss_and_gradients_of_the_whole_batch(make_problem,
     whole = problem.batch(1, streams.generator("order"), streams.generator("dropout"))
     whole = {n: x.double() if x.is_floating_point() else x for n, x in whole.items()}
     compacted = problem.compact(whole)
-    assert len(compacted["supervised"]) <= len(compacted["present"]) < 48 * 33 + 32 * 34
+    assert len(compacted["predicted"]) <= len(compacted["present"]) < 48 * 33 + 32 * 34
     outcomes = []
     for batch in (whole, compacted):
         loss = problem.loss(model, batch)
@@ -249,11 +249,9 @@ def test_loss_creates_its_tensors_on_the_device_of_the_batch(make_problem, varia
 
 def test_flops_of_a_step_are_those_of_its_matrix_products(make_problem):
     problem, d = make_problem("B"), 16
-    rows, supervised = 48 + 32, problem.tokens_per_step  # B predicts all present tokens
-    everywhere, where_supervised = 2 * (2 * 3 * d**2 + 4 * 33 * d), 2 * 2 * 9 * d**2
-    expected = 3.0 * (
-        rows * 33 * everywhere + supervised * (where_supervised + 2 * d * len(SYMBOLS))
-    )
+    rows, predicted = 48 + 32, problem.tokens_per_step  # B predicts all present tokens
+    everywhere, where_predicted = 2 * (2 * 3 * d**2 + 4 * 33 * d), 2 * 2 * 9 * d**2
+    expected = 3.0 * (rows * 33 * everywhere + predicted * (where_predicted + 2 * d * len(SYMBOLS)))
     assert problem.flops_per_step(fresh(problem)) == pytest.approx(expected, rel=0.01)
 
 

@@ -123,23 +123,23 @@ class Knowledge:
         return batch
 
     def compact(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Add the indices of the tokens that are ``present`` (no padding) and ``supervised``.
+        """Add the indices of the tokens that are ``present`` (no padding) and ``predicted``.
 
         The indices count through the text rows and then the KG rows, laid end to end.
         """
-        supervised = _end_to_end("weights", batch)
+        predicted = _end_to_end("weights", batch)
         # in a causal row, padding comes after all predicted tokens and influences none of them
         whole = batch if self.job.spec.objective == "causal" else _with_all_kg_weights(batch)
         present = _end_to_end("weights", whole)
         return batch | {
             "present": present.nonzero().flatten(),
-            "supervised": supervised.nonzero().flatten(),
+            "predicted": predicted.nonzero().flatten(),
         }
 
     def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """Mean cross-entropy of the text rows + λ · that of the KG rows, over predicted tokens."""
-        if "supervised" in batch:
-            return self._loss_of_supervised(_reader(model), batch)
+        if "predicted" in batch:
+            return self._loss_of_predicted(_reader(model), batch)
         text, *kg = self._losses(model, batch)
         return text + self.job.training.kg_weight * sum(kg)
 
@@ -153,11 +153,11 @@ class Knowledge:
         ]
         with torch.no_grad():
             text, *parts = (float(part) for part in self._losses(model, everything))
-            predicted = model([reader.sentences(rows.inputs) for rows in tiers])
+            of_tiers = model([reader.sentences(rows.inputs) for rows in tiers])
         kg = sum(parts)
         loss = text + self.job.training.kg_weight * kg
         curve = {"loss": loss, "text_loss": text, "kg_loss": kg}
-        for tier, logits, rows in zip(self._tier_rows, predicted, tiers, strict=True):
+        for tier, logits, rows in zip(self._tier_rows, of_tiers, tiers, strict=True):
             curve[f"perplexity_{tier}"] = float(_mean_loss(logits, rows).exp())
         return curve
 
@@ -177,7 +177,7 @@ class Knowledge:
             layers=sizes.layers,
             vocabulary=len(self.language.symbols),
             present=sum(len(batch["present"]) for batch in counted) / FLOPS_STEPS,
-            asked=sum(len(batch["supervised"]) for batch in counted) / FLOPS_STEPS,
+            asked=sum(len(batch["predicted"]) for batch in counted) / FLOPS_STEPS,
         )
 
     @property
@@ -221,18 +221,18 @@ class Knowledge:
         logits = model(self._read(_reader(model), batch), self._dropout(batch))
         return [_mean_loss(*pair) for pair in zip(logits, _parts(batch), strict=True)]
 
-    def _loss_of_supervised(self, reader: Reader, batch: dict[str, Tensor]) -> Tensor:
+    def _loss_of_predicted(self, reader: Reader, batch: dict[str, Tensor]) -> Tensor:
         """The loss of a compacted batch."""
-        supervised = batch["supervised"]
+        predicted = batch["predicted"]
         rows, dropout = self._read(reader, batch), self._dropout(batch)
-        logits = reader.transformer(rows, dropout, batch["present"], supervised)
-        lost = cross_entropy(logits, _end_to_end("targets", batch)[supervised], reduction="none")
+        logits = reader.transformer(rows, dropout, batch["present"], predicted)
+        lost = cross_entropy(logits, _end_to_end("targets", batch)[predicted], reduction="none")
         text, *kg = (rows.weights.flatten() for rows in _parts(batch))
         weight = self.job.training.kg_weight
         shares = torch.cat(
             (text / text.sum(), *(weight * part / part.sum().clamp(min=1.0) for part in kg))
         )
-        return (lost * shares[supervised]).sum()
+        return (lost * shares[predicted]).sum()
 
     def _read(self, reader: Reader, batch: dict[str, Tensor]) -> list[Rows]:
         text = reader.sentences(batch["text_inputs"])
