@@ -7,6 +7,7 @@ import pytest
 from journeylab import catalogue
 from journeylab.knowledge.tables import PRIMARY
 from journeylab.plotting import StudyResults, styled
+from journeylab.records.fingerprint import closure
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.studies.exp12_native_kg_transfer.answer import CONDITIONS, FACTORS, answer
 from journeylab.studies.exp12_native_kg_transfer.figures import CAPTIONS, draw, numbers, tabulate
@@ -120,3 +121,13 @@ def test_withheld_claim_says_so_and_quick_run_answers_nothing():
     assert "(6, withheld" in answer(study({}, verdicts=(row,)))
     for nothing in ({"evidence": False}, {"exploratory": "seeds"}):
         assert "answer nothing" in answer(study({"6": "supported"}, **nothing))
+
+
+def test_drawing_generates_no_data():
+    """A figure prints only what a run has measured."""
+    drawn = set(closure(catalogue.stage_roots("draw", "exp12")))
+    assert "journeylab.studies.exp12_native_kg_transfer.figures" in drawn
+    assert not drawn & {
+        "journeylab.studies.exp12_native_kg_transfer.data",
+        "journeylab.datasets.kinship",
+    }

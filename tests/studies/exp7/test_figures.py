@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 import torch
 
+from journeylab import catalogue
 from journeylab.knowledge.settings import Evaluation, Model, Training
 from journeylab.plotting import StudyResults, styled
+from journeylab.records.fingerprint import closure
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.figures import CAPTIONS, draw, numbers, tabulate
@@ -143,3 +145,10 @@ def test_sizes_without_a_run_are_not_available(results):
     sizes = table[table["metric"] != "world_size"]
     printed = numbers(replace(results, measurements=sizes, curves=None))
     assert printed["people"] == printed["facts.derived"] == "n/a"
+
+
+def test_drawing_generates_no_data():
+    """A figure prints only what a run has measured."""
+    drawn = set(closure(catalogue.stage_roots("draw", "exp7")))
+    assert "journeylab.studies.exp7_native_kg.figures" in drawn
+    assert not drawn & {"journeylab.studies.exp7_native_kg.data", "journeylab.datasets.kinship"}
