@@ -28,7 +28,7 @@ Curve = list[tuple[int, str, float]]
 """Step, metric and value of every point so far."""
 
 
-class History(NamedTuple):
+class RunHistory(NamedTuple):
     """How far a run has come: steps done, the curve of every seed, and the processors so far."""
 
     step: int
@@ -82,13 +82,13 @@ class State(NamedTuple):
     tallies: Tallies
 
 
-def save_checkpoint(path: Path, run: State, history: History) -> None:
+def save_checkpoint(path: Path, run: State, history: RunHistory) -> None:
     """Write the run's state atomically, with a checksum."""
     notes = json.dumps({"identity": run.identity} | history._asdict())
     write_tensors(path, _tensors(run), {"run": notes})
 
 
-def load_checkpoint(path: Path, run: State, start: History) -> History:
+def load_checkpoint(path: Path, run: State, start: RunHistory) -> RunHistory:
     """Put the run into the saved state; return the saved history.
 
     The processors of `start` are appended to those of the checkpoint. A checkpoint that is missing,
@@ -117,7 +117,7 @@ def load_checkpoint(path: Path, run: State, start: History) -> History:
             return start
         curves = [[(s, m, v) for s, m, v in curve] for curve in saved["curves"]]
         processors = tuple(dict.fromkeys((*saved["processors"], *start.processors)))
-        history = History(saved["step"], curves, processors)
+        history = RunHistory(saved["step"], curves, processors)
         _restore(run, tensors)
     except (KeyError, ValueError) as error:
         reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)

@@ -17,7 +17,7 @@ from journeylab.config import TrainingSettings
 from journeylab.streams import Streams
 from journeylab.training.checkpoint import (
     Curve,
-    History,
+    RunHistory,
     State,
     Tallies,
     load_checkpoint,
@@ -169,7 +169,7 @@ def learn(
     `began`: the value of `time.monotonic()` when the run began.
     """
     run, seeds = learner.run, len(learner.problems)
-    start = History(0, [[] for _ in range(seeds)], (processor,))
+    start = RunHistory(0, [[] for _ in range(seeds)], (processor,))
     step, curves, processors = load_checkpoint(checkpoint, run, start)
     failed = run.tallies.all_failed
     reporting = report_progress(label, settings.steps, step, seeds=seeds)
@@ -190,7 +190,7 @@ def learn(
                 for curve, point in zip(curves, _points(learner, step), strict=True):
                     curve += point
             if failed or last or step % settings.checkpoint_every == 0:
-                save_checkpoint(checkpoint, run, History(step, curves, processors))
+                save_checkpoint(checkpoint, run, RunHistory(step, curves, processors))
     seconds = (time.monotonic() - began) / seeds
     return [
         _result(learner, settings, index, curve, seconds, processors)
