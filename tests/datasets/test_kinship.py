@@ -36,7 +36,7 @@ def facts():
 
 
 def written(facts, linearisation="none"):
-    """The rows of a model that reads triples, or of one that reads them linearised."""
+    """The rows of a native model, or of a model of linearised triples."""
     linearised = LINEARISED_TEMPLATES[linearisation]
     return write_corpus(facts, ENGLISH, linearised=linearised, native=not linearised)
 
@@ -90,16 +90,16 @@ def test_brothers_are_mutual_and_share_a_father(seed: int):
 
 @settings(max_examples=40, deadline=None)
 @given(SEEDS)
-def test_siblings_share_the_split_of_a_relation(seed: int):
+def test_brothers_share_the_split_of_a_relation(seed: int):
     facts = draw(Data(), seed)
     father = {f.head: f.tail for f in facts_of(facts, "base") if f.relation == "son_of"}
     splits: dict[tuple[str, str], set[str]] = {}
     for row in facts[facts["kind"] == "derived"].itertuples():
         splits.setdefault((row.relation, father[row.head]), set()).add(row.split)
-    assert all(len(each) == 1 for each in splits.values())
+    assert all(len(names) == 1 for names in splits.values())
 
 
-def test_a_world_depends_on_its_seed_only():
+def test_world_depends_on_its_seed_only():
     pd.testing.assert_frame_equal(
         draw(Data(), 7),
         draw(Data(), 7),
@@ -107,7 +107,7 @@ def test_a_world_depends_on_its_seed_only():
     assert not draw(Data(), 7).equals(draw(Data(), 8))
 
 
-def test_other_sizes_keep_the_laws():
+def test_worlds_of_other_sizes_are_lawful():
     data = Data(generations=(3, 5, 8, 12), cities=7, countries=3)
     facts = draw(data, 3)
     assert facts["relation"].value_counts()["son_of"] == 25
@@ -144,10 +144,10 @@ def test_held_and_same_show_transfer_facts_in_one_template_each(facts):
 
 
 @pytest.mark.parametrize("kind", ["text", "linearised", "triples"])
-@pytest.mark.parametrize("turned", [False, True])
-def test_a_generalisation_fact_in_any_row_is_a_leak(facts, kind, turned):
+@pytest.mark.parametrize("reversed_", [False, True])
+def test_generalisation_fact_in_any_row_is_a_leak(facts, kind, reversed_):
     fact = facts_of(facts, "generalisation")[0]
-    if turned:
+    if reversed_:
         fact = Fact(fact.tail, "son_of", fact.head)
     rows = written(facts)
     shown = fact if kind == "triples" else ENGLISH.sentence(*fact, 2)
@@ -155,7 +155,7 @@ def test_a_generalisation_fact_in_any_row_is_a_leak(facts, kind, turned):
         assert_no_leak(facts, rows._replace(**{kind: (*getattr(rows, kind), shown)}))
 
 
-def test_a_transfer_fact_leaks_through_text_only(facts):
+def test_transfer_fact_is_a_leak_in_text_rows_only(facts):
     fact = facts_of(facts, "transfer")[0]
     rows = written(facts)
     assert fact in rows.triples
@@ -166,7 +166,7 @@ def test_a_transfer_fact_leaks_through_text_only(facts):
 
 @settings(max_examples=40, deadline=None)
 @given(SEEDS)
-def test_rows_are_as_long_in_every_world(seed: int):
+def test_longest_row_has_the_same_length_in_every_world(seed: int):
     facts = draw(Data(), seed)
     known = facts_of(facts, "base", "teaching", "transfer", "generalisation")
     assert max(map(len, entities(facts))) == 6
@@ -174,7 +174,7 @@ def test_rows_are_as_long_in_every_world(seed: int):
     assert 1 + longest == 34
 
 
-def test_broken_laws_are_refused(facts):
+def test_tables_that_break_a_rule_are_rejected(facts):
     data = Data()
     with pytest.raises(AssertionError, match="functional"):
         assert_lawful(pd.concat([facts, facts.iloc[:1]]), data)
@@ -192,16 +192,16 @@ def test_broken_laws_are_refused(facts):
     siblings = facts[(facts["relation"] == "grandson_of")]
     father = {f.head: f.tail for f in facts_of(facts, "base") if f.relation == "son_of"}
     pair = siblings["head"].map(father).duplicated(keep=False)
-    one = siblings.index[pair][0]
+    chosen = siblings.index[pair][0]
     torn = facts.copy()
     others = {"teaching": "transfer", "transfer": "teaching", "generalisation": "teaching"}
-    torn.loc[one, "split"] = others[torn.loc[one, "split"]]
+    torn.loc[chosen, "split"] = others[torn.loc[chosen, "split"]]
     with pytest.raises(AssertionError, match="siblings"):
         assert_lawful(torn, data)
 
 
 @pytest.mark.parametrize(("variant", "linearisation"), [("A", "none"), ("B", "all"), ("B", "held")])
-def test_every_kg_row_is_a_fact_that_may_be_shown(facts, variant, linearisation):
+def test_every_kg_row_is_an_allowed_fact(facts, variant, linearisation):
     rows = written(facts, linearisation)
     shown = facts_of(facts, "base", "teaching", "transfer")
     assert set(rows.triples) <= set(shown)

@@ -1,4 +1,4 @@
-"""Passages and windows of a text, and what can be said of it without order."""
+"""Passages and windows of a text, and its unigram and bigram entropies."""
 
 import math
 from pathlib import Path
@@ -39,15 +39,15 @@ def table(file: Path, seed: int = 0) -> pd.DataFrame:
     return split(settings(), file, Generator().manual_seed(seed))
 
 
-def test_passages_are_the_text_and_a_seed_holds_its_own_share_out(file: Path) -> None:
-    one, other = table(file), table(file, seed=1)
-    assert "".join(one["text"]) == TEXT
-    assert (one["part"] == "held-out").mean() == 0.25
-    assert one["part"].tolist() != other["part"].tolist()
-    assert one.equals(table(file))
+def test_passages_join_to_the_text_and_each_seed_holds_out_its_own(file: Path) -> None:
+    first, second = table(file), table(file, seed=1)
+    assert "".join(first["text"]) == TEXT
+    assert (first["part"] == "held-out").mean() == 0.25
+    assert first["part"].tolist() != second["part"].tolist()
+    assert first.equals(table(file))
 
 
-def test_a_window_is_followed_by_its_targets_and_stays_in_its_passage(file: Path) -> None:
+def test_targets_follow_their_window_within_a_passage(file: Path) -> None:
     passages = Passages.of(table(file), "train")
     drawn = passages.draw(200, 7, Generator().manual_seed(0))
     assert torch.equal(drawn.inputs[:, 1:], drawn.targets[:, :-1])
@@ -58,10 +58,10 @@ def test_a_window_is_followed_by_its_targets_and_stays_in_its_passage(file: Path
     inside = {
         tuple(row[start : start + 8]) for row in passages.characters.tolist() for start in starts
     }
-    assert rows == inside  # all of them, with so many draws
+    assert rows == inside  # with 200 draws, every window occurs
 
 
-def test_what_is_held_out_is_read_once_from_its_beginning(file: Path) -> None:
+def test_held_out_passages_are_read_once_from_their_beginning(file: Path) -> None:
     passages = Passages.of(table(file), "held-out")
     windows = passages.read(6)
     assert windows.inputs.shape == (5 * 3, 6)
@@ -69,16 +69,19 @@ def test_what_is_held_out_is_read_once_from_its_beginning(file: Path) -> None:
     assert torch.equal(windows.targets.view(5, 18), passages.characters[:, 1:19])
 
 
-def test_a_bigram_knows_a_text_in_which_every_letter_has_one_successor(file: Path) -> None:
+def test_bigram_entropy_is_near_zero_if_every_letter_has_one_successor(file: Path) -> None:
     dataset = table(file)
     seen, held_out = (Passages.of(dataset, part) for part in ("train", "held-out"))
-    first, others = 1 / 19, 2 / 19  # a passage is the letters twice, and nothing predicts its first
+    first, others = (
+        1 / 19,
+        2 / 19,
+    )  # a passage is the alphabet twice; its first letter is no target
     expected = -first * math.log(first) - 9 * others * math.log(others)
     assert unigram_entropy(seen, held_out) == pytest.approx(expected, abs=0.01)
-    ones = seen.characters.numel() / 10  # of each letter; one is added to each of ten successors
+    ones = seen.characters.numel() / 10  # of each letter; smoothing adds 1 to each successor
     assert bigram_entropy(seen, held_out) == pytest.approx(math.log((ones + 10) / ones), rel=0.1)
 
 
-def test_a_text_too_short_for_two_parts_is_told(file: Path) -> None:
+def test_text_too_short_for_two_parts_is_an_error(file: Path) -> None:
     with pytest.raises(UserError, match="1 passages of 300 characters, 0 of them held out"):
         split(settings(passage=300), file, Generator())

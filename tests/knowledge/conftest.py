@@ -18,7 +18,7 @@ def draw(data, seed):
 
 @pytest.fixture(scope="session")
 def make_job() -> MakeJob:
-    """A job of a variant; linearised variants get template 1 unless told otherwise."""
+    """A job of a variant; by default linearised variants read template 1."""
 
     def make(variant: str, linearisation: str | None = None, **training: float) -> Job:
         native = SPECS[variant].kg == "native"

@@ -25,7 +25,7 @@ def fresh(problem, seed=0):
 
 
 @pytest.mark.parametrize(("native", "linearised"), [("A", "B"), ("Aprime", "Bprime")])
-def test_a_native_model_reads_text_as_rope_does(make_problem, native, linearised):
+def test_native_model_reads_text_as_rope_does(make_problem, native, linearised):
     problems = [make_problem(name) for name in (native, linearised)]
     a, b = (fresh(problem) for problem in problems)
     b.load_state_dict(a.state_dict(), strict=False)
@@ -47,7 +47,7 @@ def test_text_has_no_slot_angle(make_problem):
     assert not torch.allclose(before[1], after[1], atol=1e-5)
 
 
-def test_a_common_turn_of_all_slots_changes_nothing(make_problem):
+def test_common_rotation_of_all_slots_changes_nothing(make_problem):
     problem = make_problem("Aprime")
     model = fresh(problem).double()
     with torch.no_grad():
@@ -68,7 +68,7 @@ def test_per_token_angles_without_spread_are_rope(make_problem):
     torch.testing.assert_close(of_c, of_b, atol=1e-5, rtol=1e-4)
 
 
-def test_angles_start_with_the_spread_that_is_configured(make_problem):
+def test_initial_angles_have_the_configured_spread(make_problem):
     c, a = fresh(make_problem("C")), fresh(make_problem("A"))
     spread = c.token_angles / c.frequencies - 1.0
     assert spread.std().item() == pytest.approx(0.1, rel=0.2)
@@ -76,13 +76,13 @@ def test_angles_start_with_the_spread_that_is_configured(make_problem):
     assert a.slots.std().item() == pytest.approx(0.5, rel=0.5)
 
 
-def test_variants_of_a_seed_start_alike(make_problem):
+def test_variants_of_a_seed_have_the_same_initial_weights(make_problem):
     states = [fresh(make_problem(name)).transformer.state_dict() for name in VARIANTS]
     for state in states[1:]:
         assert all(torch.equal(state[name], value) for name, value in states[0].items())
 
 
-def test_only_named_angles_are_learned(make_problem):
+def test_only_the_specified_angles_are_learned(make_problem):
     learned = {
         name: {n for n, _ in fresh(make_problem(name)).named_parameters() if "." not in n}
         for name in VARIANTS
@@ -117,28 +117,28 @@ def test_masked_rows_see_both_directions_and_causal_ones_do_not(make_problem, va
     torch.testing.assert_close(*text)
 
 
-def test_hidden_sentences_do_not_see_their_filling(make_problem):
+def test_masked_sentences_do_not_attend_to_padding(make_problem):
     problem = make_problem("B-mlm")
     model = fresh(problem)
     shortest = int(problem.kg.present.sum(1).argmin())
     tokens, present = problem.kg.tokens[[shortest]], problem.kg.present[[shortest]]
     other = tokens.masked_fill(~present, 7)
     with torch.no_grad():
-        one, two = (model([model.hidden_sentences(t, present)])[0] for t in (tokens, other))
-    torch.testing.assert_close(one[present], two[present])
+        first, second = (model([model.hidden_sentences(t, present)])[0] for t in (tokens, other))
+    torch.testing.assert_close(first[present], second[present])
 
 
-def test_a_causal_triple_does_not_see_its_tail(make_problem):
+def test_causal_triple_does_not_attend_to_its_tail(make_problem):
     problem = make_problem("A-causal")
     model = fresh(problem)
     tokens = problem.kg.tokens[:4]
     changed = torch.where(problem.kg.parts[:4] == TAIL, tokens.roll(1, 0), tokens)
     with torch.no_grad():
-        one, two = (model([model.triples(t)])[0][:, :7] for t in (tokens, changed))
-    torch.testing.assert_close(one, two)
+        first, second = (model([model.triples(t)])[0][:, :7] for t in (tokens, changed))
+    torch.testing.assert_close(first, second)
 
 
-def test_sequential_places_tell_head_from_tail(make_problem):
+def test_sequential_positions_distinguish_head_from_tail(make_problem):
     angles = fresh(make_problem("A-sequential")).triple_angles()[0]
     assert len(angles.unique(dim=0)) == 13
     reset = fresh(make_problem("A-no-slots")).triple_angles()[0]
@@ -154,13 +154,13 @@ def test_batches_repeat_and_text_rows_agree_across_variants(make_problem, varian
         return [problem.batch(step, order, dropout) for step in (1, 2, 3)]
 
     first, again, reference = batches(variant), batches(variant), batches("A")
-    for one, two, other in zip(first, again, reference, strict=True):
-        assert all(torch.equal(one[key], two[key]) for key in one)
-        assert torch.equal(one["text_inputs"], other["text_inputs"])
+    for batch, repeated, other in zip(first, again, reference, strict=True):
+        assert all(torch.equal(batch[key], repeated[key]) for key in batch)
+        assert torch.equal(batch["text_inputs"], other["text_inputs"])
     assert not torch.equal(first[0]["text_inputs"], first[1]["text_inputs"])
 
 
-def test_a_step_has_the_configured_rows(make_problem):
+def test_step_has_the_configured_rows(make_problem):
     streams = Streams("exp7", 0)
     batch = make_problem("A").batch(1, streams.generator("order"), streams.generator("dropout"))
     assert batch["text_inputs"].shape == (48, 33)
@@ -182,7 +182,7 @@ class Lossy(nn.Module):
 
 
 @pytest.mark.parametrize("variant", ["A", "Aprime", "A-causal", "B", "C", "B-mlm"])
-def test_seeds_together_lose_what_each_loses_alone(make_job, variant):
+def test_losses_and_gradients_of_batched_seeds_equal_those_of_single_seeds(make_job, variant):
     problems = [problem_of(make_job(variant), draw(Data(), seed), None) for seed in range(3)]
     models = [Lossy(problem, fresh(problem, seed)) for seed, problem in enumerate(problems)]
     streams = [Streams("exp7", seed) for seed in range(3)]
@@ -209,24 +209,24 @@ def test_seeds_together_lose_what_each_loses_alone(make_job, variant):
 
 @pytest.mark.parametrize("variant", ["A", "A-causal", "A-predict-all", "B", "Cprime", "B-mlm"])
 @pytest.mark.parametrize("dropout", [0.0, 0.05])
-def test_a_compacted_batch_loses_what_whole_rows_lose(make_problem, variant, dropout):
+def test_compacted_batch_has_loss_and_gradients_of_the_whole_batch(make_problem, variant, dropout):
     problem = make_problem(variant, dropout=dropout)
     model = fresh(problem).double()
     streams = Streams("exp7", 1000)
     whole = problem.batch(1, streams.generator("order"), streams.generator("dropout"))
     whole = {n: x.double() if x.is_floating_point() else x for n, x in whole.items()}
     compacted = problem.compact(whole)
-    assert len(compacted["asked"]) <= len(compacted["present"]) < 48 * 33 + 32 * 34
+    assert len(compacted["predicted"]) <= len(compacted["present"]) < 48 * 33 + 32 * 34
     outcomes = []
     for batch in (whole, compacted):
         loss = problem.loss(model, batch)
         outcomes.append((loss, *torch.autograd.grad(loss, list(model.parameters()))))
-    for places, everywhere in zip(*reversed(outcomes), strict=True):
-        torch.testing.assert_close(places, everywhere, rtol=1e-9, atol=1e-9)
+    for of_compacted, of_whole in zip(*reversed(outcomes), strict=True):
+        torch.testing.assert_close(of_compacted, of_whole, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_batches_of_all_seeds_have_one_shape(make_job, variant):
+def test_batches_of_all_seeds_have_the_same_shapes(make_job, variant):
     shapes = set()
     for seed in range(4):
         problem, streams = (
@@ -239,7 +239,7 @@ def test_batches_of_all_seeds_have_one_shape(make_job, variant):
 
 
 @pytest.mark.parametrize("variant", ["A", "A-causal", "B", "C", "B-mlm"])
-def test_the_loss_makes_its_tensors_where_the_batch_is(make_problem, variant):
+def test_loss_creates_its_tensors_on_the_device_of_the_batch(make_problem, variant):
     problem = make_problem(variant, dropout=0.0)
     streams = Streams("exp7", 0)
     batch = problem.batch(1, streams.generator("order"), streams.generator("dropout"))
@@ -247,15 +247,15 @@ def test_the_loss_makes_its_tensors_where_the_batch_is(make_problem, variant):
     assert problem.loss(fresh(problem).to("meta"), elsewhere).device.type == "meta"
 
 
-def test_operations_of_a_step_are_those_of_its_matrix_products(make_problem):
+def test_flops_of_a_step_are_those_of_its_matrix_products(make_problem):
     problem, d = make_problem("B"), 16
-    rows, asked = 48 + 32, problem.tokens_per_step  # all that is present is asked for
-    everywhere, where_asked = 2 * (2 * 3 * d**2 + 4 * 33 * d), 2 * 2 * 9 * d**2
-    expected = 3.0 * (rows * 33 * everywhere + asked * (where_asked + 2 * d * len(SYMBOLS)))
+    rows, predicted = 48 + 32, problem.tokens_per_step  # B predicts all present tokens
+    everywhere, where_predicted = 2 * (2 * 3 * d**2 + 4 * 33 * d), 2 * 2 * 9 * d**2
+    expected = 3.0 * (rows * 33 * everywhere + predicted * (where_predicted + 2 * d * len(SYMBOLS)))
     assert problem.flops_per_step(fresh(problem)) == pytest.approx(expected, rel=0.01)
 
 
-def test_the_loss_is_text_plus_weighted_kg(make_problem):
+def test_loss_is_text_plus_weighted_kg(make_problem):
     problem = make_problem("A", dropout=0.0)
     streams = Streams("exp7", 0)
     batch = problem.batch(1, streams.generator("order"), streams.generator("dropout"))
@@ -270,7 +270,7 @@ def test_the_loss_is_text_plus_weighted_kg(make_problem):
 
 
 @pytest.mark.parametrize("variant", ["A", "A-causal", "B", "B-mlm"])
-def test_supervised_tokens_are_counted(make_problem, variant):
+def test_tokens_per_step_is_the_mean_number_of_predicted_tokens(make_problem, variant):
     problem = make_problem(variant, dropout=0.0)
     order, hidden = Streams("exp7", 0).generator("order"), Streams("exp7", 0).generator("dropout")
     batches = [problem.batch(step, order, hidden) for step in range(1, 201)]
@@ -293,7 +293,7 @@ def test_every_variant_learns(make_problem, tmp_path, variant):
 
 
 @pytest.mark.parametrize("variant", ["Aprime", "Cprime"])
-def test_the_ablation_as_shipped_learns(make_problem, tmp_path, variant):
+def test_as_shipped_ablation_learns(make_problem, tmp_path, variant):
     problem = make_problem(variant)
     shipped = {"attention": "softplus", "frequencies": "integer"}
     problem = dataclasses.replace(problem, job=problem.job.model_copy(update=shipped))

@@ -32,34 +32,34 @@ def test_slots_hold_head_relation_and_tail(facts, triples):
     assert triples.parts[0].tolist() == [HEAD] * 6 + [REL] + [TAIL] * 6
 
 
-def test_a_quarter_of_the_rows_hides_each_part(triples):
+def test_each_part_is_masked_in_a_quarter_of_the_rows(triples):
     rows = torch.zeros(40_000, dtype=torch.long)
     hidden = draw_hidden(triples, rows, 0.3, torch.Generator().manual_seed(0))
     whole = [(hidden == (triples.parts[0] == part)).all(1) for part in (HEAD, REL, TAIL)]
-    for each in whole:
-        assert each.float().mean().item() == pytest.approx(0.25, abs=0.01)
+    for masked in whole:
+        assert masked.float().mean().item() == pytest.approx(0.25, abs=0.01)
     scattered = hidden[~torch.stack(whole).any(0)]
     assert not scattered[:, 6].any()
     assert scattered[:, triples.letters[0]].float().mean().item() == pytest.approx(0.3, abs=0.01)
 
 
-def test_hiding_a_name_hides_its_length(facts, triples):
+def test_masking_a_name_masks_its_length(facts, triples):
     lengths = {len(fact.tail) for fact in facts_of(facts, "base")}
     assert len(lengths) > 1
     hidden = triples.parts == TAIL
-    asked = hide(triples.tokens, hidden, IDENTIFIERS[MASK])
-    assert asked.weights.sum(1).unique().tolist() == [6.0]
-    assert (asked.inputs[hidden] == IDENTIFIERS[MASK]).all()
-    assert not (asked.inputs[:, 7:] == IDENTIFIERS[END]).any()
+    masked = hide(triples.tokens, hidden, IDENTIFIERS[MASK])
+    assert masked.weights.sum(1).unique().tolist() == [6.0]
+    assert (masked.inputs[hidden] == IDENTIFIERS[MASK]).all()
+    assert not (masked.inputs[:, 7:] == IDENTIFIERS[END]).any()
 
 
-def test_only_hidden_tokens_are_asked_for_and_the_others_are_shown(triples):
+def test_only_masked_tokens_are_predicted_and_others_are_inputs(triples):
     rows = torch.arange(len(triples.tokens))
     hidden = draw_hidden(triples, rows, 0.3, torch.Generator().manual_seed(1))
-    asked = hide(triples.tokens, hidden, IDENTIFIERS[MASK])
-    assert torch.equal(asked.weights.bool(), hidden)
-    assert torch.equal(asked.inputs[~hidden], triples.tokens[~hidden])
-    assert torch.equal(asked.targets, triples.tokens)
+    masked = hide(triples.tokens, hidden, IDENTIFIERS[MASK])
+    assert torch.equal(masked.weights.bool(), hidden)
+    assert torch.equal(masked.inputs[~hidden], triples.tokens[~hidden])
+    assert torch.equal(masked.targets, triples.tokens)
 
 
 def test_sentences_are_split_into_names_and_words():
@@ -73,7 +73,7 @@ def test_sentences_are_split_into_names_and_words():
     assert table.present.sum(1).tolist() == [23, 29]
 
 
-def test_nothing_is_predicted_beyond_the_full_stop():
-    asked = next_tokens(tabulate_sentences(["Bado is a son of Mire."], ENGLISH, 33))
-    assert spell(asked.targets[0][asked.weights[0] == 1]) == "Bado is a son of Mire."
-    assert asked.inputs.shape == asked.targets.shape == (1, 32)
+def test_nothing_is_predicted_after_the_full_stop():
+    rows = next_tokens(tabulate_sentences(["Bado is a son of Mire."], ENGLISH, 33))
+    assert spell(rows.targets[0][rows.weights[0] == 1]) == "Bado is a son of Mire."
+    assert rows.inputs.shape == rows.targets.shape == (1, 32)

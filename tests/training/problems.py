@@ -1,4 +1,4 @@
-"""A small problem that uses everything the engine offers: order, dropout, an angle table."""
+"""A small problem that uses all of the engine: order, dropout, an angle table."""
 
 import sys
 import time
@@ -37,7 +37,7 @@ class Reader(nn.Module):
 
 @dataclass
 class Repeating:
-    """Say each token again."""
+    """Predict the current token."""
 
     pause: float = 0.0
     broken_after: int | None = None
@@ -73,7 +73,7 @@ class Repeating:
 
 
 def settings(**changes: float) -> TrainingSettings:
-    chosen = {
+    defaults = {
         "steps": 40,
         "learning_rate": 3e-3,
         "warmup": 5,
@@ -81,34 +81,34 @@ def settings(**changes: float) -> TrainingSettings:
         "evaluate_every": 15,
         "checkpoint_every": 10,
     }
-    return TrainingSettings(**(chosen | changes))
+    return TrainingSettings(**(defaults | changes))
 
 
 def run(
     checkpoint: Path, problem: Repeating | None = None, processor: str = "", **changes: float
 ) -> Trained:
-    chosen = problem or Repeating()
-    return train(chosen, settings(**changes), Streams("exp0", 5), checkpoint, processor=processor)
+    problem = problem or Repeating()
+    return train(problem, settings(**changes), Streams("exp0", 5), checkpoint, processor=processor)
 
 
-PLACES = ("length", "header", "seal", "notes", "first", "middle", "last")
-"""Where a byte of a checkpoint may be damaged."""
+POSITIONS = ("length", "header", "checksum", "notes", "first", "middle", "last")
+"""The byte of a checkpoint that is damaged."""
 
 
-def flip(path: Path, place: str) -> None:
-    """Change one bit of a checkpoint: in its header or in its tensors."""
+def flip(path: Path, position: str) -> None:
+    """Change one bit of a checkpoint, in its header or in its tensors."""
     content = bytearray(path.read_bytes())
     tensors = 8 + int.from_bytes(content[:8], "little")
-    position = {
+    index = {
         "length": 0,
         "header": 8,
-        "seal": content.index(b"self-sha256:") + 40,
+        "checksum": content.index(b"self-sha256:") + 40,
         "notes": content.index(b"identity"),
         "first": tensors,
         "middle": (tensors + len(content)) // 2,
         "last": len(content) - 1,
-    }[place]
-    content[position] ^= 1
+    }[position]
+    content[index] ^= 1
     path.write_bytes(content)
 
 

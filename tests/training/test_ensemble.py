@@ -1,4 +1,4 @@
-"""Laws of ensembles: a seed among others is the seed alone; failures and kills stay its own."""
+"""Seeds trained at once equal seeds trained alone, and do not affect each other."""
 
 import sys
 from pathlib import Path
@@ -24,7 +24,7 @@ from journeylab.training.ensemble import Ensemble, Stack
 from journeylab.training.loop import learn
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import PLACES, Reader, Repeating, flip, settings
+from problems import POSITIONS, Reader, Repeating, flip, settings
 
 SEEDS = (5, 6, 11)
 NEEDS_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
@@ -42,7 +42,7 @@ class Interrupting(Repeating):
 
 
 class Shifted(Repeating):
-    """A problem whose models have a buffer that is not the same for all seeds."""
+    """A problem whose models have a buffer that differs between seeds."""
 
     def build(self, generator):
         model = super().build(generator)
@@ -58,8 +58,8 @@ def together(
 ) -> list[Trained]:
     problems = problems or [Repeating() for _ in seeds]
     streams = [Streams("exp0", seed) for seed in seeds]
-    chosen = settings(**changes)
-    return train_ensemble(problems, chosen, streams, checkpoint, device=device, processor=processor)
+    budget = settings(**changes)
+    return train_ensemble(problems, budget, streams, checkpoint, device=device, processor=processor)
 
 
 def alone(folder: Path, problem=Repeating, seeds=SEEDS, device="cpu", **changes) -> list[Trained]:
@@ -76,65 +76,61 @@ def alone(folder: Path, problem=Repeating, seeds=SEEDS, device="cpu", **changes)
 
 
 def assert_agree(first: list[Trained], second: list[Trained], tolerance: float = 1e-4) -> None:
-    for one, other in zip(first, second, strict=True):
+    for left, right in zip(first, second, strict=True):
         keys = ["step", "metric"]
-        pd.testing.assert_frame_equal(one.curve[keys], other.curve[keys])
-        assert (one.curve["value"] - other.curve["value"]).abs().max() < tolerance
-        assert one.state.keys() == other.state.keys()
+        pd.testing.assert_frame_equal(left.curve[keys], right.curve[keys])
+        assert (left.curve["value"] - right.curve["value"]).abs().max() < tolerance
+        assert left.state.keys() == right.state.keys()
         for name in ("parameters", "tokens", "flops", "status", "reason"):
-            assert getattr(one, name) == getattr(other, name)
+            assert getattr(left, name) == getattr(right, name)
 
 
 def assert_identical(first: list[Trained], second: list[Trained]) -> None:
-    for one, other in zip(first, second, strict=True):
-        pd.testing.assert_frame_equal(one.curve, other.curve, check_exact=True)
-        for name, value in one.state.items():
-            assert torch.equal(value, other.state[name]), name
+    for left, right in zip(first, second, strict=True):
+        pd.testing.assert_frame_equal(left.curve, right.curve, check_exact=True)
+        for name, value in left.state.items():
+            assert torch.equal(value, right.state[name]), name
 
 
 @pytest.mark.parametrize("problem", [Repeating, Shifted])
-def test_a_seed_among_others_is_the_seed_alone(tmp_path: Path, problem) -> None:
+def test_seed_in_ensemble_equals_seed_trained_alone(tmp_path: Path, problem) -> None:
     batched = together(tmp_path / "a.checkpoint", [problem() for _ in SEEDS], evaluate_every=1)
     assert_agree(batched, alone(tmp_path, problem, evaluate_every=1))
-    assert len({float(one.curve["value"].iloc[-1]) for one in batched}) == len(SEEDS)
+    assert len({float(trained.curve["value"].iloc[-1]) for trained in batched}) == len(SEEDS)
 
 
-def test_clipping_is_by_the_norm_of_each_seed(tmp_path: Path) -> None:
+def test_every_seed_is_clipped_by_its_own_norm(tmp_path: Path) -> None:
     batched = together(tmp_path / "a.checkpoint", clip=0.05, evaluate_every=1)
     assert_agree(batched, alone(tmp_path, clip=0.05, evaluate_every=1))
     loose = together(tmp_path / "b.checkpoint", clip=5.0, evaluate_every=1)
     assert (loose[0].curve["value"] - batched[0].curve["value"]).abs().max() > 1e-3
 
 
-def test_a_solo_run_and_an_ensemble_agree_at_full_length(tmp_path: Path) -> None:
+def test_ensemble_agrees_with_single_seeds_after_300_steps(tmp_path: Path) -> None:
     budget = {"steps": 300, "warmup": 20, "evaluate_every": 300, "checkpoint_every": 300}
     batched = together(tmp_path / "a.checkpoint", **budget)
     single = alone(tmp_path, **budget)
-    for one, other in zip(batched, single, strict=True):
-        losses = [
-            trained.curve.set_index("metric")["value"]["fixed_loss"] for trained in (one, other)
-        ]
+    for pair in zip(batched, single, strict=True):
+        losses = [trained.curve.set_index("metric")["value"]["fixed_loss"] for trained in pair]
         assert losses[0] == pytest.approx(losses[1], abs=0.02)
         assert max(losses) < 0.5
 
 
-def test_resuming_equals_never_stopping(tmp_path: Path) -> None:
+def test_resumed_run_has_the_bits_of_an_uninterrupted_run(tmp_path: Path) -> None:
     path = tmp_path / "a.checkpoint"
     with pytest.raises(StoppedError):
         together(path, [Interrupting() for _ in SEEDS])
     again = [Repeating() for _ in SEEDS]
     resumed = together(path, again)
-    assert [one.batches for one in again] == [20, 20, 20]
+    assert [problem.batches for problem in again] == [20, 20, 20]
     assert_identical(resumed, together(tmp_path / "b.checkpoint"))
     finished = [Repeating() for _ in SEEDS]
     assert_identical(resumed, together(path, finished))
-    assert [one.batches for one in finished] == [0, 0, 0]
+    assert [problem.batches for problem in finished] == [0, 0, 0]
 
 
-def test_a_rate_that_is_a_tensor_is_the_optimisers_own_before_and_after_resuming(
-    tmp_path: Path,
-) -> None:
-    """What a captured step reads; otherwise it would go on at a rate that nothing changes."""
+def test_optimizer_reads_the_rate_tensor_before_and_after_resuming(tmp_path: Path) -> None:
+    """A captured step reads this tensor; with a copy, its rate would stay constant."""
 
     def learned(path: Path, problem=Repeating) -> tuple[Ensemble, list[Trained]]:
         problems, streams = [problem() for _ in SEEDS], [Streams("exp0", seed) for seed in SEEDS]
@@ -158,24 +154,23 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[Trained]:
     return together(tmp_path_factory.mktemp("uninterrupted") / "a.checkpoint")
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_a_flipped_bit_anywhere_in_a_checkpoint_restarts_all_seeds(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: list[Trained], place: str
+@pytest.mark.parametrize("position", POSITIONS)
+def test_flipped_bit_in_checkpoint_restarts_all_seeds(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: list[Trained], position: str
 ) -> None:
     path = tmp_path / "a.checkpoint"
     with pytest.raises(StoppedError):
         together(path, [Interrupting() for _ in SEEDS], processor="one")
-    flip(path, place)
+    flip(path, position)
     again = [Repeating() for _ in SEEDS]
     restarted = together(path, again, processor="other")
-    assert "is damaged" in caplog.text
-    assert "training restarts" in caplog.text
-    assert [one.batches for one in again] == [40, 40, 40]
-    assert {one.processors for one in restarted} == {("other",)}
+    assert caplog.messages == [f"checkpoint {path} is damaged; training starts over"]
+    assert [problem.batches for problem in again] == [40, 40, 40]
+    assert {trained.processors for trained in restarted} == {("other",)}
     assert_identical(restarted, uninterrupted)
 
 
-def test_seeds_that_move_to_another_processor_go_on_and_say_so(
+def test_seeds_resumed_on_another_processor_warn(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: list[Trained]
 ) -> None:
     path = tmp_path / "a.checkpoint"
@@ -183,40 +178,40 @@ def test_seeds_that_move_to_another_processor_go_on_and_say_so(
         together(path, [Interrupting() for _ in SEEDS], processor="one")
     again = [Repeating() for _ in SEEDS]
     moved = together(path, again, processor="other")
-    assert [one.batches for one in again] == [20, 20, 20]
-    assert "was begun on another processor (one)" in caplog.text
-    assert [one.processors for one in moved] == [("one", "other")] * len(SEEDS)
+    assert [problem.batches for problem in again] == [20, 20, 20]
+    assert "was written on another processor (one)" in caplog.text
+    assert [trained.processors for trained in moved] == [("one", "other")] * len(SEEDS)
     assert_identical(moved, uninterrupted)
 
 
-def test_a_failed_seed_stays_where_it_was_and_disturbs_no_other(tmp_path: Path) -> None:
+def test_failed_seed_keeps_its_parameters_and_affects_no_other_seed(tmp_path: Path) -> None:
     problems = [Repeating(), Repeating(broken_after=20), Repeating()]
     first, failed, third = together(tmp_path / "a.checkpoint", problems)
     assert_identical(
         [first, third],
-        [one for one in together(tmp_path / "b.checkpoint") if one.status == "finished"][::2],
+        [r for r in together(tmp_path / "b.checkpoint") if r.status == "finished"][::2],
     )
     assert failed.status == "failed"
     assert failed.reason == "the loss was nan at step 21"
     assert failed.curve["step"].max() == 15
-    solo = train(
-        Repeating(broken_after=20), settings(), Streams("exp0", 6), tmp_path / "solo.checkpoint"
+    single = train(
+        Repeating(broken_after=20), settings(), Streams("exp0", 6), tmp_path / "single.checkpoint"
     )
-    for name, value in solo.state.items():
+    for name, value in single.state.items():
         torch.testing.assert_close(failed.state[name], value, atol=1e-4, rtol=1e-3)
 
 
-def test_seeds_that_all_failed_stop(tmp_path: Path) -> None:
+def test_training_stops_when_all_seeds_have_failed(tmp_path: Path) -> None:
     problems = [Repeating(broken_after=3) for _ in SEEDS]
     results = together(tmp_path / "a.checkpoint", problems)
-    assert {one.status for one in results} == {"failed"}
+    assert {trained.status for trained in results} == {"failed"}
     assert problems[0].batches < 40
     again = [Repeating() for _ in SEEDS]
     assert_identical(results, together(tmp_path / "a.checkpoint", again))
     assert again[0].batches == 0
 
 
-def test_a_model_may_have_nothing_that_decays_or_nothing_else(tmp_path: Path) -> None:
+def test_model_may_have_only_decayed_or_only_free_parameters(tmp_path: Path) -> None:
     class Fit(Repeating):
         def __init__(self, bias: bool) -> None:
             super().__init__()
@@ -244,30 +239,32 @@ def test_a_model_may_have_nothing_that_decays_or_nothing_else(tmp_path: Path) ->
         assert_identical(trained, together(path, [Fit(bias) for _ in SEEDS]))
 
 
-def test_models_of_different_shapes_are_refused() -> None:
+def test_models_of_different_shapes_are_rejected() -> None:
     with pytest.raises(ValueError, match="same shapes"):
         Stack([nn.Linear(2, 3), nn.Linear(3, 3)])
 
 
-def test_a_stack_gives_back_its_models() -> None:
+def test_stack_views_equal_the_parameters_of_its_models() -> None:
     models = [Reader(torch.Generator().manual_seed(seed)) for seed in range(3)]
     views = Stack(models).views()
-    for place, model in enumerate(models):
+    for index, model in enumerate(models):
         for name, value in model.named_parameters():
-            assert torch.equal(views[name][place], value)
+            assert torch.equal(views[name][index], value)
 
 
 @pytest.mark.parametrize("engine", ["sequential", "batched"])
-def test_a_chunk_is_resumed_by_its_own_engine_only(
+def test_chunk_is_resumed_only_by_the_engine_that_began_it(
     tmp_path: Path, engine, caplog: pytest.LogCaptureFixture
 ) -> None:
     def chunk(kind):
         problems = [Repeating() for _ in SEEDS]
         streams = [Streams("exp0", seed) for seed in SEEDS]
-        way = Execution(kind, "cpu")
+        execution = Execution(kind, "cpu")
         budget = settings(steps=10)
-        results = train_seeds(problems, budget, streams, tmp_path, way, label="a", identity="b")
-        return results, [one.batches for one in problems]
+        results = train_seeds(
+            problems, budget, streams, tmp_path, execution, label="a", identity="b"
+        )
+        return results, [problem.batches for problem in problems]
 
     first, batches = chunk(engine)
     assert batches == [10, 10, 10]
@@ -279,7 +276,7 @@ def test_a_chunk_is_resumed_by_its_own_engine_only(
     assert_agree(first, other)
 
 
-def test_small_steps_are_batched_on_the_cpu_and_large_ones_are_not() -> None:
+def test_cpu_batches_small_steps_and_not_large_ones() -> None:
     assert choose_execution("auto", "cpu", seeds=12, flops=6e7) == ("batched", "cpu")
     assert choose_execution("auto", "cpu", seeds=12, flops=1.5e9) == ("sequential", "cpu")
     assert choose_execution("auto", "cpu", seeds=1, flops=6e7) == ("sequential", "cpu")
@@ -288,7 +285,7 @@ def test_small_steps_are_batched_on_the_cpu_and_large_ones_are_not() -> None:
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
-def test_a_missing_gpu_is_told_in_one_line() -> None:
+def test_missing_gpu_is_a_one_line_error() -> None:
     assert choose_execution("auto", "auto", seeds=12, flops=1.5e9).device == "cpu"
     with pytest.raises(UserError, match=r"no usable CUDA GPU here; write auto or cpu"):
         choose_execution("auto", "cuda", seeds=12, flops=1.0)
@@ -296,19 +293,19 @@ def test_a_missing_gpu_is_told_in_one_line() -> None:
 
 @NEEDS_GPU
 @pytest.mark.parametrize("rate", [0.0, 0.1])
-def test_a_gpu_gives_what_the_cpu_gives(tmp_path: Path, rate: float) -> None:
+def test_gpu_agrees_with_cpu(tmp_path: Path, rate: float) -> None:
     prepare_process()
     problems = [Repeating(rate=rate) for _ in SEEDS]
     on_gpu = together(tmp_path / "a.checkpoint", problems, device="cuda", evaluate_every=1)
     on_cpu = [Repeating(rate=rate) for _ in SEEDS]
     assert_agree(on_gpu, together(tmp_path / "b.checkpoint", on_cpu, evaluate_every=1), 1e-3)
-    solo = alone(tmp_path, device="cuda", evaluate_every=1)
+    single = alone(tmp_path, device="cuda", evaluate_every=1)
     if rate:
-        assert_agree(on_gpu, solo, 1e-3)
+        assert_agree(on_gpu, single, 1e-3)
 
 
 @NEEDS_GPU
-def test_a_captured_run_resumes_to_the_same_bits(tmp_path: Path) -> None:
+def test_resumed_captured_run_has_the_same_bits(tmp_path: Path) -> None:
     prepare_process()
     path = tmp_path / "a.checkpoint"
     with pytest.raises(StoppedError):
@@ -318,7 +315,7 @@ def test_a_captured_run_resumes_to_the_same_bits(tmp_path: Path) -> None:
 
 
 @NEEDS_GPU
-def test_on_a_gpu_seeds_are_always_batched_and_the_record_names_it() -> None:
+def test_gpu_always_batches_and_its_model_is_recorded() -> None:
     assert choose_execution("auto", "auto", seeds=12, flops=1.5e9) == ("batched", "cuda")
     assert choose_execution("auto", "cpu", seeds=12, flops=1.5e9) == ("sequential", "cpu")
     assert device_name("cuda").startswith("cuda (")

@@ -1,5 +1,6 @@
-"""Laws of training: reproducible, resumable after any death, honest about failure."""
+"""Training is reproducible, resumes after any kill, and records failures."""
 
+import contextlib
 import io
 import json
 import os
@@ -26,7 +27,7 @@ from journeylab.training import (
 from journeylab.training.loop import build_optimizer, split_decayed
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import PLACES, Reader, Repeating, flip, run, settings
+from problems import POSITIONS, Reader, Repeating, flip, run, settings
 
 
 def assert_identical(first: Trained, second: Trained) -> None:
@@ -47,7 +48,7 @@ class Interrupting(Repeating):
         return super().batch(step, order, dropout)
 
 
-def test_training_learns_and_reports(tmp_path: Path) -> None:
+def test_training_lowers_the_loss_and_records_the_run(tmp_path: Path) -> None:
     trained = run(tmp_path / "a.checkpoint", steps=150)
     curve = trained.curve.pivot(index="step", columns="metric", values="value")
     assert list(curve.index) == [*range(15, 150, 15), 150]
@@ -59,11 +60,11 @@ def test_training_learns_and_reports(tmp_path: Path) -> None:
     assert trained.parameters == sum(value.numel() for value in trained.state.values())
 
 
-def test_the_same_seed_gives_the_same_bits(tmp_path: Path) -> None:
+def test_same_seed_gives_the_same_bits(tmp_path: Path) -> None:
     assert_identical(run(tmp_path / "a.checkpoint"), run(tmp_path / "b.checkpoint"))
 
 
-def test_resuming_equals_never_stopping(tmp_path: Path) -> None:
+def test_resumed_run_has_the_bits_of_an_uninterrupted_run(tmp_path: Path) -> None:
     path = tmp_path / "a.checkpoint"
     with pytest.raises(StoppedError):
         run(path, Interrupting())
@@ -73,14 +74,14 @@ def test_resuming_equals_never_stopping(tmp_path: Path) -> None:
     assert_identical(resumed, run(tmp_path / "b.checkpoint"))
 
 
-def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
+def test_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     first = run(tmp_path / "a.checkpoint")
     again = Repeating()
     assert_identical(first, run(tmp_path / "a.checkpoint", again))
     assert again.batches == 0
 
 
-def test_a_killed_process_resumes_to_the_same_bits(tmp_path: Path) -> None:
+def test_killed_process_resumes_to_the_same_bits(tmp_path: Path) -> None:
     path = tmp_path / "a.checkpoint"
     script = Path(__file__).parent / "problems.py"
     command = [sys.executable, str(script), str(path)]
@@ -104,14 +105,59 @@ def test_a_killed_process_resumes_to_the_same_bits(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"not a checkpoint", None])
-def test_a_damaged_checkpoint_is_told_and_ignored(
+def test_damaged_checkpoint_warns_and_training_starts_over(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes | None
 ) -> None:
     path = tmp_path / "a.checkpoint"
     first = run(path)
     path.write_bytes(path.read_bytes()[:-100] if content is None else content)
     assert_identical(first, run(path))
-    assert "training restarts" in caplog.text
+    assert caplog.messages == [f"checkpoint {path} is damaged; training starts over"]
+
+
+def test_checkpoint_of_another_model_warns_and_training_starts_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Wider(Repeating):
+        def build(self, generator):
+            model = super().build(generator)
+            model.register_buffer("added", torch.zeros(1))
+            return model
+
+    path = tmp_path / "a.checkpoint"
+    run(path, Wider())
+    again = Repeating()
+    run(path, again)
+    assert again.batches == 40
+    expected = "does not fit this run (its tensors fit another model); training starts over"
+    assert caplog.messages == [f"checkpoint {path} {expected}"]
+
+
+def test_unreadable_checkpoint_warns_and_training_starts_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    path = tmp_path / "a.checkpoint"
+    first = run(path)
+    monkeypatch.setattr("journeylab.training.checkpoint.read_noted_tensors", refuse)
+    assert_identical(first, run(path))
+    expected = "cannot be read (Permission denied); training starts over"
+    assert caplog.messages == [f"checkpoint {path} {expected}"]
+
+
+def test_no_result_depends_on_progress_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Silent:
+        def advance(self, step: int, loss: Callable[[], float]) -> None:
+            pass
+
+    first = run(tmp_path / "a.checkpoint")
+    silent = contextlib.nullcontext(Silent())
+    monkeypatch.setattr("journeylab.training.loop.report_progress", lambda *_, **__: silent)
+    assert_identical(first, run(tmp_path / "b.checkpoint"))
 
 
 @pytest.fixture(scope="module")
@@ -119,24 +165,23 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     return run(tmp_path_factory.mktemp("uninterrupted") / "a.checkpoint")
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_a_flipped_bit_anywhere_in_a_checkpoint_restarts_training(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: Trained, place: str
+@pytest.mark.parametrize("position", POSITIONS)
+def test_flipped_bit_in_checkpoint_restarts_training(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: Trained, position: str
 ) -> None:
     path = tmp_path / "a.checkpoint"
     with pytest.raises(StoppedError):
         run(path, Interrupting(), processor="one")
-    flip(path, place)
+    flip(path, position)
     again = Repeating()
     restarted = run(path, again, processor="other")
-    assert "is damaged" in caplog.text
-    assert "training restarts" in caplog.text
+    assert caplog.messages == [f"checkpoint {path} is damaged; training starts over"]
     assert again.batches == 40
     assert restarted.processors == ("other",)
     assert_identical(restarted, uninterrupted)
 
 
-def test_a_run_that_moves_to_another_processor_goes_on_and_says_so(
+def test_run_resumed_on_another_processor_warns(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: Trained
 ) -> None:
     path = tmp_path / "a.checkpoint"
@@ -145,13 +190,13 @@ def test_a_run_that_moves_to_another_processor_goes_on_and_says_so(
     again = Repeating()
     moved = run(path, again, processor="other")
     assert again.batches == 20
-    assert "was begun on another processor (one)" in caplog.text
+    assert "was written on another processor (one)" in caplog.text
     assert moved.processors == ("one", "other")
     assert run(path, processor="one").processors == ("one", "other")
     assert_identical(moved, uninterrupted)
 
 
-def test_a_run_that_stays_on_its_processor_says_nothing(
+def test_run_resumed_on_its_processor_does_not_warn(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "a.checkpoint"
@@ -161,17 +206,18 @@ def test_a_run_that_stays_on_its_processor_says_nothing(
     assert not caplog.records
 
 
-def test_a_foreign_checkpoint_is_told_and_ignored(
+def test_checkpoint_of_other_settings_warns_and_training_starts_over(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "a.checkpoint"
     run(path)
     changed = run(path, learning_rate=1e-3)
     assert "other settings" in caplog.text
+    assert caplog.text.rstrip().endswith("training starts over")
     assert_identical(changed, run(tmp_path / "b.checkpoint", learning_rate=1e-3))
 
 
-def test_a_diverged_seed_is_recorded_as_failed(tmp_path: Path) -> None:
+def test_seed_with_nan_loss_is_recorded_as_failed(tmp_path: Path) -> None:
     path = tmp_path / "a.checkpoint"
     failed = run(path, Repeating(broken_after=20))
     assert failed.status == "failed"
@@ -183,7 +229,7 @@ def test_a_diverged_seed_is_recorded_as_failed(tmp_path: Path) -> None:
     assert again.batches == 0
 
 
-def test_a_diverged_gradient_is_recorded_as_failed(tmp_path: Path) -> None:
+def test_seed_with_nan_gradient_is_recorded_as_failed(tmp_path: Path) -> None:
     class Steep(Repeating):
         def loss(self, model, batch):
             zero = super().loss(model, batch) * 0
@@ -194,14 +240,14 @@ def test_a_diverged_gradient_is_recorded_as_failed(tmp_path: Path) -> None:
     assert "gradient's norm" in failed.reason
 
 
-def test_checkpoints_are_discarded(tmp_path: Path) -> None:
+def test_discarding_deletes_checkpoints_only(tmp_path: Path) -> None:
     run(tmp_path / "seed-00.checkpoint", steps=1, warmup=0)
     (tmp_path / "run.json").write_text("{}")
     discard_checkpoints(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 
 
-def test_decay_acts_on_affine_maps_only() -> None:
+def test_weight_decay_acts_on_affine_maps_only() -> None:
     model = Reader(torch.Generator())
     decayed, free = split_decayed(model)
     assert sum(p.numel() for p in decayed.values()) == 12 * 16 * 16 + 16 * 7
@@ -211,7 +257,7 @@ def test_decay_acts_on_affine_maps_only() -> None:
     assert len(second["params"]) == len(free)
 
 
-def test_the_schedule_warms_up_and_decays() -> None:
+def test_schedule_warms_up_and_decays() -> None:
     rates = [learning_rate(t, peak=2.0, warmup=10, steps=100) for t in range(1, 101)]
     assert rates[:10] == pytest.approx([0.2 * t for t in range(1, 11)])
     assert max(rates) == rates[9] == 2.0
@@ -222,7 +268,7 @@ def test_the_schedule_warms_up_and_decays() -> None:
         learning_rate(0, peak=1.0, warmup=0, steps=10)
 
 
-def test_streams_are_separate_and_repeatable() -> None:
+def test_streams_are_distinct_and_repeatable() -> None:
     def numbers(seed: int, name: str) -> list[int]:
         return torch.randint(
             1 << 30, (4,), generator=Streams("exp0", seed).generator(name)
@@ -233,7 +279,7 @@ def test_streams_are_separate_and_repeatable() -> None:
     assert numbers(0, "init") == drawn[0]
 
 
-def test_a_log_gets_plain_lines() -> None:
+def test_log_gets_lines() -> None:
     stream = io.StringIO()
     with report_progress("seed 3", 5, 2, stream=stream) as progress:
         for step in (3, 4, 5):
@@ -244,7 +290,7 @@ def test_a_log_gets_plain_lines() -> None:
     assert lines[-1].endswith("0:00:00 left")
 
 
-def test_a_terminal_gets_a_bar() -> None:
+def test_terminal_gets_a_bar() -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -257,17 +303,17 @@ def test_a_terminal_gets_a_bar() -> None:
     assert "2/2" in stream.getvalue()
 
 
-def test_a_prepared_process_has_one_thread() -> None:
+def test_prepared_process_has_one_thread() -> None:
     prepare_process(threads=1)
     assert torch.get_num_threads() == 1
     assert torch.are_deterministic_algorithms_enabled()
     torch.use_deterministic_algorithms(False)
 
 
-def test_a_prepared_process_has_not_imported_the_compiler(
+def test_prepared_process_does_not_import_the_compiler(
     imported: Callable[..., set[str]],
 ) -> None:
-    """It would cost every job more than PyTorch itself does."""
+    """Its import takes longer than that of PyTorch itself."""
     script = (
         "import torch\n"
         "from journeylab.training import prepare_process\n"
@@ -277,7 +323,7 @@ def test_a_prepared_process_has_not_imported_the_compiler(
     assert not imported(script, "torch._inductor")
 
 
-def test_denormal_numbers_are_zero_while_training_and_only_then(tmp_path: Path) -> None:
+def test_denormal_numbers_are_zero_only_during_training(tmp_path: Path) -> None:
     def half_of_the_smallest() -> float:
         return float(torch.full((64,), torch.finfo().tiny).mul(0.5)[0])
 

@@ -1,1 +1,1 @@
-"""Datasets that more than one study reads."""
+"""Datasets that several studies use."""

@@ -1,20 +1,21 @@
 """One synthetic world per seed: a family tree of males, and a small geography.
 
-Four generations of 4, 8, 9 and 9 people. The father of the i-th child of a generation is
-``shuffled parents[i mod n]``, n the number of parents, so a father has one or two sons::
+There are four generations of 4, 8, 9 and 9 people. The father of the i-th child of a generation is
+``shuffled parents[i mod n]`` with n the number of parents, so a father has one or two sons::
 
     4 → 8   every father has two sons       4 pairs of brothers
     8 → 9   one father has two sons         1 pair  of brothers
     9 → 9   every father has one son        none
 
-A brother_of fact names *the other* son of one's father: five pairs, so 10 facts, and the relation
-is functional. nephew_of = brother_of applied to one's father: all 9 people of the third generation
-(each of their fathers has a brother) and the 2 of the fourth whose fathers are brothers, so 11.
+brother_of names *the other* son of the same father: five pairs, so 10 facts, and the relation is
+functional. nephew_of is brother_of applied to the father: it holds for all 9 people of the third
+generation (each of their fathers has a brother) and for the 2 people of the fourth generation whose
+fathers are brothers, so there are 11 facts.
 
-A worked row: ``Bado grandson_of Mire`` follows from ``Bado son_of Kelu`` and ``Kelu son_of Mire``.
-Base facts are always taught; a derived fact is taught in text (teaching), seen as a triple or in
-the linearised rows only (transfer), or never seen (generalisation). Siblings share a derived fact,
-so they share its split.
+Example: ``Bado grandson_of Mire`` follows from ``Bado son_of Kelu`` and ``Kelu son_of Mire``. Base
+facts are always taught in text. A derived fact is taught in text (teaching), is read only as a
+triple or linearised row (transfer), or is never read (generalisation). Most derived facts
+of a person hold for his brother as well, so brothers share a split.
 """
 
 from collections import defaultdict
@@ -42,7 +43,7 @@ DERIVED = {
 }
 TYPES = BASE | DERIVED
 SYLLABLES = {"person": 2, "city": 3, "country": 3}
-"""Syllables of a name, of two letters each, by type."""
+"""Type of entity → syllables of a name; a syllable has two letters."""
 
 CONSONANTS = "bdfghjklmnprstvwz"
 VOWELS = "aeiou"
@@ -89,7 +90,7 @@ SENTENCES: dict[str, tuple[str, str, str]] = {
         "the homeland of {head} is {tail}.",
     ),
 }
-"""Three templates per relation; the tail comes last, with a full stop, and after the head."""
+"""Three templates per relation; each ends with the tail and a full stop."""
 
 DOCUMENTED_COUNTS = {
     "son_of": 26,
@@ -101,13 +102,13 @@ DOCUMENTED_COUNTS = {
     "nephew_of": 11,
     "citizen_of": 9,
 }
-"""Facts per relation in the world of the plan: 55 base, 47 derived."""
+"""Facts per relation in a world of the default sizes: 55 base, 47 derived."""
 
 
 class Kinship(Protocol):
-    """Sizes of the generations and of the geography, and how derived facts are split.
+    """Sizes of the generations and of the geography, and the split of the derived facts.
 
-    ``teaching`` and ``transfer`` are rounded up per relation; generalisation keeps the rest.
+    In every relation ``teaching`` and ``transfer`` are rounded up; generalisation gets the rest.
     """
 
     @property
@@ -117,31 +118,31 @@ class Kinship(Protocol):
 
     @property
     def cities(self) -> int:
-        """Cities; the i-th lies in country i modulo their number."""
+        """Number of cities; city i lies in country i mod ``countries``."""
         ...
 
     @property
     def countries(self) -> int:
-        """Countries."""
+        """Number of countries."""
         ...
 
     @property
     def teaching(self) -> float:
-        """The share of derived facts that are taught in text."""
+        """The share of derived facts that is taught in text."""
         ...
 
     @property
     def transfer(self) -> float:
-        """The share that is shown in another form only."""
+        """The share of derived facts that is read as triples or linearised rows only."""
         ...
 
 
 def draw_kinship(
     data: Kinship, rng: np.random.Generator, syllables: Mapping[str, int] = SYLLABLES
 ) -> pd.DataFrame:
-    """The facts of one world with columns relation, head, tail, their types, kind, split.
+    """Draw the facts of one world, with the columns of :mod:`journeylab.datasets.triples`.
 
-    Raises AssertionError if a law of the world does not hold.
+    Raises AssertionError if the world breaks a rule of :func:`assert_lawful`.
     """
     world = _world(data, rng, syllables)
     split = _split(world, data, rng)
@@ -166,7 +167,7 @@ def draw_kinship(
 def assert_lawful(
     facts: pd.DataFrame, data: Kinship, syllables: Mapping[str, int] = SYLLABLES
 ) -> None:
-    """Refuse a table that breaks a law of the world: relations, names, counts, splits."""
+    """Raise AssertionError if a table breaks a rule on its relations, names, counts or splits."""
     assert not facts.duplicated(["relation", "head"]).any(), "a relation is not functional"
     assert not facts.duplicated(["head", "tail"]).any(), "two relations hold between one pair"
     known = entities(facts)
@@ -191,7 +192,7 @@ def assert_lawful(
 
 
 def draw_names(count: int, syllables: int, rng: np.random.Generator, used: list[str]) -> list[str]:
-    """Names of so many syllables, none a prefix of another or of one ``used``; they join these."""
+    """Draw names, none a prefix of another or of a name in ``used``; append them to ``used``."""
     names: list[str] = []
     while len(names) < count:
         pairs = [
@@ -217,10 +218,10 @@ def _world(
         shuffled = rng.permutation(parents).tolist()
         father |= {child: shuffled[i % len(parents)] for i, child in enumerate(children)}
     brother = {
-        one: other
-        for one in father
+        son: other
+        for son in father
         for other in father
-        if one != other and father[one] == father[other]
+        if son != other and father[son] == father[other]
     }
     country = {city: countries[i % len(countries)] for i, city in enumerate(cities)}
     home = {person: cities[int(rng.integers(len(cities)))] for person in people[-1]}
@@ -252,10 +253,10 @@ def _split(
             families[father[head]].append(Fact(head, relation, tail))
         count = len(world[relation])
         teaching, transfer = ceil(data.teaching * count), ceil(data.transfer * count)
-        places = [teaching, transfer, count - teaching - transfer]
+        free = [teaching, transfer, count - teaching - transfer]
         for family in _largest_first(families.values(), rng):
-            chosen = _draw_split(places, len(family), rng)
-            places[chosen] -= len(family)
+            chosen = _draw_split(free, len(family), rng)
+            free[chosen] -= len(family)
             split |= dict.fromkeys(family, SPLITS[chosen])
     return split
 
@@ -268,9 +269,9 @@ def _largest_first(
     return sorted(shuffled, key=len, reverse=True)
 
 
-def _draw_split(places: Sequence[int], size: int, rng: np.random.Generator) -> int:
-    """A split with room for ``size`` facts, in proportion to its free places."""
-    room = np.array([free if free >= size else 0 for free in places], dtype=float)
+def _draw_split(free: Sequence[int], size: int, rng: np.random.Generator) -> int:
+    """Draw a split with room for ``size`` facts, in proportion to its free places."""
+    room = np.array([count if count >= size else 0 for count in free], dtype=float)
     if not room.any():
-        return int(np.argmax(places))
-    return int(rng.choice(len(places), p=room / room.sum()))
+        return int(np.argmax(free))
+    return int(rng.choice(len(free), p=room / room.sum()))

@@ -1,4 +1,4 @@
-"""What config.yaml may say about a dataset that studies share; planning reads it without torch."""
+"""Settings of shared datasets in config.yaml. Imports no torch, because planning reads them."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from journeylab.config import Count, FromFile
 
 
 class Shakespeare(FromFile):
-    """How the text is cut: characters of a passage, and the share of passages that is held out."""
+    """`passage`: characters of a passage. `held_out`: the share of passages that is held out."""
 
     passage: Count = 1024
     held_out: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.1

@@ -1,9 +1,17 @@
 """Facts as triples, as sentences, and as the symbols that a model reads.
 
-A table of facts has columns relation, head, tail, head_type, tail_type, kind and split. Facts of
-split ``base`` and ``teaching`` are written as text, those of ``transfer`` are shown as triples or
-as linearised rows only, and those of ``generalisation`` nowhere. ``shown`` facts are seen as those
-of transfer are, and never asked for.
+A table of facts has columns relation, head, tail, head_type, tail_type, kind and split. The split
+says where a model reads the fact, and whether evaluation tests it:
+
+=============== ================================================ ======
+split           read                                             tested
+=============== ================================================ ======
+base            in text, and as a triple or linearised row       no
+teaching        in text, and as a triple or linearised row       yes
+transfer        as a triple or linearised row only               yes
+shown           as a triple or linearised row only               no
+generalisation  nowhere                                          yes
+=============== ================================================ ======
 """
 
 from __future__ import annotations
@@ -19,14 +27,14 @@ import pandas as pd
 COLUMNS = ("relation", "head", "tail", "head_type", "tail_type", "kind", "split")
 SPLITS = ("teaching", "transfer", "generalisation")
 HEAD, REL, TAIL = range(3)
-"""The slots of a triple; in a sentence REL is all that is in neither name."""
+"""The slots of a triple. In a sentence, REL is everything outside the two names."""
 BEGIN, END, MASK = "<begin>", "<end>", "<mask>"
 NAME = r"[A-Z][a-z]+"
-"""An entity's name, told from words by its capital."""
+"""An entity's name; a capital letter distinguishes it from words."""
 
 
 class Fact(NamedTuple):
-    """Head and tail of a relation."""
+    """``relation`` holds between ``head`` and ``tail``."""
 
     head: str
     relation: str
@@ -34,7 +42,7 @@ class Fact(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """What one model trains on: sentences, linearised KG rows, and native triples."""
+    """The training rows of a model: sentences, linearised KG rows, and native triples."""
 
     text: tuple[str, ...]
     linearised: tuple[str, ...]
@@ -42,10 +50,10 @@ class Corpus(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Language:
-    """Sentence templates by relation, the vocabulary, and how a text is cut into its symbols.
+class FactLanguage:
+    """Sentence templates by relation, the vocabulary, and the tokeniser ``cut``.
 
-    In a template the tail comes last, with a full stop, and after the head.
+    A template ends with the tail and a full stop; the head comes before the tail.
     """
 
     templates: Mapping[str, tuple[str, ...]]
@@ -54,25 +62,25 @@ class Language:
 
     @cached_property
     def identifiers(self) -> dict[str, int]:
-        """Every symbol's number."""
+        """Symbol → token number."""
         return {symbol: identifier for identifier, symbol in enumerate(self.symbols)}
 
     def sentence(self, head: str, relation: str, tail: str, template: int) -> str:
-        """A fact in English."""
+        """The sentence of a fact."""
         return self.templates[relation][template].format(head=head, tail=tail)
 
     def prompt(self, head: str, relation: str, template: int) -> str:
-        """The sentence up to its tail, which begins right after the last blank."""
+        """The sentence up to its tail; it ends with a blank."""
         return self.sentence(head, relation, "", template)[:-1]
 
     def encode(self, text: str) -> list[int]:
-        """A text's symbols as numbers; raises KeyError for one that is not in the vocabulary."""
+        """The tokens of a text; raises KeyError for a symbol outside the vocabulary."""
         return [self.identifiers[symbol] for symbol in self.cut(text)]
 
     def read(self, sentence: str) -> tuple[list[int], list[int]]:
-        """BEGIN and a sentence's symbols, and what each belongs to: HEAD, TAIL, else REL.
+        """The tokens of a sentence after BEGIN, and the part that each belongs to.
 
-        BEGIN belongs to nothing, −1. HEAD is the first name, TAIL the last one.
+        The parts are HEAD (the first name), TAIL (the second name), REL (all else) and −1 (BEGIN).
         """
         tokens, parts = [self.identifiers[BEGIN]], [-1]
         names = iter((HEAD, TAIL))
@@ -84,25 +92,25 @@ class Language:
         return tokens, parts
 
     def relation_token(self, relation: str) -> int:
-        """The number of the one symbol that stands for a relation in a triple."""
+        """The token that stands for a relation in a triple."""
         return self.identifiers[f"<{relation}>"]
 
     def pad(self, tokens: Sequence[int], width: int) -> list[int]:
-        """Fill up with END to ``width``; raises ValueError if the tokens are longer than that."""
+        """Pad with END to ``width``; raises ValueError if there are more tokens than that."""
         if len(tokens) > width:
             raise ValueError(f"{len(tokens)} tokens do not fit into a width of {width}")
         return [*tokens, *[self.identifiers[END]] * (width - len(tokens))]
 
 
 def entities(facts: pd.DataFrame) -> dict[str, str]:
-    """Every entity and its type, in alphabetical order by type and name."""
+    """Entity → type, in alphabetical order of type and name."""
     pairs = {*zip(facts["head"], facts["head_type"], strict=True)}
     pairs |= {*zip(facts["tail"], facts["tail_type"], strict=True)}
     return {name: kind for kind, name in sorted((kind, name) for name, kind in pairs)}
 
 
 def facts_of(facts: pd.DataFrame, *splits: str) -> list[Fact]:
-    """The facts of the given splits (``base`` or one of SPLITS), in the order of the table."""
+    """The facts of the given splits, in the order of the table."""
     chosen = facts[facts["split"].isin(splits)]
     return [
         Fact(*row) for row in zip(chosen["head"], chosen["relation"], chosen["tail"], strict=True)
@@ -110,13 +118,13 @@ def facts_of(facts: pd.DataFrame, *splits: str) -> list[Fact]:
 
 
 def write_corpus(
-    facts: pd.DataFrame, language: Language, *, linearised: Sequence[int], native: bool
+    facts: pd.DataFrame, language: FactLanguage, *, linearised: Sequence[int], native: bool
 ) -> Corpus:
-    """The rows of one model; text, in all templates, is the same for all of them.
+    """Write the training rows of one model.
 
-    KG facts add those of transfer and those shown; they are written in the ``linearised``
-    templates, or are triples where the model is ``native``. Raises AssertionError if a fact leaks
-    into rows that must not show it.
+    Text: the facts of base and teaching in all templates, the same for every model. KG rows: these
+    facts and those of transfer and shown, as sentences in the ``linearised`` templates, and as
+    triples if the model is ``native``. Raises AssertionError if a fact leaks into a row.
     """
     kg = facts_of(facts, "base", "teaching", "transfer", "shown")
     rows = Corpus(
@@ -135,10 +143,10 @@ def write_corpus(
 
 
 def assert_no_leak(facts: pd.DataFrame, rows: Corpus) -> None:
-    """Refuse rows that show a fact they must not.
+    """Raise AssertionError if a row shows a fact that it must not show.
 
-    A generalisation pair {head, tail} occurs in no row of any kind, under any relation and in
-    either order; a transfer pair, or one that is shown only, occurs in no text row.
+    The pair {head, tail} of a generalisation fact must occur in no row, under any relation and in
+    either order. The pair of a transfer or shown fact must occur in no text row.
     """
     text = _pairs(rows.text)
     everything = text | _pairs(rows.linearised)

@@ -1,1 +1,1 @@
-"""Models of facts: worlds as text and as triples, how they are learned, and how they are asked."""
+"""Models that learn facts from text and triples: their architecture, training and evaluation."""

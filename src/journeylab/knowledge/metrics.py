@@ -1,11 +1,42 @@
-"""The metrics that every study of facts measures tier by tier."""
+"""The metrics that every study of facts measures."""
 
 from journeylab.config import Metric
 from journeylab.knowledge.settings import TIERS
 
+FAMILY_KINDS = ("person", "city", "country")
+FAMILY_RELATIONS = (
+    "son_of",
+    "brother_of",
+    "located_in",
+    "lives_in",
+    "grandson_of",
+    "great_grandson_of",
+    "nephew_of",
+    "citizen_of",
+)
+"""The types of entities and the relations of a family world."""
 
-def tier_metrics(templates: tuple[int, ...], token: str) -> dict[str, Metric]:
-    """Ranks, perplexity per ``token`` and exact match in some ``templates``, and the floors."""
+WORLD = (
+    "entities",
+    "facts",
+    *(f"{split} facts" for split in ("base", "teaching", "transfer", "shown", "generalisation")),
+    "text rows",
+    "text tokens",
+    "KG rows",
+    "symbols",
+    "name tokens",
+)
+"""The sizes of a world and of its rows that every study of facts measures."""
+
+
+def tier_metrics(
+    templates: tuple[int, ...], token: str, kinds: tuple[str, ...], relations: tuple[str, ...]
+) -> dict[str, Metric]:
+    """Ranks, perplexity per ``token``, exact match and floors by tier, and sizes of the world.
+
+    Ranks, perplexity and exact match are those of the scored ``templates``. The sizes include the
+    number of entities of every kind and of facts of every relation.
+    """
     scored: dict[str, tuple[str | int, ...]] = {
         "tier": TIERS,
         "format": ("text", "kg"),
@@ -13,6 +44,7 @@ def tier_metrics(templates: tuple[int, ...], token: str) -> dict[str, Metric]:
     }
     ranked = scored | {"candidates": ("all", "type")}
     floor = {"tier": TIERS}
+    quantities = (*WORLD, *kinds, *(f"{relation} facts" for relation in relations))
     return {
         "hits@1": Metric(label="hits@1", factors=ranked),
         "hits@5": Metric(label="hits@5", factors=ranked),
@@ -23,4 +55,5 @@ def tier_metrics(templates: tuple[int, ...], token: str) -> dict[str, Metric]:
         "floor_uniform": Metric(label="floor: any entity", factors=floor),
         "floor_type": Metric(label="floor: any entity of the type", factors=floor),
         "floor_marginal": Metric(label="floor: relation marginal", factors=floor),
+        "world_size": Metric(label="size of the world", factors={"quantity": quantities}),
     }

@@ -1,7 +1,7 @@
-"""What a training job asks of a reader of text and facts.
+"""The training problem of a model that reads text and KG rows.
 
-Loss of a step = mean over the text rows + λ · mean over the KG rows, for all models alike. A model
-that reads its KG rows twice, hidden and causally, adds λ · the mean of the second reading.
+For every model, the loss of a step is the mean over the text rows + λ · the mean over the KG rows.
+A model that reads its KG rows twice, masked and causally, adds λ · the mean of the second reading.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import cast
 
 import pandas as pd
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
@@ -23,7 +24,7 @@ from journeylab.datasets.triples import (
     SPLITS,
     TAIL,
     Corpus,
-    Language,
+    FactLanguage,
     entities,
     facts_of,
     write_corpus,
@@ -32,41 +33,41 @@ from journeylab.knowledge.reader import Reader
 from journeylab.knowledge.rows import (
     PART_MASKS,
     Batch,
-    Table,
+    TokenTable,
     draw_hidden,
     hide,
     next_tokens,
     tabulate_sentences,
     tabulate_triples,
 )
-from journeylab.knowledge.settings import TIERS, Learner
+from journeylab.knowledge.settings import TIERS, ReaderJob
 from journeylab.models.flops import training_flops
 from journeylab.models.transformer import Rows
 from journeylab.operators.dropout import Dropout, draw_key
 
 KINDS = ("text", "kg", "causal")
-"""Rows of a batch: text, KG facts, and these read causally as well."""
+"""Kinds of rows in a batch: text, KG, and the KG rows of a second, causal reading."""
 
 FLOPS_STEPS = 32
-"""Steps over which the operations of a step are averaged."""
+"""Number of steps over which the operations of a step are averaged."""
 
 SPLIT_OF_TIER = dict(zip(TIERS, SPLITS, strict=True))
-"""Tier 1 asks for derived facts that were taught, so that the tiers differ in training only."""
+"""All tiers test derived facts, so they differ only in how these facts were trained."""
 
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """One seed's training problem: the world's rows, and how a variant learns from them."""
+    """The training problem of one seed: the rows of its world, and the losses of its variant."""
 
-    job: Learner
+    job: ReaderJob
     facts: pd.DataFrame
-    language: Language
+    language: FactLanguage
     linearised: tuple[int, ...]
-    """The templates of its KG rows; none for a native model."""
+    """The templates of the KG rows; none for a native model."""
 
     @cached_property
     def name_width(self) -> int:
-        """The width of a slot: symbols of the longest name."""
+        """The width of a slot: the symbols of the longest name."""
         return max(len(self.language.encode(name)) for name in entities(self.facts))
 
     @cached_property
@@ -85,36 +86,36 @@ class Knowledge:
         return next_tokens(self._tabulate(self._rows.text))
 
     @cached_property
-    def kg(self) -> Table:
-        """All KG rows: triples, or sentences."""
+    def kg(self) -> TokenTable:
+        """All KG rows, as triples or sentences."""
         if self.job.spec.kg == "native":
             return tabulate_triples(self._rows.triples, self.language, self.name_width)
         return self._tabulate(self._rows.linearised)
 
     @property
     def tokens_per_step(self) -> int:
-        """Expected number of supervised tokens of a step, to the nearest one."""
+        """The expected number of predicted tokens of a step, rounded."""
         training = self.job.training
         text = float(self.text.weights.sum(1).mean()) * training.text_rows
         return round(text + self._supervised_kg() * training.kg_rows)
 
     def build(self, generator: Generator) -> nn.Module:
-        """A fresh model, initialised from ``generator`` only."""
+        """Return a new model, initialised from ``generator`` only."""
         return Reader(self.job, len(self.language.symbols), self.name_width, generator)
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
-        """One step's rows, drawn uniformly with replacement, and the key of its dropout.
+        """Draw the rows of one step, uniformly with replacement, and its dropout key.
 
-        What is hidden of a KG row comes from the dropout stream, so that variants with and without
-        hiding read the same text rows at the same step of a seed.
+        The masks of KG rows come from the dropout stream, so that variants with and without masks
+        read the same text rows at the same step of a seed.
         """
         del step  # there is no curriculum
         training = self.job.training
         text = torch.randint(len(self.text.inputs), (training.text_rows,), generator=order)
         kg = torch.randint(len(self.kg.tokens), (training.kg_rows,), generator=order)
-        asked = self._ask(kg, dropout)
+        chosen = self._supervise(kg, dropout)
         batch = _named("text", Batch(*(column[text] for column in self.text)))
-        batch |= _named("kg", asked) | {"kg_present": self.kg.present[kg]}
+        batch |= _named("kg", chosen) | {"kg_present": self.kg.present[kg]}
         if self.job.spec.objective == "both":
             batch |= _named("causal", next_tokens(self._of_kg(kg)))
         if training.dropout > 0.0:
@@ -122,27 +123,28 @@ class Knowledge:
         return batch
 
     def compact(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The batch with the places, counted through the text rows and then the KG rows, that are
-        ``present``, which is to say not filling, and those that are ``asked`` for.
+        """Add the indices of the tokens that are ``present`` (no padding) and ``predicted``.
+
+        The indices count through the text rows and then the KG rows, laid end to end.
         """
-        asked = _end_to_end("weights", batch)
-        # What fills up a row that is read causally is behind all that is asked for.
-        whole = batch if self.job.spec.objective == "causal" else _filled(batch)
+        predicted = _end_to_end("weights", batch)
+        # in a causal row, padding comes after all predicted tokens and influences none of them
+        whole = batch if self.job.spec.objective == "causal" else _with_all_kg_weights(batch)
         present = _end_to_end("weights", whole)
         return batch | {
             "present": present.nonzero().flatten(),
-            "asked": asked.nonzero().flatten(),
+            "predicted": predicted.nonzero().flatten(),
         }
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-        """Mean over the text rows' characters + λ · mean over what the KG rows ask for."""
-        if "asked" in batch:
-            return self._loss_of_asked(_reader(model), batch)
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
+        """Mean cross-entropy of the text rows + λ · that of the KG rows, over predicted tokens."""
+        if "predicted" in batch:
+            return self._loss_of_predicted(_reader(model), batch)
         text, *kg = self._losses(model, batch)
         return text + self.job.training.kg_weight * sum(kg)
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """Training losses without dropout, and each tier's perplexity on template 0."""
+        """Return the training losses without dropout, and every tier's perplexity in template 0."""
         reader = _reader(model)
         device = reader.frequencies.device
         everything = {name: rows.to(device) for name, rows in self._all_rows.items()}
@@ -151,19 +153,19 @@ class Knowledge:
         ]
         with torch.no_grad():
             text, *parts = (float(part) for part in self._losses(model, everything))
-            answers = model([reader.sentences(rows.inputs) for rows in tiers])
+            of_tiers = model([reader.sentences(rows.inputs) for rows in tiers])
         kg = sum(parts)
         loss = text + self.job.training.kg_weight * kg
         curve = {"loss": loss, "text_loss": text, "kg_loss": kg}
-        for tier, logits, rows in zip(self._tier_rows, answers, tiers, strict=True):
+        for tier, logits, rows in zip(self._tier_rows, of_tiers, tiers, strict=True):
             curve[f"perplexity_{tier}"] = float(_mean_loss(logits, rows).exp())
         return curve
 
     def flops_per_step(self, model: nn.Module) -> float:
-        """Floating-point operations of the matrix products of a step, backward included.
+        """Floating-point operations of the matrix products of a step, backward pass included.
 
-        The mean over some steps of what a seed alone computes: how much of a batch is present, and
-        how much is asked for, is drawn.
+        For a seed that is trained alone: the mean over some steps, because the numbers of present
+        and predicted tokens are random.
         """
         sizes = self.job.model
         generator = Generator().manual_seed(0)
@@ -175,14 +177,14 @@ class Knowledge:
             layers=sizes.layers,
             vocabulary=len(self.language.symbols),
             present=sum(len(batch["present"]) for batch in counted) / FLOPS_STEPS,
-            predicted=sum(len(batch["asked"]) for batch in counted) / FLOPS_STEPS,
+            predicted=sum(len(batch["predicted"]) for batch in counted) / FLOPS_STEPS,
         )
 
     @property
     def _mask(self) -> int:
         return self.language.identifiers[MASK]
 
-    def _tabulate(self, sentences: Sequence[str]) -> Table:
+    def _tabulate(self, sentences: Sequence[str]) -> TokenTable:
         return tabulate_sentences(sentences, self.language, self.sentence_length)
 
     @cached_property
@@ -196,9 +198,9 @@ class Knowledge:
 
     @cached_property
     def _all_rows(self) -> dict[str, Tensor]:
-        asked = self._ask_everything()
-        repeats = len(asked.inputs) // len(self.kg.tokens)
-        rows = _named("text", self.text) | _named("kg", asked)
+        kg = self._supervise_all()
+        repeats = len(kg.inputs) // len(self.kg.tokens)
+        rows = _named("text", self.text) | _named("kg", kg)
         rows["kg_present"] = self.kg.present.repeat(repeats, 1)
         if self.job.spec.objective == "both":
             rows |= _named("causal", next_tokens(self.kg))
@@ -208,29 +210,29 @@ class Knowledge:
     def _tier_rows(self) -> dict[str, Batch]:
         tiers = {}
         for tier, split in SPLIT_OF_TIER.items():
-            asked = facts_of(self.facts, split)
-            table = self._tabulate([self.language.sentence(*fact, 0) for fact in asked])
+            facts = facts_of(self.facts, split)
+            table = self._tabulate([self.language.sentence(*fact, 0) for fact in facts])
             rows = next_tokens(table)
             tiers[tier] = rows._replace(weights=rows.weights * _after_prompt(table)[:, 1:])
         return tiers
 
     def _losses(self, model: nn.Module, batch: dict[str, Tensor]) -> list[Tensor]:
-        """The mean losses of the text rows and of every reading of the KG rows."""
+        """Mean losses of the text rows and of every reading of the KG rows."""
         logits = model(self._read(_reader(model), batch), self._dropout(batch))
         return [_mean_loss(*pair) for pair in zip(logits, _parts(batch), strict=True)]
 
-    def _loss_of_asked(self, reader: Reader, batch: dict[str, Tensor]) -> Tensor:
-        """The loss of a batch that says what is present and what is asked for."""
-        asked = batch["asked"]
+    def _loss_of_predicted(self, reader: Reader, batch: dict[str, Tensor]) -> Tensor:
+        """The loss of a compacted batch."""
+        predicted = batch["predicted"]
         rows, dropout = self._read(reader, batch), self._dropout(batch)
-        logits = reader.transformer(rows, dropout, batch["present"], asked)
-        lost = cross_entropy(logits, _end_to_end("targets", batch)[asked], reduction="none")
+        logits = reader.transformer(rows, dropout, batch["present"], predicted)
+        lost = cross_entropy(logits, _end_to_end("targets", batch)[predicted], reduction="none")
         text, *kg = (rows.weights.flatten() for rows in _parts(batch))
         weight = self.job.training.kg_weight
         shares = torch.cat(
             (text / text.sum(), *(weight * part / part.sum().clamp(min=1.0) for part in kg))
         )
-        return (lost * shares[asked]).sum()
+        return (lost * shares[predicted]).sum()
 
     def _read(self, reader: Reader, batch: dict[str, Tensor]) -> list[Rows]:
         text = reader.sentences(batch["text_inputs"])
@@ -247,7 +249,8 @@ class Knowledge:
         key = batch.get("dropout")
         return None if key is None else Dropout(self.job.training.dropout, key)
 
-    def _ask(self, rows: Tensor, generator: Generator) -> Batch:
+    def _supervise(self, rows: Int[Tensor, " chosen"], generator: Generator) -> Batch:
+        """The chosen KG rows with the targets of the variant's objective."""
         objective = self.job.spec.objective
         tokens = self.kg.tokens[rows]
         if objective in ("mlm", "both"):
@@ -255,30 +258,31 @@ class Knowledge:
             return hide(tokens, draw_hidden(self.kg, rows, rate, generator), self._mask)
         if objective == "tail":
             return hide(tokens, self.kg.parts[rows] == TAIL, self._mask)
-        return self._ask_openly(rows)
+        return self._supervise_unmasked(rows)
 
-    def _of_kg(self, rows: Tensor) -> Table:
-        return Table(*(column[rows] for column in self.kg))
+    def _of_kg(self, rows: Int[Tensor, " chosen"]) -> TokenTable:
+        return TokenTable(*(column[rows] for column in self.kg))
 
-    def _ask_openly(self, rows: Tensor) -> Batch:
+    def _supervise_unmasked(self, rows: Int[Tensor, " chosen"]) -> Batch:
         table = self._of_kg(rows)
         if self.job.spec.objective == "causal":
             return next_tokens(table)
         return Batch(table.tokens, table.tokens, table.present.float())
 
-    def _ask_everything(self) -> Batch:
-        """All KG rows; with hiding, each once for every part that is hidden as a whole."""
+    def _supervise_all(self) -> Batch:
+        """All KG rows; with masks, each row once for every part that is masked as a whole."""
         objective = self.job.spec.objective
         if objective in ("causal", "copy"):
-            return self._ask_openly(torch.arange(len(self.kg.tokens)))
+            return self._supervise_unmasked(torch.arange(len(self.kg.tokens)))
         parts = (TAIL,) if objective == "tail" else (HEAD, REL, TAIL)
-        asked = [hide(self.kg.tokens, self.kg.parts == part, self._mask) for part in parts]
-        return Batch(*(torch.cat(column) for column in zip(*asked, strict=True)))
+        masked = [hide(self.kg.tokens, self.kg.parts == part, self._mask) for part in parts]
+        return Batch(*(torch.cat(column) for column in zip(*masked, strict=True)))
 
     def _supervised_kg(self) -> float:
+        """The expected number of predicted tokens of a KG row."""
         objective = self.job.spec.objective
         if objective not in ("mlm", "both"):
-            return float(self._ask_everything().weights.sum(1).mean())
+            return float(self._supervise_all().weights.sum(1).mean())
         parts = (self.kg.parts >= 0).sum(1).float()
         scattered = self.job.training.mask_rate * self.kg.letters.sum(1).float()
         hidden = float((parts + scattered).mean()) / PART_MASKS
@@ -286,7 +290,8 @@ class Knowledge:
         return hidden + float(again)
 
 
-def _after_prompt(table: Table) -> Tensor:
+def _after_prompt(table: TokenTable) -> Bool[Tensor, "rows length"]:
+    """The tokens of the tail and the full stop."""
     stop = table.present & ~pad(table.present[:, 1:], (0, 1))
     return (table.parts == TAIL) | stop
 
@@ -296,17 +301,18 @@ def _named(kind: str, rows: Batch) -> dict[str, Tensor]:
 
 
 def _parts(batch: dict[str, Tensor]) -> list[Batch]:
-    """The text rows of a batch, its KG rows, and these again where they are read twice."""
+    """The text rows and KG rows of a batch, and the KG rows of a second reading if there is one."""
     kinds = (kind for kind in KINDS if f"{kind}_inputs" in batch)
     return [Batch(*(batch[f"{kind}_{name}"] for name in Batch._fields)) for kind in kinds]
 
 
-def _filled(batch: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The batch whose KG rows weigh one wherever they are not filling."""
+def _with_all_kg_weights(batch: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The batch with weight 1 on all KG tokens that are no padding."""
     return batch | {"kg_weights": batch["kg_present"]}
 
 
 def _end_to_end(name: str, batch: dict[str, Tensor]) -> Tensor:
+    """A column of all rows, flattened and concatenated."""
     return torch.cat([getattr(rows, name).flatten() for rows in _parts(batch)])
 
 

@@ -1,9 +1,9 @@
-"""A transformer that reads text and triples, with one of three ways to turn its positions.
+"""A transformer that reads text and triples, with one of three kinds of positional angles.
 
-With ω the frequencies and θ_s the angle of slot s, position i turns by
+With ω the frequencies and θ_s the angle of slot s, position i is rotated by
 
     rope     φ_i = i·ω                    text of A and B, linearised rows of B
-    slots    φ_i = i·ω + θ_s              triples of A, i counted inside the slot; text has θ = 0
+    slots    φ_i = i·ω + θ_s              triples of A, i counted within the slot; text has θ = 0
     tokens   φ_i = Σ_{t≤i} a(x_t)         C: one angle vector per token, shared by the layers
 """
 
@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import embedding
 
 from journeylab.datasets.triples import HEAD, REL, TAIL
-from journeylab.knowledge.settings import Learner
+from journeylab.knowledge.settings import ReaderJob
 from journeylab.models.attention import causal_mask
 from journeylab.models.transformer import Rows, Transformer
 from journeylab.operators.dropout import Dropout
@@ -25,18 +26,19 @@ from journeylab.operators.rotary import integer_frequencies, rotary_angles, stan
 
 
 class Reader(nn.Module):
-    """A transformer that reads sentences causally, and KG rows as its variant does.
+    """A transformer that reads sentences causally, and KG rows as its variant specifies.
 
-    Raises ValueError, as the transformer does, for sizes that fit no rotation.
+    `frequencies` ω and `slots` θ are the angles of the equations above; `positions` and `parts` are
+    position and slot of every token of a triple. Raises ValueError for an odd width.
     """
 
-    frequencies: Tensor
-    slots: Tensor
-    places: Tensor
-    parts: Tensor
+    frequencies: Float[Tensor, " planes"]
+    slots: Float[Tensor, "slots planes"]
+    positions: Int[Tensor, " triple"]
+    parts: Int[Tensor, " triple"]
 
     def __init__(
-        self, job: Learner, vocabulary: int, name_width: int, generator: Generator
+        self, job: ReaderJob, vocabulary: int, name_width: int, generator: Generator
     ) -> None:
         super().__init__()
         spec, sizes = job.spec, job.model
@@ -44,11 +46,11 @@ class Reader(nn.Module):
         frequencies = integer_frequencies(sizes.d) if integer else standard_frequencies(sizes.d)
         self.spec, self.name_width = spec, name_width
         self.register_buffer("frequencies", frequencies, persistent=False)
-        each = torch.arange(name_width)
-        places = torch.cat((each, torch.zeros(1, dtype=torch.long), each))
+        in_name = torch.arange(name_width)
+        positions = torch.cat((in_name, torch.zeros(1, dtype=torch.long), in_name))
         if spec.positions == "sequential":
-            places = torch.arange(2 * name_width + 1)
-        self.register_buffer("places", places, persistent=False)
+            positions = torch.arange(2 * name_width + 1)
+        self.register_buffer("positions", positions, persistent=False)
         parts = torch.tensor([HEAD] * name_width + [REL] + [TAIL] * name_width)
         self.register_buffer("parts", parts, persistent=False)
         self.transformer = Transformer(
@@ -73,14 +75,17 @@ class Reader(nn.Module):
         else:
             self.register_buffer("slots", torch.zeros_like(slots), persistent=False)
 
-    def sentences(self, tokens: Tensor) -> Rows:
-        """Rows ``(rows, length)`` of text with causal attention."""
+    def sentences(self, tokens: Int[Tensor, "rows length"]) -> Rows:
+        """Return rows of text with causal attention."""
         return Rows(tokens, self.text_angles(tokens), causal_mask(tokens.shape[1], tokens.device))
 
-    def branching_sentences(self, tokens: Tensor, ancestors: Tensor) -> Rows:
-        """Text that branches: ``ancestors[i, j]`` says that token j lies on the way to token i.
+    def branching_sentences(
+        self, tokens: Int[Tensor, "rows length"], ancestors: Bool[Tensor, "length length"]
+    ) -> Rows:
+        """Return rows that hold a prompt and all its continuations, as a tree of tokens.
 
-        One row holds a prompt and all its continuations; each is read as if it stood alone.
+        ``ancestors[i, j]``: token j lies on the path to token i. Token i attends to its path only,
+        so every continuation is read as if it stood alone behind the prompt.
         """
         if self.spec.angles == "tokens":
             angles = ancestors.float() @ embedding(tokens, self.token_angles)
@@ -88,31 +93,37 @@ class Reader(nn.Module):
             angles = rotary_angles(ancestors.sum(-1) - 1, self.frequencies)[None]
         return Rows(tokens, angles, ancestors[None])
 
-    def hidden_sentences(self, tokens: Tensor, present: Tensor) -> Rows:
-        """Rows of text with characters hidden: attention in both directions, fillings unseen."""
+    def hidden_sentences(
+        self, tokens: Int[Tensor, "rows length"], present: Bool[Tensor, "rows length"]
+    ) -> Rows:
+        """Return rows of masked text: attention in both directions, except to padding."""
         return Rows(tokens, self.text_angles(tokens), present[:, None, :])
 
-    def triples(self, tokens: Tensor) -> Rows:
-        """Rows of HEAD, REL and TAIL characters, or their beginnings."""
+    def triples(self, tokens: Int[Tensor, "rows length"]) -> Rows:
+        """Return rows of HEAD, REL and TAIL tokens, as the variant reads them."""
         if self.spec.objective == "causal":
             return self.causal_triples(tokens)
         return Rows(tokens, self.triple_angles()[:, : tokens.shape[1]])
 
-    def causal_triples(self, tokens: Tensor) -> Rows:
-        """The same, where a token sees those before it only."""
+    def causal_triples(self, tokens: Int[Tensor, "rows length"]) -> Rows:
+        """Return rows of triples with causal attention."""
         mask = causal_mask(tokens.shape[1], tokens.device)
         return Rows(tokens, self.triple_angles()[:, : tokens.shape[1]], mask)
 
-    def branching_triples(self, tokens: Tensor, ancestors: Tensor) -> Rows:
-        """Triples that branch, read causally; see :meth:`branching_sentences`."""
+    def branching_triples(
+        self, tokens: Int[Tensor, "rows length"], ancestors: Bool[Tensor, "length length"]
+    ) -> Rows:
+        """Return causal triples as a tree; see :meth:`branching_sentences`."""
         return Rows(tokens, self.triple_angles()[:, ancestors.sum(-1) - 1], ancestors[None])
 
-    def triple_angles(self) -> Tensor:
-        """Angles ``(1, 2·width + 1, d/2)`` of a triple's positions."""
-        return slot_angles(self.places, self.parts, self.frequencies, self.slots)[None]
+    def triple_angles(self) -> Float[Tensor, "1 triple planes"]:
+        """Return the angles i·ω + θ_s of a triple's tokens."""
+        return slot_angles(self.positions, self.parts, self.frequencies, self.slots)[None]
 
-    def forward(self, groups: Sequence[Rows], dropout: Dropout | None = None) -> list[Tensor]:
-        """Logits ``(rows, length, vocabulary)`` of every group, read in one pass."""
+    def forward(
+        self, groups: Sequence[Rows], dropout: Dropout | None = None
+    ) -> list[Float[Tensor, "_ _ vocabulary"]]:
+        """Return the logits [rows, length, vocabulary] of every group, computed in one pass."""
         logits = self.transformer(groups, dropout)
         parts = logits.split([group.tokens.numel() for group in groups])
         return [
@@ -120,8 +131,10 @@ class Reader(nn.Module):
             for part, group in zip(parts, groups, strict=True)
         ]
 
-    def text_angles(self, tokens: Tensor) -> Tensor:
-        """Angles ``(rows or 1, length, planes)`` of text; those of a prefix never change."""
+    def text_angles(
+        self, tokens: Int[Tensor, "rows length"]
+    ) -> Float[Tensor, "#rows length planes"]:
+        """Return the angles of text; the angles of a prefix do not change when the text grows."""
         if self.spec.angles == "tokens":
             return accumulate(embedding(tokens, self.token_angles))
         return rotary_angles(_positions(tokens), self.frequencies)[None]

@@ -1,4 +1,4 @@
-"""What studies of facts share in config.yaml: models, how they are trained, how they are asked."""
+"""Settings in config.yaml that the studies of facts share: model, training and evaluation."""
 
 from typing import Annotated, Literal, Protocol
 
@@ -16,19 +16,25 @@ LINEARISED_TEMPLATES: dict[Linearisation, tuple[int, ...]] = {
     "held": (1,),
     "same": (0,),
 }
-"""The templates in which a model without native triples reads its KG facts."""
+"""The templates of the KG rows of a model without native triples."""
 
 
 Objective = Literal["mlm", "tail", "causal", "both", "copy"]
-"""What a KG row asks for: parts and scattered tokens that are hidden, the hidden tail, the next
-token, hidden parts and in a second reading the next token, or all tokens with nothing hidden."""
+"""The training objective of KG rows:
+
+mlm     predict masked parts or masked characters
+tail    predict the masked tail
+causal  predict the next token
+both    mlm, and in a second pass causal
+copy    predict all tokens, with nothing masked
+"""
 
 
 class Spec(Frozen):
-    """What makes a model: angles × KG handling × value aggregation, and its KG objective.
+    """Specification of a model: angles × KG handling × value aggregation, and its KG objective.
 
-    ``positions``: a native triple restarts its positions in each slot, or counts through.
-    ``slots``: the slot angles θ are learned, or held at zero.
+    ``positions``: a native triple restarts its positions in each slot (reset) or counts through.
+    ``slots``: the slot angles θ are learned or held at zero.
     """
 
     angles: Literal["rope", "slots", "tokens"]
@@ -45,7 +51,7 @@ def native(
     slots: Literal["learned", "zero"] = "learned",
     positions: Literal["reset", "sequential"] = "reset",
 ) -> Spec:
-    """A model of native triples, whose slots have angles of their own."""
+    """Specify a model that reads native triples."""
     return Spec(
         angles="slots",
         kg="native",
@@ -61,7 +67,7 @@ def linearised(
     values: Literal["commutative", "operator"] = "commutative",
     objective: Literal["mlm", "causal"] = "causal",
 ) -> Spec:
-    """A model that reads its KG facts as sentences."""
+    """Specify a model that reads its KG facts as sentences."""
     return Spec(angles=angles, kg="linearised", values=values, objective=objective)
 
 
@@ -69,10 +75,10 @@ Share = Annotated[float, Field(gt=0.0, lt=1.0)]
 
 
 class Model(Frozen):
-    """The transformer that every variant shares, and the scales that it starts from.
+    """The sizes of the transformer, the same for all variants, and the scales of initialisation.
 
-    ``embedding_scale`` and ``output_scale`` multiply the transformer's own initial embeddings and
-    output projection; both are fixed on pilot seeds.
+    ``embedding_scale`` and ``output_scale`` multiply the transformer's initial embeddings and
+    output projection; both were chosen on pilot seeds.
     """
 
     d: Annotated[int, Field(ge=4, le=512, multiple_of=2)] = 64
@@ -84,7 +90,7 @@ class Model(Frozen):
 
 
 class Training(TrainingSettings):
-    """The budget, and how a step is composed: loss = mean over text + kg_weight · mean over KG."""
+    """The budget, and the rows of a step: loss = mean over text + kg_weight · mean over KG."""
 
     text_rows: Count = 48
     kg_rows: Count = 32
@@ -93,36 +99,36 @@ class Training(TrainingSettings):
 
 
 class Evaluation(Frozen):
-    """Which templates are scored, and when a run counts as trained."""
+    """The scored templates, and the hits@1 at tier 1 from which a run counts as trained."""
 
     templates: Levels[Annotated[Literal[0, 1, 2], AsNumber]] = (0, 1, 2)
     gate: Annotated[float, Field(gt=0.0, le=1.0)] = 0.95
 
 
-class Learner(Protocol):
-    """What a model and its training depend on; the jobs of studies are such."""
+class ReaderJob(Protocol):
+    """The settings that a model and its training depend on; the studies' jobs implement it."""
 
     @property
     def spec(self) -> Spec:
-        """Its angles, how it reads KG facts, and what they ask for."""
+        """Angles, KG handling, value aggregation and KG objective."""
         ...
 
     @property
     def model(self) -> Model:
-        """Its sizes."""
+        """Sizes and scales."""
         ...
 
     @property
     def training(self) -> Training:
-        """Its budget."""
+        """Budget and rows of a step."""
         ...
 
     @property
     def attention(self) -> Literal["softmax", "softplus"]:
-        """How scores become weights."""
+        """How attention scores become weights."""
         ...
 
     @property
     def frequencies(self) -> Literal["standard", "integer"]:
-        """How fast positions turn."""
+        """The rotation frequencies ω."""
         ...

@@ -1,21 +1,31 @@
-"""What figures and tables of studies of facts say alike."""
+"""Texts and rows that the figures and tables of the studies of facts share."""
+
+from collections.abc import Sequence
 
 from journeylab.knowledge.settings import TIERS
 from journeylab.plotting import RunName, StudyResults, summary
 
-TITLES = {"T1": "Tier 1: taught in text", "T2": "Tier 2: transfer", "T3": "Tier 3: never seen"}
-ASKED: dict[str, str | int] = {"format": "text", "template": 0, "candidates": "all"}
-"""How the main question is asked: in English, in template 0, of all entities."""
+TIER_TITLES = {"T1": "Tier 1: taught in text", "T2": "Tier 2: transfer", "T3": "Tier 3: never seen"}
+PRIMARY: dict[str, str | int] = {"format": "text", "template": 0, "candidates": "all"}
+"""The factor levels of the primary hits@1: text prompts in template 0, among all entities."""
 
 
-def tell_tiers(
+def world_size(results: StudyResults, quantity: str, arms: Sequence[str] = ()) -> int | str:
+    """Return the median size over the worlds of some arms (default: all), or "n/a" without runs."""
+    where = {"arm": arms} if arms else {}
+    rows = results.pool("world_size", quantity=quantity, **where)
+    if rows.empty:
+        return "n/a"
+    return round(float(rows.drop_duplicates(["arm", "seed"])["value"].median()))
+
+
+def tier_cells(
     results: StudyResults, run: RunName, gate: float, own: dict[str, str | int]
 ) -> dict[str, str]:
-    """hits@1 of a run at every tier, at tier 2 in its ``own`` format, and the seeds that learned.
-
-    ``gate`` is the least hits@1 at tier 1 of a seed that did.
+    """Return a run's cells of the table of hits@1: tiers 1 to 3, tier 2 in its ``own`` format, and
+    the number of trained seeds, whose hits@1 at tier 1 is at least ``gate``.
     """
-    tiers = {tier: results.values("hits@1", run, **ASKED, tier=tier) for tier in TIERS}
+    tiers = {tier: results.values("hits@1", run, **PRIMARY, tier=tier) for tier in TIERS}
     trained = int((tiers["T1"] >= gate).sum())
     return {
         **{f"Tier {tier[1:]}": summary(values, 2) for tier, values in tiers.items()},

@@ -1,6 +1,6 @@
-"""Training seeds in one thread or on one GPU: schedule, loop, ensembles, checkpoints.
+"""Training of seeds in one thread or on one GPU: schedule, loop, ensembles, checkpoints.
 
-The engine knows no study. A study hands it a `Problem` per seed and gets `Trained` back.
+The engine depends on no study. A study gives it one `Problem` per seed and gets one `Trained` back.
 """
 
 from journeylab.training.checkpoint import discard_checkpoints

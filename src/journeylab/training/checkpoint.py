@@ -1,8 +1,8 @@
-"""Checkpoints: everything a run needs to go on as if it had never stopped.
+"""Checkpoints: everything that a run needs to continue as if it had never stopped.
 
-One sealed safetensors file holds the model, the optimiser's moments, and the states of the random
-streams; its notes hold the step, the curve so far, the processors that took part and the identity
-of the run, as JSON. A file that is damaged anywhere is not resumed.
+A checkpoint is a safetensors file with a checksum. Its tensors are the model, the optimiser's
+moments and the states of the random streams. Its notes, as JSON, are the step, the curves so far,
+the processors that took part and the identity of the run. A damaged file is not resumed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from journeylab.config import UserError
@@ -24,10 +25,11 @@ log = logging.getLogger(__name__)
 SUFFIX = ".checkpoint"
 
 Curve = list[tuple[int, str, float]]
+"""Step, metric and value of every point so far."""
 
 
-class Place(NamedTuple):
-    """Where a run is: steps done, every seed's curve so far, and the processors that took part."""
+class RunHistory(NamedTuple):
+    """How far a run has come: steps done, the curve of every seed, and the processors so far."""
 
     step: int
     curves: list[Curve]
@@ -36,26 +38,26 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Tallies:
-    """What is counted of every seed while it trains, ``(seeds,)`` each, in float64.
+    """Running counts of every seed, in float64.
 
-    `total` and `steps`: Σ loss and steps since the last point of the curve. `failed_at`: the step
-    at which the seed failed, 0 if it did not; `loss` and `norm`: the loss and the gradient's norm
-    of that step.
+    `total` and `steps`: Σ loss and number of steps since the last point of the curve. `failed_at`:
+    the step at which the seed failed, 0 if it did not; `loss` and `norm`: the loss and the
+    gradient's norm at that step.
     """
 
-    total: Tensor
-    steps: Tensor
-    failed_at: Tensor
-    loss: Tensor
-    norm: Tensor
+    total: Float[Tensor, " seeds"]
+    steps: Float[Tensor, " seeds"]
+    failed_at: Float[Tensor, " seeds"]
+    loss: Float[Tensor, " seeds"]
+    norm: Float[Tensor, " seeds"]
 
     @classmethod
     def zeros(cls, seeds: int, device: torch.device | str = "cpu") -> Tallies:
-        """Nothing counted yet."""
+        """Return tallies of 0."""
         return cls(*(torch.zeros(seeds, dtype=torch.float64, device=device) for _ in fields(cls)))
 
-    def named(self) -> dict[str, Tensor]:
-        """The counts by name."""
+    def named(self) -> dict[str, Float[Tensor, " seeds"]]:
+        """Return the counts by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
@@ -66,12 +68,12 @@ class Tallies:
 
     @property
     def all_failed(self) -> bool:
-        """Whether no seed is left that learns."""
+        """Whether every seed has failed."""
         return bool(self.failed_at.all())
 
 
 class State(NamedTuple):
-    """The parts of a run that change while it trains, and the identity that must not."""
+    """The parts of a run that change during training, and its identity, which does not."""
 
     identity: str
     model: nn.Module
@@ -80,45 +82,58 @@ class State(NamedTuple):
     tallies: Tallies
 
 
-def save_checkpoint(path: Path, run: State, place: Place) -> None:
-    """Write the run's state, atomically and sealed."""
-    write_tensors(
-        path, _tensors(run), {"run": json.dumps({"identity": run.identity} | place._asdict())}
-    )
+def save_checkpoint(path: Path, run: State, history: RunHistory) -> None:
+    """Write the run's state atomically, with a checksum."""
+    notes = json.dumps({"identity": run.identity} | history._asdict())
+    write_tensors(path, _tensors(run), {"run": notes})
 
 
-def load_checkpoint(path: Path, run: State, start: Place) -> Place:
-    """Put the run into the saved state, and return where it was.
+def load_checkpoint(path: Path, run: State, start: RunHistory) -> RunHistory:
+    """Put the run into the saved state; return the saved history.
 
-    The processors of `start` join those of the checkpoint. A missing, damaged or foreign checkpoint
-    (other settings, other code, other model) leaves the run as it is and returns `start`; except
-    for a missing one, a warning says so.
+    The processors of `start` are appended to those of the checkpoint. A checkpoint that is missing,
+    damaged or of another run (settings, code or model differ) changes nothing: `start` is returned
+    and training starts over. Unless the checkpoint is missing, a warning says why.
     """
     if not path.exists():
         return start
     try:
         tensors, notes = read_noted_tensors(path)
+    except OSError as error:
+        log.warning("checkpoint %s cannot be read (%s); training starts over", path, error.strerror)
+        return start
+    except (UserError, KeyError, ValueError):
+        # the error's own text names a command that remakes files; none remakes a checkpoint
+        log.warning("checkpoint %s is damaged; training starts over", path)
+        return start
+    try:
         saved = json.loads(notes["run"])
         if saved["identity"] != run.identity:
-            log.warning("%s belongs to a run with other settings; training restarts", path)
+            log.warning(
+                "checkpoint %s belongs to a run with other settings, data or code; "
+                "training starts over",
+                path,
+            )
             return start
         curves = [[(s, m, v) for s, m, v in curve] for curve in saved["curves"]]
         processors = tuple(dict.fromkeys((*saved["processors"], *start.processors)))
-        place = Place(saved["step"], curves, processors)
+        history = RunHistory(saved["step"], curves, processors)
         _restore(run, tensors)
-    except (UserError, KeyError, ValueError, OSError) as error:
-        log.warning("%s cannot be resumed (%s); training restarts", path, error)
+    except (KeyError, ValueError) as error:
+        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        log.warning("checkpoint %s does not fit this run (%s); training starts over", path, reason)
         return start
-    if len(place.processors) > 1:
+    if len(history.processors) > 1:
         log.warning(
-            "%s was begun on another processor (%s): the result need not equal that of one alone",
-            *(path, place.processors[0]),
+            "checkpoint %s was written on another processor (%s): the result may differ in "
+            "rounding from a run on one processor",
+            *(path, history.processors[0]),
         )
-    return place
+    return history
 
 
 def discard_checkpoints(folder: Path) -> None:
-    """Remove the checkpoints of finished runs from `folder`."""
+    """Delete the checkpoints in `folder`, when its runs have finished."""
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         path.unlink()
 
@@ -136,13 +151,17 @@ def _tensors(run: State) -> dict[str, Tensor]:
 
 
 def _positions(run: State) -> dict[str, int]:
+    """The position of every parameter in the optimiser, by name."""
     names = {id(parameter): name for name, parameter in run.model.named_parameters()}
     parameters = [p for group in run.optimizer.param_groups for p in group["params"]]
-    return {names[id(parameter)]: place for place, parameter in enumerate(parameters)}
+    return {names[id(parameter)]: position for position, parameter in enumerate(parameters)}
 
 
 def _restore(run: State, tensors: dict[str, Tensor]) -> None:
-    model = {_below(name): value for name, value in tensors.items() if name.startswith("model/")}
+    """Load all tensors into the run. Raises before it changes anything if they do not fit."""
+    model = {
+        _without_prefix(name): value for name, value in tensors.items() if name.startswith("model/")
+    }
     expected = {name: value.shape for name, value in run.model.state_dict().items()}
     if {name: value.shape for name, value in model.items()} != expected:
         raise ValueError("its tensors fit another model")
@@ -158,7 +177,7 @@ def _restore(run: State, tensors: dict[str, Tensor]) -> None:
         }
         rates = [group["lr"] for group in run.optimizer.param_groups]
         run.optimizer.load_state_dict(moments)
-        # loading copies a rate that is a tensor: a captured step would go on reading the copy
+        # loading copies a rate that is a tensor; a captured step would keep reading the copy
         for group, rate in zip(run.optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
     run.model.load_state_dict(model)
@@ -168,5 +187,5 @@ def _restore(run: State, tensors: dict[str, Tensor]) -> None:
         value.copy_(tallies[name])
 
 
-def _below(name: str) -> str:
+def _without_prefix(name: str) -> str:
     return name.split("/", 1)[1]

@@ -1,4 +1,4 @@
-"""Which way a chunk of seeds is trained: one after the other or at once, on CPU or GPU."""
+"""How a chunk of seeds is trained: one seed after the other or all at once, on CPU or GPU."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from journeylab.training.loop import Problem, Trained, train
 
 Engine = Literal["sequential", "batched"]
 BATCH_BELOW = 2.5e8
-"""Operations of a step below which seeds are batched on CPU. Smaller steps spend most of their time
-in calling operations, which seeds can share; larger ones in matrix products, which they cannot."""
+"""Seeds are batched on CPU if a step has fewer floating-point operations than this. A small step
+spends most of its time in calling operations, which seeds can share; a larger step spends it in
+matrix products, which they cannot share."""
 
 
 class Execution(NamedTuple):
@@ -33,9 +34,11 @@ def choose_execution(
     seeds: int,
     flops: float,
 ) -> Execution:
-    """Settle what is left open: a GPU if there is one; there, or if steps are small, all at once.
+    """Choose engine and device where they are `auto`.
 
-    `flops` are the operations of one step of one seed. Raises UserError for a missing GPU.
+    The device is a GPU if there is one. Several seeds are batched on a GPU, or if their steps are
+    small. `flops`: floating-point operations of one step of one seed. Raises UserError if a GPU is
+    required and missing.
     """
     gpu = torch.cuda.is_available()
     if device == "cuda" and not gpu:
@@ -51,16 +54,19 @@ def train_seeds(
     settings: TrainingSettings,
     streams: Sequence[Streams],
     folder: Path,
-    way: Execution,
+    execution: Execution,
     *,
     label: str,
     identity: str,
     processor: str = "",
 ) -> list[Trained]:
-    """Train a chunk of seeds; what checkpoints in `folder` hold is not trained again."""
-    identity = f"{identity} | {way.engine} on {way.device}"
+    """Train a chunk of seeds, one result per seed; checkpoints in `folder` are resumed.
+
+    `label` names the run in progress messages; `identity` and `processor` are those of `train`.
+    """
+    identity = f"{identity} | {execution.engine} on {execution.device}"
     first, last = streams[0].seed, streams[-1].seed
-    if way.engine == "batched":
+    if execution.engine == "batched":
         return train_ensemble(
             problems,
             settings,
@@ -68,7 +74,7 @@ def train_seeds(
             folder / f"seeds-{first:02d}-{last:02d}.checkpoint",
             label=f"{label} seeds {first} to {last}",
             identity=identity,
-            device=way.device,
+            device=execution.device,
             processor=processor,
         )
     return [
@@ -79,7 +85,7 @@ def train_seeds(
             folder / f"seed-{stream.seed:02d}.checkpoint",
             label=f"{label} seed {stream.seed} ({position}/{len(streams)})",
             identity=identity,
-            device=way.device,
+            device=execution.device,
             processor=processor,
         )
         for position, (problem, stream) in enumerate(zip(problems, streams, strict=True), start=1)

@@ -1,16 +1,17 @@
 """Several seeds trained at once: one model definition, parameters stacked along a seed axis.
 
-The loss of every seed is computed by `torch.func.vmap` over stacked parameters and stacked batches;
-one ordinary backward pass differentiates their sum, which leaves every seed its own gradient; each
-seed's gradient is clipped by its own norm; one fused AdamW steps them all. Order and dropout come
-from the streams of each seed, so a seed sees what it sees alone.
+`torch.func.vmap` over stacked parameters and batches computes the loss of every seed. One backward
+pass differentiates the sum of the losses, so every seed gets its own gradient. Each gradient is
+clipped by its own norm, and one fused AdamW updates all seeds. Order and dropout come from the
+streams of each seed, so a seed gets the same batches as when it is trained alone.
 
-A seed's result is that of `train` up to rounding. Batched products add in another order, a
-difference of some 1e-7 relative that AdamW can blow up where a gradient is all but zero, for its
-step is g/√v whatever the size of g. Loss curves of both agree to 1e-4 over 40 steps.
+A seed's result equals that of `train` up to rounding. Batched products add in another order, a
+relative difference of about 1e-7. AdamW can amplify it where a gradient is nearly zero, because its
+step g/√v does not depend on the scale of g. Loss curves of both agree to 1e-4 over 40 steps.
 
-On a GPU the step is captured as a CUDA graph for every shape of a batch: tiny models are bound by
-launching kernels, and a graph launches them all at once. Nothing in a captured step waits.
+On a GPU the step is captured as a CUDA graph, one for every batch shape: the time of a tiny model
+goes into launching kernels, and a graph launches all of them together. No operation of a captured
+step waits for the GPU.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from journeylab.training.loop import (
 )
 
 EAGER_STEPS = 3
-"""Steps of a shape that run as they are before the step is captured: they warm libraries up."""
+"""Steps of every batch shape before its step is captured; they warm the libraries up."""
 
 Batch = dict[str, Tensor]
 
@@ -54,10 +55,10 @@ def train_ensemble(
     device: str = "cpu",
     processor: str = "",
 ) -> list[Trained]:
-    """Train several seeds of one variant at once; results, errors and resuming as in `train`.
+    """Train several seeds of one variant at once; arguments and results as in `train`.
 
-    A seed that fails stays as it is and does not disturb the others. One checkpoint holds all.
-    Raises ValueError where models or batches of the seeds differ in names or shapes.
+    A seed that fails keeps its parameters and does not affect the others. All seeds share one
+    checkpoint. Raises ValueError if models or batches of the seeds differ in names or shapes.
     """
     began = time.monotonic()
     ensemble = Ensemble(problems, settings, streams, identity, torch.device(device))
@@ -76,7 +77,7 @@ class Ensemble:
         device: torch.device,
         rate: Tensor | None = None,
     ) -> None:
-        """Without a tensor for the `rate`, which a captured step reads, a GPU makes its own."""
+        """`rate`: the tensor of the rate that a captured step reads; on a GPU, None makes one."""
         models = [
             problem.build(stream.generator("init")).to(device)
             for problem, stream in zip(problems, streams, strict=True)
@@ -94,7 +95,6 @@ class Ensemble:
             rate = torch.zeros((), device=device)
         self.rate = rate
         self.captured: dict[object, _Captured] = {}
-        named = zip(streams, self.generators, strict=True)
         self.run = State(
             identity=identify(settings, streams, identity),
             model=self.stack,
@@ -106,8 +106,8 @@ class Ensemble:
             ),
             generators={
                 f"{stream.seed}/{name}": generator
-                for stream, own in named
-                for name, generator in zip(STREAMS, own, strict=True)
+                for stream, generators in zip(streams, self.generators, strict=True)
+                for name, generator in zip(STREAMS, generators, strict=True)
             },
             tallies=Tallies.zeros(len(problems), device),
         )
@@ -127,22 +127,22 @@ class Ensemble:
         shapes = tuple((name, value.shape, value.dtype) for name, value in batch.items())
         self.captured.setdefault(shapes, _Captured(self._step)).run(batch)
 
-    def solo(self, place: int) -> nn.Module:
-        """Return the module with the parameters and buffers of one seed."""
+    def model_of(self, index: int) -> nn.Module:
+        """Return the module with the parameters and buffers of the seed at `index`."""
         views = self.stack.views()
         with torch.no_grad():
             for name, value in _trainable(self.model).items():
-                value.copy_(views[name][place])
+                value.copy_(views[name][index])
             for name, value in _fixed(self.model).items():
-                value.copy_(self.fixed[place][name])
+                value.copy_(self.fixed[index][name])
         return self.model
 
     def _draw(self, step: int) -> Batch:
         batches = [
-            problem.batch(step, *own)
-            for problem, own in zip(self.problems, self.generators, strict=True)
+            problem.batch(step, *generators)
+            for problem, generators in zip(self.problems, self.generators, strict=True)
         ]
-        stacked = {name: torch.stack([one[name] for one in batches]) for name in batches[0]}
+        stacked = {name: torch.stack([batch[name] for batch in batches]) for name in batches[0]}
         if self.device.type == "cpu":
             return stacked
         return {
@@ -176,7 +176,7 @@ class Ensemble:
             counts.copy_(counts.where(~fresh, value))
 
     def _step_healthy(self, matrices: Sequence[nn.Parameter], healthy: Tensor) -> None:
-        """Step, and leave the seeds that failed where they were, without a branch on them."""
+        """Step all seeds, then restore the failed ones: a captured step cannot branch on values."""
         chosen = healthy[:, None]
         before = [matrix.detach().clone() for matrix in matrices]
         for matrix in matrices:
@@ -194,17 +194,17 @@ class Ensemble:
 
 
 class Stack(nn.Module):
-    """The trainable parameters of several models of one shape: two matrices, a row per seed.
+    """The trainable parameters of several models of one shape: two matrices, one row per seed.
 
-    `decayed` and `free` [seeds, numbers] hold what weight decay acts on, and the rest. A parameter
-    is a view of some columns: clipping and AdamW see two tensors instead of dozens.
+    `decayed` and `free` [seeds, numbers] hold the parameters with and without weight decay. Every
+    parameter is a view of some columns, so clipping and AdamW handle two tensors, not dozens.
     Raises ValueError if the models differ in the names or shapes of their parameters.
     """
 
     def __init__(self, models: Sequence[nn.Module]) -> None:
         super().__init__()
         split = [split_decayed(model) for model in models]
-        shapes = [[{n: p.shape for n, p in part.items()} for part in one] for one in split]
+        shapes = [[{n: p.shape for n, p in part.items()} for part in parts] for parts in split]
         if any(others != shapes[0] for others in shapes):
             raise ValueError("seeds are trained at once only if their models have the same shapes")
         self.shapes = shapes[0]
@@ -224,7 +224,7 @@ class Stack(nn.Module):
 
 
 class _Objective(nn.Module):
-    """The loss as a module, so that its parameters can be replaced for a call."""
+    """The loss as a module, so that `functional_call` can replace its parameters."""
 
     def __init__(self, problem: Problem, model: nn.Module) -> None:
         super().__init__()
@@ -235,9 +235,9 @@ class _Objective(nn.Module):
 
 
 class _Captured:
-    """A step for batches of one shape, captured as a CUDA graph after a few that run as they are.
+    """A step for batches of one shape: the first few run normally, then a CUDA graph replays it.
 
-    The graph reads its batch where the first captured one lies; later ones are copied there.
+    The graph reads its batch from fixed memory; every later batch is copied there.
     """
 
     def __init__(self, step: Callable[[Batch], None]) -> None:
@@ -248,7 +248,7 @@ class _Captured:
     def run(self, batch: Batch) -> None:
         if self.eager_steps < EAGER_STEPS:
             self.eager_steps += 1
-            self._run_aside(batch)
+            self._run_on_side_stream(batch)
             return
         if self.graph is None:
             self.batch, self.graph = batch, torch.cuda.CUDAGraph()
@@ -259,12 +259,13 @@ class _Captured:
             self.batch[name].copy_(value)
         self.graph.replay()
 
-    def _run_aside(self, batch: Batch) -> None:
-        aside = torch.cuda.Stream()
-        aside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(aside):
+    def _run_on_side_stream(self, batch: Batch) -> None:
+        # PyTorch requires warm-up on another stream before a graph is captured
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
             self.step(batch)
-        torch.cuda.current_stream().wait_stream(aside)
+        torch.cuda.current_stream().wait_stream(side)
 
 
 def _trainable(model: nn.Module) -> dict[str, Tensor]:
@@ -272,18 +273,18 @@ def _trainable(model: nn.Module) -> dict[str, Tensor]:
 
 
 def _fixed(model: nn.Module) -> dict[str, Tensor]:
-    """Buffers, and parameters that are not trained."""
+    """Buffers and parameters that are not trained."""
     frozen = {name: p for name, p in model.named_parameters() if not p.requires_grad}
     return frozen | dict(model.named_buffers())
 
 
 def _stack_differing(fixed: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """Those that are not the same for all seeds, stacked; a shared one costs nothing."""
+    """The tensors that differ between seeds, stacked; equal ones need no copies."""
     first, *others = fixed
     return {
-        name: torch.stack([of_seed[name] for of_seed in fixed])
+        name: torch.stack([tensors[name] for tensors in fixed])
         for name, value in first.items()
-        if any(not torch.equal(value, of_seed[name]) for of_seed in others)
+        if any(not torch.equal(value, tensors[name]) for tensors in others)
     }
 
 

@@ -17,7 +17,7 @@ from journeylab.config import TrainingSettings
 from journeylab.streams import Streams
 from journeylab.training.checkpoint import (
     Curve,
-    Place,
+    RunHistory,
     State,
     Tallies,
     load_checkpoint,
@@ -35,13 +35,15 @@ STREAMS = ("order", "dropout")
 
 @runtime_checkable
 class Problem(Protocol):
-    """What a study hands to the engine for one seed. All methods are pure but for generators.
+    """The training problem of one seed. Its methods change nothing but the generators.
 
-    Seeds may be trained at once. Then the batches of all seeds have the same names, shapes and
-    types at the same step, and `loss` is computed by the first seed's problem under
-    `torch.func.vmap` over models and batches: it depends on nothing else of the problem that
-    differs between seeds, and no Python branch of it on a tensor's value. All tensors of a model
-    are parameters or buffers; its buffers do not change in training.
+    If seeds are trained at once, the first seed's problem computes `loss` for all of them, under
+    `torch.func.vmap` over models and batches. This requires:
+
+    - At the same step, the batches of all seeds have the same names, shapes and types.
+    - `loss` reads nothing from the problem that differs between seeds.
+    - `loss` has no Python branch on a tensor's value.
+    - All tensors of a model are parameters or buffers, and training changes no buffer.
     """
 
     @property
@@ -56,15 +58,15 @@ class Problem(Protocol):
     def batch(
         self, step: int, order: torch.Generator, dropout: torch.Generator
     ) -> dict[str, Tensor]:
-        """Draw the rows of step 1, 2, …, and the key of its dropout, on the CPU."""
+        """Draw the rows and the dropout key of step 1, 2, …, on the CPU."""
         ...
 
     def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
-        """Return the scalar that a step lowers, on the batch's device."""
+        """Return the training loss, on the batch's device."""
         ...
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """Return one point of the training curve, by metric."""
+        """Return one point of the training curve: metric → value."""
         ...
 
     def flops_per_step(self, model: nn.Module) -> float:
@@ -74,55 +76,56 @@ class Problem(Protocol):
 
 @runtime_checkable
 class Compacting(Problem, Protocol):
-    """A problem whose batches have parts that do not count, filling for example."""
+    """A problem whose batches have parts without influence on the loss, such as padding."""
 
     def compact(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return a batch with the same loss, up to rounding, that takes less to compute.
+        """Return a smaller batch with the same loss, up to rounding.
 
-        Asked for where a seed is trained alone: its shapes may differ from step to step.
+        Called only if a seed is trained alone: the shapes may differ from step to step.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Trained:
-    """One seed's result. The parameters of a failed seed are finite, and of no use."""
+    """The result of one seed. The parameters of a failed seed are finite, but not trained."""
 
     state: dict[str, Tensor]
     curve: pd.DataFrame
-    """Columns step, metric, value: `train_loss` (mean since the last point) and the problem's."""
+    """Columns step, metric, value. Metrics: `train_loss` (mean since the last point) and those of
+    `Problem.evaluate`."""
     status: Literal["finished", "failed"]
     reason: str | None
     seconds: float
-    """Wall time of this process only, shared evenly by seeds that were trained at once: a resumed
-    run does not count what it found done."""
+    """Wall time in this process, divided evenly among seeds that were trained at once. Steps before
+    a resumed checkpoint do not count."""
     parameters: int
     flops: float
     tokens: int
     processors: tuple[str, ...] = ()
-    """Every processor that took part, in order; more than one where a run moved."""
+    """The processors that trained the run, in order; several if a resumed run moved."""
 
 
 @runtime_checkable
 class Learner(Protocol):
-    """What the loop advances: one seed, or several at once."""
+    """The interface of the loop: one seed, or several at once."""
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """The seeds' problems."""
+        """The problem of every seed."""
         ...
 
     @property
     def run(self) -> State:
-        """What changes in training, with tallies of every seed."""
+        """The state that training changes."""
         ...
 
     def advance(self, step: int, rate: float) -> None:
         """Take step 1, 2, …; a seed whose loss or gradient is not finite fails and stops."""
         ...
 
-    def solo(self, place: int) -> nn.Module:
-        """Return the model of the seed at `place`, to be read before the next call."""
+    def model_of(self, index: int) -> nn.Module:
+        """Return the model of the seed at `index`; valid until the next call."""
         ...
 
 
@@ -137,13 +140,15 @@ def train(
     device: str = "cpu",
     processor: str = "",
 ) -> Trained:
-    """Train one seed to the end of its budget, from its checkpoint if there is one.
+    """Train one seed to the end of its budget; resume its checkpoint if there is one.
 
-    AdamW on gradients clipped by their global norm, warm-up and cosine. A loss or gradient that is
-    not finite ends the run as failed; nothing is raised. A run that was killed and started again
-    gives the bit-identical result of one that was not (same machine, threads and versions).
-    `identity` names what determines the result beyond settings and seed (data, code): a checkpoint
-    with another identity is not resumed, one from another `processor` is, and says so.
+    AdamW on gradients clipped by their global norm, with linear warm-up and a cosine. A loss or
+    gradient that is not finite ends the run as failed; nothing is raised. A run that was killed and
+    resumed has the same bits as an uninterrupted run (same machine, threads and versions).
+
+    `identity` stands for all that determines the result besides settings and seed (data, code): a
+    checkpoint with another identity is not resumed. A checkpoint of another `processor` is resumed
+    with a warning.
     """
     began = time.monotonic()
     learner = SingleSeed(problem, settings, streams, identity, torch.device(device))
@@ -159,9 +164,12 @@ def learn(
     began: float,
     processor: str = "",
 ) -> list[Trained]:
-    """Advance a learner from its checkpoint to the end of the budget; one result per seed."""
+    """Advance a learner from its checkpoint to the end of the budget; one result per seed.
+
+    `began`: the value of `time.monotonic()` when the run began.
+    """
     run, seeds = learner.run, len(learner.problems)
-    start = Place(0, [[] for _ in range(seeds)], (processor,))
+    start = RunHistory(0, [[] for _ in range(seeds)], (processor,))
     step, curves, processors = load_checkpoint(checkpoint, run, start)
     failed = run.tallies.all_failed
     reporting = report_progress(label, settings.steps, step, seeds=seeds)
@@ -175,22 +183,23 @@ def learn(
             progress.advance(step, lambda: run.tallies.mean_loss)
             last = step == settings.steps
             due = last or step % settings.evaluate_every == 0
-            if due or run.tallies.failed_at.device.type == "cpu":  # elsewhere, asking means waiting
+            # on a GPU, reading the tallies waits for all queued steps
+            if due or run.tallies.failed_at.device.type == "cpu":
                 failed = run.tallies.all_failed
             if due:
                 for curve, point in zip(curves, _points(learner, step), strict=True):
                     curve += point
             if failed or last or step % settings.checkpoint_every == 0:
-                save_checkpoint(checkpoint, run, Place(step, curves, processors))
+                save_checkpoint(checkpoint, run, RunHistory(step, curves, processors))
     seconds = (time.monotonic() - began) / seeds
     return [
-        _result(learner, settings, place, curve, seconds, processors)
-        for place, curve in enumerate(curves)
+        _result(learner, settings, index, curve, seconds, processors)
+        for index, curve in enumerate(curves)
     ]
 
 
 class SingleSeed:
-    """One seed, trained as a plain module."""
+    """One seed, trained as an ordinary module."""
 
     def __init__(
         self,
@@ -213,14 +222,14 @@ class SingleSeed:
         )
 
     def advance(self, step: int, rate: float) -> None:
-        """Take one step, unless its loss or gradient is not finite: then say so in the tallies."""
+        """Take one step; if its loss or gradient is not finite, record the failure instead."""
         [problem], run, tallies = self.problems, self.run, self.run.tallies
         for group in run.optimizer.param_groups:
             group["lr"] = rate
-        drawn = problem.batch(step, *(run.generators[name] for name in STREAMS))
+        batch = problem.batch(step, *(run.generators[name] for name in STREAMS))
         if isinstance(problem, Compacting):
-            drawn = problem.compact(drawn)
-        loss = problem.loss(run.model, {k: v.to(self.device) for k, v in drawn.items()})
+            batch = problem.compact(batch)
+        loss = problem.loss(run.model, {k: v.to(self.device) for k, v in batch.items()})
         value, norm = loss.item(), math.nan
         if math.isfinite(value):
             run.optimizer.zero_grad(set_to_none=True)
@@ -235,7 +244,7 @@ class SingleSeed:
             tallies.loss.fill_(value)
             tallies.norm.fill_(norm)
 
-    def solo(self, place: int) -> nn.Module:
+    def model_of(self, index: int) -> nn.Module:
         """Return the model."""
         return self.run.model
 
@@ -243,17 +252,17 @@ class SingleSeed:
 def split_decayed(
     model: nn.Module,
 ) -> tuple[dict[str, nn.Parameter], dict[str, nn.Parameter]]:
-    """Return the trainable parameters that weight decay acts on, and the others, by name.
+    """Return the trainable parameters with weight decay, and those without, by name.
 
-    The matrices of affine maps decay. Embeddings, biases, norms and angle tables have a scale that
-    means something; they are free.
+    The matrices of affine maps decay. Embeddings, biases, norms and angle tables do not, because
+    their scale has a meaning.
     """
     decayed: dict[str, nn.Parameter] = {}
     free: dict[str, nn.Parameter] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
-            of_affine_map = name.rpartition(".")[2] == "weight" and parameter.ndim == 2
-            (decayed if of_affine_map else free)[name] = parameter
+            in_affine_map = name.rpartition(".")[2] == "weight" and parameter.ndim == 2
+            (decayed if in_affine_map else free)[name] = parameter
     return decayed, free
 
 
@@ -263,9 +272,9 @@ def build_optimizer(
     settings: TrainingSettings,
     rate: float | Tensor = 0.0,
 ) -> torch.optim.AdamW:
-    """Return fused AdamW (β = 0.9, 0.999) that decays the first parameters and not the others.
+    """Return fused AdamW (β = 0.9, 0.999), with weight decay on the parameters in `decayed` only.
 
-    A rate that is a tensor may be changed between the replays of a captured step.
+    If `rate` is a tensor, its value may change between the replays of a captured step.
     """
     groups = [
         {"params": list(decayed), "weight_decay": settings.weight_decay},
@@ -280,27 +289,27 @@ def build_optimizer(
 
 
 def identify(settings: TrainingSettings, streams: Sequence[Streams], identity: str) -> str:
-    """Return what a checkpoint must agree in with the run that resumes it."""
+    """Return the identity string of a run; it must match for a checkpoint to be resumed."""
     seeds = ",".join(str(stream.seed) for stream in streams)
     return " | ".join((settings.model_dump_json(), f"seed {seeds}", identity))
 
 
 def _points(learner: Learner, step: int) -> list[Curve]:
-    """One point of every seed's curve; none of a seed that failed."""
+    """The next point of every curve, empty for failed seeds; resets the running means."""
     tallies = learner.run.tallies
     losses, failed_at = (tallies.total / tallies.steps).tolist(), tallies.failed_at.tolist()
     tallies.total.zero_()
     tallies.steps.zero_()
     points: list[Curve] = []
-    for place, (problem, failed) in enumerate(zip(learner.problems, failed_at, strict=True)):
+    for index, (problem, failed) in enumerate(zip(learner.problems, failed_at, strict=True)):
         if failed:
             points.append([])
             continue
         with torch.no_grad():
-            model = learner.solo(place).eval()
+            model = learner.model_of(index).eval()
             measured = problem.evaluate(model)
             model.train()
-        values = {"train_loss": losses[place], **measured}
+        values = {"train_loss": losses[index], **measured}
         points.append([(step, name, value) for name, value in values.items()])
     return points
 
@@ -308,16 +317,16 @@ def _points(learner: Learner, step: int) -> list[Curve]:
 def _result(
     learner: Learner,
     settings: TrainingSettings,
-    place: int,
+    index: int,
     curve: Curve,
     seconds: float,
     processors: tuple[str, ...],
 ) -> Trained:
     import pandas as pd
 
-    problem, model = learner.problems[place], learner.solo(place)
+    problem, model = learner.problems[index], learner.model_of(index)
     table = pd.DataFrame(curve, columns=["step", "metric", "value"])
-    reason = _reason(learner.run.tallies, place)
+    reason = _reason(learner.run.tallies, index)
     return Trained(
         state={name: value.detach().cpu().clone() for name, value in model.state_dict().items()},
         curve=table.astype({"step": "int64", "metric": "object", "value": "float64"}),
@@ -331,9 +340,9 @@ def _result(
     )
 
 
-def _reason(tallies: Tallies, place: int) -> str | None:
+def _reason(tallies: Tallies, index: int) -> str | None:
     failed_at, loss, norm = (
-        float(counts[place]) for counts in (tallies.failed_at, tallies.loss, tallies.norm)
+        float(counts[index]) for counts in (tallies.failed_at, tallies.loss, tallies.norm)
     )
     if not failed_at:
         return None

@@ -1,4 +1,4 @@
-"""What a process that trains must set once, before its first tensor."""
+"""Settings that a training process makes once, before its first tensor."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ M_MMAP_THRESHOLD = -3
 def prepare_process(threads: int = 1) -> None:
     """Fix the thread count, forbid nondeterministic kernels, and keep freed memory.
 
-    A training step allocates and frees the same tens of megabytes over and over. By default the C
-    library gives them back to the system and pays thousands of page faults per step for it.
+    Every training step allocates and frees the same tens of megabytes. By default the C library
+    returns them to the system, which costs thousands of page faults per step.
     """
-    # cuBLAS is deterministic only with a workspace of fixed size, which it reads once from here.
+    # cuBLAS is deterministic only with a workspace of fixed size; it reads this variable once
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.set_num_threads(threads)
-    # `use_deterministic_algorithms` does the same, and imports PyTorch's compiler for it.
+    # `use_deterministic_algorithms` does the same, but imports PyTorch's compiler
     torch.set_deterministic_debug_mode("error")
-    # Filling new memory is for finding bugs; nothing here reads what it has not written.
+    # filling new memory only helps to find reads of unwritten memory, and costs time
     deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     _keep_freed_memory()
 
 
 @contextmanager
 def flush_denormals() -> Iterator[None]:
-    """Let the CPU take numbers below the smallest normal one (1e-38) for 0.
+    """Let the CPU treat denormal numbers (below about 1e-38 in float32) as 0.
 
-    Gradients of long chains of contracting operators are full of them, and every product with one
-    takes over a hundred cycles.
+    Gradients through long chains of contracting operators have many of them, and a product with a
+    denormal number takes over a hundred cycles.
     """
     torch.set_flush_denormal(True)
     try:
@@ -45,7 +45,7 @@ def flush_denormals() -> Iterator[None]:
 
 
 def device_name(device: str) -> str:
-    """Return what a record says of a device: "cpu", or "cuda" and the GPU's model."""
+    """Return the device's name for records: "cpu", or "cuda" and the GPU's model in brackets."""
     return f"cuda ({torch.cuda.get_device_name()})" if device == "cuda" else device
 
 

@@ -1,4 +1,7 @@
-"""Progress of training: a bar on a terminal, plain lines in a log, and steps in a small file."""
+"""Progress of training: a bar on a terminal, lines in a log, and the steps done in a small file.
+
+No result depends on this module.
+"""
 
 from __future__ import annotations
 
@@ -20,34 +23,34 @@ SECONDS_BETWEEN_UPDATES = 0.25
 
 @runtime_checkable
 class Stream(Protocol):
-    """What progress is written to: a terminal, a file, a buffer."""
+    """A destination of progress messages: a terminal, a file or a buffer."""
 
     def write(self, text: str, /) -> object:
         """Write text."""
         ...
 
     def flush(self) -> object:
-        """Hand written text on."""
+        """Flush the written text."""
         ...
 
     def isatty(self) -> bool:
-        """Say whether a person is watching."""
+        """Return whether the stream is a terminal."""
         ...
 
 
 @runtime_checkable
 class Progress(Protocol):
-    """Where a training loop says how far it is."""
+    """Receives the steps that a training loop has done."""
 
     def advance(self, step: int, loss: Callable[[], float]) -> None:
-        """Say that `step` is done; `loss` is asked for when it is shown."""
+        """Report that `step` is done; `loss` is called only when it is shown."""
         ...
 
 
 class StepFile:
-    """How many steps of a job are done over all its seeds, in a file for whoever watches.
+    """A JSON file with the number of steps that a job has done over all its seeds.
 
-    It holds `done`, `before` (what an earlier attempt of the job did of these) and `total`.
+    Keys: `done`, `before` (how many of these an earlier attempt of the job did) and `total`.
     """
 
     def __init__(self, path: Path, total: int) -> None:
@@ -57,7 +60,7 @@ class StepFile:
 
     @contextmanager
     def count(self, steps: int, done: int, seeds: int, shown: Progress) -> Iterator[Progress]:
-        """Count `seeds` that are trained together from `done` to `steps`, besides showing it."""
+        """Count the steps of `seeds` trained together from `done` to `steps`; also show them."""
         self.before += seeds * done
         self.write(seeds * done)
         outer = self
@@ -69,37 +72,37 @@ class StepFile:
                 shown.advance(step, loss)
 
         yield Counted()
-        self.ended += seeds * steps  # seeds that failed have no more to do
+        self.ended += seeds * steps  # a failed seed counts as done
         self.write(0)
 
     def write(self, more: int) -> None:
-        """Write the steps of what ended and `more`; a disk that is full stops no training."""
+        """Write the steps of the finished seeds plus `more`; errors of the disk are ignored."""
         self.due = time.monotonic() + SECONDS_BETWEEN_FILES
-        told = {"done": self.ended + more, "before": self.before, "total": self.total}
+        content = {"done": self.ended + more, "before": self.before, "total": self.total}
         with suppress(OSError), write_atomic(self.path, durable=False) as partial:
-            partial.write_bytes(json_bytes(told, sealed=False))
+            partial.write_bytes(json_bytes(content, sealed=False))
 
 
-_told: ContextVar[StepFile | None] = ContextVar("told", default=None)
+_step_file: ContextVar[StepFile | None] = ContextVar("step_file", default=None)
 
 
 @contextmanager
 def count_steps(path: Path, total: int) -> Iterator[None]:
     """Within the block, `report_progress` keeps `path` up to date; `total` is over all seeds."""
-    before = _told.set(StepFile(path, total))
+    token = _step_file.set(StepFile(path, total))
     try:
         yield
     finally:
-        _told.reset(before)
+        _step_file.reset(token)
 
 
 @contextmanager
 def report_progress(
     label: str, steps: int, done: int = 0, *, seeds: int = 1, stream: Stream | None = None
 ) -> Iterator[Progress]:
-    """Show the progress of `label` from step `done` to `steps` on `stream` (standard error).
+    """Show the progress of `label` from step `done` to `steps` on `stream` (default: stderr).
 
-    `seeds` says how many seeds every step advances.
+    `seeds`: how many seeds every step advances.
     """
     stream = sys.stderr if stream is None else stream
     showing = (
@@ -108,16 +111,16 @@ def report_progress(
         else nullcontext(Lines(label, steps, done, seeds, stream))
     )
     with showing as shown:
-        told = _told.get()
-        if told is None:
+        step_file = _step_file.get()
+        if step_file is None:
             yield shown
         else:
-            with told.count(steps, done, seeds, shown) as counted:
+            with step_file.count(steps, done, seeds, shown) as counted:
                 yield counted
 
 
 class Lines:
-    """One line at the first step, every ten seconds, and at the last step."""
+    """Prints a line at the first step, every ten seconds, and at the last step."""
 
     def __init__(self, label: str, steps: int, done: int, seeds: int, stream: Stream) -> None:
         self.label, self.steps, self.start, self.stream = label, steps, done, stream

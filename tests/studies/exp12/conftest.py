@@ -20,7 +20,7 @@ def draw():
 
 @pytest.fixture(scope="session")
 def make_problem(draw) -> Callable[..., Any]:
-    """The problem of a variant in the smallest world."""
+    """The problem of a variant, by default in the smallest world."""
 
     def make(variant: str, tokens: int = 1, seed: int = 1000, dropout: float = 0.05, **data: Any):
         data = {"k": 1} | data

@@ -27,9 +27,9 @@ def check(variant: str, draws: int = 2) -> dict[str, list[float]]:
 
 @pytest.mark.parametrize("variant", CHECKS)
 def test_every_certificate_holds_and_its_control_exceeds_the_tolerance(variant):
-    found = check(variant)
-    assert set(found) == set(CHECKS[variant]) <= set(METRICS)
-    for metric, values in found.items():
+    measured = check(variant)
+    assert set(measured) == set(CHECKS[variant]) <= set(METRICS)
+    for metric, values in measured.items():
         region = REGISTERED[metric]
         if isinstance(region, AtMost):
             assert max(values) <= region.at_most, metric
@@ -41,20 +41,20 @@ def test_every_certificate_is_registered():
     assert set(REGISTERED) == {metric for metrics in CHECKS.values() for metric in metrics}
 
 
-def unturned(model, entries, *rest, **more):
-    """Keys are stored as if all their places were the first one."""
+def store_unrotated(model, entries, *rest, **more):
+    """Keys are stored without rotation."""
     return STORE(model, entries._replace(angles=entries.angles * 0.0), *rest, **more)
 
 
 STORE = exp12.store
 
 
-def test_keys_that_are_stored_unturned_are_seen(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(exp12, "store", unturned)
+def test_unrotated_keys_exceed_the_tolerance(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(exp12, "store", store_unrotated)
     assert min(check("cache", draws=1)["cache_error"]) > 1e-3
 
 
-def test_a_share_that_moves_the_questions_is_seen(monkeypatch: pytest.MonkeyPatch):
+def test_worlds_that_differ_between_shares_are_detected(monkeypatch: pytest.MonkeyPatch):
     generate = exp12.generate
 
     def other_world(data, streams):
@@ -66,16 +66,16 @@ def test_a_share_that_moves_the_questions_is_seen(monkeypatch: pytest.MonkeyPatc
     assert min(check("splits", draws=1)["moved"]) > 0
 
 
-def test_what_is_timed_are_two_ways_to_one_result(monkeypatch: pytest.MonkeyPatch):
-    said = {}
+def test_timed_forms_have_the_same_result(monkeypatch: pytest.MonkeyPatch):
+    results = {}
 
     def compare(fast, slow, pairs):
-        [one], [two] = fast(), slow()
-        said["same"] = bool((one == two).all())
+        [first], [second] = fast(), slow()
+        results["same"] = bool((first == second).all())
         return {"ratio": 1.0}
 
     monkeypatch.setattr(exp12, "compare", compare)
     job = Computation(computed="certificates", variant="cache", model=Model(d=16))
     assert exp12.time_forms(job) == {"ratio": 1.0}
-    assert said["same"]
+    assert results["same"]
     assert exp12.time_forms(job.model_copy(update={"variant": "order"})) == {}

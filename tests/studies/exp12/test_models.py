@@ -22,7 +22,7 @@ def first_batch(problem, seed=0):
     return problem.batch(1, streams.generator("order"), streams.generator("dropout"))
 
 
-def test_every_model_has_a_name_in_print():
+def test_every_model_has_a_printed_name():
     assert LABELS.keys() == SPECS.keys()
 
 
@@ -31,7 +31,7 @@ def test_all_models_of_a_seed_read_the_same_text(make_problem):
     assert all(torch.equal(rows, read[0]) for rows in read)
 
 
-def test_the_tail_alone_is_hidden(make_problem):
+def test_tail_objective_masks_the_tail_only(make_problem):
     problem = make_problem("A-tail", tokens=2)
     batch = first_batch(problem)
     hidden = batch["kg_inputs"] == problem.language.identifiers[MASK]
@@ -39,7 +39,7 @@ def test_the_tail_alone_is_hidden(make_problem):
     assert torch.equal(batch["kg_weights"].bool(), hidden)
 
 
-def test_rows_that_are_read_twice_are_one_and_the_same(make_problem):
+def test_both_readings_have_the_same_rows(make_problem):
     problem, other = make_problem("A-plus-causal", tokens=4), make_problem("A", tokens=4)
     batch, masked = first_batch(problem), first_batch(other)
     assert all(torch.equal(batch[name], rows) for name, rows in masked.items())
@@ -47,7 +47,7 @@ def test_rows_that_are_read_twice_are_one_and_the_same(make_problem):
     assert torch.equal(batch["causal_targets"], batch["kg_targets"][:, 1:])
 
 
-def test_the_causal_reading_adds_its_mean(make_problem):
+def test_causal_reading_adds_its_mean_loss(make_problem):
     problem = make_problem("A-plus-causal", tokens=2, dropout=0.0)
     model = fresh(problem)
     batch = first_batch(problem)
@@ -64,7 +64,7 @@ def test_the_causal_reading_adds_its_mean(make_problem):
 
 
 @pytest.mark.parametrize("variant", ["A-tail", "A-plus-causal"])
-def test_a_compacted_batch_loses_what_whole_rows_lose(make_problem, variant):
+def test_compacted_batch_has_the_loss_of_the_whole_batch(make_problem, variant):
     problem = make_problem(variant, tokens=2)
     model = fresh(problem).double()
     whole = first_batch(problem)
@@ -74,7 +74,7 @@ def test_a_compacted_batch_loses_what_whole_rows_lose(make_problem, variant):
 
 
 @pytest.mark.parametrize("variant", ["A-tail", "A-plus-causal", *REPOSITORIES])
-def test_supervised_tokens_are_counted(make_problem, variant):
+def test_tokens_per_step_is_the_mean_number_of_predicted_tokens(make_problem, variant):
     problem = make_problem(variant)
     streams = Streams("exp12", 0)
     order, dropout = streams.generator("order"), streams.generator("dropout")
@@ -86,11 +86,10 @@ def test_supervised_tokens_are_counted(make_problem, variant):
 
 
 @pytest.mark.parametrize("variant", REPOSITORIES)
-def test_nothing_is_asked_of_a_repository_and_all_of_it_is_at_hand(make_problem, variant):
+def test_repository_adds_no_loss_and_all_entries_influence_text(make_problem, variant):
     problem = make_problem(variant, dropout=0.0)
     model, batch = fresh(problem).double(), first_batch(problem)
-    asked = {name for name in batch if name.endswith("_weights")}
-    assert asked == {"text_weights"}
+    assert {name for name in batch if name.endswith("_weights")} == {"text_weights"}
     shown = facts_of(problem.facts, "base", "teaching", "transfer")
     assert len(batch["entries"]) == len(shown)
     before = problem.loss(model, batch)
@@ -101,19 +100,19 @@ def test_nothing_is_asked_of_a_repository_and_all_of_it_is_at_hand(make_problem,
 
 
 @pytest.mark.parametrize("variant", REPOSITORIES)
-def test_what_training_reads_is_what_was_baked(make_problem, variant):
+def test_training_reads_the_stored_repository(make_problem, variant):
     problem = make_problem(variant, dropout=0.0)
     model = fresh(problem)
     batch = first_batch(problem)
-    [said] = problem.consult(model)([model.sentences(batch["text_inputs"])])
+    [logits] = problem.with_repository(model)([model.sentences(batch["text_inputs"])])
     lost = torch.nn.functional.cross_entropy(
-        said.flatten(0, 1), batch["text_targets"].flatten(), reduction="none"
+        logits.flatten(0, 1), batch["text_targets"].flatten(), reduction="none"
     )
     weights = batch["text_weights"].flatten()
     torch.testing.assert_close(problem.loss(model, batch), (lost * weights).sum() / weights.sum())
 
 
-def test_filling_of_an_entry_is_not_seen(make_problem):
+def test_padding_of_an_entry_has_no_influence(make_problem):
     problem = make_problem("B-repository", dropout=0.0)
     model = fresh(problem)
     batch = first_batch(problem)
@@ -125,7 +124,7 @@ def test_filling_of_an_entry_is_not_seen(make_problem):
 
 
 @pytest.mark.parametrize("variant", ["A-plus-causal", *REPOSITORIES])
-def test_seeds_together_lose_what_each_loses_alone(make_problem, variant):
+def test_losses_of_batched_seeds_equal_those_of_single_seeds(make_problem, variant):
     problems = [make_problem(variant, seed=1000 + seed) for seed in range(2)]
     models = [fresh(problem, seed) for seed, problem in enumerate(problems)]
     batches = [first_batch(problem, seed) for seed, problem in enumerate(problems)]
@@ -149,7 +148,7 @@ def test_seeds_together_lose_what_each_loses_alone(make_problem, variant):
 
 
 @pytest.mark.parametrize("variant", ["A-plus-causal", "A-repository"])
-def test_what_is_new_learns(make_problem, tmp_path, variant):
+def test_models_of_exp12_learn(make_problem, tmp_path, variant):
     problem = make_problem(variant)
     job = getattr(problem, "knowledge", problem).job
     trained = train(problem, job.training, Streams("exp12", 0), tmp_path / "checkpoint")
@@ -160,7 +159,7 @@ def test_what_is_new_learns(make_problem, tmp_path, variant):
 
 
 @pytest.mark.parametrize("variant", ["A-plus-causal", "A-repository"])
-def test_measurements_are_tidy_and_a_repository_is_asked_in_text_only(make_problem, variant):
+def test_measurements_are_tidy_and_a_repository_is_tested_in_text_only(make_problem, variant):
     problem = make_problem(variant)
     job = getattr(problem, "knowledge", problem).job
     table = measure(job, Evaluation(templates=(0, 1)), problem, fresh(problem))

@@ -17,9 +17,9 @@ from journeylab.studies.exp7_native_kg.compute import (
     stored_scores,
 )
 from journeylab.studies.exp7_native_kg.metrics import METRICS
-from journeylab.studies.exp7_native_kg.settings import PLANNED, Computation, Data
+from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, Computation, Data
 
-LAWS = {
+CHECKS = {
     "slots": {"slot_within_error", "slot_across_effect"},
     "text": {"text_equivalence_error", "text_equivalence_control"},
     "keys": {"baked_key_error", "baked_key_control"},
@@ -43,74 +43,74 @@ CONTROLS = {
 ]
 
 
-def job_of(law: str, draws: int = 1, **model: float) -> Computation:
-    return Computation(computed="algebra", variant=law, draws=draws, model=Model(d=16, **model))
+def job_of(variant: str, draws: int = 1, **model: float) -> Computation:
+    return Computation(computed="algebra", variant=variant, draws=draws, model=Model(d=16, **model))
 
 
-def check(law: str, draws: int = 3, **model: float) -> dict[str, list[float]]:
-    table = compute(job_of(law, draws, **model), None)
+def check(variant: str, draws: int = 3, **model: float) -> dict[str, list[float]]:
+    table = compute(job_of(variant, draws, **model), None)
     assert list(table.columns) == list(COLUMNS)
     assert not table.duplicated(["draw", "metric", "quantity"]).any()
     return {metric: rows["value"].tolist() for metric, rows in table.groupby("metric")}
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, list[float]]:
-    return {metric: values for law in LAWS for metric, values in check(law).items()}
+def measured() -> dict[str, list[float]]:
+    return {metric: values for variant in CHECKS for metric, values in check(variant).items()}
 
 
-def test_a_law_has_its_metrics_once_per_draw(found):
-    assert set(found) == set().union(*LAWS.values()) <= set(METRICS)
-    sizes = len(PLANNED)
-    for metric, values in found.items():
-        assert len(values) == 3 * (sizes if metric in LAWS["counts"] else 1), metric
+def test_check_has_its_metrics_once_per_draw(measured):
+    assert set(measured) == set().union(*CHECKS.values()) <= set(METRICS)
+    sizes = len(DOCUMENTED)
+    for metric, values in measured.items():
+        assert len(values) == 3 * (sizes if metric in CHECKS["counts"] else 1), metric
 
 
-def test_every_certificate_holds_and_its_broken_operator_exceeds_the_tolerance(found):
+def test_every_identity_holds_and_its_control_exceeds_the_tolerance(measured):
     limits = {m: r.at_most for m, r in REGISTERED.items() if isinstance(r, AtMost)}
     assert limits.keys() == CONTROLS.keys()
     for metric, limit in limits.items():
-        assert max(found[metric]) <= limit, metric
+        assert max(measured[metric]) <= limit, metric
         control = CONTROLS[metric]
-        assert min(found[control]) >= REGISTERED[control].at_least > limit, control
+        assert min(measured[control]) >= REGISTERED[control].at_least > limit, control
 
 
-def test_slots_of_angle_zero_have_no_effect_across_slots():
+def test_zero_slot_angles_have_no_effect_across_slots():
     assert max(check("slots", draws=1, slot_scale=0.0)["slot_across_effect"]) == 0.0
 
 
-def slot_of_each_place(places, slots, frequencies, offsets):
+def growing_slot_angles(positions, slots, frequencies, offsets):
     """The slot angle grows within the slot."""
-    return slot_angles(places, slots, frequencies, offsets) + places[:, None] * offsets[0]
+    return slot_angles(positions, slots, frequencies, offsets) + positions[:, None] * offsets[0]
 
 
-def text_in_a_slot(self, tokens):
-    """Native models stretch their text by a millionth."""
+def stretched_text_angles(self, tokens):
+    """Native models stretch the angles of text by a millionth."""
     stretched = 1.0 + 1e-6 * (self.spec.kg == "native")
     return stretched * rotary_angles(torch.arange(tokens.shape[1]), self.frequencies)[None]
 
 
-def stored_unturned(q, k, query_angles, key_angles):
-    """Keys are stored as they are."""
+def unrotated_keys(q, k, query_angles, key_angles):
+    """Keys are stored without rotation."""
     return stored_scores(q, k, query_angles, torch.zeros_like(key_angles))
 
 
 @pytest.mark.parametrize(
-    ("law", "metric", "name", "broken"),
+    ("variant", "metric", "name", "broken"),
     [
-        ("slots", "slot_within_error", "slot_angles", slot_of_each_place),
-        ("text", "text_equivalence_error", "Reader.text_angles", text_in_a_slot),
-        ("keys", "baked_key_error", "stored_scores", stored_unturned),
+        ("slots", "slot_within_error", "slot_angles", growing_slot_angles),
+        ("text", "text_equivalence_error", "Reader.text_angles", stretched_text_angles),
+        ("keys", "baked_key_error", "stored_scores", unrotated_keys),
     ],
 )
-def test_a_broken_operator_is_more_than_rounding(
-    law, metric, name, broken, monkeypatch: pytest.MonkeyPatch
+def test_broken_operator_exceeds_the_tolerance(
+    variant, metric, name, broken, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(f"{exp7.__name__}.{name}", broken)
-    assert min(check(law, draws=1)[metric]) > REGISTERED[metric].at_most
+    assert min(check(variant, draws=1)[metric]) > REGISTERED[metric].at_most
 
 
-def test_counts_are_those_of_the_world_and_a_deviation_is_relative():
+def test_counts_are_those_of_the_world_and_deviations_are_relative():
     table = {(metric, quantity): value for metric, quantity, value in count(Data(), 0)}
     assert table["count", "triples"] == 102
     assert table["count_deviation", "triples"] == pytest.approx(11 / 91)
@@ -120,37 +120,37 @@ def test_counts_are_those_of_the_world_and_a_deviation_is_relative():
     assert larger["count_deviation", "people"] == pytest.approx(1 / 30)
 
 
-def test_what_is_timed_are_two_ways_to_one_result(monkeypatch: pytest.MonkeyPatch):
-    said = {}
+def test_timed_forms_have_the_same_result(monkeypatch: pytest.MonkeyPatch):
+    results = {}
 
     def compare(fast, slow, pairs):
-        said["same"] = torch.allclose(fast().double(), slow().double(), atol=1e-4)
+        results["same"] = torch.allclose(fast().double(), slow().double(), atol=1e-4)
         return {"ratio": 1.0}
 
     monkeypatch.setattr(exp7, "compare", compare)
-    for law in ("keys", "decoding"):
-        assert exp7.time_forms(job_of(law)) == {"ratio": 1.0}
-        assert said.pop("same")
+    for variant in ("keys", "decoding"):
+        assert exp7.time_forms(job_of(variant)) == {"ratio": 1.0}
+        assert results.pop("same")
     assert exp7.time_forms(job_of("slots")) == {}
 
 
 def late(rows, cache):
-    """New positions are taken for the next ones."""
+    """Every new position has the angles of the next position."""
     return rows._replace(angles=rows.angles + standard_frequencies(16).double()), cache
 
 
 def stale(rows, cache):
-    """Values are those of the position before."""
+    """Every cached value is that of the preceding position."""
     return rows, cache._replace(values=tuple(values.roll(1, 1) for values in cache.values))
 
 
 def mixed(rows, cache):
-    """Keys are turned as if their coordinates were others."""
+    """The coordinates of cached keys are shifted."""
     return rows, cache._replace(keys=tuple(keys.roll(1, -1) for keys in cache.keys))
 
 
 @pytest.mark.parametrize("broken", [late, stale, mixed])
-def test_a_broken_cache_is_seen_in_what_is_decoded(broken, monkeypatch: pytest.MonkeyPatch):
+def test_broken_cache_changes_decoded_tokens(broken, monkeypatch: pytest.MonkeyPatch):
     bake = decoding.bake
 
     def bake_wrongly(model, rows, cache=None):
@@ -166,9 +166,9 @@ def test_stored_keys_serve_every_later_query():
     q = torch.randn(20, 16, dtype=torch.float64, generator=generator)
     frequencies = standard_frequencies(16).double()
     offsets = torch.randn(3, 8, dtype=torch.float64, generator=generator)
-    places = torch.cat((torch.arange(6), torch.zeros(1), torch.arange(6)))
+    positions = torch.cat((torch.arange(6), torch.zeros(1), torch.arange(6)))
     slots = torch.tensor([0] * 6 + [1] + [2] * 6)
-    keys = slot_angles(places, slots, frequencies, offsets)
+    keys = slot_angles(positions, slots, frequencies, offsets)
     angles = torch.arange(20)[:, None] * frequencies
     together = stored_scores(q, k, angles, keys)
     one_by_one = [stored_scores(q[[i]], k, angles[[i]], keys) for i in range(20)]

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 import torch
 
+from journeylab import catalogue
 from journeylab.knowledge.settings import Evaluation, Model, Training
 from journeylab.plotting import StudyResults, styled
+from journeylab.records.fingerprint import closure
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.figures import CAPTIONS, draw, numbers, tabulate
@@ -25,7 +27,7 @@ def dataset(data, seed):
 
 @pytest.fixture(scope="module")
 def results() -> StudyResults:
-    """Untrained models of two seeds, and made-up curves."""
+    """Measurements of untrained models of two seeds, and made-up curves."""
     torch.set_num_threads(1)
     measured, curves = [], []
     for arm, variant in RUNS:
@@ -47,7 +49,7 @@ def results() -> StudyResults:
     arms = {
         arm: Arm(
             linearisation=LINEARISATIONS[arm],
-            variants={variant: {} for each, variant in RUNS if each == arm},
+            variants={variant: {} for run_arm, variant in RUNS if run_arm == arm},
         )
         for arm in LINEARISATIONS
     }
@@ -77,7 +79,7 @@ def test_every_figure_has_a_caption_and_labelled_floors(drawn):
 def test_points_show_every_seed(drawn):
     for name, runs in (("tiers", len(RUNS)), ("metrics", len(RUNS)), ("paired", len(RUNS) - 1)):
         for axes in drawn[name].axes:
-            assert sum(len(each.get_offsets()) for each in axes.collections) == 2 * runs
+            assert sum(len(dots.get_offsets()) for dots in axes.collections) == 2 * runs
 
 
 def test_every_metric_is_shown_at_every_tier(drawn):
@@ -87,7 +89,7 @@ def test_every_metric_is_shown_at_every_tier(drawn):
     assert [row.split(":")[0] for row in rows] == ["Tier 1", "Tier 2", "Tier 3"]
 
 
-def test_right_of_the_line_a_is_the_better_one(results):
+def test_right_of_the_line_a_is_better(results):
     table = results.measurements.copy()
     own = (table["arm"] == "native") & (table["variant"] == "A")
     table.loc[own & (table["metric"] == "log_rank"), "value"] = 0.0
@@ -99,14 +101,14 @@ def test_right_of_the_line_a_is_the_better_one(results):
             assert (np.asarray(points.get_offsets())[:, 0] > 0).all()
 
 
-def test_without_a_there_is_nothing_to_compare_with(results):
+def test_without_runs_of_a_no_paired_figure_is_drawn(results):
     table = results.measurements
     others = replace(results, measurements=table[table["arm"] != "native"], curves=None)
     with styled():
         assert set(draw(others)) == {"tiers", "metrics", "formats"}
 
 
-def test_tables_have_a_row_per_run_and_count_undertrained_seeds(results):
+def test_tables_have_a_row_per_run_and_count_trained_seeds(results):
     tables = tabulate(results)
     for table in tables.values():
         assert len(table.frame) == len(RUNS)
@@ -114,17 +116,39 @@ def test_tables_have_a_row_per_run_and_count_undertrained_seeds(results):
     assert tables["hits"].frame["Trained"].tolist() == ["0/2"] * len(RUNS)
 
 
-def test_numbers_are_those_of_the_world(results):
-    found = numbers(results)
+def test_numbers_are_the_measured_sizes(results):
+    printed = numbers(results)
     expected = {
         "entities": 45,
+        "people": 30,
+        "cities": 10,
         "facts.base": 55,
+        "facts.transfer": 11,
+        "facts.nephew_of": 11,
         "facts.derived": 47,
         "rows.text": 255,
         "rows.triples": 96,
         "rows.7a": 288,
+        "rows.7b": 96,
+        "symbols": 54,
         "slot.width": 6,
         "runs.finished": 8,
         "runs.undertrained": 8,
     }
-    assert expected.items() <= found.items()
+    assert expected.items() <= printed.items()
+
+
+def test_sizes_without_a_run_are_not_available(results):
+    table = results.measurements
+    native = replace(results, measurements=table[table["arm"] == "native"], curves=None)
+    assert numbers(native)["rows.7a"] == "n/a"
+    sizes = table[table["metric"] != "world_size"]
+    printed = numbers(replace(results, measurements=sizes, curves=None))
+    assert printed["people"] == printed["facts.derived"] == "n/a"
+
+
+def test_drawing_generates_no_data():
+    """A figure prints only what a run has measured."""
+    drawn = set(closure(catalogue.stage_roots("draw", "exp7")))
+    assert "journeylab.studies.exp7_native_kg.figures" in drawn
+    assert not drawn & {"journeylab.studies.exp7_native_kg.data", "journeylab.datasets.kinship"}

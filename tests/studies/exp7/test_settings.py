@@ -6,20 +6,20 @@ from journeylab.studies.exp7_native_kg.settings import SPECS, Arm, Data
 
 
 @pytest.mark.parametrize("variant", [name for name, spec in SPECS.items() if spec.kg == "native"])
-def test_native_variants_refuse_a_linearisation(variant: str):
+def test_native_variants_reject_a_linearisation(variant: str):
     Arm(variants={variant: {}})
     with pytest.raises(ValidationError, match="needs linearisation none"):
         Arm(linearisation="held", variants={variant: {}})
 
 
 @pytest.mark.parametrize("variant", [name for name, s in SPECS.items() if s.kg == "linearised"])
-def test_linearised_variants_ask_for_one(variant: str):
+def test_linearised_variants_need_a_linearisation(variant: str):
     Arm(linearisation="all", variants={variant: {}})
     with pytest.raises(ValidationError, match="linearisation all, held or same"):
         Arm(variants={variant: {}})
 
 
-def test_an_unknown_variant_is_answered_with_the_known_ones():
+def test_unknown_variant_names_the_accepted_ones():
     with pytest.raises(ValidationError, match=r"did you mean 'Aprime'.*Cprime") as caught:
         Arm(variants={"Aprimee": {}})
     assert "\n" not in caught.value.errors()[0]["msg"]
@@ -35,23 +35,23 @@ def test_an_unknown_variant_is_answered_with_the_known_ones():
         {"teaching": 0.8, "transfer": 0.2},
     ],
 )
-def test_impossible_worlds_are_refused(wrong: dict):
+def test_impossible_worlds_are_rejected(wrong: dict):
     with pytest.raises(ValidationError):
         Data(**wrong)
 
 
-def test_primes_carry_values_and_nothing_else_differs():
+def test_primed_models_differ_in_value_aggregation_only():
     for name in ("A", "B", "C"):
         plain, prime = SPECS[name], SPECS[f"{name}prime"]
         assert prime.values == "operator"
         assert prime.model_copy(update={"values": plain.values}) == plain
 
 
-def test_every_model_has_a_name_in_print():
+def test_every_model_has_a_distinct_printed_name():
     assert LABELS.keys() == SPECS.keys()
     assert len(set(LABELS.values())) == len(SPECS)
 
 
-def test_ranks_have_candidates_and_scores_have_none():
+def test_ranks_have_candidates_and_perplexity_has_none():
     assert set(METRICS["hits@1"].factors) == {"tier", "format", "template", "candidates"}
     assert set(METRICS["perplexity"].factors) == {"tier", "format", "template"}

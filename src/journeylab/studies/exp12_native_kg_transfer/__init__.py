@@ -1,1 +1,1 @@
-"""exp12: under which conditions facts that were read as triples come out in text."""
+"""exp12: the conditions under which facts that were read as triples come out in text."""

@@ -1,17 +1,17 @@
-"""What exp12 checks without training: its repository, in float64, and its worlds.
+"""Checks of exp12 without training: its repository, in float64, and its worlds.
 
-| variant | metric | what is checked |
+| variant | metric | check |
 | --- | --- | --- |
-| cache | cache_error | hidden states beside baked entries = those of one pass over all |
-| cache | cache_control | the slots HEAD and TAIL exchanged when the entries were baked |
+| cache | cache_error | hidden states with stored entries = those of one pass over all tokens |
+| cache | cache_control | the same, with slots HEAD and TAIL exchanged in the stored entries |
 | order | order_error | another order of the entries changes nothing |
-| order | order_control | entries read as one text, whose places count on from one to the next |
-| splits | leaks | facts that a model is shown where its tier forbids it |
-| splits | leak_control | the same, where all facts are written as text |
-| splits | moved | facts whose tier differs between two shares that are bridged |
-| splits | moved_control | the same between two worlds |
+| order | order_control | the same, with the entries read as one text |
+| splits | leaks | facts in training rows that their tier forbids |
+| splits | leak_control | the same, with all facts written as text |
+| splits | moved | facts whose tier differs between two bridged shares |
+| splits | moved_control | the same, between two worlds |
 
-An error is the largest absolute difference of a case; one per draw.
+There is one value per draw. An error is the largest absolute difference of the draw.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from journeylab.streams import data_streams
 from journeylab.studies.exp12_native_kg_transfer.data import generate
 from journeylab.studies.exp12_native_kg_transfer.language import language_of
 from journeylab.studies.exp12_native_kg_transfer.models import problem
-from journeylab.studies.exp12_native_kg_transfer.repository import Consultation
+from journeylab.studies.exp12_native_kg_transfer.repository import RepositoryProblem
 from journeylab.studies.exp12_native_kg_transfer.settings import Computation, Data, Job
 
 if TYPE_CHECKING:
@@ -51,67 +51,71 @@ if TYPE_CHECKING:
 
 COLUMNS = ("draw", "metric", "value")
 ENTRIES, VOCABULARY, WIDTH, LENGTH, ROWS = 40, 60, 2, 9, 4
-"""Entries and rows of text of a case, drawn from so many symbols; tokens of a name and of a row."""
+"""Sizes of a random case: entries, symbols, tokens of a name, tokens of a text row, text rows."""
 PAIRS = 20
+"""Repetitions of the timing."""
 SHARES = (0.1, 0.3, 0.5, 0.7)
 
-Found = tuple[str, float]
+Measured = tuple[str, float]
+"""Metric and value."""
 
 
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
-    """All cases of one check as tidy rows: draw, metric, value."""
+    """Run one check on all draws; columns draw, metric, value."""
     del streams  # nothing depends on a seed: draws count from 0
     rows = [
-        (draw, *found)
+        (draw, *measured)
         for draw in range(job.draws)
-        for found in _CHECKS[job.variant](job, torch.Generator().manual_seed(draw))
+        for measured in _CHECKS[job.variant](job, torch.Generator().manual_seed(draw))
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def time_forms(job: Computation) -> dict[str, float]:
-    """How long 48 rows take beside a repository of all triples that was baked, or is baked anew.
+    """Time 48 rows of text with a stored repository of all triples, or with one computed again.
 
-    What a processor does, and no measurement. The ratio is slow : fast.
+    The result depends on the processor. The ratio is slow : fast.
     """
     if job.variant != "cache":
         return {}
-    consultation = _consultation(job)
-    reader = consultation.build(torch.Generator().manual_seed(0))
+    repository_problem = _repository_problem(job)
+    reader = repository_problem.build(torch.Generator().manual_seed(0))
     assert isinstance(reader, Reader)
-    asked = reader.sentences(consultation.knowledge.text.inputs[:48])
+    rows = reader.sentences(repository_problem.knowledge.text.inputs[:48])
     with torch.no_grad():
-        baked = consultation.consult(reader)
-        return compare(lambda: baked([asked]), lambda: consultation.consult(reader)([asked]), PAIRS)
+        baked = repository_problem.with_repository(reader)
+        return compare(
+            lambda: baked([rows]), lambda: repository_problem.with_repository(reader)([rows]), PAIRS
+        )
 
 
-def _cache(job: Computation, generator: Generator) -> Iterator[Found]:
+def _cache(job: Computation, generator: Generator) -> Iterator[Measured]:
     reader, entries, text = _case(job, generator)
     model = reader.transformer
     with torch.no_grad():
         baked = store(model, entries)
-        said = read_beside(model, text, baked)
-        yield "cache_error", _largest(said - _one_pass(reader, entries, text))
+        hidden = read_beside(model, text, baked)
+        yield "cache_error", _largest(hidden - _one_pass(reader, entries, text))
         exchanged = entries._replace(angles=_angles(reader, (TAIL, REL, HEAD)))
         wrong = read_beside(model, text, store(model, exchanged))
-    yield "cache_control", _largest(said - wrong)
+    yield "cache_control", _largest(hidden - wrong)
 
 
-def _order(job: Computation, generator: Generator) -> Iterator[Found]:
+def _order(job: Computation, generator: Generator) -> Iterator[Measured]:
     reader, entries, text = _case(job, generator)
     model = reader.transformer
     moved = entries._replace(tokens=entries.tokens[torch.randperm(ENTRIES, generator=generator)])
     with torch.no_grad():
-        said, again = (read_beside(model, text, store(model, rows)) for rows in (entries, moved))
-        yield "order_error", _largest(said - again)
-        said, again = (
+        hidden, again = (read_beside(model, text, store(model, rows)) for rows in (entries, moved))
+        yield "order_error", _largest(hidden - again)
+        hidden, again = (
             read_beside(model, text, store(model, reader.sentences(rows.tokens.view(1, -1))))
             for rows in (entries, moved)
         )
-    yield "order_control", _largest(said - again)
+    yield "order_control", _largest(hidden - again)
 
 
-def _splits(job: Computation, generator: Generator) -> Iterator[Found]:
+def _splits(job: Computation, generator: Generator) -> Iterator[Measured]:
     del job
     seed = int(torch.randint(2**31, (), generator=generator))
     family, *bridged = (
@@ -122,14 +126,14 @@ def _splits(job: Computation, generator: Generator) -> Iterator[Found]:
     yield "leaks", float(sum(_leaks(*world, as_text=()) for world in worlds))
     everything = ("transfer", "shown", "generalisation")
     yield "leak_control", float(min(_leaks(*world, as_text=everything) for world in worlds))
-    tiers = [_asked(facts) for _, facts in bridged]
+    tiers = [_tested(facts) for _, facts in bridged]
     yield "moved", float(sum(len(tiers[0] ^ other) for other in tiers[1:]))
     other = generate(bridged[0][0], data_streams("exp12", "splits", seed + 1))
-    yield "moved_control", float(len(tiers[0] ^ _asked(other)))
+    yield "moved_control", float(len(tiers[0] ^ _tested(other)))
 
 
 def _leaks(data: Data, facts: pd.DataFrame, as_text: tuple[str, ...]) -> int:
-    """Facts of tiers 2 and 3 in text, and of tier 3 anywhere, in what A and B read."""
+    """Number of facts of tiers 2 and 3 in text rows, and of tier 3 in any row, of A and B."""
     language = language_of(data, 1, list(entities(facts)))
     count = 0
     for native, linearised in ((True, ()), (False, (1,))):
@@ -146,12 +150,12 @@ def _leaks(data: Data, facts: pd.DataFrame, as_text: tuple[str, ...]) -> int:
     return count
 
 
-def _asked(facts: pd.DataFrame) -> set[tuple[str, Fact]]:
+def _tested(facts: pd.DataFrame) -> set[tuple[str, Fact]]:
     tiers = ("transfer", "generalisation")
     return {(tier, fact) for tier in tiers for fact in facts_of(facts, tier)}
 
 
-_CHECKS: dict[str, Callable[[Computation, Generator], Iterator[Found]]] = {
+_CHECKS: dict[str, Callable[[Computation, Generator], Iterator[Measured]]] = {
     "cache": _cache,
     "order": _order,
     "splits": _splits,
@@ -159,7 +163,7 @@ _CHECKS: dict[str, Callable[[Computation, Generator], Iterator[Found]]] = {
 
 
 def _case(job: Computation, generator: Generator) -> tuple[Reader, Rows, Rows]:
-    """A reader in float64, entries in slots, and rows of text, all drawn."""
+    """A random reader in float64, random entries in slots, and random rows of text."""
     reader = Reader(_job(job.model), VOCABULARY, WIDTH, generator)
     reader.double()
     entries = torch.randint(VOCABULARY, (ENTRIES, 2 * WIDTH + 1), generator=generator)
@@ -168,7 +172,7 @@ def _case(job: Computation, generator: Generator) -> tuple[Reader, Rows, Rows]:
 
 
 def _one_pass(reader: Reader, entries: Rows, text: Rows) -> Tensor:
-    """The slow twin: each row of text behind all entries, under a mask, with nothing stored."""
+    """Hidden states of text rows in one masked pass over all entries and the row."""
     width, length = entries.tokens.shape[1], text.tokens.shape[1]
     stored = entries.tokens.numel()
     tokens = torch.cat((entries.tokens.view(1, -1).expand(ROWS, -1), text.tokens), 1)
@@ -185,22 +189,22 @@ def _one_pass(reader: Reader, entries: Rows, text: Rows) -> Tensor:
 
 
 def _angles(reader: Reader, slots: tuple[int, int, int]) -> Tensor:
-    """Angles of a triple whose slots turn as others do."""
+    """Angles of a triple with the angles of other slots."""
     base = reader.triple_angles()
-    turned = reader.slots[torch.tensor(slots)] - reader.slots
-    return base + turned[reader.parts]
+    change = reader.slots[torch.tensor(slots)] - reader.slots
+    return base + change[reader.parts]
 
 
 def _largest(difference: Tensor) -> float:
     return float(difference.abs().max())
 
 
-def _consultation(job: Computation) -> Consultation:
+def _repository_problem(job: Computation) -> RepositoryProblem:
     settings = _job(job.model)
     facts = generate(settings.data, data_streams("exp12", "timing", 0))
-    found = problem(settings, facts, data_streams("exp12", "timing", 0))
-    assert isinstance(found, Consultation)
-    return found
+    repository_problem = problem(settings, facts, data_streams("exp12", "timing", 0))
+    assert isinstance(repository_problem, RepositoryProblem)
+    return repository_problem
 
 
 def _job(model: Model) -> Job:

@@ -1,12 +1,12 @@
-"""Worlds of two kinds: the family of exp7, enlarged, and people with random attributes.
+"""Two kinds of worlds: the family of exp7, enlarged, and people with random attributes.
 
-In an attribute world every person has one value of every relation, drawn uniformly among 5k of
-that relation's own kind, so that no fact follows from others and no pair has two relations::
+In an attribute world every person has one value of every relation, drawn uniformly among 5k values
+of the relation's own type. No fact follows from others, and no pair has two relations::
 
     Bado was born in Mire.      Bado works for Kelu.      Bado is a member of Sona.
 
-One order of the facts serves every share that is bridged: the facts that tiers 2 and 3 ask for are
-the same, and whatever is bridged at a small share is bridged at a larger one. Names have two
+The facts are permuted once, for all shares of bridged facts. So tiers 2 and 3 test the same facts
+at every share, and a larger share contains the bridged facts of a smaller share. Names have two
 syllables in both worlds.
 """
 
@@ -24,7 +24,7 @@ from journeylab.studies.exp12_native_kg_transfer.settings import TRANSFER, UNSEE
 
 SYLLABLES = {"person": 2, "city": 2, "country": 2}
 VALUES = {"born_in": "town", "works_for": "house", "member_of": "guild"}
-"""The relations of an attribute world, and the kinds of their values."""
+"""Relation of an attribute world → type of its values."""
 
 
 class Family(NamedTuple):
@@ -38,7 +38,7 @@ class Family(NamedTuple):
 
 
 def generate(data: Data, streams: Streams) -> pd.DataFrame:
-    """The facts of one seed's world: relation, head, tail, their types, kind, split."""
+    """Draw the facts of one seed's world; columns as in :mod:`journeylab.datasets.triples`."""
     rng = streams.numpy("world")
     if data.world == "attributes":
         return _draw_attributes(data, rng)
@@ -53,7 +53,7 @@ def _draw_attributes(data: Data, rng: np.random.Generator) -> pd.DataFrame:
     for relation, kind in VALUES.items():
         values = draw_names(5 * data.k, 2, rng, used)
         drawn = rng.integers(len(values), size=len(people))
-        while len(set(drawn)) < len(values):  # vocabularies are as large in every world
+        while len(set(drawn)) < len(values):  # so that all worlds have vocabularies of one size
             drawn = rng.integers(len(values), size=len(people))
         rows += [
             (relation, person, values[value], "person", kind, "attribute")
@@ -62,9 +62,9 @@ def _draw_attributes(data: Data, rng: np.random.Generator) -> pd.DataFrame:
     count = len(rows)
     transfer, unseen, bridged = (round(s * count) for s in (TRANSFER, UNSEEN, data.bridging))
     split = np.full(count, "shown", dtype=object)
-    order = rng.permutation(count)
-    split[order[:transfer]] = "transfer"
-    split[order[transfer : transfer + unseen]] = "generalisation"
-    split[order[transfer + unseen : transfer + unseen + bridged]] = "teaching"
+    shuffled = rng.permutation(count)
+    split[shuffled[:transfer]] = "transfer"
+    split[shuffled[transfer : transfer + unseen]] = "generalisation"
+    split[shuffled[transfer + unseen : transfer + unseen + bridged]] = "teaching"
     facts = pd.DataFrame(rows, columns=[name for name in COLUMNS if name != "split"])
     return facts.assign(split=split)

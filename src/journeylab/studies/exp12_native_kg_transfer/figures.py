@@ -6,9 +6,7 @@ from typing import cast
 import pandas as pd
 from matplotlib.figure import Figure
 
-from journeylab.datasets.triples import SPLITS, entities, facts_of
-from journeylab.knowledge.settings import TIERS
-from journeylab.knowledge.tables import ASKED, TITLES, tell_tiers
+from journeylab.knowledge.tables import PRIMARY, TIER_TITLES, tier_cells, world_size
 from journeylab.plotting import (
     RunName,
     StudyResults,
@@ -19,11 +17,8 @@ from journeylab.plotting import (
     median,
     seeds,
 )
-from journeylab.streams import data_streams
 from journeylab.studies.exp12_native_kg_transfer.answer import answer
-from journeylab.studies.exp12_native_kg_transfer.data import generate
-from journeylab.studies.exp12_native_kg_transfer.language import language_of
-from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Data, Settings, Variant
+from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Settings, Variant
 
 _SYMBOLS = (
     "Every dot is one seed, markers are medians over seeds, lines their distribution-free 95 % "
@@ -32,29 +27,29 @@ _SYMBOLS = (
 CAPTIONS = {
     "size": (
         "Transfer against the size of the world, k times that of exp7: hits@1 among all entities "
-        "in template 0, with one token per entity, of facts that were read as triples only (A) or "
-        f"in template 1 only (B). Left of it, for scale, facts that were taught. {_SYMBOLS} "
-        "Horizontal lines: the gate below which a run is undertrained; the relation marginal, "
-        "median over worlds and sizes, which guesses the most frequent tail."
+        "in template 0, with one token per name. Tier 2 (middle) tests facts that were read as "
+        "triples only (A) or in template 1 only (B); tiers 1 and 3 are taught and unread facts. "
+        f"{_SYMBOLS} Horizontal lines: the gate, below which a run is undertrained, and the "
+        "relation marginal, which guesses the relation's most frequent tail (median over worlds)."
     ),
     "tokens": (
-        "Transfer against the number m of tokens of a name, k = 3: a symbol of its own, two "
-        "syllables, four characters. Lines and symbols as before."
+        "Transfer against the number m of tokens of a name: a symbol of its own (1), syllables (2) "
+        "or characters (4); k = 3. Lines and symbols as before."
     ),
     "bridging": (
         "Transfer against the share p of facts that are read in both formats, in a world of "
-        "random attributes, k = 3: nothing follows from anything, and tier 3 can only be guessed. "
-        "The facts that are asked at tiers 2 and 3 are the same at every p. Symbols as before."
+        "random attributes, k = 3: no fact follows from others, so tier 3 can only be guessed. "
+        "Tiers 2 and 3 test the same facts at every p. Symbols as before."
     ),
     "unseen": (
-        "Derived facts that no model saw are asked at tier 3; regularised, k = 3, one token per "
-        "name; tiers 1 and 2 for scale. A hides any part of a triple, A (tail only) its tail; B "
-        "predicts the next token of its sentences, B (MLM) what is hidden of them. Symbols as "
-        "before; the vertical line is the relation marginal."
+        "Generalisation to unread facts (tier 3), with tiers 1 and 2 for comparison: stronger "
+        "regularisation, k = 3, one token per name. A masks any part of a triple, A (tail only) "
+        "its tail; B predicts the next token of its sentences, B (MLM) masked tokens of them. "
+        "Symbols as before; the vertical line is the relation marginal."
     ),
     "repository": (
-        "Repository attention, k = 1: text attends to all KG facts, which are not learned, as "
-        "triples in their slots or as sentences; beside A and B, which learn them. Symbols as "
+        "Repository attention, k = 1: text attends to all KG facts, stored as triples in their "
+        "slots or as sentences and not trained; A and B are trained on these facts. Symbols as "
         "before."
     ),
 }
@@ -67,18 +62,32 @@ _SHARES = {
     "bridging-p50": "0.5",
     "bridging-p70": "0.7",
 }
+_WORLDS = {"k1": "size-k1", "k3": "size-k3", "k10": "size-k10", "attributes": "bridging-p70"}
+"""Worlds of the report's numbers → arms that measured them."""
+_QUANTITIES = {
+    "entities": "entities",
+    "people": "person",
+    "values": "town",
+    "facts": "facts",
+    "symbols": "symbols",
+    "shown": "KG rows",
+    "T1": "teaching facts",
+    "T2": "transfer facts",
+    "T3": "generalisation facts",
+}
+"""Keys of the report's numbers → quantities of a world."""
 _REPOSITORY = ("size-k1", "repository")
-_TOLD = (
+_IN_PROSE = (
     ("T2", "size-k1", "A"),
     ("T2", "tokens-m4", "A"),
     ("T1", "repository", "A-repository"),
     ("T1", "repository", "B-repository"),
 )
-"""Tiers of runs whose hits@1 the report's prose tells."""
+"""Tier, arm and variant of the medians of hits@1 in the report's prose."""
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
-    """Transfer by size, tokens and bridging, tier 3, and the repository."""
+    """Draw transfer by size, tokens and bridging; generalisation; and the repository."""
     figures = {}
     if _has(results, _SIZES):
         figures["size"] = _draw_against(results, _SIZES, "size of the world, k")
@@ -94,14 +103,14 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """hits@1 of every run by tier, in text and in the format in which its KG facts were read."""
+    """hits@1 of every run by tier, in text and in the form of its KG rows."""
     gate, rows = _gate(results), []
     for run in results.present():
         head = {
             "Arm": results.arms.get(run[0], run[0]),
             "Model": results.labels.get(run[1], run[1]),
         }
-        rows.append(head | tell_tiers(results, run, gate, _own_format(run)))
+        rows.append(head | tier_cells(results, run, gate, _own_format(run)))
     heads = [name for name in (rows[0] if rows else {}) if name not in ("Arm", "Model")]
     return {
         "hits": Table(
@@ -109,8 +118,8 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             caption="hits@1 among all entities, template 0: median (mean) over seeds.",
             frame=pd.DataFrame(rows),
             notes=(
-                "Own format: triples for native models, template 1 for the others; none for a "
-                f"repository. Trained: seeds with tier 1 at {gate} or above, of all seeds."
+                "Own format: triples for native models, template 1 for the others; not tested "
+                f"for a repository. Trained: seeds with at least {gate} at tier 1, of all seeds."
             ),
             numeric=tuple(heads),
         )
@@ -118,66 +127,59 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Sizes of the worlds, from a world of each kind and size, some medians, and the answer."""
-    found: dict[str, float | int | str] = {}
-    for name, data in _worlds().items():
-        facts = generate(data, data_streams("exp12", data.world, 0))
-        known = entities(facts)
-        found |= {
-            f"entities.{name}": len(known),
-            f"people.{name}": list(known.values()).count("person"),
-            f"values.{name}": list(known.values()).count("town"),
-            f"facts.{name}": len(facts),
-            f"symbols.{name}": len(language_of(data, 1, list(known)).symbols),
-            f"shown.{name}": len(facts_of(facts, "base", "teaching", "transfer", "shown")),
-        }
-        splits = zip(TIERS, SPLITS, strict=True)
-        found |= {f"{tier}.{name}": len(facts_of(facts, split)) for tier, split in splits}
-    tier1 = results.pool("hits@1", **{**ASKED, "tier": "T1"})
-    found["runs.finished"] = len(tier1)
-    found["runs.undertrained"] = int((tier1["value"] < _gate(results)).sum())
-    sizes = _settings(results).model
-    found["cache.numbers"] = 2 * sizes.layers * sizes.d * 3 * int(found["shown.k1"])
-    for tier, arm, variant in _TOLD:
-        values = results.values("hits@1", (arm, variant), **ASKED, tier=tier)
-        found[f"{tier}.{arm}.{variant}"] = median(values, 2)
+    """Measured sizes of the worlds, medians of some runs, and the answer."""
+    values: dict[str, float | int | str] = {
+        f"{key}.{world}": world_size(results, quantity, [arm])
+        for world, arm in _WORLDS.items()
+        for key, quantity in _QUANTITIES.items()
+    }
+    tier1 = results.pool("hits@1", **{**PRIMARY, "tier": "T1"})
+    values["runs.finished"] = len(tier1)
+    values["runs.undertrained"] = int((tier1["value"] < _gate(results)).sum())
+    sizes, entries = _settings(results).model, values["shown.k1"]
+    # a key and a value per layer, of width d, for the three tokens of a triple
+    per_entry = 2 * sizes.layers * sizes.d * 3
+    values["cache.numbers"] = per_entry * entries if isinstance(entries, int) else entries
+    for tier, arm, variant in _IN_PROSE:
+        hits = results.values("hits@1", (arm, variant), **PRIMARY, tier=tier)
+        values[f"{tier}.{arm}.{variant}"] = median(hits, 2)
     if results.verdicts is not None:
-        found["answer"] = answer(results.verdicts)
-    return found
+        values["answer"] = answer(results.verdicts)
+    return values
 
 
-def _draw_against(results: StudyResults, places: Mapping[str, str], x: str) -> Figure:
-    """hits@1 at tiers 1 to 3 against what the arms differ in."""
-    rows = results.tidy("hits@1", **ASKED, arm=list(places), variant=["A", "A-plus-causal", "B"])
-    order = [place for arm, place in places.items() if arm in set(rows["arm"])]
-    rows["place"] = pd.Categorical(rows["arm"].map(places), order)
-    rows["tier"] = rows["tier"].map(TITLES)
-    titles = list(TITLES.values())
+def _draw_against(results: StudyResults, levels: Mapping[str, str], x: str) -> Figure:
+    """hits@1 at tiers 1 to 3 against the factor in which the arms differ; ``levels`` by arm."""
+    rows = results.tidy("hits@1", **PRIMARY, arm=list(levels), variant=["A", "A-plus-causal", "B"])
+    present = [level for arm, level in levels.items() if arm in set(rows["arm"])]
+    rows["level"] = pd.Categorical(rows["arm"].map(levels), present)
+    rows["tier"] = rows["tier"].map(TIER_TITLES)
+    titles = list(TIER_TITLES.values())
     figure, panels = facets(
         rows, 2.0, x, "hits@1", col="tier", col_order=titles, ylim=(-0.04, 1.04)
     )
     shown = {
         name: look for name, look in results.looks.items() if name in set(rows["model"].astype(str))
     }
-    for tier, title in TITLES.items():
+    for tier, title in TIER_TITLES.items():
         axes, part = panels[title]
-        seeds(axes, part, shown, x="place", y="value")
+        seeds(axes, part, shown, x="level", y="value")
         gate = _gate(results) if tier == "T1" else None
-        anchors(axes, {_MARGINAL: _floor(results, tier, list(places)), "gate": gate})
+        anchors(axes, {_MARGINAL: _floor(results, tier, list(levels)), "gate": gate})
     legend_above(figure)
     return figure
 
 
 def _draw_models(results: StudyResults, arms: Sequence[str]) -> Figure:
-    """hits@1 of every model of some arms, by tier."""
-    rows = results.tidy("hits@1", **ASKED, arm=list(arms))
-    rows["tier"] = rows["tier"].map(TITLES)
-    titles = list(TITLES.values())
+    """hits@1 of the models of some arms, by tier."""
+    rows = results.tidy("hits@1", **PRIMARY, arm=list(arms))
+    rows["tier"] = rows["tier"].map(TIER_TITLES)
+    titles = list(TIER_TITLES.values())
     height = 0.6 + 0.17 * rows["model"].nunique()
     figure, panels = facets(
         rows, height, "hits@1", col="tier", col_order=titles, xlim=(-0.04, 1.04)
     )
-    for tier, title in TITLES.items():
+    for tier, title in TIER_TITLES.items():
         axes, part = panels[title]
         part = part.assign(model=part["model"].cat.remove_unused_categories())
         seeds(axes, part, results.looks)
@@ -192,23 +194,18 @@ def _has(results: StudyResults, arms: Mapping[str, str] | Sequence[str]) -> bool
 
 
 def _own_format(run: RunName) -> dict[str, str | int]:
-    """How a run is asked for facts in the format in which it read them; a repository's is none."""
+    """The factor levels of the form in which a run read its KG facts; none for a repository."""
     if run[0] == "repository":
         return {"format": "none"}
     if SPECS[cast(Variant, run[1])].kg == "native":
         return {"format": "kg", "candidates": "all"}
-    return ASKED | {"template": 1}
+    return PRIMARY | {"template": 1}
 
 
 def _floor(results: StudyResults, tier: str, arms: list[str]) -> float:
-    """Median over the worlds of some arms; every run of a seed carries the same floor."""
+    """The median over the worlds of some arms; the floor of a seed is the same in every run."""
     rows = results.pool("floor_marginal", tier=tier, arm=arms)
     return float(rows.drop_duplicates(["arm", "seed"])["value"].median())
-
-
-def _worlds() -> dict[str, Data]:
-    family = {f"k{k}": Data(k=k) for k in (1, 3, 10)}
-    return family | {"attributes": Data(world="attributes")}
 
 
 def _gate(results: StudyResults) -> float:

@@ -1,11 +1,11 @@
-"""The English of exp12: words are single symbols, and names are cut into as many as are wanted."""
+"""The English of exp12: a word is one symbol, a name has 1, 2 or 4 symbols."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from journeylab.datasets.kinship import CONSONANTS, SENTENCES, VOWELS
-from journeylab.datasets.triples import BEGIN, END, MASK, NAME, Language
+from journeylab.datasets.triples import BEGIN, END, MASK, NAME, FactLanguage
 from journeylab.studies.exp12_native_kg_transfer.settings import Data
 
 LETTERS = 4
@@ -37,7 +37,10 @@ TEMPLATES: dict[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def cut(text: str, letters: int) -> list[str]:
-    """Words, full stops, and names in pieces of so many letters: ``Ba ·do works for Ke ·lu .``"""
+    """Split a text into words, full stops and pieces of names: ``Ba ·do works for Ke ·lu .``
+
+    ``letters``: the length of a piece; ``·`` marks the pieces that continue a name.
+    """
     symbols: list[str] = []
     for word in re.findall(rf"{NAME}|[a-z-]+|\.", text):
         size = letters if re.fullmatch(NAME, word) else len(word)
@@ -46,8 +49,8 @@ def cut(text: str, letters: int) -> list[str]:
     return symbols
 
 
-def language_of(world: Data, tokens: int, names: Sequence[str]) -> Language:
-    """The language of a world in which a name has so many tokens; with one, each is a symbol."""
+def language_of(world: Data, tokens: int, names: Sequence[str]) -> FactLanguage:
+    """Return the language of a world; a name has ``tokens`` tokens, with 1 token its own symbol."""
     templates = TEMPLATES[world.world]
     letters = LETTERS // tokens
     forms = (form.format(head="", tail="") for form in sum(templates.values(), ()))
@@ -55,11 +58,11 @@ def language_of(world: Data, tokens: int, names: Sequence[str]) -> Language:
     pieces = sorted(names) if tokens == 1 else sorted(_pieces(letters))
     relations = (f"<{relation}>" for relation in templates)
     symbols = (BEGIN, END, MASK, *relations, *sorted(words), *pieces)
-    return Language(templates, symbols, partial(cut, letters=letters))
+    return FactLanguage(templates, symbols, partial(cut, letters=letters))
 
 
 def _pieces(letters: int) -> Iterable[str]:
-    """Syllables, or characters, that begin a name, and those that go on with it."""
+    """The syllables (2 letters) or characters (1) that begin a name, and those that continue it."""
     within = {*CONSONANTS, *VOWELS}
     if letters == 2:
         within = {consonant + vowel for consonant in CONSONANTS for vowel in VOWELS}

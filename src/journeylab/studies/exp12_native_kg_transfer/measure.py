@@ -1,4 +1,4 @@
-"""What a trained model of exp12 knows, tier by tier."""
+"""Evaluation of a trained model of exp12, by tier."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from journeylab.knowledge.measure import measure_tiers
 from journeylab.knowledge.problem import Knowledge
 from journeylab.knowledge.reader import Reader
 from journeylab.knowledge.settings import Evaluation
-from journeylab.studies.exp12_native_kg_transfer.repository import Consultation
+from journeylab.studies.exp12_native_kg_transfer.repository import RepositoryProblem
 from journeylab.studies.exp12_native_kg_transfer.settings import Job
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module) -> pd.DataFrame:
-    """Every metric of the study for one trained model: metric, factors, value."""
-    del job  # it is the problem's
+    """Measure one trained model: columns metric, factors, value."""
+    del job  # the problem has the same job
     reader = cast(Reader, model)
-    if isinstance(problem, Consultation):
+    if isinstance(problem, RepositoryProblem):
         with torch.no_grad():
-            return measure_tiers(problem.knowledge, evaluation, problem.consult(reader))
+            return measure_tiers(problem.knowledge, evaluation, problem.with_repository(reader))
     return measure_tiers(cast(Knowledge, problem), evaluation, reader)

@@ -1,13 +1,16 @@
-"""What exp12 reports, in print: its title, how it was tuned, its models and metrics."""
+"""Title, question, tuning, printed names and metrics of exp12."""
 
 from journeylab.config import Metric
-from journeylab.knowledge.metrics import tier_metrics
+from journeylab.knowledge.metrics import FAMILY_KINDS, FAMILY_RELATIONS, tier_metrics
 from journeylab.studies.exp12_native_kg_transfer.settings import Variant
 
 TITLE = "When does native KG transfer?"
+QUESTION = (
+    "When can a model state in text the facts that it has read only as knowledge-graph triples?"
+)
 TUNING = (
-    "one setting for all variants of an arm, given before anything was run; pilot seeds (1000 and "
-    "above) only showed whether what is taught is learned in it"
+    "one setting for all variants of an arm, fixed before the first run; pilot seeds (1000 and "
+    "above) were only used to check that the taught facts are learned"
 )
 
 LABELS: dict[Variant, str] = {
@@ -19,35 +22,39 @@ LABELS: dict[Variant, str] = {
     "A-repository": "repository of triples",
     "B-repository": "repository of sentences",
 }
-"""Every model's name in print, in the order of figures."""
+"""Variant → printed name, in the order of figures."""
 
 ARMS = {
-    "size-k1": "k = 1",
-    "size-k3": "k = 3",
-    "size-k10": "k = 10",
-    "tokens-m2": "m = 2",
-    "tokens-m4": "m = 4",
-    "bridging-p10": "p = 0.1",
-    "bridging-p30": "p = 0.3",
-    "bridging-p50": "p = 0.5",
-    "bridging-p70": "p = 0.7",
+    "size-k1": "world ×1",
+    "size-k3": "world ×3",
+    "size-k10": "world ×10",
+    "tokens-m2": "2 tokens a name",
+    "tokens-m4": "4 tokens a name",
+    "bridging-p10": "10 % bridged",
+    "bridging-p30": "30 % bridged",
+    "bridging-p50": "50 % bridged",
+    "bridging-p70": "70 % bridged",
     "unseen": "regularised",
-    "repository": "repository",
+    "repository": "",  # the variants are named repository of …
+    "certificates": "certificates",
 }
-"""Every arm's name in print, in the order of figures."""
+"""Arm → printed name, in the order of figures."""
 
 METRICS = {
-    **tier_metrics((0, 1), "token"),
+    **tier_metrics(
+        (0, 1),
+        "token",
+        (*FAMILY_KINDS, "town", "house", "guild"),
+        (*FAMILY_RELATIONS, "born_in", "works_for", "member_of"),
+    ),
     "cache_error": Metric(
-        label="hidden states beside baked entries, against one pass", better="lower"
+        label="hidden states with stored entries, against one pass", better="lower"
     ),
-    "cache_control": Metric(label="the same, slots exchanged when they were baked"),
-    "order_error": Metric(
-        label="change of hidden states by another order of the entries", better="lower"
-    ),
-    "order_control": Metric(label="the same, entries read as one text"),
-    "leaks": Metric(label="facts shown where they must not be", better="lower"),
-    "leak_control": Metric(label="the same, all facts as text"),
-    "moved": Metric(label="facts that change their tier with what is bridged", better="lower"),
-    "moved_control": Metric(label="the same between two worlds"),
+    "cache_control": Metric(label="the same, with slots exchanged in the stored entries"),
+    "order_error": Metric(label="hidden states with entries in another order", better="lower"),
+    "order_control": Metric(label="the same, with the entries read as one text"),
+    "leaks": Metric(label="facts in training rows that their tier forbids", better="lower"),
+    "leak_control": Metric(label="the same, with all facts written as text"),
+    "moved": Metric(label="facts whose tier differs between bridged shares", better="lower"),
+    "moved_control": Metric(label="the same, between two worlds"),
 }

@@ -1,4 +1,4 @@
-"""Text beside a repository of KG facts, which are attended to and not learned."""
+"""Text that attends to a repository of KG facts, which are not trained."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import cast
 
 import pandas as pd
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -20,27 +21,29 @@ from journeylab.models.transformer import Rows
 from journeylab.operators.dropout import draw_masks
 
 
-class Librarian:
-    """A reader with a repository at hand: what it says of text that attends to stored facts."""
+class RepositoryReader:
+    """A reader whose text attends to a repository of stored facts."""
 
     def __init__(self, reader: Reader, repository: Repository) -> None:
         self.reader, self.repository = reader, repository
 
-    def branching_sentences(self, tokens: Tensor, ancestors: Tensor) -> Rows:
-        """Text that branches, as the reader reads it."""
+    def branching_sentences(
+        self, tokens: Int[Tensor, "rows length"], ancestors: Bool[Tensor, "length length"]
+    ) -> Rows:
+        """Return rows of branching text; see :meth:`Reader.branching_sentences`."""
         return self.reader.branching_sentences(tokens, ancestors)
 
-    def __call__(self, groups: Sequence[Rows]) -> list[Tensor]:
-        """Logits ``(rows, length, vocabulary)`` of every group."""
+    def __call__(self, groups: Sequence[Rows]) -> list[Float[Tensor, "_ _ vocabulary"]]:
+        """Return the logits [rows, length, vocabulary] of every group."""
         model = self.reader.transformer
         return [model.predict(read_beside(model, rows, self.repository)) for rows in groups]
 
 
 @dataclass(frozen=True, eq=False)
-class Consultation:
-    """One seed's training problem: text is learned, and the KG facts lie in the repository.
+class RepositoryProblem:
+    """The training problem of one seed: text is trained, KG facts are in the repository.
 
-    It reads the text rows that :class:`Knowledge` reads at the same step of a seed.
+    At the same step of a seed, it reads the same text rows as :class:`Knowledge`.
     """
 
     knowledge: Knowledge
@@ -52,22 +55,22 @@ class Consultation:
 
     @property
     def tokens_per_step(self) -> int:
-        """Expected number of supervised tokens of a step, to the nearest one."""
+        """The expected number of predicted tokens of a step, rounded."""
         weights = self.knowledge.text.weights
         return round(float(weights.sum(1).mean()) * self.knowledge.job.training.text_rows)
 
     def build(self, generator: Generator) -> nn.Module:
-        """A fresh reader."""
+        """Return a new reader, initialised from ``generator`` only."""
         return self.knowledge.build(generator)
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
-        """One step's text rows, all entries of the repository, and the key of its dropout."""
+        """Draw a step's text rows and dropout key; add all entries of the repository."""
         drawn = self.knowledge.batch(step, order, dropout)
         kept = {name: rows for name, rows in drawn.items() if not name.startswith("kg_")}
         return kept | self._entries
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-        """Mean over the text rows' tokens."""
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
+        """Mean cross-entropy of the text rows, over predicted tokens."""
         reader = cast(Reader, model)
         transformer = reader.transformer
         text, entries = reader.sentences(batch["text_inputs"]), self._read(reader, batch["entries"])
@@ -79,28 +82,28 @@ class Consultation:
             masks = draw_masks(shape, rate, batch["dropout"], transformer.embedding.dtype)
             of_text, of_entries = masks.split(sizes, 1)
         repository = store(transformer, entries, of_entries, batch["entries_present"])
-        said = transformer.predict(read_beside(transformer, text, repository, of_text))
-        return _mean_loss(said, batch["text_targets"], batch["text_weights"])
+        logits = transformer.predict(read_beside(transformer, text, repository, of_text))
+        return _mean_loss(logits, batch["text_targets"], batch["text_weights"])
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """The training loss without dropout."""
+        """Return the training loss without dropout."""
         reader, rows = cast(Reader, model), self.knowledge.text
         device = reader.frequencies.device
         with torch.no_grad():
-            [said] = self.consult(reader)([reader.sentences(rows.inputs.to(device))])
-            loss = _mean_loss(said, rows.targets.to(device), rows.weights.to(device))
+            [logits] = self.with_repository(reader)([reader.sentences(rows.inputs.to(device))])
+            loss = _mean_loss(logits, rows.targets.to(device), rows.weights.to(device))
         return {"loss": float(loss), "text_loss": float(loss)}
 
-    def consult(self, reader: Reader) -> Librarian:
-        """The reader beside its repository, baked once."""
+    def with_repository(self, reader: Reader) -> RepositoryReader:
+        """Return the reader with its repository, whose keys and values are computed once."""
         held = {name: rows.to(reader.frequencies.device) for name, rows in self._entries.items()}
         entries = self._read(reader, held["entries"])
-        return Librarian(
+        return RepositoryReader(
             reader, store(reader.transformer, entries, present=held["entries_present"])
         )
 
     def flops_per_step(self, model: nn.Module) -> float:
-        """Floating-point operations of the matrix products of a step, backward included."""
+        """Floating-point operations of the matrix products of a step, backward pass included."""
         sizes, text = self.knowledge.job.model, self.knowledge.text.inputs
         rows, length = self.knowledge.job.training.text_rows, text.shape[1]
         entries = self._entries
@@ -117,7 +120,7 @@ class Consultation:
 
     @cached_property
     def _entries(self) -> dict[str, Tensor]:
-        """The KG rows, and where their tokens are no filling."""
+        """The KG rows, and which of their tokens are no padding."""
         kg = self.knowledge.kg
         return {"entries": kg.tokens, "entries_present": kg.present}
 
@@ -126,6 +129,6 @@ class Consultation:
         return reader.triples(tokens) if native else reader.sentences(tokens)
 
 
-def _mean_loss(said: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-    lost = cross_entropy(said.flatten(0, 1), targets.flatten(), reduction="none")
+def _mean_loss(logits: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
+    lost = cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
     return (lost * weights.flatten()).sum() / weights.sum()

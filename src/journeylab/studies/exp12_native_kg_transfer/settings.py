@@ -1,4 +1,4 @@
-"""What config.yaml may say about exp12, and the models it may name."""
+"""The settings of exp12 in config.yaml, and the models that it may name."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -37,20 +37,20 @@ SPECS: dict[Variant, Spec] = {
     "A-repository": native(),
     "B-repository": linearised("rope"),
 }
-"""Every model by its name in config.yaml; B writes its KG facts in one template, held out."""
-CONSULTING: tuple[Variant, ...] = ("A-repository", "B-repository")
-"""Models whose text attends to the KG facts, which they do not learn."""
+"""Name in config.yaml → model; B reads its KG facts in template 1 only."""
+WITH_REPOSITORY: tuple[Variant, ...] = ("A-repository", "B-repository")
+"""Models whose text attends to stored KG facts; the KG facts are not trained."""
 
 Check = Literal["cache", "order", "splits"]
 
 
 class Data(Frozen):
-    """One of two worlds, ``k`` times the size of exp7's.
+    """One of two worlds, ``k`` times the size of exp7's world.
 
-    ``family``: its kinship and geography, with facts that follow from others. ``attributes``:
-    random values of people, of which nothing follows; the share ``bridging`` of all facts is read
-    in text and as KG facts, ``transfer`` is asked for after it was read as KG facts only, and
-    ``unseen`` is read nowhere. The rest is read as KG facts only, and not asked for.
+    ``family``: the kinship and geography of exp7, where some facts follow from others.
+    ``attributes``: random values of people, where no fact follows from others. The share
+    ``bridging`` of all facts is read in text and as KG rows, the share TRANSFER as KG rows only,
+    and the share UNSEEN nowhere. The remaining facts are read as KG rows only and are not tested.
     """
 
     world: Literal["family", "attributes"] = "family"
@@ -59,21 +59,21 @@ class Data(Frozen):
 
 
 TRANSFER, UNSEEN = 0.2, 0.1
-"""Shares of an attribute world that are asked for at tiers 2 and 3, whatever is bridged."""
+"""Shares of an attribute world that tiers 2 and 3 test, for every ``bridging``."""
 
 
 class Reading(Frozen):
-    """How many tokens an entity's name has: one for itself, two syllables, or four characters."""
+    """Tokens of an entity's name: 1 (a symbol of its own), 2 (syllables) or 4 (characters)."""
 
     tokens: Literal[1, 2, 4] = 1
 
 
 class Arm(TrainedArm, Reading):
-    """One condition."""
+    """A trained arm."""
 
 
-class Certificate(ComputedArm):
-    """What is checked without training."""
+class TransferChecks(ComputedArm):
+    """Exact checks without training."""
 
     computed: Literal["certificates"]
     replicates: Literal["once"]
@@ -81,7 +81,7 @@ class Certificate(ComputedArm):
 
 
 class Computation(Frozen):
-    """All that determines one check."""
+    """The settings of one check."""
 
     computed: Literal["certificates"]
     variant: Check
@@ -96,7 +96,8 @@ class Settings(StudySettings):
     arms: Mapping[
         Name,
         Annotated[
-            Annotated[Arm, Tag("(trained)")] | Annotated[Certificate, Tag("(computed)")], ByKind
+            Annotated[Arm, Tag("(trained)")] | Annotated[TransferChecks, Tag("(computed)")],
+            ByKind,
         ],
     ]
     model: Model = Model()
@@ -105,7 +106,7 @@ class Settings(StudySettings):
 
 
 class Job(Reading, TrainedJob):
-    """All that determines one trained variant, besides its seed."""
+    """The settings of one trained variant, without its seed."""
 
     variant: Variant
     data: Data
@@ -114,20 +115,20 @@ class Job(Reading, TrainedJob):
 
     @property
     def spec(self) -> Spec:
-        """What the variant's name means."""
+        """The model that the variant names."""
         return SPECS[self.variant]
 
     @property
     def attention(self) -> Literal["softmax"]:
-        """Every model's."""
+        """The same for every model."""
         return "softmax"
 
     @property
     def frequencies(self) -> Literal["standard"]:
-        """Every model's."""
+        """The same for every model."""
         return "standard"
 
     @property
     def linearised_templates(self) -> tuple[int, ...]:
-        """The templates of its KG rows; none for a native model."""
+        """The templates of the KG rows; none for a native model."""
         return LINEARISED_TEMPLATES["none" if self.spec.kg == "native" else "held"]

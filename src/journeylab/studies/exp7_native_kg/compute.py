@@ -1,19 +1,19 @@
-"""The algebra behind the native models, checked in float64 without training; the plan's counts.
+"""The algebra of the native models, checked in float64 without training, and documented sizes.
 
-| variant | metric | what is checked |
+| variant | metric | check |
 | --- | --- | --- |
 | slots | slot_within_error | within a slot the slot angle cancels in every score |
-| slots | slot_across_effect | across slots it does not: the least effect of a pair of slots |
+| slots | slot_across_effect | across slots it does not: the smallest effect of a pair of slots |
 | text | text_equivalence_error | with shared weights A reads text as B does (A′ as B′) |
-| text | text_equivalence_control | with a slot angle on the later half of the text it does not |
+| text | text_equivalence_control | with a slot angle on the second half of the text it does not |
 | keys | baked_key_error | ⟨R_i q, R_j k⟩ with R_j k stored = ⟨q, R_i⁻¹R_j k⟩ recomputed |
-| keys | baked_key_control | operators that damp as they turn: inverse and transpose differ |
+| keys | baked_key_control | operators that also damp: inverse and transpose differ |
 | decoding | decoding_mismatch | tokens decoded with baked keys and values = without a cache |
-| decoding | decoding_control | angles that count from the end move, so that keys bake wrongly |
-| counts | count, count_deviation | sizes of a world, and how far off the plan's, relatively |
+| decoding | decoding_control | angles counted from the end change, so stored keys are wrong |
+| counts | count, count_deviation | sizes of a world; relative deviation from the documented ones |
 
-Each error is the largest absolute difference of a case; one per draw. A control is the same number
-for an operator that breaks what the theorem needs.
+There is one value per draw. An error is the largest absolute difference of the draw. A control is
+the same quantity for an operator that violates an assumption of the theorem.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import torch
+from jaxtyping import Float
 from torch import Generator, Tensor
 
 from journeylab.datasets.triples import HEAD, REL, SPLITS, TAIL, entities, facts_of
@@ -36,7 +37,7 @@ from journeylab.records.cost import compare
 from journeylab.streams import data_streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.language import ENGLISH, RELATIONS, SYMBOLS
-from journeylab.studies.exp7_native_kg.settings import PLANNED, Computation, Data, Job, Quantity
+from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, Computation, Data, Job, Quantity
 
 if TYPE_CHECKING:
     from journeylab.streams import Streams
@@ -44,21 +45,21 @@ if TYPE_CHECKING:
 COLUMNS = ("draw", "metric", "quantity", "value")
 SLOTS = (HEAD, REL, TAIL)
 DAMPING = 0.9
-"""By how much the control of baked keys shortens what it turns."""
+"""The factor of the damping control of baked keys."""
 REPOSITORY, PAIRS = 96, 100
-"""Triples whose keys are scored, and how often, where baked keys are timed."""
+"""Triples and repetitions of the timing of baked keys."""
 
-Found = tuple[str, Quantity | None, float]
-"""A metric, what it is a size of (None for the algebra), and its value."""
+Measured = tuple[str, Quantity | None, float]
+"""Metric, quantity (None for the algebra) and value."""
 
 
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
-    """All cases of one law as tidy rows: draw, metric, quantity, value."""
+    """Run one check on all draws; columns draw, metric, quantity, value."""
     del streams  # nothing depends on a seed: draws count from 0
-    rows: list[tuple[int, *Found]] = []
+    rows: list[tuple[int, *Measured]] = []
     for draw in range(job.draws):
         if job.variant == "counts":
-            rows += [(draw, *found) for found in count(Data(), draw)]
+            rows += [(draw, *measured) for measured in count(Data(), draw)]
             continue
         check = _CHECKS[job.variant](job, torch.Generator().manual_seed(draw))
         rows += [(draw, metric, None, value) for metric, value in check]
@@ -66,15 +67,15 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
 
 
 def time_forms(job: Computation) -> dict[str, float]:
-    """How long baked keys and their slow twin take; what a processor does, and no measurement.
+    """Time baked keys against recomputation; the result depends on the processor.
 
-    keys: scores of 48 queries against the keys of REPOSITORY triples, stored turned or turned anew.
-    decoding: 64 tokens with a cache, or reading all again. The ratio is slow : fast.
+    keys: scores of 48 queries against the keys of REPOSITORY triples, stored rotated or rotated
+    again. decoding: 64 tokens with a cache, or without. The ratio is slow : fast.
     """
     generator = torch.Generator().manual_seed(0)
     if job.variant == "keys":
-        k, key_angles, q, query_angles = (each.float() for each in _asked(job, generator))
-        k, key_angles = (each.repeat(REPOSITORY, 1) for each in (k, key_angles))
+        k, key_angles, q, query_angles = (case.float() for case in _queries(job, generator))
+        k, key_angles = (case.repeat(REPOSITORY, 1) for case in (k, key_angles))
         stored = Rotation.by(key_angles).apply(k)
 
         def score(baked: bool) -> Tensor:
@@ -95,16 +96,16 @@ def time_forms(job: Computation) -> dict[str, float]:
     return {}
 
 
-def count(data: Data, draw: int) -> Iterator[Found]:
-    """Every size that the plan states, in a world drawn for counting, and its deviation.
+def count(data: Data, draw: int) -> Iterator[Measured]:
+    """Yield every documented size in one random world, and its deviation from DOCUMENTED.
 
-    ``text tokens`` are characters of all text rows, ``triples`` all facts of the world.
+    ``text tokens``: characters of all text rows. ``triples``: all facts of the world.
     """
     facts = generate(data, data_streams("exp7", "counts", draw))
     kinds = list(entities(facts).values())
     taught = facts_of(facts, "base", "teaching")
     derived = len(facts_of(facts, *SPLITS))
-    found: dict[Quantity, float] = {
+    sizes: dict[Quantity, float] = {
         "generations": len(data.generations),
         "people": kinds.count("person"),
         "cities": kinds.count("city"),
@@ -119,31 +120,41 @@ def count(data: Data, draw: int) -> Iterator[Found]:
         "transfer share": len(facts_of(facts, "transfer")) / derived,
         "generalisation share": len(facts_of(facts, "generalisation")) / derived,
     }
-    for quantity, size in found.items():
+    for quantity, size in sizes.items():
         yield "count", quantity, size
-        planned = PLANNED[quantity]
-        yield "count_deviation", quantity, abs(size - planned) / planned
+        documented = DOCUMENTED[quantity]
+        yield "count_deviation", quantity, abs(size - documented) / documented
 
 
-def stored_scores(q: Tensor, k: Tensor, query_angles: Tensor, key_angles: Tensor) -> Tensor:
-    """Scores ``(queries, keys)`` against keys that are turned once, when they are stored."""
+def stored_scores(
+    q: Float[Tensor, "queries width"],
+    k: Float[Tensor, "keys width"],
+    query_angles: Float[Tensor, "queries planes"],
+    key_angles: Float[Tensor, "keys planes"],
+) -> Float[Tensor, "queries keys"]:
+    """Return the scores ⟨R_i q_i, R_j k_j⟩, with keys that are rotated once, when stored."""
     stored = Rotation.by(key_angles).apply(k)
     return Rotation.by(query_angles).apply(q) @ stored.T
 
 
-def recomputed_scores(q: Tensor, k: Tensor, query_angles: Tensor, key_angles: Tensor) -> Tensor:
-    """The same scores with every key turned by R_i⁻¹R_j anew, for every query i."""
+def recomputed_scores(
+    q: Float[Tensor, "queries width"],
+    k: Float[Tensor, "keys width"],
+    query_angles: Float[Tensor, "queries planes"],
+    key_angles: Float[Tensor, "keys planes"],
+) -> Float[Tensor, "queries keys"]:
+    """Return the scores ⟨q_i, R_i⁻¹R_j k_j⟩, with every key rotated again for every query."""
     between = block_matrices(key_angles[None] - query_angles[:, None])
     turned = rotate_by_blocks(k.expand(len(q), -1, -1), between)
     return torch.einsum("id,ijd->ij", q, turned)
 
 
 def _slots(job: Computation, generator: Generator) -> Iterator[tuple[str, float]]:
-    places, slots, q, k = _triple(job, generator)
+    positions, slots, q, k = _triple(job, generator)
     frequencies = standard_frequencies(job.model.d).double()
 
     def scores(offsets: Tensor) -> Tensor:
-        angles = slot_angles(places, slots, frequencies, offsets)
+        angles = slot_angles(positions, slots, frequencies, offsets)
         return stored_scores(q, k, angles, angles)
 
     planes = job.model.d // 2
@@ -178,17 +189,17 @@ def _text(job: Computation, generator: Generator) -> Iterator[tuple[str, float]]
 
 
 def _keys(job: Computation, generator: Generator) -> Iterator[tuple[str, float]]:
-    k, key_angles, q, query_angles = _asked(job, generator)
+    k, key_angles, q, query_angles = _queries(job, generator)
     stored = stored_scores(q, k, query_angles, key_angles)
     recomputed = recomputed_scores(q, k, query_angles, key_angles)
     yield "baked_key_error", float((stored - recomputed).abs().max())
-    # With 0.9·R in place of R, R_i⁻¹R_j is what it was, and ⟨R_i q, R_j k⟩ is not.
+    # 0.9·R instead of R leaves R_i⁻¹R_j unchanged, but not ⟨R_i q, R_j k⟩
     damped = stored_scores(DAMPING * q, DAMPING * k, query_angles, key_angles)
     yield "baked_key_control", float((damped - recomputed).abs().max())
 
 
 def _decoding(job: Computation, generator: Generator) -> Iterator[tuple[str, float]]:
-    """What a cache of baked keys and values changes of the tokens that a model goes on with."""
+    """The share of decoded tokens that a cache of baked keys and values changes."""
     seed = int(torch.randint(2**31, (), generator=generator))
     prompts = torch.randint(len(SYMBOLS), (4, 8), generator=generator)
     a, c = (
@@ -208,7 +219,7 @@ def _changed_tokens(reader: Reader, prompts: Tensor, angles: Angles) -> float:
 
 
 def _from_the_end(reader: Reader) -> Angles:
-    """RoPE that counts from the last token: the same scores, by angles that move as rows grow."""
+    """RoPE counted from the last token: the same scores, but angles change as the row grows."""
 
     def angles(tokens: Tensor) -> Tensor:
         length = tokens.shape[1]
@@ -228,20 +239,20 @@ _CHECKS: dict[str, Callable[[Computation, Generator], Iterator[tuple[str, float]
 def _triple(job: Computation, generator: Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Positions and slots of a triple's tokens, with a query and a key for each."""
     width, d = job.name_width, job.model.d
-    each = torch.arange(width)
-    places = torch.cat((each, torch.zeros(1, dtype=torch.long), each))
+    in_name = torch.arange(width)
+    positions = torch.cat((in_name, torch.zeros(1, dtype=torch.long), in_name))
     slots = torch.tensor([HEAD] * width + [REL] + [TAIL] * width)
     q, k = _normal(generator, 2, len(slots), d)
-    return places, slots, q / d**0.5, k
+    return positions, slots, q / d**0.5, k
 
 
-def _asked(job: Computation, generator: Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Keys of a triple and queries of a text, 48 of them, with the angles of both."""
-    places, slots, _, k = _triple(job, generator)
+def _queries(job: Computation, generator: Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Keys of a triple and 48 queries of a text, each with their angles."""
+    positions, slots, _, k = _triple(job, generator)
     frequencies = standard_frequencies(job.model.d).double()
     planes = job.model.d // 2
     offsets = job.model.slot_scale * _normal(generator, len(SLOTS), planes)
-    key_angles = slot_angles(places, slots, frequencies, offsets)
+    key_angles = slot_angles(positions, slots, frequencies, offsets)
     query_angles = torch.arange(48).double()[:, None] * frequencies
     return k, key_angles, _normal(generator, 48, job.model.d), query_angles
 

@@ -1,4 +1,4 @@
-"""The world of the plan, one per seed."""
+"""The synthetic world of exp7, one per seed."""
 
 import pandas as pd
 
@@ -8,5 +8,5 @@ from journeylab.studies.exp7_native_kg.settings import Data
 
 
 def generate(data: Data, streams: Streams) -> pd.DataFrame:
-    """The facts of one seed's world, as :func:`draw_kinship` makes them."""
+    """Draw the facts of one seed's world; see :func:`draw_kinship`."""
     return draw_kinship(data, streams.numpy("world"))

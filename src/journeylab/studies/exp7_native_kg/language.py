@@ -1,7 +1,7 @@
-"""The English of exp7, character by character, and the symbols that all its models read."""
+"""The English of exp7, split into characters, and the vocabulary of its models."""
 
 from journeylab.datasets.kinship import CONSONANTS, SENTENCES, VOWELS
-from journeylab.datasets.triples import BEGIN, END, MASK, Language
+from journeylab.datasets.triples import BEGIN, END, MASK, FactLanguage
 
 RELATIONS = tuple(SENTENCES)
 CHARACTERS = tuple(
@@ -11,6 +11,6 @@ CHARACTERS = tuple(
     )
 )
 SYMBOLS = (BEGIN, END, MASK, *(f"<{relation}>" for relation in RELATIONS), *CHARACTERS)
-"""The vocabulary, the same for every world and every model."""
+"""The vocabulary, the same for all worlds and models."""
 
-ENGLISH = Language(SENTENCES, SYMBOLS, tuple)
+ENGLISH = FactLanguage(SENTENCES, SYMBOLS, tuple)

@@ -1,4 +1,4 @@
-"""What a trained model of exp7 knows, tier by tier."""
+"""Evaluation of a trained model of exp7, by tier."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ if TYPE_CHECKING:
 
 
 def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module) -> pd.DataFrame:
-    """Every metric of the study for one trained model: metric, factors, value."""
-    del job  # it is the problem's
+    """Measure one trained model: columns metric, factors, value."""
+    del job  # the problem has the same job
     return measure_tiers(cast(Knowledge, problem), evaluation, cast(Reader, model))

@@ -1,17 +1,21 @@
-"""What exp7 reports, in print: its title, how it was tuned, its models and metrics."""
+"""Title, question, tuning, printed names and metrics of exp7."""
 
 from typing import get_args
 
 from journeylab.config import Metric
-from journeylab.knowledge.metrics import tier_metrics
+from journeylab.knowledge.metrics import FAMILY_KINDS, FAMILY_RELATIONS, tier_metrics
 from journeylab.knowledge.settings import TEMPLATES
 from journeylab.studies.exp7_native_kg.settings import Quantity
 
 TITLE = "Native KG against linearised KG"
+QUESTION = (
+    "Do models that read a knowledge graph as triples answer text prompts better than models that "
+    "read it as sentences?"
+)
 TUNING = (
     "one setting for all variants, fixed on pilot seeds (1000 and above) before the first reported "
-    "run; the scales of the initial embeddings and outputs were picked so that A passes the tier-1 "
-    "gate, and then given to every model"
+    "run; the scales of the initial embeddings and outputs were chosen so that A passes the tier-1 "
+    "gate, and are the same for every model"
 )
 
 LABELS = {
@@ -27,25 +31,31 @@ LABELS = {
     "Cprime": "C′",
     "B-mlm": "B (MLM)",
 }
-"""Every model's name in print, in the order of figures."""
+"""Variant → printed name, in the order of figures."""
 
-ARMS = {name: name for name in ("native", "7a", "7b-held", "7b-same")}
-"""The order of arms in figures; in print they are called as in config.yaml."""
+ARMS = {
+    "native": "triples",
+    "7a": "all templates",
+    "7b-held": "other template",
+    "7b-same": "same template",
+    "algebra": "algebra",
+}
+"""Arm → printed name, in the order of figures."""
 
 _COUNTED = {"quantity": get_args(Quantity)}
 
 METRICS = {
-    **tier_metrics(TEMPLATES, "character"),
-    "slot_within_error": Metric(label="slot angle within a slot", better="lower"),
-    "slot_across_effect": Metric(label="slot angle across slots"),
+    **tier_metrics(TEMPLATES, "character", FAMILY_KINDS, FAMILY_RELATIONS),
+    "slot_within_error": Metric(label="score change by slot angles within a slot", better="lower"),
+    "slot_across_effect": Metric(label="score change by slot angles across slots"),
     "text_equivalence_error": Metric(label="A against B on text", better="lower"),
     "text_equivalence_control": Metric(label="A against B, text with a slot angle"),
     "baked_key_error": Metric(label="stored against recomputed keys", better="lower"),
     "baked_key_control": Metric(label="stored against recomputed keys, damped operators"),
-    "decoding_mismatch": Metric(label="tokens that a cache of baked keys changes", better="lower"),
-    "decoding_control": Metric(label="tokens that a cache of moving keys changes"),
-    "count": Metric(label="size of the world", factors=_COUNTED),
+    "decoding_mismatch": Metric(label="tokens changed by a cache of baked keys", better="lower"),
+    "decoding_control": Metric(label="tokens changed by a cache of changing keys"),
+    "count": Metric(label="size that the reviewer plan states", factors=_COUNTED),
     "count_deviation": Metric(
-        label="relative deviation from the plan's count", factors=_COUNTED, better="lower"
+        label="relative deviation from the reviewer plan's size", factors=_COUNTED, better="lower"
     ),
 }

@@ -1,4 +1,4 @@
-"""The models of exp7: readers of characters, and how each learns from its world."""
+"""The models of exp7 and their training problems."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 
 def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Knowledge:
-    """The training problem of one seed; ``dataset`` as :func:`data.generate` makes it."""
-    del streams  # the world is in the dataset, and the engine hands the other streams over
+    """Return the training problem of one seed; ``dataset`` is a table of :func:`data.generate`."""
+    del streams  # the dataset holds the world, and the engine passes the other streams itself
     return Knowledge(job, dataset, ENGLISH, job.linearised_templates)

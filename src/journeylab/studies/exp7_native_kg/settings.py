@@ -1,6 +1,5 @@
-"""What config.yaml may say about exp7, and the models it may name."""
+"""The settings of exp7 in config.yaml, and the models that it may name."""
 
-import difflib
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal, Self
@@ -16,6 +15,7 @@ from journeylab.config import (
     StudySettings,
     TrainedArm,
     TrainedJob,
+    accepted,
 )
 from journeylab.knowledge.settings import (
     LINEARISED_TEMPLATES,
@@ -42,9 +42,9 @@ Quantity = Literal[
     "transfer share",
     "generalisation share",
 ]
-"""What the plan counts."""
+"""The sizes that the reviewer plan states."""
 
-PLANNED: dict[Quantity, float] = {
+DOCUMENTED: dict[Quantity, float] = {
     "generations": 4,
     "people": 30,
     "cities": 10,
@@ -57,7 +57,7 @@ PLANNED: dict[Quantity, float] = {
     "transfer share": 0.2,
     "generalisation share": 0.2,
 }
-"""The plan's own sizes; of its three to four generations the larger number."""
+"""The sizes in the reviewer plan; of its “3-4 generations” the larger number."""
 
 SPECS: dict[str, Spec] = {
     "A": native(),
@@ -72,13 +72,13 @@ SPECS: dict[str, Spec] = {
     "Cprime": linearised("tokens", values="operator"),
     "B-mlm": linearised("rope", objective="mlm"),
 }
-"""Every model by its name in config.yaml."""
+"""Name in config.yaml → model."""
 
 
 class Data(Frozen):
-    """The world: sizes of the generations and of the geography, and how derived facts are split.
+    """Sizes of the generations and of the geography, and the split of the derived facts.
 
-    ``teaching`` and ``transfer`` are rounded up per relation; generalisation keeps the rest.
+    In every relation ``teaching`` and ``transfer`` are rounded up; generalisation gets the rest.
     """
 
     generations: tuple[Count, ...] = (4, 8, 9, 9)
@@ -107,38 +107,38 @@ class Data(Frozen):
         return self
 
 
-class Checked(Frozen):
-    """How often, and at which width of a name, something is checked without training."""
+class AlgebraSettings(Frozen):
+    """Number of random cases, and the width of a name in them."""
 
     draws: Count = 20
     name_width: Annotated[int, Field(gt=0, le=1000)] = 6
 
 
-class Algebra(ComputedArm, Checked):
-    """What needs no training, checked once; a variant is a law, or the plan's counts."""
+class Algebra(ComputedArm, AlgebraSettings):
+    """Exact checks without training; a variant is an identity, or the documented counts."""
 
     computed: Literal["algebra"]
     replicates: Literal["once"]
 
 
-class Computation(Checked):
-    """All that determines the check of one law."""
+class Computation(AlgebraSettings):
+    """The settings of one check."""
 
     computed: Literal["algebra"]
     variant: Literal["slots", "text", "keys", "decoding", "counts"]
     model: Model
 
 
-class Conditions(Frozen):
-    """How KG facts become text, and which ablation of the attention is on."""
+class ReadingConditions(Frozen):
+    """The templates of linearised KG rows, and ablations of attention and frequencies."""
 
     linearisation: Linearisation = "none"
     attention: Literal["softmax", "softplus"] = "softmax"
     frequencies: Literal["standard", "integer"] = "standard"
 
 
-class Arm(TrainedArm, Conditions):
-    """One condition."""
+class Arm(TrainedArm, ReadingConditions):
+    """A trained arm."""
 
     @model_validator(mode="after")
     def _variants_fit(self) -> Self:
@@ -160,8 +160,8 @@ class Settings(StudySettings):
     evaluation: Evaluation = Evaluation()
 
 
-class Job(Conditions, TrainedJob):
-    """All that determines one trained variant, besides its seed."""
+class Job(ReadingConditions, TrainedJob):
+    """The settings of one trained variant, without its seed."""
 
     data: Data
     model: Model
@@ -174,20 +174,18 @@ class Job(Conditions, TrainedJob):
 
     @property
     def spec(self) -> Spec:
-        """What the variant's name means."""
+        """The model that the variant names."""
         return SPECS[self.variant]
 
     @property
     def linearised_templates(self) -> tuple[int, ...]:
-        """The templates of its KG rows; none for a native model."""
+        """The templates of the KG rows; none for a native model."""
         return LINEARISED_TEMPLATES[self.linearisation]
 
 
 def _check_variant(variant: str, linearisation: Linearisation) -> None:
     if variant not in SPECS:
-        close = difflib.get_close_matches(variant, list(SPECS), n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise ValueError(f"unknown variant {variant!r}; {hint}accepted: {', '.join(SPECS)}")
+        raise ValueError(f"unknown variant {variant!r};{accepted(variant, list(SPECS))}")
     native = SPECS[variant].kg == "native"
     if native and linearisation != "none":
         raise ValueError(
