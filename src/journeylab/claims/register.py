@@ -38,6 +38,7 @@ from pydantic import (
     model_validator,
 )
 
+from journeylab.claims.theorems import THEOREMS
 from journeylab.config import (
     Frozen,
     Metric,
@@ -460,7 +461,7 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
     studies = {}
     for path in sorted(folder.glob("*.yaml")):
         study = path.stem
-        if path.name == LOOKS or (only and study not in only):
+        if path.name in (LOOKS, THEOREMS) or (only and study not in only):
             continue
         registered = build(StudyClaims, read_yaml(path), str(path))
         for claim in registered.claims:
