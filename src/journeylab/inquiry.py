@@ -422,7 +422,7 @@ def _rule(claim: Claim) -> str:
 
 def _pilot(plan: WorkflowPlan, study: str) -> dict[str, float]:
     """What the first look detects at the spread of a quick run's seeds, where there is one."""
-    from journeylab.claims.statistics import detectable, order
+    from journeylab.claims.statistics import detectable, interval_rank
 
     path = Path("build/quick/results") / study / VERDICTS
     if not path.exists():
@@ -431,7 +431,7 @@ def _pilot(plan: WorkflowPlan, study: str) -> dict[str, float]:
 
     claims = plan.register.studies[study]
     n, weight = next(iter(sorted(plan.register.looks.items())))
-    k = order(n, weight * plan.register.alpha / max(claims.tails, 1))
+    k = interval_rank(n, weight * plan.register.alpha / max(claims.tails, 1))
     found = {}
     for row in _read_verdicts(Path("build/quick"), study).verdicts:
         values = np.array([point.value for point in row.points], dtype=float)
