@@ -190,7 +190,7 @@ def _chain(root: Path, row: Verdict) -> Iterator[str]:
     records = list(_records(root, study))
     pairs = [(run, host) for _, run, host in records]
     told = registrations(register, study, pairs, History(Path.cwd(), Path("claims")))
-    yield f"{told[row.id].told}"
+    yield f"{told[row.id].text}"
     verdicts, table = (root / "results" / study / name for name in (VERDICTS, MEASUREMENTS))
     origin, found = read_origin(verdicts), sha256(table)
     key = origin.plan_key if origin else "unknown"
