@@ -91,7 +91,7 @@ def free_port() -> Callable[[], int]:
 def served() -> Callable[[Path, int], contextlib.AbstractContextManager[str]]:
     """A real MLflow server over a root; killed, not asked, at the end."""
     from journeylab import tracking
-    from journeylab.tracking.importer import LOCAL
+    from journeylab.tracking.store import LOCAL
 
     @contextlib.contextmanager
     def serve(root: Path, port: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What is told of the training that is left."""
+"""Progress files of training, and the log lines about them."""
 
 import io
 import json
@@ -12,15 +12,15 @@ from snakemake_logger_plugin_journeylab.training import (
     progress_file,
 )
 from snakemake_logger_plugin_journeylab.wording import (
+    cluster_message,
     count_verdicts,
     name_job,
     roughly,
-    told_by_cluster,
     why,
 )
 
 
-def told(path: Path) -> tuple[int, int, int]:
+def progress_in(path: Path) -> tuple[int, int, int]:
     content = json.loads(path.read_text(encoding="utf-8"))
     return content["done"], content["before"], content["total"]
 
@@ -29,12 +29,12 @@ def test_steps_of_one_seed_after_the_other_add_up(tmp_path: Path) -> None:
     path = tmp_path / "train.progress.json"
     with count_steps(path, 200):
         with report_progress("seed 0", 100, stream=io.StringIO()) as progress:
-            assert told(path) == (0, 0, 200)
+            assert progress_in(path) == (0, 0, 200)
             progress.advance(1, lambda: 1.0)
-        assert told(path) == (100, 0, 200)  # a seed that failed has no more to do
+        assert progress_in(path) == (100, 0, 200)  # a failed seed counts in full
         with report_progress("seed 1", 100, 30, stream=io.StringIO()):
-            assert told(path) == (130, 30, 200)
-        assert told(path) == (200, 30, 200)
+            assert progress_in(path) == (130, 30, 200)
+        assert progress_in(path) == (200, 30, 200)
 
 
 def test_every_step_of_an_ensemble_counts_for_all_its_seeds(tmp_path: Path) -> None:
@@ -43,8 +43,8 @@ def test_every_step_of_an_ensemble_counts_for_all_its_seeds(tmp_path: Path) -> N
         count_steps(path, 1200),
         report_progress("seeds 0 to 11", 100, 30, seeds=12, stream=io.StringIO()),
     ):
-        assert told(path) == (360, 360, 1200)
-    assert told(path) == (1200, 360, 1200)
+        assert progress_in(path) == (360, 360, 1200)
+    assert progress_in(path) == (1200, 360, 1200)
 
 
 def test_steps_are_written_while_training_goes_on(tmp_path: Path, monkeypatch) -> None:
@@ -55,10 +55,10 @@ def test_steps_are_written_while_training_goes_on(tmp_path: Path, monkeypatch) -
         report_progress("a", 100, seeds=3, stream=io.StringIO()) as progress,
     ):
         progress.advance(7, lambda: 1.0)
-        assert told(path) == (21, 0, 300)
+        assert progress_in(path) == (21, 0, 300)
 
 
-def test_where_nothing_can_be_written_training_goes_on(tmp_path: Path) -> None:
+def test_training_continues_if_progress_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         count_steps(tmp_path / "file" / "train.progress.json", 2),
@@ -67,17 +67,17 @@ def test_where_nothing_can_be_written_training_goes_on(tmp_path: Path) -> None:
         progress.advance(1, lambda: 1.0)
 
 
-def test_there_is_no_estimate_before_there_is_a_rate() -> None:
+def test_the_first_seconds_have_no_rate() -> None:
     estimate = Estimate(1000)
-    assert estimate.tell(Done(0, 0), 0.0) == "training: 0 % of 1,000 steps"
-    assert estimate.tell(Done(1, 1), 5.0) == "training: 0 % of 1,000 steps"
+    assert estimate.line(Done(0, 0), 0.0) == "training: 0 % of 1,000 steps"
+    assert estimate.line(Done(1, 1), 5.0) == "training: 0 % of 1,000 steps"
 
 
 def test_the_time_left_follows_from_the_rate() -> None:
     estimate = Estimate(1000)
-    estimate.tell(Done(0, 0), 0.0)
+    estimate.line(Done(0, 0), 0.0)
     assert (
-        estimate.tell(Done(200, 200), 50.0)
+        estimate.line(Done(200, 200), 50.0)
         == "training: 20 % of 1,000 steps · 4.0 steps/s · 3 min left"
     )
 
@@ -85,24 +85,24 @@ def test_the_time_left_follows_from_the_rate() -> None:
 def test_a_slow_start_is_forgotten() -> None:
     estimate = Estimate(100_000)
     for second in range(0, 3600, 5):
-        estimate.tell(Done(0, 0), second)  # waiting for data
-    estimate.tell(Done(1, 1), 3600)
+        estimate.line(Done(0, 0), second)  # waiting for data
+    estimate.line(Done(1, 1), 3600)
     for second in range(5, 605, 5):
-        line = estimate.tell(Done(1 + 10 * second, 1 + 10 * second), 3600 + second)
+        line = estimate.line(Done(1 + 10 * second, 1 + 10 * second), 3600 + second)
     assert "10 steps/s" in line
 
 
-def test_what_an_earlier_attempt_did_is_no_speed() -> None:
+def test_steps_of_an_earlier_attempt_do_not_raise_the_rate() -> None:
     estimate = Estimate(1000)
-    estimate.tell(Done(0, 0), 0.0)
-    line = estimate.tell(Done(650, 50), 50.0)
+    estimate.line(Done(0, 0), 0.0)
+    line = estimate.line(Done(650, 50), 50.0)
     assert line == "training: 65 % of 1,000 steps · 1.0 steps/s · 6 min left"
 
 
-def test_nothing_is_foretold_while_nothing_is_trained() -> None:
+def test_without_new_steps_there_is_no_estimate() -> None:
     estimate = Estimate(1000)
     for second in range(0, 400, 5):
-        line = estimate.tell(Done(500, 500), second)
+        line = estimate.line(Done(500, 500), second)
     assert line == "training: 50 % of 1,000 steps"
 
 
@@ -121,12 +121,12 @@ def test_a_finished_job_counts_in_full_though_its_file_is_gone(tmp_path: Path) -
     assert trainings.total == 200
 
 
-def test_what_is_done_again_counts_as_work(tmp_path: Path) -> None:
+def test_repeated_steps_count_as_work(tmp_path: Path) -> None:
     plan = str(tmp_path / "train.json")
     trainings = Trainings({plan: 100})
     for attempt, (before, done) in enumerate([(0, 70), (60, 90), (60, 80)]):
         trainings.start(plan)
-        assert trainings.waiting == 1  # whatever the attempt before wrote
+        assert trainings.waiting == 1  # whatever the previous attempt wrote
         assert trainings.sum()[0] == (0, 70, 90)[attempt]
         progress_file(plan).write_text(f'{{"done": {done}, "before": {before}, "total": 100}}')
         assert trainings.sum() == (done, (70, 100, 120)[attempt])
@@ -136,7 +136,7 @@ def test_what_is_done_again_counts_as_work(tmp_path: Path) -> None:
     assert trainings.sum() == (100, 140)
 
 
-def test_a_job_is_named_by_what_it_does() -> None:
+def test_the_name_of_a_job_lists_rule_study_run_and_seeds() -> None:
     run = {"study": "exp7", "arm": "native", "variant": "A", "seeds": "seeds-00-03"}
     assert name_job("train", run) == "train exp7 native/A seeds 0 to 3"
     assert name_job("compute", run | {"seeds": "once"}) == "compute exp7 native/A"
@@ -147,12 +147,12 @@ def test_a_job_is_named_by_what_it_does() -> None:
     assert name_job("respond", {}) == "respond"
 
 
-def test_times_are_told_as_one_says_them() -> None:
-    said = [roughly(seconds) for seconds in (3, 44, 600, 12_000, 10_800)]
-    assert said == ["10 s", "40 s", "10 min", "3 h 20 min", "3 h"]
+def test_durations_are_rounded() -> None:
+    printed = [roughly(seconds) for seconds in (3, 44, 600, 12_000, 10_800)]
+    assert printed == ["10 s", "40 s", "10 min", "3 h 20 min", "3 h"]
 
 
-def test_a_mistake_is_its_one_line_and_a_crash_its_last_ones(tmp_path: Path) -> None:
+def test_an_error_line_stands_alone_and_a_crash_shows_the_last_lines(tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     assert why(log) == ["its log is missing"]
     log.write_text("training\nerror: no such arm\n")
@@ -161,13 +161,13 @@ def test_a_mistake_is_its_one_line_and_a_crash_its_last_ones(tmp_path: Path) -> 
     assert why(log) == [str(n) for n in range(88, 100)]
 
 
-def test_a_cluster_says_how_a_job_ended() -> None:
+def test_a_cluster_message_is_its_first_line_without_advice() -> None:
     ended = "SLURM-job '3' failed, SLURM status is: 'TIMEOUT'."
     advice = "Detailed failure reason unavailable. For further error details see the cluster log."
-    assert told_by_cluster(f"{ended} {advice}") == [ended]
+    assert cluster_message(f"{ended} {advice}") == [ended]
     refused = "SLURM sbatch failed. The error message was 'invalid account'."
-    assert told_by_cluster(f"{refused}\n    sbatch call:\n        sbatch") == [refused]
-    assert told_by_cluster("For further error details see the cluster log.") == []
+    assert cluster_message(f"{refused}\n    sbatch call:\n        sbatch") == [refused]
+    assert cluster_message("For further error details see the cluster log.") == []
 
 
 def test_a_headline_counts_words(tmp_path: Path) -> None:

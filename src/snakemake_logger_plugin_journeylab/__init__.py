@@ -1,6 +1,6 @@
-"""What a run tells: its jobs by study and arm, why one failed, how long training takes, verdicts.
+"""Log lines of a workflow: jobs by study and arm, reasons of failures, training time, verdicts.
 
-Snakemake finds this package by its name; a profile asks for it with `logger: [journeylab]`.
+Snakemake finds this package by its name; a profile selects it with `logger: [journeylab]`.
 """
 
 from snakemake_logger_plugin_journeylab.handler import LogHandler

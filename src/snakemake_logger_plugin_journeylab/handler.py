@@ -1,4 +1,4 @@
-"""The handler of snakemake's records: ours for jobs, snakemake's own for everything else."""
+"""The handler of snakemake's log records: our lines for jobs, snakemake's own for all else."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from snakemake_logger_plugin_journeylab.dryrun import DryRun
 from snakemake_logger_plugin_journeylab.training import Estimate, Trainings
 from snakemake_logger_plugin_journeylab.wording import (
     clock,
+    cluster_message,
     count_verdicts,
     name_job,
-    told_by_cluster,
     why,
 )
 
-SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LINES = 5.0, 30.0
+SECONDS_BETWEEN_READS, SECONDS_BETWEEN_LINES = 5.0, 30.0
 
 _CHATTER = re.compile(
     r"Assuming unrestricted|host: |Building DAG|Using shell|Select jobs|Conda environments: ignored"
@@ -35,10 +35,10 @@ _CHATTER = re.compile(
     r"|Complete log|Elapsed time|Using (workflow specific )?profile|Will exit after finishing"
     r"|Trying to restart|SLURM run ID|Job \d+ has been submitted|Cleaning up SLURM log files"
 )
-_GUESSES = re.compile(  # at what the profile says, or leaves commented out
+_GUESSES = re.compile(  # about options that the profile sets or leaves commented out
     r"No SLURM account given|No account was given|Unable to guess SLURM account|MinJobAge \d+s \(>="
 )
-_REDUNDANT = re.compile(  # of a job whose command failed: its log says why
+_REDUNDANT = re.compile(  # after the command of a job failed: its log holds the reason
     r"RuleException:\s+CalledProcessError"
     r"|Exiting because a job execution failed"
     r"|WorkflowError:\s+At least one job did not complete successfully"
@@ -55,7 +55,7 @@ class _Job:
 
     @property
     def plan(self) -> str:
-        """The plan of a training job; nothing for any other."""
+        """The plan of a training job; "" for other jobs."""
         return next((path for path in self.input if path.endswith("/train.json")), "")
 
 
@@ -63,7 +63,7 @@ class LogHandler(LogHandlerBase):
     """Plain lines about jobs by name, on a terminal and in a pipe alike."""
 
     def __post_init__(self) -> None:
-        """Begin a run of which nothing is known yet."""
+        """Set up the state of a run before its first record."""
         settings = self.common_settings
         self.stream = sys.stdout if settings.stdout else sys.stderr
         self.quiet = set(settings.quiet or ())
@@ -89,7 +89,7 @@ class LogHandler(LogHandlerBase):
 
     @property
     def writes_to_stream(self) -> bool:
-        """It replaces snakemake's own lines."""
+        """The handler replaces snakemake's own lines."""
         return True
 
     @property
@@ -99,45 +99,46 @@ class LogHandler(LogHandlerBase):
 
     @property
     def has_filter(self) -> bool:
-        """It counts what it does not show."""
+        """The handler needs all records, also for its counts."""
         return True
 
     @property
     def has_formatter(self) -> bool:
-        """It has words of its own."""
+        """The handler formats its own lines."""
         return True
 
     @property
     def needs_rulegraph(self) -> bool:
-        """Jobs suffice."""
+        """The handler needs records of jobs only."""
         return False
 
     def emit(self, record: LogRecord) -> None:
-        """Tell a record, or hand it to snakemake's own handler."""
+        """Print a record, or pass it to snakemake's own handler."""
         try:
             settings = self.common_settings
             if settings.verbose or (settings.dryrun and settings.printshellcmds):
                 self.own.handle(record)
             elif settings.dryrun:
                 self._preview(record)
-            elif not self._told(record):
-                self._hand_on(record)
+            elif not self._print(record):
+                self._pass_on(record)
         except Exception:
             self.handleError(record)
 
     def close(self) -> None:
-        """End with what failed and what was made."""
+        """Print the failed jobs and the new reports at the end."""
         if not self.closing.is_set():
             self.closing.set()
-            with contextlib.suppress(OSError, ValueError):  # a pipe that nobody reads any more
+            with contextlib.suppress(OSError, ValueError):  # a pipe whose reader has gone
                 self._sum_up()
         super().close()
 
-    def _told(self, record: LogRecord) -> bool:
+    def _print(self, record: LogRecord) -> bool:
+        """Handle a record about jobs; False for any other record."""
         event, about = getattr(record, "event", None), record.__dict__
         match event:
             case LogEvent.RUN_INFO:
-                self._tell_plan(about["stats"])
+                self._print_counts(about["stats"])
             case LogEvent.JOB_INFO:
                 self._begin(about)
             case LogEvent.JOB_FINISHED:
@@ -148,6 +149,8 @@ class LogHandler(LogHandlerBase):
                 pass  # each job of a group has a record of its own
             case LogEvent.WORKFLOW_STARTED | LogEvent.RESOURCES_INFO | LogEvent.JOB_STARTED:
                 pass
+            case _ if "outline" in about:
+                pass  # for dry runs
             case _ if "training" in about:
                 self._watch(about["training"])
             case _:
@@ -164,17 +167,17 @@ class LogHandler(LogHandlerBase):
         elif str(record.msg).startswith("This was a dry-run"):
             self._say("\n".join(self.dry_run.lines()))
         elif getattr(record, "event", None) is None and not str(record.msg).startswith("Reasons:"):
-            self._hand_on(record)
+            self._pass_on(record)
 
-    def _hand_on(self, record: LogRecord) -> None:
+    def _pass_on(self, record: LogRecord) -> None:
         text = str(record.msg)
         chatter = record.levelno <= INFO and _CHATTER.match(text)
         redundant = _REDUNDANT.match(text) or _GUESSES.match(text)
         if not chatter and not redundant:
             self.own.handle(record)
 
-    def _tell_plan(self, stats: dict[str, int]) -> None:
-        """How many jobs there are, by kind."""
+    def _print_counts(self, stats: dict[str, int]) -> None:
+        """Print how many jobs there are of each kind."""
         counts = {rule: n for rule, n in stats.items() if rule not in ("total", "all")}
         self.total = sum(counts.values())
         each = ", ".join(f"{n} {rule.partition('_')[0]}" for rule, n in counts.items())
@@ -189,13 +192,13 @@ class LogHandler(LogHandlerBase):
             log=list(about["log"]),
         )
         self.jobs[about["jobid"]] = job
-        self.failed.pop(about["jobid"], None)  # it is tried again
+        self.failed.pop(about["jobid"], None)  # a retry
         if job.plan in self.trainings.totals:
             self.trainings.start(job.plan)
 
     def _finish(self, jobid: int, now: float) -> None:
         job = self.jobs.pop(jobid, None)
-        if job is None or not job.output:  # a target that only names files
+        if job is None or not job.output:  # a target rule, which only collects files
             return
         self.finished += 1
         if job.plan in self.trainings.totals:
@@ -208,18 +211,18 @@ class LogHandler(LogHandlerBase):
     def _fail(self, about: dict[str, Any], now: float) -> None:
         job = self.jobs.pop(about["jobid"], None)
         if job is None:
-            if about["jobid"] in self.failed:  # it was told
+            if about["jobid"] in self.failed:  # already printed
                 return
             job = _Job(about["rule_name"], now, [], [], list(about["log"]))
         elif job.plan in self.trainings.totals:
             self.trainings.leave(job.plan)
         self.failed[about["jobid"]] = job
         lines = [f"failed: {job.name} · {clock(now - job.began)}"]
-        lines += [f"  {line}" for line in told_by_cluster(about["rule_msg"] or "")]
+        lines += [f"  {line}" for line in cluster_message(about["rule_msg"] or "")]
         logs = job.log + [path for path in about["log"] if path not in job.log]
         began = any(Path(log).exists() for log in job.log)
         for log in logs:
-            if log in job.log or not began:  # what a cluster logs repeats it at length
+            if log in job.log or not began:  # else the cluster's log repeats the job's log
                 lines += [f"  {line}" for line in why(Path(log))]
             lines.append(f"  log: {log}")
         if not logs:
@@ -233,20 +236,20 @@ class LogHandler(LogHandlerBase):
             threading.Thread(target=self._follow, daemon=True).start()
 
     def _follow(self) -> None:
-        """Tell how training goes, until the run ends; whatever happens here ends no job."""
-        estimate, due, told = Estimate(self.trainings.total), 0.0, ""
-        looked, at_work = time.monotonic(), 0.0
-        while not self.closing.wait(SECONDS_BETWEEN_LOOKS):
+        """Print the progress of training until the run ends; errors here do not stop a job."""
+        estimate, due, printed = Estimate(self.trainings.total), 0.0, ""
+        previous, at_work = time.monotonic(), 0.0
+        while not self.closing.wait(SECONDS_BETWEEN_READS):
             with self.lock or contextlib.nullcontext():
                 now, done = time.monotonic(), self.trainings.sum()
-                if self.trainings.at_work:  # while all wait for a node, no time is lost
-                    at_work += now - looked
-                looked = now
-                line = estimate.tell(done, at_work)
+                if self.trainings.at_work:  # time in which all jobs wait for a node does not count
+                    at_work += now - previous
+                previous = now
+                line = estimate.line(done, at_work)
                 if waiting := self.trainings.waiting:
                     line += f" · {waiting} of {len(self.trainings.running)} jobs have not begun"
-                if self.trainings.running and now >= due and line != told:
-                    due, told = now + SECONDS_BETWEEN_LINES, line
+                if self.trainings.running and now >= due and line != printed:
+                    due, printed = now + SECONDS_BETWEEN_LINES, line
                     self._say(line, Quietness.PROGRESS)
 
     def _sum_up(self) -> None:
@@ -265,6 +268,6 @@ class LogHandler(LogHandlerBase):
 
 
 def _headline(job: _Job) -> str:
-    """What was judged: how many claims ended how."""
+    """The verdicts of a report's study, counted."""
     verdicts = [Path(path) for path in job.input if path.endswith("/verdicts.json")]
     return count_verdicts(verdicts[0]) if verdicts else "made"

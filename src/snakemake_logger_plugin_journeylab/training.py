@@ -1,4 +1,4 @@
-"""How much training is done, how fast it goes, and when it ends."""
+"""Progress of training: steps done, steps per second, and the time left."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import NamedTuple
 from snakemake_logger_plugin_journeylab.wording import roughly
 
 WINDOW = 180.0
-"""Seconds that a rate looks back."""
+"""Seconds over which the rate is averaged."""
 SETTLED = 20.0
-"""Seconds of training before there is a rate."""
+"""Seconds of training before the first rate."""
 
 
 class Done(NamedTuple):
-    """Steps that are done, and steps that were worked on since the run began.
+    """``steps`` that are done, and steps ``worked`` on since the run began.
 
-    An earlier run did steps that this one need not; an attempt that failed did some that are done
-    again.
+    They differ: an earlier run may have done some steps, and a retry repeats steps of a failed
+    attempt.
     """
 
     steps: int
@@ -29,14 +29,14 @@ class Done(NamedTuple):
 
 
 class Estimate:
-    """The time that is left at the rate of the last few minutes."""
+    """The time left at the rate of the last few minutes."""
 
     def __init__(self, total: int) -> None:
         self.total = total
         self.recent: deque[tuple[float, int]] = deque()
 
-    def tell(self, done: Done, now: float) -> str:
-        """One line at the time `now`: seconds in which anything was at work."""
+    def line(self, done: Done, now: float) -> str:
+        """The progress in one line; `now` counts the seconds in which any job was training."""
         self.recent.append((now, done.worked))
         while len(self.recent) > 2 and now - self.recent[1][0] >= WINDOW:
             self.recent.popleft()
@@ -48,18 +48,18 @@ class Estimate:
         return f"{share} · {rate:,.{0 if rate >= 10 else 1}f} steps/s · {left} left"
 
     def rate(self) -> float | None:
-        """Steps per second of late; None until there is one, and where nothing was trained."""
-        # What was done when training began is no work of the window's: it starts at the first step.
-        idle = sum(fresh == self.recent[0][1] for _, fresh in self.recent)
-        began, fresh = self.recent[max(idle - 1, 0)]
+        """Recent steps per second; None in the first seconds, or if no steps were trained."""
+        # The window starts at its first step: time before training began would lower the rate.
+        idle = sum(worked == self.recent[0][1] for _, worked in self.recent)
+        began, start = self.recent[max(idle - 1, 0)]
         now, reached = self.recent[-1]
-        if now - began < SETTLED or reached <= fresh:
+        if now - began < SETTLED or reached <= start:
             return None
-        return (reached - fresh) / (now - began)
+        return (reached - start) / (now - began)
 
 
 class Trainings:
-    """The training jobs of a run: what they are to do, and what their files say is done."""
+    """The training jobs of a run: planned steps, and the steps done by their progress files."""
 
     def __init__(self, totals: Mapping[str, int]) -> None:
         self.totals = dict(totals)
@@ -71,37 +71,37 @@ class Trainings:
 
     @property
     def total(self) -> int:
-        """The steps of all jobs, over all their seeds."""
+        """The planned steps of all jobs, over all their seeds."""
         return sum(self.totals.values())
 
     @property
     def waiting(self) -> int:
-        """How many jobs have not begun: they import, or wait in a cluster's queue."""
+        """How many jobs do not train yet: they import libraries, or wait in a cluster's queue."""
         return len(self.running - self.at_work)
 
     def start(self, plan: str) -> None:
-        """Say that a job is handed on; what an earlier attempt of it told is no news."""
+        """Note that a job was submitted; drop the progress file of an earlier attempt."""
         self.running.add(plan)
         with suppress(OSError):
             progress_file(plan).unlink(missing_ok=True)
 
     def finish(self, plan: str) -> None:
-        """Say that a job is done; its file may be gone."""
-        self.look(plan)
+        """Note that a job is done; its progress file may be gone."""
+        self.read(plan)
         self.leave(plan)
         self.worked += self.totals[plan] - self.steps[plan]
         self.steps[plan] = self.totals[plan]
 
     def leave(self, plan: str) -> None:
-        """Say that a job no longer runs."""
+        """Note that a job no longer runs."""
         self.running.discard(plan)
         self.at_work.discard(plan)
 
-    def look(self, plan: str) -> None:
-        """Read what a job wrote last; a file that is not there, or of no use, changes nothing."""
+    def read(self, plan: str) -> None:
+        """Read the progress file of a job; a missing or damaged file changes nothing."""
         try:
-            told = json.loads(progress_file(plan).read_text(encoding="utf-8"))
-            steps, before = int(told["done"]), int(told["before"])
+            progress = json.loads(progress_file(plan).read_text(encoding="utf-8"))
+            steps, before = int(progress["done"]), int(progress["before"])
         except (OSError, ValueError, KeyError, TypeError):
             return
         resumed = before != self.before[plan] or steps < self.steps[plan]
@@ -110,12 +110,12 @@ class Trainings:
         self.at_work.add(plan)
 
     def sum(self) -> Done:
-        """Where training is, of all jobs together."""
+        """The progress of all jobs together."""
         for plan in self.running:
-            self.look(plan)
+            self.read(plan)
         return Done(sum(self.steps.values()), self.worked)
 
 
 def progress_file(plan: str) -> Path:
-    """Where the job of a plan says how far it is."""
+    """The file in which the job of a plan writes its progress."""
     return Path(plan).with_suffix(".progress.json")

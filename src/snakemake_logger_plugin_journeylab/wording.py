@@ -1,4 +1,4 @@
-"""Names of jobs, times, and the part of a log that says why a job failed."""
+"""Printed names of jobs, durations, and the lines of a log that state why a job failed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 LINES = 12
-"""Of a failed job's log, the last lines are shown."""
+"""How many last lines of a failed job's log are printed."""
 
 _SEEDS = re.compile(r"seeds-(\d+)-(\d+)")
 
 
 def name_job(rule: str, wildcards: Mapping[str, str]) -> str:
-    """What a person calls a job: “train exp7 native/A seeds 0 to 3”."""
+    """The printed name of a job: “train exp7 native/A seeds 0 to 3”."""
     left = {key: str(value) for key, value in wildcards.items()}
     seeds = left.pop("seeds", "")
     run = "/".join(left.pop(key) for key in ("arm", "variant") if key in left)
@@ -24,11 +24,11 @@ def name_job(rule: str, wildcards: Mapping[str, str]) -> str:
 
 
 def name_seeds(chunk: str) -> str:
-    """“seeds 0 to 3”, “seed 2”, or nothing for what is computed once."""
-    found = _SEEDS.fullmatch(chunk)
-    if not found:
+    """“seeds 0 to 3”, “seed 2”, or "" for a run that is computed once."""
+    match = _SEEDS.fullmatch(chunk)
+    if not match:
         return "" if chunk == "once" else chunk
-    first, last = int(found[1]), int(found[2])
+    first, last = int(match[1]), int(match[2])
     return f"seed {first}" if first == last else f"seeds {first} to {last}"
 
 
@@ -40,7 +40,7 @@ def clock(seconds: float) -> str:
 
 
 def roughly(seconds: float) -> str:
-    """A duration as one says it: “40 s”, “12 min”, “3 h 20 min”."""
+    """A rounded duration: “40 s”, “12 min”, “3 h 20 min”."""
     if seconds < 90:
         return f"{max(round(seconds, -1), 10):.0f} s"
     minutes = round(seconds / 60)
@@ -51,7 +51,7 @@ def roughly(seconds: float) -> str:
 
 
 def why(log: Path) -> list[str]:
-    """The one line of a mistake if the log ends with one, else the last lines."""
+    """The error line if the log ends with one, else the last lines."""
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -62,22 +62,22 @@ def why(log: Path) -> list[str]:
     return lines[-1:] if lines[-1].startswith("error: ") else lines[-LINES:]
 
 
-def told_by_cluster(message: str) -> list[str]:
-    """The line of a cluster's executor that says how a job ended, without its advice."""
+def cluster_message(message: str) -> list[str]:
+    """The first line of an executor's message, how the job ended, without its advice."""
     text = re.split(r"\s*(?:Detailed failure reason|For further error details)", message)[0]
     return text.strip().splitlines()[:1]
 
 
 def count_verdicts(verdicts: Path) -> str:
-    """The headline of a study: “12 claims: 5 supported, 1 refuted, 6 inconclusive”."""
-    from journeylab.records.verdicts import WORDS  # only once a report is made
+    """The verdicts of a study: “12 claims: 5 supported, 1 refuted, 6 inconclusive”."""
+    from journeylab.records.verdicts import WORDS  # loaded only after a report is made
 
     try:
-        told = json.loads(verdicts.read_text(encoding="utf-8"))
-        words = [one["verdict"] for one in told["verdicts"] if one["verdict"] is not None]
+        content = json.loads(verdicts.read_text(encoding="utf-8"))
+        words = [row["verdict"] for row in content["verdicts"] if row["verdict"] is not None]
     except (OSError, ValueError, KeyError, TypeError):
         return f"{verdicts} cannot be read"
     counts = [f"{words.count(word)} {word}" for word in WORDS if word in words]
     claims = f"{len(words)} {'claim' if len(words) == 1 else 'claims'}"
     headline = f"{claims}: {', '.join(counts)}" if words else "no claim was judged"
-    return headline if told.get("evidence") else f"{headline} (no evidence)"
+    return headline if content.get("evidence") else f"{headline} (no evidence)"

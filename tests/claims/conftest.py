@@ -14,9 +14,9 @@ Judge = Callable[..., StudyVerdicts]
 
 @pytest.fixture(scope="session")
 def judge() -> Judge:
-    """Judge claims on runs ``{"arm/variant": values}``; the seeds are 0, 1, …, None is a failure.
+    """Judge claims on runs ``{"arm/variant": values}``; seeds are 0, 1, …, None is a failed seed.
 
-    Every claim is ``(effect, region)`` or ``(effect, region, primary)`` or what it says otherwise.
+    Every claim is ``(effect, region)``, ``(effect, region, primary)`` or a mapping of its keys.
     """
 
     def row(index: int, claim: Sequence[Any] | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -70,8 +70,8 @@ def judge() -> Judge:
 def judge_one(judge: Judge) -> Callable[..., Verdict]:
     """The verdict on one claim about the run ``a/x``."""
 
-    def one(values: Sequence[float | None], region: dict, **options) -> Verdict:
+    def judge_values(values: Sequence[float | None], region: dict, **options) -> Verdict:
         effect = {"run": "a/x", "measure": "x"}
         return judge({"a/x": values}, [(effect, region)], **options).verdicts[0]
 
-    return one
+    return judge_values

@@ -1,4 +1,4 @@
-"""docs/claims.md: its examples are read, and they show every effect and every region there is."""
+"""docs/claims.md: its examples are valid, and they show every effect and every region."""
 
 import re
 from pathlib import Path
@@ -26,29 +26,29 @@ def read(rows: list[dict[str, Any]], **changed: Any) -> StudyClaims:
 
 
 def kinds(union: Any) -> set[str]:
-    """The keys by which the members of a union are told apart."""
+    """The keys that distinguish the members of a union."""
     members = [get_args(member)[0] for member in get_args(get_args(union)[0])]
     assert all(issubclass(member, BaseModel) for member in members)
     return {next(iter(member.model_fields)) for member in members}
 
 
-def test_the_file_is_read_as_it_stands() -> None:
+def test_the_example_file_is_valid() -> None:
     claims = read(WHOLE["claims"])
     assert claims.claims[0].gate == ("learned",)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["id"]))
-def test_every_row_is_read_as_it_stands(row: dict[str, Any]) -> None:
+def test_every_example_row_is_valid(row: dict[str, Any]) -> None:
     assert read([row]).claims == (build(Claim, row, "docs/claims.md"),)
 
 
 def test_an_impossible_margin_is_refused() -> None:
-    """Hence the examples' margins are ones that can come out both ways."""
+    """So the margins of the examples allow both support and refutation."""
     with pytest.raises(UserError, match="cannot be"):
         read([ROWS[0] | {"region": {"above": 1.5}}])
 
 
-def test_every_effect_and_region_has_its_example() -> None:
+def test_every_effect_and_region_has_an_example() -> None:
     assert {next(iter(row["effect"])) for row in [*ROWS, *WHOLE["claims"]]} == kinds(Effect) - {
         "run"
     }

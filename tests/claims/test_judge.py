@@ -63,12 +63,12 @@ def test_equal_seeds_are_judged(judge_one):
 
 
 def test_a_failed_seed_counts_against_support_and_against_refutation(judge_one):
-    for one, word in ((1.0, "supported"), (-1.0, "refuted")):
-        fine, lost = [one] * 11 + [FAILED], [one] * 9 + [FAILED] * 3
+    for value, word in ((1.0, "supported"), (-1.0, "refuted")):
+        fine, lost = [value] * 11 + [FAILED], [value] * 9 + [FAILED] * 3
         assert judge_one(fine, {"above": 0.02}).verdict == word
         assert judge_one(lost, {"above": 0.02}).verdict == "inconclusive"
         assert judge_one(lost, {"above": 0.02}).failures == 3
-        assert judge_one([one] * 9 + [-one] * 3, {"above": 0.02}).verdict == "inconclusive"
+        assert judge_one([value] * 9 + [-value] * 3, {"above": 0.02}).verdict == "inconclusive"
 
 
 def test_a_failure_in_either_arm_and_a_value_that_is_not_finite_fail_the_pair(judge):
@@ -84,7 +84,7 @@ def test_seeds_that_left_no_rows_count_as_failed(judge_one):
     assert (verdict.n, verdict.failures, verdict.verdict) == (12, 3, "inconclusive")
 
 
-def test_a_run_that_was_not_made_decides_nothing_and_is_named(judge):
+def test_a_missing_run_decides_nothing_and_is_named(judge):
     verdict = judge({"a/a": UP}, [({"difference": [A, B]}, {"above": 0.02})]).verdicts[0]
     assert (verdict.verdict, verdict.effect, verdict.failures) == ("inconclusive", None, 12)
     assert "a/b" in verdict.notes[0]
@@ -111,7 +111,7 @@ def test_secondary_rows_get_numbers_and_no_word(judge):
 
 
 @pytest.mark.parametrize("effect", [A, {"difference": [A, B]}])
-def test_the_short_form_of_a_secondary_row_is_told_by_its_numbers(judge, effect):
+def test_a_secondary_row_without_statement_is_worded_from_its_effect(judge, effect):
     row = {"id": "exp1.s1", "effect": effect, "statement": None}
     (verdict,) = judge({"a/a": UP, "a/b": [0.5] * 12}, [row]).verdicts
     text = "a/a − a/b" if "difference" in effect else "a/a"
@@ -141,7 +141,7 @@ GATES = {"learned": {"run": "a/b", "measure": "x", "at_least": 0.9}}
         ([FAILED] * 12, "a/b has not learned its task: half its seeds failed, needed is 0.9"),
     ],
 )
-def test_a_shut_gate_withholds_the_verdict_and_keeps_the_numbers(judge, learned, reason):
+def test_a_failed_gate_withholds_the_verdict_and_keeps_the_numbers(judge, learned, reason):
     runs = {"a/a": UP, "a/b": learned}
     first, free = judge(runs, [gated(), (A, {"above": 0.02})], gates=GATES).verdicts
     assert first.withheld.startswith(reason)
@@ -191,30 +191,30 @@ SPREAD = [-UNIT, UNIT] * 6
         (D, {"above": 0.02}, None),
     ],
 )
-def test_a_row_tells_what_its_seeds_can_see(judge, effect, region, expected):
-    """k = 2 at α = 0.006 even for a band, and 1 for one of two parts, whose spread is thrice."""
+def test_a_row_states_its_minimum_detectable_effect(judge, effect, region, expected):
+    """k = 2, also for the band at α = 0.0064; k = 1 for parts, of which b has spread 3."""
     runs = {"a/a": SPREAD, "a/b": [3 * x for x in SPREAD], "a/d": UP}
     alpha = 0.0064 if "inside" in region else 0.0032
     (verdict,) = judge(runs, [(effect, region)], alpha=alpha).verdicts
     assert verdict.detectable == (None if expected is None else pytest.approx(expected, abs=0.02))
 
 
-@pytest.mark.parametrize(("step", "seen"), [(0.5, 1.48), (2.0, 2.0)])
-def test_what_is_seen_is_never_less_than_a_step(judge, step, seen):
+@pytest.mark.parametrize(("step", "detectable"), [(0.5, 1.48), (2.0, 2.0)])
+def test_a_detectable_effect_is_at_least_one_step(judge, step, detectable):
     options = {"alpha": 0.0032, "measure": {"step": step}}
     (verdict,) = judge({"a/a": SPREAD}, [(A, {"above": 0.02})], **options).verdicts
-    assert verdict.detectable == pytest.approx(seen, abs=0.01)
+    assert verdict.detectable == pytest.approx(detectable, abs=0.01)
 
 
 @pytest.mark.parametrize(
     ("region", "coarse"),
     [({"above": 0.1}, True), ({"above": 0.2}, False), ({"inside": [-0.1, 0.3]}, True)],
 )
-def test_a_step_larger_than_the_margin_is_told(judge, region, coarse):
+def test_a_step_larger_than_the_margin_is_noted(judge, region, coarse):
     rows = [(A, region), (A, region, False)]
     first, secondary = judge({"a/a": UP}, rows, measure={"step": 1 / 6}).verdicts
-    told = "a step of the measure is larger than the margin"
-    assert (told in first.notes) == coarse
+    note = "a step of the measure is larger than the margin"
+    assert (note in first.notes) == coarse
     assert secondary.notes == ()
 
 
@@ -292,7 +292,7 @@ def test_differences_nest_and_take_constants(judge):
     assert study.verdicts[0].effect_text == "(a/a − a/b) − (a/c − a/d)"
 
 
-def test_terms_of_one_run_are_told_apart_by_their_measures():
+def test_terms_of_the_same_run_print_their_measures():
     short, long = (reg.Cell(run="a/b", measure=name) for name in ("short", "long"))
     other = reg.Cell(run="a/c", measure="short")
     assert wording.term_texts([short, other], {}) == ["a/b", "a/c"]
@@ -301,7 +301,7 @@ def test_terms_of_one_run_are_told_apart_by_their_measures():
     assert wording.term_texts(between, {}) == ["a/b − a/c", "a/b long − a/c short"]
 
 
-def test_a_number_of_seeds_that_is_no_look_is_exploratory(judge):
+def test_without_a_registered_look_results_are_exploratory(judge):
     for options in ({}, {"scale": "quick", "evidence": False}):
         runs = {"a/a": UP if options else [*UP, 1.0]}
         study = judge(runs, [(A, {"above": 0.02})], **options)
@@ -324,7 +324,7 @@ def test_other_seeds_than_the_registered_ones_are_exploratory(judge, first):
     )
 
 
-def test_a_second_revision_is_judged_on_its_own_seeds_and_says_what_changed(judge):
+def test_a_second_revision_is_judged_on_its_own_seeds_and_prints_amendments(judge):
     amended = {
         "revision": 2,
         "seeds_from": 100,
@@ -390,14 +390,14 @@ def test_exact_takes_the_largest_error_of_the_matching_rows():
     assert exact({"at_least": 1e-12}, rows).verdict == "refuted"
 
 
-def test_exact_costs_nothing_of_alpha(judge):
+def test_exact_costs_no_alpha(judge):
     every = {"every": {"label": "x", "metric": "x", "arm": "a"}}
     study = judge({"a/a": UP}, [(every, {"at_most": 1.0}), (A, {"above": 0})])
     assert study.M == 1
     assert study.verdicts[0].verdict == "supported"
 
 
-def test_exact_reads_one_arm_and_of_it_one_variant_where_one_is_named(judge):
+def test_exact_reads_all_variants_of_its_arm_or_the_named_one(judge):
     every = {"label": "x", "metric": "x", "arm": "a"}
     rows = [({"every": every | more}, {"at_most": 0.0}) for more in ({}, {"variant": "b"})]
     study = judge({"a/a": UP, "a/b": DOWN, "b/a": [2.0] * 12}, rows)
@@ -412,7 +412,7 @@ def test_an_error_that_is_not_finite_is_infinite(broken):
     assert exact({"at_least": -1.0}, [("a", 0.0), ("a", broken)]).verdict == "refuted"
 
 
-def test_exact_is_not_supported_by_cases_that_were_not_measured():
+def test_exact_is_not_supported_while_cases_are_missing():
     at = {"case": ["a", "b"]}
     verdict = exact({"at_most": 1.0}, [("a", 0.0)], at)
     assert (verdict.verdict, verdict.notes) == ("inconclusive", ("not measured: case = b",))
@@ -432,21 +432,21 @@ def test_exact_is_not_supported_by_cases_that_were_not_measured():
         ([], "inconclusive"),
     ],
 )
-def test_exact_about_what_has_seeds_asks_for_every_seed(values, verdict):
-    found = exact({"at_most": 1.0}, values, seeded=True)
-    assert found.verdict == verdict
-    assert ("not measured: seed 1" in found.notes) == (len(values) == 1)
+def test_exact_with_seeds_needs_every_seed(values, verdict):
+    judged = exact({"at_most": 1.0}, values, seeded=True)
+    assert judged.verdict == verdict
+    assert ("not measured: seed 1" in judged.notes) == (len(values) == 1)
 
 
-def test_exact_about_what_has_seeds_asks_for_every_seed_at_every_level():
-    found = exact({"at_most": 1.0}, [("a", 0.0), ("b", 0.0)], {"case": ["a", "b"]}, seeded=True)
-    assert found.verdict == "inconclusive"
-    assert found.notes == ("not measured: seed 0, seed 1",)
+def test_exact_with_seeds_needs_every_seed_at_every_level():
+    judged = exact({"at_most": 1.0}, [("a", 0.0), ("b", 0.0)], {"case": ["a", "b"]}, seeded=True)
+    assert judged.verdict == "inconclusive"
+    assert judged.notes == ("not measured: seed 0, seed 1",)
 
 
 @pytest.mark.parametrize(("seeds", "scale"), [((0, 1), "quick"), ((0, 1, 2), "default")])
 @pytest.mark.parametrize("error", [0.0, 2.0])
-def test_exact_is_judged_at_looks_only_where_it_has_seeds(seeds, scale, error):
+def test_exact_with_seeds_is_judged_at_looks_only(seeds, scale, error):
     values = [("a", error)] * len(seeds)
     seeded = exact({"at_most": 1.0}, values, seeded=True, seeds=seeds, scale=scale)
     assert (seeded.verdict, seeded.effect) == (None, error)
@@ -455,13 +455,13 @@ def test_exact_is_judged_at_looks_only_where_it_has_seeds(seeds, scale, error):
     assert once.notes == ()
 
 
-def test_no_name_of_an_arm_is_special():
+def test_no_arm_name_is_special():
     sources = Path(wording.__file__).parent.glob("*.py")
     assert not [path.name for path in sources if "certificate" in path.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize("template", [[0, 1, None], [0.0, 1.0, math.nan], ["0", "1", None]])
-def test_a_cell_finds_its_level_however_the_column_is_stored(template):
+def test_a_cell_reads_its_level_from_a_column_of_any_type(template):
     rows = pd.DataFrame(
         {
             "study": "exp1",
@@ -509,7 +509,7 @@ def test_verdicts_survive_json(judge):
     assert StudyVerdicts.model_validate_json(study.model_dump_json()) == study
 
 
-def test_opening_and_sentence_tell_word_effect_interval_and_region(judge_one):
+def test_opening_and_sentence_state_word_effect_interval_and_region(judge_one):
     verdict = judge_one([0.05] * 11 + [FAILED], {"above": 0.02})
     assert verdict.opening == "Supported"
     assert verdict.sentence == (
@@ -548,5 +548,5 @@ def test_a_region_and_a_sentence_hold_no_raw_exponent(bound, value):
         ({"solves": {"above": 0.5}}, ">\u00a00.5 in most seeds"),
     ],
 )
-def test_a_region_is_told_with_true_signs(judge_one, region, text):
+def test_a_region_is_printed_with_true_signs(judge_one, region, text):
     assert judge_one(UP, region).region_text == text

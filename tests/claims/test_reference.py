@@ -1,20 +1,25 @@
 """When a reproduction agrees with the reference results."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 from journeylab.claims.reference import (
+    ReferenceClaim,
     attach_earlier,
     differences,
     read_earlier,
+    read_reference,
+    record_references,
     reference_of,
     verify_results,
 )
-from journeylab.claims.register import StudyClaims
+from journeylab.claims.register import StudyClaims, read_register
 from journeylab.config import UserError, build
-from journeylab.records.files import write_json
+from journeylab.records.files import json_bytes, write_json
 
+REFERENCES = Path(__file__).parents[2] / "reference"
 EFFECT = {"run": "a/x", "measure": "x"}
 ROWS = [(EFFECT, {"above": 0.5})]
 FIRST = [1.0 + i / 100 for i in range(12)]
@@ -34,20 +39,66 @@ def test_a_study_agrees_with_itself(judge):
         (FIRST[:11], "11 seeds"),
     ],
 )
-def test_what_differs_is_told(judge, values, expected):
+def test_a_different_outcome_is_reported(judge, values, expected):
     reference = reference_of(judge({"a/x": FIRST}, ROWS))
-    told = list(differences(judge({"a/x": values}, ROWS), reference))
+    lines = list(differences(judge({"a/x": values}, ROWS), reference))
     if expected is None:
-        assert told == []
+        assert lines == []
     else:
-        [line] = told
+        [line] = lines
         assert expected in line
 
 
-def test_a_claim_that_left_the_register_is_told(judge):
+def test_a_claim_that_left_the_register_is_reported(judge):
     reference = reference_of(judge({"a/x": FIRST}, [*ROWS, *ROWS]))
     [line] = differences(judge({"a/x": FIRST}, ROWS), reference)
     assert line.startswith("exp1.2: ")
+
+
+GATED = {
+    "effect": EFFECT,
+    "region": {"above": 0.5},
+    "gate": ["learned"],
+}
+GATES = {"learned": {"run": "a/y", "measure": "x", "at_least": 0.95}}
+REASON = "a/y has not learned its task: its median is 0.931, needed is 0.95"
+
+
+def test_a_reference_keeps_the_reason_of_a_withheld_verdict(judge, tmp_path):
+    verdicts = judge({"a/x": FIRST, "a/y": [0.931] * 12}, [GATED, *ROWS], gates=GATES)
+    write_json(tmp_path / "results/exp1/verdicts.json", verdicts)
+    record_references(tmp_path / "results", tmp_path)
+    withheld, judged = read_reference(tmp_path / "exp1.json").claims.values()
+    assert (withheld.verdict, withheld.withheld, withheld.word) == (None, REASON, "withheld")
+    assert (judged.withheld, judged.word) == ("", "supported")
+    open_gate = judge({"a/x": FIRST, "a/y": FIRST}, [GATED, *ROWS], gates=GATES)
+    [line] = differences(open_gate, read_reference(tmp_path / "exp1.json"))
+    assert line == "exp1.1: supported, the reference says withheld"
+
+
+def test_a_reference_without_reasons_is_read():
+    row = {"effect": 1.0, "low": None, "high": None, "verdict": None}
+    read = ReferenceClaim.model_validate(row)
+    assert (read.withheld, read.word) == ("", "not judged")
+    assert read.model_dump(mode="json") == row
+
+
+CURRENT = [path for path in sorted(REFERENCES.glob("exp*.json")) if path.stem.isalnum()]
+"""Without the files of earlier revisions, which were written before the key `revision`."""
+
+
+@pytest.mark.parametrize("path", CURRENT, ids=lambda path: path.stem)
+def test_a_shipped_reference_is_as_it_would_be_recorded(path):
+    assert json_bytes(read_reference(path), sealed=False) == path.read_bytes()
+
+
+def test_a_judged_row_of_a_shipped_reference_has_a_verdict_or_a_reason():
+    for study, claims in read_register(REFERENCES.parent / "claims").studies.items():
+        reference = read_reference(REFERENCES / f"{study}.json")
+        primary = {claim.id for claim in claims.claims if claim.primary}
+        if reference.revision == claims.revision:
+            words = [row.word for name, row in reference.claims.items() if name in primary]
+            assert "not judged" not in words
 
 
 SECOND = {
@@ -91,31 +142,34 @@ def claims(*rows, **more):
     return build(StudyClaims, raw, "exp1.yaml")
 
 
-def test_rows_tell_what_the_revision_before_said_and_none_is_lost(judge, folders):
+def test_rows_carry_the_outcome_of_the_row_that_they_continue(judge, folders):
     """Rows are renumbered: only the register says which continues which."""
     _, references = folders
     renamed = claims({"id": "exp1.1", "before": "exp1.2"}, {"id": "exp1.2"})
     earlier = read_earlier(references, "exp1", renamed)
     second = judge({"a/x": FIRST}, [*ROWS, *ROWS], seeds=AGAIN, **SECOND)
-    told = attach_earlier(second, renamed, earlier)
+    attached = attach_earlier(second, renamed, earlier)
     known = earlier.claims["exp1.2"]
-    assert told.verdicts[0].before.id == "exp1.2"
-    assert told.verdicts[0].before.verdict == known.verdict == "supported"
-    assert (told.verdicts[0].before.low, told.verdicts[0].before.high) == (known.low, known.high)
-    assert told.verdicts[1].before is None
-    assert [row.id for row in told.dropped] == ["exp1.1"]  # exp1.3 was not judged
-    assert [verdict.verdict for verdict in told.verdicts] == ["supported", "supported"]
+    assert attached.verdicts[0].before.id == "exp1.2"
+    assert attached.verdicts[0].before.verdict == known.verdict == "supported"
+    assert (attached.verdicts[0].before.low, attached.verdicts[0].before.high) == (
+        known.low,
+        known.high,
+    )
+    assert attached.verdicts[1].before is None
+    assert [row.id for row in attached.dropped] == ["exp1.1"]  # exp1.3 was not judged
+    assert [verdict.verdict for verdict in attached.verdicts] == ["supported", "supported"]
 
 
 def test_a_first_revision_has_nothing_before_it(folders):
     _, references = folders
     plain = {"revision": 1, "seeds_from": 0, "amendments": []}
     assert read_earlier(references, "exp1", claims({"id": "exp1.1"}, **plain)) is None
-    with pytest.raises(UserError, match=r"exp1.1: before: there is no revision before the first"):
+    with pytest.raises(UserError, match=r"exp1.1: before: revision 1 has no earlier revision"):
         claims({"id": "exp1.1", "before": "exp1.1"}, **plain)
 
 
-def test_what_the_revision_before_said_must_be_kept(folders):
+def test_the_reference_of_the_previous_revision_must_exist(folders):
     _, references = folders
     with pytest.raises(UserError, match=r"exp1.1: before: 'exp1.9' is unknown; rows of .*exp1.2"):
         read_earlier(references, "exp1", claims({"id": "exp1.1", "before": "exp1.9"}))

@@ -1,4 +1,4 @@
-"""Whether a claim was registered before its runs: what the runs noted, and what git shows."""
+"""Whether a claim was registered before its runs: what the runs recorded, and what git shows."""
 
 import itertools
 import subprocess
@@ -14,6 +14,7 @@ import yaml
 from journeylab.claims.register import Register, read_register, row_hashes
 from journeylab.claims.registration import History, registrations
 from journeylab.records.runs import RunStart, git_state, is_committed
+from journeylab.records.verdicts import Registrations
 
 MEASURE = {"label": "hits", "metric": "hits"}
 EFFECT = {
@@ -31,7 +32,7 @@ LATER = {**ROW, "id": "exp1.s1", "effect": {"run": "other/A", "measure": "hits"}
 NAMES = ("claims/exp1.yaml", "claims/looks.yaml")
 
 
-COUNT = itertools.count()  # equal commits within a second would be one
+COUNT = itertools.count()  # equal commits in the same second would get the same hash
 
 
 class Project:
@@ -75,9 +76,9 @@ class Project:
         )
         return SimpleNamespace(arm=arm, variant="A"), start
 
-    def told(self, *runs: tuple[Any, RunStart], row: str = "exp1.1", at: Path | None = None) -> str:
+    def text(self, *runs: tuple[Any, RunStart], row: str = "exp1.1", at: Path | None = None) -> str:
         history = History(at or self.path, Path("claims"))
-        return registrations(self.register, "exp1", runs, history)[row].told
+        return registrations(self.register, "exp1", runs, history)[row].text
 
 
 @pytest.fixture
@@ -89,11 +90,11 @@ def test_a_claim_that_was_committed_before_its_runs_is_registered(project):
     project.commit()
     run = project.begin()
     project.commit()
-    assert project.told(run) == "registered before these runs"
+    assert project.text(run) == "registered before these runs"
 
 
-def test_what_began_outside_git_shows_nothing(project):
-    assert project.told(project.begin()).startswith("exploratory: its runs began outside git")
+def test_a_claim_whose_runs_started_outside_git_is_exploratory(project):
+    assert project.text(project.begin()).startswith("exploratory: its runs started outside git")
 
 
 def test_a_register_that_was_not_committed_is_exploratory_for_good(project):
@@ -101,34 +102,38 @@ def test_a_register_that_was_not_committed_is_exploratory_for_good(project):
     project.write({**ROW, "region": {"above": 0.5}})
     run = project.begin()
     project.commit()
-    assert project.told(run) == ("exploratory: the register was not committed when its runs began")
+    assert project.text(run) == (
+        "exploratory: the register was not committed when its runs started"
+    )
 
 
-def test_one_run_that_began_too_early_is_enough(project):
+def test_one_run_that_started_too_early_makes_a_claim_exploratory(project):
     project.commit()
     early = project.begin()
     project.write({**ROW, "region": {"above": 0.5}})
     project.commit()
-    assert project.told(project.begin()) == "registered before these runs"
-    told = project.told(early, project.begin())
-    assert told == "exploratory: it was to be judged otherwise when its runs began"
+    assert project.text(project.begin()) == "registered before these runs"
+    text = project.text(early, project.begin())
+    assert text == "exploratory: its effect, region, gates or α changed after its runs started"
 
 
-def test_a_row_that_joins_later_counts_for_the_runs_that_it_reads(project):
+def test_a_row_is_registered_before_the_runs_that_it_reads_only(project):
     project.commit()
     early = project.begin()
     project.write(ROW, LATER)
     project.commit()
     late = project.begin("other")
-    assert project.told(early, late) == "registered before these runs"
-    assert project.told(early, late, row="exp1.s1") == "registered before these runs"
-    assert project.told(early, row="exp1.s1") == "exploratory: nothing that it reads was run"
+    assert project.text(early, late) == "registered before these runs"
+    assert project.text(early, late, row="exp1.s1") == "registered before these runs"
+    assert (
+        project.text(early, row="exp1.s1") == "exploratory: none of the runs that it reads is there"
+    )
     other = (SimpleNamespace(arm="other", variant="A"), early[1])
-    told = project.told(early, other, row="exp1.s1")
-    assert told == "exploratory: it was not in the register when its runs began"
+    text = project.text(early, other, row="exp1.s1")
+    assert text == "exploratory: it was not in the register when its runs started"
 
 
-def test_other_words_and_other_changes_are_said(project):
+def test_new_wording_and_uncommitted_changes_are_remarks(project):
     project.commit()
     (project.path / "code").write_text("1")
     project.commit()
@@ -136,20 +141,56 @@ def test_other_words_and_other_changes_are_said(project):
     run = project.begin()
     project.write({**ROW, "statement": "A wins."})
     project.commit()
-    assert project.told(run) == (
-        "registered before these runs (worded otherwise then; with uncommitted changes beside "
+    assert project.text(run) == (
+        "registered before these runs (reworded since; with uncommitted changes outside "
         "the register)"
     )
 
 
-def test_a_record_cannot_claim_more_than_its_commit_holds(project):
+def test_a_record_cannot_claim_more_than_its_commit_contains(project):
     project.commit()
     run, honest = project.begin()
     project.write({**ROW, "region": {"above": 0.5}})
     forged = honest.model_copy(update={"rows": row_hashes(project.register, "exp1")})
     project.commit()
-    told = project.told((run, forged))
-    assert told == "exploratory: it was to be judged otherwise when its runs began"
+    text = project.text((run, forged))
+    assert text == "exploratory: its effect, region, gates or α changed after its runs started"
+
+
+class Recorded:
+    """Commits as a test states them, without git."""
+
+    def __init__(self, rows):
+        self.contents = rows
+
+    def location(self, commit):
+        return "here"
+
+    def rows(self, commit, study):
+        return self.contents
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_registrations_need_no_git_but_what_is_known_of_commits(project, committed):
+    register = project.register
+    rows = row_hashes(register, "exp1")
+    start = RunStart(
+        plan_key="0" * 16,
+        started=datetime.now(UTC),
+        commit="c0ffee",
+        dirty=False,
+        rows=rows,
+        registered=True,
+    )
+    runs = [(SimpleNamespace(arm="main", variant="A"), start)]
+    state = registrations(register, "exp1", runs, Recorded(rows if committed else {}))["exp1.1"]
+    assert state.exploratory != committed
+
+
+def test_registrations_survive_json(project):
+    states = registrations(project.register, "exp1", [project.begin()], Recorded({}))
+    written = Registrations(study="exp1", rows=states)
+    assert Registrations.model_validate_json(written.model_dump_json()) == written
 
 
 def rebase(project: Project) -> None:
@@ -169,31 +210,31 @@ def experiment(project: Project) -> None:
 
 
 MOVED: dict[str, tuple[Callable[[Project], None], str]] = {
-    "squash or rebase": (rebase, "in a commit that is in no branch any more (squash or rebase)"),
-    "a branch": (branch, "on another branch than this one"),
-    "an experiment": (experiment, "in an experiment of DVC, which is not on this branch"),
+    "squash or rebase": (rebase, "in a commit that is on no branch any more (squash or rebase)"),
+    "a branch": (branch, "on another branch"),
+    "an experiment": (experiment, "in a DVC experiment that is not on this branch"),
 }
 
 
 @pytest.mark.parametrize("name", MOVED)
-def test_where_the_commit_went_is_told_apart(name, project):
-    move, told = MOVED[name]
+def test_the_location_of_a_moved_commit_is_a_remark(name, project):
+    move, remark = MOVED[name]
     project.commit()
     run = project.begin()
     move(project)
-    assert project.told(run) == f"registered before these runs ({told})"
+    assert project.text(run) == f"registered before these runs ({remark})"
 
 
-def test_a_shallow_clone_and_a_foreign_one_say_that_they_cannot_show_it(project, tmp_path):
+def test_without_the_commit_the_runs_records_count(project, tmp_path):
     project.commit()
     run = project.begin()
     project.commit()
     shallow = tmp_path / "shallow"
     project.git("clone", "--depth", "1", f"file://{project.path}", str(shallow))
-    assert project.told(run, at=shallow) == (
-        "registered before these runs (by their own records: this clone is shallow, and does not "
-        "reach their commit)"
+    assert project.text(run, at=shallow) == (
+        "registered before these runs (according to the runs' records: this clone is shallow and "
+        "lacks their commit)"
     )
     foreign = Project(tmp_path / "foreign")
     foreign.commit()
-    assert "their commit is not in this repository" in project.told(run, at=foreign.path)
+    assert "their commit is not in this repository" in project.text(run, at=foreign.path)

@@ -1,4 +1,4 @@
-"""``response.yaml``: which claims a point names, and what is refused."""
+"""``response.yaml``: which claims a point names, and which files are refused."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ ROWS = {
 REGISTER = Register.model_validate(
     {
         "studies": {
-            study: {"measures": {"hits": MEASURE}, "claims": [row(*one) for one in rows]}
+            study: {"measures": {"hits": MEASURE}, "claims": [row(*named) for named in rows]}
             for study, rows in ROWS.items()
         }
     }
@@ -49,7 +49,7 @@ def point(*claims: str, **more: Any) -> dict[str, Any]:
         (("exp1.1",), ("exp1.1",)),
         (("exp1.s1",), ("exp1.s1",)),
         (("thm:b",), ("exp1.2", "exp2.1")),
-        (("thm:c",), ("exp2.s1",)),  # nothing is judged of it
+        (("thm:c",), ("exp2.s1",)),  # none of its rows is judged
         (("exp1",), ("exp1.1", "exp1.2")),
         (("exp2.1", "thm:b"), ("exp2.1", "exp1.2")),
         ((), ()),
@@ -59,7 +59,7 @@ def test_a_point_names_rows_studies_and_theorems(claims, rows):
     assert rows_of(Point(**point(*claims)), REGISTER) == rows
 
 
-def test_what_answers_no_point_and_what_is_not_answered_is_known():
+def test_unused_rows_and_open_points_are_listed():
     response = Response(points=(Point(**point("thm:a")), Point(**point(id="two"))))
     assert unasked(response, REGISTER) == ("exp1.2", "exp2.1")
     assert response.open_points == ("two",)
@@ -68,7 +68,7 @@ def test_what_answers_no_point_and_what_is_not_answered_is_known():
 
 
 @pytest.mark.parametrize(
-    ("points", "told"),
+    ("points", "message"),
     [
         ([point("exp1.9")], r"one: claims: 'exp1.9' is not in the register; did you mean exp1"),
         ([point("nothing")], r"one: claims: 'nothing' is not in the register; write a row"),
@@ -79,19 +79,19 @@ def test_what_answers_no_point_and_what_is_not_answered_is_known():
         ([point(point=" ")], "point"),
     ],
 )
-def test_a_mistake_is_one_line_that_names_the_file(points, told, tmp_path):
+def test_a_mistake_is_reported_in_one_line_with_the_file(points, message, tmp_path):
     file = tmp_path / "response.yaml"
     file.write_text(yaml.safe_dump({"points": points}), encoding="utf-8")
-    with pytest.raises(UserError, match=told) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         read_response(file, REGISTER)
     assert str(caught.value).startswith(str(file))
     assert "\n" not in str(caught.value)
 
 
-def test_the_shipped_file_asks_of_every_theorem_and_leaves_no_judged_claim_out():
+def test_the_shipped_file_covers_every_theorem_and_every_judged_claim():
     register = read_register(PROJECT / "claims")
     response = read_response(PROJECT / "response.yaml", register)
-    asked = {row for point in response.points for row in rows_of(point, register)}
+    used = {row for point in response.points for row in rows_of(point, register)}
     claims = [claim for study in register.studies.values() for claim in study.claims]
-    assert {claim.theorem for claim in claims} == {c.theorem for c in claims if c.id in asked}
+    assert {claim.theorem for claim in claims} == {c.theorem for c in claims if c.id in used}
     assert unasked(response, register) == ()

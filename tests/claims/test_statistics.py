@@ -9,8 +9,8 @@ from scipy.stats import binom, quantile_test
 from journeylab.claims.statistics import (
     decide,
     detectable,
+    interval_rank,
     median_interval,
-    order,
     seeds_needed,
     success_interval,
     success_needed,
@@ -22,18 +22,18 @@ samples = st.lists(numbers | st.just(math.nan), min_size=1, max_size=40).map(np.
 
 
 @given(n=st.integers(1, 60), tail=tails)
-def test_order_is_the_largest_k_within_the_tail(n, tail):
-    k = order(n, tail)
+def test_the_rank_is_the_largest_k_within_the_tail(n, tail):
+    k = interval_rank(n, tail)
     assert k == 0 or binom.cdf(k - 1, n, 0.5) <= tail
     assert binom.cdf(k, n, 0.5) > tail
 
 
-def test_order_at_twelve_seeds_and_fifteen_tails_is_two():
-    assert [order(12, 0.05 / m) for m in (1, 12, 15, 16)] == [3, 2, 2, 1]
+def test_the_rank_at_twelve_seeds_follows_from_the_number_of_tails():
+    assert [interval_rank(12, 0.05 / m) for m in (1, 12, 15, 16)] == [3, 2, 2, 1]
 
 
-def test_order_includes_a_tail_that_is_met_exactly():
-    assert order(12, 13 / 4096) == 2
+def test_the_rank_includes_a_tail_that_is_met_exactly():
+    assert interval_rank(12, 13 / 4096) == 2
     low, _ = median_interval(np.arange(12.0), 13 / 4096)
     assert low == 1.0
 
@@ -41,13 +41,13 @@ def test_order_includes_a_tail_that_is_met_exactly():
 @given(tail=tails)
 def test_seeds_needed_is_the_first_decidable_n(tail):
     n = seeds_needed(tail)
-    assert order(n, tail) >= 1
-    assert order(n - 1, tail) == 0
+    assert interval_rank(n, tail) >= 1
+    assert interval_rank(n - 1, tail) == 0
 
 
 @given(values=samples, tail=tails)
 def test_interval_is_made_of_order_statistics(values, tail):
-    n, k = values.size, order(values.size, tail)
+    n, k = values.size, interval_rank(values.size, tail)
     worst = np.sort(np.where(np.isnan(values), -np.inf, values))
     best = np.sort(np.where(np.isnan(values), np.inf, values))
     expected = (worst[k - 1], best[n - k]) if k else (-math.inf, math.inf)
@@ -56,13 +56,13 @@ def test_interval_is_made_of_order_statistics(values, tail):
 
 @given(values=st.lists(numbers, min_size=1, max_size=40).map(np.array), tail=tails)
 def test_interval_equals_the_one_of_quantile_test(values, tail):
-    theirs = quantile_test(values).confidence_interval(1 - 2 * tail)
-    ours = median_interval(values, tail)
-    if order(values.size, tail) == 0:
-        assert np.isnan(theirs.low)
-        assert np.isnan(theirs.high)
+    expected = quantile_test(values).confidence_interval(1 - 2 * tail)
+    interval = median_interval(values, tail)
+    if interval_rank(values.size, tail) == 0:
+        assert np.isnan(expected.low)
+        assert np.isnan(expected.high)
     else:
-        assert ours == (theirs.low, theirs.high)
+        assert interval == (expected.low, expected.high)
 
 
 @given(values=samples, tail=tails)
@@ -89,7 +89,7 @@ def test_solving_is_decided_by_the_same_binomial(n, solved, tail):
     assume(not np.isclose(binom.cdf(np.arange(n + 1), n, 0.5), tail, rtol=1e-6).any())
     values = np.array([1.0] * solved + [0.0] * (n - solved))
     word = decide(success_interval(values, tail), (0.5, math.inf))
-    k = order(n, tail)
+    k = interval_rank(n, tail)
     expected = "inconclusive"
     if n - solved <= k - 1:
         expected = "supported"

@@ -138,7 +138,7 @@ def test_what_is_withheld_or_exploratory_is_told_as_such(evidence):
         *("✓ supported", "withheld", "not judged", "exploratory judged supported")
     ]
     assert "Withheld: native/A has not learned." in page
-    assert page.count(SINCE.told) == 1
+    assert page.count(SINCE.text) == 1
 
 
 def test_hostile_text_is_text(evidence):

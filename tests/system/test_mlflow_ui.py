@@ -1,4 +1,4 @@
-"""A reader opens MLflow's page that compares two variants and sees both curves."""
+"""MLflow's page that compares two variants shows both curves."""
 
 import json
 import re
@@ -85,12 +85,12 @@ def run_ids(uri):
 
     client = MlflowClient(tracking_uri=uri)
     experiment = client.get_experiment_by_name("exp7").experiment_id
-    found = client.search_runs([experiment], "tags.kind = 'seed'")
-    return experiment, {run.info.run_name: run.info.run_id for run in found}
+    seeds = client.search_runs([experiment], "tags.kind = 'seed'")
+    return experiment, {run.info.run_name: run.info.run_id for run in seeds}
 
 
 def comparison(uri, experiment, ids, metric):
-    """The address that MLflow's own compare button leads to for one metric's curves."""
+    """The address that MLflow's compare button opens for the curves of one metric."""
     query = {
         "runs": ids,
         "metric": metric,

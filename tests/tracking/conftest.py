@@ -24,7 +24,7 @@ def write_host(folder, run, outcomes=()):
 
 @pytest.fixture
 def write_chunk():
-    """Write one small trained chunk under a root, by the writers the stages use."""
+    """Write one small trained chunk under a root, with the writers of the stages."""
 
     def write(root, arm, variant, *, seeds=(0, 1), failed=(), steps=5):
         folder = root / f"results/exp7/{arm}/{variant}/seeds-{seeds[0]:02d}-{seeds[-1]:02d}"

@@ -1,4 +1,4 @@
-"""A password in an address reaches no file, no message and no command."""
+"""A password in an address is in no file, no message and no command."""
 
 import os
 import subprocess
@@ -25,8 +25,8 @@ ADDRESSES = {
     "of a database": f"postgresql://me:{SECRET}@127.0.0.1:{{port}}/runs",
     "with a token for a name": f"http://{SECRET}@127.0.0.1:{{port}}",
     "with options": f"postgresql://127.0.0.1:{{port}}/runs?password={SECRET}",
-    "that is none, for it holds a slash": f"http://me:{SECRET}/{SECRET}@127.0.0.1:{{port}}",
-    "that is none, for its port is no number": f"http://me:{SECRET}@127.0.0.1:{SECRET}@x:{{port}}",
+    "that is invalid, since it holds a slash": f"http://me:{SECRET}/{SECRET}@127.0.0.1:{{port}}",
+    "that is invalid, since its port is not a number": f"http://me:{SECRET}@127.0.0.1:{SECRET}@x:{{port}}",
     "of an unknown kind": f"secrets://me:{SECRET}@127.0.0.1:{{port}}",
 }
 
@@ -51,7 +51,7 @@ def read_yaml_of_the_project():
 @pytest.mark.parametrize(
     "address", ["sqlite:///mlflow.db", "sqlite:////a@b/mlflow.db", "http://127.0.0.1:5000/mlflow"]
 )
-def test_an_address_without_credentials_is_shown_as_it_is(address: str) -> None:
+def test_an_address_without_credentials_is_not_masked(address: str) -> None:
     assert masked(f"at {address} now") == f"at {address} now"
     tracked = resolve(read_yaml_of_the_project() | {"tracking": {"uri": address}}).tracking
     assert tracked.uri == address
@@ -59,7 +59,7 @@ def test_an_address_without_credentials_is_shown_as_it_is(address: str) -> None:
 
 @pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize("kind", ADDRESSES)
-def test_the_environments_address_is_used_and_masked(
+def test_the_address_in_the_environment_is_used_and_masked(
     tmp_path, write_chunk, free_port, kind: str
 ) -> None:
     write_chunk(tmp_path, "journey", "A")
@@ -76,14 +76,14 @@ def test_the_environments_address_is_used_and_masked(
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert done.stderr.startswith(f"warning: MLflow at {masked(address)} got nothing new")
+    assert done.stderr.startswith(f"warning: MLflow at {masked(address)} was not updated")
     assert "***" in done.stderr
     assert SECRET not in done.stderr
     written = {path for path in tmp_path.rglob("*") if path.is_file()} - before
     assert not [path for path in written if SECRET.encode() in path.read_bytes()]
 
 
-def test_a_database_with_a_password_is_served_without_telling_it(tmp_path, monkeypatch) -> None:
+def test_a_database_is_served_without_its_password_in_the_command(tmp_path, monkeypatch) -> None:
     started = []
 
     def run(command, env, **options):

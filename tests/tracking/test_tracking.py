@@ -15,6 +15,7 @@ from journeylab.config import UserError
 from journeylab.records import files, runs
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.tracking import importer, server
+from journeylab.tracking.store import ARTIFACTS, LOCAL, LOCK, locate
 
 PATIENT = 30.0
 """Seconds per request; generous, since a test machine may be busy."""
@@ -36,7 +37,7 @@ def initialised(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def store(tmp_path, initialised):
-    """Copy a store that knows another study only: initialising one takes over a second."""
+    """Copy a store that holds another study only: initialising a store takes over a second."""
     shutil.copy(initialised, tmp_path)
 
 
@@ -45,7 +46,7 @@ def client():
     def connect(uri, root):
         from mlflow.tracking import MlflowClient
 
-        return MlflowClient(tracking_uri=importer.locate(uri, root))
+        return MlflowClient(tracking_uri=locate(uri, root))
 
     return connect
 
@@ -56,22 +57,21 @@ def seed_runs(client, study="exp7"):
 
 
 def variant_runs(client, study="exp7"):
-    """MLflow's runs above those of seeds, by name; a name may stand for several settings."""
+    """MLflow's parent runs of seeds, by name; a name may stand for several settings."""
     return runs_of_kind(client, "variant", study)
 
 
 def runs_of_kind(client, kind, study="exp7"):
     experiment = client.get_experiment_by_name(study)
-    found = client.search_runs([experiment.experiment_id], f"tags.kind = '{kind}'")
-    assert len({run.info.run_name for run in found}) == len(found)
-    return {run.info.run_name: run for run in found}
+    matches = client.search_runs([experiment.experiment_id], f"tags.kind = '{kind}'")
+    assert len({run.info.run_name for run in matches}) == len(matches)
+    return {run.info.run_name: run for run in matches}
 
 
 def parent_run(client, study="exp7"):
     experiment = client.get_experiment_by_name(study)
-    found = client.search_runs([experiment.experiment_id], "tags.kind = 'study'")
-    assert len(found) == 1
-    return found[0]
+    [run] = client.search_runs([experiment.experiment_id], "tags.kind = 'study'")
+    return run
 
 
 def draw_figure(root, content="%PDF"):
@@ -82,8 +82,8 @@ def draw_figure(root, content="%PDF"):
 def check_complete(connection, chunk):
     """Params, curves, final metrics and tags of a chunk's two seeds, of which 1 failed."""
     run = runs.read_run(chunk)
-    found = seed_runs(connection)
-    first, second = (found[f"{run.arm}/{run.variant}/{seed}"] for seed in (0, 1))
+    seeds = seed_runs(connection)
+    first, second = (seeds[f"{run.arm}/{run.variant}/{seed}"] for seed in (0, 1))
     assert (first.info.status, second.info.status) == ("FINISHED", "FAILED")
     assert first.data.params["training.steps"] == "1200"
     assert first.data.params["training.rates"] == "[0.1,0.2]"
@@ -102,10 +102,10 @@ def check_complete(connection, chunk):
     named = {"arm": run.arm, "variant": f"{run.arm}/{run.variant}", "seed": "0"}
     assert named.items() <= first.data.params.items()
     assert second.data.tags["reason"] == "loss is nan"
-    above = variant_runs(connection)[f"{run.arm}/{run.variant}"].info
-    assert above.status == "FINISHED"
-    for one in (first, second):
-        assert one.data.tags["mlflow.parentRunId"] == above.run_id
+    parent = variant_runs(connection)[f"{run.arm}/{run.variant}"].info
+    assert parent.status == "FINISHED"
+    for seed in (first, second):
+        assert seed.data.tags["mlflow.parentRunId"] == parent.run_id
     curve = connection.get_metric_history(first.info.run_id, "validation/hits_at_1")
     assert {point.step: point.value for point in curve} == {
         step: 1.0 / (1 + step) for step in range(1200)
@@ -147,7 +147,7 @@ def test_a_server_is_filled_killed_and_filled_again(
 
 @pytest.fixture
 def filled(tmp_path, write_chunk, write_measurements):
-    """A root with one measured chunk in its local store, elsewhere than where we run."""
+    """A root, not the current folder, with one measured chunk in its local store."""
     chunk = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=1200)
     write_measurements(chunk)
     draw_figure(tmp_path)
@@ -163,12 +163,10 @@ def test_the_local_store_lies_below_the_root(filled, client, monkeypatch, tmp_pa
     assert (again.imported, again.skipped) == (0, 2)
     assert list(elsewhere.iterdir()) == []
     assert (filled / "mlflow.db").exists()
-    connection = client(importer.LOCAL, filled)
+    connection = client(LOCAL, filled)
     check_complete(connection, filled / "results/exp7/journey/A/seeds-00-01")
-    assert parent_run(connection).info.artifact_uri.startswith(
-        (filled / importer.ARTIFACTS).as_uri()
-    )
-    assert len(list((filled / importer.ARTIFACTS).rglob("effect.pdf"))) == 1
+    assert parent_run(connection).info.artifact_uri.startswith((filled / ARTIFACTS).as_uri())
+    assert len(list((filled / ARTIFACTS).rglob("effect.pdf"))) == 1
 
 
 def test_a_deleted_store_is_rebuilt_from_the_records(filled, client):
@@ -190,7 +188,7 @@ def test_an_interrupted_import_is_completed(
     monkeypatch.setattr(MlflowClient, "set_terminated", interrupt)
     with pytest.raises(KeyboardInterrupt):
         tracking.import_runs(tmp_path, "exp7")
-    connection = client(importer.LOCAL, tmp_path)
+    connection = client(LOCAL, tmp_path)
     for left in (seed_runs(connection), variant_runs(connection)):
         assert [run.info.status for run in left.values()] == ["RUNNING"]
     monkeypatch.setattr(MlflowClient, "set_terminated", finish)
@@ -205,17 +203,17 @@ def interrupt(*arguments, **named):
     raise KeyboardInterrupt
 
 
-def test_measurements_made_later_are_added(tmp_path, write_chunk, write_measurements, client):
+def test_later_measurements_are_added(tmp_path, write_chunk, write_measurements, client):
     chunk = write_chunk(tmp_path, "journey", "A")
     assert tracking.import_runs(tmp_path, "exp7").imported == 2
-    connection = client(importer.LOCAL, tmp_path)
+    connection = client(LOCAL, tmp_path)
     assert "final/loss" not in seed_runs(connection)["journey/A/0"].data.metrics
     for value in (0.5, 0.25):
         write_measurements(chunk, value)
         assert tracking.import_runs(tmp_path, "exp7").imported == 2
-        found = seed_runs(connection)
-        assert len(found) == 2
-        assert found["journey/A/0"].data.metrics["final/loss"] == value
+        seeds = seed_runs(connection)
+        assert len(seeds) == 2
+        assert seeds["journey/A/0"].data.metrics["final/loss"] == value
     assert tracking.import_runs(tmp_path, "exp7").skipped == 2
 
 
@@ -228,76 +226,76 @@ def test_a_variant_has_the_medians_of_its_seeds_over_all_chunks(
     ]
     write_measurements(chunks[0])
     assert tracking.import_runs(tmp_path, "exp7").imported == 5
-    connection = client(importer.LOCAL, tmp_path)
-    (above,) = variant_runs(connection).values()
-    assert above.data.metrics["final/loss"] == 0.5 + 0.5
-    curve = connection.get_metric_history(above.info.run_id, "loss")
+    connection = client(LOCAL, tmp_path)
+    (parent,) = variant_runs(connection).values()
+    assert parent.data.metrics["final/loss"] == 0.5 + 0.5
+    curve = connection.get_metric_history(parent.info.run_id, "loss")
     assert {point.step: point.value for point in curve} == {s: 1.0 / (1 + s) + 2 for s in range(3)}
-    assert above.data.params["training.steps"] == "3"
-    assert not {"variant", "seed"} & above.data.params.keys()
+    assert parent.data.params["training.steps"] == "3"
+    assert not {"variant", "seed"} & parent.data.params.keys()
     write_measurements(chunks[1])
     assert tracking.import_runs(tmp_path, "exp7").imported == 3
-    (above,) = variant_runs(connection).values()
-    assert above.data.metrics["final/loss"] == 0.5 + 1.5
+    (parent,) = variant_runs(connection).values()
+    assert parent.data.metrics["final/loss"] == 0.5 + 1.5
     seeds = seed_runs(connection).values()
     assert len(seeds) == 5
-    assert {run.data.tags["mlflow.parentRunId"] for run in seeds} == {above.info.run_id}
+    assert {run.data.tags["mlflow.parentRunId"] for run in seeds} == {parent.info.run_id}
 
 
-def test_other_settings_are_another_variant_to_compare_with(tmp_path, write_chunk, client):
+def test_other_settings_are_another_group(tmp_path, write_chunk, client):
     for steps in (3, 4):
         write_chunk(tmp_path, "journey", "A", steps=steps)
         assert tracking.import_runs(tmp_path, "exp7").imported == 2
-    connection = client(importer.LOCAL, tmp_path)
+    connection = client(LOCAL, tmp_path)
     experiment = connection.get_experiment_by_name("exp7").experiment_id
-    found = connection.search_runs([experiment], "tags.kind = 'variant'")
-    assert {run.data.params["training.steps"] for run in found} == {"3", "4"}
-    for above in found:
-        below = f"tags.`mlflow.parentRunId` = '{above.info.run_id}'"
+    parents = connection.search_runs([experiment], "tags.kind = 'variant'")
+    assert {run.data.params["training.steps"] for run in parents} == {"3", "4"}
+    for parent in parents:
+        below = f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'"
         below = connection.search_runs([experiment], below)
         assert [run.data.params["training.steps"] for run in below] == 2 * [
-            above.data.params["training.steps"]
+            parent.data.params["training.steps"]
         ]
 
 
-def test_arms_of_one_variant_are_two_groups(tmp_path, write_chunk, client):
+def test_the_same_variant_in_several_arms_is_several_groups(tmp_path, write_chunk, client):
     for arm in ("7a", "7b-held", "7b-same"):
         write_chunk(tmp_path, arm, "B")
     tracking.import_runs(tmp_path, "exp7")
-    found = seed_runs(client(importer.LOCAL, tmp_path)).values()
-    assert Counter(run.data.params["variant"] for run in found) == {
+    seeds = seed_runs(client(LOCAL, tmp_path)).values()
+    assert Counter(run.data.params["variant"] for run in seeds) == {
         "7a/B": 2,
         "7b-held/B": 2,
         "7b-same/B": 2,
     }
 
 
-def test_what_an_older_import_left_is_imported_anew(filled, client):
-    connection = client(importer.LOCAL, filled)
+def test_runs_of_an_older_import_are_imported_again(filled, client):
+    connection = client(LOCAL, filled)
     for run in seed_runs(connection).values():
         connection.delete_tag(run.info.run_id, "group")
     assert tracking.import_runs(filled, "exp7").imported == 2
     check_complete(connection, filled / "results/exp7/journey/A/seeds-00-01")
 
 
-def test_a_study_tells_its_verdicts_and_holds_its_report(filled, client):
-    connection = client(importer.LOCAL, filled)
+def test_a_study_has_its_verdicts_and_its_report(filled, client):
+    connection = client(LOCAL, filled)
     experiment = connection.get_experiment_by_name("exp7")
     assert experiment.tags["mlflow.note.content"] == "exp7 – not judged yet"
     write_verdicts(filled)
     assert tracking.import_runs(filled, "exp7").imported == 0
     parent = parent_run(connection)
-    told = parent.data.tags["mlflow.note.content"]
-    assert told.splitlines()[0] == "Triples – 1 supported, 1 not judged"
-    assert "- **exp7.1, supported:** It holds." in told
-    assert "exp7.3" not in told
-    assert connection.get_experiment_by_name("exp7").tags["mlflow.note.content"] == told
+    note = parent.data.tags["mlflow.note.content"]
+    assert note.splitlines()[0] == "Triples – 1 supported, 1 withheld"
+    assert "- **exp7.1, supported:** It holds." in note
+    assert "exp7.3" not in note
+    assert connection.get_experiment_by_name("exp7").tags["mlflow.note.content"] == note
     held = [file.path for file in connection.list_artifacts(parent.info.run_id)]
     assert held == ["exp7.pdf", "figures"]
     write_verdicts(filled, sentence="It holds. " * 500)
     assert tracking.import_runs(filled, "exp7").warning is None
     cut = parent_run(connection).data.tags["mlflow.note.content"]
-    assert cut.startswith(told.partition("It holds")[0])
+    assert cut.startswith(note.partition("It holds")[0])
     assert cut.endswith("It holds. ")
     assert len(cut) < 8000
 
@@ -335,21 +333,21 @@ def write_verdicts(root, sentence="It holds."):
 def test_redrawn_figures_replace_the_old_ones(filled, client):
     draw_figure(filled, "%PDF redrawn")
     assert tracking.import_runs(filled, "exp7").imported == 0
-    (stored,) = (filled / importer.ARTIFACTS).rglob("effect.pdf")
+    (stored,) = (filled / ARTIFACTS).rglob("effect.pdf")
     assert stored.read_text() == "%PDF redrawn"
-    assert parent_run(client(importer.LOCAL, filled)).info.status == "FINISHED"
+    assert parent_run(client(LOCAL, filled)).info.status == "FINISHED"
 
 
 def test_a_study_without_training_shows_its_figures(tmp_path, client):
     (tmp_path / "results/exp7").mkdir(parents=True)
     draw_figure(tmp_path)
     tracking.watch(tmp_path, rounds=1)
-    connection = client(importer.LOCAL, tmp_path)
+    connection = client(LOCAL, tmp_path)
     assert seed_runs(connection) == {}
     assert len(connection.list_artifacts(parent_run(connection).info.run_id, "figures")) == 1
 
 
-def test_the_summary_names_what_is_held_however_often_an_import_ran(tmp_path, write_chunk):
+def test_a_repeated_import_returns_the_same_keys(tmp_path, write_chunk):
     chunk = write_chunk(tmp_path, "journey", "A")
     first = tracking.import_runs(tmp_path, "exp7")
     second = tracking.import_runs(tmp_path, "exp7")
@@ -358,27 +356,25 @@ def test_the_summary_names_what_is_held_however_often_an_import_ran(tmp_path, wr
     assert set(first.runs) == {seed.run_key for seed in runs.read_run(chunk).seeds}
 
 
-def test_what_is_computed_once_is_one_run_with_the_largest_value_per_case(
-    tmp_path, write_once, client
-):
+def test_a_run_without_seeds_has_the_largest_value_of_each_case(tmp_path, write_once, client):
     folder = write_once(tmp_path, "algebra", "all", {"short": [1e-9, 3e-9], "long": [2e-9, -1.0]})
     summary = tracking.import_runs(tmp_path, "exp7")
     run = runs.read_run(folder)
     assert (summary.imported, summary.runs, summary.warning) == (1, (run.run_key,), None)
-    connection = client(importer.LOCAL, tmp_path)
+    connection = client(LOCAL, tmp_path)
     assert seed_runs(connection) == {}
-    (found,) = once_runs(connection)
-    assert (found.info.run_name, found.info.status) == ("algebra/all", "FINISHED")
-    assert found.data.metrics == {"final/error/case.short": 3e-9, "final/error/case.long": 2e-9}
-    assert {"run_key": run.run_key, "plan_key": run.plan_key}.items() <= found.data.tags.items()
-    assert {"arm": "algebra", "variant": "algebra/all"}.items() <= found.data.params.items()
-    assert "mlflow.parentRunId" not in found.data.tags
+    (once,) = once_runs(connection)
+    assert (once.info.run_name, once.info.status) == ("algebra/all", "FINISHED")
+    assert once.data.metrics == {"final/error/case.short": 3e-9, "final/error/case.long": 2e-9}
+    assert {"run_key": run.run_key, "plan_key": run.plan_key}.items() <= once.data.tags.items()
+    assert {"arm": "algebra", "variant": "algebra/all"}.items() <= once.data.params.items()
+    assert "mlflow.parentRunId" not in once.data.tags
     assert variant_runs(connection) == {}
     assert tracking.import_runs(tmp_path, "exp7").skipped == 1
     write_once(tmp_path, "algebra", "all", {"short": [5e-9]})
     assert tracking.import_runs(tmp_path, "exp7").imported == 1
-    (found,) = once_runs(connection)
-    assert found.data.metrics == {"final/error/case.short": 5e-9}
+    (once,) = once_runs(connection)
+    assert once.data.metrics == {"final/error/case.short": 5e-9}
 
 
 def once_runs(client):
@@ -387,7 +383,7 @@ def once_runs(client):
 
 
 @pytest.mark.parametrize("package", ["records", "training"])
-def test_nothing_of_mlflow_is_imported_by(imported, package):
+def test_mlflow_is_not_imported_by(imported, package):
     script = (
         "import importlib, pkgutil\n"
         f"import journeylab.{package} as package\n"
@@ -416,15 +412,15 @@ def test_a_server_that_accepts_and_stays_silent_is_a_warning(tmp_path, write_chu
 @pytest.mark.timeout(60)
 def test_an_import_that_cannot_get_the_lock_is_a_warning(tmp_path, write_chunk):
     write_chunk(tmp_path, "journey", "A")
-    (tmp_path / importer.LOCK).parent.mkdir()
-    with FileLock(tmp_path / importer.LOCK):
+    (tmp_path / LOCK).parent.mkdir()
+    with FileLock(tmp_path / LOCK):
         summary = tracking.import_runs(tmp_path, "exp7", patience=0.1)
     assert summary.warning is not None
     assert "another import" in summary.warning
 
 
 @pytest.mark.usefixtures("warm")
-def test_imports_at_once_write_every_run_once(tmp_path, write_chunk, client):
+def test_concurrent_imports_write_every_run_once(tmp_path, write_chunk, client):
     root = tmp_path / "without_a_store"
     for variant in "AB":
         write_chunk(root, "journey", variant)
@@ -437,10 +433,10 @@ def test_imports_at_once_write_every_run_once(tmp_path, write_chunk, client):
         for _ in range(2)
     ]
     assert sorted(writer.communicate()[0].strip() for writer in writers) == ["0", "4"]
-    assert len(seed_runs(client(importer.LOCAL, root))) == 4
+    assert len(seed_runs(client(LOCAL, root))) == 4
 
 
-def test_the_environment_is_left_as_it_was(filled):
+def test_an_import_restores_the_environment(filled):
     before = dict(os.environ)
     tracking.import_runs(filled, "exp7")
     assert dict(os.environ) == before
@@ -454,7 +450,7 @@ def test_damaged_records_are_an_error_not_a_warning(tmp_path, write_chunk):
         tracking.import_runs(tmp_path, "exp7")
 
 
-def test_watching_imports_chunks_as_they_appear(tmp_path, write_chunk, monkeypatch):
+def test_watching_imports_new_chunks(tmp_path, write_chunk, monkeypatch):
     arrivals = iter(["A", None, "B"])
     seen = []
 
@@ -475,9 +471,7 @@ def test_watching_survives_a_damaged_chunk(tmp_path, write_chunk):
     assert "curves.parquet is missing" in seen[0].warning
 
 
-def test_serving_imports_first_and_refuses_what_is_served_already(
-    tmp_path, write_chunk, monkeypatch
-):
+def test_serving_imports_first_and_refuses_a_server(tmp_path, write_chunk, monkeypatch):
     write_chunk(tmp_path, "journey", "A")
     commands, seen = [], []
 
@@ -494,7 +488,7 @@ def test_serving_imports_first_and_refuses_what_is_served_already(
         tracking.serve(tmp_path, "http://127.0.0.1:1", report=seen.append)
 
 
-def test_other_results_than_the_configured_ones_are_served(tmp_path, monkeypatch):
+def test_the_root_option_selects_the_results_to_serve(tmp_path, monkeypatch):
     shown = []
     monkeypatch.setattr(tracking, "serve", lambda root, uri, **options: shown.append(root) or 0)
     config = str(Path(__file__).parents[2] / "config.yaml")

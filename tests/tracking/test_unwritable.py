@@ -1,4 +1,4 @@
-"""A store that cannot be written costs one line and seconds, not forty and two minutes."""
+"""A store that cannot be written gives one line within seconds, not forty lines in two minutes."""
 
 import os
 import sqlite3
@@ -28,7 +28,7 @@ TRACK = (
     "    end(ended.code)\n"
 )
 FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))\n"
-"""No file may grow beyond that: what a full disk, or a quota, does."""
+"""No file may grow beyond this size, as on a full disk or with a quota."""
 
 
 def a_folder(root):
@@ -66,7 +66,7 @@ def a_read_only_folder(root):
 
 
 def nothing(root):
-    """The store that is there."""
+    """The existing store, unchanged."""
 
 
 CASES = {
@@ -100,7 +100,7 @@ def test_an_unwritable_store_is_one_line_within_seconds(tmp_path, write_chunk, c
     if held is not None:
         held.close()
     assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert done.stderr.startswith("warning: MLflow at sqlite:///mlflow.db got nothing new: ")
+    assert done.stderr.startswith("warning: MLflow at sqlite:///mlflow.db was not updated: ")
     assert len(done.stderr) < 300
     assert float(done.stdout) < 15.0
     assert not list(tmp_path.glob("*.probe"))
@@ -113,7 +113,7 @@ def test_a_store_that_cannot_be_written_is_not_served(tmp_path, monkeypatch) -> 
         tracking.serve(tmp_path)
 
 
-def test_looking_whether_a_store_can_be_written_changes_nothing(tmp_path) -> None:
+def test_the_check_for_a_writable_store_changes_nothing(tmp_path) -> None:
     with sqlite3.connect(tmp_path / "mlflow.db") as store:
         store.execute("CREATE TABLE kept (value)")
     store.close()

@@ -1,4 +1,4 @@
-"""Read a term of a claim out of the tidy measurements."""
+"""Read terms and cases of claims from the tidy measurements."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,10 @@ def read(
     measures: Mapping[str, reg.Measure],
     seeds: Sequence[int],
 ) -> Values:
-    """The term at each seed, shape (n,); NaN where the seed failed or was not measured."""
+    """The term at each seed, shape (n,); NaN where the seed failed or was not measured.
+
+    Raises UserError if a cell selects several values of the same seed.
+    """
     if isinstance(term, reg.Difference):
         first, second = (read(part, table, measures, seeds) for part in term.difference)
         with np.errstate(invalid="ignore"):
@@ -29,44 +32,43 @@ def read(
     chosen &= table["metric"] == measure.metric
     for factor, level in measure.at.items():
         chosen &= _matches(table, factor, level)
-    found = table.loc[chosen].set_index("seed")["value"]
-    if found.index.has_duplicates:
-        seed = found.index[found.index.duplicated()][0]
+    by_seed = table.loc[chosen].set_index("seed")["value"]
+    if by_seed.index.has_duplicates:
+        seed = by_seed.index[by_seed.index.duplicated()][0]
         raise UserError(
             f"measurements: seed {seed} of {term.run} has several values of "
             f"{measure.metric} at {measure.at}"
         )
-    values = found.reindex(list(seeds)).to_numpy(dtype=np.float64, na_value=np.nan)
+    values = by_seed.reindex(list(seeds)).to_numpy(dtype=np.float64, na_value=np.nan)
     return np.where(np.isfinite(values), values, np.nan)
 
 
 def read_rows(
-    rows: reg.Cases, table: pd.DataFrame, seeds: Sequence[int]
+    cases: reg.Cases, table: pd.DataFrame, seeds: Sequence[int]
 ) -> tuple[Values, list[str], bool]:
-    """All values that match, what was asked for that no row has, and whether they have seeds.
+    """All values of the cases, the missing levels and seeds in words, and whether rows have seeds.
 
-    Where they have, the values of all ``seeds`` are asked for, at every level. A run that is
-    computed once has none.
+    If they do, every level must be measured at all ``seeds``. A run that is computed once has none.
     """
-    chosen = (table["arm"] == rows.arm) & (table["metric"] == rows.metric)
-    if rows.variant is not None:
-        chosen &= table["variant"] == rows.variant
-    asked = {
+    chosen = (table["arm"] == cases.arm) & (table["metric"] == cases.metric)
+    if cases.variant is not None:
+        chosen &= table["variant"] == cases.variant
+    matches = {
         (factor, level): _matches(table, factor, level)
-        for factor, levels in rows.at.items()
+        for factor, levels in cases.at.items()
         for level in (levels if isinstance(levels, tuple) else (levels,))
     }
-    for factor in rows.at:
-        levels = [match for (name, _), match in asked.items() if name == factor]
+    for factor in cases.at:
+        levels = [match for (name, _), match in matches.items() if name == factor]
         chosen &= np.logical_or.reduce(levels)
     missing = [
-        f"{name} = {level}" for (name, level), match in asked.items() if not match[chosen].any()
+        f"{name} = {level}" for (name, level), match in matches.items() if not match[chosen].any()
     ]
     seeded = not chosen.any() or bool(table.loc[chosen, "seed"].notna().any())
     if not chosen.any():
-        missing = [rows.metric]
+        missing = [cases.metric]
     elif seeded:
-        measured = [set(table.loc[chosen & match, "seed"]) for match in asked.values()]
+        measured = [set(table.loc[chosen & match, "seed"]) for match in matches.values()]
         complete = set(table.loc[chosen, "seed"]).intersection(*measured)
         missing += [f"seed {seed}" for seed in seeds if seed not in complete]
     return table.loc[chosen, "value"].to_numpy(dtype=np.float64), missing, seeded

@@ -1,9 +1,9 @@
-"""Reference results: what a study's claims came to, small enough to be kept beside the code.
+"""Reference results: the outcome of every claim, small enough to be kept beside the code.
 
-A reproduction agrees if every verdict is the same word and every effect lies within the interval
-that the reference states. Where an interval has no bound, or the claim is exact, the word decides.
-Results are compared with a reference of their own revision of the register only. What an earlier
-revision said is kept, frozen, as ``expN-r1.json``; a report tells it beside the rows that go on.
+A result reproduces if its verdict is the same and its effect lies within the reference's interval.
+If that interval is unbounded, or the claim is exact, the verdict alone decides. Results are
+compared only with a reference of the same revision of the register. The outcomes of an earlier
+revision are kept as ``expN-r1.json``; a report prints them beside the rows that continue them.
 """
 
 import math
@@ -14,16 +14,11 @@ from typing import Literal
 from journeylab.claims.register import StudyClaims
 from journeylab.config import Frozen, UserError, build
 from journeylab.records.files import VERDICTS, read_json, write_json
-from journeylab.records.verdicts import Earlier, StudyVerdicts, Verdict, Word
+from journeylab.records.verdicts import Earlier, Outcome, StudyVerdicts, Verdict
 
 
-class ReferenceClaim(Frozen):
-    """One claim's effect, interval and verdict; None as in the verdict records."""
-
-    effect: float | None
-    low: float | None
-    high: float | None
-    verdict: Word | None
+class ReferenceClaim(Outcome):
+    """One claim's effect, interval and verdict, or the reason why its verdict was withheld."""
 
 
 class Reference(Frozen):
@@ -37,22 +32,22 @@ class Reference(Frozen):
 
 
 def read_reference(path: Path) -> Reference:
-    """Read one reference. Raises UserError if it is missing or says something else."""
+    """Read a reference. Raises UserError if the file is missing or invalid."""
     return build(Reference, read_json(path, sealed=False), str(path))
 
 
 def read_earlier(references: Path, study: str, claims: StudyClaims) -> Reference | None:
-    """What the revision before the current one said of a study; None of a first revision.
+    """The reference of a study's previous revision; None for revision 1.
 
-    Raises UserError if it is not kept, or if a row continues one that it does not have.
+    Raises UserError if the file is missing, or if a claim continues a row that is not in it.
     """
     if claims.revision == 1:
         return None
     path = references / f"{study}-r{claims.revision - 1}.json"
     if not path.exists():
         raise UserError(
-            f"{path} is missing: revision {claims.revision} of {study} tells what the one before "
-            f"said; copy {references / f'{study}.json'} to it before that is recorded anew"
+            f"{path} is missing: revision {claims.revision} of {study} prints the outcomes of the "
+            f"previous revision; copy {references / f'{study}.json'} to it before you record"
         )
     earlier = read_reference(path)
     for claim in claims.claims:
@@ -67,10 +62,10 @@ def read_earlier(references: Path, study: str, claims: StudyClaims) -> Reference
 def attach_earlier(
     verdicts: StudyVerdicts, claims: StudyClaims, earlier: Reference
 ) -> StudyVerdicts:
-    """The verdicts, each with what the revision before said of the row that it continues."""
+    """The verdicts, each with the earlier outcome of the row that it continues."""
     known = {name: Earlier(id=name, **dict(row)) for name, row in earlier.claims.items()}
     continued = {claim.id: claim.before for claim in claims.claims if claim.before is not None}
-    told = [
+    attached = [
         verdict.model_copy(update={"before": known[continued[verdict.id]]})
         if verdict.id in continued
         else verdict
@@ -81,26 +76,25 @@ def attach_earlier(
         for name, row in known.items()
         if row.verdict is not None and name not in continued.values()
     ]
-    return verdicts.model_copy(update={"verdicts": tuple(told), "dropped": tuple(dropped)})
+    return verdicts.model_copy(update={"verdicts": tuple(attached), "dropped": tuple(dropped)})
 
 
 def verify_results(results: Path, references: Path) -> tuple[list[str], list[str]]:
-    """How many claims of every study with results reproduce, and one line per claim that does not.
+    """One line for every study with results, and one for every claim that does not reproduce.
 
     Raises UserError if there is nothing to compare.
     """
-    found = _judged(results)
-    told: list[str] = []
+    lines: list[str] = []
     problems: list[str] = []
     compared = False
-    for study, verdicts in found.items():
+    for study, verdicts in _judged(results).items():
         path = references / f"{study}.json"
         if not path.exists():
-            told.append(f"{study}: no reference")
+            lines.append(f"{study}: no reference")
             continue
         known = read_reference(path)
         if known.revision != verdicts.revision:
-            told.append(
+            lines.append(
                 f"{study}: not compared, the results are of revision {verdicts.revision} and "
                 f"{path} of revision {known.revision}"
             )
@@ -109,63 +103,67 @@ def verify_results(results: Path, references: Path) -> tuple[list[str], list[str
         different = list(differences(verdicts, known))
         problems += different
         claims = len(known.claims)
-        told.append(f"{study}: {claims - len(different)} of {claims} claims reproduce")
+        lines.append(f"{study}: {claims - len(different)} of {claims} claims reproduce")
     if not compared:
-        raise UserError(f"{'; '.join(told)}; `journeylab verify --record` writes references")
-    return told, problems
+        raise UserError(f"{'; '.join(lines)}; `journeylab verify --record` writes references")
+    return lines, problems
 
 
 def record_references(results: Path, references: Path) -> None:
-    """Write the reference of every study with results. Raises UserError if there is none."""
+    """Write the reference of every study with results. Raises UserError if there are no results."""
     for study, verdicts in _judged(results).items():
         write_json(references / f"{study}.json", reference_of(verdicts), sealed=False)
 
 
 def _judged(results: Path) -> dict[str, StudyVerdicts]:
-    found = {
+    judged = {
         path.parent.name: build(StudyVerdicts, read_json(path), str(path))
         for path in sorted(results.glob(f"*/{VERDICTS}"))
     }
-    if not found:
+    if not judged:
         raise UserError(f"{results}: there are no verdicts; run `make all`, or `make exp7`, first")
-    return found
+    return judged
 
 
 def reference_of(verdicts: StudyVerdicts) -> Reference:
-    """What to keep of a study's verdicts."""
+    """The reference that a study's verdicts are recorded as."""
     return Reference(
         study=verdicts.study,
         scale=verdicts.scale,
         seeds=verdicts.seeds,
         revision=verdicts.revision,
-        claims={verdict.id: _kept(verdict) for verdict in verdicts.verdicts},
+        claims={verdict.id: _outcome(verdict) for verdict in verdicts.verdicts},
     )
 
 
 def differences(verdicts: StudyVerdicts, reference: Reference) -> Iterator[str]:
-    """One line per claim that does not reproduce; none if all do."""
+    """One line for every claim that does not reproduce."""
     if (verdicts.scale, verdicts.seeds) != (reference.scale, reference.seeds):
         yield (
             f"{verdicts.study}: scale {verdicts.scale} with {verdicts.seeds} seeds, the reference "
             f"has scale {reference.scale} with {reference.seeds}"
         )
         return
-    found = {verdict.id: _kept(verdict) for verdict in verdicts.verdicts}
+    outcomes = {verdict.id: _outcome(verdict) for verdict in verdicts.verdicts}
     for name, expected in reference.claims.items():
-        if name not in found:
+        if name not in outcomes:
             yield f"{name}: is in the reference and not in the register"
-        elif found[name].verdict != expected.verdict:
-            yield f"{name}: {found[name].verdict}, the reference says {expected.verdict}"
-        elif not _within(found[name].effect, expected):
+        elif outcomes[name].verdict != expected.verdict:
+            yield f"{name}: {outcomes[name].word}, the reference says {expected.word}"
+        elif not _within(outcomes[name].effect, expected):
             yield (
-                f"{name}: effect {found[name].effect}, outside the reference's interval "
+                f"{name}: effect {outcomes[name].effect}, outside the reference's interval "
                 f"[{expected.low}, {expected.high}]"
             )
 
 
-def _kept(verdict: Verdict) -> ReferenceClaim:
+def _outcome(verdict: Verdict) -> ReferenceClaim:
     return ReferenceClaim(
-        effect=verdict.effect, low=verdict.low, high=verdict.high, verdict=verdict.verdict
+        effect=verdict.effect,
+        low=verdict.low,
+        high=verdict.high,
+        verdict=verdict.verdict,
+        withheld=verdict.withheld,
     )
 
 

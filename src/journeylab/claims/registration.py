@@ -1,10 +1,12 @@
-"""Whether a claim was registered before the runs that judge it: recorded by each, shown by git.
+"""Whether a claim was registered before the runs that judge it.
 
-Each run notes, when it first begins, the commit and a hash of every row of its study's register
+When a run starts it records the commit and a hash of every row of its study's register
 (:class:`~journeylab.records.runs.RunStart`). A claim is *registered before these runs* if all runs
-that it reads began under the row by which it is judged now, and git had that row. Otherwise it is
-*exploratory*. Where the commit is at hand, what it holds decides, so that a record cannot claim
-more than the repository shows.
+that it reads started under the row by which it is judged now, and that row was committed. Otherwise
+it is *exploratory*. If the commit is in the repository, its content decides and not the record, so
+that a record cannot claim more than the repository shows.
+
+:func:`registrations` computes; only :class:`History` runs git.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import yaml
 
@@ -27,43 +29,65 @@ from journeylab.claims.register import (
 from journeylab.config import Frozen, UserError, build
 from journeylab.records.files import read_json
 from journeylab.records.git import ask_git
-from journeylab.records.runs import RunRecord, RunStart
+from journeylab.records.runs import RunStart
 from journeylab.records.verdicts import Registration
 
-Place = Literal["here", "experiment", "elsewhere", "rewritten", "shallow", "absent"]
+Location = Literal["here", "experiment", "elsewhere", "rewritten", "shallow", "absent"]
 Hashes = Mapping[str, tuple[str, str]]
 
-_PLACES: dict[Place, str] = {
+_REMARKS: dict[Location, str] = {
     "here": "",
-    "experiment": "in an experiment of DVC, which is not on this branch",
-    "elsewhere": "on another branch than this one",
-    "rewritten": "in a commit that is in no branch any more (squash or rebase)",
-    "shallow": "by their own records: this clone is shallow, and does not reach their commit",
-    "absent": "by their own records: their commit is not in this repository",
+    "experiment": "in a DVC experiment that is not on this branch",
+    "elsewhere": "on another branch",
+    "rewritten": "in a commit that is on no branch any more (squash or rebase)",
+    "shallow": "according to the runs' records: this clone is shallow and lacks their commit",
+    "absent": "according to the runs' records: their commit is not in this repository",
 }
 
 
+class Run(Protocol):
+    """What identifies a run within its study."""
+
+    @property
+    def arm(self) -> str:
+        """Its arm."""
+
+    @property
+    def variant(self) -> str:
+        """Its variant."""
+
+
+class Commits(Protocol):
+    """What must be known of the commits that runs started at."""
+
+    def location(self, commit: str) -> Location:
+        """Where a commit is, seen from the commit that is checked out."""
+
+    def rows(self, commit: str, study: str) -> Hashes | None:
+        """The hashes of a study's rows in a commit; None if they cannot be read."""
+
+
 class History:
-    """What a repository knows of the commits that runs began at, and of the register in them."""
+    """The commits of a git repository, and the register in the folder ``claims`` of each."""
 
     def __init__(self, repository: Path, claims: Path) -> None:
         self._repository, self._claims = repository, claims
         self._rows: dict[tuple[str, str], Hashes | None] = {}
-        self._places: dict[str, Place] = {}
+        self._locations: dict[str, Location] = {}
 
-    def place(self, commit: str) -> Place:
-        """Where a commit is."""
-        if commit not in self._places:
-            self._places[commit] = self._find(commit)
-        return self._places[commit]
+    def location(self, commit: str) -> Location:
+        """Where a commit is, seen from the commit that is checked out."""
+        if commit not in self._locations:
+            self._locations[commit] = self._locate(commit)
+        return self._locations[commit]
 
     def rows(self, commit: str, study: str) -> Hashes | None:
-        """The hashes of a study's rows in a commit; None where it cannot be read any more."""
+        """The hashes of a study's rows in a commit; None if they cannot be read."""
         if (commit, study) not in self._rows:
             self._rows[commit, study] = self._read(commit, study)
         return self._rows[commit, study]
 
-    def _find(self, commit: str) -> Place:
+    def _locate(self, commit: str) -> Location:
         if self._git("cat-file", "-e", f"{commit}^{{commit}}") is None:
             return "shallow" if self._shallow else "absent"
         if self._git("merge-base", "--is-ancestor", commit, "HEAD") is not None:
@@ -81,12 +105,12 @@ class History:
             for name in (f"{study}.yaml", LOOKS)
         ]
         try:
-            own, looks = (yaml.safe_load(text) if text else None for text in texts)
-            claims = build(StudyClaims, own, commit)
-            found = Register(**dict(build(Looks, looks, commit)), studies={study: claims})
+            of_study, of_looks = (yaml.safe_load(text) if text else None for text in texts)
+            claims = build(StudyClaims, of_study, commit)
+            looks = build(Looks, of_looks, commit)
         except (UserError, yaml.YAMLError):
             return None
-        return row_hashes(found, study)
+        return row_hashes(Register(**dict(looks), studies={study: claims}), study)
 
     @cached_property
     def _shallow(self) -> bool:
@@ -99,84 +123,82 @@ class History:
 def registrations(
     register: Register,
     study: str,
-    runs: Sequence[tuple[RunRecord, RunStart]],
-    history: History | RecordedHistory,
+    runs: Sequence[tuple[Run, RunStart]],
+    commits: Commits,
 ) -> dict[str, Registration]:
-    """Of every row of a study, whether it was registered before the runs that it reads.
-
-    A study without a register has no rows.
-    """
+    """The registration of every row of a study, by its id; empty if the study has no register."""
     if study not in register.studies:
         return {}
     claims, hashes = register.studies[study], row_hashes(register, study)
-    found = {}
+    by_row = {}
     for claim in claims.claims:
         starts = [start for run, start in runs if is_read(claims, claim, run.arm, run.variant)]
-        told = [_of_run(claim.id, study, hashes[claim.id], start, history) for start in starts]
-        worst = max(told, key=lambda one: one.exploratory, default=_NOTHING)
-        remarks = dict.fromkeys(one.remark for one in told if one.remark)
-        if worst.exploratory:
-            found[claim.id] = worst
-        else:
-            found[claim.id] = Registration(exploratory=False, remark="; ".join(remarks))
-    return found
+        of_runs = [_of_run(claim.id, study, hashes[claim.id], start, commits) for start in starts]
+        worst = max(of_runs, key=lambda state: state.exploratory, default=_NO_RUNS)
+        if not worst.exploratory:
+            remarks = dict.fromkeys(state.remark for state in of_runs if state.remark)
+            worst = Registration(exploratory=False, remark="; ".join(remarks))
+        by_row[claim.id] = worst
+    return by_row
 
 
-_NOTHING = Registration(exploratory=True, remark="nothing that it reads was run")
+_NO_RUNS = Registration(exploratory=True, remark="none of the runs that it reads is there")
 
 
 def _of_run(
-    row: str, study: str, now: tuple[str, str], start: RunStart, history: History | RecordedHistory
+    row: str, study: str, now: tuple[str, str], start: RunStart, commits: Commits
 ) -> Registration:
-    """What one run's beginning says of one row."""
+    """The registration of a row as far as one run's start shows it."""
 
-    def exploratory(why: str) -> Registration:
-        return Registration(exploratory=True, remark=why)
+    def exploratory(reason: str) -> Registration:
+        return Registration(exploratory=True, remark=reason)
 
     if start.commit is None:
-        return exploratory("its runs began outside git, which could show when it was registered")
+        return exploratory("its runs started outside git, which would show when it was registered")
     if row not in start.rows:
-        return exploratory("it was not in the register when its runs began")
+        return exploratory("it was not in the register when its runs started")
     if not start.registered:
-        return exploratory("the register was not committed when its runs began")
-    place = history.place(start.commit)
-    shown = None if place in ("shallow", "absent") else history.rows(start.commit, study)
-    then = start.rows if shown is None else shown
+        return exploratory("the register was not committed when its runs started")
+    location = commits.location(start.commit)
+    committed = None
+    if location not in ("shallow", "absent"):
+        committed = commits.rows(start.commit, study)
+    then = start.rows if committed is None else committed
     if row not in then:
-        return exploratory("the commit that its runs began at does not hold it")
+        return exploratory("the commit of its runs does not contain it")
     judged, worded = then[row]
     if judged != now[0]:
-        return exploratory("it was to be judged otherwise when its runs began")
-    remarks = [_PLACES[place]] if _PLACES[place] else []
+        return exploratory("its effect, region, gates or α changed after its runs started")
+    remarks = [_REMARKS[location]] if _REMARKS[location] else []
     if worded != now[1]:
-        remarks.append("worded otherwise then")
+        remarks.append("reworded since")
     if start.dirty:
-        remarks.append("with uncommitted changes beside the register")
+        remarks.append("with uncommitted changes outside the register")
     return Registration(exploratory=False, remark="; ".join(remarks))
 
 
 class CommitState(Frozen):
-    """What git knows of a commit: where it is, and the row hashes of a study's register in it."""
+    """The location of a commit, and the row hashes of a study's register in it."""
 
-    place: Place
+    location: Location
     rows: Hashes | None
 
 
 class RecordedHistory(Frozen):
-    """The states of all commits at which runs of a study began, as planning wrote them.
+    """The states of all commits at which runs of a study started, as planning wrote them.
 
     A commit that is not recorded counts as absent from the repository.
     """
 
     commits: Mapping[str, CommitState] = {}
 
-    def place(self, commit: str) -> Place:
-        """Where a commit is."""
+    def location(self, commit: str) -> Location:
+        """Where a commit is, seen from the commit that is checked out."""
         known = self.commits.get(commit)
-        return known.place if known else "absent"
+        return known.location if known else "absent"
 
     def rows(self, commit: str, study: str) -> Hashes | None:
-        """The row hashes of the register in a commit; None if it cannot be read."""
+        """The hashes of a study's rows in a commit; None if they cannot be read."""
         known = self.commits.get(commit)
         return known.rows if known else None
 
@@ -188,7 +210,7 @@ def record_history(
     return RecordedHistory(
         commits={
             commit: CommitState(
-                place=history.place(commit),
+                location=history.location(commit),
                 rows=known.get(commit) or history.rows(commit, study),
             )
             for commit in sorted(commits)

@@ -1,4 +1,4 @@
-"""``response.yaml``: the reviewers' points, and the claims that answer each."""
+"""``response.yaml``: the points of the reviewers, and the claims that answer them."""
 
 import difflib
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ class Point(Frozen):
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing answers it yet."""
+        """Whether neither a claim nor the author answers the point."""
         return not self.claims and self.answer is None
 
 
@@ -54,19 +54,19 @@ class Response(Frozen):
 
     @property
     def reviewers(self) -> tuple[str, ...]:
-        """Every reviewer, in the order of the points."""
+        """All reviewers, in the order of the points."""
         return tuple(dict.fromkeys(point.reviewer for point in self.points))
 
     @property
     def open_points(self) -> tuple[str, ...]:
-        """The points that neither a claim nor the author answers."""
+        """The ids of the open points."""
         return tuple(point.id for point in self.points if point.is_open)
 
 
 def read_response(path: Path, register: Register) -> Response:
-    """Read the points, and check that the register has what answers them.
+    """Read the points, and check that the register has the claims that they name.
 
-    Raises UserError: file, point, claim, and what there is.
+    Raises UserError with the file, the point, the claim and the accepted forms.
     """
     response = build(Response, read_yaml(path), str(path))
     for point in response.points:
@@ -83,20 +83,20 @@ def read_response(path: Path, register: Register) -> Response:
 
 def rows_of(point: Point, register: Register) -> tuple[str, ...]:
     """The ids of the rows that answer a point, each once, in the order of the point's claims."""
-    found = (claim.id for name in point.claims for claim in _selected(name, register))
-    return tuple(dict.fromkeys(found))
+    rows = (claim.id for name in point.claims for claim in _selected(name, register))
+    return tuple(dict.fromkeys(rows))
 
 
 def unasked(response: Response, register: Register) -> tuple[str, ...]:
     """The judged rows that answer no point."""
-    asked = {row for point in response.points for row in rows_of(point, register)}
-    return tuple(claim.id for claim in _rows(register) if claim.primary and claim.id not in asked)
+    used = {row for point in response.points for row in rows_of(point, register)}
+    return tuple(claim.id for claim in _rows(register) if claim.primary and claim.id not in used)
 
 
 def _selected(name: str, register: Register) -> list[Claim]:
-    """The rows that a name stands for: that row, or those of a study or a theorem.
+    """The row with that id, or the judged rows of the study or theorem with that name.
 
-    Of the latter the judged ones, and all where none is judged.
+    If none of them is judged, all of its rows.
     """
     rows = [
         claim
@@ -111,7 +111,7 @@ def _rows(register: Register) -> Iterator[Claim]:
 
 
 def _names(register: Register) -> list[str]:
-    """All that a point may name."""
+    """All names that a point may use."""
     rows = list(_rows(register))
     names = {*register.studies, *(row.theorem for row in rows), *(row.id for row in rows)}
     return sorted(names)

@@ -1,7 +1,7 @@
-"""The one statistical mechanism: the median over seeds and its distribution-free interval.
+"""The statistics of every verdict: the median over seeds and its distribution-free interval.
 
 With θ the population median of i.i.d. differences d₁ … dₙ and d₍₁₎ ≤ … ≤ d₍ₙ₎, for every
-distribution P(θ < d₍ₖ₎) ≤ P(Bin(n, ½) ≤ k − 1), and likewise above. A failed seed is NaN here.
+distribution P(θ < d₍ₖ₎) ≤ P(Bin(n, ½) ≤ k − 1), and likewise above. Failed seeds are NaN.
 Source: Conover, Practical Nonparametric Statistics, 3rd ed., section 3.2.
 """
 
@@ -18,7 +18,7 @@ Interval = tuple[float, float]
 Decision = Literal["supported", "refuted", "inconclusive"]
 
 
-def order(n: int, tail: float) -> int:
+def interval_rank(n: int, tail: float) -> int:
     """The largest integer k with P(Bin(n, ½) ≤ k − 1) ≤ tail; 0 if there is none."""
     return int(np.searchsorted(binom.cdf(np.arange(n), n, 0.5), tail, side="right"))
 
@@ -31,14 +31,14 @@ def seeds_needed(tail: float) -> int:
 def median_interval(differences: Values, tail: float) -> Interval:
     """[d₍ₖ₎, d₍ₙ₊₁₋ₖ₎] with non-coverage ≤ tail on each side; shape (n,).
 
-    A seed that is not finite counts as −∞ in the lower bound and as +∞ in the upper one.
+    A value that is not finite counts as −∞ in the lower bound and as +∞ in the upper bound.
     """
     n = differences.size
-    k = order(n, tail)
+    k = interval_rank(n, tail)
     if k == 0:
         return -math.inf, math.inf
     failed = ~np.isfinite(differences)
-    # scipy drops to d₍ₖ₋₁₎ where P(Bin ≤ k − 1) equals the tail exactly; between two steps it can't
+    # scipy returns d₍ₖ₋₁₎ if P(Bin ≤ k − 1) equals the tail exactly, so pass a level between steps
     level = 1.0 - float(np.mean(binom.cdf([k - 1, k], n, 0.5)))
     pessimistic = np.where(failed, -np.inf, differences)
     optimistic = np.where(failed, np.inf, differences)
@@ -50,8 +50,8 @@ def median_interval(differences: Values, tail: float) -> Interval:
 def success_interval(solved: Values, tail: float) -> Interval:
     """Clopper–Pearson interval of P(success) with non-coverage ≤ tail on each side.
 
-    ``solved``, shape (n,), is 1 for success, 0 for no success and NaN for a failed seed, which
-    counts as no success in the lower bound and as success in the upper one.
+    ``solved``, shape (n,), is 1 for success, 0 for no success and NaN for a failed seed. A failed
+    seed counts as no success in the lower bound and as success in the upper bound.
     """
     n = solved.size
     if n == 0:
@@ -65,20 +65,24 @@ def success_interval(solved: Values, tail: float) -> Interval:
 
 
 DETECTED = 0.8
-"""The probability with which a detectable distance is decided."""
+"""The power that defines a detectable distance."""
 
 
 def success_needed(n: int, k: int) -> float:
-    """The p with P(Bin(n, p) ≥ n + 1 − k) = 0.8: what decides when d₍ₖ₎ must clear a margin."""
+    """The p with P(Bin(n, p) ≥ n + 1 − k) = 0.8, so that d₍ₖ₎ exceeds a margin with power 0.8.
+
+    p is the probability that a seed lies beyond the margin.
+    """
     return float(beta.ppf(DETECTED, n + 1 - k, k))
 
 
 def detectable(values: Values, k: int, *, band: bool) -> float | None:
-    """The distance from a margin that order k decides with probability 0.8 at this spread.
+    """Minimum detectable distance of the median from a margin, with power 0.8 at this spread.
 
-    The spread is the robust standard deviation, 1.4826 · median |d − median d|, the distribution
-    taken for normal: δ = z·σ with P(d₍ₖ₎ > margin) = 0.8 for a median δ beyond it; of a band, the
-    half-width that holds both ends of the interval. None without a k, or without any spread.
+    Normal values are assumed, with the robust standard deviation σ = 1.4826 · median |d − median d|
+    of ``values``, shape (n,). Then δ = z·σ, where P(d₍ₖ₎ > margin) = 0.8 if the median lies δ above
+    the margin. For a band it is the half-width that contains both ends of the interval with
+    probability 0.8. None if k or the spread is 0.
     """
     finished, n = values[np.isfinite(values)], values.size
     if not k or not finished.size:
@@ -93,10 +97,10 @@ def detectable(values: Values, k: int, *, band: bool) -> float | None:
 
 def _both_ends_within(half: float, n: int, k: int) -> float:
     """P(−half < d₍ₖ₎ and d₍ₙ₊₁₋ₖ₎ < half) for n standard normal values."""
-    out, counts = norm.sf(half), range(k)
+    beyond, counts = norm.sf(half), range(k)
     return float(
         sum(
-            multinomial.pmf([i, j, n - i - j], n, [out, out, 1 - 2 * out])
+            multinomial.pmf([i, j, n - i - j], n, [beyond, beyond, 1 - 2 * beyond])
             for i in counts
             for j in counts
         )
@@ -104,9 +108,10 @@ def _both_ends_within(half: float, n: int, k: int) -> float:
 
 
 def decide(interval: Interval, region: Interval) -> Decision:
-    """Where the interval lies relative to the open region (lo, hi); an infinite end is no bound.
+    """Supported if the interval lies inside the open region (lo, hi), refuted if outside it.
 
-    A tie at a margin decides nothing, and neither does a distance that is only rounding.
+    An infinite end of the region is no bound. An end of the interval that equals a margin, up to
+    rounding errors, does not decide.
     """
     (low, high), (lower, upper) = interval, region
     if (lower == -math.inf or _less(lower, low)) and (upper == math.inf or _less(high, upper)):

@@ -85,7 +85,7 @@ def _sources(root: Path, row: Verdict, *, hashes: bool) -> Iterator[str]:
     records = list(read_records(root, study))
     pairs = [(run, host) for _, run, host in records]
     states = registrations(register, study, pairs, History(Path.cwd(), CLAIMS))
-    yield f"registration: {states[row.id].told}"
+    yield f"registration: {states[row.id].text}"
     verdicts, table = (root / "results" / study / name for name in (VERDICTS, MEASUREMENTS))
     origin, table_hash = read_origin(verdicts), sha256(table)
     if origin and origin.inputs["measurements"] != table_hash:

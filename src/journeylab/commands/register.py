@@ -117,7 +117,7 @@ def _rule(claim: Claim) -> str:
 
 def _pilot(plan: WorkflowPlan, study: str) -> dict[str, float]:
     """The effect that the first look detects at the spread of a quick run, if there is a run."""
-    from journeylab.claims.statistics import detectable, order
+    from journeylab.claims.statistics import detectable, interval_rank
 
     if study not in judged_studies(PILOTS):
         return {}
@@ -125,7 +125,7 @@ def _pilot(plan: WorkflowPlan, study: str) -> dict[str, float]:
 
     claims = plan.register.studies[study]
     n, weight = next(iter(sorted(plan.register.looks.items())))
-    k = order(n, weight * plan.register.alpha / max(claims.tails, 1))
+    k = interval_rank(n, weight * plan.register.alpha / max(claims.tails, 1))
     known = {}
     for row in read_verdicts(PILOTS, study).verdicts:
         values = np.array([point.value for point in row.points], dtype=float)

@@ -72,7 +72,7 @@ def _of_references(register: Register) -> Iterator[Judged]:
             continue
         for claim in claims.claims:
             if claim.primary and claim.id in known.claims:
-                word = known.claims[claim.id].verdict or "not judged"
+                word = known.claims[claim.id].word
                 document, exact = claim.source == "document", claim.kind == "exact"
                 yield Judged(claim.id, claim.theorem, document, exact, word)
 

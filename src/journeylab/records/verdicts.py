@@ -1,6 +1,7 @@
 """Verdicts of a study, as written to ``results/<study>/verdicts.json``."""
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field, NonNegativeInt
@@ -9,7 +10,7 @@ from journeylab.config import Frozen
 
 Word = Literal["supported", "refuted", "inconclusive", "undecidable"]
 WORDS: tuple[Word, ...] = get_args(Word)
-"""All verdicts, in the order in which they are told."""
+"""All verdicts, in the order in which they are printed."""
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -24,8 +25,8 @@ class Estimate(Frozen):
     """An effect over seeds and its distribution-free interval.
 
     ``effect`` is the median over the seeds that finished, the share of solving seeds, or the
-    extreme value of an exact claim. ``low`` and ``high`` are the bounds that were compared with
-    the region; None means unbounded (−∞, +∞), and an ``effect`` of None that no number exists.
+    extreme value of an exact claim; None if there is no such number. ``low`` and ``high`` are the
+    bounds that were compared with the region; None means unbounded (−∞, +∞).
     """
 
     effect: float | None
@@ -41,34 +42,49 @@ class Estimate(Frozen):
 class Part(Estimate):
     """One part of an ``all_of`` or ``any_of`` claim.
 
-    Of a one-sided region, the bound that can settle the whole claim by itself (the upper one of
-    “all above”) is taken at the tail divided by the number of parts. Of a band, the interval shown
-    is the one at the full tail.
+    For a one-sided region, the bound that alone can settle the whole claim (for “all above” the
+    upper bound) is taken at the tail divided by the number of parts. For a band, the interval is
+    taken at the full tail.
     """
 
     effect_text: str
     metric_label: str
 
 
-class Earlier(Frozen):
-    """What an earlier revision of the register said of a row, there called ``id``."""
+class Outcome(Frozen):
+    """Effect, interval and verdict of a claim, as a reference keeps them; None as in `Estimate`.
 
-    id: str
+    ``withheld`` is the reason if a gate withheld the verdict. An empty one is not written, so that
+    files from before this field stay as they are.
+    """
+
     effect: float | None
     low: float | None
     high: float | None
     verdict: Word | None
+    withheld: Annotated[str, Field(exclude_if=lambda reason: not reason)] = ""
+
+    @property
+    def word(self) -> str:
+        """The verdict, or “withheld”, or “not judged”."""
+        return self.verdict or ("withheld" if self.withheld else "not judged")
+
+
+class Earlier(Outcome):
+    """The outcome of a row in an earlier revision of the register, where its id was ``id``."""
+
+    id: str
 
 
 class Verdict(Estimate):
-    """One claim, what was measured, and the word on it.
+    """One claim with its estimate and its verdict.
 
-    ``tail`` and ``k`` say which order statistics bound the interval (None for exact claims).
-    ``verdict`` is None for secondary rows, for exploratory results and for rows whose gate is shut,
-    which ``withheld`` tells. ``detectable`` is the distance from the margin that these seeds decide
-    with probability 0.8 at their spread (of ``solves``, the probability of success that they do).
-    ``notes`` are what is to be said of this row alone; ``opening`` and ``sentence`` tell the
-    verdict in plain words. ``before`` is the row of the revision before that asked the same.
+    ``tail`` and ``k`` determine the order statistics that bound the interval (None for exact
+    claims). ``verdict`` is None for secondary rows, for exploratory results and if a gate failed;
+    then ``withheld`` is the reason. ``detectable`` is the minimum detectable distance from the
+    margin (power 0.8) at the spread of these seeds; for ``solves``, a probability of success.
+    ``notes`` are remarks on this row; ``opening`` and ``sentence`` state the verdict in words.
+    ``before`` is the outcome of the row that this row continues from the previous revision.
     """
 
     id: str
@@ -94,7 +110,7 @@ class Verdict(Estimate):
 
     @property
     def extreme(self) -> float | None:
-        """The effect of an exact row; infinite, beyond its bound, if a case was not finite."""
+        """The effect of an exact row; infinite, on the refuted side, if a case was not finite."""
         if self.effect is None and self.n:
             return math.inf if "at_most" in self.region else -math.inf
         return self.effect
@@ -103,27 +119,34 @@ class Verdict(Estimate):
 class Registration(Frozen):
     """Whether a row was registered before the runs that it reads; if not, it is exploratory.
 
-    ``remark`` says why it is, or what is to be known of a registration that is not plain.
+    ``remark`` is the reason why it is exploratory, or a caveat about its registration.
     """
 
     exploratory: bool
     remark: str = ""
 
     @property
-    def told(self) -> str:
-        """In words."""
+    def text(self) -> str:
+        """The state and the remark, as reports print them."""
         if self.exploratory:
             return f"exploratory: {self.remark}"
         return "registered before these runs" + (f" ({self.remark})" if self.remark else "")
 
 
+class Registrations(Frozen):
+    """The registration of every row of a study, by its id."""
+
+    study: str
+    rows: Mapping[str, Registration]
+
+
 class StudyVerdicts(Frozen):
     """All claims of a study.
 
-    ``look`` says whether the number of seeds is one at which the register judges, ``evidence``
-    whether the scale's results may be cited, ``M`` how many tails share ``alpha``. ``exploratory``
-    says why claims about seeds are not judged; it is empty where they are. ``dropped`` are the
-    judged rows of the revision before that no row continues.
+    ``look`` is whether claims are judged on these seeds, ``evidence`` whether the scale's results
+    may be cited, ``M`` the number of tails that share ``alpha``. ``exploratory`` is the reason why
+    claims about seeds are not judged; "" if they are. ``dropped`` are the judged rows of the
+    previous revision that no row continues.
     """
 
     study: str

@@ -261,7 +261,7 @@ def _checklist(
     told: dict[str, int] = {}
     for row in judged:
         if row.id in registered:
-            told[registered[row.id].told] = told.get(registered[row.id].told, 0) + 1
+            told[registered[row.id].text] = told.get(registered[row.id].text, 0) + 1
     engines = sorted({f"{run.engine} on {run.device}, threads: {run.threads}" for run in runs})
     external = sorted(
         {

@@ -160,7 +160,7 @@ def tell_registration(verdicts: StudyVerdicts, registered: Mapping[str, Registra
     groups: dict[str, list[str]] = {}
     for verdict in verdicts.verdicts:
         if verdict.verdict is not None and verdict.id in registered:
-            groups.setdefault(registered[verdict.id].told, []).append(verdict.id)
+            groups.setdefault(registered[verdict.id].text, []).append(verdict.id)
     if len(groups) == 1:
         (told,) = groups
         return [f"All judged claims: {told}."]

@@ -1,15 +1,15 @@
-"""MLflow as a view of the run records: one importer, one writer, and a server on this machine."""
+"""MLflow as a view of the run records: the import, and a server on this machine."""
 
+from journeylab.tracking.experiment import TrackingSummary
 from journeylab.tracking.importer import (
-    TrackingSummary,
     find_studies,
     import_runs,
     import_studies,
-    is_local,
     tell,
     watch,
 )
 from journeylab.tracking.server import serve, server_command, server_environment
+from journeylab.tracking.store import is_local
 
 __all__ = [
     "TrackingSummary",

@@ -1,7 +1,7 @@
-"""What MLflow is told of records: metrics and params of a run, medians over seeds, verdicts.
+"""The content of MLflow's runs: metrics, params and tags of records, medians, verdicts.
 
-The seeds of one variant with the same settings and code form a *group*, which is one run in MLflow
-above those of its seeds: what a reader compares first.
+The seeds of a variant with the same settings and code form a *group*. A group has a run in MLflow
+of its own, the parent of its seeds' runs, which is compared first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LONGEST = 8000
-"""Characters of a description: MLflow cuts a longer one wherever that falls, or refuses it."""
+"""Characters of a description: MLflow cuts a longer one in mid-word, or refuses it."""
 _MEASURED = ("study", "arm", "variant", "seed", "draw", "metric", "value")
 
 
@@ -51,20 +51,20 @@ class Chunk:
 
     @property
     def group(self) -> str:
-        """What the seeds of a variant share, in 16 hexadecimal characters."""
+        """A hash of what the seeds of a variant share, 16 hexadecimal characters."""
         shared = {"arm", "variant", "settings", "code", "versions", "engine", "device", "cpu"}
         return plan_key(self.run.model_dump(mode="json", include=shared))
 
     def key(self, seed: runs.SeedRecord | None) -> str:
-        """The key of one seed's result, or of the whole run's."""
+        """The key of a seed's result, or of the whole run without a seed."""
         return seed.run_key if seed else self.run.run_key
 
     def points(self, seed: int | None) -> list[Point]:
-        """Everything that is known in numbers of one seed."""
+        """All numbers of one seed: curve, costs and final measurements."""
         return [*self._curve(seed), *self._costs(seed), *self._final(seed)]
 
     def params(self) -> dict[str, str]:
-        """Settings and circumstances; `variant` tells the arm too, for arms share such names."""
+        """Settings and environment; `variant` includes the arm, since arms share variant names."""
         run = self.run
         params = dict(_flatten(run.settings))
         params |= {"engine": run.engine, "device": run.device, "threads": str(run.threads)}
@@ -76,7 +76,9 @@ class Chunk:
         run, host = self.run, self.host
         commit = host.commit or "unknown"
         return {
-            "mlflow.source.name": commit[:7],  # all that a list of runs shows of the source
+            "mlflow.source.name": commit[
+                :7
+            ],  # the only part of the source that a list of runs shows
             "mlflow.source.type": "LOCAL",
             "mlflow.source.git.commit": commit,
             "study": run.study,
@@ -126,41 +128,47 @@ class Chunk:
         factors = [name for name in table.columns if name not in _MEASURED]
         cases = table.groupby(["metric", *factors], dropna=False, sort=False)["value"]
         for case, values in cases:
-            metric, *found = map(str, case)
+            metric, *names = map(str, case)
             levels = [
                 f"{name}.{level}"
-                for name, level in zip(factors, found, strict=True)
+                for name, level in zip(factors, names, strict=True)
                 if level not in ("None", "<NA>", "nan")
             ]
-            # of many draws of one case, the largest: what an exact claim is about
+            # the largest of all draws of a case, as an exact claim reads it
             yield Point(_name("/".join(["final", metric, *levels])), 0, float(values.max()))
 
 
 def medians(chunks: Iterable[Chunk]) -> Iterator[Point]:
-    """The median of every metric at every step, over the seeds that have a finite value there."""
-    found: dict[tuple[str, int], list[float]] = {}
+    """The median of every metric at every step, over the seeds with a finite value there."""
+    finite: dict[tuple[str, int], list[float]] = {}
     for chunk in chunks:
         for seed in chunk.run.seeds:
             for metric, step, value in chunk.points(seed.seed):
                 if math.isfinite(value):
-                    found.setdefault((metric, step), []).append(value)
-    for (metric, step), values in found.items():
+                    finite.setdefault((metric, step), []).append(value)
+    for (metric, step), values in finite.items():
         yield Point(metric, step, statistics.median(values))
 
 
 def describe_study(root: Path, study: str) -> str:
-    """A study's title and verdicts in Markdown; a list of studies shows the first line only."""
+    """A study's title and verdicts in Markdown; lists of studies show the first line only."""
     content = root / "reports" / study / "content.json"
     title = files.read_json(content)["title"] if content.exists() else study
     path = root / "results" / study / files.VERDICTS
     if not path.exists():
         return f"{title} – not judged yet"
     verdicts = build(StudyVerdicts, files.read_json(path), str(path))
-    judged = [(row, row.verdict or "not judged") for row in verdicts.verdicts if row.primary]
+    judged = [
+        (row, row.verdict or ("withheld" if row.withheld else "not judged"))
+        for row in verdicts.verdicts
+        if row.primary
+    ]
     counts = Counter(str(word) for _, word in judged)
-    told = ", ".join(f"{counts[word]} {word}" for word in (*WORDS, "not judged") if counts[word])
+    outcome = ", ".join(
+        f"{counts[word]} {word}" for word in (*WORDS, "withheld", "not judged") if counts[word]
+    )
     claims = [f"- **{row.id}, {word}:** {row.sentence or row.statement}" for row, word in judged]
-    head = f"{title} – {told or 'no claim is judged'}"
+    head = f"{title} – {outcome or 'no claim is judged'}"
     text = "\n\n".join((head, "\n".join(claims), meaning(verdicts)))
     while len(text) > _LONGEST:
         text = text.rpartition("\n")[0]

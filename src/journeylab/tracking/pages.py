@@ -1,7 +1,8 @@
-"""MLflow's own pages, opened in the view of training and on charts.
+"""MLflow's own pages, opened in the view for model training and on charts.
 
-By themselves they open in the view of language models, which only the browser can be told
-otherwise. What a reader chooses later is kept. `mlflow server --app-name journeylab` serves `app`.
+By default they open in the view for language models; only the browser's storage can change that, so
+a script sets it. Later choices of the reader are kept. `mlflow server --app-name journeylab` serves
+`app`.
 """
 
 from pathlib import Path
@@ -29,7 +30,7 @@ addEventListener("click", (event) => {
 
 @pages.before_request
 def open_training() -> str | None:
-    """MLflow's one page with our script in it."""
+    """MLflow's single page with our script in it; None for any other request."""
     if request.path != "/":
         return None
     page = Path(pages.root_path, "js", "build", "index.html").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""MLflow's pages over what was imported, on 127.0.0.1."""
+"""MLflow's server for imported runs, on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -11,14 +11,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from journeylab.config import UserError, masked
-from journeylab.tracking.importer import (
-    ARTIFACTS,
-    LOCAL,
-    TrackingSummary,
-    check_writable,
-    import_studies,
-    locate,
-)
+from journeylab.tracking.experiment import TrackingSummary
+from journeylab.tracking.importer import import_studies
+from journeylab.tracking.store import ARTIFACTS, LOCAL, check_writable, locate
 
 
 def serve(
@@ -28,10 +23,10 @@ def serve(
     port: int = 5000,
     report: Callable[[TrackingSummary], None] = lambda summary: None,
 ) -> int:
-    """Import what is new, then serve MLflow on 127.0.0.1 until interrupted; its exit status.
+    """Import new runs, then serve MLflow on 127.0.0.1 until interrupted; return its exit status.
 
-    Raises UserError if `uri` is a server, for that one is already being served, or a local store
-    that cannot be written, which MLflow would find out in minutes.
+    Raises UserError if `uri` is a server, which is served already, or a local store that cannot be
+    written, which MLflow would notice after minutes only.
     """
     for summary in import_studies(root, uri):
         report(summary)
@@ -53,8 +48,8 @@ def serve(
 def server_command(root: Path, uri: str, port: int) -> list[str]:
     """The command that serves `uri` on 127.0.0.1, with artifacts below `root`.
 
-    An address with a password is left out: everyone can read commands. MLflow finds it in
-    MLFLOW_BACKEND_STORE_URI.
+    An address with a password is left out, since all users of a machine can read its commands.
+    MLflow reads it from MLFLOW_BACKEND_STORE_URI.
     """
     store = [] if masked(uri) != uri else ["--backend-store-uri", locate(uri, root)]
     return [
@@ -66,7 +61,7 @@ def server_command(root: Path, uri: str, port: int) -> list[str]:
 
 
 def server_environment() -> dict[str, str]:
-    """The environment that keeps an MLflow server quiet and down to one child."""
+    """The environment of an MLflow server without telemetry and without a job runner."""
     return {
         **os.environ,
         "MLFLOW_DISABLE_TELEMETRY": "true",

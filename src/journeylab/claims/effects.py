@@ -1,0 +1,277 @@
+"""What a claim is about: its effect, a number per seed, and the region that must contain it.
+
+A :class:`Measure` names what is read from a run, a :class:`Cell` reads it from one run; an effect
+is built from cells, differences and constants.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Self
+
+from pydantic import (
+    BaseModel,
+    Discriminator,
+    Field,
+    PositiveFloat,
+    StringConstraints,
+    Tag,
+    model_validator,
+)
+
+from journeylab.config import Frozen, Name
+
+Level = str | int | None
+"""A factor level; null where the factor does not apply."""
+RunId = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9][A-Za-z0-9_.-]*$")
+]
+Text = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\n]+$")]
+
+
+def _keyed(shapes: Mapping[str, set[str]], choices: str, number: bool = False) -> Discriminator:
+    """Choose a union's member by the keys that are written, so that an error lists the choices."""
+
+    def tag(value: object) -> str | None:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return "(number)" if number else None
+        keys = set(value) if isinstance(value, Mapping) else set()
+        if isinstance(value, BaseModel):
+            keys = set(type(value).model_fields)
+        return next((f"({name})" for name, expected in shapes.items() if keys == expected), None)
+
+    return Discriminator(
+        tag, custom_error_type="shape", custom_error_message=f"write one of: {choices}"
+    )
+
+
+class Measure(Frozen):
+    """What is read from a run: a metric at one level of each of its factors.
+
+    ``range`` holds its least and largest possible value, ``step`` the least difference of two
+    values, where it has steps (hits@1 over 6 facts: 1/6).
+    """
+
+    label: Text
+    metric: Text
+    at: Mapping[Name, Level] = {}
+    range: tuple[float, float] | None = None
+    step: PositiveFloat | None = None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.range and not self.range[0] < self.range[1]:
+            raise ValueError(f"range {list(self.range)}: the first end must be the smaller one")
+        return self
+
+
+class Cell(Frozen):
+    """One number per seed: a measure of the run ``arm/variant``."""
+
+    run: RunId
+    measure: Text
+
+    @property
+    def arm(self) -> str:
+        """The arm of the run."""
+        return self.run.split("/")[0]
+
+    @property
+    def variant(self) -> str:
+        """The variant of the run."""
+        return self.run.split("/")[1]
+
+
+class Difference(Frozen):
+    """First minus second, seed by seed."""
+
+    difference: tuple["Term", "Term"]
+
+    @model_validator(mode="after")
+    def _can_differ(self) -> Self:
+        first, second = self.difference
+        if first == second:
+            raise ValueError("difference: both terms are the same; write two that can differ")
+        if not any(cells(self.difference)):
+            raise ValueError(
+                "difference: both terms are numbers only; write {run: arm/variant, measure: name}"
+            )
+        return self
+
+
+Term = Annotated[
+    Annotated[Cell, Tag("(cell)")]
+    | Annotated[Difference, Tag("(difference)")]
+    | Annotated[float, Tag("(number)")],
+    _keyed(
+        {"cell": {"run", "measure"}, "difference": {"difference"}},
+        "{run: arm/variant, measure: name}, {difference: [first, second]}, a number",
+        number=True,
+    ),
+]
+"""A number per seed: a cell, a difference of terms, or a constant."""
+
+
+class AllOf(Frozen):
+    """Every part lies in the region."""
+
+    all_of: Annotated[tuple[Term, ...], Field(min_length=2)]
+
+
+class AnyOf(Frozen):
+    """At least one part lies in the region."""
+
+    any_of: Annotated[tuple[Term, ...], Field(min_length=2)]
+
+
+class Cases(Frozen):
+    """All values of a metric in an arm, at any seed and draw, unless restricted."""
+
+    label: Text
+    metric: Text
+    arm: Name
+    variant: Name | None = None
+    at: Mapping[Name, Level | tuple[Level, ...]] = {}
+
+
+class Every(Frozen):
+    """The extreme value over rows, for exact claims."""
+
+    every: Cases
+
+
+Effect = Annotated[
+    Annotated[Cell, Tag("(cell)")]
+    | Annotated[Difference, Tag("(difference)")]
+    | Annotated[AllOf, Tag("(all_of)")]
+    | Annotated[AnyOf, Tag("(any_of)")]
+    | Annotated[Every, Tag("(every)")],
+    _keyed(
+        {
+            "cell": {"run", "measure"},
+            "difference": {"difference"},
+            "all_of": {"all_of"},
+            "any_of": {"any_of"},
+            "every": {"every"},
+        },
+        "{run: arm/variant, measure: name}, {difference: [first, second]}, {all_of: […]}, "
+        "{any_of: […]}, {every: {arm: …, metric: …, at: …}}",
+    ),
+]
+
+
+class Above(Frozen):
+    """Values greater than the margin."""
+
+    above: float
+
+
+class Below(Frozen):
+    """Values less than the margin."""
+
+    below: float
+
+
+class Inside(Frozen):
+    """Values between the two ends."""
+
+    inside: tuple[float, float]
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if not self.inside[0] < self.inside[1]:
+            raise ValueError(f"inside {list(self.inside)}: the first end must be the smaller one")
+        return self
+
+
+class AtMost(Frozen):
+    """Values up to and including the tolerance."""
+
+    at_most: float
+
+
+class AtLeast(Frozen):
+    """Values from the threshold on."""
+
+    at_least: float
+
+
+class Solves(Frozen):
+    """More than half of all seeds reach the threshold."""
+
+    solves: Annotated[
+        Annotated[Above, Tag("(above)")] | Annotated[AtLeast, Tag("(at_least)")],
+        _keyed(
+            {"above": {"above"}, "at_least": {"at_least"}}, "{above: number}, {at_least: number}"
+        ),
+    ]
+
+
+Region = Annotated[
+    Annotated[Above, Tag("(above)")]
+    | Annotated[Below, Tag("(below)")]
+    | Annotated[Inside, Tag("(inside)")]
+    | Annotated[Solves, Tag("(solves)")]
+    | Annotated[AtMost, Tag("(at_most)")]
+    | Annotated[AtLeast, Tag("(at_least)")],
+    _keyed(
+        {key: {key} for key in ("above", "below", "inside", "solves", "at_most", "at_least")},
+        "{above: number}, {below: number}, {inside: [low, high]}, "
+        "{solves: {at_least: number}}, {at_most: number}, {at_least: number}",
+    ),
+]
+
+
+def cells(terms: Iterable[Term]) -> Iterator[Cell]:
+    """All cells in the terms, from left to right."""
+    for term in terms:
+        if isinstance(term, Cell):
+            yield term
+        elif isinstance(term, Difference):
+            yield from cells(term.difference)
+
+
+def extent(term: Term, measures: Mapping[str, Measure]) -> tuple[float, float]:
+    """The smallest and the largest value that a term can take."""
+    if isinstance(term, Cell):
+        return measures[term.measure].range or (-math.inf, math.inf)
+    if isinstance(term, Difference):
+        (low, high), (least, largest) = (extent(part, measures) for part in term.difference)
+        return low - largest, high - least
+    return term, term
+
+
+def can_meet(reach: tuple[float, float], region: Region) -> bool:
+    """Whether a value between the two ends of ``reach`` can lie inside the region."""
+    low, high = _ends(region)
+    if isinstance(region, Solves) and isinstance(region.solves, AtLeast):
+        return reach[1] >= low
+    return reach[1] > low and reach[0] < high
+
+
+def can_leave(reach: tuple[float, float], region: Region) -> bool:
+    """Whether a value between the two ends of ``reach`` can lie outside the region."""
+    low, high = _ends(region)
+    if isinstance(region, Solves) and isinstance(region.solves, Above):
+        return reach[0] <= low
+    return reach[0] < low or reach[1] > high
+
+
+def _ends(region: Region) -> tuple[float, float]:
+    match region:
+        case Inside(inside=ends):
+            return ends
+        case Below(below=high):
+            return -math.inf, high
+        case Above(above=low) | Solves(solves=Above(above=low) | AtLeast(at_least=low)):
+            return low, math.inf
+        case AtMost(at_most=high):
+            return -math.inf, high
+        case AtLeast(at_least=low):
+            return low, math.inf
+
+
+def margin(region: Region | None) -> float | None:
+    """The distance from 0 to the nearest finite end of a region; None without a region."""
+    if region is None:
+        return None
+    return min(abs(end) for end in _ends(region) if math.isfinite(end))

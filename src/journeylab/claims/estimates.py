@@ -1,0 +1,113 @@
+"""Estimates: effect, interval and verdict of one term over seeds, and of several parts together."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from journeylab.claims import register as reg
+from journeylab.claims.statistics import (
+    Interval,
+    Values,
+    decide,
+    median_interval,
+    success_interval,
+)
+from journeylab.records.verdicts import Estimate, Point, Word
+
+
+def estimate_term(
+    values: Values, region: reg.Region | None, seeds: Sequence[int], support: float, refute: float
+) -> Estimate:
+    """The effect of one term, with its interval and its verdict.
+
+    ``values``, shape (n,), belong to ``seeds``; NaN is a failed seed. ``support`` and ``refute``
+    are the tails at which the term may be supported and refuted.
+    """
+    finished = values[np.isfinite(values)]
+    if isinstance(region, reg.Solves):
+        solved = np.where(np.isfinite(values), _reaches(values, region), np.nan)
+        effect = float(np.nansum(solved)) / max(values.size, 1)
+        supporting, refuting = (success_interval(solved, tail) for tail in (support, refute))
+    else:
+        effect = float(np.median(finished)) if finished.size else math.nan
+        supporting, refuting = (median_interval(values, tail) for tail in (support, refute))
+    bounds = _bounds(region)
+    word: Word = "inconclusive"
+    if decide(supporting, bounds) == "supported":
+        word = "supported"
+    elif decide(refuting, bounds) == "refuted":
+        word = "refuted"
+    low, high = {
+        "up": (supporting[0], refuting[1]),
+        "down": (refuting[0], supporting[1]),
+        "band": supporting,
+    }[_direction(region)]
+    return Estimate(
+        effect=finite(effect),
+        mean=finite(float(finished.mean()) if finished.size else math.nan),
+        low=finite(low),
+        high=finite(high),
+        n=values.size,
+        failures=values.size - finished.size,
+        verdict=word,
+        points=tuple(
+            Point(seed=int(seed), value=finite(float(value)))
+            for seed, value in zip(seeds, values, strict=True)
+        ),
+    )
+
+
+def combine_parts(claim: reg.Claim, parts: Sequence[Estimate]) -> Estimate:
+    """The worst part of an ``all_of`` claim, the best part of an ``any_of`` claim.
+
+    For a band there is no worst or best part: effect, mean, low and high are None.
+    """
+    settling: tuple[Word, Word] = ("supported", "refuted")
+    by_all, by_any = settling if claim.kind == "all_of" else settling[::-1]
+    word: Word = "inconclusive"
+    if all(part.verdict == by_all for part in parts):
+        word = by_all
+    elif any(part.verdict == by_any for part in parts):
+        word = by_any
+    direction = _direction(claim.region)
+    numbers: dict[str, float | None] = dict.fromkeys(("effect", "mean", "low", "high"))
+    if direction != "band":
+        pick = min if (direction == "up") == (claim.kind == "all_of") else max
+        unbounded = {"effect": math.nan, "mean": math.nan, "low": -math.inf, "high": math.inf}
+        for name in numbers:
+            of_parts = [getattr(part, name) for part in parts]
+            bounds = [unbounded[name] if value is None else value for value in of_parts]
+            numbers[name] = finite(math.nan if any(map(math.isnan, bounds)) else pick(bounds))
+    failed = {point.seed for part in parts for point in part.points if point.value is None}
+    return Estimate(**numbers, n=parts[0].n, failures=len(failed), verdict=word)
+
+
+def finite(value: float) -> float | None:
+    """The value, or None if it is infinite or NaN: JSON has no such numbers."""
+    return value if math.isfinite(value) else None
+
+
+def _bounds(region: reg.Region | None) -> Interval:
+    """The open interval that the estimate's interval must lie in; (½, ∞) for ``solves``."""
+    if isinstance(region, reg.Above):
+        return region.above, math.inf
+    if isinstance(region, reg.Below):
+        return -math.inf, region.below
+    if isinstance(region, reg.Inside):
+        return region.inside
+    return (-math.inf, math.inf) if region is None else (0.5, math.inf)
+
+
+def _direction(region: reg.Region | None) -> Literal["up", "down", "band"]:
+    if region is None or isinstance(region, reg.Inside):
+        return "band"
+    return "down" if isinstance(region, reg.Below) else "up"
+
+
+def _reaches(values: Values, region: reg.Solves) -> Any:
+    threshold = region.solves
+    if isinstance(threshold, reg.Above):
+        return values > threshold.above
+    return values >= threshold.at_least

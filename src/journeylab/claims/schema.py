@@ -1,0 +1,278 @@
+"""The schema of the files in ``claims/``: claims, gates, amendments and looks."""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
+
+from journeylab.claims.effects import (
+    Above,
+    AllOf,
+    AnyOf,
+    AtLeast,
+    AtMost,
+    Below,
+    Cell,
+    Difference,
+    Effect,
+    Every,
+    Inside,
+    Measure,
+    Region,
+    RunId,
+    Term,
+    Text,
+    can_leave,
+    can_meet,
+    cells,
+    extent,
+    margin,
+)
+from journeylab.config import Frozen, Name
+
+LOOKS = "looks.yaml"
+PILOT = 1000
+"""Seeds ≥ 1000 are for tuning and quick runs; they are never judged."""
+
+MOST_TAILS = 14
+"""The largest M with k = 2 at the look of 12 seeds, whose weight is 0.89.
+
+With M ≤ 14, 11 of the 12 seeds on one side of the margin give a verdict. With M = 15 all 12 must
+lie there: 0.89 · 0.05 / 15 = 0.00297 is less than P(Bin(12, ½) ≤ 1) = 0.00317.
+"""
+
+Kind = Literal["above", "below", "inside", "solves", "all_of", "any_of", "exact", "number"]
+
+
+class Gate(Frozen):
+    """What a run must have learned: its median over seeds is at least ``at_least``."""
+
+    run: RunId
+    measure: Text
+    at_least: float
+
+    @property
+    def cell(self) -> Cell:
+        """The cell whose median over seeds is compared with ``at_least``."""
+        return Cell(run=self.run, measure=self.measure)
+
+
+class Amendment(Frozen):
+    """What was changed after results had been seen, and why."""
+
+    date: date
+    rows: Annotated[tuple[Text, ...], Field(min_length=1)]
+    reason: Text
+
+
+class Claim(Frozen):
+    """One row of the register.
+
+    ``primary`` is whether it is judged; a row whose id ends in s and a number is secondary, which
+    may leave out its statement and its region. ``cites`` says where the document says it, in our
+    own words, and is needed where ``source`` is ``document``. ``gate`` names what must have been
+    learned for a verdict; ``finer`` the row that asks the same of a measure with finer steps;
+    ``before`` the row of the revision before that this one continues, since rows may be renumbered.
+    """
+
+    id: Annotated[str, StringConstraints(pattern=r"^exp\d+\.[a-z0-9]+$")]
+    theorem: Annotated[str, StringConstraints(pattern=r"^[a-z]+:[a-z0-9-]+$")]
+    source: Literal["document", "corrected"]
+    effect: Effect
+    primary: Annotated[bool, Field(json_schema_extra=lambda schema: schema.pop("default"))] = True
+    statement: Text | None = None
+    region: Region | None = None
+    cites: Text | None = None
+    gate: tuple[Name, ...] = ()
+    finer: Text | None = None
+    before: Text | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _primary_from_id(cls, written: object) -> object:
+        if isinstance(written, Mapping) and "primary" not in written:
+            secondary = re.search(r"\.s\d+$", str(written.get("id", "")))
+            return {**written, "primary": secondary is None}
+        return written
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        whole = isinstance(self.effect, Cell | Difference)
+        if self.region is None and (self.primary or not whole):
+            raise ValueError(f"{self.id}: region is missing; write e.g. region: {{above: 0.02}}")
+        exact = isinstance(self.region, AtMost | AtLeast)
+        if exact != isinstance(self.effect, Every):
+            raise ValueError(
+                f"{self.id}: write region at_most or at_least with effect every, and only there"
+            )
+        if exact and self.gate:
+            raise ValueError(f"{self.id}: a row with effect every cannot have a gate")
+        if self.statement is None and self.primary:
+            raise ValueError(f"{self.id}: statement is missing")
+        if self.source == "document" and self.cites is None:
+            raise ValueError(
+                f"{self.id}: cites is missing: write where the document says it (section, and "
+                "the sentence in your own words), or source: corrected"
+            )
+        return self
+
+    @property
+    def kind(self) -> Kind:
+        """How the claim is judged."""
+        if isinstance(self.effect, Every):
+            return "exact"
+        if isinstance(self.effect, AllOf):
+            return "all_of"
+        if isinstance(self.effect, AnyOf):
+            return "any_of"
+        if self.region is None:
+            return "number"
+        if isinstance(self.region, Above):
+            return "above"
+        if isinstance(self.region, Below):
+            return "below"
+        return "inside" if isinstance(self.region, Inside) else "solves"
+
+    @property
+    def tails(self) -> int:
+        """How many tails of α the row costs: 0 if exact, 2 for a band, else 1."""
+        if isinstance(self.effect, Every):
+            return 0
+        return 2 if isinstance(self.region, Inside) else 1
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The numbers per seed that are compared with the region."""
+        if isinstance(self.effect, AllOf):
+            return self.effect.all_of
+        if isinstance(self.effect, AnyOf):
+            return self.effect.any_of
+        return () if isinstance(self.effect, Every) else (self.effect,)
+
+
+class StudyClaims(Frozen):
+    """The claims of one study and the measures they read: one file of the register.
+
+    An amendment of what is judged, after results were seen, starts a new ``revision``, judged on
+    seeds that nobody has seen: 100 … for the second, 200 … for the third.
+    """
+
+    revision: Annotated[int, Field(ge=1, le=10)] = 1
+    seeds_from: NonNegativeInt = 0
+    amendments: tuple[Amendment, ...] = ()
+    measures: Mapping[Name, Measure] = {}
+    gates: Mapping[Name, Gate] = {}
+    claims: tuple[Claim, ...]
+
+    @property
+    def tails(self) -> int:
+        """M: the sum over primary rows, 1 for each one-sided row and 2 for each band."""
+        return sum(claim.tails for claim in self.claims if claim.primary)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.seeds_from != 100 * (self.revision - 1):
+            raise ValueError(
+                f"seeds_from {self.seeds_from}: revision {self.revision} is judged on seeds from "
+                f"{100 * (self.revision - 1)}"
+            )
+        if self.revision > 1 and not self.amendments:
+            raise ValueError(f"amendments is missing: write what revision {self.revision} changed")
+        seen: list[str] = []
+        for claim in self.claims:
+            if claim.id in seen:
+                raise ValueError(f"{claim.id}: the id is used twice")
+            seen.append(claim.id)
+            for cell in cells(claim.terms):
+                _check_defined(f"{claim.id}: measure", cell.measure, self.measures)
+            for name in claim.gate:
+                _check_defined(f"{claim.id}: gate", name, self.gates)
+            if claim.primary:
+                self._check_open(claim)
+        for name, gate in self.gates.items():
+            _check_defined(f"gates.{name}: measure", gate.measure, self.measures)
+        for claim in self.claims:
+            if claim.finer is not None:
+                _check_defined(f"{claim.id}: finer", claim.finer, seen)
+            if claim.before is not None and self.revision == 1:
+                raise ValueError(f"{claim.id}: before: revision 1 has no earlier revision")
+        if self.tails > MOST_TAILS:
+            raise ValueError(f"primary rows cost M = {self.tails} tails; accepted: ≤ {MOST_TAILS}")
+        return self
+
+    def _check_open(self, claim: Claim) -> None:
+        """Refuse a row that cannot be supported, or cannot be refuted, whatever is measured."""
+        if isinstance(claim.effect, Every) or claim.region is None:
+            return
+        extents = [extent(term, self.measures) for term in claim.terms]
+        low, high = min(ends[0] for ends in extents), max(ends[1] for ends in extents)
+        ranges = (
+            f"the effect lies in [{low:g}, {high:g}], the region is {claim.region.model_dump()}"
+        )
+        for_support, for_refutation = (any, all) if claim.kind == "any_of" else (all, any)
+        if not for_support(can_meet(ends, claim.region) for ends in extents):
+            raise ValueError(f"{claim.id}: cannot be supported: {ranges}")
+        if not for_refutation(can_leave(ends, claim.region) for ends in extents):
+            raise ValueError(f"{claim.id}: cannot be refuted: {ranges}")
+
+    def is_coarse(self, claim: Claim) -> bool:
+        """Whether a step of the measure is larger than the distance of the margin from 0."""
+        distance = margin(claim.region)
+        steps = [self.measures[cell.measure].step or 0.0 for cell in cells(claim.terms)]
+        return distance is not None and max(steps, default=0.0) > distance
+
+
+Weight = Annotated[float, Field(gt=0.0, le=1.0)]
+
+
+class Looks(Frozen):
+    """``looks.yaml``: α, and the seed counts at which it is judged with their shares of it."""
+
+    alpha: Annotated[float, Field(gt=0.0, lt=0.5)] = 0.05
+    looks: Mapping[PositiveInt, Weight] = {12: 1.0}
+
+    @model_validator(mode="after")
+    def _spends_at_most_alpha(self) -> Self:
+        if sum(self.looks.values()) > 1.0 + 1e-9:
+            raise ValueError("looks: the weights sum to more than 1")
+        return self
+
+
+class Register(Looks):
+    """The whole register: the looks, and every study's claims."""
+
+    studies: Mapping[Name, StudyClaims]
+
+
+def claim_runs(claims: StudyClaims, claim: Claim) -> set[tuple[str, str | None]]:
+    """The (arm, variant) pairs that a row reads; variant None means all variants of the arm."""
+    gates = [claims.gates[name].cell for name in claim.gate]
+    runs: set[tuple[str, str | None]] = {
+        (cell.arm, cell.variant) for cell in (*cells(claim.terms), *gates)
+    }
+    if isinstance(claim.effect, Every):
+        runs.add((claim.effect.every.arm, claim.effect.every.variant))
+    return runs
+
+
+def is_read(claims: StudyClaims, claim: Claim, arm: str, variant: str) -> bool:
+    """Whether a row reads the runs of this variant of this arm."""
+    runs = claim_runs(claims, claim)
+    return (arm, variant) in runs or (arm, None) in runs
+
+
+def named_runs(claims: StudyClaims) -> set[tuple[str, str | None]]:
+    """The (arm, variant) pairs that primary rows read, as :func:`claim_runs` gives them."""
+    return {run for claim in claims.claims if claim.primary for run in claim_runs(claims, claim)}
+
+
+def listed(names: Iterable[str | int]) -> str:
+    """Names separated by commas, or “none”."""
+    return ", ".join(str(name) for name in names) or "none"
+
+
+def _check_defined(key: str, name: str, known: Iterable[str]) -> None:
+    if name not in known:
+        raise ValueError(f"{key} {name!r} is not defined; accepted: {listed(known)}")

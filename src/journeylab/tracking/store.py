@@ -1,0 +1,104 @@
+"""Where MLflow keeps runs: a database of this machine or a server, its address and its checks."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import re
+import socket
+import sqlite3
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+LOCAL = "sqlite:///mlflow.db"
+ARTIFACTS = "mlartifacts"
+LOCK = f"{ARTIFACTS}/.lock"
+_NEEDED = 1 << 20
+"""Bytes that must fit on the disk before an import begins."""
+_PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
+
+
+def is_local(uri: str) -> bool:
+    """Whether `uri` is a file on this machine and not a server."""
+    return uri.startswith("sqlite:")
+
+
+def locate(uri: str, root: Path) -> str:
+    """The address with a relative sqlite path made absolute, relative to `root`."""
+    match = re.fullmatch(r"sqlite:///(?!/)(.+)", uri)
+    return f"sqlite:///{(root / match[1]).resolve()}" if match else uri
+
+
+def check_reachable(uri: str, timeout: float) -> None:
+    """Raise OSError unless a server answers within `timeout` seconds; MLflow would wait minutes."""
+    try:
+        parts = urlsplit(uri)
+        if parts.scheme in ("http", "https"):
+            address = f"{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+            with contextlib.suppress(urllib.error.HTTPError):
+                health = f"{parts.scheme}://{address}/health"
+                urllib.request.urlopen(health, timeout=timeout).close()
+        elif parts.hostname:
+            port = parts.port or _PORTS.get(parts.scheme.partition("+")[0])
+            if port:
+                socket.create_connection((parts.hostname, port), timeout=timeout).close()
+    except (ValueError, http.client.HTTPException):  # their messages may hold part of a password
+        raise OSError("it is not a valid address, or not an MLflow server") from None
+
+
+def check_writable(uri: str, root: Path) -> None:
+    """Raise OSError or sqlite3.Error unless a local store can be written; change nothing.
+
+    Without this check MLflow would try for two minutes and print forty lines.
+    """
+    if not is_local(uri):
+        return
+    store = Path(locate(uri, root).removeprefix("sqlite:///"))
+    probe = store.with_name(f".{store.name}.probe")
+    try:
+        with probe.open("wb") as file:
+            file.write(bytes(_NEEDED))
+            file.flush()
+            os.fsync(file.fileno())
+    finally:
+        with contextlib.suppress(OSError):
+            probe.unlink(missing_ok=True)
+    if store.exists():
+        with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+
+
+@contextlib.contextmanager
+def client_environment(root: Path, timeout: float) -> Iterator[None]:
+    """Set what MLflow's client reads from the environment only, partly while it is imported."""
+    settings = {
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+        "MLFLOW_HTTP_REQUEST_TIMEOUT": str(max(1, round(timeout))),
+        # without it a local client creates ./mlruns in the current folder
+        "_MLFLOW_SERVER_ARTIFACT_ROOT": (root / ARTIFACTS).resolve().as_uri(),
+    }
+    previous = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
+    try:
+        yield
+    finally:
+        for name, value in previous.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def secrets(uri: str) -> set[str]:
+    """The password in an address, as it is written and decoded; empty without one."""
+    with contextlib.suppress(ValueError):
+        password = urlsplit(uri).password
+        if password:
+            return {password, unquote(password)}
+    return set()
