@@ -150,7 +150,9 @@ def test_a_figure_without_a_caption_is_told_before_anything_runs(
 ) -> None:
     (tmp_path / "figures.py").write_text(FIGURES, encoding="utf-8")
     monkeypatch.setattr(catalogue, "study_folder", lambda study: tmp_path)
-    with pytest.raises(UserError, match=r"^figures\.py of exp1: CAPTIONS: 'third' has none"):
+    with pytest.raises(
+        UserError, match=r"^figures\.py of exp1: CAPTIONS: write a caption for 'third'"
+    ):
         planned()
     (tmp_path / "figures.py").write_text(FIGURES.replace('"second"', '"third"'), encoding="utf-8")
     catalogue.check_words("exp5", catalogue.resolve(WRITTEN).studies["exp5"])
@@ -162,7 +164,9 @@ def test_a_model_without_a_name_in_print_is_told_before_anything_runs(
     labels = dict(catalogue.metrics_part("exp7").LABELS)  # type: ignore[attr-defined]
     del labels["Cprime"]
     monkeypatch.setattr(catalogue.metrics_part("exp7"), "LABELS", labels)
-    with pytest.raises(UserError, match=r"^metrics\.py of exp7: LABELS: 7a/Cprime has no name"):
+    with pytest.raises(
+        UserError, match=r"^metrics\.py of exp7: LABELS: write the printed name of 7a/Cprime"
+    ):
         planned()
 
 
