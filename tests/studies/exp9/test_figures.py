@@ -17,7 +17,7 @@ from journeylab.studies.exp9_router_gradients.settings import (
     TRAINED,
     Arm,
     Computation,
-    Computed,
+    RouterArm,
     Settings,
     Training,
 )
@@ -30,7 +30,7 @@ SIZES = {"draws": 2, "sequences": 2, "steps": 4, "short": 2, "starts": 2, "rows"
 def results(computed) -> StudyResults:
     """Small laboratories and trainings of two seeds, and certificates."""
     text = Arm(dataset="corpus", variants=list(SPOKEN))
-    chosen = Computed(computed="training", replicates="seeds", variants=list(VARIANTS), **SIZES)
+    chosen = RouterArm(computed="training", replicates="seeds", variants=list(VARIANTS), **SIZES)
     arms = {"training": chosen, "language": text}
     settings = Settings(arms=arms, training=Training(steps=2, learning_rate=0.1))
     tables = []

@@ -249,7 +249,7 @@ def test_loads_are_shares_of_tokens_from_the_fullest_timeline_on(measured):
 
 def test_sizes_that_do_not_fit_are_refused(make):
     job = make().job.model_dump()
-    with pytest.raises(ValidationError, match="windows of 200 need more"):
+    with pytest.raises(ValidationError, match="too short for windows of 200"):
         Job.model_validate(job | {"model": {"length": 200}})
     with pytest.raises(ValidationError, match="write a divisor of d, 8"):
         Model(d=8, heads=3)
