@@ -5,8 +5,8 @@ expected loss of the choices, J(W) = mean over sequences of E_{z ~ p(W)} L(z), a
 
     ∇J = mean over sequences of Σ_z p(z) L(z) ∇ log p(z)
 
-is a sum over all K^N assignments z. An estimate ĝ uses one draw per sequence, RLOO four. Moments are
-computed by the same sum, or by Monte Carlo if the noise is continuous (Gumbel):
+is a sum over all K^N assignments z. An estimate ĝ uses one draw per sequence, RLOO four. Its
+moments are computed by such a sum, or by Monte Carlo if the noise is continuous (Gumbel):
 
 | | meaning |
 | --- | --- |

@@ -16,7 +16,7 @@ QUESTION = (
     "gradient estimator is least biased, and which trains the best router?"
 )
 TUNING = (
-    "budgets and rates were fixed in advance and are the same for all estimators; pilot seeds (1000 "
+    "budgets and rates were fixed in advance and are equal for all estimators; pilot seeds (1000 "
     "and above) only showed that routers learn with them. The language model's rate is the better "
     "of 0.003 and 0.01 for straight-through on one pilot seed"
 )
