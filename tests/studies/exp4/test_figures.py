@@ -87,7 +87,7 @@ def test_the_null_is_drawn_beside_every_metric(results, drawn, name, arm):
         dots = sum(len(c.get_offsets()) for c in axes.collections)
         assert dots == 2 * SEEDS + DRAWS
     named = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert named == [f"{LABELS[RUNS[arm][0]]}, {ARMS[arm]}"]
+    assert named == [f"{LABELS[RUNS[arm][0]]}\n{ARMS[arm]}"]
 
 
 def test_tables_show_both_stages_and_the_range_of_the_null(results):

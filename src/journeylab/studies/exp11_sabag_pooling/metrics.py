@@ -27,7 +27,7 @@ ARMS = {
     "string-copy": "copy",
     "string-reverse": "reverse",
     "string-sorted": "sorted",
-    "string-extremes": "maximum and minimum",
+    "string-extremes": "max and min",
     "string-double": "double",
     "sentence": "the sentence",
     "ratio": "gradient ratio",

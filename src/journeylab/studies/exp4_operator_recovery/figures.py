@@ -157,8 +157,10 @@ def _draw_beside_null(
         drawn = results.pool(metric, arm=null)[["variant", "value"]].merge(runs, on="variant")
         parts += [trained, drawn.assign(shown=NULL, measure=SHORT[metric])]
     rows = pd.concat(parts, ignore_index=True)
-    rows["run"] = pd.Categorical(rows["run"], parts[0]["run"].cat.categories)
-    height = 0.6 + 0.3 * len(rows["run"].cat.categories)
+    runs = pd.Categorical(rows["run"], parts[0]["run"].cat.categories)
+    # Two lines per label, since the panels need the width.
+    rows["run"] = runs.rename_categories(lambda run: run.replace(", ", "\n", 1))
+    height = 0.5 + 0.28 * len(runs.categories)
     figure, panels = facets(rows, height, col="measure", sharex=False)
     for axes, part in panels.values():
         seeds(axes, part, _LOOKS, y="run", hue="shown")
@@ -240,7 +242,7 @@ def _tabulate(
     results: StudyResults, name: str, runs: Sequence[RunName], metrics: Sequence[str]
 ) -> Table:
     rows = [
-        {"Operators": ARMS[arm], "Start": LABELS[variant]}
+        {"Operators": _narrow(ARMS[arm]), "Start": _narrow(LABELS[variant])}
         | {"Loss": _of_stage(results, "loss", (arm, variant), "trained")}
         | {SHORT[metric]: _both(results, metric, (arm, variant)) for metric in metrics}
         for arm, variant in runs
@@ -250,9 +252,20 @@ def _tabulate(
         name=name,
         caption="Medians over seeds after training; before training in brackets.",
         frame=pd.DataFrame(rows, columns=["Operators", "Start", *heads]),
-        notes="Loss: held-out, nats per character. The number is the weight of the penalty.",
+        notes=(
+            "Loss: held-out, nats per character. orth., comm.: penalty on RᵀR − I, on the "
+            "commutator; the number is its weight. integer: integer frequencies."
+        ),
         numeric=tuple(heads),
     )
+
+
+def _narrow(name: str) -> str:
+    """A printed name for a narrow column, whose words cannot be broken."""
+    shorter = {"orthogonality": "orth.", "commutator": "comm.", "integer frequencies": "integer"}
+    for word, short in shorter.items():
+        name = name.replace(word, short)
+    return name
 
 
 def _both(results: StudyResults, metric: str, run: RunName) -> str:
