@@ -157,10 +157,11 @@ def _draw_beside_null(
         drawn = results.pool(metric, arm=null)[["variant", "value"]].merge(runs, on="variant")
         parts += [trained, drawn.assign(shown=NULL, measure=SHORT[metric])]
     rows = pd.concat(parts, ignore_index=True)
-    runs = pd.Categorical(rows["run"], parts[0]["run"].cat.categories)
+    names = list(parts[0]["run"].cat.categories)
     # Two lines per label, since the panels need the width.
-    rows["run"] = runs.rename_categories(lambda run: run.replace(", ", "\n", 1))
-    height = 0.5 + 0.28 * len(runs.categories)
+    broken = {name: name.replace(", ", "\n", 1) for name in names}
+    rows["run"] = pd.Categorical(rows["run"], names).rename_categories(broken)
+    height = 0.5 + 0.28 * len(names)
     figure, panels = facets(rows, height, col="measure", sharex=False)
     for axes, part in panels.values():
         seeds(axes, part, _LOOKS, y="run", hue="shown")
