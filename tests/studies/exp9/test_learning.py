@@ -29,12 +29,12 @@ def measured(variant, **sizes):
 
 
 def test_routers_learn_to_separate_types():
-    found = measured("rloo", steps=150, short=15, rates=(0.05,), rows=64, test=300)
-    assert found["accuracy", "long"] > 0.8
-    assert found["hard_mse", "long"] < found["hard_mse", "short"] - 0.05
-    assert found["hard_mse", "long"] < found["single_mse", None] - 0.05
-    assert found["hard_mse", "long"] == pytest.approx(found["oracle_mse", None], abs=0.02)
-    assert found["validation_mse", 100] < found["validation_mse", 0]
+    metrics = measured("rloo", steps=150, short=15, rates=(0.05,), rows=64, test=300)
+    assert metrics["accuracy", "long"] > 0.8
+    assert metrics["hard_mse", "long"] < metrics["hard_mse", "short"] - 0.05
+    assert metrics["hard_mse", "long"] < metrics["single_mse", None] - 0.05
+    assert metrics["hard_mse", "long"] == pytest.approx(metrics["oracle_mse", None], abs=0.02)
+    assert metrics["validation_mse", 100] < metrics["validation_mse", 0]
 
 
 @pytest.mark.parametrize("variant", TRAINED)
@@ -106,18 +106,18 @@ def test_a_router_with_an_empty_timeline_has_collapsed():
     good = 20.0 * torch.eye(3)
     collapsed = torch.zeros(3, 3)
     collapsed[:, 0] = 5.0
-    found = describe(torch.stack((good, collapsed)), test)
-    assert found["collapse"] == 0.5
-    assert found["accuracy"] == pytest.approx(0.87, abs=0.04)
+    metrics = describe(torch.stack((good, collapsed)), test)
+    assert metrics["collapse"] == 0.5
+    assert metrics["accuracy"] == pytest.approx(0.87, abs=0.04)
     single = describe(torch.stack((collapsed, collapsed)), test)
     assert single["spread"] == 0.0
 
 
 def test_errors_of_untrained_routers_are_ordered():
     test = draw_sequences(300, 12, torch.Generator().manual_seed(0))
-    found = anchors(test, STREAMS)
-    assert found["types_mse"] < 1e-12 < found["oracle_mse"] < found["single_mse"]
-    assert found["types_sparsity"] == pytest.approx(1 / 3 + 2 / 3 / 12, abs=0.01)
+    metrics = anchors(test, STREAMS)
+    assert metrics["types_mse"] < 1e-12 < metrics["oracle_mse"] < metrics["single_mse"]
+    assert metrics["types_sparsity"] == pytest.approx(1 / 3 + 2 / 3 / 12, abs=0.01)
     single = torch.zeros(300, 12, 3)
     single[..., 2] = 1.0
-    assert found["single_mse"] == pytest.approx(float(losses(single, test).mean()))
+    assert metrics["single_mse"] == pytest.approx(float(losses(single, test).mean()))

@@ -123,7 +123,7 @@ class PoolingProblem:
         start = torch.randint(symbols.shape[1], (self._rows,), generator=order)
         return {"symbols": symbols[rows], "targets": targets[rows], "start": start}
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """Mean cross-entropy of the outputs, in nats."""
         logits = model(batch["symbols"], batch["start"])
         lost = _losses(logits, batch["targets"])

@@ -121,7 +121,7 @@ class RecoveryProblem(LanguageProblem):
         drawn = self.seen.draw(self.job.training.rows, self.job.model.length, order)
         return drawn._asdict()
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """Mean cross-entropy in nats per character, plus the penalties."""
         assert isinstance(model, CharacterModel)
         loss = cross_entropy(model(batch["inputs"]).flatten(0, 1), batch["targets"].flatten())

@@ -123,7 +123,7 @@ class Laboratory:
         """∇J."""
         return self._mean(self.losses[..., None, None] * self._scores)
 
-    def objective(self, router: Float[Tensor, "K K"]) -> Tensor:
+    def objective(self, router: Float[Tensor, "K K"]) -> Float[Tensor, ""]:
         """Return J(W) of another router on the same sequences."""
         chances = Laboratory(self.data, router).chances
         return (chances * self.losses).sum(0).mean()

@@ -157,7 +157,7 @@ class RoutedProblem(LanguageProblem):
 
         return choose
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """Mean cross-entropy in nats per character."""
         logits = model(batch["inputs"], self.router(batch), self.form)
         return cross_entropy(logits.flatten(0, 1), batch["targets"].flatten())
