@@ -11,6 +11,7 @@ from torch import Generator
 from journeylab.config import UserError
 from journeylab.datasets.settings import Shakespeare
 from journeylab.datasets.shakespeare import (
+    REPLACEMENT,
     Passages,
     bigram_entropy,
     split,
@@ -18,6 +19,7 @@ from journeylab.datasets.shakespeare import (
 )
 
 TEXT = "abcdefghij" * 40
+GUIDE = Path(__file__).parents[2] / "docs" / "design.md"
 
 
 def settings(passage: int = 20, held_out: float = 0.25) -> Shakespeare:
@@ -39,15 +41,15 @@ def table(file: Path, seed: int = 0) -> pd.DataFrame:
     return split(settings(), file, Generator().manual_seed(seed))
 
 
-def test_passages_join_to_the_text_and_each_seed_holds_out_its_own(file: Path) -> None:
-    first, second = table(file), table(file, seed=1)
+def test_passages_make_up_the_text_and_every_seed_holds_out_its_share(file: Path) -> None:
+    first, other = table(file), table(file, seed=1)
     assert "".join(first["text"]) == TEXT
     assert (first["part"] == "held-out").mean() == 0.25
-    assert first["part"].tolist() != second["part"].tolist()
+    assert first["part"].tolist() != other["part"].tolist()
     assert first.equals(table(file))
 
 
-def test_targets_follow_their_window_within_a_passage(file: Path) -> None:
+def test_targets_follow_their_inputs_within_the_same_passage(file: Path) -> None:
     passages = Passages.of(table(file), "train")
     drawn = passages.draw(200, 7, Generator().manual_seed(0))
     assert torch.equal(drawn.inputs[:, 1:], drawn.targets[:, :-1])
@@ -58,7 +60,7 @@ def test_targets_follow_their_window_within_a_passage(file: Path) -> None:
     inside = {
         tuple(row[start : start + 8]) for row in passages.characters.tolist() for start in starts
     }
-    assert rows == inside  # with 200 draws, every window occurs
+    assert rows == inside  # 200 draws reach every window
 
 
 def test_held_out_passages_are_read_once_from_their_beginning(file: Path) -> None:
@@ -69,19 +71,47 @@ def test_held_out_passages_are_read_once_from_their_beginning(file: Path) -> Non
     assert torch.equal(windows.targets.view(5, 18), passages.characters[:, 1:19])
 
 
-def test_bigram_entropy_is_near_zero_if_every_letter_has_one_successor(file: Path) -> None:
+def test_bigrams_predict_a_text_in_which_every_letter_has_one_successor(file: Path) -> None:
     dataset = table(file)
     seen, held_out = (Passages.of(dataset, part) for part in ("train", "held-out"))
-    first, others = (
-        1 / 19,
-        2 / 19,
-    )  # a passage is the alphabet twice; its first letter is no target
+    first, others = 1 / 19, 2 / 19  # a passage is the letters twice, and nothing predicts its first
     expected = -first * math.log(first) - 9 * others * math.log(others)
     assert unigram_entropy(seen, held_out) == pytest.approx(expected, abs=0.01)
-    ones = seen.characters.numel() / 10  # of each letter; smoothing adds 1 to each successor
+    ones = seen.characters.numel() / 10  # per letter; 1 is added to each of ten successors
     assert bigram_entropy(seen, held_out) == pytest.approx(math.log((ones + 10) / ones), rel=0.1)
 
 
-def test_text_too_short_for_two_parts_is_an_error(file: Path) -> None:
-    with pytest.raises(UserError, match="1 passages of 300 characters, 0 of them held out"):
+def test_a_text_too_short_for_two_parts_is_refused(file: Path) -> None:
+    with pytest.raises(UserError, match="404 characters are 1 passages of 300, 0 of them held out"):
         split(settings(passage=300), file, Generator())
+    file.write_text("", encoding="utf-8")
+    with pytest.raises(UserError, match="0 characters are 0 passages of 20") as error:
+        split(settings(), file, Generator())
+    assert "\n" not in str(error.value)
+
+
+def test_characters_outside_printable_ascii_share_one_replacement(file: Path) -> None:
+    file.write_bytes("“naïve”\r\n\tκ → λ 😀~ ".encode() * 20)
+    text = "".join(table(file)["text"])
+    assert text.startswith(f"{REPLACEMENT}na{REPLACEMENT}ve{REPLACEMENT}\n")
+    assert set(text) == {*"nave ~\n", REPLACEMENT}
+    passages = Passages.of(table(file), "train")
+    assert passages.characters.max() < len(passages.alphabet) == 8
+
+
+def test_printable_ascii_is_left_as_it_is(file: Path) -> None:
+    printable = "".join(map(chr, range(32, 127))) + "\n"
+    file.write_text(printable * 20, encoding="utf-8")
+    assert "".join(table(file)["text"]) == printable * 20
+
+
+def test_a_file_that_is_not_utf_8_is_refused(file: Path) -> None:
+    file.write_bytes(b"to be \xff or not")
+    with pytest.raises(UserError, match=r"text: is not UTF-8 text \(byte 6\)"):
+        table(file)
+
+
+def test_the_guide_of_the_quick_scale_is_long_enough() -> None:
+    parts = split(settings(passage=256, held_out=0.1), GUIDE, Generator())["part"]
+    assert (parts == "held-out").sum() >= 3
+    assert (parts == "train").sum() >= 30

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path, PurePath
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -14,7 +14,6 @@ from pydantic import (
     StringConstraints,
     ValidationInfo,
     field_validator,
-    model_validator,
 )
 
 from journeylab.config.reading import LONGEST_NAME, NAME
@@ -133,12 +132,6 @@ class ExternalFile(Frozen):
     url: Annotated[str, Field(pattern=r"^https?://[^\s@?]+$")] | None = Field(None, exclude=True)
     path: Annotated[str, Field(min_length=1)] | None = Field(None, exclude=True)
     bytes: Annotated[int, Field(gt=0, le=MOST_BYTES), AsNumber] | None = Field(None, exclude=True)
-
-    @model_validator(mode="after")
-    def _has_an_identity(self) -> Self:
-        if not self.sha256 and self.path is None:
-            raise ValueError("write sha256, or the path of a local file")
-        return self
 
 
 class FromFile(Frozen):

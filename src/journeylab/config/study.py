@@ -180,6 +180,12 @@ class StudySettings(Frozen):
             raise ValueError("arms: all of them are off; write enabled: true in one")
         return self
 
+    @model_validator(mode="after")
+    def _files_have_an_identity(self) -> Self:
+        if any(not file.sha256 and file.path is None for file in self.files()):
+            raise ValueError("datasets: file: write sha256, or the path of a local file")
+        return self
+
     def files(self) -> Iterator[ExternalFile]:
         """The external files of all datasets, including those that arms override."""
         for dataset in self.datasets.values():

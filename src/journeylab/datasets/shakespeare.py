@@ -1,80 +1,124 @@
-"""Tiny Shakespeare: the characters of plays, cut into passages, of which every seed holds some out.
+"""Tiny Shakespeare, or any other UTF-8 text, cut into passages; each seed holds some of them out.
 
-The text is cut into passages of equal length; a seed's random stream decides which are held out. A
-window is T characters of one passage, with the T characters one position later as targets::
+All passages have the same length. A window is T characters of one passage; its targets are the
+characters that follow, one position later::
 
     input   F i r s t _ C i
     target  i r s t _ C i t
 
-Training draws windows at random positions of the training passages. The held-out passages are read
-from their beginnings, window by window.
+Training draws windows from anywhere in the training passages. Held-out passages are read from
+their beginning, window by window.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from journeylab.config import UserError
-from journeylab.datasets.settings import Shakespeare
+from journeylab.datasets.settings import LanguageJob, Shakespeare
+from journeylab.streams import Streams
 
 Part = Literal["train", "held-out"]
 
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+"""Stands for every character outside printable ASCII, so that any text has a small alphabet."""
+CURVE_WINDOWS = 256
+"""Held-out windows behind a point of the training curve, roughly."""
+
 
 class Windows(NamedTuple):
-    """Characters as indices of the alphabet, int64; `targets` are `inputs` one position later."""
+    """Characters, and the characters that follow them, as indices into an alphabet."""
 
     inputs: Int[Tensor, "rows length"]
     targets: Int[Tensor, "rows length"]
 
+    def take(self, rows: slice | Int[Tensor, " chosen"]) -> Windows:
+        """The windows of these rows."""
+        return Windows(self.inputs[rows], self.targets[rows])
+
 
 class Passages(NamedTuple):
-    """The passages of one part; `characters` are indices of `alphabet`, int64."""
+    """The passages of one part as indices into a sorted alphabet, int64."""
 
     characters: Int[Tensor, "passages width"]
     alphabet: str
 
     @classmethod
     def of(cls, dataset: pd.DataFrame, part: Part) -> Self:
-        """Encode one part of a seed's dataset; both parts share the alphabet."""
+        """The passages of one part of a seed; both parts share one alphabet."""
         alphabet = "".join(sorted(set().union(*map(set, dataset["text"]))))
         texts = dataset.loc[dataset["part"] == part, "text"]
         return cls(encode(texts.tolist(), alphabet), alphabet)
 
-    def draw(self, rows: int, length: int, generator: Generator) -> Windows:
-        """Draw windows: a passage and a start in it, uniformly and independently."""
+    def draw(self, rows: int, length: int, order: Generator) -> Windows:
+        """Windows from a random passage and position, both uniform and independent."""
         count, width = self.characters.shape
-        chosen = torch.randint(count, (rows, 1), generator=generator)
-        starts = torch.randint(width - length, (rows, 1), generator=generator)
-        window = self.characters[chosen, starts + torch.arange(length + 1)]
+        chosen = torch.randint(count, (rows, 1), generator=order)
+        starts = torch.randint(width - length, (rows, 1), generator=order)
+        positions = starts + torch.arange(length + 1)
+        window = self.characters[chosen, positions]
         return Windows(window[:, :-1], window[:, 1:])
 
     def read(self, length: int) -> Windows:
-        """Read every passage from its beginning, window by window; an incomplete one is dropped."""
+        """Every passage from its beginning, window by window; a remainder is not read."""
         fitting = (self.characters.shape[1] - 1) // length * length
         inputs = self.characters[:, :fitting].reshape(-1, length)
         return Windows(inputs, self.characters[:, 1 : fitting + 1].reshape(-1, length))
 
 
-def split(data: Shakespeare, file: Path, generator: Generator) -> pd.DataFrame:
-    """Cut a text into passages, in order: columns passage, part, text. The rest is dropped.
+@dataclass(frozen=True, eq=False)
+class LanguageProblem:
+    """The text of one seed's training problem; studies add the model and its loss."""
 
-    Raises UserError if there are too few passages for two parts.
+    job: LanguageJob
+    table: pd.DataFrame
+    streams: Streams
+
+    @cached_property
+    def seen(self) -> Passages:
+        """The training passages."""
+        return Passages.of(self.table, "train")
+
+    @cached_property
+    def held_out(self) -> Passages:
+        """The held-out passages."""
+        return Passages.of(self.table, "held-out")
+
+    @property
+    def tokens_per_step(self) -> int:
+        """Characters that a step predicts."""
+        return self.job.training.rows * self.job.model.length
+
+    def curve_windows(self) -> Windows:
+        """Held-out windows for the training curve, spread evenly over the held-out text."""
+        windows = self.held_out.read(self.job.model.length)
+        return windows.take(slice(None, None, max(1, len(windows.inputs) // CURVE_WINDOWS)))
+
+
+def split(data: Shakespeare, file: Path, generator: Generator) -> pd.DataFrame:
+    """The passages of a text in its order: passage, part, text; a remainder is dropped.
+
+    Line ends become ``\\n``; every other character outside printable ASCII becomes ``REPLACEMENT``.
+    Raises UserError for a file that is not UTF-8, or too short for both parts.
     """
-    text = file.read_text(encoding="utf-8")
+    text = _read(file)
     passages = len(text) // data.passage
     held_out = round(passages * data.held_out)
     if not 0 < held_out < passages:
         raise UserError(
-            f"{passages} passages of {data.passage} characters, {held_out} of them held out: "
-            "write a smaller passage or another share"
+            f"{file}: {len(text)} characters are {passages} passages of {data.passage}, "
+            f"{held_out} of them held out; both parts need at least 1: write a longer text, a "
+            "smaller passage or another held_out"
         )
     chosen = torch.randperm(passages, generator=generator)[:held_out].tolist()
     starts = range(0, passages * data.passage, data.passage)
@@ -84,35 +128,43 @@ def split(data: Shakespeare, file: Path, generator: Generator) -> pd.DataFrame:
     return pd.DataFrame({"passage": range(passages), "part": parts, "text": texts})
 
 
+def _read(file: Path) -> str:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{file}: is not UTF-8 text (byte {error.start}); convert it") from None
+    return "".join(sign if sign == "\n" or " " <= sign <= "~" else REPLACEMENT for sign in text)
+
+
 def encode(texts: Sequence[str], alphabet: str) -> Int[Tensor, "texts width"]:
-    """Encode texts of one length as the indices of their characters in a sorted alphabet, int64."""
+    """Texts of equal length as indices of their characters in a sorted alphabet, int64."""
     points = np.array([list(map(ord, text)) for text in texts], dtype=np.int64)
     known = np.array([ord(character) for character in alphabet])
     return torch.from_numpy(np.searchsorted(known, points))
 
 
 def unigram_entropy(seen: Passages, held_out: Passages) -> float:
-    """Cross-entropy, in nats per held-out character, of the unigram frequencies of `seen`."""
+    """Cross-entropy of held-out characters under their training frequencies, in nats."""
     return _cross_entropy(seen, held_out, context=0)
 
 
 def bigram_entropy(seen: Passages, held_out: Passages) -> float:
-    """Cross-entropy, in nats per held-out character, of the bigram frequencies of `seen`."""
+    """Cross-entropy of held-out characters given the previous character, in nats."""
     return _cross_entropy(seen, held_out, context=1)
 
 
 def _cross_entropy(seen: Passages, held_out: Passages, context: int) -> float:
-    """Cross-entropy with add-one smoothing, given `context` (0 or 1) preceding characters."""
     letters = len(seen.alphabet)
+    # Every count is raised by one, so that no character has probability 0.
     counts = torch.ones(letters**context, letters, dtype=torch.float64)
-    counts += _pairs(seen, letters, context)
+    counts += _counts(seen, letters, context)
     probabilities = counts / counts.sum(1, keepdim=True)
-    observed = _pairs(held_out, letters, context)
+    observed = _counts(held_out, letters, context)
     return float(-(observed * probabilities.log()).sum() / observed.sum())
 
 
-def _pairs(passages: Passages, letters: int, context: int) -> Tensor:
-    """Counts of each character (context 0), or of each character after each other (context 1)."""
+def _counts(passages: Passages, letters: int, context: int) -> Float[Tensor, "contexts letters"]:
+    """How often each character follows each other one (context 1), or occurs (context 0)."""
     before, after = passages.characters[:, :-1].flatten(), passages.characters[:, 1:].flatten()
     joint = after + (letters * before if context else 0)
     counts = torch.bincount(joint, minlength=letters ** (context + 1)).double()

@@ -69,6 +69,7 @@ def describe(
         "figures": drawn["figures"],
         "tables": [read_json(content / "tables" / f"{name}.json") for name in drawn["tables"]],
         "fairness": read_json(content / "tables" / "fairness.json") if has_fairness else None,
+        "labels": drawn["labels"],
         "failures": failures(runs, drawn["labels"]),
         "provenance": _provenance(records, anonymous=anonymous),
         "timings": {

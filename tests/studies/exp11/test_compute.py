@@ -26,17 +26,17 @@ def by_seed(computed, seed=1000, **sizes):
 
 
 def test_forward_certificates_hold_and_their_controls_do_not():
-    found = exact("forward")
-    assert found["row_sum_error"].max() < 1e-12
-    assert found["row_sum_control"].min() > 0.1
-    assert found["rank_excess"].max() <= 0
-    assert found["rank_control"].tolist() == 2 * [0, 0, 10 - 5, 44 - 2]
-    assert found["invariance_error"].max() < 1e-10
-    assert found["invariance_control"].min() > 1e-3
+    values = exact("forward")
+    assert values["row_sum_error"].max() < 1e-12
+    assert values["row_sum_control"].min() > 0.1
+    assert values["rank_excess"].max() <= 0
+    assert values["rank_control"].tolist() == 2 * [0, 0, 10 - 5, 44 - 2]
+    assert values["invariance_error"].max() < 1e-10
+    assert values["invariance_control"].min() > 1e-3
 
 
-def test_no_queries_come_nearer_to_the_identity_on_hello():
-    """Neither the construction nor gradient ascent on the diagonal passes 0.8."""
+def test_no_queries_reach_a_larger_diagonal_on_hello():
+    """Both the construction and gradient ascent on the diagonal stay at 0.8."""
     assert exact("hello")["identity_gap"].tolist() == pytest.approx([0.2, 0.2], abs=1e-9)
     h = torch.randn(4, 64, generator=torch.Generator().manual_seed(0))[HELLO]
     q = torch.zeros(5, 64, requires_grad=True)
@@ -49,17 +49,17 @@ def test_no_queries_come_nearer_to_the_identity_on_hello():
     assert 0.75 < float(mass.detach()) <= 0.8 + 1e-6
 
 
-def test_weights_of_equal_letters_are_equal_and_the_printed_ones_are_not():
-    found = exact("hello")
-    assert found["twin_gap"].max() < 1e-12
-    assert found["printed_twin_gap"].max() == pytest.approx(0.1)
+def test_equal_letters_have_equal_weights_but_not_in_print():
+    values = exact("hello")
+    assert values["twin_gap"].max() < 1e-12
+    assert values["printed_twin_gap"].max() == pytest.approx(0.1)
 
 
-def test_centres_run_out_and_their_choice_has_no_gradient():
-    found = exact("kmeans", draws=1)
-    assert sorted(found["centres_missing"]) == [5.0, 42.0, 47.0]
-    assert found["selection_gradient"].max() == 0.0
-    assert found["query_gradient"].min() > 1e-3
+def test_centres_repeat_and_their_selection_has_no_gradient():
+    values = exact("kmeans", draws=1)
+    assert sorted(values["centres_missing"]) == [5.0, 42.0, 47.0]
+    assert values["selection_gradient"].max() == 0.0
+    assert values["query_gradient"].min() > 1e-3
 
 
 def test_shapes_and_arithmetic_are_as_printed():
@@ -70,13 +70,13 @@ def test_shapes_and_arithmetic_are_as_printed():
     assert printed["arithmetic_control"].tolist() == [1.0] * len(module.PRINTED)
 
 
-def test_wrong_arithmetic_is_seen(monkeypatch):
+def test_wrong_arithmetic_has_an_error(monkeypatch):
     monkeypatch.setitem(module.PRINTED, "characters", (44, 43.0, 0))
     monkeypatch.setitem(module.PRINTED, "change at 1.0", (-0.0001, 0.0001, 4))
     assert sorted(exact("printed")["arithmetic_error"])[-2:] == [1.0, 2.0]
 
 
-def test_a_row_sum_counts_though_another_makes_up_for_it():
+def test_the_farthest_row_sum_does_not_average_out():
     assert module.farthest_sum(((0.5, 0.5), (0.7, 0.4), (0.5, 0.4))) == pytest.approx(1.1)
     assert module.farthest_sum(((0.5, 0.5), (0.5, 0.4))) == pytest.approx(0.9)
 
@@ -96,20 +96,20 @@ def test_the_documents_gradient_lacks_the_temperature():
     assert rows.loc[rows["metric"] == "omitted_share", "value"].min() > 0.5
 
 
-def test_the_documents_gradient_by_finite_differences():
+def test_the_documents_gradient_equals_finite_differences():
     start = draw_start((3, 2), 1.0, torch.Generator().manual_seed(0))
     h, q = start.h.detach(), start.q.detach()
-    asked = torch.randn(2, 64, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    arriving = torch.randn(2, 64, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
 
     def value(queries):
-        return float((torch.softmax(queries @ h.mT, -1) @ h * asked).sum())
+        return float((torch.softmax(queries @ h.mT, -1) @ h * arriving).sum())
 
-    told = document_gradient(h, torch.softmax(q @ h.mT, -1), asked)
-    for place in ((0, 0), (1, 17)):
+    gradient = document_gradient(h, torch.softmax(q @ h.mT, -1), arriving)
+    for index in ((0, 0), (1, 17)):
         moved = torch.zeros_like(q)
-        moved[place] = 1e-6
+        moved[index] = 1e-6
         slope = (value(q + moved) - value(q - moved)) / 2e-6
-        assert told[place].item() == pytest.approx(slope, rel=1e-5)
+        assert gradient[index].item() == pytest.approx(slope, rel=1e-5)
 
 
 def test_the_ratio_of_gradients_falls_with_the_square_of_the_scale():
@@ -122,31 +122,31 @@ def test_the_ratio_of_gradients_falls_with_the_square_of_the_scale():
     assert queries["0.1"] / queries["0.02"] == pytest.approx(25, rel=0.2)
 
 
-def test_the_ratio_goes_by_the_embeddings_and_not_by_the_queries():
+def test_the_ratio_depends_on_the_embeddings_and_not_on_the_queries():
     rows = by_seed("ratio")
-    found = rows[rows["metric"] == "ratio_apart"].set_index(["scale", "queries"])["value"]
-    assert found["0.05", "0.2"] / found["0.2", "0.05"] == pytest.approx(16, rel=0.1)
-    assert found["0.05", "0.2"] / found["0.05", "0.05"] == pytest.approx(1, rel=0.1)
+    ratios = rows[rows["metric"] == "ratio_apart"].set_index(["scale", "queries"])["value"]
+    assert ratios["0.05", "0.2"] / ratios["0.2", "0.05"] == pytest.approx(16, rel=0.1)
+    assert ratios["0.05", "0.2"] / ratios["0.05", "0.05"] == pytest.approx(1, rel=0.1)
     whole = rows[rows["metric"] == "gradient_ratio"].set_index(["shape", "scale", "temperature"])
-    assert found["0.1", "0.1"] == whole["value"]["3 → 2", "0.1", "1"]
+    assert ratios["0.1", "0.1"] == whole["value"]["3 → 2", "0.1", "1"]
     errors = rows[rows["metric"] == "law_error"].set_index(["scale", "queries"])["value"]
-    told = abs(found["0.2", "0.05"] * 4 / found["0.1", "0.1"] - 1)
-    assert errors["0.2", "0.05"] == pytest.approx(told)
+    expected = abs(ratios["0.2", "0.05"] * 4 / ratios["0.1", "0.1"] - 1)
+    assert errors["0.2", "0.05"] == pytest.approx(expected)
     assert errors.max() < 0.2
     assert rows.loc[rows["metric"] == "law_control", "value"].item() > 1
 
 
-def test_a_ratio_by_finite_differences():
+def test_the_ratio_equals_finite_differences():
     start = draw_start(SHAPES[0], SMALL, torch.Generator().manual_seed(3))
     norms = {}
     for name in ("h", "q"):
         part = getattr(start, name).detach()
         total = 0.0
-        for place in torch.cartesian_prod(*map(torch.arange, part.shape)).tolist():
+        for index in torch.cartesian_prod(*map(torch.arange, part.shape)).tolist():
             values = []
             for sign in (1, -1):
                 moved = part.clone()
-                moved[tuple(place)] += sign * 1e-5
+                moved[tuple(index)] += sign * 1e-5
                 values.append(float(start._replace(**{name: moved}).loss().detach()))
             total += ((values[0] - values[1]) / 2e-5) ** 2
         norms[name] = math.sqrt(total)
@@ -156,7 +156,7 @@ def test_a_ratio_by_finite_differences():
     )
 
 
-def test_the_small_scale_gives_weights_as_far_from_a_half_as_the_printed_ones():
+def test_at_deviation_0_1_weights_are_as_near_to_one_half_as_printed():
     printed = torch.tensor([0.521, 0.530, 0.492, 0.498, 0.468])
     generator = torch.Generator().manual_seed(0)
     spreads = []
@@ -168,7 +168,7 @@ def test_the_small_scale_gives_weights_as_far_from_a_half_as_the_printed_ones():
     assert min(spreads) < spread < max(spreads)
 
 
-def test_a_small_step_down_the_gradient_lowers_the_loss():
+def test_a_gradient_step_lowers_the_loss():
     rows = by_seed("sign")
     change = rows.set_index(["precision", "rate"])["value"]
     assert change["float64", "0.001"] < 0
@@ -176,8 +176,8 @@ def test_a_small_step_down_the_gradient_lowers_the_loss():
     assert change["float64", "1"] / change["float64", "0.001"] == pytest.approx(1000, rel=0.05)
 
 
-def test_rates_start_alike_and_move_the_queries_only():
-    """A start is the same for all optimisers and factors; without steps it is the loss."""
+def test_rates_share_their_start_and_scale_the_step_of_the_queries():
+    """One step of SGD from the same start equals a step by hand."""
     rows = by_seed("rates", steps=1)
     assert len(rows) == 2 * 2 * 4
     small = rows[rows["scale"] == "small"]

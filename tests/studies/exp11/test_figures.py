@@ -32,7 +32,7 @@ RUNS = {
 
 @pytest.fixture(scope="module")
 def results(make_problem, build, computed) -> StudyResults:
-    """Untrained models and starts of two seeds, made-up curves, and certificates."""
+    """Untrained models and starts of two seeds, invented curves, and certificates."""
     arms = {
         arm: Arm(task=arm.removeprefix("string-"), dataset=dataset, variants=list(variants))
         for arm, variants in RUNS.items()
@@ -70,7 +70,7 @@ def test_every_figure_has_a_caption_and_every_task_its_ceiling(results):
     with styled():
         drawn = figures.draw(results)
     assert set(drawn) == set(figures.CAPTIONS)
-    assert len(drawn["accuracy"].axes) == 4  # three tasks, and one by exact match
+    assert len(drawn["accuracy"].axes) == 4  # three tasks, and exact match for one of them
     for each in (*drawn["accuracy"].axes, *drawn["learning"].axes):
         assert "permutation-invariant ceiling" in [line.get_label() for line in each.lines]
     claimed = [
@@ -79,7 +79,7 @@ def test_every_figure_has_a_caption_and_every_task_its_ceiling(results):
     assert claimed == [2, 0, 0, 0, 0]
 
 
-def test_tables_tell_what_ran_and_how_the_loss_changed(results):
+def test_tables_show_accuracies_and_changes_of_the_loss(results):
     tables = figures.tabulate(results)
     accuracies = tables["accuracies"].frame
     assert len(accuracies) == 5
@@ -99,13 +99,13 @@ def test_failed_seeds_are_counted(results):
     assert frame[frame["Failed"] != "0"]["Task"].tolist() == [ARMS["sentence"]]
 
 
-def test_the_prose_has_its_numbers_whatever_ran(results):
-    found = figures.numbers(results)
+def test_the_prose_has_its_numbers_even_if_runs_are_missing(results):
+    numbers = figures.numbers(results)
     prose = (files(figures.__package__) / "report.typ").read_text(encoding="utf-8")
     cited = set(re.findall(r'\bn\("([^"]+)"\)', prose))
     assert cited
-    assert cited <= set(found)
-    assert found["accuracy.string-extremes.kmeans"] == "n/a"
+    assert cited <= set(numbers)
+    assert numbers["accuracy.string-extremes.kmeans"] == "n/a"
     alone = results.measurements[results.measurements["arm"] == "exact"]
     bare = replace(results, measurements=alone, curves=None)
     assert cited <= set(figures.numbers(bare))

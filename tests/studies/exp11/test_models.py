@@ -20,7 +20,7 @@ RUNS = [
 ]
 
 
-def test_targets():
+def test_targets_of_every_task():
     x = torch.tensor([[2, 0, 1, 0, 5]])
     made = {task: target(x).tolist()[0] for task, target in TARGETS.items()}
     assert made == {
@@ -34,13 +34,12 @@ def test_targets():
 
 
 @pytest.mark.parametrize(("symbols", "length"), [(12, 4), (3, 5), (2, 6)])
-def test_the_ceiling_is_that_of_all_strings(symbols, length):
+def test_the_ceiling_equals_an_enumeration_of_all_strings(symbols, length):
     strings = np.array(list(product(range(symbols), repeat=length)))
-    most = max_counts = np.zeros(len(strings))
+    most = np.zeros(len(strings))
     for symbol in range(symbols):
         most = np.maximum(most, (strings == symbol).sum(1))
     data = Data(symbols=symbols, length=length)
-    assert not max_counts.any()
     for task in ("copy", "double", "first2", "reverse"):
         assert ceiling(task, data) == pytest.approx(most.mean() / length, abs=1e-12)
     assert ceiling("sorted", data) == ceiling("extremes", data) == 1.0
@@ -54,7 +53,7 @@ def test_the_sentence_has_its_characters(make_problem):
     assert problem.train.symbols.shape == (1, 2)
 
 
-def test_where_outputs_have_no_order_the_better_one_counts(make_problem, build):
+def test_unordered_outputs_use_the_better_assignment(make_problem, build):
     problem = make_problem("sabag", "extremes")
     model = build(problem)
     batch = {"symbols": problem.test.symbols, "start": problem.test_start}
@@ -78,7 +77,7 @@ def test_where_outputs_have_no_order_the_better_one_counts(make_problem, build):
 
 
 @pytest.mark.parametrize("variant", ["sabag", "pma", "kmeans", "mean"])
-def test_only_positions_tell_the_order(make_problem, build, variant):
+def test_only_positions_reveal_the_order(make_problem, build, variant):
     problem = make_problem(variant, "extremes")
     x = torch.tensor([[3, 7, 1, 0, 5]])
     order = [4, 2, 0, 3, 1]
@@ -92,15 +91,13 @@ def test_only_positions_tell_the_order(make_problem, build, variant):
 
 
 @pytest.mark.parametrize(("task", "variant"), RUNS)
-def test_seeds_trained_at_once_are_those_trained_alone(
-    make_problem, train_both_ways, task, variant
-):
+def test_batched_seeds_equal_single_seeds(make_problem, train_both_ways, task, variant):
     problems = [make_problem(variant, task, seed, rows=8) for seed in (1000, 1001)]
     train_both_ways(problems, [problem.streams for problem in problems])
 
 
 def test_sabag_learns_order_from_positions_and_not_without(make_problem, tmp_path):
-    found = {}
+    values = {}
     for variant in ("sabag", "sabag-positions"):
         problem = make_problem(variant, "first2", steps=300, rows=32, learning_rate=0.01)
         [trained] = train_seeds(
@@ -116,30 +113,30 @@ def test_sabag_learns_order_from_positions_and_not_without(make_problem, tmp_pat
         model.load_state_dict(trained.state)
         rows = measure(problem.job, Evaluation(), problem, model.eval())
         assert set(rows["metric"]) <= set(METRICS)
-        found[variant] = rows.set_index("metric")["value"]
-    bound = found["sabag"]["ceiling"]
-    assert found["sabag"]["accuracy"] < bound + 0.1
-    assert found["sabag-positions"]["accuracy"] > bound + 0.4
+        values[variant] = rows.set_index("metric")["value"]
+    bound = values["sabag"]["ceiling"]
+    assert values["sabag"]["accuracy"] < bound + 0.1
+    assert values["sabag-positions"]["accuracy"] > bound + 0.4
 
 
-def test_the_diagonal_is_that_of_distinct_symbols():
+def test_the_diagonal_is_over_strings_of_distinct_symbols():
     symbols = torch.tensor([[0, 1, 2], [0, 1, 0]])
     weights = torch.stack((torch.full((3, 3), 0.1) + 0.6 * torch.eye(3), torch.eye(3)))
     assert diagonal_mass(weights, symbols) == pytest.approx(0.7)
 
 
-def test_the_least_pair_is_the_nearest_one():
+def test_the_least_pair_has_the_nearest_weights():
     weights = torch.tensor([[0.5, 0.5], [0.9, 0.1], [0.52, 0.48]])
     assert least_pair(weights) == pytest.approx(0.02)
 
 
-def test_kmeans_has_no_more_outputs_than_inputs(make_problem):
+def test_kmeans_with_more_outputs_than_inputs_is_refused(make_problem):
     for task in ("double", "sentence"):
         with pytest.raises(ValidationError, match="more outputs"):
             make_problem("kmeans", task)
 
 
-def test_measures_of_s_are_there_where_there_is_one(make_problem, build):
+def test_metrics_of_s_exist_only_for_poolings_with_s(make_problem, build):
     for task, variant, there in (
         ("copy", "sabag", {"diagonal"}),
         ("copy", "pma", set()),

@@ -1,4 +1,4 @@
-"""Common planes of matrices whose planes are known."""
+"""Joint block-diagonalisation recovers planes that are known."""
 
 import numpy as np
 import pytest
@@ -13,15 +13,15 @@ D, COUNT = 8, 12
 
 
 def hidden(rng, blocks, basis=None):
-    """Matrices [s, d, d] of the given 2×2 blocks [s, d/2, 2, 2] in a basis."""
+    """Matrices [s, d, d] with the given 2×2 blocks [s, d/2, 2, 2], in a (random) basis."""
     count, planes = blocks.shape[:2]
-    found = np.zeros((count, 2 * planes, 2 * planes))
+    diagonal = np.zeros((count, 2 * planes, 2 * planes))
     for plane in range(planes):
         part = slice(2 * plane, 2 * plane + 2)
-        found[:, part, part] = blocks[:, plane]
+        diagonal[:, part, part] = blocks[:, plane]
     if basis is None:
-        basis = rng.normal(size=found.shape[1:])
-    return basis @ found @ np.linalg.inv(basis)
+        basis = rng.normal(size=diagonal.shape[1:])
+    return basis @ diagonal @ np.linalg.inv(basis)
 
 
 def rotations(angles):
@@ -39,29 +39,29 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_hidden_planes_are_found_and_hold_for_operators_not_looked_at(kind):
+def test_fit_finds_hidden_planes_that_hold_for_unseen_operators(kind):
     rng = np.random.default_rng(1)
     operators = hidden(rng, KINDS[kind](rng))
-    found = common_basis(operators[::2], rng)
-    assert off_block_mass(operators[1::2], found) < 1e-6
+    fitted = common_basis(operators[::2], rng)
+    assert off_block_mass(operators[1::2], fitted) < 1e-6
     assert off_block_mass(operators, np.eye(D)) > 0.3
 
 
-def test_what_is_nearly_block_diagonal_is_found_so():
+def test_fit_of_noisy_operators_reaches_the_noise_floor():
     rng = np.random.default_rng(2)
     clean = hidden(rng, KINDS["rotations"](rng), np.linalg.qr(rng.normal(size=(D, D)))[0])
     noise = 0.02 * rng.normal(size=clean.shape)
-    found = common_basis((clean + noise)[::2], rng)
+    fitted = common_basis((clean + noise)[::2], rng)
     floor = np.sqrt((outside(D) > 0).sum()) * 0.02 / np.sqrt(D)
-    assert off_block_mass((clean + noise)[1::2], found) < 1.5 * floor
+    assert off_block_mass((clean + noise)[1::2], fitted) < 1.5 * floor
 
 
-def test_operators_without_common_planes_have_none():
+def test_fit_finds_no_planes_if_operators_share_none():
     rng = np.random.default_rng(3)
     operators = rng.normal(size=(COUNT, D, D))
-    found = common_basis(operators[::2], rng)
-    assert off_block_mass(operators[1::2], found) > 0.5
-    assert off_block_mass(operators[::2], found) < off_block_mass(operators[::2], np.eye(D))
+    fitted = common_basis(operators[::2], rng)
+    assert off_block_mass(operators[1::2], fitted) > 0.5
+    assert off_block_mass(operators[::2], fitted) < off_block_mass(operators[::2], np.eye(D))
 
 
 def test_a_single_diagonalisable_operator_is_block_diagonal_in_its_own_basis():
@@ -70,7 +70,7 @@ def test_a_single_diagonalisable_operator_is_block_diagonal_in_its_own_basis():
     assert off_block_mass(operator, common_basis(operator, rng)) < 1e-8
 
 
-def test_the_mass_is_the_share_outside_the_blocks():
+def test_off_block_mass_is_the_share_outside_the_blocks():
     ones = np.ones((3, 4, 4))
     assert off_block_mass(ones, np.eye(4)) == pytest.approx(np.sqrt(8 / 16))
     turned = np.kron(np.eye(2), rotations(np.array([0.3]))[0])

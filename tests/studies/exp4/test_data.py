@@ -1,4 +1,4 @@
-"""The real corpus, where there is a copy: known by its hash, cut anew by every seed."""
+"""Tiny Shakespeare, if there is a copy: its hash, and the split of every seed."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ CONFIG = yaml.safe_load((Path(__file__).parents[3] / "config.yaml").read_text(en
 WRITTEN = CONFIG["studies"]["exp4"]["datasets"]["corpus"]
 
 
-def test_the_corpus_is_the_one_that_is_registered(corpus):
+def test_the_copy_of_tiny_shakespeare_is_the_configured_file(corpus):
     assert sha256(corpus) == WRITTEN["file"]["sha256"]
     assert corpus.stat().st_size == WRITTEN["file"]["bytes"]
     data = Data.model_validate(WRITTEN)
@@ -30,15 +30,15 @@ def test_the_corpus_is_the_one_that_is_registered(corpus):
     assert 2.4 < bigram_entropy(seen, held_out) < 2.6
 
 
-def test_a_seed_holds_out_passages_of_its_own(tmp_path):
+def test_every_seed_holds_out_other_passages(tmp_path):
     (tmp_path / "text").write_text("to be or not to be " * 300, encoding="utf-8")
-    one, again, other = (
+    first, again, other = (
         generate(DATA, data_streams("exp4", "corpus", seed), tmp_path / "text")["part"].tolist()
         for seed in (1000, 1000, 1001)
     )
-    assert one == again != other
+    assert first == again != other
 
 
-def test_where_the_file_is_found_is_no_part_of_the_data():
+def test_the_location_of_the_file_is_no_part_of_the_dataset():
     elsewhere = WRITTEN | {"file": WRITTEN["file"] | {"path": "a/copy.txt", "url": None}}
     assert Data.model_validate(elsewhere).model_dump() == Data.model_validate(WRITTEN).model_dump()

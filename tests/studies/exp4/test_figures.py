@@ -1,4 +1,4 @@
-"""Nulls stand in the figures, every seed is a point, and tables tell both stages."""
+"""Figures show the null and every seed; tables show both stages."""
 
 import pandas as pd
 import pytest
@@ -32,7 +32,7 @@ RUNS = {
 
 @pytest.fixture(scope="module")
 def results(make_problem, computed):
-    """Models as they start; curves of two steps."""
+    """Untrained models; curves of two steps."""
     tables, curves = [], []
     for arm, (variant, of) in RUNS.items():
         for seed in range(SEEDS):
@@ -66,18 +66,18 @@ def drawn(results):
         return figures.draw(results)
 
 
-def test_every_figure_has_a_caption_and_the_same_bytes_twice(results, drawn, tmp_path):
+def test_every_figure_has_a_caption_and_is_reproducible(results, drawn, tmp_path):
     assert set(drawn) == set(figures.CAPTIONS)
     with styled():
         for run, shown in (("first", drawn), ("second", figures.draw(results))):
-            for name in ("single", "angles", "loss"):  # one of every form
+            for name in ("single", "angles", "loss"):  # three kinds of figures
                 save(shown[name], tmp_path / run / f"{name}.pdf")
     for first in (tmp_path / "first").iterdir():
         assert first.read_bytes() == (tmp_path / "second" / first.name).read_bytes()
 
 
 @pytest.mark.parametrize(("name", "arm"), [("single", "single-0"), ("positions", "positions-free")])
-def test_the_null_stands_beside_every_measure(results, drawn, name, arm):
+def test_the_null_is_drawn_beside_every_metric(results, drawn, name, arm):
     figure = drawn[name]
     assert {t.get_text() for t in figure.legends[0].get_texts()} == {
         figures.NULL,
@@ -87,26 +87,26 @@ def test_the_null_stands_beside_every_measure(results, drawn, name, arm):
         dots = sum(len(c.get_offsets()) for c in axes.collections)
         assert dots == 2 * SEEDS + DRAWS
     named = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert named == [f"{LABELS[RUNS[arm][0]]}, {ARMS[arm]}"]
+    assert named == [f"{LABELS[RUNS[arm][0]]}\n{ARMS[arm]}"]
 
 
-def test_tables_tell_both_stages_and_the_range_of_the_null(results):
+def test_tables_show_both_stages_and_the_range_of_the_null(results):
     tables = figures.tabulate(results)
     single = tables["single"].frame.set_index(["Operators", "Start"])
-    assert list(single.index) == [("one R", "near the identity"), ("fixed", "RoPE")]
-    after, before = single.loc[("one R", "near the identity"), "off-block"].split(" ")
+    assert list(single.index) == [("one R", "near identity"), ("fixed R", "RoPE")]
+    after, before = single.loc[("one R", "near identity"), "off-block"].split(" ")
     assert before == f"({after})"  # nothing was trained
-    assert single.loc[("fixed", "RoPE"), "off-block"] == "0.00"
+    assert single.loc[("fixed R", "RoPE"), "off-block"] == "0.00"
     assert {"commutator", "joint off-block"} < set(tables["positions"].frame.columns)
     null = tables["null"].frame.set_index("Measure")
     assert null.loc["commutator of R − I", "Gaussian, one R"] == "–"
-    assert " – " in null.loc["commutator of R − I", "Gaussian, R_s"]
+    assert " – " in null.loc["commutator of R − I", "Gaussian, R per position"]
 
 
-def test_numbers_that_the_prose_cites(results):
-    found = figures.numbers(results)
-    assert found["gauge_error.max"] < 1e-9
-    assert found["blocks_found.least"] > 0.1 > found["blocks_found.max"]
-    assert found["bigram"] < found["unigram"]
-    assert found["letters"] == 10
-    assert {"loss.single-0.near-identity", "loss.controls.rope"} <= set(found)
+def test_the_prose_cites_numbers_that_exist(results):
+    numbers = figures.numbers(results)
+    assert numbers["gauge_error.max"] < 1e-9
+    assert numbers["blocks_found.least"] > 0.1 > numbers["blocks_found.max"]
+    assert numbers["bigram"] < numbers["unigram"]
+    assert numbers["letters"] == 10
+    assert {"loss.single-0.near-identity", "loss.controls.rope"} <= set(numbers)

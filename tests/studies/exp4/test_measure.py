@@ -1,4 +1,4 @@
-"""What a run is asked, before and after training, and what is computed of random operators."""
+"""Metrics before and after training, of random operators, and certificates."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ SMALL = Model(d=4, length=16)
 
 
 def altered(problem):
-    """A model that training might have left: other operators than at the start."""
+    """A model as training might leave it: its operators differ from the initial ones."""
     model = problem.build(problem.streams.generator("init")).eval()
     with torch.no_grad():
         model.operators.mul_(1.5)
@@ -45,7 +45,7 @@ def values(table, metric, **where):
         ("identity", {"operators": "fixed"}, 1),
     ],
 )
-def test_both_stages_are_described(make_problem, variant, of, count):
+def test_both_stages_are_measured(make_problem, variant, of, count):
     problem = make_problem(variant, **of)
     model = altered(problem)
     table = measure(problem.job, FEW, problem, model)
@@ -54,8 +54,8 @@ def test_both_stages_are_described(make_problem, variant, of, count):
     for stage, operators in (("initial", first), ("trained", 1.5 * first)):
         wanted = describe(operators, problem.streams.numpy("bases"))
         for metric, value in wanted.items():
-            [found] = values(table, metric, stage=stage)
-            assert found == pytest.approx(value, abs=1e-6), metric
+            [measured] = values(table, metric, stage=stage)
+            assert measured == pytest.approx(value, abs=1e-6), metric
         angles = (
             values(table, "leading_angle", stage=stage)
             if count > 1
@@ -71,16 +71,16 @@ def test_both_stages_are_described(make_problem, variant, of, count):
     assert bigram < values(table, "unigram")[0]
 
 
-def test_the_commutator_is_told_against_its_start(make_problem):
+def test_the_commutator_ratio_is_final_over_initial(make_problem):
     problem = make_problem("near-identity", operators="each")
     table = measure(problem.job, FEW, problem, altered(problem))
     [before], [after] = (values(table, "commutator", stage=s) for s in ("initial", "trained"))
     assert values(table, "commutator_ratio") == [pytest.approx(after / before)]
-    alone = make_problem("near-identity")
-    assert "commutator" not in set(measure(alone.job, FEW, alone, altered(alone))["metric"])
+    single = make_problem("near-identity")
+    assert "commutator" not in set(measure(single.job, FEW, single, altered(single))["metric"])
 
 
-def of_kind(computed, variant, draws=2, operators="each", model=SMALL):
+def computed_rows(computed, variant, draws=2, operators="each", model=SMALL):
     job = Computation(
         computed=computed, variant=variant, operators=operators, draws=draws, model=model
     )
@@ -88,9 +88,9 @@ def of_kind(computed, variant, draws=2, operators="each", model=SMALL):
 
 
 @pytest.mark.parametrize("operators", ["one", "each"])
-def test_random_operators_are_described_as_trained_ones_are(make_problem, operators):
-    table = of_kind("random", "gaussian", 3, operators)
-    assert table.equals(of_kind("random", "gaussian", 3, operators))
+def test_random_operators_have_the_metrics_of_trained_operators(make_problem, operators):
+    table = computed_rows("random", "gaussian", 3, operators)
+    assert table.equals(computed_rows("random", "gaussian", 3, operators))
     problem = make_problem("gaussian", operators=operators)
     measured = measure(problem.job, FEW, problem, altered(problem))
     staged = {m for m in measured["metric"] if list(METRICS[m].factors) == ["stage"]}
@@ -108,7 +108,7 @@ TOLERANCES = {
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_certificates_hold_and_their_broken_cases_do_not(check):
-    table = of_kind("certificates", check, model=Model())
+    table = computed_rows("certificates", check, model=Model())
     cases = table[table["case"].notna()]
     for metric, rows in cases.groupby("metric"):
         most, least = TOLERANCES[metric]
@@ -121,10 +121,10 @@ def test_certificates_hold_and_their_broken_cases_do_not(check):
 def test_a_scan_in_the_wrong_order_breaks_its_certificate(monkeypatch):
     right = computing.transports
     monkeypatch.setattr(computing, "transports", lambda r, n: right(r.flip(0), n))
-    assert max(values(of_kind("certificates", "order"), "order_error", case="exact")) > 1e-3
+    assert max(values(computed_rows("certificates", "order"), "order_error", case="exact")) > 1e-3
 
 
-def test_everything_has_a_name_in_print():
+def test_variants_arms_and_metrics_have_printed_names():
     assert set(LABELS) >= {*STARTS, *CONTROLS}
     assert len(set(ARMS.values())) == len(ARMS)
     assert np.all([metric.label for metric in METRICS.values()])

@@ -1,4 +1,4 @@
-"""The model, its pressures, and what arms of a seed have in common."""
+"""The model, its penalties, and what the arms of a seed share."""
 
 import math
 
@@ -14,7 +14,7 @@ from journeylab.studies.exp4_operator_recovery.models import (
     mean_loss,
     orthogonality,
 )
-from journeylab.studies.exp4_operator_recovery.settings import Arm, Exact, Model
+from journeylab.studies.exp4_operator_recovery.settings import Arm, Model, UntrainedArm
 from journeylab.training import train
 
 RUNS = {
@@ -32,23 +32,23 @@ def fresh(problem, seed=1000):
 @pytest.mark.parametrize("run", RUNS)
 def test_arms_of_a_seed_start_with_the_same_weights_around_their_operators(make_problem, run):
     variant, of = RUNS[run]
-    one, other = fresh(make_problem()), fresh(make_problem(variant, **of))
-    names = {name for name, _ in one.named_parameters()} - {"operators"}
+    first, other = fresh(make_problem()), fresh(make_problem(variant, **of))
+    names = {name for name, _ in first.named_parameters()} - {"operators"}
     assert names == {name for name, _ in other.named_parameters()} - {"operators"}
-    weights, others = one.state_dict(), other.state_dict()
+    weights, others = first.state_dict(), other.state_dict()
     assert all(torch.equal(weights[name], others[name]) for name in names)
 
 
 def test_arms_of_a_seed_read_the_same_windows(make_problem):
-    one, other = make_problem(), make_problem("rope", operators="fixed")
+    problems = make_problem(), make_problem("rope", operators="fixed")
     orders = [Streams("exp4", 1000).generator("order") for _ in range(2)]
-    batches = [p.batch(3, order, order) for p, order in zip((one, other), orders, strict=True)]
+    batches = [p.batch(3, order, order) for p, order in zip(problems, orders, strict=True)]
     assert torch.equal(batches[0]["inputs"], batches[1]["inputs"])
     assert batches[0]["inputs"].shape == (8, 16)
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_no_character_sees_those_that_follow(make_problem, run):
+def test_logits_do_not_depend_on_later_characters(make_problem, run):
     variant, of = RUNS[run]
     problem = make_problem(variant, **of)
     model, inputs = fresh(problem), problem.held_out.read(16).inputs[:3].clone()
@@ -61,7 +61,7 @@ def test_no_character_sees_those_that_follow(make_problem, run):
 
 
 @pytest.mark.parametrize(
-    ("of", "pressure"),
+    ("of", "penalty"),
     [
         ({}, lambda r: 0.0),
         ({"orthogonality": 0.3}, lambda r: 0.3 * orthogonality(r)),
@@ -69,16 +69,16 @@ def test_no_character_sees_those_that_follow(make_problem, run):
         ({"operators": "each", "commutator": 0.2}, lambda r: 0.2 * commutator(r)),
     ],
 )
-def test_the_loss_is_cross_entropy_and_the_pressure(make_problem, of, pressure):
+def test_the_loss_is_cross_entropy_plus_the_penalty(make_problem, of, penalty):
     problem = make_problem("near-identity", **of)
     model, order = fresh(problem), Streams("exp4", 0).generator("order")
     batch = problem.batch(0, order, order)
     with torch.no_grad():
         logits = model(batch["inputs"])
-        told = cross_entropy(logits.flatten(0, 1), batch["targets"].flatten())
-        expected = told + pressure(model.operators)
+        entropy = cross_entropy(logits.flatten(0, 1), batch["targets"].flatten())
+        expected = entropy + penalty(model.operators)
         torch.testing.assert_close(problem.loss(model, batch), expected)
-    assert abs(told - math.log(len(problem.seen.alphabet))) < 0.1  # nothing is known yet
+    assert abs(entropy - math.log(len(problem.seen.alphabet))) < 0.1  # untrained
 
 
 def test_held_out_loss_is_the_mean_over_all_characters(make_problem, monkeypatch):
@@ -94,7 +94,7 @@ def test_held_out_loss_is_the_mean_over_all_characters(make_problem, monkeypatch
 @pytest.mark.parametrize(
     ("variant", "kind", "moves"), [("orthogonal", "each", 1), ("rope", "fixed", 0)]
 )
-def test_operators_are_learned_unless_they_are_fixed(make_problem, tmp_path, variant, kind, moves):
+def test_operators_are_trained_unless_they_are_fixed(make_problem, tmp_path, variant, kind, moves):
     problem = make_problem(variant, operators=kind)
     trained = train(problem, problem.job.training, problem.streams, tmp_path / "checkpoint")
     before, after = fresh(problem), fresh(problem)
@@ -107,17 +107,17 @@ def test_operators_are_learned_unless_they_are_fixed(make_problem, tmp_path, var
 
 
 @pytest.mark.parametrize(
-    ("of", "told"),
+    ("of", "message"),
     [
         ({"variant": "rope"}, "unknown variant 'rope'; accepted: near-identity"),
         ({"variant": "ropes", "operators": "fixed"}, "did you mean 'rope'"),
         ({"commutator": 0.1}, "a single operator commutes with itself"),
         ({"variant": "rope", "operators": "fixed", "orthogonality": 0.1}, "a fixed operator"),
-        ({"model": Model(length=104)}, "windows of 104 need more"),
+        ({"model": Model(length=104)}, "too short for windows of 104"),
     ],
 )
-def test_a_run_that_makes_no_sense_is_refused(make_problem, of, told):
-    with pytest.raises(ValidationError, match=told):
+def test_contradictory_settings_are_refused(make_problem, of, message):
+    with pytest.raises(ValidationError, match=message):
         make_problem(**of)
 
 
@@ -125,5 +125,5 @@ def test_a_window_is_a_whole_number_of_blocks():
     with pytest.raises(ValidationError, match="multiple of 8"):
         Model(length=20)
     with pytest.raises(ValidationError, match="replicates"):
-        Exact(computed="random", variants=["orthogonal"])
+        UntrainedArm(computed="random", variants=["orthogonal"])
     assert Arm(variants=["gaussian"]).operators == "one"

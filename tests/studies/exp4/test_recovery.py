@@ -1,4 +1,4 @@
-"""Every metric at operators for which it is known by hand."""
+"""Every metric for operators whose value is known by hand."""
 
 import numpy as np
 import pytest
@@ -25,29 +25,29 @@ def turn(angle):
 
 
 def rotation(angles):
-    found = np.zeros((2 * len(angles), 2 * len(angles)))
+    matrix = np.zeros((2 * len(angles), 2 * len(angles)))
     for plane, angle in enumerate(angles):
-        found[2 * plane : 2 * plane + 2, 2 * plane : 2 * plane + 2] = turn(angle)
-    return found
+        matrix[2 * plane : 2 * plane + 2, 2 * plane : 2 * plane + 2] = turn(angle)
+    return matrix
 
 
 def basis(d=8, seed=0):
     return np.eye(d) + np.random.default_rng(seed).normal(size=(d, d)) / np.sqrt(4 * d)
 
 
-def seen(operators):
+def metrics(operators):
     return describe(np.asarray(operators), np.random.default_rng(0))
 
 
 def test_block_diagonal_rotations_are_recovered():
-    found = seen([rotation(ANGLES)])
-    wanted = dict.fromkeys(found, 0.0) | {"angle_linearity": 1.0}
-    assert found == pytest.approx(wanted, abs=1e-7)
+    measured = metrics([rotation(ANGLES)])
+    wanted = dict.fromkeys(measured, 0.0) | {"angle_linearity": 1.0}
+    assert measured == pytest.approx(wanted, abs=1e-7)
 
 
-def test_another_basis_moves_what_depends_on_it_and_nothing_else():
+def test_another_basis_changes_only_metrics_that_depend_on_it():
     s = basis()
-    before, after = seen([rotation(ANGLES)]), seen([s @ rotation(ANGLES) @ np.linalg.inv(s)])
+    before, after = metrics([rotation(ANGLES)]), metrics([s @ rotation(ANGLES) @ np.linalg.inv(s)])
     for name in GAUGE_FREE:
         assert after[name] == pytest.approx(before[name], abs=1e-7)
     for name in ("off_block", "block_defect", "orthogonality_defect", "henrici", "singular_spread"):
@@ -57,17 +57,17 @@ def test_another_basis_moves_what_depends_on_it_and_nothing_else():
 def test_metrics_by_hand():
     shear = np.eye(4)
     shear[0, 2] = 2.0  # outside the blocks; eigenvalues 1, norm √8
-    found = seen([shear])
-    assert found["off_block"] == pytest.approx(2 / np.sqrt(8))
-    assert found["off_block_away"] == pytest.approx(1.0)
-    assert found["block_defect"] == 0.0
-    assert found["henrici"] == pytest.approx(np.sqrt(4 / 8))
-    assert found["orthogonality_defect"] == pytest.approx(np.sqrt(2 * 4 + 16) / 2)
-    stretched = seen([np.diag([1.0, 3.0, 1.0, 3.0])])
+    measured = metrics([shear])
+    assert measured["off_block"] == pytest.approx(2 / np.sqrt(8))
+    assert measured["off_block_away"] == pytest.approx(1.0)
+    assert measured["block_defect"] == 0.0
+    assert measured["henrici"] == pytest.approx(np.sqrt(4 / 8))
+    assert measured["orthogonality_defect"] == pytest.approx(np.sqrt(2 * 4 + 16) / 2)
+    stretched = metrics([np.diag([1.0, 3.0, 1.0, 3.0])])
     assert stretched["modulus_spread"] == stretched["singular_spread"] == 1.0
     assert stretched["block_defect"] == 1.0
     assert stretched["real_share"] == 1.0
-    assert seen([2 * rotation(ANGLES)])["modulus_spread"] == pytest.approx(0.0, abs=1e-12)
+    assert metrics([2 * rotation(ANGLES)])["modulus_spread"] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_eigen_angles_are_sorted_and_real_eigenvalues_share_a_plane():
@@ -77,14 +77,14 @@ def test_eigen_angles_are_sorted_and_real_eigenvalues_share_a_plane():
     assert eigen_angles(mixed) == pytest.approx([0.5, (1.0 + np.pi) / 2])
 
 
-def test_linearity_is_that_of_a_straight_line():
+def test_linearity_is_the_r_squared_of_a_linear_fit():
     line = np.arange(10.0)
     assert linearity(3 - 2 * line) == pytest.approx(1.0)
     assert linearity(np.ones(10)) == 0.0
     assert linearity(line**2) == pytest.approx(np.corrcoef(line, line**2)[0, 1] ** 2)
 
 
-def test_random_rotations_are_as_linear_as_their_own_null():
+def test_random_rotations_are_uniform_in_their_own_null():
     rotations = random_rotations(400, 8, Generator().manual_seed(5)).double().numpy()
     observed = linearity(eigen_angles(rotations))
     shares = np.array([null_share(value, 8, 2000) for value in observed])
@@ -95,23 +95,23 @@ def test_random_rotations_are_as_linear_as_their_own_null():
 
 
 @pytest.mark.parametrize(("slope", "curve"), [(0.1, 0.0), (0.15, 0.0), (0.02, 0.01)])
-def test_the_leading_angle_is_that_of_the_fastest_common_plane(slope, curve):
+def test_the_leading_angle_belongs_to_the_fastest_common_plane(slope, curve):
     s, steps = basis(), np.arange(1, 13)
     angles = slope * steps + curve * steps**2
     operators = np.stack([s @ rotation([a, 0.03, 0.02, 0.01]) @ np.linalg.inv(s) for a in angles])
-    found = leading_angles(operators, operators)
-    assert np.abs(found) == pytest.approx(angles)
-    assert seen(operators)["linearity"] == pytest.approx(linearity(angles))
+    leading = leading_angles(operators, operators)
+    assert np.abs(leading) == pytest.approx(angles)
+    assert metrics(operators)["linearity"] == pytest.approx(linearity(angles))
 
 
-def test_a_constant_rotation_turns_what_it_carries_linearly_and_far():
+def test_products_of_a_constant_rotation_turn_linearly():
     operators = np.stack([rotation([0.9, 0.3])] * 20)
-    assert seen(operators)["linearity"] == 0.0
-    assert seen(operators)["journey_linearity"] == pytest.approx(1.0)
+    assert metrics(operators)["linearity"] == 0.0
+    assert metrics(operators)["journey_linearity"] == pytest.approx(1.0)
     assert np.abs(leading_angles(products(operators), operators))[-1] == pytest.approx(18.0)
 
 
-def test_the_commutator_lies_between_none_and_its_bound():
+def test_the_commutator_lies_between_zero_and_its_bound():
     """Equality in ‖[X, Y]‖² ≤ 2‖X‖²‖Y‖²: X = [[0, 1], [0, 0]] and Y = Xᵀ."""
     raising = torch.tensor([[0.0, 1.0], [0.0, 0.0]], dtype=torch.float64)
     identity = torch.eye(2, dtype=torch.float64)
@@ -124,19 +124,19 @@ def test_the_commutator_lies_between_none_and_its_bound():
     assert commutator(three).item() == pytest.approx((2 + 8) / (2 * (1 + 4 + 4)))
 
 
-def test_the_orthogonality_pressure_is_the_mean_over_operators():
+def test_the_orthogonality_penalty_is_a_mean_over_operators():
     operators = torch.stack([torch.eye(2), 2 * torch.eye(2)])
     assert orthogonality(operators).item() == pytest.approx((0 + 2 * 9) / 2)
 
 
-def test_a_random_family_is_not_recovered():
+def test_random_operators_are_not_recovered():
     rng = np.random.default_rng(0)
     for family in (
         random_rotations(15, 8, Generator().manual_seed(1)).double().numpy(),
         np.eye(8) + 0.3 * rng.normal(size=(15, 8, 8)) / np.sqrt(8),
     ):
-        found = seen(family)
-        assert found["off_block"] > 0.2
-        assert found["joint_off_block"] > 0.5
-        assert found["commutator"] > 0.1
-        assert found["linearity"] < 0.9
+        measured = metrics(family)
+        assert measured["off_block"] > 0.2
+        assert measured["joint_off_block"] > 0.5
+        assert measured["commutator"] > 0.1
+        assert measured["linearity"] < 0.9

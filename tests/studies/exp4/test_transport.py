@@ -1,4 +1,4 @@
-"""Values and keys travel along products of operators: by the definition, one pair at a time."""
+"""Transport in blocks equals the definition, one pair of positions at a time."""
 
 import math
 
@@ -54,21 +54,21 @@ def attend_by_definition(q, k, v, chain):
 
 
 @pytest.mark.parametrize("count", [1, LENGTH - 1])
-def test_attention_and_its_gradients_are_those_of_the_definition(count):
+def test_attention_and_its_gradients_equal_the_definition(count):
     leaves = [*draw(3, ROWS, LENGTH, D), operators(count)]
-    found, expected = [], []
-    for form, into in ((attend, found), (attend_by_definition, expected)):
+    outputs, expected = [], []
+    for form, into in ((attend, outputs), (attend_by_definition, expected)):
         q, k, v, chain = (leaf.clone().requires_grad_() for leaf in leaves)
         out = form(q, k, v, transports(chain, LENGTH) if form is attend else chain)
         into += [
             out,
             *torch.autograd.grad((out * draw(*out.shape, seed=9)).sum(), [q, k, v, chain]),
         ]
-    for one, other in zip(found, expected, strict=True):
-        torch.testing.assert_close(one, other)
+    for output, other in zip(outputs, expected, strict=True):
+        torch.testing.assert_close(output, other)
 
 
-def test_seeds_that_are_batched_are_those_alone():
+def test_batched_seeds_equal_single_seeds():
     q, k, v = draw(3, 5, ROWS, LENGTH, D)
     chains = torch.stack([operators(LENGTH - 1, seed) for seed in range(5)])
     together = vmap(lambda q, k, v, r: attend(q, k, v, transports(r, LENGTH)))(q, k, v, chains)
@@ -84,12 +84,12 @@ def test_a_block_diagonal_rotation_is_rope_with_value_transport():
     angles = rotary_angles(torch.arange(LENGTH), frequencies)
     expected = naive.attend(q, k, v, angles, mask, transport=True)
     rope = start("rope", 1, D, 0.0, Generator()).double()
-    found = attend(q[None], k[None], v[None], transports(rope, LENGTH))[0]
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)  # frequencies are float32
+    output = attend(q[None], k[None], v[None], transports(rope, LENGTH))[0]
+    torch.testing.assert_close(output, expected, rtol=1e-5, atol=1e-6)  # frequencies are float32
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_starts_are_what_they_are_called(count):
+def test_initialisations_match_their_names(count):
     drawn = {
         name: start(name, count, 8, 0.3, Generator().manual_seed(0)).double()
         for name in ("near-identity", "gaussian", "orthogonal", "frozen", "rope", "identity")

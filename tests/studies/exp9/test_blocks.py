@@ -1,4 +1,4 @@
-"""Attention in blocks: what is compared, and what is timed."""
+"""Attention in blocks: equal values and gradients, and timings."""
 
 import torch
 
@@ -10,7 +10,7 @@ def job(**of):
     return Computation(computed="attention", variant="all", **of)
 
 
-def test_both_forms_are_compared_and_a_wrong_one_is_seen(monkeypatch):
+def test_blocks_equal_the_masked_form_and_a_wrong_gradient_shows(monkeypatch):
     table = compute.compute(job(draws=2), None)
     assert set(table["case"]) == {"values", "gradients", "other"}
     assert table["draw"].tolist() == [0, 0, 0, 1, 1, 1]
@@ -25,7 +25,7 @@ def test_both_forms_are_compared_and_a_wrong_one_is_seen(monkeypatch):
     assert wrong["gradients"] > 0.1
 
 
-def test_what_is_timed_does_the_same_where_there_is_one_timeline(monkeypatch):
+def test_timed_forms_agree_with_a_single_timeline(monkeypatch):
     for name, few in (("LENGTHS", (8, 16)), ("TIMELINES", (1, 4)), ("TOKENS", 32)):
         monkeypatch.setattr(blocks, name, few)
     seen = []
@@ -35,16 +35,16 @@ def test_what_is_timed_does_the_same_where_there_is_one_timeline(monkeypatch):
         return {"ratio": 2.0, "fast_ms": 1.0}
 
     monkeypatch.setattr(blocks, "compare", compare)
-    told = compute.time_forms(job(draws=7))
-    assert set(told) == {
+    timings = compute.time_forms(job(draws=7))
+    assert set(timings) == {
         f"{key}.{n}.{k}" for key in ("ratio", "fast_ms", "share") for n in (8, 16) for k in (1, 4)
     }
-    assert told["share.8.1"] == 1.0
-    assert 0.25 <= told["share.16.4"] < 1.0
+    assert timings["share.8.1"] == 1.0
+    assert 0.25 <= timings["share.16.4"] < 1.0
     assert {pairs for _, _, pairs in seen} == {7}
     sparse, dense, _ = seen[0]
-    for one, other in zip(sparse, dense, strict=False):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+    for output, other in zip(sparse, dense, strict=False):
+        torch.testing.assert_close(output, other, rtol=1e-4, atol=1e-5)
     assert seen[0][1][0].shape == (4, 8, blocks.WIDTH)
     assert compute.time_forms(job(draws=100))
     assert seen[-1][2] == blocks.PAIRS

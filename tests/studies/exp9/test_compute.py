@@ -38,34 +38,35 @@ def test_certificates_hold_and_their_controls_do_not(certificates):
     assert largest(certificates, "reinforce_error", case="updated") == pytest.approx(0.01 / 8)
 
 
-def test_the_code_is_not_at_the_printed_temperatures(certificates):
+def test_the_code_misses_the_printed_temperatures(certificates):
     for over, percent, off in ((100, 30, 0.03), (100, 70, 0.07), (40, 30, 0.375), (40, 70, 0.2)):
-        found = largest(certificates, "schedule_error", over=over, share=percent)
-        assert found == pytest.approx(off)
+        error = largest(certificates, "schedule_error", over=over, share=percent)
+        assert error == pytest.approx(off)
 
 
-def test_names_that_blocks_lack(certificates):
+def test_undefined_names_of_blocks_are_counted(certificates):
     rows = certificates[certificates["metric"] == "undefined"].set_index("block")["value"]
     assert rows[rows > 0].to_dict() == {"soft": 1, "reinforce": 1, "phase 1": 1}
     x = torch.randn(2, 5, 3, dtype=torch.float64)
-    lacking = {
+    missing = {
         block: run(block, x, x.sigmoid()).missing for block in ("soft", "reinforce", "phase 1")
     }
-    assert lacking == {"soft": ("K",), "reinforce": ("probs",), "phase 1": ("node_logits",)}
+    assert missing == {"soft": ("K",), "reinforce": ("probs",), "phase 1": ("node_logits",)}
 
 
-def test_a_block_that_computes_something_else_is_seen(monkeypatch):
+def test_a_changed_block_gives_another_sample(monkeypatch):
     x = torch.randn(2, 5, 3, dtype=torch.float64)
     uniform = torch.rand(2, 5, 3, dtype=torch.float64)
     right = chosen_by_gumbel("quick reference", x, uniform)
     assert torch.equal(right, chosen_by_gumbel("gumbel", x, uniform))
-    wrong = CODE["quick reference"]
-    broken = wrong._replace(code=wrong.code.replace("noise + found", "found"))
+    block = CODE["quick reference"]
+    assert "noise + scores" in block.code
+    broken = block._replace(code=block.code.replace("noise + scores", "scores"))
     monkeypatch.setitem(document.CODE, "quick reference", broken)
     assert not torch.equal(right, chosen_by_gumbel("quick reference", x, uniform))
 
 
-def test_gradients_are_told_of_every_estimator_at_every_scale():
+def test_gradients_cover_every_estimator_at_every_scale():
     job = Computation(computed="gradients", variant="all", draws=2, sequences=2)
     rows = compute(job, Streams("exp9", 1000))
     bias = rows[rows["metric"] == "relative_bias"]
@@ -74,14 +75,14 @@ def test_gradients_are_told_of_every_estimator_at_every_scale():
     pd.testing.assert_frame_equal(rows, again)
 
 
-def test_steps_are_timed_once_and_not_of_every_run():
+def test_only_certificates_and_attention_are_timed():
     timed = time_forms(Computation(computed="certificates", variant="all", draws=1))
     assert {"straight-through", "soft", "rloo"} <= set(timed) <= set(TRAINED)
     assert min(timed.values()) > 0.0
     assert time_forms(Computation(computed="gradients", variant="all")) == {}
 
 
-def test_variants_that_do_not_exist_are_refused():
+def test_unknown_variants_and_budgets_are_refused():
     with pytest.raises(ValueError, match="unknown variant"):
         Computation(computed="training", variant="gumbel-2")
     with pytest.raises(ValueError, match="short 600"):

@@ -28,13 +28,13 @@ def lab() -> Laboratory:
     return Laboratory.draw(4, torch.Generator().manual_seed(0))
 
 
-def told(lab, name, draws=2000):
+def estimated(lab, name, draws=2000):
     moments = lab.estimate(name, draws, torch.Generator().manual_seed(1))
     return moments, lab.compare(moments)
 
 
 def by_hand(lab, router):
-    """J in loops over assignments and tokens, with nothing of the laboratory's."""
+    """J in plain loops over assignments and tokens, without the laboratory."""
     total = 0.0
     x, v, y = (each.tolist() for each in lab.data[1:])
     for inputs, values, targets in zip(x, v, y, strict=True):
@@ -53,7 +53,7 @@ def by_hand(lab, router):
     return total / len(v)
 
 
-def test_the_exact_gradient_is_that_of_an_enumeration_in_loops(lab):
+def test_the_exact_gradient_equals_an_enumeration_in_loops(lab):
     router = lab.router.tolist()
     assert float(lab.objective(lab.router)) == pytest.approx(by_hand(lab, router), rel=1e-12)
     for i, k in ((0, 0), (2, 1)):
@@ -75,44 +75,44 @@ def test_the_exact_gradient_is_that_of_an_enumeration_in_loops(lab):
         ("gumbel-0.5", GumbelSoftmax(0.5)),
     ],
 )
-def test_moments_are_those_of_simulated_estimates(lab, name, estimator):
+def test_moments_equal_those_of_simulated_estimates(lab, name, estimator):
     draws = 6000
     generator = torch.Generator().manual_seed(2)
     noise = draw_gumbel(lab.logits.expand(draws, -1, -1, -1), estimator.draws, generator)
-    found = lab.gradients_of(estimator, noise).mean(1)
-    moments, _ = told(lab, name, 6000)
-    variance = float((found - found.mean(0)).square().sum((-2, -1)).mean())
+    estimates = lab.gradients_of(estimator, noise).mean(1)
+    moments, _ = estimated(lab, name, 6000)
+    variance = float((estimates - estimates.mean(0)).square().sum((-2, -1)).mean())
     assert variance == pytest.approx(moments.variance, rel=0.15)
-    off = float((found.mean(0) - moments.mean).norm())
+    off = float((estimates.mean(0) - moments.mean).norm())
     assert off < 4.0 * math.sqrt((variance + moments.error * draws) / draws)
 
 
 def test_straight_through_is_the_slope_at_the_argmax(lab):
-    """One draw, the argmax, through the softmax; by the chain rule, token for token."""
+    """The slope at the argmax, passed through the softmax by the chain rule, token by token."""
     p = lab.logits.softmax(-1)
-    place = (lab.logits.argmax(-1) * 3 ** torch.arange(5, -1, -1)).sum(-1)
-    slopes = lab.slopes[place, torch.arange(4)]
+    index = (lab.logits.argmax(-1) * 3 ** torch.arange(5, -1, -1)).sum(-1)
+    slopes = lab.slopes[index, torch.arange(4)]
     through = p * (slopes - (p * slopes).sum(-1, keepdim=True))
     expected = torch.einsum("rni,rnk->ik", lab.data.inputs, through) / 4
-    moments, compared = told(lab, "straight-through")
+    moments, compared = estimated(lab, "straight-through")
     torch.testing.assert_close(moments.mean, expected)
     assert moments.variance == 0.0
     bias = float((expected - lab.exact).norm() / lab.exact.norm())
     assert compared["relative_bias"] == pytest.approx(bias)
 
 
-def test_what_is_unbiased_is_so_and_what_is_printed_is_not(lab):
+def test_reinforce_is_unbiased_and_the_printed_form_is_biased(lab):
     for name in ("reinforce", "reinforce-ema", "rloo"):
-        assert told(lab, name)[1]["relative_bias"] < 1e-12
+        assert estimated(lab, name)[1]["relative_bias"] < 1e-12
     baseline, _ = average_of(lab)
     updated = lab.compare(of_reinforce(lab, baseline=baseline, updated=True))
     assert updated["relative_bias"] == pytest.approx((1 - MOMENTUM) / 4, rel=1e-6)
     assert updated["cosine"] == pytest.approx(1.0)
-    assert told(lab, "reinforce-literal")[1]["relative_bias"] > 0.05
-    assert told(lab, "reinforce-ema")[0].variance < told(lab, "reinforce")[0].variance
+    assert estimated(lab, "reinforce-literal")[1]["relative_bias"] > 0.05
+    assert estimated(lab, "reinforce-ema")[0].variance < estimated(lab, "reinforce")[0].variance
 
 
-def test_the_settled_average_is_that_of_a_simulation(lab):
+def test_the_stationary_average_equals_a_simulation(lab):
     generator = torch.Generator().manual_seed(3)
     mean, spread = average_of(lab)
     steps = torch.multinomial(lab.chances.T, 6000, replacement=True, generator=generator)
@@ -126,15 +126,15 @@ def test_the_settled_average_is_that_of_a_simulation(lab):
     assert of_step * (1 - MOMENTUM) / (1 + MOMENTUM) == pytest.approx(spread, rel=0.1)
 
 
-def test_every_estimator_is_compared_and_monte_carlo_tells_its_error(lab):
+def test_only_gumbel_has_a_monte_carlo_error_that_falls_with_draws(lab):
     for name in ESTIMATED:
-        _, compared = told(lab, name, 400)
+        _, compared = estimated(lab, name, 400)
         assert (compared["monte_carlo_error"] > 0) == name.startswith("gumbel")
-    few, many = (told(lab, "gumbel-1", draws)[1]["monte_carlo_error"] for draws in (400, 6400))
+    few, many = (estimated(lab, "gumbel-1", draws)[1]["monte_carlo_error"] for draws in (400, 6400))
     assert few / many == pytest.approx(4.0, rel=0.15)
 
 
-def test_what_monte_carlo_adds_to_a_bias_is_taken_off(lab):
+def test_the_monte_carlo_error_is_subtracted_from_the_bias(lab):
     off = torch.full((3, 3), 0.1, dtype=torch.float64)
     noisy = Moments(lab.exact + off, 1.0, float(off.square().sum()))
     assert lab.compare(noisy)["relative_bias"] < 1e-6
@@ -143,13 +143,13 @@ def test_what_monte_carlo_adds_to_a_bias_is_taken_off(lab):
     assert lab.compare(sure)["relative_bias"] == pytest.approx(bias)
 
 
-def test_noise_sends_as_many_tokens_elsewhere_at_every_temperature(lab):
-    found = [
+def test_noise_reroutes_as_many_tokens_at_every_temperature(lab):
+    shares = [
         disagreement(lab, 500, torch.Generator().manual_seed(0), tau) for tau in (1.0, 0.5, 0.1)
     ]
-    assert found[0] == found[1] == found[2]
+    assert shares[0] == shares[1] == shares[2]
     p = lab.logits.softmax(-1).amax(-1)
-    assert found[0] == pytest.approx(float(1 - p.mean()), abs=0.02)
+    assert shares[0] == pytest.approx(float(1 - p.mean()), abs=0.02)
 
 
 def test_a_scale_multiplies_the_router_and_keeps_the_sequences(lab):

@@ -1,4 +1,4 @@
-"""The language model: what is random in it, how routes are followed, and what is told of it."""
+"""The language model: its noise, its routes, and its metrics."""
 
 import itertools
 import math
@@ -19,7 +19,7 @@ from journeylab.studies.exp9_router_gradients import models
 from journeylab.studies.exp9_router_gradients.data import generate
 from journeylab.studies.exp9_router_gradients.measure import measure
 from journeylab.studies.exp9_router_gradients.metrics import METRICS
-from journeylab.studies.exp9_router_gradients.models import Language, follow_hard, perplexity
+from journeylab.studies.exp9_router_gradients.models import RoutedProblem, follow_hard, perplexity
 from journeylab.studies.exp9_router_gradients.settings import (
     Data,
     Evaluation,
@@ -37,7 +37,7 @@ DATA = Data(file=ExternalFile(sha256="0" * 64), passage=100, held_out=0.2)
 
 @pytest.fixture(scope="module")
 def passages(tmp_path_factory):
-    """Syllables, so that a character tells something of those that follow."""
+    """A text of syllables, in which a character predicts something of the next one."""
     rng = np.random.default_rng(0)
     file = tmp_path_factory.mktemp("corpus") / "text"
     file.write_text("".join(rng.choice(["la ", "so ", "mi", "re", "do"], 2500)), encoding="utf-8")
@@ -49,15 +49,15 @@ def make(passages):
     def make(variant="straight-through", seed=1000):
         budget = Training(steps=STEPS, learning_rate=0.01, warmup=5, rows=4, evaluate_every=STEPS)
         job = Job(variant=variant, data=DATA, model=SIZES, training=budget)
-        return Language(job, passages, Streams("exp9", seed))
+        return RoutedProblem(job, passages, Streams("exp9", seed))
 
     return make
 
 
 @pytest.fixture(scope="module")
 def measured(make, tmp_path_factory):
-    """Every variant's problem, model and table, trained for a moment."""
-    found = {}
+    """Problem, model and measurements of every variant, trained for a few steps."""
+    trained_models = {}
     for variant in VARIANTS:
         problem = make(variant)
         folder = tmp_path_factory.mktemp(variant)
@@ -65,8 +65,8 @@ def measured(make, tmp_path_factory):
         model = fresh(problem).eval()
         model.load_state_dict(trained.state)
         table = measure(problem.job, Evaluation(windows=36), problem, model)
-        found[variant] = problem, model, table
-    return found
+        trained_models[variant] = problem, model, table
+    return trained_models
 
 
 def fresh(problem):
@@ -82,8 +82,8 @@ def value(table, metric, **where):
     rows = table[table["metric"] == metric]
     for name, level in where.items():
         rows = rows[rows[name] == level]
-    [one] = rows["value"]
-    return one
+    [single] = rows["value"]
+    return single
 
 
 def test_variants_of_a_seed_read_the_same_windows_from_the_same_weights(make):
@@ -93,7 +93,7 @@ def test_variants_of_a_seed_read_the_same_windows_from_the_same_weights(make):
     assert all(torch.equal(w[n], weights[0][n]) for w in weights for n in w)
 
 
-def test_noise_belongs_to_a_step_a_layer_and_the_estimators_that_use_it(make):
+def test_noise_is_drawn_per_step_and_layer_for_estimators_that_use_it(make):
     assert [set(drawn(make(variant))) - {"inputs", "targets"} for variant in VARIANTS] == [
         set(),
         {"noise", "tau", "volume"},
@@ -105,13 +105,13 @@ def test_noise_belongs_to_a_step_a_layer_and_the_estimators_that_use_it(make):
     assert not torch.equal(batch["noise"][0], batch["noise"][1])
     assert batch["tau"] == 0.5
     # The document's schedule, over 40 % of the steps: 1 → 0.1, and silent from 0.2 on.
-    said = [drawn(make("annealing"), step) for step in (6, 12, STEPS)]
-    assert [float(each["tau"]) for each in said] == pytest.approx([0.55, 0.1, 0.1])
-    assert [float(each["volume"]) for each in said] == [1.0, 0.0, 0.0]
+    batches = [drawn(make("annealing"), step) for step in (6, 12, STEPS)]
+    assert [float(each["tau"]) for each in batches] == pytest.approx([0.55, 0.1, 0.1])
+    assert [float(each["volume"]) for each in batches] == [1.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_routes_in_training_are_the_estimators(make, variant):
+def test_training_routes_come_from_the_estimator(make, variant):
     problem = make(variant)
     batch = drawn(problem)
     logits = torch.randn(4, 2, 16, 3, generator=torch.Generator().manual_seed(0))
@@ -127,7 +127,7 @@ def test_routes_in_training_are_the_estimators(make, variant):
 
 
 @pytest.mark.parametrize("variant", ["straight-through", "soft"])
-def test_no_character_sees_those_that_follow(make, variant):
+def test_logits_do_not_depend_on_later_characters(make, variant):
     problem = make(variant)
     model, inputs = fresh(problem), problem.held_out.read(16).inputs[:3].clone()
 
@@ -143,7 +143,7 @@ def test_no_character_sees_those_that_follow(make, variant):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_router_learns_and_so_does_the_model(measured, variant):
+def test_router_and_model_learn(measured, variant):
     problem, model, table = measured[variant]
     before = fresh(problem)
     for old, new in zip(before.blocks, model.blocks, strict=True):
@@ -155,18 +155,18 @@ def test_the_router_learns_and_so_does_the_model(measured, variant):
     assert value(table, "perplexity", routes="hard") < 0.9 * at_first
 
 
-def test_seeds_are_trained_at_once_as_alone(make, tmp_path):
+def test_batched_seeds_equal_single_seeds(make, tmp_path):
     problems = [make("annealing", seed) for seed in (1000, 1001)]
     settings = problems[0].job.training.model_copy(update={"steps": 6})
     streams = [problem.streams for problem in problems]
     at_once = train_ensemble(problems, settings, streams, tmp_path / "both")
     for number, (problem, stream, both) in enumerate(zip(problems, streams, at_once, strict=True)):
-        alone = train(problem, settings, stream, tmp_path / str(number))
-        for name, found in both.state.items():
-            torch.testing.assert_close(found, alone.state[name], rtol=1e-3, atol=1e-3)
+        single = train(problem, settings, stream, tmp_path / str(number))
+        for name, value in both.state.items():
+            torch.testing.assert_close(value, single.state[name], rtol=1e-3, atol=1e-3)
 
 
-def test_in_use_the_masked_form_reads_the_same(measured):
+def test_with_hard_routes_blocks_equal_the_masked_form(measured):
     problem, model, _ = measured["gumbel-0.5"]
     inputs = problem.held_out.read(16).inputs[:20]
     with torch.no_grad():
@@ -174,7 +174,7 @@ def test_in_use_the_masked_form_reads_the_same(measured):
         torch.testing.assert_close(follow_hard(model, inputs), masked, rtol=1e-4, atol=1e-4)
 
 
-def test_perplexity_is_of_all_characters(make, monkeypatch):
+def test_perplexity_is_over_all_characters(make, monkeypatch):
     monkeypatch.setattr(models, "WINDOWS", 50)
     problem = make()
     model, windows = fresh(problem), problem.held_out.read(16)
@@ -186,18 +186,18 @@ def test_perplexity_is_of_all_characters(make, monkeypatch):
         assert perplexity(model, windows, follow_hard) == pytest.approx(whole.exp().item(), 1e-5)
 
 
-def test_the_gap_is_between_routes_in_use_and_in_training(measured):
+def test_the_gap_is_perplexity_with_hard_minus_training_routes(measured):
     for variant, (_, _, table) in measured.items():
         hard, training = (value(table, "perplexity", routes=r) for r in ("hard", "training"))
         assert value(table, "perplexity_gap") == hard - training
         bigram = value(table, "bigram_perplexity")
         assert value(table, "perplexity_gain") == bigram - hard
-        # Without noise at the end, and hard, training and use are one.
+        # Without noise in the last step, hard variants train and evaluate with the same routes.
         same = variant in ("straight-through", "annealing")
         assert (abs(hard - training) < 1e-4) == same, variant
 
 
-def test_bigrams_and_models_read_the_same_windows_from_all_over_the_text(make, monkeypatch):
+def test_bigrams_and_models_read_the_same_windows_spread_over_the_text(make, monkeypatch):
     problem = make()
     model = fresh(problem)
     every = problem.held_out.read(16)
@@ -215,17 +215,17 @@ def test_bigrams_and_models_read_the_same_windows_from_all_over_the_text(make, m
         assert torch.equal(windows.inputs, every.inputs[::3])
     counts = torch.ones(2 * (len(problem.seen.alphabet),), dtype=torch.float64)
     for text in problem.seen.characters.tolist():
-        for one, other in itertools.pairwise(text):
-            counts[one, other] += 1.0
-    told = (
+        for first, second in itertools.pairwise(text):
+            counts[first, second] += 1.0
+    logs = (
         (counts / counts.sum(1, keepdim=True))[every.inputs[::3], every.targets[::3]].log().mean()
     )
-    assert value(table, "bigram_perplexity") == pytest.approx(math.exp(-told))
+    assert value(table, "bigram_perplexity") == pytest.approx(math.exp(-logs))
     measure(problem.job, Evaluation(windows=10**6), problem, model)
     assert torch.equal(seen[-1].inputs, every.inputs)
 
 
-def test_loads_are_shares_of_tokens_from_the_fullest_timeline_on(measured):
+def test_loads_are_sorted_shares_of_tokens(measured):
     problem, model, table = measured["straight-through"]
     loads = table[table["metric"] == "load"].pivot(index="layer", columns="rank", values="value")
     assert loads.shape == (2, 3)
@@ -247,15 +247,15 @@ def test_loads_are_shares_of_tokens_from_the_fullest_timeline_on(measured):
     assert loads[1].tolist() == pytest.approx([float(each) for each in fullest])
 
 
-def test_sizes_that_do_not_fit_are_refused(make):
+def test_sizes_that_contradict_each_other_are_refused(make):
     job = make().job.model_dump()
-    with pytest.raises(ValidationError, match="windows of 200 need more"):
+    with pytest.raises(ValidationError, match="too short for windows of 200"):
         Job.model_validate(job | {"model": {"length": 200}})
     with pytest.raises(ValidationError, match="write a divisor of d, 8"):
         Model(d=8, heads=3)
 
 
-def test_all_that_is_measured_is_declared(measured):
+def test_every_measured_metric_is_declared(measured):
     for _, _, table in measured.values():
         assert set(table["metric"]) <= set(METRICS)
         for metric, rows in table.groupby("metric"):

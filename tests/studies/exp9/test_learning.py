@@ -23,35 +23,35 @@ def job(variant, **sizes):
 
 def measured(variant, **sizes):
     rows = list(report(variant, job(variant, **sizes), STREAMS))
-    found = {(row["metric"], row.get("budget", row.get("share"))): row["value"] for row in rows}
-    assert len(found) == len(rows)
-    return found
+    values = {(row["metric"], row.get("budget", row.get("share"))): row["value"] for row in rows}
+    assert len(values) == len(rows)
+    return values
 
 
-def test_routers_learn_to_tell_types():
-    found = measured("rloo", steps=150, short=15, rates=(0.05,), rows=64, test=300)
-    assert found["accuracy", "long"] > 0.8
-    assert found["hard_mse", "long"] < found["hard_mse", "short"] - 0.05
-    assert found["hard_mse", "long"] < found["single_mse", None] - 0.05
-    assert found["hard_mse", "long"] == pytest.approx(found["oracle_mse", None], abs=0.02)
-    assert found["validation_mse", 100] < found["validation_mse", 0]
+def test_routers_learn_to_separate_types():
+    metrics = measured("rloo", steps=150, short=15, rates=(0.05,), rows=64, test=300)
+    assert metrics["accuracy", "long"] > 0.8
+    assert metrics["hard_mse", "long"] < metrics["hard_mse", "short"] - 0.05
+    assert metrics["hard_mse", "long"] < metrics["single_mse", None] - 0.05
+    assert metrics["hard_mse", "long"] == pytest.approx(metrics["oracle_mse", None], abs=0.02)
+    assert metrics["validation_mse", 100] < metrics["validation_mse", 0]
 
 
 @pytest.mark.parametrize("variant", TRAINED)
 def test_every_estimator_moves_the_router(variant):
-    course = train(variant, job(variant), STREAMS, 3)
-    assert course.routers[3].isfinite().all()
-    assert (course.routers[3] != course.routers[0]).all()
+    trajectory = train(variant, job(variant), STREAMS, 3)
+    assert trajectory.routers[3].isfinite().all()
+    assert (trajectory.routers[3] != trajectory.routers[0]).all()
     first = [row["value"] for row in report(variant, job(variant), STREAMS)]
     assert first == [row["value"] for row in report(variant, job(variant), STREAMS)]
 
 
-def test_estimators_share_their_starts_and_rates_have_the_same():
-    one, other = (train(v, job(v), STREAMS, 2).routers for v in ("soft", "gumbel-1"))
-    assert torch.equal(one[0], other[0])
-    assert torch.equal(one[0][0], one[0][1])
-    assert not torch.equal(one[2][0], one[2][1])
-    assert not torch.equal(one[0][0, 0], one[0][0, 1])
+def test_estimators_and_rates_share_their_starts():
+    first, other = (train(v, job(v), STREAMS, 2).routers for v in ("soft", "gumbel-1"))
+    assert torch.equal(first[0], other[0])
+    assert torch.equal(first[0][0], first[0][1])
+    assert not torch.equal(first[2][0], first[2][1])
+    assert not torch.equal(first[0][0, 0], first[0][0, 1])
 
 
 def test_a_short_training_without_a_schedule_is_the_beginning_of_the_long_one():
@@ -61,7 +61,7 @@ def test_a_short_training_without_a_schedule_is_the_beginning_of_the_long_one():
         assert torch.equal(short, long) == same
 
 
-def test_schedules_end_where_they_are_told_to():
+def test_schedules_end_at_their_share_of_the_steps():
     scheduled = ("annealing-10", "annealing", "annealing-100", "three-phase", "annealing-noisy")
     silent = {
         variant: next(
@@ -76,8 +76,8 @@ def test_schedules_end_where_they_are_told_to():
     assert silent["three-phase"] == pytest.approx(851, abs=1)
 
 
-def test_as_printed_the_average_has_the_step_in_it(monkeypatch):
-    """At the first step the average is 0 before, and a hundredth of the mean loss after."""
+def test_the_printed_average_includes_the_current_step(monkeypatch):
+    """Before the first step the average is 0; after it, a hundredth of the mean loss."""
     baselines = []
     kept = learning.estimator_at
 
@@ -95,9 +95,9 @@ def test_as_printed_the_average_has_the_step_in_it(monkeypatch):
 
 
 def test_flips_are_counted_on_the_same_tokens():
-    course = train("straight-through", job("straight-through", rates=(0.5,)), STREAMS, 5)
+    trajectory = train("straight-through", job("straight-through", rates=(0.5,)), STREAMS, 5)
     still = train("straight-through", job("straight-through", rates=(1e-9,)), STREAMS, 5)
-    assert course.flips[5].min() > 0
+    assert trajectory.flips[5].min() > 0
     assert still.flips[5].max() == 0
 
 
@@ -106,18 +106,18 @@ def test_a_router_with_an_empty_timeline_has_collapsed():
     good = 20.0 * torch.eye(3)
     collapsed = torch.zeros(3, 3)
     collapsed[:, 0] = 5.0
-    found = describe(torch.stack((good, collapsed)), test)
-    assert found["collapse"] == 0.5
-    assert found["accuracy"] == pytest.approx(0.87, abs=0.04)
-    one = describe(torch.stack((collapsed, collapsed)), test)
-    assert one["spread"] == 0.0
+    metrics = describe(torch.stack((good, collapsed)), test)
+    assert metrics["collapse"] == 0.5
+    assert metrics["accuracy"] == pytest.approx(0.87, abs=0.04)
+    single = describe(torch.stack((collapsed, collapsed)), test)
+    assert single["spread"] == 0.0
 
 
-def test_anchors_are_in_order():
+def test_errors_of_untrained_routers_are_ordered():
     test = draw_sequences(300, 12, torch.Generator().manual_seed(0))
-    found = anchors(test, STREAMS)
-    assert found["types_mse"] < 1e-12 < found["oracle_mse"] < found["single_mse"]
-    assert found["types_sparsity"] == pytest.approx(1 / 3 + 2 / 3 / 12, abs=0.01)
+    metrics = anchors(test, STREAMS)
+    assert metrics["types_mse"] < 1e-12 < metrics["oracle_mse"] < metrics["single_mse"]
+    assert metrics["types_sparsity"] == pytest.approx(1 / 3 + 2 / 3 / 12, abs=0.01)
     single = torch.zeros(300, 12, 3)
     single[..., 2] = 1.0
-    assert found["single_mse"] == pytest.approx(float(losses(single, test).mean()))
+    assert metrics["single_mse"] == pytest.approx(float(losses(single, test).mean()))

@@ -36,7 +36,7 @@ def test_hard_attention_is_the_mean_within_a_timeline_whatever_its_name():
     torch.testing.assert_close(attend(single, data.values), means)
 
 
-def test_weights_are_what_attention_mixes():
+def test_attention_is_its_weights_times_values():
     data = sequences()
     for route in (data.inputs.softmax(-1), oracle(data)):
         mixed = (weights(route) @ data.values[..., None])[..., 0]
@@ -45,7 +45,7 @@ def test_weights_are_what_attention_mixes():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_an_empty_timeline_holds_nothing_and_has_finite_slopes(dtype):
+def test_an_empty_timeline_holds_zero_and_has_finite_gradients(dtype):
     data = sequences(dtype=dtype)
     route = torch.eye(3, dtype=dtype)[torch.zeros_like(data.types)].requires_grad_()
     [slopes] = torch.autograd.grad(losses(route, data).sum(), route)
@@ -60,7 +60,7 @@ def test_sequences_are_the_same_in_both_precisions():
     assert torch.equal(single.types, double.types)
 
 
-def test_accuracy_is_that_of_the_best_names():
+def test_accuracy_is_under_the_best_naming():
     types = torch.tensor([[0, 0, 1, 1, 2, 2]])
     route = EYE[torch.tensor([[2, 2, 0, 0, 1, 0]])]
     assert matched_accuracy(route, types) == pytest.approx(5 / 6)

@@ -1,1 +1,1 @@
-"""exp11 · Sabag attention pooling (def:sabag, def:sabag-training)."""
+"""exp11 · Sabag attention pooling (def:sabag, def:sabag-training)"""

@@ -1,44 +1,44 @@
-"""What needs no training engine: certificates, gradients at the start, and steps from there.
+"""Results without the training engine: certificates, initial gradients, and steps from a start.
 
-*exact*, certificates in float64 (rank and invariance of random inputs, ``draws`` of them)
+*exact*: certificates in float64; rank and invariance use ``draws`` random inputs
 
 | variant | metric | meaning |
 | --- | --- | --- |
 | forward | row_sum_error | largest |Σ_i S_ji − 1| |
-| | row_sum_control | the same of a softmax over the k queries |
+| | row_sum_control | the same for a softmax over the k queries |
 | | rank_excess | rank(H_out) − min(n, k) |
-| | rank_control | the same where noise is added to H_out; more than 0 needs k > n |
-| | invariance_error | largest change of H_out when the inputs are permuted |
-| | invariance_control | the same where positions are added |
+| | rank_control | the same with noise added to H_out; above 0 only if k > n |
+| | invariance_error | largest change of H_out if the inputs are permuted |
+| | invariance_control | the same with positions added |
 | hello | identity_gap | 1 − the largest mean diagonal of S that queries can reach on “Hello” |
 | | twin_gap | largest difference of the weights of the two l, over all queries and draws |
-| | printed_twin_gap | the same of the weights that the document prints |
-| kmeans | centres_missing | k − different centres, for k > n |
-| | selection_gradient | what fixing the centres beforehand changes of ∂/∂H |
-| | query_gradient | ‖∂/∂Q‖ of the attention in its place: the control |
-| shapes | shape_error | axes of S and H_out whose size is not k × n and k × d; parameters ≠ k·d |
-| | shape_control | the same of n queries and k inputs, k ≠ n |
-| printed | arithmetic_error | printed number − what it should be, in its last place |
-| | arithmetic_control | the least of these where the print is moved by ±1 in its last place |
+| | printed_twin_gap | the same for the weights that the document prints |
+| kmeans | centres_missing | k − number of different centres, for k > n |
+| | selection_gradient | change of ∂/∂H if the centres are fixed beforehand |
+| | query_gradient | ‖∂/∂Q‖ of attention instead of k-means++: the control |
+| shapes | shape_error | axes of S and H_out that are not k × n and k × d; parameters ≠ k·d |
+| | shape_control | the same with n and k exchanged, k ≠ n |
+| printed | arithmetic_error | |printed − correct number| in units of the last printed digit |
+| | arithmetic_control | the smallest such error if the printed number is changed by ±1 unit |
 | backward | q_error | relative error of the document's ∂L/∂Q against autograd |
-| | q_repaired_error | the same of it divided by τ |
-| | h_error | of Sᵀ ∂L/∂H_out + (∂L/∂scores)ᵀ Q / τ as ∂L/∂H, which the document leaves out |
-| | h_unscored_error | of it without the part through the scores |
-| | h_untempered_error | of it without 1/τ |
-| | omitted_share | ‖∂L/∂H‖ / ‖(∂L/∂H, ∂L/∂Q)‖: what is left out |
+| | q_repaired_error | the same, after division by τ |
+| | h_error | of Sᵀ ∂L/∂H_out + (∂L/∂scores)ᵀ Q / τ as ∂L/∂H, which the document omits |
+| | h_unscored_error | the same, without the part through the scores |
+| | h_untempered_error | the same, without 1/τ |
+| | omitted_share | ‖∂L/∂H‖ / ‖(∂L/∂H, ∂L/∂Q)‖: the omitted share of the gradient |
 
-*ratio*, *sign*, *rates*, by seed. One string of n different symbols, k targets (symbol j mod n),
-logits (S H) W with W from N(0, 1/d), embeddings and queries from N(0, scale²):
+*ratio*, *sign*, *rates*: computed per seed. One string of n different symbols, k targets (symbol
+j mod n), logits (S H) W with W from N(0, 1/d), embeddings and queries from N(0, scale²):
 
 | metric | meaning |
 | --- | --- |
 | gradient_ratio | ‖∂L/∂H‖ / ‖∂L/∂Q‖ |
 | query_norm | ‖∂L/∂Q‖ |
-| ratio_apart | ‖∂L/∂H‖ / ‖∂L/∂Q‖ where queries are from N(0, queries²), at 3 → 2 and τ = 1 |
-| law_error | |ratio · scale² / (the same at 0.1 for both) − 1|: 0 if it goes as 1/scale² only |
-| law_control | the same at 1 for both, where S is not even |
-| loss_change | loss after one step of gradient descent on Q, less the one before |
-| final_loss | loss after ``steps`` steps of rate 0.001, that of Q a multiple of it |
+| ratio_apart | gradient_ratio with queries from N(0, queries²), at 3 → 2 and τ = 1 |
+| law_error | |ratio · scale² / (the same at 0.1 for both) − 1|: 0 if proportional to 1/scale² |
+| law_control | the same at deviation 1 for both, where S is not nearly even |
+| loss_change | loss after one gradient step on Q − loss before |
+| final_loss | loss after ``steps`` steps at rate 0.001; the rate of Q is a multiple of it |
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pandas as pd
 import torch
+from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
@@ -84,16 +85,16 @@ OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
 }
 STARTS = {"small": SMALL, "unit": UNIT}
 CERTIFIED = ((5, 2), (5, 5), (5, 10), (2, 44))
-"""Shapes (n, k): the document's three of “Hello”, and “Hi”."""
+"""Shapes (n, k): the document's three for “Hello”, and one for “Hi”."""
 HELLO = torch.tensor([0, 1, 2, 2, 3])
 HELLO_PRINTED = torch.tensor([[0.3, 0.4, 0.1, 0.1, 0.1], [0.1, 0.1, 0.3, 0.4, 0.1]])
-"""The weights printed for “Hello” and two outputs; inputs 2 and 3 are the same letter."""
+"""Printed weights for “Hello” and two outputs; inputs 2 and 3 are the same letter."""
 HI_PRINTED = ((0.521, 0.479), (0.530, 0.470), (0.492, 0.508), (0.498, 0.502), (0.468, 0.532))
-"""Those printed for “Hi” and the first five of 44 outputs."""
+"""Printed weights for “Hi” and the first five of 44 outputs."""
 
 
 def farthest_sum(rows: Iterable[Iterable[float]]) -> float:
-    """The sum of the row whose sum is farthest from 1."""
+    """The row sum that is farthest from 1."""
     return max(map(sum, rows), key=lambda total: abs(total - 1.0))
 
 
@@ -107,21 +108,21 @@ PRINTED: dict[str, tuple[float, float, int]] = {
     "row sums": (1.0, farthest_sum(HI_PRINTED), 3),
     "row sums, Hello": (1.0, farthest_sum(HELLO_PRINTED.tolist()), 1),
 }
-"""What is printed, what it should be, and decimals of the print (“about 100” is one digit)."""
+"""Printed number, correct number, and printed decimals (“about 100” has one digit: −2)."""
 
 Row = dict[str, str | int | float]
 
 
 class Start(NamedTuple):
-    """Embeddings of the inputs ``(n, d)``, queries ``(k, d)``, readout ``(d, V)``, targets."""
+    """Embeddings of the inputs, queries, readout and targets, as drawn."""
 
-    h: Tensor
-    q: Tensor
-    w: Tensor
-    targets: Tensor
+    h: Float[Tensor, "n d"]
+    q: Float[Tensor, "k d"]
+    w: Float[Tensor, "d V"]
+    targets: Int[Tensor, " k"]
 
-    def loss(self, temperature: float = 1.0) -> Tensor:
-        """Mean cross-entropy of the k outputs."""
+    def loss(self, temperature: float = 1.0) -> Float[Tensor, ""]:
+        """Mean cross-entropy of the k outputs, in nats."""
         weights = torch.softmax(self.q @ self.h.mT / temperature, -1)
         return cross_entropy(weights @ self.h @ self.w, self.targets)
 
@@ -145,15 +146,15 @@ def draw_start(
     precision: Precision = "float64",
     queries: float | None = None,
 ) -> Start:
-    """A start; its numbers in float32 are those in float64, rounded.
+    """Draw a start of shape (n, k) in float64, then round to ``precision``.
 
-    Deviations are ``scale``; that of the queries is ``queries``, where given.
+    Embeddings have standard deviation ``scale``, queries ``queries`` (default: ``scale``).
     """
     n, k = shape
-    asked = scale if queries is None else queries
+    query_scale = scale if queries is None else queries
     h, q, w = (
         torch.randn(size, generator=generator, dtype=torch.float64) * spread
-        for size, spread in (((n, D), scale), ((k, D), asked), ((D, SYMBOLS), D**-0.5))
+        for size, spread in (((n, D), scale), ((k, D), query_scale), ((D, SYMBOLS), D**-0.5))
     )
     dtype = torch.float32 if precision == "float32" else torch.float64
     h, q, w = (x.to(dtype).requires_grad_() for x in (h, q, w))
@@ -161,17 +162,21 @@ def draw_start(
 
 
 def name_shape(shape: tuple[int, int]) -> str:
-    """``3 → 2`` for three inputs and two outputs."""
+    """``3 → 2`` for (3, 2): three inputs and two outputs."""
     return f"{shape[0]} → {shape[1]}"
 
 
-def document_gradient(h: Tensor, s: Tensor, grad: Tensor) -> Tensor:
-    """∂L/∂Q as the document has it: softmax_backward(∂L/∂H_out · Hᵀ, S) · H."""
+def document_gradient(
+    h: Float[Tensor, "n d"], s: Float[Tensor, "k n"], grad: Float[Tensor, "k d"]
+) -> Float[Tensor, "k d"]:
+    """∂L/∂Q as in the document, softmax_backward(∂L/∂H_out · Hᵀ, S) · H; ``grad`` is ∂L/∂H_out."""
     return softmax_backward(grad @ h.mT, s) @ h
 
 
-def softmax_backward(grad: Tensor, s: Tensor) -> Tensor:
-    """The gradient of the scores, from that of S = softmax(scores) over the last dimension."""
+def softmax_backward(
+    grad: Float[Tensor, "*rows n"], s: Float[Tensor, "*rows n"]
+) -> Float[Tensor, "*rows n"]:
+    """∂L/∂scores from ``grad`` = ∂L/∂S, with S = softmax(scores) over the last axis."""
     return s * (grad - (grad * s).sum(-1, keepdim=True))
 
 
@@ -192,7 +197,7 @@ def _ratio(job: Computation, generator: Generator) -> Iterator[Row]:
 
 
 def _law(generator: Generator) -> Iterator[Row]:
-    """The ratio where embeddings and queries are larger or smaller versions of one start."""
+    """The gradient ratio of one start, with embeddings and queries scaled separately."""
     state = generator.get_state()
 
     def ratio(scale: float, queries: float) -> float:
@@ -202,10 +207,10 @@ def _law(generator: Generator) -> Iterator[Row]:
 
     constant = ratio(SMALL, SMALL) * SMALL**2
     for scale, queries in APART:
-        found = ratio(scale, queries)
+        measured = ratio(scale, queries)
         where: Row = {"scale": f"{scale:g}", "queries": f"{queries:g}"}
-        yield where | {"metric": "ratio_apart", "value": found}
-        yield where | {"metric": "law_error", "value": abs(found * scale**2 / constant - 1)}
+        yield where | {"metric": "ratio_apart", "value": measured}
+        yield where | {"metric": "law_error", "value": abs(measured * scale**2 / constant - 1)}
     broken = abs(ratio(UNIT, UNIT) * UNIT**2 / constant - 1)
     yield {"metric": "law_control", "value": broken}
 
@@ -242,11 +247,11 @@ def _rates(job: Computation, generator: Generator) -> Iterator[Row]:
                     {"params": [start.h, start.w], "lr": BASE_RATE},
                     {"params": [start.q], "lr": BASE_RATE * multiplier},
                 ]
-                stepping = kind(groups)
+                stepper = kind(groups)
                 for _ in range(job.steps):
-                    stepping.zero_grad()
+                    stepper.zero_grad()
                     start.loss().backward()
-                    stepping.step()
+                    stepper.step()
                 where: Row = {"optimiser": optimiser, "scale": name, "multiplier": multiplier}
                 yield where | {"metric": "final_loss", "value": float(start.loss().detach())}
 
@@ -260,24 +265,25 @@ def _check_forward(job: Computation) -> Iterator[Row]:
             pool = SabagPooling(k, D, scale=1.0, generator=generator).double()
             order = torch.randperm(n, generator=generator).roll(1)
             order = order if (order != torch.arange(n)).any() else order.flip(0)
-            places = torch.randn(n, D, generator=generator, dtype=torch.float64)
+            positions = torch.randn(n, D, generator=generator, dtype=torch.float64)
             with torch.no_grad():
-                made = pool(h)
-                sums = cast(Tensor, made.weights).sum(-1)
+                pooled = pool(h)
+                sums = cast(Tensor, pooled.weights).sum(-1)
                 scores = pool.queries @ h[0].mT
                 across = torch.softmax(scores, 0).sum(-1)
                 noise = torch.randn(k, D, generator=generator, dtype=torch.float64)
-                moved = pool(h[:, order]).features - made.features
-                placed = pool(h[:, order] + places).features - pool(h + places).features
-                found = {
+                moved = pool(h[:, order]).features - pooled.features
+                placed = pool(h[:, order] + positions).features - pool(h + positions).features
+                values = {
                     "row_sum_error": (sums - 1).abs().max(),
                     "row_sum_control": (across - 1).abs().max(),
-                    "rank_excess": torch.linalg.matrix_rank(made.features[0]) - min(n, k),
-                    "rank_control": torch.linalg.matrix_rank(made.features[0] + noise) - min(n, k),
+                    "rank_excess": torch.linalg.matrix_rank(pooled.features[0]) - min(n, k),
+                    "rank_control": torch.linalg.matrix_rank(pooled.features[0] + noise)
+                    - min(n, k),
                     "invariance_error": moved.abs().max(),
                     "invariance_control": placed.abs().max(),
                 }
-            yield from (where | {"metric": m, "value": float(x)} for m, x in found.items())
+            yield from (where | {"metric": m, "value": float(x)} for m, x in values.items())
 
 
 def _check_hello(job: Computation) -> Iterator[Row]:
@@ -290,7 +296,7 @@ def _check_hello(job: Computation) -> Iterator[Row]:
             weights = cast(Tensor, pool(h).weights)[0]
             gap = (weights[:, 2] - weights[:, 3]).abs().max()
             yield {"draw": draw, "metric": "twin_gap", "value": float(gap)}
-            # Queries that single their own letter out: what no query can do better.
+            # Queries that attend to their own letter only: no queries reach a larger diagonal.
             pool.queries.copy_(100.0 * torch.linalg.pinv(letters).mT[HELLO])
             best = cast(Tensor, pool(h).weights)[0].diagonal().mean()
         yield {"draw": draw, "metric": "identity_gap", "value": float(1 - best)}
@@ -308,15 +314,15 @@ def _check_kmeans(job: Computation) -> Iterator[Row]:
             where: Row = {"draw": draw, "shape": name_shape((n, k))}
             yield where | {"metric": "centres_missing", "value": missing}
         h = torch.randn(1, 5, D, generator=generator, dtype=torch.float64).requires_grad_()
-        asked = torch.randn(2, D, generator=generator, dtype=torch.float64)
+        arriving = torch.randn(2, D, generator=generator, dtype=torch.float64)
         cluster, first = ClusterPooling(2), torch.zeros(1, dtype=torch.int64)
         fixed = cluster.select(h, first)
         whole, given = (
-            torch.autograd.grad((made.features * asked).sum(), h)[0]
-            for made in (cluster(h, first), cluster.assign(h, fixed))
+            torch.autograd.grad((pooled.features * arriving).sum(), h)[0]
+            for pooled in (cluster(h, first), cluster.assign(h, fixed))
         )
         pool = SabagPooling(2, D, generator=generator).double()
-        [query] = torch.autograd.grad((pool(h).features * asked).sum(), pool.queries)
+        [query] = torch.autograd.grad((pool(h).features * arriving).sum(), pool.queries)
         where = {"draw": draw}
         yield where | {"metric": "selection_gradient", "value": float((whole - given).norm())}
         yield where | {"metric": "query_gradient", "value": float(query.norm())}
@@ -332,7 +338,7 @@ def _check_shapes(job: Computation) -> Iterator[Row]:
 
 
 def _wrong_sizes(shape: tuple[int, int], made: tuple[int, int]) -> int:
-    """Sizes that are not those of ``shape`` (n, k), of poolings that have those of ``made``."""
+    """Count sizes that differ from ``shape`` (n, k), for poolings built with the shape ``made``."""
     n, k = shape
     inputs, outputs = made
     pool = SabagPooling(outputs, D, generator=Generator().manual_seed(0))
@@ -345,10 +351,10 @@ def _wrong_sizes(shape: tuple[int, int], made: tuple[int, int]) -> int:
 
 def _check_printed(job: Computation) -> Iterator[Row]:
     del job
-    for item, (printed, truth, places) in PRINTED.items():
+    for item, (printed, truth, decimals) in PRINTED.items():
+        unit, correct = 10.0**-decimals, round(truth, decimals)
         off, *moved = (
-            round(abs(printed + units * 10.0**-places - round(truth, places)) * 10.0**places, 6)
-            for units in (0, -1, 1)
+            round(abs(printed + units * unit - correct) * 10.0**decimals, 6) for units in (0, -1, 1)
         )
         yield {"metric": "arithmetic_error", "item": item, "value": off}
         yield {"metric": "arithmetic_control", "item": item, "value": min(moved)}
@@ -365,18 +371,18 @@ def _check_backward(job: Computation) -> Iterator[Row]:
             loss = cross_entropy(out @ start.w, start.targets)
             grad, q, h = torch.autograd.grad(loss, (out, start.q, start.h))
             start, s = Start(*(x.detach() for x in start)), s.detach()
-            told = document_gradient(start.h, s, grad)
+            printed = document_gradient(start.h, s, grad)
             direct, through = s.mT @ grad, softmax_backward(grad @ start.h.mT, s).mT @ start.q
-            found = {
-                "q_error": (told - q).norm() / q.norm(),
-                "q_repaired_error": (told / temperature - q).norm() / q.norm(),
+            values = {
+                "q_error": (printed - q).norm() / q.norm(),
+                "q_repaired_error": (printed / temperature - q).norm() / q.norm(),
                 "h_error": (direct + through / temperature - h).norm() / h.norm(),
                 "h_unscored_error": (direct - h).norm() / h.norm(),
                 "h_untempered_error": (direct + through - h).norm() / h.norm(),
                 "omitted_share": h.norm() / torch.cat((h, q)).norm(),
             }
             where: Row = {"draw": draw, "temperature": f"{temperature:g}"}
-            yield from (where | {"metric": m, "value": float(x)} for m, x in found.items())
+            yield from (where | {"metric": m, "value": float(x)} for m, x in values.items())
 
 
 CHECKS: dict[Check, Callable[[Computation], Iterator[Row]]] = {

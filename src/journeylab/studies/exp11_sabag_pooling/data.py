@@ -1,8 +1,8 @@
 """One seed's strings.
 
 split   input    target
-train   cabaf                    random: uniform letters, the target is up to the task
-train   Hi       Hi, I am …      document: one pair, which is also what is asked
+train   cabaf                    random: uniform letters; the task determines the target
+train   Hi       Hi, I am …      document: a single pair, for training and test
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 
 
 def generate(data: Data, streams: Streams) -> pd.DataFrame:
-    """The strings to learn from and those to be asked about: split, input, target."""
+    """The training and test strings: split, input, target."""
     if data.source == "document":
         return pd.DataFrame({"split": ["train", "test"], "input": SOURCE, "target": SENTENCE})
     rng = streams.numpy("strings")

@@ -14,7 +14,7 @@ from journeylab.plotting import (
     median,
     seeds,
 )
-from journeylab.studies.exp11_sabag_pooling.metrics import ARMS, LABELS
+from journeylab.studies.exp11_sabag_pooling.metrics import ARMS, TASKS
 from journeylab.studies.exp11_sabag_pooling.settings import (
     APART,
     MULTIPLIERS,
@@ -22,32 +22,32 @@ from journeylab.studies.exp11_sabag_pooling.settings import (
     SCALES,
     SHAPES,
     TEMPERATURES,
+    VARIANTS,
 )
 from journeylab.typography import scientific, short
 
 CAPTIONS = {
     "accuracy": (
-        "Token accuracy on the test strings, by task; of the sorted string also the share of "
-        "strings that are right as a whole. Every dot is one seed, markers are medians over seeds, "
-        "lines their distribution-free 95 % intervals; ✗ counts seeds that failed. The broken line "
-        "is the exact ceiling of any pooling that does not know the order of its inputs."
+        "Token accuracy on the test strings, by task; for sorted strings also the share of strings "
+        "with only correct symbols. Each dot is one seed; markers are medians, lines their "
+        "distribution-free 95 % intervals; ✗ counts failed seeds. The vertical line is the exact "
+        "ceiling of poolings that do not know the order of their inputs."
     ),
     "learning": (
         "Token accuracy on the test strings against the training step. Thin lines are seeds, thick "
-        "ones medians, bands their distribution-free 95 % intervals; ✗ counts failed seeds, which "
-        "have no line. Horizontal lines as the vertical ones before."
+        "lines medians over seeds, bands their distribution-free 95 % intervals; ✗ counts failed "
+        "seeds, which have no line. The horizontal line is the same ceiling."
     ),
     "ratio": (
-        "How much larger the gradient of the input embeddings is than that of the queries, at the "
-        "start, against the standard deviation of both; n → k inputs and outputs. Symbols as "
-        "before, of starts instead of trained models. The broken line is the ratio of the two "
-        "norms that the document prints, 0.58 / 0.0049; dotted lines bound what is claimed of "
-        "3 → 2 at 0.1 and τ = 1."
+        "Norm of the embeddings' gradient divided by that of the queries' gradient, at the start, "
+        "against the standard deviation of both; n inputs → k outputs. Each dot is one start; "
+        "symbols as in the figures before. The line “printed” is the ratio of the norms that the "
+        "document prints, 0.58 / 0.0049; lines “claimed” bound the claim, for 3 → 2, 0.1 and τ = 1."
     ),
     "rates": (
-        "Loss of “abc” → “ab” after training, against the factor by which the queries' rate "
-        "exceeds the rate of all else; small starts have standard deviation 0.1, unit ones 1. "
-        "Symbols as before."
+        "Loss of “abc” → “ab” after training, against the ratio of the queries' rate to all other "
+        "rates. Small starts have standard deviation 0.1, unit starts 1. Symbols as in the figures "
+        "before."
     ),
 }
 
@@ -56,7 +56,7 @@ _PRINTED_RATIO = 0.58 / 0.0049
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
-    """Accuracy and learning by task, the ratio of gradients, and rates of the queries."""
+    """Accuracy and learning curves by task, gradient ratios, and rates of the queries."""
     figures: dict[str, Figure] = {}
     if results.present():
         figures["accuracy"] = _draw_accuracy(results)
@@ -70,16 +70,16 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracies, changes of the loss by one step, and the ratio of gradients."""
+    """Accuracies, changes of the loss in one step, and gradient ratios."""
     tables = {
         "accuracies": Table(
             name="accuracies",
-            caption="Medians over the seeds, on the test strings.",
+            caption="Medians over seeds, on the test strings.",
             frame=_accuracies(results),
             notes=(
-                "Exact: all outputs of a string right; ceiling: of the token accuracy of any "
-                "permutation-invariant pooling; diagonal: mean of S_ii on strings of distinct "
-                "symbols, where k = n and there is one S."
+                "Exact: share of strings with only correct outputs. Ceiling: best token accuracy "
+                "of any permutation-invariant pooling. Diagonal: mean of S_ii on strings of "
+                "distinct symbols, for poolings with one S and k = n."
             ),
             numeric=_NUMERIC,
         )
@@ -92,47 +92,47 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Medians of accuracies, ratios, changes and losses; “n/a” of what did not run."""
-    found: dict[str, float | int | str] = {}
-    for arm in ARMS:
-        for variant in LABELS:
+    """Medians of accuracies, ratios, changes and losses; “n/a” for runs that are missing."""
+    numbers: dict[str, float | int | str] = {}
+    for arm in TASKS:
+        for variant in VARIANTS:
             for metric in ("accuracy", "exact", "diagonal", "least_pair"):
                 rows = results.pool(metric, arm=arm, variant=variant)
-                found[f"{metric}.{arm}.{variant}"] = median(rows["value"])
-        found[f"ceiling.{arm}"] = median(results.pool("ceiling", arm=arm)["value"])
+                numbers[f"{metric}.{arm}.{variant}"] = median(rows["value"])
+        numbers[f"ceiling.{arm}"] = median(results.pool("ceiling", arm=arm)["value"])
     for scale in (f"{scale:g}" for scale in SCALES):
         rows = results.pool("gradient_ratio", shape=_shape(SHAPES[0]), scale=scale, temperature="1")
-        found[f"ratio.{scale}"] = _short(rows["value"])
+        numbers[f"ratio.{scale}"] = _short(rows["value"])
         rows = results.pool("query_norm", shape=_shape(SHAPES[0]), scale=scale, temperature="1")
-        found[f"query_norm.{scale}"] = _short(rows["value"])
+        numbers[f"query_norm.{scale}"] = _short(rows["value"])
     for scale, queries in ((f"{h:g}", f"{q:g}") for h, q in APART):
         rows = results.pool("ratio_apart", scale=scale, queries=queries)
-        found[f"apart.{scale}.{queries}"] = _short(rows["value"])
+        numbers[f"apart.{scale}.{queries}"] = _short(rows["value"])
     for precision in PRECISIONS:
         for rate in ("0.001", "1"):
             rows = results.pool("loss_change", precision=precision, rate=rate)
-            found[f"change.{precision}.{rate}"] = _power(rows["value"])
-            found[f"rises.{precision}.{rate}"] = int((rows["value"] > 0).sum())
-            found[f"starts.{precision}.{rate}"] = len(rows)
+            numbers[f"change.{precision}.{rate}"] = _power(rows["value"])
+            numbers[f"rises.{precision}.{rate}"] = int((rows["value"] > 0).sum())
+            numbers[f"starts.{precision}.{rate}"] = len(rows)
     for optimiser in ("SGD", "Adam"):
         for start in ("small", "unit"):
             for multiplier in MULTIPLIERS:
                 rows = results.pool(
                     "final_loss", optimiser=optimiser, scale=start, multiplier=multiplier
                 )
-                found[f"loss.{optimiser}.{start}.{multiplier}"] = median(rows["value"])
+                numbers[f"loss.{optimiser}.{start}.{multiplier}"] = median(rows["value"])
     for metric in ("identity_gap", "printed_twin_gap"):
-        found[f"{metric}.max"] = short(float(results.select(metric)["value"].max()))
+        numbers[f"{metric}.max"] = short(float(results.select(metric)["value"].max()))
     for temperature in (f"{temperature:g}" for temperature in TEMPERATURES):
         rows = results.select("q_error", temperature=temperature)
-        found[f"q_error.{temperature}"] = scientific(float(rows["value"].max()))
+        numbers[f"q_error.{temperature}"] = scientific(float(rows["value"].max()))
     share = results.select("omitted_share", temperature="1")
-    found["omitted_share"] = median(share["value"])
-    return found
+    numbers["omitted_share"] = median(share["value"])
+    return numbers
 
 
 def _draw_accuracy(results: StudyResults) -> Figure:
-    whole = results.tidy("accuracy", arm=list(ARMS))
+    whole = results.tidy("accuracy", arm=list(TASKS))
     exact = results.tidy("exact", arm="string-sorted")
     tables = [whole.assign(data=whole["data"].astype(str))]
     if len(exact):
@@ -140,7 +140,7 @@ def _draw_accuracy(results: StudyResults) -> Figure:
     rows = pd.concat(tables, ignore_index=True)
     order = list(dict.fromkeys(name for name in _panels() if name in set(rows["data"])))
     figure, panels = facets(
-        rows, 1.25, "accuracy", col="data", col_order=order, col_wrap=3, xlim=(-0.05, 1.05)
+        rows, 1.25, "accuracy", col="data", col_order=order, col_wrap=4, xlim=(-0.05, 1.05)
     )
     for axes, part in panels.values():
         seeds(axes, part, results.looks)
@@ -150,7 +150,7 @@ def _draw_accuracy(results: StudyResults) -> Figure:
 
 
 def _draw_learning(results: StudyResults) -> Figure:
-    rows = results.learning("accuracy", arm=list(ARMS))
+    rows = results.learning("accuracy", arm=list(TASKS))
     figure, panels = facets(
         rows, 1.4, "step", "accuracy", col="data", col_wrap=3, sharex=False, ylim=(-0.02, 1.05)
     )
@@ -186,7 +186,7 @@ def _draw_rates(results: StudyResults) -> Figure:
     rows = results.tidy("final_loss").astype({"multiplier": int})
     rows["case"] = rows["optimiser"] + ", " + rows["scale"] + " start"
     rows["hue"] = rows["optimiser"]
-    figure, panels = facets(rows, 1.7, "factor of the queries' rate", "final loss", col="case")
+    figure, panels = facets(rows, 1.7, "ratio of rates, queries / others", "final loss", col="case")
     shown = looks(("SGD", "Adam"))
     for axes, part in panels.values():
         seeds(axes, part, shown, x="multiplier", y="value", hue="hue")
@@ -201,9 +201,9 @@ def _accuracies(results: StudyResults) -> pd.DataFrame:
             results.pool(metric, arm=arm, variant=variant)["value"]
             for metric in ("accuracy", "exact", "ceiling", "diagonal")
         )
-        told = ["–" if value.empty else median(value) for value in known]
+        medians = ["–" if value.empty else median(value) for value in known]
         rows.append(
-            [ARMS[arm], results.labels[variant], *told, str(results.failures(arm, variant))]
+            [ARMS[arm], results.labels[variant], *medians, str(results.failures(arm, variant))]
         )
     return pd.DataFrame(rows, columns=["Task", "Pooling", *_NUMERIC])
 
@@ -220,9 +220,9 @@ def _changes(results: StudyResults) -> Table:
     heads = ("Printed", "Median change", "Rises", "Stays", "Falls")
     return Table(
         name="changes",
-        caption="Change of the loss of “abc” → “ab” by one step of gradient descent on Q.",
+        caption="Change of the loss of “abc” → “ab” in one step of gradient descent on Q.",
         frame=pd.DataFrame(rows, columns=["Rate", "Precision", *heads]),
-        notes="Rises, stays, falls: in so many starts. What is printed is after an unknown number.",
+        notes="Rises, stays, falls: number of starts. Printed: after an unknown number of steps.",
         numeric=heads,
     )
 
@@ -233,19 +233,19 @@ def _ratios(results: StudyResults) -> Table:
     for shape in SHAPES:
         for temperature in (f"{temperature:g}" for temperature in TEMPERATURES):
             where = {"shape": _shape(shape), "temperature": temperature}
-            told = (results.select("gradient_ratio", **where, scale=s)["value"] for s in scales)
-            rows.append([_shape(shape), temperature, *map(_short, told)])
+            ratios = (results.select("gradient_ratio", **where, scale=s)["value"] for s in scales)
+            rows.append([_shape(shape), temperature, *map(_short, ratios)])
     return Table(
         name="ratios",
-        caption="Median ‖∂L/∂H‖ / ‖∂L/∂Q‖ at the start.",
+        caption="Median ‖∂L/∂H‖ / ‖∂L/∂Q‖ before training.",
         frame=pd.DataFrame(rows, columns=["n → k", "τ", *scales]),
-        notes="Columns: the standard deviation of embeddings and queries.",
+        notes="Columns: standard deviation of embeddings and queries.",
         numeric=("τ", *scales),
     )
 
 
 def _panels() -> list[str]:
-    names = list(ARMS.values())
+    names = [ARMS[arm] for arm in TASKS]
     names.insert(names.index(ARMS["string-sorted"]) + 1, f"{ARMS['string-sorted']}, exact match")
     return names
 

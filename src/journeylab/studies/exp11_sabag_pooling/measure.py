@@ -1,14 +1,14 @@
-"""What the trained poolings answer, and the anchor beside it.
+"""Accuracy of the trained poolings, its exact ceiling, and properties of the weights S.
 
 | metric | meaning |
 | --- | --- |
-| accuracy | share of the outputs that are right, over the test strings |
-| exact | share of the test strings of which all outputs are right |
+| accuracy | share of correct outputs, over the test strings |
+| exact | share of test strings with only correct outputs |
 | ceiling | the best accuracy of any permutation-invariant pooling, over all strings |
-| diagonal | mean of S_ii over the test strings of distinct symbols, where k = n |
-| least_pair | least over pairs of outputs of the largest difference of their weights |
+| diagonal | mean of S_ii over test strings of distinct symbols, if k = n |
+| least_pair | largest difference of two outputs' weights, minimum over pairs of outputs |
 
-The last two are measured of poolings that have weights S, the last one on the sentence only.
+The last two exist only for poolings with weights S, the last one only for the sentence.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from journeylab.studies.exp11_sabag_pooling.models import Pooler, Strings
+from journeylab.studies.exp11_sabag_pooling.models import Pooler, PoolingProblem
 from journeylab.studies.exp11_sabag_pooling.settings import Evaluation, Job
 from journeylab.studies.exp11_sabag_pooling.tasks import ceiling
 
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 
 def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module) -> pd.DataFrame:
     """Every metric of one seed: metric, value."""
-    del evaluation  # there is nothing to choose
-    strings, pooler = cast(Strings, problem), cast(Pooler, model)
+    del evaluation  # it has no settings
+    strings, pooler = cast(PoolingProblem, problem), cast(Pooler, model)
     right = strings.right(model)
-    found = {
+    values = {
         "accuracy": float(right.mean()),
         "exact": float(right.prod(1).mean()),
         "ceiling": ceiling(job.task, job.data),
@@ -40,21 +41,21 @@ def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module
     with torch.no_grad():
         weights = pooler.pool(strings.test.symbols, strings.test_start).weights
     if weights is not None and weights.shape[1] == weights.shape[2]:
-        found["diagonal"] = diagonal_mass(weights, strings.test.symbols)
+        values["diagonal"] = diagonal_mass(weights, strings.test.symbols)
     if weights is not None and job.task == "sentence":
-        found["least_pair"] = least_pair(weights[0])
-    return pd.DataFrame(found.items(), columns=["metric", "value"])
+        values["least_pair"] = least_pair(weights[0])
+    return pd.DataFrame(values.items(), columns=["metric", "value"])
 
 
-def diagonal_mass(weights: Tensor, symbols: Tensor) -> float:
-    """Mean of S_ii over rows whose symbols are all different."""
+def diagonal_mass(weights: Float[Tensor, "rows k n"], symbols: Int[Tensor, "rows n"]) -> float:
+    """Mean of S_ii over rows whose symbols are all different; k = n."""
     ordered = symbols.sort(1).values
     distinct = (ordered[:, 1:] != ordered[:, :-1]).all(1)
     return float(weights[distinct].diagonal(dim1=1, dim2=2).mean())
 
 
-def least_pair(weights: Tensor) -> float:
-    """min over pairs j ≠ l of max_i |S_ji − S_li| for S ``(k, n)``."""
+def least_pair(weights: Float[Tensor, "k n"]) -> float:
+    """min over pairs j ≠ l of max_i |S_ji − S_li|."""
     apart = (weights[:, None] - weights[None]).abs().amax(-1)
     pairs = torch.triu_indices(len(weights), len(weights), 1)
     return float(apart[pairs[0], pairs[1]].min())

@@ -1,4 +1,4 @@
-"""What exp11 reports, in print: its title, how it was tuned, its models and metrics."""
+"""Printed names of exp11: title, question, tuning, arms, poolings and metrics."""
 
 from collections.abc import Iterable
 
@@ -10,13 +10,16 @@ from journeylab.studies.exp11_sabag_pooling.settings import (
     SCALES,
     SHAPES,
     TEMPERATURES,
-    Variant,
 )
 
 TITLE = "Sabag pooling: one attention for compression, identity and expansion"
+QUESTION = (
+    "Can learned queries pool n inputs to fewer, equally many or more outputs as well as k-means++ "
+    "and multi-head attention, and do they need a 1000 times higher rate?"
+)
 TUNING = (
-    "rate, batch and budget were given, one setting for all variants; pilot seeds (1000 and above) "
-    "only showed what is learned in it"
+    "rate, batch and budget were fixed in advance, with one setting for all variants; pilot seeds "
+    "(1000 and above) only showed what is learned with it"
 )
 
 ARMS = {
@@ -24,21 +27,28 @@ ARMS = {
     "string-copy": "copy",
     "string-reverse": "reverse",
     "string-sorted": "sorted",
-    "string-extremes": "maximum and minimum",
+    "string-extremes": "max and min",
     "string-double": "double",
     "sentence": "the sentence",
+    "ratio": "gradient ratio",
+    "sign": "one gradient step",
+    "rates": "rates of the queries",
+    "exact": "certificates",
 }
-"""Every arm's name in print, in the order of figures."""
+"""Arms in print, in the order of figures."""
+TASKS = tuple(arm for arm in ARMS if arm.startswith(("string", "sentence")))
+"""The arms that are trained."""
 
-LABELS: dict[Variant, str] = {
+LABELS: dict[str, str] = {
     "sabag": "Sabag",
     "sabag-positions": "Sabag + positions",
     "pma": "PMA",
     "pma-positions": "PMA + positions",
     "kmeans": "k-means++",
     "mean": "mean",
+    "all": "drawn starts",
 }
-"""Every model's name in print, in the order of figures."""
+"""Poolings in print, in the order of figures; “all” stands for runs that train no pooling."""
 
 ITEMS = (
     *("characters", "expansion", "gradient ratio", "rate ratio"),
@@ -67,15 +77,15 @@ METRICS = {
     "exact": Metric(label="exact match"),
     "ceiling": Metric(label="permutation-invariant ceiling"),
     "diagonal": Metric(label="diagonal mass of S"),
-    "least_pair": Metric(label="least difference of two outputs' weights"),
+    "least_pair": Metric(label="smallest difference of two outputs' weights"),
     "row_sum_error": Metric(label="|row sum of S − 1|", factors=_CERTIFIED, better="lower"),
-    "row_sum_control": Metric(label="the same, softmax over the queries", factors=_CERTIFIED),
+    "row_sum_control": Metric(label="the same, softmax over queries", factors=_CERTIFIED),
     "rank_excess": Metric(label="rank(H_out) − min(n, k)", factors=_CERTIFIED, better="lower"),
-    "rank_control": Metric(label="the same, noise added to H_out", factors=_CERTIFIED),
+    "rank_control": Metric(label="the same, with noise added to H_out", factors=_CERTIFIED),
     "invariance_error": Metric(
-        label="change of H_out by a permutation", factors=_CERTIFIED, better="lower"
+        label="change of H_out if inputs are permuted", factors=_CERTIFIED, better="lower"
     ),
-    "invariance_control": Metric(label="the same, positions added", factors=_CERTIFIED),
+    "invariance_control": Metric(label="the same, with positions", factors=_CERTIFIED),
     "identity_gap": Metric(label="1 − the largest diagonal mass on “Hello”", better="lower"),
     "twin_gap": Metric(label="difference of the weights of two equal letters", better="lower"),
     "printed_twin_gap": Metric(
@@ -91,31 +101,29 @@ METRICS = {
         label="the same, n and k swapped", factors=_shapes((5, 2), (5, 10), (2, 44))
     ),
     "arithmetic_error": Metric(
-        label="units in the last place", factors={"item": ITEMS}, better="lower"
+        label="error in units of the last digit", factors={"item": ITEMS}, better="lower"
     ),
-    "arithmetic_control": Metric(label="the same of a print moved by ±1", factors={"item": ITEMS}),
+    "arithmetic_control": Metric(label="the same, print changed by ±1", factors={"item": ITEMS}),
     "q_error": Metric(label="relative error of the document's ∂L/∂Q", factors=_TAU, better="lower"),
-    "q_repaired_error": Metric(
-        label="relative error of it divided by τ", factors=_TAU, better="lower"
-    ),
+    "q_repaired_error": Metric(label="the same, divided by τ", factors=_TAU, better="lower"),
     "h_error": Metric(label="relative error of ∂L/∂H", factors=_TAU, better="lower"),
     "h_unscored_error": Metric(label="the same without the part through the scores", factors=_TAU),
     "h_untempered_error": Metric(label="the same without 1/τ", factors=_TAU),
-    "omitted_share": Metric(label="share of ‖∂L‖ that is left out", factors=_TAU),
+    "omitted_share": Metric(label="omitted share of ‖∂L‖", factors=_TAU),
     "gradient_ratio": Metric(
         label="‖∂L/∂H‖ / ‖∂L/∂Q‖",
         factors=_GRID,
     ),
     "query_norm": Metric(label="‖∂L/∂Q‖", factors=_GRID),
-    "ratio_apart": Metric(label="‖∂L/∂H‖ / ‖∂L/∂Q‖, deviations apart", factors=_APART),
+    "ratio_apart": Metric(label="‖∂L/∂H‖ / ‖∂L/∂Q‖, different deviations", factors=_APART),
     "law_error": Metric(
-        label="relative change of the ratio × the embeddings' variance",
+        label="relative change of ratio × variance of the embeddings",
         factors=_APART,
         better="lower",
     ),
     "law_control": Metric(label="the same at deviation 1"),
     "loss_change": Metric(
-        label="change of the loss by one step",
+        label="change of the loss in one step",
         factors={"precision": PRECISIONS, "rate": ("0.001", "1")},
         better="lower",
     ),

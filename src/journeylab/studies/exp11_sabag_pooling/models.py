@@ -1,9 +1,9 @@
-"""The poolings of exp11, and what a training job asks of them.
+"""The pooling models of exp11, and their training problem.
 
-Symbols → embeddings (+ learned positions) H ``(rows, n, d)`` → a pooling to k vectors → the same
-linear readout of each → symbols. Embeddings and positions are drawn from N(0, 1).
+Symbols → embeddings (+ learned positions) H ``(rows, n, d)`` → pooling to k vectors → one linear
+readout, shared by all outputs → symbols. Embeddings and positions are initialised from N(0, 1).
 
-The outputs of *extremes* have no order: its loss and its accuracy take the better of the two.
+The two outputs of *extremes* have no order: loss and accuracy use the better assignment.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pandas as pd
 import torch
+from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, embedding
 
@@ -33,15 +34,15 @@ if TYPE_CHECKING:
     from journeylab.training import Problem
 
 
-class Examples(NamedTuple):
-    """Strings as numbers ``(rows, n)``, and what the outputs are to say ``(rows, k)``."""
+class SymbolPairs(NamedTuple):
+    """Input symbols and target symbols, as indices into an alphabet."""
 
-    symbols: Tensor
-    targets: Tensor
+    symbols: Int[Tensor, "rows n"]
+    targets: Int[Tensor, "rows k"]
 
 
 class Pooler(nn.Module):
-    """Embeddings, a pooling, and a readout that all outputs share."""
+    """Embeddings, a pooling, and a readout shared by all outputs."""
 
     def __init__(self, job: Job, generator: Generator) -> None:
         super().__init__()
@@ -54,8 +55,8 @@ class Pooler(nn.Module):
         if job.variant.endswith("-positions"):
             self.positions = nn.Parameter(torch.randn(n, D, generator=generator))
 
-    def pool(self, symbols: Tensor, start: Tensor) -> Pooled:
-        """The k vectors of every string and their weights; ``start`` is the first centre."""
+    def pool(self, symbols: Int[Tensor, "rows n"], start: Int[Tensor, " rows"]) -> Pooled:
+        """The k vectors of every string and their weights; ``start``: first centre of k-means++."""
         h = embedding(symbols, self.embedding)
         if self.positions is not None:
             h = h + self.positions
@@ -63,48 +64,50 @@ class Pooler(nn.Module):
             return cast(Pooled, self.pooling(h, start))
         return cast(Pooled, self.pooling(h))
 
-    def forward(self, symbols: Tensor, start: Tensor) -> Tensor:
-        """Logits ``(rows, k, vocabulary)``."""
+    def forward(
+        self, symbols: Int[Tensor, "rows n"], start: Int[Tensor, " rows"]
+    ) -> Float[Tensor, "rows k V"]:
+        """Logits of the k output symbols; ``V`` is the size of the alphabet."""
         logits: Tensor = self.readout(self.pool(symbols, start).features)
         return logits
 
 
 @dataclass(frozen=True, eq=False)
-class Strings:
-    """One seed's training problem: strings, and what the outputs are to say of them."""
+class PoolingProblem:
+    """One seed's training problem: strings, and the targets of the outputs."""
 
     job: Job
     table: pd.DataFrame
     streams: Streams
 
     @cached_property
-    def train(self) -> Examples:
-        """The strings to learn from."""
+    def train(self) -> SymbolPairs:
+        """The training strings."""
         return self.select("train")
 
     @cached_property
-    def test(self) -> Examples:
-        """The strings to be asked about."""
+    def test(self) -> SymbolPairs:
+        """The test strings."""
         return self.select("test")
 
     @cached_property
-    def test_start(self) -> Tensor:
-        """The first centre in each of these: always the same, and drawn."""
+    def test_start(self) -> Int[Tensor, " rows"]:
+        """The first centre of k-means++ in every test string, drawn once per seed."""
         rows, n = self.test.symbols.shape
         return torch.randint(n, (rows,), generator=self.streams.generator("start"))
 
-    def select(self, split: str) -> Examples:
+    def select(self, split: str) -> SymbolPairs:
         """All strings of a split."""
         rows = self.table[self.table["split"] == split]
         alphabet = ALPHABET if self.job.task == "sentence" else "abcdefghijklmnopqrstuvwxyz"
         symbols = _numbered(rows["input"], alphabet)
         if self.job.task == "sentence":
-            return Examples(symbols, _numbered(rows["target"], alphabet))
-        return Examples(symbols, TARGETS[self.job.task](symbols))
+            return SymbolPairs(symbols, _numbered(rows["target"], alphabet))
+        return SymbolPairs(symbols, TARGETS[self.job.task](symbols))
 
     @property
     def tokens_per_step(self) -> int:
-        """Outputs of a step."""
+        """Outputs per step."""
         n, _ = _sizes(self.job)
         return self._rows * OUTPUTS[self.job.task](n)
 
@@ -113,15 +116,15 @@ class Strings:
         return Pooler(self.job, generator)
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
-        """One step's strings, drawn uniformly with replacement, and their first centres."""
-        del step, dropout  # there is neither a curriculum nor dropout
+        """The strings of a step, drawn uniformly with replacement, and their first centres."""
+        del step, dropout  # neither a curriculum nor dropout
         symbols, targets = self.train
         rows = torch.randint(len(symbols), (self._rows,), generator=order)
         start = torch.randint(symbols.shape[1], (self._rows,), generator=order)
         return {"symbols": symbols[rows], "targets": targets[rows], "start": start}
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-        """Mean cross-entropy of the outputs."""
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
+        """Mean cross-entropy of the outputs, in nats."""
         logits = model(batch["symbols"], batch["start"])
         lost = _losses(logits, batch["targets"])
         if self.job.task == "extremes":
@@ -129,11 +132,11 @@ class Strings:
         return lost.mean()
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """Token accuracy on the test strings, for the curve."""
+        """Token accuracy on the test strings, for the training curve."""
         return {"accuracy": float(self.right(model).mean())}
 
-    def right(self, model: nn.Module) -> Tensor:
-        """Which outputs are right on the test strings ``(rows, k)``."""
+    def right(self, model: nn.Module) -> Float[Tensor, "rows k"]:
+        """1 for every correct output on the test strings, 0 otherwise; float64."""
         where = next(model.parameters()).device
         with torch.no_grad():
             logits = model(self.test.symbols.to(where), self.test_start.to(where))
@@ -143,8 +146,8 @@ class Strings:
             other = answers == targets.flip(1)
             better = right.sum(1, keepdim=True) >= other.sum(1, keepdim=True)
             right = torch.where(better, right, other)
-        found: Tensor = right.double()
-        return found
+        correct: Tensor = right.double()
+        return correct
 
     def flops_per_step(self, model: nn.Module) -> float:
         """Floating-point operations of the matrix products of a step, backward included (×3)."""
@@ -160,13 +163,13 @@ class Strings:
 
     @property
     def _rows(self) -> int:
-        """The sentence is the only row there is."""
+        """Strings per step; the sentence is the only string of its dataset."""
         return 1 if self.job.task == "sentence" else self.job.training.rows
 
 
 def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Problem:
-    """The training problem of one seed; ``dataset`` as :func:`data.generate` makes it."""
-    return Strings(job, dataset, streams)
+    """The training problem of one seed; ``dataset`` comes from :func:`data.generate`."""
+    return PoolingProblem(job, dataset, streams)
 
 
 def _pooling(job: Job, k: int, generator: Generator) -> nn.Module:
@@ -178,16 +181,18 @@ def _pooling(job: Job, k: int, generator: Generator) -> nn.Module:
 
 
 def _sizes(job: Job) -> tuple[int, int]:
-    """How many inputs there are, and how many symbols."""
+    """The number of inputs, and of different symbols."""
     if job.task == "sentence":
         return 2, len(ALPHABET)
     return job.data.length, job.data.symbols
 
 
-def _losses(logits: Tensor, targets: Tensor) -> Tensor:
+def _losses(
+    logits: Float[Tensor, "rows k V"], targets: Int[Tensor, "rows k"]
+) -> Float[Tensor, " rows"]:
     """Mean cross-entropy over the outputs of every row."""
     return cross_entropy(logits.transpose(1, 2), targets, reduction="none").mean(1)
 
 
-def _numbered(texts: pd.Series[str], alphabet: str) -> Tensor:
+def _numbered(texts: pd.Series[str], alphabet: str) -> Int[Tensor, "rows n"]:
     return torch.tensor([[alphabet.index(sign) for sign in text] for text in texts])

@@ -1,7 +1,7 @@
-"""What config.yaml may say about exp11, and the poolings and tasks it may name."""
+"""The settings of exp11 in config.yaml, and the poolings and tasks it may name."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, PositiveFloat, Tag, model_validator
 
@@ -19,31 +19,32 @@ from journeylab.config import (
 
 Task = Literal["first2", "copy", "reverse", "double", "sorted", "extremes", "sentence"]
 Variant = Literal["sabag", "sabag-positions", "pma", "pma-positions", "kmeans", "mean"]
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
+"""The poolings that are trained."""
 Check = Literal["forward", "hello", "kmeans", "shapes", "printed", "backward"]
 D = 64
-"""Width of the embeddings: the document's."""
+"""Width of the embeddings, as in the source document."""
 
 Precision = Literal["float32", "float64"]
 PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
 SCALES: tuple[float, ...] = (0.02, 0.04, 0.1, 0.3, 1.0)
-"""Standard deviations of embeddings and queries. Weights over two inputs that are as far from ½ as
-those that the document prints fix the product of the two only, at about 0.008: if they are equal,
-0.1 is what the print allows."""
+"""Standard deviations of embeddings and queries. The weights that the document prints, near ½, fix
+only the product of the two deviations, at about 0.008; if the two are equal, about 0.1."""
 APART: tuple[tuple[float, float], ...] = (
     *((0.05, 0.05), (0.05, 0.1), (0.05, 0.2)),
     *((0.1, 0.05), (0.1, 0.1), (0.2, 0.05)),
 )
-"""Deviations of embeddings and of queries, to tell by which of them the ratio goes: pairs of 0.05,
-0.1 and 0.2 whose weights are no farther from ½ than those at 0.1 for both."""
+"""Pairs of deviations of embeddings and of queries, which show which of the two decides the ratio:
+pairs of 0.05, 0.1 and 0.2 whose weights are no farther from ½ than those of (0.1, 0.1)."""
 SMALL, UNIT = 0.1, 1.0
 TEMPERATURES: tuple[float, ...] = (0.25, 1.0, 4.0)
 SHAPES: tuple[tuple[int, int], ...] = ((3, 2), (5, 2), (5, 5), (5, 10), (2, 44))
-"""Pairs of n inputs and k outputs; the first is the document's training example."""
+"""Pairs of n inputs and k outputs; the first is the training example of the document."""
 MULTIPLIERS: tuple[int, ...] = (1, 10, 100, 1000)
 
 
 class Data(Frozen):
-    """Strings of random symbols, or the one pair of texts that the document has."""
+    """Strings of random symbols, or the document's only pair of texts."""
 
     source: Literal["random", "document"] = "random"
     symbols: Annotated[int, Field(ge=2, le=26)] = 12
@@ -60,43 +61,43 @@ class Model(Frozen):
 
 
 class Training(TrainingSettings):
-    """The budget, and how many strings a step sees."""
+    """The budget, and how many strings a step reads."""
 
     rows: Count = 64
 
 
 class Evaluation(Frozen):
-    """Nothing to choose: every model is asked about all test strings."""
+    """No settings: every model is evaluated on all test strings."""
 
 
-class Sizes(Frozen):
-    """How many draws a certificate has, and how many steps the query's rates are tried for."""
+class PoolingSizes(Frozen):
+    """Draws of a certificate, and training steps for every rate of the queries."""
 
     draws: Count = 20
     steps: Count = 100
 
 
-class Certificate(ComputedArm, Sizes):
-    """What is computed without the engine: certificates, once; gradients and steps, by seed."""
+class PoolingArm(ComputedArm, PoolingSizes):
+    """Certificates, computed once; gradients and steps from a drawn start, computed per seed."""
 
     computed: Literal["exact", "ratio", "sign", "rates"]
 
 
-class Computation(Sizes):
-    """All that determines what is computed."""
+class Computation(PoolingSizes):
+    """All that determines the computed results of one variant."""
 
     computed: Literal["exact", "ratio", "sign", "rates"]
     variant: str
 
 
-class Conditions(Frozen):
-    """What the k outputs are to say of the n inputs."""
+class PoolingTask(Frozen):
+    """The targets of the k outputs, given the n inputs."""
 
     task: Task = "copy"
 
 
-class Arm(TrainedArm, Conditions):
-    """Poolings that learn one task."""
+class Arm(TrainedArm, PoolingTask):
+    """Poolings that are trained on one task."""
 
 
 class Settings(StudySettings):
@@ -106,7 +107,7 @@ class Settings(StudySettings):
     arms: Mapping[
         Name,
         Annotated[
-            Annotated[Arm, Tag("(trained)")] | Annotated[Certificate, Tag("(computed)")], ByKind
+            Annotated[Arm, Tag("(trained)")] | Annotated[PoolingArm, Tag("(computed)")], ByKind
         ],
     ]
     model: Model = Model()
@@ -114,7 +115,7 @@ class Settings(StudySettings):
     evaluation: Evaluation = Evaluation()
 
 
-class Job(Conditions, TrainedJob):
+class Job(PoolingTask, TrainedJob):
     """All that determines one trained variant, besides its seed."""
 
     variant: Variant
@@ -125,7 +126,7 @@ class Job(Conditions, TrainedJob):
     @model_validator(mode="after")
     def _can_be_pooled(self) -> Self:
         if (self.task == "sentence") != (self.data.source == "document"):
-            raise ValueError(f"task {self.task!r} has no dataset of source {self.data.source!r}")
+            raise ValueError(f"task {self.task!r} cannot use data of source {self.data.source!r}")
         if self.variant == "kmeans" and self.task in ("double", "sentence"):
-            raise ValueError(f"kmeans selects among its inputs: {self.task!r} has more outputs")
+            raise ValueError(f"kmeans selects among its inputs, but {self.task!r} has more outputs")
         return self

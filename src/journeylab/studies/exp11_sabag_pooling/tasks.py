@@ -1,4 +1,4 @@
-"""What the k outputs are to say of n symbols, and what no permutation-invariant pooling can know.
+"""Targets of the k outputs for n input symbols, and the ceiling of permutation-invariant poolings.
 
 input c a b a f     first2    c a
                     copy      c a b a f         reverse  f a b a c
@@ -33,7 +33,7 @@ TARGETS: dict[Task, Callable[[Tensor], Tensor]] = {
     "sorted": lambda x: x.sort(1).values,
     "extremes": lambda x: torch.stack((x.amin(1), x.amax(1)), 1),
 }
-"""Targets by task, of symbols ``(rows, n)``; the sentence's is written."""
+"""Targets ``(rows, k)`` of symbols ``(rows, n)``, by task; the sentence has a fixed target."""
 OUTPUTS: dict[Task, Callable[[int], int]] = {
     "first2": lambda n: 2,
     "copy": lambda n: n,
@@ -43,17 +43,18 @@ OUTPUTS: dict[Task, Callable[[int], int]] = {
     "extremes": lambda n: 2,
     "sentence": lambda n: len(SENTENCE),
 }
-"""How many outputs a task has."""
+"""The number k of outputs of a task with n inputs."""
 ORDERED: tuple[Task, ...] = ("first2", "copy", "reverse", "double")
-"""Tasks whose outputs are symbols at given places."""
+"""Tasks whose outputs are symbols at given positions."""
 
 
 def ceiling(task: Task, data: Data) -> float:
-    """The best token accuracy, exactly, of answers that know the multiset of symbols only.
+    """The exact best token accuracy of an answer that knows only the multiset of symbols.
 
-    Given its multiset every order of a string is as likely, so a symbol that occurs m times stands
-    at any place with probability m/n, and the best answer is right with max m/n. The mean of that
-    over uniform strings, by enumeration of multisets. What depends on the multiset alone has 1.
+    Given the multiset, all orders of a string are equally likely. A symbol that occurs m times is
+    at any position with probability m/n, so the best answer is right with probability max m/n. The
+    ceiling is the mean over uniform strings, by enumeration of multisets. Tasks that depend on the
+    multiset alone have ceiling 1.
     """
     if task not in ORDERED:
         return 1.0
@@ -69,7 +70,7 @@ def ceiling(task: Task, data: Data) -> float:
 
 
 def _partitions(n: int, largest: int) -> Iterator[tuple[int, ...]]:
-    """The ways to write n as a sum of positive numbers, the largest first."""
+    """The partitions of n into positive parts of at most ``largest``, in descending order."""
     if n == 0:
         yield ()
     for first in range(min(n, largest), 0, -1):

@@ -1,1 +1,1 @@
-"""exp4 · operator recovery (thm:toral): do unconstrained operators become rotations?"""
+"""exp4 · operator recovery: do unconstrained operators become rotations? (thm:toral)"""

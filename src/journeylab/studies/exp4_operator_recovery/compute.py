@@ -1,16 +1,18 @@
-"""What needs no training: the metrics of random operators, and what must hold exactly.
+"""Results without training: metrics of random operators (the null), and certificates.
 
-| computed | variant | metric | what is checked, in double precision |
+All are computed in double precision.
+
+| computed | variant | metric | definition |
 | --- | --- | --- | --- |
-| random | a start | every one | operators as training begins with them, draw by draw |
-| certificates | gauge | gauge_error | logits when R becomes SRS⁻¹ and the weights absorb S |
+| random | an initialisation | all | metrics of operators as initialised, per draw |
+| certificates | gauge | gauge_error | change of logits if R becomes SRS⁻¹ and weights absorb S |
 | certificates | gauge | hidden_off_block | off-block ratio of rotations in another basis |
-| certificates | rope | rope_error | T_ij = R^{i−j} of rotations against RoPE with transport |
-| certificates | order | order_error | attention along R_s, by scan against one product at a time |
-| certificates | blocks | blocks_found | off-block mass of hidden blocks, at other operators |
+| certificates | rope | rope_error | T_ij = R^{i−j} for rotations, against RoPE with transport |
+| certificates | order | order_error | attention along R_s: scan against one product at a time |
+| certificates | blocks | blocks_found | joint off-block mass of hidden blocks, unseen operators |
 
-Every error is also told of a broken case: weights that do not absorb S, rotations the other way
-round, products in the other order, operators without common planes.
+Each error has a broken case as its control: weights that do not absorb S, rotations in the opposite
+direction, products in reverse order, operators without common planes.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ Row = tuple[int, str, str | None, str | None, float]
 
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
     """All draws of one variant as tidy rows: draw, metric, stage, case, value."""
-    del streams  # nothing depends on a seed: draws count from 0
+    del streams  # draws are numbered from 0 and do not depend on a seed
     draws = [row for draw in range(job.draws) for row in _of_draw(job, draw)]
     return pd.DataFrame(draws, columns=list(COLUMNS))
 
@@ -58,7 +60,13 @@ def _of_draw(job: Computation, draw: int) -> Iterator[Row]:
     if job.computed == "random":
         yield from _random(job, draw, generator)
         return
-    check = {"gauge": _gauge, "rope": _rope, "order": _order, "blocks": _blocks}[job.variant]
+    checks = {
+        "gauge": _check_gauge,
+        "rope": _check_rope,
+        "order": _check_order,
+        "blocks": _check_blocks,
+    }
+    check = checks[job.variant]
     for metric, case, value in check(job.model, generator):
         yield draw, metric, None, case, value
 
@@ -66,14 +74,14 @@ def _of_draw(job: Computation, draw: int) -> Iterator[Row]:
 def _random(job: Computation, draw: int, generator: Generator) -> Iterator[Row]:
     sizes, count = job.model, 1 if job.operators == "one" else job.model.length - 1
     operators = start(job.variant, count, sizes.d, sizes.spread, generator).double().numpy()
-    found = describe(operators, np.random.default_rng(draw))
+    metrics = describe(operators, np.random.default_rng(draw))
     if count == 1:
-        found["angle_null_share"] = null_share(found["angle_linearity"], sizes.d, NULL_DRAWS)
-    for metric, value in found.items():
+        metrics["angle_null_share"] = null_share(metrics["angle_linearity"], sizes.d, NULL_DRAWS)
+    for metric, value in metrics.items():
         yield draw, metric, RANDOM, None, value
 
 
-def _gauge(sizes: Model, generator: Generator) -> Iterator[tuple[str, str | None, float]]:
+def _check_gauge(sizes: Model, generator: Generator) -> Iterator[tuple[str, str | None, float]]:
     d = sizes.d
     basis = torch.eye(d, dtype=torch.float64)
     basis += torch.randn(d, d, generator=generator, dtype=torch.float64) / (2.0 * math.sqrt(d))
@@ -86,8 +94,8 @@ def _gauge(sizes: Model, generator: Generator) -> Iterator[tuple[str, str | None
         model.operators.copy_(basis @ model.operators @ inverse)
         unabsorbed = model(characters)
         project, output = model.block.project, model.block.output
-        for place, change in enumerate((inverse.mT, basis, basis)):
-            part = slice(place * d, (place + 1) * d)
+        for index, change in enumerate((inverse.mT, basis, basis)):  # q, k, v
+            part = slice(index * d, (index + 1) * d)
             project.weight[part] = change @ project.weight[part]
             project.bias[part] = change @ project.bias[part]
         output.weight.copy_(output.weight @ inverse)
@@ -98,7 +106,7 @@ def _gauge(sizes: Model, generator: Generator) -> Iterator[tuple[str, str | None
     yield "hidden_off_block", None, hidden
 
 
-def _rope(sizes: Model, generator: Generator) -> Iterator[tuple[str, str | None, float]]:
+def _check_rope(sizes: Model, generator: Generator) -> Iterator[tuple[str, str | None, float]]:
     d, length = sizes.d, sizes.length
     q, k, v = torch.randn(3, length, d, generator=generator, dtype=torch.float64)
     frequencies = standard_frequencies(d).double()
@@ -107,24 +115,24 @@ def _rope(sizes: Model, generator: Generator) -> Iterator[tuple[str, str | None,
     expected = naive.attend(q, k, v, angles, mask, transport=True)
     for case, sign in (("exact", -1.0), ("broken", 1.0)):
         operator = naive.rotation_matrix(sign * frequencies)[None]
-        found = attend(q[None], k[None], v[None], transports(operator, length))[0]
-        yield "rope_error", case, _largest(found - expected)
+        output = attend(q[None], k[None], v[None], transports(operator, length))[0]
+        yield "rope_error", case, _largest(output - expected)
 
 
-def _order(sizes: Model, generator: Generator) -> Iterator[tuple[str, str | None, float]]:
+def _check_order(sizes: Model, generator: Generator) -> Iterator[tuple[str, str | None, float]]:
     d, length = sizes.d, sizes.length
     q, k, v = torch.randn(3, length, d, generator=generator, dtype=torch.float64)
     operators = random_rotations(length - 1, d, generator).double()
-    found = attend(q[None], k[None], v[None], transports(operators, length))[0]
+    output = attend(q[None], k[None], v[None], transports(operators, length))[0]
     for case in ("exact", "broken"):
-        expected = _attend_in_turn(q, k, v, operators, backwards=case == "broken")
-        yield "order_error", case, _largest(found - expected)
+        expected = _attend_by_definition(q, k, v, operators, backwards=case == "broken")
+        yield "order_error", case, _largest(output - expected)
 
 
-def _attend_in_turn(
+def _attend_by_definition(
     q: Tensor, k: Tensor, v: Tensor, operators: Tensor, *, backwards: bool
 ) -> Tensor:
-    """The definition, one pair and one product at a time; ``backwards``: R_{j+1} ⋯ R_i."""
+    """Attention, one pair and one product at a time; ``backwards``: products R_{j+1} ⋯ R_i."""
     length, d = q.shape
     scores = torch.full((length, length), -torch.inf, dtype=q.dtype)
     carried = torch.zeros(length, length, d, dtype=q.dtype)
@@ -139,7 +147,7 @@ def _attend_in_turn(
     return (scores.softmax(1).unsqueeze(2) * carried).sum(1)
 
 
-def _blocks(sizes: Model, generator: Generator) -> Iterator[tuple[str, str | None, float]]:
+def _check_blocks(sizes: Model, generator: Generator) -> Iterator[tuple[str, str | None, float]]:
     count, d = sizes.length - 1, sizes.d
     random = np.random.default_rng(generator.initial_seed())
     blocks = random.normal(size=(count, d // 2, 2, 2))
@@ -153,8 +161,8 @@ def _blocks(sizes: Model, generator: Generator) -> Iterator[tuple[str, str | Non
         "broken": random.normal(size=(count, d, d)),
     }
     for case, operators in cases.items():
-        found = common_basis(operators[1::2], random)
-        yield "blocks_found", case, off_block_mass(operators[::2], found)
+        fitted = common_basis(operators[1::2], random)
+        yield "blocks_found", case, off_block_mass(operators[::2], fitted)
 
 
 def _largest(difference: Tensor) -> float:

@@ -24,38 +24,37 @@ from journeylab.studies.exp4_operator_recovery.settings import CONTROLS, STARTS
 from journeylab.typography import fixed
 
 _SEEDS = (
-    "Every dot is one seed, or one draw of random operators, markers are medians, lines their "
-    "distribution-free 95 % intervals; ✗ counts failed seeds, which intervals take as lying "
-    "anywhere. "
+    "A dot is one seed, or one draw of random operators; markers are medians with "
+    "distribution-free 95 % intervals; ✗ counts failed seeds, which may lie anywhere. "
 )
 CAPTIONS = {
     "single": (
-        "A single R, before and after training, beside random operators drawn as training starts: "
-        "the null. " + _SEEDS + "Rotations in the standard basis are at 0, and at 1 for R². sd |λ| "
-        "and R² depend on no basis."
+        "A single R before and after training, and random operators with the same initialisation "
+        "(the null). " + _SEEDS + "Rotations in the standard basis have R² = 1 and 0 in all other "
+        "panels. Only sd |λ| and R² do not depend on the basis."
     ),
     "positions": (
-        "Operators R_s for each position, as in the figure before: means over s, and what is told "
-        "of all together. The joint off-block mass is that of positions to which no basis was "
-        "fitted; operators that share their planes are at 0."
+        "One operator R_s per position, with symbols as in the previous figure: means over s, and "
+        "metrics of all R_s together. The joint off-block mass is measured at positions that were "
+        "not used to fit the basis; it is 0 if the operators share their planes."
     ),
     "eigenvalues": (
-        "Eigenvalues of a single R in the complex plane, of all seeds, before and after training. "
-        "A rotation has them on the unit circle, and evenly along it if angles progress linearly."
+        "Eigenvalues of a single R in the complex plane, all seeds, before and after training. "
+        "Those of a rotation lie on the unit circle, evenly spaced if angles progress linearly."
     ),
     "angles": (
         "The angle of R_s in the plane that turns fastest, against s, before and after training. "
-        "Thin lines are seeds, thick ones medians, bands their distribution-free 95 % intervals. "
-        "A linear progression would be a straight line that starts at 0."
+        "Thin lines are seeds, thick lines medians, bands distribution-free 95 % intervals. "
+        "A linear progression would be a straight line through 0."
     ),
     "loss": (
-        "Held-out loss, in nats per character. " + _SEEDS + "The vertical line is what the "
-        "character before tells."
+        "Held-out loss, in nats per character. " + _SEEDS + "The vertical line is the loss of a "
+        "bigram model, which knows the previous character."
     ),
     "training": (
-        "Loss on some of the held-out windows against the training step. Thin lines are seeds, "
-        "thick ones medians, bands their distribution-free 95 % intervals; ✗ counts failed seeds. "
-        "The line is what the character before tells."
+        "Loss on a sample of the held-out windows against the training step. Thin lines are seeds, "
+        "thick lines medians, bands distribution-free 95 % intervals; ✗ counts failed seeds. The "
+        "horizontal line is the loss of a bigram model."
     ),
 }
 
@@ -76,7 +75,7 @@ SHORT = {
     "linearity": "R² in s",
     "journey_linearity": "R², product",
 }
-"""What the report calls a measure where there is little room, in the order of tables."""
+"""Short names of metrics for narrow columns, in the order of the tables."""
 _LOOKS = looks((STAGE["initial"], STAGE["trained"], NULL))
 _ONE, _EACH = ("single-0", "single-0.1", "single-1"), tuple(n for n in ARMS if "positions" in n)
 _OF_ONE = ("off_block", "block_defect", "modulus_spread", "orthogonality_defect", "angle_linearity")
@@ -84,7 +83,7 @@ _OF_EACH = ("off_block", "block_defect", "commutator", "joint_off_block", "linea
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
-    """Measures beside their null, eigenvalues, angles, and what operators are worth."""
+    """Metrics beside their null distribution, eigenvalues, angles and losses."""
     figures: dict[str, Figure] = {}
     trained = {arm for arm, _ in results.present()}
     if trained & set(_ONE):
@@ -102,12 +101,13 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Every measure of every run, and of random operators."""
-    found = {"single": (*_ONE, "controls"), "positions": _EACH}
-    told = tuple(SHORT)
-    metrics = {"single": told[:9], "positions": (*told[:3], *told[9:])}
+    """Every metric of every run, and of random operators."""
+    tabulated = {"single": (*_ONE, "controls"), "positions": _EACH}
+    names = tuple(SHORT)
+    metrics = {"single": names[:9], "positions": (*names[:3], *names[9:])}
     runs = {
-        name: [run for run in results.present() if run[0] in arms] for name, arms in found.items()
+        name: [run for run in results.present() if run[0] in arms]
+        for name, arms in tabulated.items()
     }
     tables = {
         name: _tabulate(results, name, known, metrics[name])
@@ -118,19 +118,19 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Anchors of the text, medians of the nulls, the certificates and what is lost; “n/a”: none."""
+    """Entropies of the text, medians of the nulls, certificates and losses; “n/a”: no value."""
 
     def of(metric: str, pick: str, **where: str) -> float:
         return float(results.pool(metric, **where)["value"].agg(pick))
 
-    one, each = "random-one", "random-each"
-    found = {
+    single, each = "random-one", "random-each"
+    values = {
         "letters": of("letters", "max"),
         "unigram": of("unigram", "median"),
         "bigram": of("bigram", "median"),
-        "angle_linearity.null": of("angle_linearity", "median", arm=one, variant="orthogonal"),
-        "off_block.null": of("off_block", "median", arm=one, variant="orthogonal"),
-        "off_block.null.near": of("off_block", "median", arm=one, variant="near-identity"),
+        "angle_linearity.null": of("angle_linearity", "median", arm=single, variant="orthogonal"),
+        "off_block.null": of("off_block", "median", arm=single, variant="orthogonal"),
+        "off_block.null.near": of("off_block", "median", arm=single, variant="near-identity"),
         "joint_off_block.null": of("joint_off_block", "median", arm=each, variant="near-identity"),
         "gauge_error.max": of("gauge_error", "max", case="exact"),
         "hidden_off_block.min": of("hidden_off_block", "min"),
@@ -139,11 +139,11 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     }
     for arm, variant in results.present():
         of_run = results.values("loss", (arm, variant), stage="trained")
-        found[f"loss.{arm}.{variant}"] = float(of_run.median())
-    told: dict[str, float | int | str] = {}
-    for key, value in found.items():
-        told[key] = "n/a" if math.isnan(value) else int(value) if key == "letters" else value
-    return told
+        values[f"loss.{arm}.{variant}"] = float(of_run.median())
+    printed: dict[str, float | int | str] = {}
+    for key, value in values.items():
+        printed[key] = "n/a" if math.isnan(value) else int(value) if key == "letters" else value
+    return printed
 
 
 def _draw_beside_null(
@@ -157,8 +157,11 @@ def _draw_beside_null(
         drawn = results.pool(metric, arm=null)[["variant", "value"]].merge(runs, on="variant")
         parts += [trained, drawn.assign(shown=NULL, measure=SHORT[metric])]
     rows = pd.concat(parts, ignore_index=True)
-    rows["run"] = pd.Categorical(rows["run"], parts[0]["run"].cat.categories)
-    height = 0.6 + 0.3 * len(rows["run"].cat.categories)
+    names = list(parts[0]["run"].cat.categories)
+    # Two lines per label, since the panels need the width.
+    broken = {name: name.replace(", ", "\n", 1) for name in names}
+    rows["run"] = pd.Categorical(rows["run"], names).rename_categories(broken)
+    height = 0.5 + 0.28 * len(names)
     figure, panels = facets(rows, height, col="measure", sharex=False)
     for axes, part in panels.values():
         seeds(axes, part, _LOOKS, y="run", hue="shown")
@@ -233,14 +236,14 @@ def _draw_training(results: StudyResults) -> Figure:
 
 
 def _bigram(results: StudyResults) -> dict[str, float]:
-    return {"the character before": float(results.pool("bigram")["value"].median())}
+    return {"bigram model": float(results.pool("bigram")["value"].median())}
 
 
 def _tabulate(
     results: StudyResults, name: str, runs: Sequence[RunName], metrics: Sequence[str]
 ) -> Table:
     rows = [
-        {"Operators": ARMS[arm], "Start": LABELS[variant]}
+        {"Operators": _narrow(ARMS[arm]), "Start": _narrow(LABELS[variant])}
         | {"Loss": _of_stage(results, "loss", (arm, variant), "trained")}
         | {SHORT[metric]: _both(results, metric, (arm, variant)) for metric in metrics}
         for arm, variant in runs
@@ -248,11 +251,22 @@ def _tabulate(
     heads = ["Loss", *(SHORT[metric] for metric in metrics)]
     return Table(
         name=name,
-        caption="Medians over the seeds after training, and in brackets before.",
+        caption="Medians over seeds after training; before training in brackets.",
         frame=pd.DataFrame(rows, columns=["Operators", "Start", *heads]),
-        notes="Loss: held-out, nats per character. λ: of the orthogonality pressure.",
+        notes=(
+            "Loss: held-out, nats per character. orth., comm.: penalty on RᵀR − I, on the "
+            "commutator; the number is its weight. integer: integer frequencies."
+        ),
         numeric=tuple(heads),
     )
+
+
+def _narrow(name: str) -> str:
+    """A printed name for a narrow column, whose words cannot be broken."""
+    shorter = {"orthogonality": "orth.", "commutator": "comm.", "integer frequencies": "integer"}
+    for word, short in shorter.items():
+        name = name.replace(word, short)
+    return name
 
 
 def _both(results: StudyResults, metric: str, run: RunName) -> str:
@@ -266,7 +280,7 @@ def _of_stage(results: StudyResults, metric: str, run: RunName, stage: str) -> s
 
 def _tabulate_null(results: StudyResults) -> Table:
     heads = {
-        (arm, start): f"{LABELS[start]}, {'one R' if arm == 'random-one' else 'R_s'}"
+        (arm, start): f"{LABELS[start]}, {'one R' if arm == 'random-one' else 'R per position'}"
         for arm in ("random-one", "random-each")
         for start in STARTS
     }
@@ -280,9 +294,9 @@ def _tabulate_null(results: StudyResults) -> Table:
     ]
     return Table(
         name="null",
-        caption="Random operators, as training starts with them: the middle 90 % of the draws.",
+        caption="Random operators as initialised, without training: the middle 90 % of the draws.",
         frame=pd.DataFrame(rows),
-        notes="–: not told of operators of this kind.",
+        notes="–: not defined for these operators.",
         numeric=tuple(heads.values()),
     )
 

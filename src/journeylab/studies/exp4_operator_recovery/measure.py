@@ -1,6 +1,6 @@
-"""What operators became, beside what they were: every metric at initialisation and after training.
+"""Every metric of the operators, at initialisation and after training.
 
-The initial model is built anew from the seed's stream: it is the one that training began with.
+The initial model is built again from the seed's stream: it is the model that training began with.
 """
 
 from __future__ import annotations
@@ -13,9 +13,13 @@ import pandas as pd
 import torch
 from torch import nn
 
-from journeylab.datasets.shakespeare import Windows, bigram_entropy, unigram_entropy
+from journeylab.datasets.shakespeare import bigram_entropy, unigram_entropy
 from journeylab.studies.exp4_operator_recovery.blocks import Matrices
-from journeylab.studies.exp4_operator_recovery.models import CharacterModel, Language, mean_loss
+from journeylab.studies.exp4_operator_recovery.models import (
+    CharacterModel,
+    RecoveryProblem,
+    mean_loss,
+)
 from journeylab.studies.exp4_operator_recovery.recovery import (
     describe,
     leading_angles,
@@ -33,25 +37,26 @@ Row = tuple[str, str | None, int | None, int | None, float]
 
 def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module) -> pd.DataFrame:
     """Every metric of one trained model: metric, stage, rank, position, value."""
-    language = cast(Language, problem)
+    language = cast(RecoveryProblem, problem)
     initial = language.build(language.streams.generator("init")).eval()
-    windows = language.held_out.read(job.model.length)
-    chosen = Windows(*(part[: evaluation.windows] for part in windows))
+    windows = language.held_out.read(job.model.length).take(slice(evaluation.windows))
     rows: list[Row] = []
-    found, losses = {}, {}
+    metrics, losses = {}, {}
     for stage, each in zip(STAGES, (initial, model), strict=True):
         with torch.no_grad():
-            losses[stage] = mean_loss(each, chosen)
+            losses[stage] = mean_loss(each, windows)
         rows.append(("loss", stage, None, None, losses[stage]))
         operators = _operators(each)
-        found[stage] = describe(operators, language.streams.numpy("bases"))
-        rows += [(name, stage, None, None, value) for name, value in found[stage].items()]
-        rows += _shown(operators, stage)
+        metrics[stage] = describe(operators, language.streams.numpy("bases"))
+        rows += [(name, stage, None, None, value) for name, value in metrics[stage].items()]
+        rows += _angles(operators, stage)
         if len(operators) == 1:
-            share = null_share(found[stage]["angle_linearity"], job.model.d, evaluation.null_draws)
+            share = null_share(
+                metrics[stage]["angle_linearity"], job.model.d, evaluation.null_draws
+            )
             rows.append(("angle_null_share", stage, None, None, share))
-    if "commutator" in found["initial"]:
-        ratio = found["trained"]["commutator"] / found["initial"]["commutator"]
+    if "commutator" in metrics["initial"]:
+        ratio = metrics["trained"]["commutator"] / metrics["initial"]["commutator"]
         rows.append(("commutator_ratio", None, None, None, ratio))
     bigram = bigram_entropy(language.seen, language.held_out)
     text = {
@@ -70,8 +75,8 @@ def _operators(model: nn.Module) -> Matrices:
     return model.operators.detach().double().cpu().numpy()
 
 
-def _shown(operators: Matrices, stage: str) -> Iterator[Row]:
-    """What is drawn one by one: the eigenvalues of one operator, the angles of many."""
+def _angles(operators: Matrices, stage: str) -> Iterator[Row]:
+    """All eigenvalues of a single operator, or the leading angle of every position."""
     if len(operators) == 1:
         values = np.linalg.eigvals(operators[0])
         for rank, value in enumerate(sorted(values, key=np.angle), start=1):

@@ -1,20 +1,19 @@
-"""The character model of exp4, and what a training job asks of it.
+"""The character model of exp4, and its training problem.
 
-One pre-LN block of width d with one head, whose keys and values are carried by operators of any
-kind; what is learned is next to each other's character. Three kinds of operators::
+One pre-LN block of width d with one attention head predicts the next character. Operators carry
+keys and values from one position to a later one. There are three kinds::
 
-    one     a single R for all steps, T_ij = R^{i−j}
-    each    R_1 … R_{T−1}, one for each position, T_ij = R_i ⋯ R_{j+1}
-    fixed   a single R that is not learned
+    one     a single R for all positions, T_ij = R^{i−j}
+    each    R_1 … R_{T−1}, one per position, T_ij = R_i ⋯ R_{j+1}
+    fixed   a single R that is not trained
 
-Pressures are added to the loss: λ times the mean of ‖RᵀR − I‖², and λ times the squared commutator
-of deviations from the identity, relative to their size (:func:`commutator`).
+Two penalties may be added to the loss: λ times the mean of ‖RᵀR − I‖², and λ times the squared
+normalised commutator of the deviations from the identity (:func:`commutator`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -23,7 +22,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, embedding
 
-from journeylab.datasets.shakespeare import Passages, Windows
+from journeylab.datasets.shakespeare import LanguageProblem, Windows
 from journeylab.models.transformer import Affine, TransformerBlock
 from journeylab.studies.exp4_operator_recovery.settings import Job, Model
 from journeylab.studies.exp4_operator_recovery.transport import (
@@ -37,21 +36,19 @@ if TYPE_CHECKING:
     from journeylab.streams import Streams
     from journeylab.training import Problem
 
-CURVE_WINDOWS = 256
-"""Held-out windows behind a point of the curve."""
 WINDOWS = 256
-"""Windows that are read at once where no gradient is needed."""
+"""Windows per batch in evaluation, where no gradient is needed."""
 
 
 class JourneyBlock(TransformerBlock):
-    """A pre-LN block whose values travel along operators that need not be rotations."""
+    """A pre-LN block whose keys and values are carried by operators, rotations or not."""
 
     def carry(
         self,
         x: Float[Tensor, "rows length d"],
         carried_by: Float[Tensor, "blocks BLOCK BLOCK+1 d d"],
     ) -> Float[Tensor, "rows length d"]:
-        """Attention and MLP with their residual connections."""
+        """Attention and MLP with their residual connections; ``carried_by`` as `transports`."""
         q, k, v = self.project(self.attention_norm(x)).chunk(3, -1)
         x = x + self.output(attend(q, k, v, carried_by))
         return x + self.feed(x)
@@ -71,14 +68,15 @@ class CharacterModel(nn.Module):
         self.block = JourneyBlock(d, 1, True, "softmax", generator)
         self.norm = nn.LayerNorm(d)
         self.head = Affine(d, letters, 0.02, generator)
-        first = start(variant, count, d, sizes.spread, generator)  # last: all else starts alike
+        # Drawn last, so that all other weights are the same in every arm of a seed.
+        first = start(variant, count, d, sizes.spread, generator)
         if kind == "fixed":
             self.register_buffer("operators", first)
         else:
             self.operators = nn.Parameter(first)
 
     def forward(self, characters: Int[Tensor, "rows length"]) -> Float[Tensor, "rows length V"]:
-        """Logits of the characters that follow."""
+        """Logits of the next character at every position; ``V`` is the size of the alphabet."""
         carried_by = transports(self.operators, characters.shape[1])
         x = self.block.carry(embedding(characters, self.embedding), carried_by)
         logits: Tensor = self.head(self.norm(x))
@@ -86,7 +84,7 @@ class CharacterModel(nn.Module):
 
 
 def orthogonality(operators: Float[Tensor, "count d d"]) -> Float[Tensor, ""]:
-    """Mean of ‖RᵀR − I‖² over the operators."""
+    """Mean of ‖RᵀR − I‖² over the operators (Frobenius norm)."""
     identity = torch.eye(operators.shape[-1], dtype=operators.dtype, device=operators.device)
     return (operators.mT @ operators - identity).square().sum((-2, -1)).mean()
 
@@ -94,8 +92,8 @@ def orthogonality(operators: Float[Tensor, "count d d"]) -> Float[Tensor, ""]:
 def commutator(operators: Float[Tensor, "count d d"]) -> Float[Tensor, ""]:
     """Σ‖A_s A_t − A_t A_s‖² / (2 Σ‖A_s‖²‖A_t‖²) over pairs s ≠ t of A = R − I: from 0 to 1.
 
-    Subtracting I changes no commutator, and leaves sizes that tell how far from it R is. The bound
-    is that of Böttcher and Wenzel, The Frobenius norm and the commutator, 2008.
+    Subtracting I changes no commutator; it makes the denominator measure the distance from I.
+    The upper bound 1 is by Böttcher and Wenzel, The Frobenius norm and the commutator, 2008.
     """
     count, d, _ = operators.shape
     away = operators - torch.eye(d, dtype=operators.dtype, device=operators.device)
@@ -107,27 +105,10 @@ def commutator(operators: Float[Tensor, "count d d"]) -> Float[Tensor, ""]:
 
 
 @dataclass(frozen=True, eq=False)
-class Language:
-    """One seed's training problem: windows from anywhere in the passages that it may see."""
+class RecoveryProblem(LanguageProblem):
+    """One seed's training problem: predict the next character, with operators in attention."""
 
     job: Job
-    table: pd.DataFrame
-    streams: Streams
-
-    @cached_property
-    def seen(self) -> Passages:
-        """What is trained on."""
-        return Passages.of(self.table, "train")
-
-    @cached_property
-    def held_out(self) -> Passages:
-        """What is not."""
-        return Passages.of(self.table, "held-out")
-
-    @property
-    def tokens_per_step(self) -> int:
-        """Characters that a step predicts."""
-        return self.job.training.rows * self.job.model.length
 
     def build(self, generator: Generator) -> nn.Module:
         """A fresh model, initialised from ``generator`` only."""
@@ -135,13 +116,13 @@ class Language:
         return CharacterModel(job.variant, job.operators, letters, job.model, generator)
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
-        """Windows of the training passages; all arms of a seed see the same at the same step."""
-        del step, dropout  # there is neither a curriculum nor dropout
+        """Windows of the training passages, the same for all arms of a seed at the same step."""
+        del step, dropout  # neither a curriculum nor dropout
         drawn = self.seen.draw(self.job.training.rows, self.job.model.length, order)
         return drawn._asdict()
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-        """Mean cross-entropy in nats per character, and the pressures."""
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
+        """Mean cross-entropy in nats per character, plus the penalties."""
         assert isinstance(model, CharacterModel)
         loss = cross_entropy(model(batch["inputs"]).flatten(0, 1), batch["targets"].flatten())
         if self.job.orthogonality:
@@ -151,10 +132,8 @@ class Language:
         return loss
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """Loss on some held-out windows."""
-        windows = self.held_out.read(self.job.model.length)
-        every = max(1, len(windows.inputs) // CURVE_WINDOWS)
-        return {"loss": mean_loss(model, Windows(*(part[::every] for part in windows)))}
+        """Loss on a sample of the held-out windows."""
+        return {"loss": mean_loss(model, self.curve_windows())}
 
     def flops_per_step(self, model: nn.Module) -> float:
         """Floating-point operations of the matrix products of a step, backward included (×3)."""
@@ -168,12 +147,12 @@ class Language:
 
 
 def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Problem:
-    """The training problem of one seed; ``dataset`` as :func:`data.generate` makes it."""
-    return Language(job, dataset, streams)
+    """The training problem of one seed; ``dataset`` comes from :func:`data.generate`."""
+    return RecoveryProblem(job, dataset, streams)
 
 
 def mean_loss(model: nn.Module, windows: Windows) -> float:
-    """Mean cross-entropy in nats per character."""
+    """Mean cross-entropy over all characters of the windows, in nats per character."""
     device = next(model.parameters()).device
     total = 0.0
     for inputs, targets in zip(*(part.split(WINDOWS) for part in windows), strict=True):

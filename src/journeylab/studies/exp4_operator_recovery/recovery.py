@@ -1,28 +1,29 @@
-"""What operators look like: how far from block-diagonal rotations, and from commuting.
+"""Metrics of operators: how far they are from block-diagonal rotations, and from commuting.
 
-λ are eigenvalues, σ singular values, ‖·‖ is Frobenius' norm. Of operators for each position, what
-is told of one operator is the mean over positions.
+λ are eigenvalues, σ singular values, ‖·‖ is the Frobenius norm. With one operator per position,
+the metrics of a single operator are averaged over positions.
 
-| metric | what it is | block-diagonal rotations have |
+| metric | definition | value for block-diagonal rotations |
 | --- | --- | --- |
 | off_block | ‖outside of the 2×2 blocks‖/‖R‖, in the standard basis | 0 |
-| off_block_away | the same of R − I | 0 |
+| off_block_away | the same for R − I | 0 |
 | block_defect | mean of |σ − 1| over the 2×2 blocks on the diagonal | 0 |
 | modulus_spread | standard deviation of |λ| | 0 |
 | real_share | share of real λ | – |
 | orthogonality_defect | ‖RᵀR − I‖/√d | 0 |
-| henrici | √(‖R‖² − Σ|λ|²)/‖R‖, the departure from normality | 0 |
+| henrici | √(‖R‖² − Σ|λ|²)/‖R‖, Henrici's departure from normality | 0 |
 | singular_spread | standard deviation of σ | 0 |
 | angle_linearity | R² of the d/2 sorted eigen-angles against their rank | 1 if equally spaced |
 | commutator | √ of ``models.commutator`` | 0 |
 | joint_off_block | off-block mass in the best common basis (``blocks``) | 0 |
 | linearity | R² against s of the angle of R_s in its leading plane | 1 if linear in s |
-| journey_linearity | the same of R_s ⋯ R_1, what carries from position 0 to s | 1 if constant |
+| journey_linearity | the same for R_s ⋯ R_1, which carries from position 0 to s | 1 if constant |
 
-The eigenvalues alone do not depend on the basis, nor does what is told of common planes. The
-leading plane is that which the mean of all R_s turns fastest: with left and right eigenvectors u, w
-of its eigenvalue of largest |arg λ|, uᴴw = 1, the angle of R_s is arg uᴴR_sw, unwrapped along s. A
-common basis is fitted to the operators of even positions and told of those of odd ones.
+Only the metrics of eigenvalues and of common planes do not depend on the basis. The leading plane
+is the plane that the mean of all R_s turns fastest. Take the eigenvalue of the mean with the
+largest |arg λ|, and its left and right eigenvectors u, w with uᴴw = 1: the angle of R_s is
+arg uᴴR_sw, unwrapped along s. The common basis is fitted to the operators of even positions, and
+its off-block mass is measured on those of odd positions.
 """
 
 from __future__ import annotations
@@ -44,40 +45,52 @@ from journeylab.studies.exp4_operator_recovery.transport import random_rotations
 
 
 def describe(operators: Matrices, generator: np.random.Generator) -> dict[str, float]:
-    """Every metric of one operator ``[1, d, d]``, or of those of all positions ``[s, d, d]``."""
-    alone = [dict(_of_one(operator)) for operator in operators]
-    found = {name: float(np.mean([each[name] for each in alone])) for name in alone[0]}
+    """Every metric of one operator ``[1, d, d]``, or of one operator per position ``[s, d, d]``.
+
+    ``generator`` draws the random combinations of :func:`blocks.common_basis`.
+    """
+    separate = [dict(_of_operator(operator)) for operator in operators]
+    metrics = {name: float(np.mean([each[name] for each in separate])) for name in separate[0]}
     if len(operators) > 1:
-        found |= dict(_of_many(operators, generator))
-    return found
+        metrics |= dict(_of_family(operators, generator))
+    return metrics
 
 
 def eigen_angles(operators: Matrices) -> Matrices:
-    """The angles |arg λ| of d/2 planes, ascending, ``[…, d/2]``; two real λ share their mean."""
+    """The ascending angles |arg λ| of the d/2 planes, ``[…, d, d]`` → ``[…, d/2]``, in radians.
+
+    Sorted angles are averaged in pairs, so two real eigenvalues share one plane.
+    """
     angles = np.sort(np.abs(np.angle(np.linalg.eigvals(operators))), -1)
     means: Matrices = (angles[..., ::2] + angles[..., 1::2]) / 2
     return means
 
 
 def linearity(values: Matrices) -> Matrices:
-    """R² of a straight line through the last axis against its index; 0 of what does not vary."""
-    places = np.arange(values.shape[-1], dtype=float)
-    places -= places.mean()
+    """R² of a linear fit of the last axis against its index, ``[…, n]`` → ``[…]``.
+
+    Constant values have R² = 0.
+    """
+    index = np.arange(values.shape[-1], dtype=float)
+    index -= index.mean()
     away = values - values.mean(-1, keepdims=True)
     total = np.square(away).sum(-1)
-    explained = np.square(away @ places) / np.square(places).sum()
+    explained = np.square(away @ index) / np.square(index).sum()
     varies = total > 1e-12
-    found: Matrices = np.where(varies, explained / np.where(varies, total, 1.0), 0.0)
-    return found
+    shares: Matrices = np.where(varies, explained / np.where(varies, total, 1.0), 0.0)
+    return shares
 
 
 def null_share(observed: float, d: int, draws: int) -> float:
-    """The share of random rotations whose sorted eigen-angles are at least as linear."""
+    """Share of random d×d rotations whose sorted eigen-angles have an R² ≥ ``observed``."""
     return float((_null_linearity(d, draws) >= observed).mean())
 
 
 def leading_angles(operators: Matrices, along: Matrices) -> Matrices:
-    """The angle of each operator in the plane that the mean of ``along`` turns fastest."""
+    """The angle of each operator in the plane that the mean of ``along`` turns fastest.
+
+    Both are ``[s, d, d]``; returns ``[s]``, radians, unwrapped along s.
+    """
     values, right = np.linalg.eig(along.mean(0))
     leading = int(np.argmax(np.angle(values)))
     left = np.linalg.inv(right)[leading]
@@ -86,21 +99,21 @@ def leading_angles(operators: Matrices, along: Matrices) -> Matrices:
 
 
 def products(operators: Matrices) -> Matrices:
-    """R_s ⋯ R_1 for every s."""
-    found = [operators[0]]
+    """R_s ⋯ R_1 for every s: ``[s, d, d]`` → ``[s, d, d]``."""
+    carried = [operators[0]]
     for operator in operators[1:]:
-        found.append(operator @ found[-1])
-    return np.stack(found)
+        carried.append(operator @ carried[-1])
+    return np.stack(carried)
 
 
 @cache
 def _null_linearity(d: int, draws: int) -> Matrices:
-    """Its generator is fixed: the distribution is a constant, known to so many draws."""
+    # The generator is fixed, so that all runs are compared with the same null distribution.
     rotations = random_rotations(draws, d, torch.Generator().manual_seed(d))
     return linearity(eigen_angles(rotations.double().numpy()))
 
 
-def _of_one(operator: Matrices) -> Iterator[tuple[str, float]]:
+def _of_operator(operator: Matrices) -> Iterator[tuple[str, float]]:
     d = len(operator)
     size, mask, identity = np.linalg.norm(operator), outside(d), np.eye(d)
     values = np.linalg.eigvals(operator)
@@ -121,10 +134,10 @@ def _of_one(operator: Matrices) -> Iterator[tuple[str, float]]:
     yield "angle_linearity", float(linearity(eigen_angles(operator)))
 
 
-def _of_many(operators: Matrices, generator: np.random.Generator) -> Iterator[tuple[str, float]]:
+def _of_family(operators: Matrices, generator: np.random.Generator) -> Iterator[tuple[str, float]]:
     yield "commutator", float(commutator(torch.from_numpy(operators)).sqrt())
     away = operators - np.eye(operators.shape[-1])
-    basis = common_basis(away[1::2], generator)  # the first operator is that of position 1
+    basis = common_basis(away[1::2], generator)  # operators[0] belongs to position 1
     yield "joint_off_block", off_block_mass(away[::2], basis)
     yield "linearity", float(linearity(leading_angles(operators, operators)))
     journeys = leading_angles(products(operators), operators)

@@ -1,6 +1,5 @@
-"""What config.yaml may say about exp4, and the operators it may name."""
+"""The settings of exp4 in config.yaml, and the operators it may name."""
 
-import difflib
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
@@ -15,16 +14,20 @@ from journeylab.config import (
     Name,
     StudySettings,
     TrainedArm,
-    TrainedJob,
-    TrainingSettings,
+    accepted,
 )
-from journeylab.datasets.settings import Shakespeare
+from journeylab.datasets.settings import (
+    LanguageJob,
+    LanguageModel,
+    LanguageTraining,
+    Shakespeare,
+)
 
 Operators = Literal["one", "each", "fixed"]
 Stage = Literal["initial", "trained"]
 STAGES: tuple[Stage, ...] = ("initial", "trained")
 RANDOM = "random"
-"""The stage of operators that belong to no model: the null."""
+"""The stage of random operators, which belong to no model: the null distribution."""
 
 STARTS = ("near-identity", "gaussian", "orthogonal")
 CONTROLS = ("rope", "rope-integer", "identity", "frozen")
@@ -32,10 +35,10 @@ CHECKS = ("gauge", "rope", "order", "blocks")
 
 
 class Data(Shakespeare):
-    """Tiny Shakespeare, its passages and how many are held out."""
+    """The text, and how it is cut."""
 
 
-class Model(Frozen):
+class Model(LanguageModel):
     """Width and context; near the identity, R starts at I + spread · N(0, 1)/√d."""
 
     d: Annotated[int, Field(ge=4, le=64, multiple_of=2)] = 8
@@ -43,10 +46,8 @@ class Model(Frozen):
     spread: NonNegativeFloat = 0.3
 
 
-class Training(TrainingSettings):
-    """The budget, and how many windows of text a step sees."""
-
-    rows: Count = 16
+class Training(LanguageTraining):
+    """The budget, and how many windows of text a step reads."""
 
 
 class Evaluation(Frozen):
@@ -56,28 +57,28 @@ class Evaluation(Frozen):
     null_draws: Annotated[int, Field(ge=100, le=100_000)] = 4000
 
 
-class Conditions(Frozen):
-    """What tells arms apart: one operator, one for each position, or a fixed one; its pressures."""
+class OperatorConditions(Frozen):
+    """How arms differ: one operator, one per position, or a fixed one; and the penalties on it."""
 
     operators: Operators = "one"
     orthogonality: Annotated[NonNegativeFloat, AsNumber] = 0.0
     commutator: Annotated[NonNegativeFloat, AsNumber] = 0.0
 
     @model_validator(mode="after")
-    def _has_something_to_press(self) -> Self:
+    def _penalties_apply(self) -> Self:
         if self.commutator and self.operators != "each":
             raise ValueError("commutator: a single operator commutes with itself; remove it")
         if self.orthogonality and self.operators == "fixed":
-            raise ValueError("orthogonality: a fixed operator gives way to nothing; remove it")
+            raise ValueError("orthogonality: a fixed operator is not trained; remove it")
         return self
 
 
-class Arm(TrainedArm, Conditions):
-    """One condition; its variants are what its operators start at, or are."""
+class Arm(TrainedArm, OperatorConditions):
+    """One condition; its variants are the operators' initialisations, or the fixed operators."""
 
 
-class Exact(ComputedArm):
-    """What is computed once: random operators, or what must hold exactly, so many times."""
+class UntrainedArm(ComputedArm):
+    """Draws of random operators, or of certificates; computed once."""
 
     computed: Literal["random", "certificates"]
     replicates: Literal["once"]
@@ -86,7 +87,7 @@ class Exact(ComputedArm):
 
 
 class Computation(Frozen):
-    """All that determines what is computed of one variant."""
+    """All that determines the computed results of one variant."""
 
     computed: Literal["random", "certificates"]
     variant: str
@@ -106,14 +107,16 @@ class Settings(StudySettings):
     datasets: Mapping[Name, Data]
     arms: Mapping[
         Name,
-        Annotated[Annotated[Arm, Tag("(trained)")] | Annotated[Exact, Tag("(computed)")], ByKind],
+        Annotated[
+            Annotated[Arm, Tag("(trained)")] | Annotated[UntrainedArm, Tag("(computed)")], ByKind
+        ],
     ]
     model: Model = Model()
     training: Training
     evaluation: Evaluation = Evaluation()
 
 
-class Job(Conditions, TrainedJob):
+class Job(OperatorConditions, LanguageJob):
     """All that determines one trained variant, besides its seed."""
 
     data: Data
@@ -125,18 +128,7 @@ class Job(Conditions, TrainedJob):
         _check(self.variant, CONTROLS if self.operators == "fixed" else STARTS)
         return self
 
-    @model_validator(mode="after")
-    def _window_fits(self) -> Self:
-        if self.data.passage <= self.model.length:
-            raise ValueError(
-                f"passages of {self.data.passage} characters: windows of {self.model.length} need "
-                "more"
-            )
-        return self
-
 
 def _check(variant: str, known: tuple[str, ...]) -> None:
     if variant not in known:
-        close = difflib.get_close_matches(variant, known, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise ValueError(f"unknown variant {variant!r}; {hint}accepted: {', '.join(known)}")
+        raise ValueError(f"unknown variant {variant!r};{accepted(variant, list(known))}")

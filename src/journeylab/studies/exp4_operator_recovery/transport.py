@@ -1,10 +1,10 @@
 """Operators that carry keys and values from one position to a later one.
 
-A position s ≥ 1 has an operator R_s; what is carried from j to i ≥ j meets all between them,
+Each position s ≥ 1 has an operator R_s. From position j to i ≥ j, a vector is multiplied by
 
     T_ij = R_i R_{i−1} ⋯ R_{j+1},   T_jj = I,
 
-the prefix products of the chain that starts after j; R^{i−j} where there is but one operator.
+a prefix product of the chain that starts after j. With a single operator R, T_ij = R^{i−j}.
 No inverse is needed. RoPE is the R that turns plane k by −ω_k: ⟨q_i, T_ij k_j⟩ depends on i − j.
 """
 
@@ -21,16 +21,18 @@ from journeylab.operators.rotary import integer_frequencies, standard_frequencie
 from journeylab.operators.scan import prefix_products
 
 BLOCK = 8
-"""Positions between which operators are multiplied out; a window is a whole number of blocks."""
+"""Positions per block; all products within a block are computed. A window is a whole number of
+blocks."""
 
 
 def start(
     variant: str, count: int, d: int, spread: float, generator: Generator
 ) -> Float[Tensor, "count d d"]:
-    """What operators start at, or are where they are not learned; independent of each other.
+    """Initial operators, or the fixed ones; random operators are independent of each other.
 
-    near-identity: I + spread · N(0, 1)/√d; gaussian: N(0, 1)/√d; orthogonal and frozen: rotations
-    with Haar's distribution; rope, rope-integer, identity: as named.
+    near-identity: I + spread · N(0, 1)/√d; gaussian: N(0, 1)/√d; orthogonal and frozen:
+    Haar-distributed rotations; rope: standard frequencies; rope-integer: integer frequencies;
+    identity: I.
     """
     match variant:
         case "near-identity":
@@ -49,7 +51,7 @@ def start(
 
 
 def random_rotations(count: int, d: int, generator: Generator) -> Float[Tensor, "count d d"]:
-    """Rotations drawn from Haar's distribution on SO(d).
+    """Haar-distributed rotations, elements of SO(d).
 
     Source: Mezzadri, How to generate random matrices from the classical compact groups, 2007.
     """
@@ -63,10 +65,11 @@ def random_rotations(count: int, d: int, generator: Generator) -> Float[Tensor, 
 def transports(
     operators: Float[Tensor, "count d d"], length: int
 ) -> Float[Tensor, "blocks BLOCK BLOCK+1 d d"]:
-    """T_ij of one operator, or of R_1 … R_{length−1}, inside every block of ``BLOCK`` positions.
+    """T_ij within every block of ``BLOCK`` positions, for one operator or R_1 … R_{length−1}.
 
-    ``[b, j, i]`` carries from the block's position j to its position i; i = ``BLOCK`` is the next
-    block's first. Of no use where i < j. One operator has one block, which is all of them.
+    Entry ``[b, j, i]`` carries from position j to position i of block b; i = ``BLOCK`` is the first
+    position of the next block. Entries with i < j must not be used. All blocks of a single operator
+    are equal, so only one is returned.
     """
     count, d, _ = operators.shape
     identity = torch.eye(d, dtype=operators.dtype, device=operators.device)
@@ -74,8 +77,8 @@ def transports(
         steps = operators.expand(1, BLOCK, d, d)
     else:
         steps = torch.cat((operators, identity[None])).view(length // BLOCK, BLOCK, d, d)
-    places = torch.arange(BLOCK, device=operators.device)
-    passed = (places >= places[:, None])[..., None, None]
+    positions = torch.arange(BLOCK, device=operators.device)
+    passed = (positions >= positions[:, None])[..., None, None]
     chains = torch.where(passed, steps.unsqueeze(1), identity)
     first = identity.expand(*chains.shape[:2], 1, d, d)
     return torch.cat((first, prefix_products(chains)), 2)
@@ -87,10 +90,11 @@ def attend(
     v: Float[Tensor, "rows length d"],
     carried_by: Float[Tensor, "blocks BLOCK BLOCK+1 d d"],
 ) -> Float[Tensor, "rows length d"]:
-    """Σ_{j≤i} a_ij T_ij v_j with a_i· = softmax_j ⟨q_i, T_ij k_j⟩/√d.
+    """Causal attention: Σ_{j≤i} a_ij T_ij v_j with a_i· = softmax_j ⟨q_i, T_ij k_j⟩/√d.
 
-    Inside a block T_ij is applied as it is. What comes from before is carried to the block's first
-    position c once, for all of its queries: ⟨q_i, T_ij k_j⟩ = ⟨T_icᵀ q_i, T_cj k_j⟩.
+    ``carried_by`` holds the products of :func:`transports`. Within a block T_ij is applied as it
+    is. Keys and values of earlier blocks are carried once to the block's first position c, for all
+    of its queries: ⟨q_i, T_ij k_j⟩ = ⟨T_icᵀ q_i, T_cj k_j⟩.
     """
     rows, length, d = q.shape
     blocks = length // BLOCK
@@ -100,11 +104,11 @@ def attend(
     inside, leaving = arrived.split((BLOCK, 1), 2)
     keys, values = inside.split(rows, -1)
     entered, steps = carried_by[:, 0].split((BLOCK, 1), 1)  # T_ic, and on to the next block
-    asked = q.permute(1, 2, 0).unflatten(0, (blocks, BLOCK)).contiguous() / math.sqrt(d)
-    turned = (entered.mT.contiguous() @ asked).permute(0, 3, 1, 2)
+    queries = q.permute(1, 2, 0).unflatten(0, (blocks, BLOCK)).contiguous() / math.sqrt(d)
+    moved = (entered.mT.contiguous() @ queries).permute(0, 3, 1, 2)  # T_icᵀ q_i
     later = torch.ones(BLOCK, BLOCK, dtype=torch.bool, device=q.device).tril(-1)
-    near = (keys * asked.unsqueeze(1)).sum(3).masked_fill(later[..., None], -torch.inf)
-    every = (part.unbind() for part in (turned, near.permute(0, 3, 2, 1), leaving, steps))
+    near = (keys * queries.unsqueeze(1)).sum(3).masked_fill(later[..., None], -torch.inf)
+    every = (part.unbind() for part in (moved, near.permute(0, 3, 2, 1), leaving, steps))
     before = sent.new_zeros(2 * rows, 0, d)
     far_values, shares = [], []
     for query, own, left, step in zip(*every, strict=True):

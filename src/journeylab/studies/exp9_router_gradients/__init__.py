@@ -1,1 +1,1 @@
-"""exp9 · Gradient estimators for a hard router (def:hard-router, def:hypergraph-attention)."""
+"""exp9 · gradient estimators for a hard router (def:hard-router, def:hypergraph-attention)"""

@@ -1,8 +1,8 @@
-"""Attention in blocks against forms that compute all scores: the same numbers, and at which cost.
+"""Attention in blocks against attention that computes all scores: equal values, and the speed.
 
-block_error is the largest difference from the masked form in double precision, of the values or of
-the gradients of q, k, v and the route; case other: of the values, where blocks take another route,
-the control. Entries are of order one.
+block_error is the largest difference between blocks and the masked form in double precision, of the
+values or of the gradients of q, k, v and the route. Case *other* is the control: the difference of
+values if the blocks take another route. Entries are of order one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
+from jaxtyping import Float
 from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
@@ -21,25 +22,25 @@ LENGTHS = (64, 256, 1024, 2048)
 TIMELINES = (2, 4, 8, 16)
 WIDTH = 32
 TOKENS = 4096
-"""Tokens of all sequences that are timed together, of whatever length."""
+"""Tokens of all sequences in one timing, whatever their length."""
 PAIRS = 20
 CHECKED = ((1, 5, 2), (3, 40, 3), (2, 100, 8))
-"""Rows, tokens and timelines of the cases that are compared; some timelines stay empty."""
+"""Rows, tokens and timelines of the compared cases; some timelines stay empty."""
 
 Row = dict[str, str | int | float]
 
 
 def check(generator: Generator) -> Iterator[Row]:
-    """Compare blocks with the masked form, values and gradients."""
+    """Rows of block_error: values and gradients of blocks against the masked form."""
     values, gradients, others = [], [], []
     for rows, n, timelines in CHECKED:
         drawn = draw(rows, n, timelines, generator, torch.float64)
         arriving = torch.randn(rows, n, WIDTH, generator=generator, dtype=torch.float64)
-        found = [form(*drawn) for form in (attend_masked, attend_sparsely)]
-        masked, sparse = (torch.autograd.grad(each, drawn, arriving) for each in found)
-        values.append((found[0] - found[1]).abs().max())
-        turned = (*drawn[:3], drawn[3].roll(1, -2))
-        others.append((found[0] - attend_sparsely(*turned)).abs().max())
+        outputs = [form(*drawn) for form in (attend_masked, attend_sparsely)]
+        masked, sparse = (torch.autograd.grad(output, drawn, arriving) for output in outputs)
+        values.append((outputs[0] - outputs[1]).abs().max())
+        rerouted = (*drawn[:3], drawn[3].roll(1, -2))
+        others.append((outputs[0] - attend_sparsely(*rerouted)).abs().max())
         gradients += [(a - b).abs().max() for a, b in zip(masked, sparse, strict=True)]
     for case, off in (("values", values), ("gradients", gradients), ("other", others)):
         yield {
@@ -50,25 +51,29 @@ def check(generator: Generator) -> Iterator[Row]:
 
 
 def time_blocks(pairs: int) -> dict[str, float]:
-    """How many times as long dense causal attention takes, and what routes leave: ``key.N.K``.
+    """CPU time of dense causal attention over that of blocks, by ``key.N.K``.
 
-    ratio, low, high: dense over blocks, both passes, median and quartiles over pairs; fast_ms and
-    slow_ms: CPU milliseconds; share: Σ_k n_k²/N². Blocks pay for sorting and for their gates.
+    The keys: ratio, low, high: time of dense attention / time of blocks, forward and backward,
+    median and quartiles over pairs; fast_ms and slow_ms: CPU milliseconds; share: Σ_k n_k²/N², the
+    share of token pairs that routes keep. The time of blocks includes sorting and gates.
     """
-    found: dict[str, float] = {}
+    timings: dict[str, float] = {}
     for n in LENGTHS:
         for timelines in TIMELINES:
             generator = Generator().manual_seed(0)
             drawn = draw(TOKENS // n, n, timelines, generator, torch.float32)
             arriving = torch.randn(TOKENS // n, n, WIDTH, generator=generator)
-            told = compare(*both(drawn, arriving), pairs)
-            told["share"] = float(pair_share(drawn[3].detach()).mean())
-            found |= {f"{key}.{n}.{timelines}": value for key, value in told.items()}
-    return found
+            compared = compare(*both(drawn, arriving), pairs)
+            compared["share"] = float(pair_share(drawn[3].detach()).mean())
+            timings |= {f"{key}.{n}.{timelines}": value for key, value in compared.items()}
+    return timings
 
 
-def both(drawn: tuple[Tensor, ...], arriving: Tensor) -> tuple[Step, Step]:
-    """Both passes in blocks, and of dense causal attention, which knows no route."""
+def both(drawn: tuple[Tensor, ...], arriving: Float[Tensor, "rows n d"]) -> tuple[Step, Step]:
+    """Forward and backward pass of blocks, and of dense causal attention without routes.
+
+    ``drawn`` as by :func:`draw`; ``arriving`` is the gradient of the output.
+    """
     q, k, v, _ = drawn
     mask = mask_scores(causal_mask(q.shape[1]), "softmax")
 
@@ -83,10 +88,15 @@ def both(drawn: tuple[Tensor, ...], arriving: Tensor) -> tuple[Step, Step]:
 
 def draw(
     rows: int, n: int, timelines: int, generator: Generator, dtype: torch.dtype
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Queries, scaled, keys, values, and a one-hot route, uniform; all ask for gradients."""
+) -> tuple[
+    Float[Tensor, "rows n d"],
+    Float[Tensor, "rows n d"],
+    Float[Tensor, "rows n d"],
+    Float[Tensor, "rows n K"],
+]:
+    """Scaled queries, keys, values, and a uniform one-hot route; all require gradients."""
     q, k, v = torch.randn(3, rows, n, WIDTH, generator=generator, dtype=dtype)
-    taken = torch.randint(timelines, (rows, n), generator=generator)
-    inputs = (q * WIDTH**-0.5, k, v, one_hot(taken, timelines).to(dtype))
-    asked = [each.detach().requires_grad_() for each in inputs]
-    return asked[0], asked[1], asked[2], asked[3]
+    chosen = torch.randint(timelines, (rows, n), generator=generator)
+    inputs = (q * WIDTH**-0.5, k, v, one_hot(chosen, timelines).to(dtype))
+    leaves = [each.detach().requires_grad_() for each in inputs]
+    return leaves[0], leaves[1], leaves[2], leaves[3]

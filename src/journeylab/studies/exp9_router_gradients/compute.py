@@ -1,43 +1,43 @@
-"""What needs no language model: exact gradients, trainings of small routers, and certificates.
+"""Results without the language model: exact gradients, training of small routers, certificates.
 
-*gradients*, by seed: ``gradients`` has what is compared, with factors estimator and scale
+*gradients*, per seed, with factors estimator and scale (defined in ``gradients``)
 
 | metric | meaning |
 | --- | --- |
 | relative_bias, cosine, variance | of an estimator |
-| monte_carlo_error | standard error of its bias, over ‖∇J‖; 0 where all is enumerated |
-| disagreement | share of tokens that noise sends elsewhere than the argmax does |
+| monte_carlo_error | standard error of its bias, over ‖∇J‖; 0 if the moments are exact sums |
+| disagreement | share of tokens that noise sends to another timeline than the argmax |
 
-*training*, by seed: ``learning`` has how; factor budget, or share of the long one
+*training*, per seed, with factor budget, or share of the long budget (done in ``learning``)
 
 | metric | meaning |
 | --- | --- |
-| hard_mse | test error of the argmax |
-| soft_hard_gap | that less the error of the mixture |
-| accuracy | share of tokens in the timeline of their type, under the best names |
-| collapse | share of starts with a timeline of less than 1 % of the tokens |
+| hard_mse | test error with hard routes (argmax) |
+| soft_hard_gap | hard_mse − test error of the mixture |
+| accuracy | share of tokens in the timeline of their type, under the best naming |
+| collapse | share of starts with a timeline that has less than 1 % of the tokens |
 | sparsity, types_sparsity | mean Σ_k n_k²/N², of the router and of the true types |
 | flip_rate | share of fixed tokens that change timelines in a step, over the second half |
 | spread | standard deviation of the hard error over starts |
-| rate | the learning rate that was chosen |
-| validation_mse, alignment | hard error, and cosine of estimates with ∇J, along the way |
-| oracle_mse, types_mse, single_mse, random_mse | nearest type, true type, one timeline, any |
+| rate | the chosen learning rate |
+| validation_mse, alignment | hard error, and cosine of estimates with ∇J, during training |
+| oracle_mse, types_mse, single_mse, random_mse | nearest type, true type, one timeline, random |
 
-*certificates*, once, in double precision, ``draws`` times
+*certificates*, computed once, ``draws`` times, in double precision
 
 | metric | meaning |
 | --- | --- |
 | one_hot_error | largest |sample − its argmax as one-hot|; case soft: the control |
-| argmax_gradient | largest slope of the argmax's loss, by differences; case soft: the control |
-| reinforce_error | relative bias, case plain, literal, and its two parts |
-| soft_error | of the soft gradient, relative: case hard from ∇J, relaxed from differences |
+| argmax_gradient | largest finite difference of the argmax's loss; case soft: the control |
+| reinforce_error | relative bias; case plain, literal, and its two parts updated and entropy |
+| soft_error | relative error of the soft gradient; case hard: from ∇J, relaxed: by differences |
 | tau_changes | one-hots that differ between temperatures; case other: with other noise |
-| gumbel_difference | of values or gradients, document's block − library; case as before |
-| undefined | names that a block of the document lacks |
+| gumbel_difference | value or gradient, document's block − library; case other: with other noise |
+| undefined | names that a block of the document uses but does not define |
 | schedule_error | |τ of the code − τ printed|, annealing over 100 or 40 % of the steps |
 | off_block | largest weight off the blocks, tokens sorted by timeline; case soft: the control |
 
-*attention*, the same: block_error, see ``blocks``
+*attention*, computed once: block_error, see ``blocks``
 """
 
 from __future__ import annotations
@@ -135,17 +135,16 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
         rows += _audit() if job.computed == "certificates" else ()
     else:
         assert streams is not None
-        found = _compare if job.computed == "gradients" else _train
-        rows = list(found(job, streams))
+        rows = list(_compare(job, streams) if job.computed == "gradients" else _train(job, streams))
     table = pd.DataFrame(rows, columns=list(COLUMNS)).fillna({"draw": 0})
     whole = dict.fromkeys(("share", "over"), "Int64")
     return table.astype({"draw": "int64", "value": "float64"} | whole)
 
 
 def time_forms(job: Computation) -> dict[str, float]:
-    """Median CPU milliseconds of a training step of every estimator, which take turns.
+    """Median CPU milliseconds of a training step, by estimator; estimators are timed in turns.
 
-    Of attention: what `blocks.time_blocks` says.
+    For attention: the ratios of `blocks.time_blocks`.
     """
     if job.computed == "attention":
         return blocks.time_blocks(max(2, min(job.draws, blocks.PAIRS)))
@@ -199,7 +198,7 @@ def _check_forward(generator: Generator) -> Iterator[Row]:
     first = harden(GumbelSoftmax(TEMPERATURES[0]).choose(logits, noise).sample)
     for case, each in (("same", noise), ("other", other)):
         hard = [harden(GumbelSoftmax(tau).choose(logits, each).sample) for tau in TEMPERATURES[1:]]
-        changes = sum(float((one != first).any(-1).sum()) for one in hard)
+        changes = sum(float((route != first).any(-1).sum()) for route in hard)
         yield {"metric": "tau_changes", "case": case, "value": changes}
 
 
@@ -216,20 +215,20 @@ def _check_argmax(generator: Generator) -> Iterator[Row]:
 def _check_reinforce(generator: Generator) -> Iterator[Row]:
     lab = Laboratory.draw(8, generator)
     average, _ = average_of(lab)
-    found = {
+    cases = {
         "plain": of_reinforce(lab),
         "updated": of_reinforce(lab, baseline=average, updated=True),
         "entropy": of_reinforce(lab, baseline=average, entropy=ENTROPY),
         "literal": of_reinforce(lab, baseline=average, updated=True, entropy=ENTROPY),
     }
-    for case, moments in found.items():
+    for case, moments in cases.items():
         bias = lab.compare(moments)["relative_bias"]
         yield {"metric": "reinforce_error", "case": case, "value": bias}
 
 
 def _check_soft(generator: Generator) -> Iterator[Row]:
     lab = Laboratory.draw(8, generator)
-    told = lab.estimate("soft", 0, generator).mean
+    estimated = lab.estimate("soft", 0, generator).mean
     moves = STEP * torch.eye(TYPES**2, dtype=torch.float64).view(-1, 1, TYPES, TYPES)
     up, down = (
         losses((lab.data.inputs @ (lab.router + move)).softmax(-1), lab.data).mean(-1)
@@ -237,19 +236,19 @@ def _check_soft(generator: Generator) -> Iterator[Row]:
     )
     relaxed = ((up - down) / (2.0 * STEP)).view(TYPES, TYPES)
     for case, truth in (("hard", lab.exact), ("relaxed", relaxed)):
-        error = float((told - truth).norm() / truth.norm())
+        error = float((estimated - truth).norm() / truth.norm())
         yield {"metric": "soft_error", "case": case, "value": error}
 
 
 def _check_gumbel(generator: Generator) -> Iterator[Row]:
     logits = _logits(generator).requires_grad_()
     uniform, other = torch.rand(2, *logits.shape, generator=generator, dtype=torch.float64)
-    asked = torch.randn(logits.shape, generator=generator, dtype=torch.float64)
+    arriving = torch.randn(logits.shape, generator=generator, dtype=torch.float64)
     for block in NOISY:
         for case, drawn in (("same", uniform), ("other", other)):
             ours = GumbelSoftmax(TAU).choose(logits, noise_of(uniform)[None]).sample[0]
             theirs = chosen_by_gumbel(block, logits, drawn)
-            slopes = [torch.autograd.grad((x * asked).sum(), logits)[0] for x in (ours, theirs)]
+            slopes = [torch.autograd.grad((x * arriving).sum(), logits)[0] for x in (ours, theirs)]
             off = max(_largest(ours - theirs), _largest(slopes[0] - slopes[1]))
             yield {"metric": "gumbel_difference", "block": block, "case": case, "value": off}
 

@@ -1,4 +1,4 @@
-"""Passages of Tiny Shakespeare; which of them are held out, a seed decides."""
+"""Passages of the text; the seed decides which of them are held out."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
-"""The document's blocks of code, restated, and run with the names that each of them has.
+"""The code blocks of the source document, restated and run.
 
-A block is restated in our words and keeps which names it may use and which it reads: parameters of
-its function, and torch, functional and typing, which no block imports. Names that are missing where
-it runs are counted, and stand for what is evidently meant.
+A restated block keeps the names that the original may use (the parameters of its function, torch
+and functional, which no block imports) and the names that it reads. If a name is undefined when the
+block runs, it is counted and replaced by what is evidently meant.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
@@ -18,13 +19,13 @@ from journeylab.models.estimators import Annealing
 from journeylab.studies.exp9_router_gradients.settings import TYPES, Block
 
 PRINTED: dict[int, float] = {0: 1.0, 30: 0.7, 70: 0.3, 100: 0.1}
-"""Temperatures of the document's schedule, by per cent of the steps."""
+"""Temperatures that the document prints, by percentage of the steps."""
 TAU = 0.5
 _NOISE = "noise = -(-(torch.rand_like({0}) + 1e-10).log() + 1e-10).log()\n"
 
 
 class Restated(NamedTuple):
-    """The names that a block is given, and what it does with them."""
+    """The names that a block is given, and its code."""
 
     given: tuple[str, ...]
     code: str
@@ -56,8 +57,8 @@ CODE: dict[Block, Restated] = {
         ("self", "x"),
         "probs = F.softmax(self.router(x), -1)\n"
         "if self.training:\n"
-        "    found = [self.compute_attention_for_timeline(x, k) for k in range(K)]\n"
-        "    result = sum(probs[..., k : k + 1] * each for k, each in enumerate(found))\n"
+        "    outputs = [self.compute_attention_for_timeline(x, k) for k in range(K)]\n"
+        "    result = sum(probs[..., k : k + 1] * each for k, each in enumerate(outputs))\n"
         "else:\n"
         "    result = self.hard_sparse_attention(x, probs.argmax(-1))\n",
     ),
@@ -77,39 +78,49 @@ CODE: dict[Block, Restated] = {
     "quick reference": Restated(
         ("self", "x", "use_gumbel"),
         "rows, length, _ = x.shape\n"
-        "found = self.node_router(x).view(rows, length, self.num_heads, self.num_hyper_nodes)\n"
-        "found = found.transpose(1, 2)\n"
+        "scores = self.node_router(x).view(rows, length, self.num_heads, self.num_hyper_nodes)\n"
+        "scores = scores.transpose(1, 2)\n"
         "if self.training and use_gumbel:\n"
-        "    " + _NOISE.format("found") + "    result = F.softmax((noise + found) / self.tau, -1)\n"
+        "    "
+        + _NOISE.format("scores")
+        + "    result = F.softmax((noise + scores) / self.tau, -1)\n"
         "else:\n"
-        "    result = F.softmax(found, -1)\n",
+        "    result = F.softmax(scores, -1)\n",
     ),
 }
-"""Every block as a text that is run; it leaves what it returns in ``result``."""
+"""Source text of every block; a block assigns its return value to ``result``."""
 
 
 class Ran(NamedTuple):
-    """What a block returned, and the names that were missing."""
+    """The result of a block, and the names that were undefined."""
 
     result: Tensor
     missing: tuple[str, ...]
 
 
-def run(block: Block, logits: Tensor, uniform: Tensor, **changed: Any) -> Ran:
-    """Run a block on logits ``(rows, n, K)``, with this in place of uniform random numbers."""
+def run(
+    block: Block,
+    logits: Float[Tensor, "rows n K"],
+    uniform: Float[Tensor, "rows n K"],
+    **changed: Any,
+) -> Ran:
+    """Run a block on logits, with ``uniform`` instead of its uniform random numbers.
+
+    ``changed`` replaces values that the block is given, by name.
+    """
     probs = logits.softmax(-1)
-    itself = SimpleNamespace(
+    instance = SimpleNamespace(
         **{"num_hyper_nodes": TYPES, "num_heads": 1, "training": True, "tau": TAU},
         **{"baseline": 0.0, "momentum": 0.99, "get_tau": lambda: TAU},
         router=lambda x: x,
         node_router=lambda x: x,
         compute_attention_for_timeline=lambda x, k: x * k,
     )
-    known = {"self": itself, "node_probs": probs, "logits": logits, "x": logits, "tau": TAU}
+    known = {"self": instance, "node_probs": probs, "logits": logits, "x": logits, "tau": TAU}
     known |= {"log_prob": probs.log()[..., 0], "reward": -logits[:, :1, 0], "use_gumbel": True}
     meant = {"K": TYPES, "probs": probs, "node_logits": logits}
-    own = SimpleNamespace(rand_like=lambda like: uniform.view_as(like))
-    scope = {"torch": own, "F": functional}
+    library = SimpleNamespace(rand_like=lambda like: uniform.view_as(like))
+    scope = {"torch": library, "F": functional}
     scope |= {name: changed.get(name, known[name]) for name in CODE[block].given}
     missing: list[str] = []
     while True:
@@ -123,19 +134,21 @@ def run(block: Block, logits: Tensor, uniform: Tensor, **changed: Any) -> Ran:
             return Ran(cast(Tensor, space["result"]), tuple(missing))
 
 
-def chosen_by_gumbel(block: Block, logits: Tensor, uniform: Tensor) -> Tensor:
-    """What a block with Gumbel noise leads to: two of them need the straight-through one."""
+def chosen_by_gumbel(
+    block: Block, logits: Float[Tensor, "rows n K"], uniform: Float[Tensor, "rows n K"]
+) -> Float[Tensor, "rows n K"]:
+    """The sample of a block with Gumbel noise; two blocks need the straight-through block after."""
     result = run(block, logits, uniform).result.view_as(logits)
     if block in ("phase 1", "quick reference"):
         result = run("straight-through", logits, uniform, node_probs=result).result
     return result
 
 
-def noise_of(uniform: Tensor) -> Tensor:
-    """The noise that all blocks make of uniform numbers."""
+def noise_of(uniform: Float[Tensor, ...]) -> Float[Tensor, ...]:
+    """The Gumbel noise that all blocks compute from uniform numbers."""
     return -torch.log(-torch.log(uniform + 1e-10) + 1e-10)
 
 
 def schedule_error(percent: int, over: int) -> float:
-    """How far the code's temperature is from the printed one, annealing over so many per cent."""
+    """|τ of the code − τ printed| after ``percent`` % of the steps, annealing over ``over`` %."""
     return abs(Annealing(over).tau(percent) - PRINTED[percent])

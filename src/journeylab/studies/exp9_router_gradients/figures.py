@@ -29,36 +29,36 @@ from journeylab.typography import scientific, short
 
 CAPTIONS = {
     "gradients": (
-        "Bias and variance of every estimator at router scale 1, against the exact gradient. Every "
-        "dot is one seed, a router and its sequences; markers are medians over seeds, lines their "
-        "distribution-free 95 % intervals. The lines bound the bias that is claimed of "
-        "straight-through. What has no bias is unbiased up to rounding, what has no variance is "
-        "no draw; neither is on the axis."
+        "Bias and variance of every estimator at router scale 1, relative to the exact gradient. "
+        "Each dot is one seed, with its own router and sequences; markers are medians, lines their "
+        "distribution-free 95 % intervals. Vertical lines bound the bias claimed for "
+        "straight-through. Estimators without dots are unbiased up to rounding, or deterministic."
     ),
     "scales": (
-        "Relative bias against the standard deviation of the router's weights. Symbols as before."
+        "Relative bias against the standard deviation of the router's weights. Symbols as in the "
+        "figures before."
     ),
     "errors": (
-        "Hard error on test sequences after the short and the long training. Symbols as before, "
-        "of trained routers. Lines are routers that need no training: the nearest type, one "
-        "timeline for all, and chance."
+        "Test error with hard routes, after the short and the long training; each dot is a trained "
+        "router, other symbols as in the figures before. Vertical lines are routers without "
+        "training: the nearest type, one timeline for all tokens, and a random timeline."
     ),
     "path": (
-        "Error on validation sequences, and the cosine of single estimates with the exact "
-        "gradient, along the long training. Thin lines are seeds, thick ones medians, bands their "
+        "Validation error, and the cosine of single estimates with the exact gradient, during the "
+        "long training. Thin lines are seeds, thick lines medians over seeds, bands their "
         "distribution-free 95 % intervals."
     ),
     "language": (
-        "The language model, by the estimator that trained its routers: perplexity of held-out "
-        "text with hard routes and with routes as in training, and the share of pairs of tokens "
-        "that hard routes leave. Symbols as before. Lines: bigrams, and timelines of equal size."
+        "The language model, by the estimator that trained its routers: held-out perplexity with "
+        "hard routes and with routes as in training, and the share of token pairs that hard routes "
+        "keep. Symbols as in the figures before. Lines: bigrams, and timelines of equal size."
     ),
 }
 
-_ONE = "1"
+_UNIT = "1"
 _BUDGET = {"short": "short training", "long": "long training"}
-_ANCHORS = {"oracle_mse": "nearest type", "single_mse": "one timeline", "random_mse": "chance"}
-_PATHS = {
+_ANCHORS = {"oracle_mse": "nearest type", "single_mse": "one timeline", "random_mse": "random"}
+_CURVES = {
     "straight-through": ("straight-through", "straight-through-sampled"),
     "Gumbel-softmax": ("gumbel-1", "gumbel-0.5", "gumbel-0.1"),
     "annealing, soft": ("annealing", "soft"),
@@ -69,14 +69,14 @@ _SMALLEST = 1e-9
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
-    """Bias and variance, their dependence on the scale, errors, and the way there."""
+    """Bias and variance, bias by scale, errors, training curves, and the language model."""
     figures: dict[str, Figure] = {}
     if len(results.select("relative_bias")):
         figures["gradients"] = _draw_gradients(results)
         figures["scales"] = _draw_scales(results)
     if len(results.select("hard_mse")):
         figures["errors"] = _draw_errors(results)
-    if len(results.select("alignment", variant=[v for names in _PATHS.values() for v in names])):
+    if len(results.select("alignment", variant=[v for names in _CURVES.values() for v in names])):
         figures["path"] = _draw_path(results)
     if len(results.select("perplexity")):
         figures["language"] = _draw_language(results)
@@ -84,7 +84,7 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Moments of every estimator, and what routers do that were trained by it."""
+    """Moments of every estimator, and metrics of the routers and models it trained."""
     tables = {}
     if len(results.select("relative_bias")):
         tables["moments"] = _moments(results)
@@ -96,48 +96,48 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Medians of biases, variances and errors; “n/a” of what did not run."""
-    found: dict[str, float | int | str] = {"chance.sparsity": short(1.0 / TYPES)}
+    """Medians of biases, variances and errors; “n/a” for runs that are missing."""
+    numbers: dict[str, float | int | str] = {"chance.sparsity": short(1.0 / TYPES)}
     for name in ESTIMATED:
         for scale in (f"{scale:g}" for scale in SCALES):
             for metric in ("relative_bias", "variance", "cosine"):
                 value = results.pool(metric, estimator=name, scale=scale)["value"]
-                found[f"{metric}.{name}.{scale}"] = _short(value)
+                numbers[f"{metric}.{name}.{scale}"] = _short(value)
     for name in ("gumbel-1", "gumbel-0.1"):
-        value = results.pool("disagreement", estimator=name, scale=_ONE)["value"]
-        found[f"disagreement.{name}"] = median(value)
+        value = results.pool("disagreement", estimator=name, scale=_UNIT)["value"]
+        numbers[f"disagreement.{name}"] = median(value)
     for variant in TRAINED:
         for budget in BUDGETS:
             where: dict[str, str] = {"variant": variant, "budget": budget}
             for metric in ("hard_mse", "soft_hard_gap", "accuracy", "sparsity", "spread"):
-                found[f"{metric}.{variant}.{budget}"] = median(
+                numbers[f"{metric}.{variant}.{budget}"] = median(
                     results.pool(metric, **where)["value"]
                 )
-            found[f"flip_rate.{variant}.{budget}"] = _short(
+            numbers[f"flip_rate.{variant}.{budget}"] = _short(
                 results.pool("flip_rate", **where)["value"]
             )
         value = results.pool("alignment", variant=variant, share=100)["value"]
-        found[f"alignment.{variant}"] = median(value, 2)
+        numbers[f"alignment.{variant}"] = median(value, 2)
     for anchor in (*_ANCHORS, "types_mse", "types_sparsity"):
-        found[anchor] = median(results.pool(anchor)["value"])
+        numbers[anchor] = median(results.pool(anchor)["value"])
     for case in ("plain", "updated", "entropy", "literal"):
         value = results.pool("reinforce_error", case=case)["value"]
-        found[f"reinforce.{case}"] = scientific(float(value.max())) if len(value) else "n/a"
+        numbers[f"reinforce.{case}"] = scientific(float(value.max())) if len(value) else "n/a"
     for variant in SPOKEN:
-        for told in ROUTES:
-            value = results.pool("perplexity", variant=variant, routes=told)["value"]
-            found[f"perplexity.{variant}.{told}"] = median(value, 2)
+        for routes in ROUTES:
+            value = results.pool("perplexity", variant=variant, routes=routes)["value"]
+            numbers[f"perplexity.{variant}.{routes}"] = median(value, 2)
         for metric in ("perplexity_gap", "pair_share"):
-            found[f"{metric}.{variant}"] = median(results.pool(metric, variant=variant)["value"])
-    found["bigram_perplexity"] = median(results.pool("bigram_perplexity")["value"], 2)
-    found["undefined"] = int(results.pool("undefined")["value"].sum())
-    return found
+            numbers[f"{metric}.{variant}"] = median(results.pool(metric, variant=variant)["value"])
+    numbers["bigram_perplexity"] = median(results.pool("bigram_perplexity")["value"], 2)
+    numbers["undefined"] = int(results.pool("undefined")["value"].sum())
+    return numbers
 
 
 def _draw_gradients(results: StudyResults) -> Figure:
     tables = []
     for metric in ("relative_bias", "variance"):
-        rows = _named(results.select(metric, scale=_ONE), "estimator", ESTIMATED)
+        rows = _named(results.select(metric, scale=_UNIT), "estimator", ESTIMATED)
         rows.loc[rows["value"] < _SMALLEST, "value"] = float("nan")
         tables.append(rows.dropna(subset="value").assign(measure=METRICS[metric].label))
     rows = pd.concat(tables, ignore_index=True)
@@ -148,8 +148,8 @@ def _draw_gradients(results: StudyResults) -> Figure:
         axes.set(xscale="log", xlim=limits)
         seeds(axes, part, _families(), hue="family")
         if measure == METRICS["relative_bias"].label:
-            anchors(axes, {"claimed of straight-through": 0.1}, x=True)
-            anchors(axes, {"claimed of straight-through": 0.2}, x=True)
+            anchors(axes, {"claimed for straight-through": 0.1}, x=True)
+            anchors(axes, {"claimed for straight-through": 0.2}, x=True)
     legend_above(figure)
     return figure
 
@@ -183,14 +183,14 @@ def _draw_errors(results: StudyResults) -> Figure:
 
 
 def _draw_path(results: StudyResults) -> Figure:
-    columns = {name: column for column, names in _PATHS.items() for name in names}
+    columns = {name: column for column, names in _CURVES.items() for name in names}
     tables = []
     for metric in ("validation_mse", "alignment"):
         rows = _named(results.tidy(metric, variant=list(columns)), "variant", TRAINED)
         kept = rows.assign(column=rows["variant"].map(columns), measure=METRICS[metric].label)
         tables.append(kept)
     rows = pd.concat(tables, ignore_index=True).astype({"share": float})
-    order = [name for name in _PATHS if name in set(rows["column"])]
+    order = [name for name in _CURVES if name in set(rows["column"])]
     figure, panels = facets(
         rows, 1.5, "% of the steps", row="measure", col="column", col_order=order, sharey="row"
     )
@@ -203,8 +203,8 @@ def _draw_path(results: StudyResults) -> Figure:
 
 def _draw_language(results: StudyResults) -> Figure:
     tables = [
-        results.tidy("perplexity", routes=told).assign(measure=f"perplexity, {label}")
-        for told, label in (("hard", "hard"), ("training", "as trained"))
+        results.tidy("perplexity", routes=routes).assign(measure=f"perplexity, {label}")
+        for routes, label in (("hard", "hard routes"), ("training", "as in training"))
     ]
     tables.append(results.tidy("pair_share").assign(measure="Σ n_k²/N²"))
     rows = _named(pd.concat(tables, ignore_index=True), "variant", SPOKEN)
@@ -223,21 +223,21 @@ def _moments(results: StudyResults) -> Table:
     metrics = ("relative_bias", "monte_carlo_error", "cosine", "variance")
     rows = []
     for name in ESTIMATED:
-        told = [
-            results.select(metric, estimator=name, scale=_ONE)["value"].median()
+        medians = [
+            results.select(metric, estimator=name, scale=_UNIT)["value"].median()
             for metric in metrics
         ]
-        shown = ["0" if abs(value) < _SMALLEST else short(float(value)) for value in told]
+        shown = ["0" if abs(value) < _SMALLEST else short(float(value)) for value in medians]
         rows.append([LABELS[name], *shown])
-    heads = ("Relative bias", "Its error", "Cosine", "Variance")
+    heads = ("Relative bias", "Error", "Cosine", "Variance")
     return Table(
         name="moments",
         caption="Medians over seeds, at router scale 1.",
         frame=pd.DataFrame(rows, columns=["Estimator", *heads]),
         notes=(
-            "Its error: of Monte Carlo, over the size of the gradient; without one the moments are "
-            "sums over all assignments. 0: below rounding, or no draw. The variance of REINFORCE "
-            "as printed is that of a fixed baseline."
+            "Error: the Monte-Carlo error of the bias, relative to the gradient; 0 if the moments "
+            "are sums over all assignments. Bias 0: below rounding. Variance 0: deterministic. The "
+            "variance of REINFORCE as printed is that of a fixed baseline."
         ),
         numeric=heads,
     )
@@ -263,10 +263,10 @@ def _routers(results: StudyResults) -> Table:
         caption="Medians over seeds, on test sequences.",
         frame=pd.DataFrame(rows, columns=["Estimator", *heads]),
         notes=(
-            "Short, long: hard error; gap: less that of the mixture. Accuracy: tokens in the "
-            "timeline of their type. Pairs: Σ n_k²/N². Spread: standard deviation of the error "
+            "Short, long: hard error; gap: hard error − error of the mixture. Accuracy: tokens in "
+            "the timeline of their type. Pairs: Σ n_k²/N². Spread: standard deviation of the error "
             "over starts. Collapse: share of starts that leave a timeline empty. Flips: per token "
-            "and step. Rate: the one that validation chose."
+            "and step. Rate: chosen on validation sequences."
         ),
         numeric=heads,
     )
@@ -276,7 +276,7 @@ def _language(results: StudyResults) -> Table:
     rows = []
     for name in (name for name in SPOKEN if len(results.pool("perplexity", variant=name))):
         cells = [
-            *(("perplexity", {"routes": told}) for told in ROUTES),
+            *(("perplexity", {"routes": routes}) for routes in ROUTES),
             *((metric, {}) for metric in ("perplexity_gap", "perplexity_gain", "pair_share")),
         ]
         shown = [median(results.pool(m, variant=name, **of)["value"]) for m, of in cells]
@@ -286,22 +286,21 @@ def _language(results: StudyResults) -> Table:
             for _, layer in loads.groupby("layer")
         ]
         rows.append([LABELS[name], *shown, "; ".join(by_layer)])
-    heads = ("Hard", "As trained", "Gap", "Gain", "Pairs")
+    heads = ("Hard", "As in training", "Gap", "Gain", "Pairs")
     return Table(
         name="language",
         caption="The language model: perplexities of held-out text, and loads. Medians over seeds.",
         frame=pd.DataFrame(rows, columns=["Estimator", *heads, "Load"]),
         notes=(
-            "Gain: how much bigrams are worse than hard routes. Pairs: Σ n_k²/N² with hard routes. "
-            "Load: the shares of tokens of the fullest timeline, the next one, …, layer by layer, "
-            "means over heads."
+            "Gap: hard − as in training. Gain: bigrams − hard. Pairs: Σ n_k²/N² with hard routes. "
+            "Load: shares of tokens per timeline, largest first, layer by layer, means over heads."
         ),
         numeric=heads,
     )
 
 
 def _named(rows: pd.DataFrame, column: str, known: tuple[str, ...]) -> pd.DataFrame:
-    """Rows of these estimators with their names and families in print, in order."""
+    """Rows of these estimators with printed names and families, in the order of figures."""
     rows = rows[rows[column].isin(known)]
     family = {name: each for each, names in FAMILIES.items() for name in names}
     shown = [LABELS[name] for name in LABELS if name in set(rows[column])]

@@ -1,12 +1,12 @@
-"""The exact gradient of a hard router, and what estimators make of it.
+"""The exact gradient of a hard router, and the moments of its estimators.
 
 A linear router x ↦ softmax(x W) chooses a timeline for each of N tokens. The objective is the
 expected loss of the choices, J(W) = mean over sequences of E_{z ~ p(W)} L(z), and its gradient
 
     ∇J = mean over sequences of Σ_z p(z) L(z) ∇ log p(z)
 
-is a sum over all K^N assignments z. An estimate ĝ draws once for every sequence, RLOO four times.
-With moments by the same sum, or by Monte Carlo where the noise is continuous (Gumbel):
+is a sum over all K^N assignments z. An estimate ĝ uses one draw per sequence, RLOO four. Its
+moments are computed by such a sum, or by Monte Carlo if the noise is continuous (Gumbel):
 
 | | meaning |
 | --- | --- |
@@ -14,10 +14,11 @@ With moments by the same sum, or by Monte Carlo where the noise is continuous (G
 | cosine | of E ĝ and ∇J |
 | variance | E ‖ĝ − E ĝ‖² / ‖∇J‖² |
 
-*reinforce-ema* has the baseline that a moving average ends up with: the expected loss, and the
-variance of an average of independent steps around it. *reinforce-literal* is the document's: the
-average takes in the loss of the step itself first, and the bonus for entropy is added. Its means
-over tokens are sums here, which multiplies the gradient by N and changes nothing else.
+*reinforce-ema* uses the stationary moving average as its baseline: its mean is the expected loss,
+its variance that of an average over independent steps. *reinforce-literal* follows the source
+document's code: the average is updated with the step's own loss first, and an entropy bonus is
+added. Where the code takes means over tokens, sums are taken here; that only multiplies the
+gradient by N.
 """
 
 from __future__ import annotations
@@ -55,15 +56,15 @@ from journeylab.studies.exp9_router_gradients.settings import TYPES, Estimated
 TOKENS = 6
 """N: all 3⁶ = 729 assignments of a sequence are summed over."""
 MOMENTUM, ENTROPY, FINAL = 0.99, 0.01, 0.1
-"""The document's moving average, bonus for entropy, and last temperature."""
+"""The document's momentum of the moving average, weight of the entropy bonus, last temperature."""
 TAUS: dict[Estimated, float] = {"gumbel-1": 1.0, "gumbel-0.5": 0.5, "gumbel-0.1": 0.1}
 CHUNK = 200
 SMALLEST = 1e-300
-"""Stands for the size of a gradient that vanished: its cosine with any other is 0."""
+"""Replaces the norm of a gradient that vanished, so that its cosine is 0 and not undefined."""
 
 
 class Moments(NamedTuple):
-    """E ĝ, E ‖ĝ − E ĝ‖², and the squared Monte-Carlo error of the former."""
+    """E ĝ, E ‖ĝ − E ĝ‖², and the squared Monte-Carlo error of E ĝ (0 for exact sums)."""
 
     mean: Float[Tensor, "K K"]
     variance: float
@@ -72,14 +73,14 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Laboratory:
-    """Sequences and a router in double precision, and every assignment of every sequence."""
+    """Sequences and a linear router in double precision, with all assignments of every sequence."""
 
     data: Sequences
     router: Float[Tensor, "K K"]
 
     @classmethod
     def draw(cls, sequences: int, generator: Generator, scale: float = 1.0) -> Laboratory:
-        """Draw sequences, and a router from N(0, scale²); a scale multiplies the same router."""
+        """Draw sequences and a router from N(0, scale²); `scale` multiplies one drawn router."""
         data = draw_sequences(sequences, TOKENS, generator, torch.float64)
         drawn = torch.randn(TYPES, TYPES, generator=generator, dtype=torch.float64)
         return cls(data, scale * drawn)
@@ -90,7 +91,7 @@ class Laboratory:
 
     @cached_property
     def logits(self) -> Float[Tensor, "rows n K"]:
-        """What the router says."""
+        """x W: the router's logits."""
         return self.data.inputs @ self.router
 
     @cached_property
@@ -107,13 +108,13 @@ class Laboratory:
 
     @cached_property
     def slopes(self) -> Float[Tensor, "z rows n K"]:
-        """∂L/∂z at every assignment, of the mixture's loss."""
+        """∂L/∂z of the mixture's loss, at every assignment."""
         route = self.assignments.clone().requires_grad_()
         return torch.autograd.grad(losses(route, self.data).sum(), route)[0]
 
     @cached_property
     def chances(self) -> Float[Tensor, "z rows"]:
-        """p(z)."""
+        """p(z): the probability of every assignment."""
         logs = self.logits.log_softmax(-1)
         return (self.assignments * logs).sum((-2, -1)).exp()
 
@@ -122,19 +123,19 @@ class Laboratory:
         """∇J."""
         return self._mean(self.losses[..., None, None] * self._scores)
 
-    def objective(self, router: Float[Tensor, "K K"]) -> Tensor:
-        """Return J of a router."""
+    def objective(self, router: Float[Tensor, "K K"]) -> Float[Tensor, ""]:
+        """Return J(W) of another router on the same sequences."""
         chances = Laboratory(self.data, router).chances
         return (chances * self.losses).sum(0).mean()
 
     def estimate(self, name: Estimated, draws: int, generator: Generator) -> Moments:
-        """Return the moments of an estimator; `draws` are those of Monte Carlo."""
+        """Return the moments of an estimator; `draws` counts the Monte-Carlo samples."""
         return _MOMENTS[name](self, name, draws, generator)
 
     def compare(self, moments: Moments) -> dict[str, float]:
-        """Relative bias, cosine, variance, and the Monte-Carlo error of the bias.
+        """Relative bias, cosine, variance, and the Monte-Carlo error of the bias, over ‖∇J‖.
 
-        The square of Monte-Carlo noise is taken off that of the bias.
+        The squared Monte-Carlo error is subtracted from the squared bias.
         """
         size = self.exact.square().sum()
         off = (moments.mean - self.exact).square().sum() - moments.error
@@ -149,15 +150,15 @@ class Laboratory:
     def gradients_of(
         self, estimator: Estimator, noise: Float[Tensor, "draws m rows n K"]
     ) -> Float[Tensor, "m rows K K"]:
-        """Return m estimates of every sequence."""
+        """Return m gradient estimates of every sequence."""
         logits = self.logits.expand_as(noise[0]).clone().requires_grad_()
         choice = estimator.choose(logits, noise)
-        found = estimator.objective(losses(choice.sample, self.data), choice)
-        return self._to_router(torch.autograd.grad(found.sum(), logits)[0])
+        objective = estimator.objective(losses(choice.sample, self.data), choice)
+        return self._to_router(torch.autograd.grad(objective.sum(), logits)[0])
 
     @cached_property
     def _scores(self) -> Float[Tensor, "z rows K K"]:
-        """∇ log p(z) of every sequence."""
+        """∇ log p(z) for every sequence."""
         return self._to_router(self.assignments - self.logits.softmax(-1))
 
     def _to_router(
@@ -165,19 +166,19 @@ class Laboratory:
     ) -> Float[Tensor, "*rest rows K K"]:
         return torch.einsum("rni,...rnk->...rik", self.data.inputs, slopes)
 
-    def _mean(self, found: Float[Tensor, "z rows K K"]) -> Float[Tensor, "K K"]:
+    def _mean(self, values: Float[Tensor, "z rows K K"]) -> Float[Tensor, "K K"]:
         """The expectation over assignments, and the mean over sequences."""
-        return torch.einsum("zr,zrik->ik", self.chances, found) / self.chances.shape[1]
+        return torch.einsum("zr,zrik->ik", self.chances, values) / self.chances.shape[1]
 
-    def _enumerated(self, found: Float[Tensor, "z rows K K"]) -> Moments:
+    def _enumerated(self, estimates: Float[Tensor, "z rows K K"]) -> Moments:
         rows = self.chances.shape[1]
-        means = torch.einsum("zr,zrik->rik", self.chances, found)
-        seconds = torch.einsum("zr,zrik,zrik->r", self.chances, found, found)
+        means = torch.einsum("zr,zrik->rik", self.chances, estimates)
+        seconds = torch.einsum("zr,zrik,zrik->r", self.chances, estimates, estimates)
         spread = seconds - means.square().sum((-2, -1))
         return Moments(means.mean(0), float(spread.sum()) / rows**2)
 
     def _of_path(self, follow: Callable[[Tensor, Tensor], Tensor]) -> Moments:
-        """The moments where a draw z passes on its slope by a path from the logits."""
+        """The moments of an estimator that passes ∂L/∂z back along a path from the logits to z."""
         logits = self.logits.expand_as(self.assignments).clone().requires_grad_()
         sample = follow(self.assignments, logits)
         slopes = torch.autograd.grad(sample, logits, self.slopes)[0]
@@ -186,22 +187,22 @@ class Laboratory:
     def _of_score(self, estimator: Reinforce) -> Moments:
         logits = self.logits.expand_as(self.assignments).clone().requires_grad_()
         choice = Choice(self.assignments[None], logits)
-        found = estimator.objective(self.losses[None], choice)
-        return self._enumerated(self._to_router(torch.autograd.grad(found.sum(), logits)[0]))
+        objective = estimator.objective(self.losses[None], choice)
+        return self._enumerated(self._to_router(torch.autograd.grad(objective.sum(), logits)[0]))
 
     def _fixed(self, estimator: Estimator) -> Moments:
-        found = self.gradients_of(estimator, torch.zeros_like(self.logits)[None, None])
-        return Moments(found[0].mean(0), 0.0)
+        estimates = self.gradients_of(estimator, torch.zeros_like(self.logits)[None, None])
+        return Moments(estimates[0].mean(0), 0.0)
 
 
 def of_reinforce(
     lab: Laboratory, *, baseline: float = 0.0, updated: bool = False, entropy: float = 0.0
 ) -> Moments:
-    """Return the moments of REINFORCE; `updated`: the baseline is the one before the step.
+    """Return the moments of REINFORCE; if `updated`, the baseline includes the step's own losses.
 
-    Then the average takes in this step's losses. Those of other sequences are independent of the
-    draw; what is missing in expectation is a share (1 − m)/rows of the sequence's own. The variance
-    is then that of a fixed baseline.
+    `baseline` is then the moving average before the step. Losses of other sequences are independent
+    of the draw, so the bias comes from the share (1 − m)/rows of the sequence's own loss. The
+    variance is that of a fixed baseline.
     """
     expected = (lab.chances * lab.losses).sum(0)
     if not updated:
@@ -213,7 +214,7 @@ def of_reinforce(
 
 
 def average_of(lab: Laboratory) -> tuple[float, float]:
-    """Return mean and variance of the moving average of a fixed router's losses, after burn-in."""
+    """Return mean and variance of the stationary moving average of a fixed router's losses."""
     mean = (lab.chances * lab.losses).sum(0)
     spread = (lab.chances * lab.losses.square()).sum(0) - mean.square()
     of_step = float(spread.sum()) / len(mean) ** 2
@@ -249,9 +250,9 @@ def _gumbel(lab: Laboratory, name: Estimated, draws: int, generator: Generator) 
     for start in range(0, draws, CHUNK):
         count = min(CHUNK, draws - start)
         noise = draw_gumbel(single.logits.expand(count, -1, -1, -1), 1, generator)
-        found = single.gradients_of(GumbelSoftmax(TAUS[name]), noise)
-        total += found.sum(0)
-        seconds += float(found.square().sum())
+        estimates = single.gradients_of(GumbelSoftmax(TAUS[name]), noise)
+        total += estimates.sum(0)
+        seconds += float(estimates.square().sum())
     means = total / draws
     variance = (seconds / draws - float(means.square().sum())) / rows**2
     return Moments(means.mean(0), variance, variance / draws)
@@ -275,9 +276,9 @@ def _literal(lab: Laboratory, *_: object) -> Moments:
 
 
 def _left_out(lab: Laboratory, *_: object) -> Moments:
-    """The estimate is the sample covariance of loss and score, whose variance is known.
+    """The estimate is the sample covariance of loss and score, whose variance is known exactly.
 
-    Of n draws: μ₂₂/n − (n − 2)/(n(n − 1))·μ₁₁² + μ₂₀μ₀₂/(n(n − 1)), by central moments.
+    For n draws it is μ₂₂/n − (n − 2)/(n(n − 1))·μ₁₁² + μ₂₀μ₀₂/(n(n − 1)), in central moments.
     """
     n = LeaveOneOut().draws
     off = lab.losses - (lab.chances * lab.losses).sum(0)
@@ -308,7 +309,7 @@ _MOMENTS: dict[Estimated, Callable[[Laboratory, Estimated, int, Generator], Mome
 
 
 def disagreement(lab: Laboratory, draws: int, generator: Generator, tau: float) -> float:
-    """Return the share of tokens that noise sends elsewhere than the argmax does."""
+    """Return the share of tokens that noise sends to another timeline than the argmax."""
     noise = draw_gumbel(lab.logits, draws, generator)
     moved = ((lab.logits + noise) / tau).argmax(-1) != lab.logits.argmax(-1)
     return float(moved.double().mean())

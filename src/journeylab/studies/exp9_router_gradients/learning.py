@@ -1,10 +1,10 @@
-"""Training a linear router of the stream task by every estimator, from several starts at once.
+"""Trains a linear router of the stream task with every estimator, from several starts at once.
 
-Adam without schedule, on fresh sequences in every step, which all estimators of a seed share. Every
-rate is tried from all starts; the rate whose routers are best on validation sequences, by the mean
-over starts of the hard loss, is the one that counts, and the first start is the seed's router. The
-temperatures of annealing follow the step; so a short training of theirs is one of its own, while of
-the others it is the beginning of the long one.
+The optimiser is Adam at a constant rate, on new sequences in every step, which all estimators of a
+seed share. Every rate is tried from all starts. The rate with the lowest hard loss on validation
+sequences, averaged over starts, is chosen; the first start is the seed's router. The temperature of
+annealing depends on the length of the training, so annealing is trained again for the short budget.
+For all other estimators, the short training is the beginning of the long one.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ from journeylab.studies.exp9_router_gradients.settings import (
 
 TOKENS = 12
 WATCHED = 64
-"""Sequences whose choices are followed from step to step."""
+"""Sequences on which changes of routes are counted from step to step."""
 BALANCE = 0.01
-"""Weight of the load-balancing loss: that of the Switch Transformer."""
+"""Weight of the load-balancing loss, as in the Switch Transformer."""
 EMPTY = 0.01
-"""A timeline with less than this share of tokens has collapsed."""
+"""A router has collapsed if a timeline has less than this share of the tokens."""
 ALIGNED = 64
-"""Estimates whose cosine with the exact gradient is averaged."""
+"""Number of estimates whose cosines with the exact gradient are averaged."""
 OVER: dict[Trained, float] = {
     "annealing": 0.4,
     "annealing-noisy": 0.4,
@@ -78,14 +78,14 @@ Row = dict[str, str | int | float]
 
 
 class Trajectory(NamedTuple):
-    """What a training leaves: routers `[rates, starts, K, K]` by step, and their flip rates."""
+    """Routers during training, by step, and their flip rates up to that step."""
 
     routers: dict[int, Float[Tensor, "rates starts K K"]]
     flips: dict[int, Float[Tensor, "rates starts"]]
 
 
 def estimator_at(variant: Trained, step: int, steps: int, baseline: float | Tensor) -> Estimator:
-    """Return the estimator of step 1, 2, …"""
+    """Return the estimator of a step, counted from 1 to `steps`."""
     match variant:
         case "straight-through" | "straight-through-balanced":
             return StraightThrough()
@@ -112,7 +112,7 @@ def estimator_at(variant: Trained, step: int, steps: int, baseline: float | Tens
 
 
 def train(variant: Trained, job: Computation, streams: Streams, steps: int) -> Trajectory:
-    """Train routers at all rates from all starts; kept are those at SHARES of the steps."""
+    """Train routers at all rates from all starts; keep them at SHARES of the steps."""
     drawn, noise = streams.generator("batches"), streams.generator("noise")
     watched = draw_sequences(WATCHED, TOKENS, streams.generator("watched")).inputs
     init = streams.generator("init")
@@ -122,35 +122,35 @@ def train(variant: Trained, job: Computation, streams: Streams, steps: int) -> T
     adam = torch.optim.Adam(groups, fused=True)
     baseline = torch.zeros(len(parts), job.starts)
     kept = {round(share * steps / 100) for share in SHARES} | {min(job.short, steps)}
-    course = Trajectory({0: torch.stack(parts).detach().clone()}, {})
-    chosen = _choices(watched, course.routers[0])
+    trajectory = Trajectory({0: torch.stack(parts).detach().clone()}, {})
+    chosen = _choices(watched, trajectory.routers[0])
     flipped: list[Tensor] = []
     for step in range(1, steps + 1):
         data = draw_sequences(job.rows, TOKENS, drawn)
-        logits = _say(data.inputs, torch.stack(parts))
+        logits = _logits(data.inputs, torch.stack(parts))
         estimator = estimator_at(variant, step, steps, baseline[..., None])
         choice = estimator(logits, noise)
         lost = losses(choice.sample, data)
         baseline = follow_average(baseline, lost.mean(0), MOMENTUM)
-        if variant == "reinforce-literal":  # whose average has this step in it
+        if variant == "reinforce-literal":  # its average includes this step
             estimator = estimator_at(variant, step, steps, baseline[..., None])
-        found = estimator.objective(lost, choice).mean(-1).sum()
+        objective = estimator.objective(lost, choice).mean(-1).sum()
         if variant == "straight-through-balanced":
-            found = found + BALANCE * _imbalance(choice.sample[0], logits)
+            objective = objective + BALANCE * _imbalance(choice.sample[0], logits)
         adam.zero_grad()
-        found.backward()
+        objective.backward()
         adam.step()
         now = _choices(watched, torch.stack(parts).detach())
         flipped.append((now != chosen).float().mean((-2, -1)))
         chosen = now
         if step in kept:
-            course.routers[step] = torch.stack(parts).detach().clone()
-            course.flips[step] = torch.stack(flipped[len(flipped) // 2 :]).mean(0)
-    return course
+            trajectory.routers[step] = torch.stack(parts).detach().clone()
+            trajectory.flips[step] = torch.stack(flipped[len(flipped) // 2 :]).mean(0)
+    return trajectory
 
 
 def report(variant: Trained, job: Computation, streams: Streams) -> Iterator[Row]:
-    """Train, choose the rate, and tell what the routers do on test sequences."""
+    """Train, choose the rate, and yield every metric of the routers as rows."""
     validation = draw_sequences(job.test, TOKENS, streams.generator("validation"))
     test = draw_sequences(job.test, TOKENS, streams.generator("test"))
     long = train(variant, job, streams, job.steps)
@@ -159,32 +159,32 @@ def report(variant: Trained, job: Computation, streams: Streams) -> Iterator[Row
         "short": (short, job.short),
         "long": (long, job.steps),
     }
-    for budget, (course, steps) in budgets.items():
-        best = _best(course.routers[steps], validation)
-        routers, flips = course.routers[steps][best], course.flips[steps][best]
-        found = describe(routers, test) | {
+    for budget, (trajectory, steps) in budgets.items():
+        best = _best(trajectory.routers[steps], validation)
+        routers, flips = trajectory.routers[steps][best], trajectory.flips[steps][best]
+        metrics = describe(routers, test) | {
             "rate": job.rates[best],
             "flip_rate": float(flips[0]),
         }
-        for metric, value in found.items():
+        for metric, value in metrics.items():
             yield {"metric": metric, "budget": budget, "value": value}
     best = _best(long.routers[job.steps], validation)
     for share in SHARES:
         step = round(share * job.steps / 100)
         router = long.routers[step][best, 0]
         estimator = estimator_at(variant, max(step, 1), job.steps, 0.0)
-        told = {
+        metrics = {
             "validation_mse": float(_hard_losses(router[None], validation)[0]),
             "alignment": alignment(estimator, router, job, streams),
         }
-        for metric, value in told.items():
+        for metric, value in metrics.items():
             yield {"metric": metric, "share": share, "value": value}
     for metric, value in anchors(test, streams).items():
         yield {"metric": metric, "value": value}
 
 
 def describe(routers: Float[Tensor, "starts K K"], test: Sequences) -> dict[str, float]:
-    """What the first start's router does, and how far starts are apart."""
+    """Test metrics of the first start's router; collapse and spread are over all starts."""
     logits = test.inputs @ routers[0]
     hard = harden(logits)
     mse = float(losses(hard, test).mean())
@@ -201,7 +201,7 @@ def describe(routers: Float[Tensor, "starts K K"], test: Sequences) -> dict[str,
 
 
 def anchors(test: Sequences, streams: Streams) -> dict[str, float]:
-    """Routers that need no training."""
+    """Errors of routers that need no training: nearest type, true type, one timeline, random."""
     rows, n = test.values.shape
     true = torch.eye(TYPES)[test.types]
     chance = torch.randint(TYPES, (rows, n), generator=streams.generator("chance"))
@@ -211,16 +211,16 @@ def anchors(test: Sequences, streams: Streams) -> dict[str, float]:
         "single": torch.eye(TYPES)[torch.zeros_like(test.types)],
         "random": torch.eye(TYPES)[chance],
     }
-    found = {f"{name}_mse": float(losses(r, test).mean()) for name, r in routes.items()}
-    return found | {"types_sparsity": float(pair_share(true).mean())}
+    errors = {f"{name}_mse": float(losses(r, test).mean()) for name, r in routes.items()}
+    return errors | {"types_sparsity": float(pair_share(true).mean())}
 
 
 def alignment(
     estimator: Estimator, router: Float[Tensor, "K K"], job: Computation, streams: Streams
 ) -> float:
-    """Return the mean cosine of estimates with the exact gradient, on sequences of six tokens.
+    """Return the mean cosine of single estimates with the exact gradient, on six-token sequences.
 
-    REINFORCE has the expected loss as its baseline.
+    The baseline of REINFORCE is the expected loss.
     """
     generator = streams.generator("alignment")
     drawn = Laboratory.draw(job.sequences, generator)
@@ -229,22 +229,22 @@ def alignment(
         estimator = Reinforce(float((lab.chances * lab.losses).sum(0).mean()), estimator.entropy)
     many = lab.logits.expand(ALIGNED, -1, -1, -1)
     noise = draw_gumbel(many, estimator.draws, generator)
-    found = lab.gradients_of(estimator, noise).mean(1).flatten(1)
+    estimates = lab.gradients_of(estimator, noise).mean(1).flatten(1)
     exact = lab.exact.flatten()
-    sizes = (found.norm(dim=1) * exact.norm()).clamp_min(SMALLEST)
-    return float((found @ exact / sizes).mean())
+    sizes = (estimates.norm(dim=1) * exact.norm()).clamp_min(SMALLEST)
+    return float((estimates @ exact / sizes).mean())
 
 
-def _say(
+def _logits(
     inputs: Float[Tensor, "rows n K"], routers: Float[Tensor, "*many K K"]
 ) -> Float[Tensor, "*many rows n K"]:
-    """The logits of all routers, in one product per router instead of one per row."""
-    said: Tensor = (inputs.flatten(0, 1) @ routers).unflatten(-2, inputs.shape[:2])
-    return said
+    # Rows are flattened: one product per router is faster than one per row.
+    logits: Tensor = (inputs.flatten(0, 1) @ routers).unflatten(-2, inputs.shape[:2])
+    return logits
 
 
 def _choices(inputs: Tensor, routers: Tensor) -> Tensor:
-    return _say(inputs, routers).argmax(-1)
+    return _logits(inputs, routers).argmax(-1)
 
 
 def _imbalance(sample: Tensor, logits: Tensor) -> Tensor:
@@ -254,7 +254,7 @@ def _imbalance(sample: Tensor, logits: Tensor) -> Tensor:
 
 
 def _hard_losses(routers: Float[Tensor, "many K K"], data: Sequences) -> Float[Tensor, " many"]:
-    return losses(harden(_say(data.inputs, routers)), data).mean(-1)
+    return losses(harden(_logits(data.inputs, routers)), data).mean(-1)
 
 
 def _best(routers: Float[Tensor, "rates starts K K"], validation: Sequences) -> int:

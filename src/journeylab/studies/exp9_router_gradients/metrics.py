@@ -1,4 +1,4 @@
-"""What exp9 reports, in print: its title, how it was tuned, its estimators and metrics."""
+"""Printed names of exp9: title, question, tuning, arms, estimators and metrics."""
 
 from journeylab.config import Metric
 from journeylab.studies.exp9_router_gradients.settings import (
@@ -11,23 +11,29 @@ from journeylab.studies.exp9_router_gradients.settings import (
 )
 
 TITLE = "Gradients of a hard router: which estimator is right, and which one trains"
+QUESTION = (
+    "If a router sends each token to one timeline by an argmax, which has no gradient, which "
+    "gradient estimator is least biased, and which trains the best router?"
+)
 TUNING = (
-    "budgets and rates were given, every estimator has the same ones; pilot seeds (1000 and above) "
-    "only showed that routers learn in them. The language model's rate is the better one of 0.003 "
-    "and 0.01 for straight-through on one pilot seed"
+    "budgets and rates were fixed in advance and are equal for all estimators; pilot seeds (1000 "
+    "and above) only showed that routers learn with them. The language model's rate is the better "
+    "of 0.003 and 0.01 for straight-through on one pilot seed"
 )
 
 ARMS = {
     "gradients": "exact gradients",
     "training": "stream separation",
     "language": "language model",
+    "certificates": "certificates",
+    "attention": "attention in blocks",
 }
-"""Every arm's name in print, in the order of figures."""
+"""Arms in print, in the order of figures."""
 
 LABELS: dict[str, str] = {
     "straight-through": "straight-through",
     "straight-through-sampled": "straight-through, sampled",
-    "straight-through-balanced": "straight-through, balanced",
+    "straight-through-balanced": "straight-through, load-balanced",
     "gumbel-1": "Gumbel, τ = 1",
     "gumbel-0.5": "Gumbel, τ = 0.5",
     "gumbel-0.1": "Gumbel, τ = 0.1",
@@ -35,16 +41,17 @@ LABELS: dict[str, str] = {
     "annealing-10": "annealing over 10 %",
     "annealing-100": "annealing over 100 %",
     "annealing-noisy": "annealing, noise kept",
-    "three-phase": "three phases",
-    "annealed": "annealed, τ = 0.1",
-    "soft": "soft",
+    "three-phase": "annealing in three phases",
+    "annealed": "annealing, last step",
+    "soft": "soft mixture",
     "reinforce": "REINFORCE",
     "reinforce-ema": "REINFORCE, moving average",
     "reinforce-literal": "REINFORCE as printed",
-    "rloo": "leave one out",
+    "rloo": "REINFORCE, leave-one-out",
     "reinmax": "ReinMax",
+    "all": "all estimators",
 }
-"""Every estimator's name in print, in the order of figures."""
+"""Estimators in print, in the order of figures; “all” stands for a run that compares them."""
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "straight-through": (
@@ -59,7 +66,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "score function": ("reinforce", "reinforce-ema", "reinforce-literal", "rloo"),
     "ReinMax": ("reinmax",),
 }
-"""Which estimators look alike in figures."""
+"""Estimators that share colour and marker in figures."""
 
 _EXACT: dict[str, tuple[str | int, ...]] = {
     "estimator": ESTIMATED,
@@ -76,7 +83,7 @@ METRICS = {
     "variance": Metric(label="variance / ‖∇J‖²", factors=_EXACT, better="lower"),
     "monte_carlo_error": Metric(label="Monte-Carlo error of the bias", factors=_EXACT),
     "disagreement": Metric(
-        label="share of tokens sent elsewhere by noise",
+        label="share of tokens rerouted by noise",
         factors=_EXACT | {"estimator": ("gumbel-1", "gumbel-0.5", "gumbel-0.1")},
     ),
     "hard_mse": Metric(label="hard test error", factors=_BUDGETS, better="lower"),
@@ -103,7 +110,7 @@ METRICS = {
     "soft_error": Metric(
         label="relative error of the soft gradient", factors={"case": ("hard", "relaxed")}
     ),
-    "tau_changes": Metric(label="one-hots that a temperature changes", factors=_NOISES),
+    "tau_changes": Metric(label="one-hots changed by a temperature", factors=_NOISES),
     "gumbel_difference": Metric(
         label="difference of the document's block and the library",
         factors=_NOISES | {"block": ("gumbel", "annealed", "phase 1", "quick reference")},

@@ -1,11 +1,12 @@
-"""The language model of exp9, and what a training job asks of it.
+"""The language model of exp9, and its training problem.
 
-Characters and their places are embedded; in every block each head of the attention sends each token
-to one of K timelines, whose past it attends to; what is learned is next to each other's character.
-Variants are estimators. *soft* mixes all timelines. The others send tokens to one: in training in
-the form that computes all scores and masks them, which seeds can share (sorting takes other shapes
-for every seed, and `torch.func.vmap` has one), and otherwise in blocks, which is the same function
-with the same gradients, those with respect to the timelines that are taken.
+The model predicts the next character. Characters and positions are embedded. In every block, each
+attention head sends each token to one of K timelines, and the token attends to the past of that
+timeline. Variants are gradient estimators. *soft* mixes all timelines; the others choose one.
+
+Hard attention has two forms with the same values, and the same gradients with respect to the chosen
+timelines. Training computes all scores and masks them, because seeds trained at once by
+`torch.func.vmap` need equal shapes. Evaluation sorts tokens into blocks, whose shapes differ.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -22,7 +22,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, embedding, gelu
 
-from journeylab.datasets.shakespeare import Passages, Windows
+from journeylab.datasets.shakespeare import LanguageProblem, Windows
 from journeylab.models.estimators import (
     Annealing,
     Estimator,
@@ -47,19 +47,18 @@ if TYPE_CHECKING:
     from journeylab.training import Problem
 
 ANNEALED = 0.4
-"""The share of the steps over which the temperature falls."""
+"""Share of the steps over which the temperature falls."""
 TAU = 0.5
-CURVE_WINDOWS = 256
-"""Held-out windows behind a point of the curve."""
 WINDOWS = 64
-"""Windows that are read at once where no gradient is needed."""
+"""Windows per batch in evaluation, where no gradient is needed."""
 
 Router = Callable[[Tensor, int], Tensor]
-"""Logits of a layer's routes, and which layer → its routes."""
+"""Maps the routing logits ``[rows, heads, length, K]`` of a layer, and its index, to routes of the
+same shape."""
 
 
 class RoutedBlock(nn.Module):
-    """x ← x + HyperGraphAttention(LN x), then x ← x + MLP(LN x), a GELU between d → 4d → d."""
+    """x ← x + HyperGraphAttention(LN x), then x ← x + MLP(LN x): d → 4d, GELU, 4d → d."""
 
     def __init__(self, sizes: Model, generator: Generator) -> None:
         super().__init__()
@@ -84,7 +83,7 @@ class RoutedBlock(nn.Module):
 
 
 class RoutedModel(nn.Module):
-    """Embeddings of characters and places, routed blocks, norm and readout."""
+    """Embeddings of characters and positions, routed blocks, norm and readout."""
 
     def __init__(self, letters: int, sizes: Model, generator: Generator) -> None:
         super().__init__()
@@ -98,7 +97,7 @@ class RoutedModel(nn.Module):
     def forward(
         self, characters: Int[Tensor, "rows length"], router: Router, form: RoutedAttention
     ) -> Float[Tensor, "rows length V"]:
-        """Logits of the characters that follow."""
+        """Logits of the next character at every position; ``V`` is the size of the alphabet."""
         x = embedding(characters, self.embedding) + self.places[: characters.shape[1]]
         for layer, block in enumerate(self.blocks):
             x = block(x, lambda logits, layer=layer: router(logits, layer), form)
@@ -107,31 +106,14 @@ class RoutedModel(nn.Module):
 
 
 @dataclass(frozen=True, eq=False)
-class Language:
-    """One seed's training problem: windows from anywhere in the passages that it may see."""
+class RoutedProblem(LanguageProblem):
+    """One seed's training problem: predict the next character, with routed attention."""
 
     job: Job
-    table: pd.DataFrame
-    streams: Streams
-
-    @cached_property
-    def seen(self) -> Passages:
-        """What is trained on."""
-        return Passages.of(self.table, "train")
-
-    @cached_property
-    def held_out(self) -> Passages:
-        """What is not."""
-        return Passages.of(self.table, "held-out")
-
-    @property
-    def tokens_per_step(self) -> int:
-        """Characters that a step predicts."""
-        return self.job.training.rows * self.job.model.length
 
     @property
     def form(self) -> RoutedAttention:
-        """How routes are followed in training."""
+        """The form of attention in training."""
         return attend_softly if self.job.variant == "soft" else attend_masked
 
     def build(self, generator: Generator) -> nn.Module:
@@ -139,16 +121,16 @@ class Language:
         return RoutedModel(len(self.seen.alphabet), self.job.model, generator)
 
     def batch(self, step: int, order: Generator, dropout: Generator) -> dict[str, Tensor]:
-        """Windows of the training passages, the same for all variants; routes' noise if it is used.
+        """Windows of the training passages, the same for all variants, and the routing noise.
 
-        Noise comes from the stream of what else is random in a forward pass, dropout's.
+        Noise is drawn from the dropout stream, as other randomness of a forward pass.
         """
         rows = self.job.training.rows
         drawn = self.seen.draw(rows, self.job.model.length, order)._asdict()
         return drawn | self.noise(rows, step, dropout)
 
     def noise(self, rows: int, step: int, generator: Generator) -> dict[str, Tensor]:
-        """What the estimator of a step needs besides logits."""
+        """Noise, temperature and volume of a step; empty for estimators without noise."""
         sizes = self.job.model
         tempered = self.temper(step)
         if tempered is None:
@@ -161,13 +143,13 @@ class Language:
         }
 
     def temper(self, step: int) -> GumbelSoftmax | None:
-        """The temperature and volume of a step's noise; None: without noise."""
+        """The Gumbel-softmax of a step, with its temperature and volume; None without noise."""
         if self.job.variant == "annealing":
             return Annealing(round(ANNEALED * self.job.training.steps)).at(step)
         return GumbelSoftmax(TAU) if self.job.variant == "gumbel-0.5" else None
 
     def router(self, drawn: dict[str, Tensor]) -> Router:
-        """Routes as they are in training, with what was drawn."""
+        """The router in training, given the result of :meth:`noise`."""
         estimator: Estimator = Soft() if self.job.variant == "soft" else StraightThrough()
         if "noise" in drawn:
             estimator = GumbelSoftmax(drawn["tau"], drawn["volume"])
@@ -178,17 +160,14 @@ class Language:
 
         return choose
 
-    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """Mean cross-entropy in nats per character."""
         logits = model(batch["inputs"], self.router(batch), self.form)
         return cross_entropy(logits.flatten(0, 1), batch["targets"].flatten())
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """Perplexity of some held-out windows, with hard routes."""
-        windows = self.held_out.read(self.job.model.length)
-        every = max(1, len(windows.inputs) // CURVE_WINDOWS)
-        chosen = Windows(*(part[::every] for part in windows))
-        return {"perplexity": perplexity(model, chosen, follow_hard)}
+        """Perplexity of a sample of the held-out windows, with hard routes."""
+        return {"perplexity": perplexity(model, self.curve_windows(), follow_hard)}
 
     def flops_per_step(self, model: nn.Module) -> float:
         """Floating-point operations of the matrix products of a step, backward included (×3)."""
@@ -200,12 +179,14 @@ class Language:
 
 
 def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Problem:
-    """The training problem of one seed; ``dataset`` as :func:`data.generate` makes it."""
-    return Language(job, dataset, streams)
+    """The training problem of one seed; ``dataset`` comes from :func:`data.generate`."""
+    return RoutedProblem(job, dataset, streams)
 
 
-def follow_hard(model: nn.Module, inputs: Tensor) -> Tensor:
-    """Read as in use: every token goes where its largest logit says, and attends in blocks."""
+def follow_hard(
+    model: nn.Module, inputs: Int[Tensor, "rows length"]
+) -> Float[Tensor, "rows length V"]:
+    """Logits with hard routes: each token goes to its largest routing logit; attends in blocks."""
     logits: Tensor = model(inputs, lambda logits, layer: harden(logits), attend_sparsely)
     return logits
 
@@ -213,7 +194,7 @@ def follow_hard(model: nn.Module, inputs: Tensor) -> Tensor:
 def perplexity(
     model: nn.Module, windows: Windows, read: Callable[[nn.Module, Tensor], Tensor]
 ) -> float:
-    """exp of the mean cross-entropy per character of how a model reads."""
+    """exp of the mean cross-entropy per character; ``read`` maps model and inputs to logits."""
     device = next(model.parameters()).device
     total = 0.0
     for inputs, targets in zip(*(part.split(WINDOWS) for part in windows), strict=True):

@@ -1,4 +1,4 @@
-"""What config.yaml may say about exp9, and the estimators it may name."""
+"""The settings of exp9 in config.yaml, and the estimators it may name."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, get_args
@@ -14,10 +14,14 @@ from journeylab.config import (
     Name,
     StudySettings,
     TrainedArm,
-    TrainedJob,
-    TrainingSettings,
+    accepted,
 )
-from journeylab.datasets.settings import Shakespeare
+from journeylab.datasets.settings import (
+    LanguageJob,
+    LanguageModel,
+    LanguageTraining,
+    Shakespeare,
+)
 
 Estimated = Literal[
     "straight-through",
@@ -34,9 +38,9 @@ Estimated = Literal[
     "reinmax",
 ]
 ESTIMATED: tuple[Estimated, ...] = get_args(Estimated)
-"""Whose gradients are held against the exact one; annealed: τ = 0.1, without noise."""
+"""Estimators that are compared with the exact gradient; annealed: τ = 0.1, without noise."""
 SCALES: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Standard deviations of the router's weights at which they are."""
+"""Standard deviations of the router's weights at which they are compared."""
 
 Trained = Literal[
     "straight-through",
@@ -57,42 +61,42 @@ Trained = Literal[
     "reinmax",
 ]
 TRAINED: tuple[Trained, ...] = get_args(Trained)
-"""How routers of the stream task are trained; annealing is over 40 % of the steps unless told."""
+"""How routers of the stream task are trained; annealing takes 40 % of the steps unless its name
+says otherwise."""
 Spoken = Literal["straight-through", "gumbel-0.5", "annealing", "soft"]
 SPOKEN: tuple[Spoken, ...] = get_args(Spoken)
 """How routers of the language model are trained."""
 ROUTES = ("hard", "training")
-"""How they are followed when it is read: as in use, and as in training."""
+"""How the language model routes in evaluation: by the largest logit, or as in training."""
 
 Budget = Literal["short", "long"]
 BUDGETS: tuple[Budget, ...] = get_args(Budget)
 SHARES: tuple[int, ...] = (0, 20, 40, 60, 80, 100)
-"""Per cent of the long budget at which a training is looked at."""
+"""Percentages of the long budget at which routers are evaluated."""
 
 Block = Literal[
     "straight-through", "gumbel", "annealed", "soft", "reinforce", "phase 1", "quick reference"
 ]
 BLOCKS: tuple[Block, ...] = get_args(Block)
-"""The document's blocks of code."""
+"""The code blocks of the source document."""
 
 TYPES = 3
-"""K, hidden types of tokens and timelines alike."""
+"""K: the number of hidden token types, and of timelines."""
 SPREAD = 0.5
 """Standard deviation of the noise that hides a token's type."""
 
 
 class Data(Shakespeare):
-    """Tiny Shakespeare, its passages and how many are held out."""
+    """The text, and how it is cut."""
 
 
-class Model(Frozen):
+class Model(LanguageModel):
     """Sizes of the language model."""
 
     d: Annotated[int, Field(ge=8, le=256, multiple_of=4)] = 32
     layers: Annotated[int, Field(gt=0, le=6)] = 2
     heads: Annotated[int, Field(gt=0, le=16)] = 4
     timelines: Annotated[int, Field(ge=2, le=16)] = 3
-    length: Annotated[int, Field(ge=8, le=512)] = 64
 
     @model_validator(mode="after")
     def _heads_divide(self) -> Self:
@@ -101,23 +105,22 @@ class Model(Frozen):
         return self
 
 
-class Training(TrainingSettings):
-    """The language model's budget, and how many windows of text a step sees."""
-
-    rows: Count = 16
+class Training(LanguageTraining):
+    """The language model's budget, and how many windows of text a step reads."""
 
 
 class Evaluation(Frozen):
-    """Held-out windows at most."""
+    """How many held-out windows the language model reads at most."""
 
     windows: Count = 1000
 
 
-class Sizes(Frozen):
-    """Sizes of what is computed.
+class ComputedSizes(Frozen):
+    """Sizes of the computed runs.
 
-    ``draws``: of noise, where nothing can be enumerated, and of certificates. A router is trained
-    at all ``rates`` from so many starts, for ``steps`` steps, and for ``short`` ones.
+    ``draws`` counts noise samples where no sum is possible, and repetitions of a certificate. A
+    router is trained at each of ``rates`` from ``starts`` initialisations, for ``steps`` steps (the
+    long budget) and for ``short`` steps.
     """
 
     draws: Count = 20_000
@@ -136,14 +139,14 @@ class Sizes(Frozen):
         return self
 
 
-class Computed(ComputedArm, Sizes):
-    """Gradients and trainings, by seed; certificates and attention in blocks, once."""
+class RouterArm(ComputedArm, ComputedSizes):
+    """Gradients and router training, per seed; certificates and attention in blocks, once."""
 
     computed: Literal["gradients", "training", "certificates", "attention"]
 
 
-class Computation(Sizes):
-    """All that determines what is computed."""
+class Computation(ComputedSizes):
+    """All that determines the computed results of one variant."""
 
     computed: Literal["gradients", "training", "certificates", "attention"]
     variant: str
@@ -152,7 +155,9 @@ class Computation(Sizes):
     def _variant_exists(self) -> Self:
         known = TRAINED if self.computed == "training" else ("all",)
         if self.variant not in known:
-            raise ValueError(f"unknown variant {self.variant!r}; accepted: {', '.join(known)}")
+            raise ValueError(
+                f"unknown variant {self.variant!r};{accepted(self.variant, list(known))}"
+            )
         return self
 
 
@@ -167,7 +172,7 @@ class Settings(StudySettings):
     arms: Mapping[
         Name,
         Annotated[
-            Annotated[Arm, Tag("(trained)")] | Annotated[Computed, Tag("(computed)")], ByKind
+            Annotated[Arm, Tag("(trained)")] | Annotated[RouterArm, Tag("(computed)")], ByKind
         ],
     ]
     model: Model = Model()
@@ -175,19 +180,10 @@ class Settings(StudySettings):
     evaluation: Evaluation = Evaluation()
 
 
-class Job(TrainedJob):
+class Job(LanguageJob):
     """All that determines one trained language model, besides its seed."""
 
     variant: Spoken
     data: Data
     model: Model
     training: Training
-
-    @model_validator(mode="after")
-    def _window_fits(self) -> Self:
-        if self.data.passage <= self.model.length:
-            raise ValueError(
-                f"passages of {self.data.passage} characters: windows of {self.model.length} need "
-                "more"
-            )
-        return self
