@@ -183,6 +183,21 @@ def read_json(path: Path, plan_key: str | None = None, *, sealed: bool = True) -
     return value
 
 
+def parse_json(content: bytes) -> dict[str, Any]:
+    """The object in the bytes of a sealed JSON file; raises ValueError if they are damaged."""
+    if not is_intact(content):
+        raise ValueError("the checksum differs")
+    value: dict[str, Any] = json.loads(content)
+    value.pop(SEAL)
+    value.pop(ORIGIN, None)
+    return value
+
+
+def is_intact(content: bytes) -> bool:
+    """Whether the bytes of a sealed file agree with their checksum."""
+    return _SEALED.findall(content) == [_digest(content)]
+
+
 def write_table(path: Path, table: pd.DataFrame, origin: Origin | None = None) -> None:
     """Write a table as parquet, without its index.
 
@@ -311,7 +326,7 @@ def _digest(content: bytes) -> bytes:
 
 def _verified(path: Path) -> bytes:
     content = _content(path)
-    if _SEALED.findall(content) != [_digest(content)]:
+    if not is_intact(content):
         raise _damaged(path)
     return content
 
