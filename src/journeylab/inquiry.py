@@ -180,6 +180,7 @@ def _chain(root: Path, row: Verdict) -> Iterator[str]:
     from journeylab.claims.register import is_read
     from journeylab.claims.registration import History, registrations
     from journeylab.records.files import read_origin, sha256
+    from journeylab.records.verdict_text import registration_text
 
     study = row.id.partition(".")[0]
     register = _register()
@@ -190,7 +191,7 @@ def _chain(root: Path, row: Verdict) -> Iterator[str]:
     records = list(_records(root, study))
     pairs = [(run, host) for _, run, host in records]
     told = registrations(register, study, pairs, History(Path.cwd(), Path("claims")))
-    yield f"{told[row.id].told}"
+    yield registration_text(told[row.id])
     verdicts, table = (root / "results" / study / name for name in (VERDICTS, MEASUREMENTS))
     origin, found = read_origin(verdicts), sha256(table)
     key = origin.plan_key if origin else "unknown"
@@ -231,7 +232,8 @@ def _read_verdicts(root: Path, study: str) -> StudyVerdicts:
 def _of_results(root: Path) -> Iterator[Judged]:
     """The judged rows of all results, exploratory ones told as such."""
     from journeylab.claims.registration import History, registrations
-    from journeylab.reports.glance import Judged, outcome
+    from journeylab.records.verdict_text import outcome
+    from journeylab.reports.glance import Judged
 
     register, history = _register(), History(Path.cwd(), Path("claims"))
     for path in sorted((root / "results").glob(f"*/{VERDICTS}")):
@@ -413,10 +415,10 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
 def _rule(claim: Claim) -> str:
     """Effect and region in words."""
     from journeylab.claims.register import Every
-    from journeylab.claims.wording import effect_text, region_text
+    from journeylab.claims.wording import Names, effect_text, region_text
 
     effect = claim.effect
-    text = effect.every.label if isinstance(effect, Every) else effect_text(claim, {})
+    text = effect.every.label if isinstance(effect, Every) else effect_text(claim, Names())
     return f"{text} {region_text(claim)}".strip()
 
 

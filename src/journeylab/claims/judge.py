@@ -23,6 +23,7 @@ from journeylab.claims.statistics import (
     success_needed,
 )
 from journeylab.config import Labels, Scale
+from journeylab.records.verdict_text import COARSE, opening, sentence
 from journeylab.records.verdicts import Estimate, Part, Point, StudyVerdicts, Verdict, Word
 from journeylab.typography import short
 
@@ -35,16 +36,18 @@ def judge_study(
     scale: Scale,
     evidence: bool,
     labels: Labels = MappingProxyType({}),
+    arms: Labels = MappingProxyType({}),
 ) -> StudyVerdicts:
     """The verdicts on all claims of ``study``.
 
     ``measurements`` is the tidy table (study, arm, variant, seed, metric, factors …, value).
     ``seeds`` are the seeds that were meant to run, in their order: one without a value counts as
     failed. Where their number is no look, or the scale no ``evidence``, results are exploratory.
-    ``labels`` names variants in print.
+    ``labels`` and ``arms`` name variants and arms in print.
     Raises UserError if a cell selects several values of one seed.
     """
     claims = register.studies.get(study, reg.StudyClaims(claims=()))
+    names = wording.Names(labels, arms, claims.measures)
     table = measurements[measurements["study"] == study]
     weights = register.looks if evidence else {}
     unlooked = _why_exploratory(claims, seeds, scale, weights)
@@ -57,9 +60,9 @@ def judge_study(
             return _judge_exact(claim, claim.effect.every, table, seeds, look)
         values = [read(term, table, claims.measures, seeds) for term in claim.terms]
         if tails:
-            return _judge_looks(claim, claims, labels, table, values, seeds, tails)
+            return _judge_looks(claim, claims, names, table, values, seeds, tails)
         tail = register.alpha / max(claims.tails, 1)
-        return _judge(claim, claims, labels, values, seeds, tail, exploratory=True)
+        return _judge(claim, claims, names, values, seeds, tail, exploratory=True)
 
     return StudyVerdicts(
         study=study,
@@ -94,7 +97,7 @@ def _why_exploratory(
 def _judge_looks(
     claim: reg.Claim,
     claims: reg.StudyClaims,
-    labels: Labels,
+    names: wording.Names,
     table: pd.DataFrame,
     values: list[Values],
     seeds: Sequence[int],
@@ -105,18 +108,18 @@ def _judge_looks(
     for n in earlier:
         first = [one[:n] for one in values]
         note = f"decided at the look of {n} seeds"
-        shut = _shut_gates(claim, claims, labels, table, seeds[:n])
-        verdict = _judge(claim, claims, labels, first, seeds[:n], tails[n], shut, note)
+        shut = _shut_gates(claim, claims, names, table, seeds[:n])
+        verdict = _judge(claim, claims, names, first, seeds[:n], tails[n], shut, note)
         if verdict.verdict in ("supported", "refuted"):
             return verdict
-    shut = _shut_gates(claim, claims, labels, table, seeds)
-    return _judge(claim, claims, labels, values, seeds, tails[last], shut)
+    shut = _shut_gates(claim, claims, names, table, seeds)
+    return _judge(claim, claims, names, values, seeds, tails[last], shut)
 
 
 def _judge(
     claim: reg.Claim,
     claims: reg.StudyClaims,
-    labels: Labels,
+    names: wording.Names,
     values: list[Values],
     seeds: Sequence[int],
     tail: float,
@@ -138,10 +141,10 @@ def _judge(
         word = "undecidable"
         if not exploratory:
             notes.append(f"undecidable at n; needs ≥ {seeds_needed(tail)} seeds")
-    if absent := [wording.run_name(cell, labels) for cell in _absent(claim, values, measures)]:
-        notes.append(f"no values of {', '.join(absent)}")
+    if absent := [wording.run_name(cell, names) for cell in _absent(claim, values, measures)]:
+        notes.append(f"no values of {'; '.join(absent)}")
     if claim.primary and claims.is_coarse(claim):
-        notes.append("a step of the measure is larger than the margin")
+        notes.append(COARSE)
     judged = claim.primary and not exploratory and not shut
     parts = [
         Part(
@@ -150,7 +153,7 @@ def _judge(
             metric_label=wording.metric_label(term, measures),
         )
         for term, text, estimate in zip(
-            claim.terms, wording.term_texts(claim.terms, labels), estimates, strict=True
+            claim.terms, wording.term_texts(claim.terms, names), estimates, strict=True
         )
         if len(estimates) > 1
     ]
@@ -159,7 +162,7 @@ def _judge(
         whole.model_copy(update={"verdict": word if judged else None}),
         tail=tail,
         k=k,
-        effect_text=wording.effect_text(claim, labels),
+        effect_text=wording.effect_text(claim, names),
         metric_label=wording.metric_label(claim.terms[0], measures),
         detectable=_detectable(claim, claims, values, tail),
         withheld=shut if claim.primary and not exploratory else "",
@@ -280,7 +283,7 @@ def _holds(extreme: float, region: reg.Region | None) -> bool:
 def _shut_gates(
     claim: reg.Claim,
     claims: reg.StudyClaims,
-    labels: Labels,
+    names: wording.Names,
     table: pd.DataFrame,
     seeds: Sequence[int],
 ) -> str:
@@ -297,7 +300,7 @@ def _shut_gates(
                 else "half its seeds failed"
             )
             told.append(
-                f"{wording.run_name(gate.cell, labels)} has not learned its task: {found}, "
+                f"“{wording.run_name(gate.cell, names)}” has not learned its task: {found}, "
                 f"needed is {short(gate.at_least)}"
             )
     return "; ".join(told)
@@ -330,7 +333,9 @@ def _absent(
 
 
 def _record(claim: reg.Claim, estimate: Estimate, **more: Any) -> Verdict:
-    measured = more["effect_text"] + ("" if claim.kind == "exact" else f"; {more['metric_label']}")
+    measured, metric = more["effect_text"], more["metric_label"]
+    if claim.kind != "exact" and metric not in measured:
+        measured += f"; {metric}"
     verdict = Verdict(
         **dict(estimate),
         **({"detectable": None} | more),
@@ -346,8 +351,8 @@ def _record(claim: reg.Claim, estimate: Estimate, **more: Any) -> Verdict:
         opening="",
         sentence="",
     )
-    told = {"opening": wording.opening(verdict), "sentence": wording.sentence(verdict)}
-    return verdict.model_copy(update=told)
+    texts = {"opening": opening(verdict), "sentence": sentence(verdict)}
+    return verdict.model_copy(update=texts)
 
 
 def _bounds(region: reg.Region | None) -> Interval:

@@ -109,13 +109,6 @@ class Registration(Frozen):
     exploratory: bool
     remark: str = ""
 
-    @property
-    def told(self) -> str:
-        """In words."""
-        if self.exploratory:
-            return f"exploratory: {self.remark}"
-        return "registered before these runs" + (f" ({self.remark})" if self.remark else "")
-
 
 class StudyVerdicts(Frozen):
     """All claims of a study.
