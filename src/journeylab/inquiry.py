@@ -32,13 +32,15 @@ def explain(
     root: Annotated[Path, ROOT] = Path(),
 ) -> None:
     """Tell a claim, its numbers, and the chain from them down to data and commit."""
+    from journeylab.records.verdict_text import explanation
+
     study = claim.partition(".")[0]
     verdicts = _read_verdicts(root, study)
     found = next((one for one in verdicts.verdicts if one.id == claim), None)
     if found is None:
         known = ", ".join(one.id for one in verdicts.verdicts)
         raise UserError(f"{claim!r} is not in the register; rows of {study}: {known}")
-    typer.echo("\n".join((*_told(found, verdicts), "", *_chain(root, found))))
+    typer.echo("\n".join((*explanation(found, verdicts), "", *_chain(root, found))))
 
 
 def status(
@@ -147,32 +149,6 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
 
 
 # ---- explain -------------------------------------------------------------------------------------
-
-
-def _told(row: Verdict, study: StudyVerdicts) -> Iterator[str]:
-    """The claim and its numbers, in full precision."""
-    source = "the document's" if row.source == "document" else "corrected"
-    yield f"{row.id} · {row.theorem} · {source}, {'judged' if row.primary else 'secondary'}"
-    yield row.statement
-    if row.cites:
-        yield f"  the document: {row.cites}"
-    yield f"  measured: {row.effect_text} ({row.metric_label})"
-    yield f"  claimed: {row.region_text or 'nothing'}"
-    if row.kind == "exact":
-        yield f"  test: the most extreme of {row.n} values, {row.failures} of them not finite"
-    else:
-        yield (
-            f"  test: median of {row.n} paired differences; interval between ordered differences "
-            f"{row.k} and {row.n + 1 - (row.k or 0)}, each end wrong with probability ≤ {row.tail}"
-        )
-    for name in ("effect", "mean", "low", "high", "failures", "detectable"):
-        yield f"  {name}: {getattr(row, name)}"
-    for part in row.parts:
-        yield f"  part {part.effect_text}: effect {part.effect}, low {part.low}, high {part.high}"
-    yield f"  verdict: {row.verdict or ('withheld' if row.withheld else 'not judged')}"
-    for note in (row.withheld, study.exploratory, *row.notes):
-        if note:
-            yield f"    {note}"
 
 
 def _chain(root: Path, row: Verdict) -> Iterator[str]:

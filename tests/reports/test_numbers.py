@@ -2,9 +2,9 @@
 
 import pytest
 
+from journeylab.records.verdict_numbers import extreme_text, printed_numbers
 from journeylab.records.verdicts import Estimate
 from journeylab.reports.numbers import study_numbers
-from journeylab.reports.tables import extreme_text, printed_numbers
 from journeylab.typography import plain
 
 from .conftest import exact

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from journeylab.records.verdict_numbers import places, printed_numbers
 from journeylab.records.verdict_text import (
     COARSE,
     certainty,
@@ -182,15 +183,25 @@ def test_a_metric_is_named_once():
     assert measured_text(named) == "hits@1, tier 2 − floor, A"
 
 
-def test_an_explanation_has_every_number_in_full(trained):
+def test_an_explanation_has_the_printed_numbers_the_verdict_and_every_note(trained):
     study, _ = trained
     for verdict in study.verdicts:
-        lines = list(explanation(verdict, study))
+        lines = list(explanation(verdict, study, THEOREMS))
+        text = "\n".join(lines)
         assert lines[1] == verdict.statement
-        for name in ("effect", "mean", "low", "high", "detectable"):
-            assert f"  {name}: {getattr(verdict, name)}" in lines
-        assert opening(verdict) not in lines
-        assert all(any(note in line for line in lines) for note in verdict.notes)
+        assert f"  verdict: {outcome(verdict, {})}" in lines
+        assert all(note in text for note in verdict.notes)
+        assert ("Union of formats (prop:lis-union)" in text) == (verdict.kind != "exact")
+        if verdict.kind != "exact":
+            printed = printed_numbers(verdict, places([verdict]))
+            assert f"median effect: {printed['effect']}, interval {printed['interval']}" in text
+        for part in verdict.parts:
+            assert f"part {part.effect_text}: " in text
+
+
+def test_a_withheld_row_opens_with_that_word():
+    assert opening(row("exp7.1", None, withheld=GATE)) == "Withheld"
+    assert opening(effect("exp7.s1", None, VALUES)) == "Secondary, not judged"
 
 
 def test_a_run_prints_by_its_labels_and_leaves_out_an_empty_one():

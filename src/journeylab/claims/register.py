@@ -458,9 +458,9 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
     """
     looks = build(Looks, read_yaml(folder / LOOKS), str(folder / LOOKS))
     studies = {}
-    for path in sorted(folder.glob("*.yaml")):
+    for path in sorted(folder.glob("exp*.yaml")):
         study = path.stem
-        if path.name == LOOKS or (only and study not in only):
+        if only and study not in only:
             continue
         registered = build(StudyClaims, read_yaml(path), str(path))
         for claim in registered.claims:

@@ -3,33 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
-from journeylab.config import Frozen, UserError, build, read_yaml
+from pydantic import StringConstraints
+
+from journeylab.config import Frozen, Name, UserError, accepted, build, read_yaml
 
 THEOREMS = "theorems.yaml"
+Label = Annotated[str, StringConstraints(pattern=r"^[a-z]+:[a-z-]+$")]
 
 
 class Document(Frozen):
     """A source document: its title in print, and the studies that test it."""
 
     title: str
-    studies: tuple[str, ...]
+    studies: tuple[Name, ...]
 
 
 class Theorem(Frozen):
-    """One statement of a document: `name` in print, and `says`, its content in one sentence."""
+    """A statement of a document: ``name`` in print, and ``says``, its content in one sentence."""
 
-    document: str
+    label: Label
+    document: Name
     name: str
     says: str
 
 
 class Theorems(Frozen):
-    """Every source document by its id, and every theorem by its label, such as ``thm:dfa``."""
+    """Every source document by its id, and every theorem with its label, such as ``thm:dfa``."""
 
-    documents: Mapping[str, Document]
-    theorems: Mapping[str, Theorem]
+    documents: Mapping[Name, Document]
+    theorems: tuple[Theorem, ...]
+
+    @cached_property
+    def by_label(self) -> dict[str, Theorem]:
+        """The theorems by their labels."""
+        return {theorem.label: theorem for theorem in self.theorems}
+
+    def document(self, theorem: Theorem) -> Document:
+        """The document that states a theorem."""
+        return self.documents[theorem.document]
 
 
 def read_theorems(claims: Path) -> Theorems:
@@ -39,11 +54,10 @@ def read_theorems(claims: Path) -> Theorems:
     """
     path = claims / THEOREMS
     known = build(Theorems, read_yaml(path), str(path))
-    for label, theorem in known.theorems.items():
+    for theorem in known.theorems:
         if theorem.document not in known.documents:
-            listed = ", ".join(known.documents)
             raise UserError(
-                f"{path}: theorems.{label}.document: {theorem.document!r}: "
-                f"no such document; write one of: {listed}"
+                f"{path}: {theorem.label}: document: {theorem.document!r} is unknown;"
+                f"{accepted(theorem.document, known.documents)}"
             )
     return known

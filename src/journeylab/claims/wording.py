@@ -28,12 +28,10 @@ class Names(NamedTuple):
 def theorem_texts(theorems: Theorems) -> dict[str, TheoremText]:
     """What reports print of every theorem, by its label."""
     return {
-        label: TheoremText(
-            name=theorem.name,
-            says=theorem.says,
-            document=theorems.documents[theorem.document].title,
+        theorem.label: TheoremText(
+            name=theorem.name, says=theorem.says, document=theorems.document(theorem).title
         )
-        for label, theorem in theorems.theorems.items()
+        for theorem in theorems.theorems
     }
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from journeylab.records.verdict_numbers import places, printed_numbers
 from journeylab.records.verdicts import WORDS, Earlier, Registration, StudyVerdicts, Verdict
 from journeylab.typography import plain, short
 
@@ -142,29 +143,49 @@ def registration_text(registration: Registration) -> str:
     return f"registered before these runs{remark}"
 
 
-def explanation(row: Verdict, study: StudyVerdicts) -> Iterator[str]:
-    """The claim and its numbers in full precision, line by line, for a terminal."""
-    source = "the document's" if row.source == "document" else "corrected"
-    yield f"{row.id} · {row.theorem} · {source}, {'judged' if row.primary else 'secondary'}"
+def explanation(
+    row: Verdict,
+    study: StudyVerdicts,
+    theorems: Mapping[str, TheoremText] = MappingProxyType({}),
+) -> Iterator[str]:
+    """The claim, its numbers and its verdict, line by line, for a terminal."""
+    source = "stated by the document" if row.source == "document" else "corrected statement"
+    name = theorem_text(row.theorem, theorems).name
+    label = f" ({row.theorem})" if name != row.theorem else ""
+    yield f"{row.id} · {name}{label} · {source}, {'judged' if row.primary else 'secondary'}"
     yield row.statement
     if row.cites:
-        yield f"  the document: {row.cites}"
+        yield f"  document: {row.cites}"
     yield f"  measured: {measured_text(row)}"
-    yield f"  claimed: {row.region_text or 'nothing'}"
+    yield f"  claimed:  {row.region_text or 'no region'}"
     if row.kind == "exact":
-        yield f"  test: the most extreme of {row.n} values, {row.failures} of them not finite"
+        failed = f"; {row.failures} of them are not finite" if row.failures else ""
+        yield f"  extreme value: {plain(row.effect)} of {plain(row.n)} cases{failed}"
     else:
-        yield (
-            f"  test: median of {row.n} paired differences; interval between ordered differences "
-            f"{row.k} and {row.n + 1 - (row.k or 0)}, each end wrong with probability ≤ {row.tail}"
-        )
-    for name in ("effect", "mean", "low", "high", "failures", "detectable"):
-        yield f"  {name}: {getattr(row, name)}"
-    for part in row.parts:
-        yield f"  part {part.effect_text}: effect {part.effect}, low {part.low}, high {part.high}"
+        yield from _estimate_lines(row)
     yield f"  verdict: {outcome(row, {})}"
     for note in filter(None, (row.withheld, study.exploratory, *row.notes)):
         yield f"    {note}"
+
+
+def _estimate_lines(row: Verdict) -> Iterator[str]:
+    """The numbers of a claim over seeds, for a terminal."""
+    digits = places([row])
+    printed = printed_numbers(row, digits)
+    yield f"  median effect: {printed['effect']}, interval {printed['interval']}"
+    yield f"  mean:          {printed['mean']}"
+    failed = f", {row.failures} failed" if row.failures else ""
+    yield f"  seeds:         {plain(row.n)}{failed}"
+    if row.k:
+        yield (
+            f"  test: the interval reaches from ordered difference {row.k} to "
+            f"{row.n + 1 - row.k}; each end is wrong with probability at most {plain(row.tail, 2)}"
+        )
+    if row.detectable is not None:
+        yield f"  detectable:    {plain(row.detectable, 2)} from the margin"
+    for part in row.parts:
+        cells = printed_numbers(part, digits)
+        yield f"  part {part.effect_text}: {cells['effect']} {cells['interval']}"
 
 
 # ---- many verdicts -------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import string
 from collections.abc import Mapping
 from typing import Any
 
+from journeylab.records.verdict_numbers import extreme_text, places, printed_numbers
 from journeylab.records.verdict_text import (
     SYMBOLS,
     TheoremText,
@@ -19,7 +20,6 @@ from journeylab.records.verdict_text import (
 )
 from journeylab.records.verdicts import Registration, StudyVerdicts, Verdict
 from journeylab.reports.forest import WIDTH, strip
-from journeylab.reports.tables import extreme_text, places, printed_numbers
 
 _SENTENCE_END = re.compile(r"(?<=[\w)”%])\.(?= [^a-z])")
 

@@ -1,6 +1,6 @@
 """The tables every study has: verdicts, certificates, the fairness table, failures."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -8,9 +8,15 @@ import pandas as pd
 from journeylab.config import Labels
 from journeylab.plotting.results import Table
 from journeylab.records.runs import RunRecord
+from journeylab.records.verdict_numbers import (
+    extreme_text,
+    needs_powers,
+    places,
+    printed_numbers,
+)
 from journeylab.records.verdict_text import outcome, run_text, source_letter
-from journeylab.records.verdicts import Estimate, StudyVerdicts, Verdict
-from journeylab.typography import decimals, fixed, plain, scientific, short
+from journeylab.records.verdicts import StudyVerdicts, Verdict
+from journeylab.typography import plain, short
 
 
 def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
@@ -104,38 +110,6 @@ def printed_table(table: Table) -> dict[str, Any]:
     }
 
 
-def places(rows: Iterable[Verdict]) -> int:
-    """The decimals of all effects and intervals of a table: three digits of its narrowest row."""
-    widths = [_width(row) for verdict in rows for row in (verdict, *verdict.parts)]
-    return min(4, max((decimals(width, 3) for width in widths if width), default=3))
-
-
-def _width(row: Estimate) -> float:
-    ends = [x for x in (row.low, row.high, *(p.value for p in row.points)) if x is not None]
-    return max(ends) - min(ends) if ends else 0.0
-
-
-def printed_numbers(row: Estimate, digits: int) -> dict[str, str]:
-    """Effect, mean and interval in print, with ``digits`` decimals; unbounded ends are infinities.
-
-    Nonzero values that would print as 0 use scientific notation; below 1e-12 of the row's largest
-    they count as 0.
-    """
-    rounding = 1e-12 * max(abs(x) for x in (row.effect, row.low, row.high, 0.0) if x is not None)
-
-    def text(value: float | None, unbounded: str = "n/a") -> str:
-        if value is None:
-            return unbounded
-        lost = abs(value) > rounding and float(f"{value:.{digits}f}") == 0
-        return plain(value, 2) if lost else fixed(value, digits)
-
-    return {
-        "effect": text(row.effect),
-        "mean": text(row.mean),
-        "interval": f"[{text(row.low, '−∞')}, {text(row.high, '∞')}]",
-    }
-
-
 def _effects(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     rows, digits = [], places(verdicts)
     for verdict in verdicts:
@@ -168,18 +142,6 @@ def _exact(verdicts: Sequence[Verdict]) -> pd.DataFrame:
         }
         for verdict in verdicts
     )
-
-
-def needs_powers(verdicts: Iterable[Verdict]) -> bool:
-    """Whether a table prints extreme values as powers of ten: where at least one needs it."""
-    return any("×" in plain(verdict.effect) for verdict in verdicts)
-
-
-def extreme_text(verdict: Verdict, *, powers: bool) -> str:
-    """The extreme value of an exact claim; ``powers`` prints it as a power of ten."""
-    if powers and verdict.extreme is not None:
-        return scientific(verdict.extreme)
-    return plain(verdict.extreme, digits=2)
 
 
 def by_variant(runs: Sequence[RunRecord]) -> dict[tuple[str, str], list[RunRecord]]:

@@ -14,6 +14,7 @@ from typing import Any
 from journeylab.config import UserError, canonical
 from journeylab.records.files import read_json, write_atomic, write_json
 from journeylab.records.runs import RunHost, RunRecord
+from journeylab.records.verdict_numbers import extreme_text, needs_powers, places, printed_numbers
 from journeylab.records.verdict_text import (
     SYMBOLS,
     TheoremText,
@@ -27,13 +28,7 @@ from journeylab.records.verdict_text import (
 )
 from journeylab.records.verdicts import Estimate, Registration, StudyVerdicts, Verdict
 from journeylab.reports.front import front_page, row_marks
-from journeylab.reports.tables import (
-    extreme_text,
-    failures,
-    needs_powers,
-    places,
-    printed_numbers,
-)
+from journeylab.reports.tables import failures
 from journeylab.typography import plain
 
 STAMP = "quick run – not evidence"

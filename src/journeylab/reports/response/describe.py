@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from journeylab.config import UserError
+from journeylab.records.verdict_numbers import extreme_text, needs_powers, places, printed_numbers
 from journeylab.records.verdict_text import (
     SYMBOLS,
     TheoremText,
@@ -24,13 +25,7 @@ from journeylab.records.verdicts import Registration, Verdict
 from journeylab.reports.evidence import Evidence
 from journeylab.reports.glance import HEAD, NOTES, Judged, at_a_glance
 from journeylab.reports.response.checklist import checklist, runs_table
-from journeylab.reports.tables import (
-    extreme_text,
-    needs_powers,
-    places,
-    printed_numbers,
-    printed_table,
-)
+from journeylab.reports.tables import printed_table
 from journeylab.reports.typeset import STAMP
 from journeylab.typography import plain, short
 
