@@ -221,9 +221,10 @@ def test_the_first_page_has_question_answer_certainty_and_the_key_figure(pdf):
     verdicts, report, path = pdf
     text = re.sub(r"\s+", " ", pages(path)[0])
     front = report["front"]
-    assert front["asked"] == "Does a native triple transfer to text?"
-    for part in (front["asked"], front["answer"], front["certainty"], front["figure"]["caption"]):
-        assert part in text
+    assert front["question"] == "Does a native triple transfer to text?"
+    for name in ("question", "answer", "certainty"):
+        assert front[name] in text
+    assert front["figure"]["caption"] in text
     assert "at most 0.05" in front["certainty"] or not verdicts.evidence
     assert "Figure 1." in text
     assert "Figure 1, on the first page. Effects with intervals; regions shaded." in re.sub(

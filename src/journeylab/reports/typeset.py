@@ -198,7 +198,8 @@ def _claimed(
         "unjudged": outcome(verdict, {}) if verdict.primary else "secondary",
         "measured": measured_text(verdict),
         "source": source_letter(verdict),
-        "theorem": theorem_text(verdict.theorem, theorems).name,
+        # the first page names the theorems of judged rows
+        "theorem": "" if verdict.primary else theorem_text(verdict.theorem, theorems).name,
         "statement": verdict.statement,
         "cites": verdict.cites if verdict.source == "document" else "",
         "region": verdict.region_text,

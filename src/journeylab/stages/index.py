@@ -1,4 +1,4 @@
-"""List every claim of every study on one page."""
+"""Write the claims index: every claim of every study on one page."""
 
 from __future__ import annotations
 
