@@ -68,7 +68,7 @@ def page(evidence):
 
 
 def changed(study, **more):
-    """Evidence on a study with other verdicts, all registered, or other than that."""
+    """Evidence on a study, with some fields of its verdicts replaced."""
     return study._replace(verdicts=study.verdicts.model_copy(update=more))
 
 
@@ -223,10 +223,10 @@ def test_marks_lie_in_the_region_if_and_only_if_their_numbers_do(values, margin,
     [lane] = drawn.lanes
     left, right = lane.region
     marks = [(verdict.effect, lane.effect), *zip(values, (x for x, _ in lane.points), strict=True)]
-    for number, place in marks:
-        assert 0 <= place <= WIDTH
+    for number, position in marks:
+        assert 0 <= position <= WIDTH
         if abs(number - margin) > 1e-3 * (max(*values, margin) - min(*values, margin)):
-            assert (left <= place <= right) == (number > margin if above else number < margin)
+            assert (left <= position <= right) == (number > margin if above else number < margin)
     assert sorted(values, key=lambda x: x) == [
         number for number, _ in sorted(marks[1:], key=lambda mark: (mark[1], mark[0]))
     ]

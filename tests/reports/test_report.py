@@ -64,7 +64,7 @@ def pages(path):
     return text_of(path, "layout").split("\f")[:-1]
 
 
-def test_what_is_drawn_is_sealed_and_the_same_twice(computed, tmp_path):
+def test_drawn_files_are_sealed_and_byte_stable(computed, tmp_path):
     results, folder = computed
     verify(folder)
     again = tmp_path / "again"
@@ -85,9 +85,7 @@ def test_every_number_is_a_macro(computed):
         assert rf"\@namedef{{journeylab@{key}}}{{" in macros
 
 
-def test_the_report_of_a_computed_study_is_the_same_twice(
-    computed, exp5_report, exp5_prose, tmp_path
-):
+def test_the_report_of_a_computed_study_is_byte_stable(computed, exp5_report, exp5_prose, tmp_path):
     for name in ("first.pdf", "second.pdf"):
         compile_report(exp5_report, computed[1], exp5_prose, tmp_path / name)
     assert (tmp_path / "first.pdf").read_bytes() == (tmp_path / "second.pdf").read_bytes()
@@ -114,7 +112,7 @@ def test_a_refuted_claim_is_reported_refuted(pdf):
     assert "✗ refuted" in detail
 
 
-def test_the_report_shows_what_failed_and_where_it_came_from(pdf, records):
+def test_the_report_lists_failed_seeds_and_provenance(pdf, records):
     _, report, path = pdf
     text = "\n".join(pages(path))
     assert "the loss became NaN at step 12" in text
