@@ -156,7 +156,6 @@ def _chain(root: Path, row: Verdict) -> Iterator[str]:
     from journeylab.claims.register import is_read
     from journeylab.claims.registration import History, registrations
     from journeylab.records.files import read_origin, sha256
-    from journeylab.records.verdict_text import registration_text
 
     study = row.id.partition(".")[0]
     register = _register()
@@ -167,7 +166,7 @@ def _chain(root: Path, row: Verdict) -> Iterator[str]:
     records = list(_records(root, study))
     pairs = [(run, host) for _, run, host in records]
     told = registrations(register, study, pairs, History(Path.cwd(), Path("claims")))
-    yield registration_text(told[row.id])
+    yield told[row.id].text
     verdicts, table = (root / "results" / study / name for name in (VERDICTS, MEASUREMENTS))
     origin, found = read_origin(verdicts), sha256(table)
     key = origin.plan_key if origin else "unknown"

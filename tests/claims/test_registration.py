@@ -14,7 +14,6 @@ import yaml
 from journeylab.claims.register import Register, read_register, row_hashes
 from journeylab.claims.registration import History, registrations
 from journeylab.records.runs import RunStart, git_state, is_committed
-from journeylab.records.verdict_text import registration_text
 
 MEASURE = {"label": "hits", "metric": "hits"}
 EFFECT = {
@@ -78,8 +77,7 @@ class Project:
 
     def told(self, *runs: tuple[Any, RunStart], row: str = "exp1.1", at: Path | None = None) -> str:
         history = History(at or self.path, Path("claims"))
-        known = registrations(self.register, "exp1", runs, history)
-        return registration_text(known[row])
+        return registrations(self.register, "exp1", runs, history)[row].text
 
 
 @pytest.fixture

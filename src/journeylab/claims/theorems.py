@@ -34,8 +34,8 @@ class Theorem(Frozen):
 class Theorems(Frozen):
     """Every source document by its id, and every theorem with its label, such as ``thm:dfa``."""
 
-    documents: Mapping[Name, Document]
-    theorems: tuple[Theorem, ...]
+    documents: Mapping[Name, Document] = {}
+    theorems: tuple[Theorem, ...] = ()
 
     @cached_property
     def by_label(self) -> dict[str, Theorem]:
@@ -48,11 +48,14 @@ class Theorems(Frozen):
 
 
 def read_theorems(claims: Path) -> Theorems:
-    """Read ``theorems.yaml`` of the folder of claims.
+    """Read ``theorems.yaml`` of the folder of claims; empty if there is no such file.
 
-    Raises UserError for a mistake in the file, or a theorem of a document that is not listed.
+    A claim may name a label that is not listed: it is printed as it is. Raises UserError for a
+    mistake in the file, or a theorem of a document that is not listed.
     """
     path = claims / THEOREMS
+    if not path.exists():
+        return Theorems()
     known = build(Theorems, read_yaml(path), str(path))
     for theorem in known.theorems:
         if theorem.document not in known.documents:

@@ -135,14 +135,6 @@ def earlier_text(row: Earlier) -> str:
     return f"{word}, {effect} in [{low}, {high}]"
 
 
-def registration_text(registration: Registration) -> str:
-    """Whether a row was registered before its runs, and what limits that statement."""
-    if registration.exploratory:
-        return f"exploratory: {registration.remark}"
-    remark = f" ({registration.remark})" if registration.remark else ""
-    return f"registered before these runs{remark}"
-
-
 def explanation(
     row: Verdict,
     study: StudyVerdicts,
@@ -347,7 +339,7 @@ def registration_lines(study: StudyVerdicts, registered: Mapping[str, Registrati
     groups: dict[str, list[str]] = {}
     for row in study.verdicts:
         if row.verdict is not None and row.id in registered:
-            groups.setdefault(registration_text(registered[row.id]), []).append(row.id)
+            groups.setdefault(registered[row.id].text, []).append(row.id)
     if len(groups) == 1:
         (text,) = groups
         return [f"All judged claims: {text}."]

@@ -109,6 +109,13 @@ class Registration(Frozen):
     exploratory: bool
     remark: str = ""
 
+    @property
+    def text(self) -> str:
+        """The state and the remark, as reports print them."""
+        if self.exploratory:
+            return f"exploratory: {self.remark}"
+        return "registered before these runs" + (f" ({self.remark})" if self.remark else "")
+
 
 class StudyVerdicts(Frozen):
     """All claims of a study.

@@ -14,7 +14,6 @@ from journeylab.records.verdict_text import (
     certainty,
     meaning,
     outcome,
-    registration_text,
     source_letter,
     theorem_text,
 )
@@ -112,7 +111,7 @@ def _notes(row: Verdict, registered: Mapping[str, Registration]) -> list[str]:
     """The notes on a row: why it is withheld, the judge's notes, why it is exploratory."""
     notes = [*([f"withheld: {row.withheld}"] if row.withheld else []), *row.notes]
     if outcome(row, registered) == "exploratory":
-        judged = f"{registration_text(registered[row.id])}; judged {row.verdict}"
+        judged = f"{registered[row.id].text}; judged {row.verdict}"
         return [*notes, judged]
     return notes
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from journeylab.plotting.results import Table
-from journeylab.records.verdict_text import registration_text
 from journeylab.records.verdicts import Registration, Verdict
 from journeylab.reports.evidence import Evidence
 from journeylab.typography import plain
@@ -27,7 +26,7 @@ def checklist(
     seeds = sum(len(run.seeds) for run in runs)
     failed = sum(seed.status == "failed" for run in runs for seed in run.seeds)
     minutes = sum(host.cost.cpu_seconds for _, host in records) / 60
-    states = Counter(registration_text(registered[r.id]) for r in judged if r.id in registered)
+    states = Counter(registered[r.id].text for r in judged if r.id in registered)
     engines = sorted({f"{run.engine} on {run.device}, threads: {run.threads}" for run in runs})
     external = sorted(
         {
