@@ -32,9 +32,13 @@ def seed_curves(*, failed: str = "✗ counts failed seeds, which have no line") 
 
 SEEDS = seed_dots()
 """Dots, markers and lines of seeds."""
+SEEDS_UNBOUNDED = seed_dots(failed="✗ counts failed seeds, which count as ±∞ in the intervals")
+"""The same, where a reader must know how failed seeds enter an interval."""
+SEEDS_FINISHED = seed_dots(failed="")
+"""The same, where no seed can fail."""
 CURVES = seed_curves()
 """Thin lines, thick lines and bands of seeds."""
-UNKNOWN = "Intervals treat a failed seed as a value that can lie anywhere."
-"""Follows :data:`SEEDS` where a reader must know how failed seeds enter an interval."""
+CURVES_FINISHED = seed_curves(failed="")
+"""The same, where no seed can fail, or failures are counted elsewhere."""
 AS_BEFORE = "Symbols as in the figures before."
 """Instead of :data:`SEEDS` from the second figure on."""
