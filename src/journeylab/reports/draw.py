@@ -51,6 +51,7 @@ class Words(Protocol):
     """The words of a study: its ``metrics.py``."""
 
     TITLE: str
+    QUESTION: str
     TUNING: str | Mapping[str, str]
 
 
@@ -79,7 +80,7 @@ def draw_results(results: StudyResults, figures: Figures, words: Words, folder: 
     # the first figure of CAPTIONS stands on the report's first page
     content = {
         "title": words.TITLE,
-        "question": getattr(words, "QUESTION", ""),
+        "question": words.QUESTION,
         # in the order of CAPTIONS: the first figure stands on the report's first page
         "figures": [
             {"name": name, "caption": text} for name, text in captions.items() if name in drawn

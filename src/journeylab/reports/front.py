@@ -40,7 +40,7 @@ def front_page(
     notes, marks = row_marks(study, registered)
     figures = drawn["figures"]
     return {
-        "question": drawn.get("question") or drawn["title"],
+        "question": drawn["question"],
         "answer": meaning(study, theorems, registered),
         "certainty": certainty(study, registered, failed=failed, trained=trained),
         "figure": {"name": figures[0]["name"], "caption": first_sentence(figures[0]["caption"])}
