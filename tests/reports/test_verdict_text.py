@@ -191,7 +191,7 @@ def test_an_explanation_has_the_printed_numbers_the_verdict_and_every_note(train
         assert lines[1] == verdict.statement
         assert f"  verdict: {outcome(verdict, {})}" in lines
         assert all(note in text for note in verdict.notes)
-        assert ("Union of formats (prop:lis-union)" in text) == (verdict.kind != "exact")
+        assert ("Union of formats, prop:lis-union" in text) == (verdict.kind != "exact")
         if verdict.kind != "exact":
             printed = printed_numbers(verdict, places([verdict]))
             assert f"median effect: {printed['effect']}, interval {printed['interval']}" in text

@@ -143,7 +143,7 @@ def explanation(
     """The claim, its numbers and its verdict, line by line, for a terminal."""
     source = "stated by the document" if row.source == "document" else "corrected statement"
     name = theorem_text(row.theorem, theorems).name
-    label = f" ({row.theorem})" if name != row.theorem else ""
+    label = f", {row.theorem}" if name != row.theorem else ""
     yield f"{row.id} · {name}{label} · {source}, {'judged' if row.primary else 'secondary'}"
     yield row.statement
     if row.cites:
