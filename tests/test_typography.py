@@ -1,4 +1,4 @@
-"""Numbers read like print, whatever they are."""
+"""Every number prints without raw exponents and keeps its value."""
 
 import math
 import re
@@ -71,7 +71,7 @@ def test_plain_numbers_read_like_print(value, printed):
         (-math.inf, "−∞"),
     ],
 )
-def test_short_numbers_have_no_zeros_behind(value, printed):
+def test_short_numbers_have_no_trailing_zeros(value, printed):
     assert short(value) == printed
 
 
@@ -105,7 +105,7 @@ def test_fixed_numbers_line_up(value, places, printed):
 
 
 @given(numbers)
-def test_what_is_printed_is_the_number(value):
+def test_a_printed_number_has_the_value_of_the_number(value):
     assert read(plain(value)) == pytest.approx(value, rel=6e-3, abs=1e-300)
     assert read(short(value)) == pytest.approx(value, rel=6e-3, abs=1e-300)
     assert read(scientific(value, 2)) == pytest.approx(value, rel=6e-3, abs=1e-300)
@@ -118,6 +118,6 @@ def test_no_number_shows_a_raw_exponent_or_a_hyphen(value, places):
 
 
 @given(st.floats(1e-3, 9e4), st.integers(1, 5))
-def test_decimals_show_the_digits_asked_for(value, digits):
+def test_decimals_show_the_requested_digits(value, digits):
     shown = f"{value:.{decimals(value, digits)}f}"
     assert float(shown) == pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits))

@@ -108,9 +108,13 @@ class SettingsPart(Protocol):
 
 
 class MetricsPart(Protocol):
-    """``metrics.py``: what is reported, in print; maybe ``LABELS`` of variants and ``ARMS``."""
+    """``metrics.py``: the study's words; it may also have ``LABELS`` of variants and ``ARMS``.
+
+    ``QUESTION`` is what the study asks, in one sentence that ends in a question mark.
+    """
 
     TITLE: str
+    QUESTION: str
     TUNING: str | Mapping[str, str]
     METRICS: Mapping[str, Metric]
 
@@ -285,6 +289,7 @@ def check_words(study: str, settings: StudySettings) -> None:
     The figures are read off the source of ``figures.py``, which is too heavy to import. If
     ``metrics.py`` has LABELS, it must name every variant that runs. Raises UserError, in one line.
     """
+    _check_question(study)
     path = study_folder(study) / "figures.py"
     drawn, captions = _named_figures(path.read_text(encoding="utf-8"))
     if missing := sorted(drawn - captions):
@@ -295,6 +300,14 @@ def check_words(study: str, settings: StudySettings) -> None:
             raise UserError(
                 f"metrics.py of {study}: LABELS: write the printed name of {arm}/{variant}"
             )
+
+
+def _check_question(study: str) -> None:
+    question = getattr(metrics_part(study), "QUESTION", "")
+    if not question.endswith("?"):
+        raise UserError(
+            f"metrics.py of {study}: QUESTION: {shown(question)}: write one sentence that ends in ?"
+        )
 
 
 def _named_figures(source: str) -> tuple[set[str], set[str]]:

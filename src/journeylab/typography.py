@@ -1,15 +1,15 @@
-"""How numbers are printed, everywhere and once: from the number, never from another text."""
+"""The printed form of every number; always made from the number, never from another text."""
 
 import math
 
 Number = float | int | str | None
-"""A number or a word. None is what is not known or not bounded."""
+"""A number or a text; None stands for an unknown value or an unbounded end."""
 
 _SUPERSCRIPT = str.maketrans("−0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def plain(value: Number | bool, digits: int = 3) -> str:
-    """A number as readers write it: 0.123, −4.2 × 10⁻⁷, 12 345, ∞; “n/a” for None."""
+    """A number with ``digits`` significant digits: 0.123, −4.2 × 10⁻⁷, 12 345, ∞ or “n/a”."""
     if value is None:
         return "n/a"
     if isinstance(value, str):
@@ -36,19 +36,19 @@ def scientific(value: float, places: int = 1) -> str:
 
 
 def short(value: float) -> str:
-    """A number with at most three significant digits, and no zeros behind: 0.02, 1 × 10⁻⁴."""
+    """A number with at most three significant digits and no trailing zeros: 0.02, 1 × 10⁻⁵."""
     return _power(f"{value + 0.0:.3g}") if math.isfinite(value) else plain(value)
 
 
 def fixed(value: Number, places: int) -> str:
-    """A number with a fixed count of decimals, so that a row of them lines up."""
+    """A number with a fixed count of decimals, so that a column lines up."""
     if isinstance(value, float) and math.isfinite(value):
         return f"{round(value, places) + 0.0:.{places}f}".replace("-", "−")
     return plain(value)
 
 
 def decimals(value: float, digits: int) -> int:
-    """How many decimals show ``digits`` significant digits of a non-zero value."""
+    """The count of decimals that shows ``digits`` significant digits of a nonzero value."""
     return max(0, digits - 1 - math.floor(math.log10(abs(value))))
 
 

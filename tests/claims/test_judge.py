@@ -87,7 +87,7 @@ def test_seeds_that_left_no_rows_count_as_failed(judge_one):
 def test_a_missing_run_decides_nothing_and_is_named(judge):
     verdict = judge({"a/a": UP}, [({"difference": [A, B]}, {"above": 0.02})]).verdicts[0]
     assert (verdict.verdict, verdict.effect, verdict.failures) == ("inconclusive", None, 12)
-    assert "a/b" in verdict.notes[0]
+    assert "b, a" in verdict.notes[0]
 
 
 def test_too_few_seeds_are_undecidable(judge_one):
@@ -114,7 +114,7 @@ def test_secondary_rows_get_numbers_and_no_word(judge):
 def test_a_secondary_row_without_statement_is_worded_from_its_effect(judge, effect):
     row = {"id": "exp1.s1", "effect": effect, "statement": None}
     (verdict,) = judge({"a/a": UP, "a/b": [0.5] * 12}, [row]).verdicts
-    text = "a/a − a/b" if "difference" in effect else "a/a"
+    text = "a − b, a" if "difference" in effect else "a, a"
     number = 0.5 if "difference" in effect else 1
     assert (verdict.kind, verdict.verdict, verdict.region_text) == ("number", None, "")
     assert (verdict.effect, verdict.low, verdict.high) == (number, number, number)
@@ -136,9 +136,9 @@ GATES = {"learned": {"run": "a/b", "measure": "x", "at_least": 0.9}}
     [
         ([0.9] * 7 + [0.0] * 5, ""),
         ([1.0] * 7 + [FAILED] * 5, ""),
-        ([0.5] * 12, "a/b has not learned its task: its median is 0.5, needed is 0.9"),
-        ([1.0] * 6 + [FAILED] * 6, "a/b has not learned its task: half its seeds failed, "),
-        ([FAILED] * 12, "a/b has not learned its task: half its seeds failed, needed is 0.9"),
+        ([0.5] * 12, "“b, a” has not learned its task: its median is 0.5, needed is 0.9"),
+        ([1.0] * 6 + [FAILED] * 6, "“b, a” has not learned its task: half its seeds failed, "),
+        ([FAILED] * 12, "“b, a” has not learned its task: half its seeds failed, needed is 0.9"),
     ],
 )
 def test_a_failed_gate_withholds_the_verdict_and_keeps_the_numbers(judge, learned, reason):
@@ -289,16 +289,42 @@ def test_differences_nest_and_take_constants(judge):
     shifted = {"difference": [A, 0.5]}
     study = judge(runs, [(nested, {"above": 2}), (shifted, {"above": 2})])
     assert [verdict.effect for verdict in study.verdicts] == [2.5, 3.5]
-    assert study.verdicts[0].effect_text == "(a/a − a/b) − (a/c − a/d)"
+    assert study.verdicts[0].effect_text == "(a − b, a) − (c − d, a)"
 
 
-def test_terms_of_the_same_run_print_their_measures():
+NAMES = wording.Names({"b": "B", "c": "C"}, {"a": "all templates", "native": ""})
+
+
+def test_a_term_names_measures_only_where_they_differ():
     short, long = (reg.Cell(run="a/b", measure=name) for name in ("short", "long"))
     other = reg.Cell(run="a/c", measure="short")
-    assert wording.term_texts([short, other], {}) == ["a/b", "a/c"]
-    assert wording.term_texts([short, long], {}) == ["a/b short", "a/b long"]
+    assert wording.term_texts([short, other], NAMES) == ["B, all templates", "C, all templates"]
+    assert wording.term_texts([short, long], NAMES) == [
+        "short of B, all templates",
+        "long of B, all templates",
+    ]
     between = [reg.Difference(difference=(cell, other)) for cell in (short, long)]
-    assert wording.term_texts(between, {}) == ["a/b − a/c", "a/b long − a/c short"]
+    assert wording.term_texts(between, NAMES) == [
+        "B − C, all templates",
+        "long of B, all templates − short of C, all templates",
+    ]
+    same = reg.Difference(difference=(long, short))
+    assert wording.term_texts([same], NAMES) == ["long − short, B, all templates"]
+
+
+def test_a_difference_names_a_shared_arm_once_and_leaves_out_an_empty_label():
+    native = reg.Cell(run="native/b", measure="m")
+    text, other = (reg.Cell(run=f"a/{variant}", measure="m") for variant in "bc")
+    pairs = {(native, text): "B − B, all templates", (text, other): "B − C, all templates"}
+    for pair, expected in pairs.items():
+        assert wording.term_texts([reg.Difference(difference=pair)], NAMES) == [expected]
+    nested = reg.Difference(
+        difference=(
+            reg.Difference(difference=(text, other)),
+            reg.Difference(difference=(native, 0.5)),
+        )
+    )
+    assert wording.term_texts([nested], NAMES) == ["(B − C, all templates) − (B − 0.5)"]
 
 
 def test_without_a_registered_look_results_are_exploratory(judge):

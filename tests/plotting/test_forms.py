@@ -33,14 +33,14 @@ def table(values, **columns) -> pd.DataFrame:
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30))
-def test_the_interval_is_scipys(values):
+def test_the_interval_equals_scipys(values):
     low, high = median_interval(values)
     expected = quantile_test(values).confidence_interval()
-    for found, reference in ((low, expected.low), (high, expected.high)):
-        assert found == reference or (math.isinf(found) and math.isnan(reference))
+    for value, reference in ((low, expected.low), (high, expected.high)):
+        assert value == reference or (math.isinf(value) and math.isnan(reference))
 
 
-def test_a_missing_seed_could_lie_anywhere():
+def test_a_missing_seed_can_lie_anywhere():
     values = np.arange(12.0)
     low, high = median_interval(np.append(values[:-3], [np.nan] * 3))
     assert low == -math.inf
@@ -49,7 +49,7 @@ def test_a_missing_seed_could_lie_anywhere():
 
 
 @pytest.mark.parametrize("down", [True, False])
-def test_every_seed_is_a_point_and_failures_are_told_beside_the_axes(down):
+def test_every_seed_is_a_point_and_failures_are_counted_beside_the_axes(down):
     rows = pd.concat([table([0.1, 0.2, np.nan], model="A"), table([0.5] * 3, model="B")])
     where = {"x": "value", "y": "model"} if down else {"x": "model", "y": "value"}
     with styled():
@@ -58,10 +58,10 @@ def test_every_seed_is_a_point_and_failures_are_told_beside_the_axes(down):
         seeds(axes, rows.reset_index(drop=True), looks("AB"), **where)
     points = np.concatenate([np.asarray(c.get_offsets()) for c in axes.collections])
     assert sorted(points[:, 0 if down else 1]) == [0.1, 0.2, 0.5, 0.5, 0.5]
-    [told] = axes.texts
-    assert told.get_text() == "✗1"
-    place, edge = (told.xy[1], told.xy[0]) if down else told.xy
-    assert (place, edge) == (0.0, 1.0)
+    [mark] = axes.texts
+    assert mark.get_text() == "✗1"
+    position, edge = (mark.xy[1], mark.xy[0]) if down else mark.xy
+    assert (position, edge) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
@@ -90,13 +90,13 @@ def test_groups_stand_side_by_side_and_name_themselves():
         axes.set(ylim=(0, 3))
         seeds(axes, rows, looks("AB"), x="n", y="value")
         legend_above(figure)
-    marked = sorted(told.xy[0] for told in axes.texts)
+    marked = sorted(text.xy[0] for text in axes.texts)
     assert np.allclose(marked, [-0.2, 0.2, 0.8, 1.2])
     assert axes.get_ylabel() == "bits"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["A", "B"]
 
 
-def test_curves_count_the_seeds_without_a_line_and_take_them_as_lying_anywhere():
+def test_curves_count_seeds_without_a_line_and_widen_their_interval():
     rows = pd.concat(
         [table(np.arange(12.0), step=step, model="A") for step in (1, 2)], ignore_index=True
     )
@@ -138,7 +138,7 @@ def test_looks_differ_without_colour():
     chosen = looks([str(i) for i in range(12)]).values()
     for kind in ("color", "marker", "dashes"):
         assert len({getattr(look, kind) for look in chosen}) == 12
-    with pytest.raises(ValueError, match="13 looks"):
+    with pytest.raises(ValueError, match="13 names"):
         looks(map(str, range(13)))
     light = [np.dot(to_rgb(look.color), (0.299, 0.587, 0.114)) for look in chosen]
     assert min(light) < 0.2
@@ -158,8 +158,8 @@ def test_the_same_figure_is_the_same_file_with_embedded_fonts(tmp_path):
             anchors(right, {"ceiling": 0.9, "absent": None, "floor": ([0.1, 0.2], [0, 0])}, x=True)
             legend_above(figure)
             save(figure, tmp_path / name)
-    told = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert told == ["A", "ceiling", "floor"]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["A", "ceiling", "floor"]
     content = (tmp_path / "first.pdf").read_bytes()
     assert content == (tmp_path / "second.pdf").read_bytes()
     assert b"/FontFile2" in content
@@ -180,7 +180,7 @@ def test_the_style_leaves_no_trace():
 
 @pytest.mark.parametrize("n", [1, 5, 6, 12, 30])
 @pytest.mark.parametrize("failed", [0, 1, 3])
-def test_the_drawn_interval_is_the_judges(n, failed):
+def test_the_drawn_interval_equals_the_judges(n, failed):
     values = np.random.default_rng(n).normal(size=n)
     values[:failed] = np.nan
     for level in (0.9, 0.95, 0.99):
@@ -190,7 +190,7 @@ def test_the_drawn_interval_is_the_judges(n, failed):
 
 def claim(identity: str, **given) -> Verdict:
     """A primary claim above 0.1: three seeds, one of which failed."""
-    told = {
+    words = {
         "theorem": "t",
         "statement": "One beats the other.",
         "source": "document",
@@ -210,7 +210,7 @@ def claim(identity: str, **given) -> Verdict:
         "k": 1,
         "points": tuple(Point(seed=i, value=x) for i, x in enumerate((-0.1, None, 0.3))),
     }
-    return Verdict(id=identity, **(NUMBERS | told | given))
+    return Verdict(id=identity, **(NUMBERS | words | given))
 
 
 def claims(*verdicts: Verdict) -> StudyVerdicts:
@@ -236,7 +236,7 @@ def test_effects_are_the_seeds_and_the_interval_of_the_judge():
     assert [text.get_text() for text in axes.texts] == ["∼ inconclusive  ✗1"]
 
 
-def test_an_end_that_failed_seeds_leave_open_is_an_arrow_at_the_edge():
+def test_an_unbounded_end_is_an_arrow_at_the_edge():
     with styled():
         [axes] = effects(claims(claim("exp1.2", low=None))).axes
     [arrow] = [line for line in axes.lines if line.get_marker() == "<"]
@@ -260,6 +260,6 @@ def test_every_part_is_a_row_and_metrics_have_panels_of_their_own():
     ]
 
 
-def test_what_has_no_region_on_the_line_of_its_effect_is_not_drawn():
+def test_a_claim_without_a_range_of_its_effect_is_not_drawn():
     solves = claim("exp1.1", kind="solves", region={"solves": {"at_least": 0.99}})
     assert effects(claims(solves, claim("exp1.s1", primary=False))) is None

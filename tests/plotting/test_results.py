@@ -1,4 +1,4 @@
-"""What figures are drawn from."""
+"""Results select, pair and name rows as figures need them."""
 
 from types import SimpleNamespace
 
@@ -21,14 +21,14 @@ def results() -> StudyResults:
     return StudyResults("exp1", StudySettings(), pd.DataFrame(ROWS, columns=columns))
 
 
-def test_rows_of_several_arms_are_not_pooled_unless_asked() -> None:
+def test_rows_of_several_arms_are_pooled_only_on_request() -> None:
     with pytest.raises(ValueError, match="accuracy is measured in arms few, many"):
         results().select("accuracy", variant="linear")
     assert results().select("accuracy", arm="many")["value"].tolist() == [0.95]
     assert results().pool("accuracy", variant="linear")["value"].tolist() == [0.75, 0.95]
 
 
-def test_one_arm_needs_no_name() -> None:
+def test_a_single_arm_needs_no_name() -> None:
     assert results().select("share")["value"].tolist() == [0.5]
     assert results().select("nothing").empty
     assert results().select("nothing", factor="of nothing").empty
@@ -68,7 +68,7 @@ def test_a_failed_seed_is_a_row_without_a_value_at_every_level() -> None:
     assert trained().failures("N10", "linear") == 1
 
 
-def test_pairs_are_of_one_seed_and_need_both() -> None:
+def test_a_pair_needs_both_values_of_a_seed() -> None:
     results = trained()
     table = results.measurements
     table.loc[table["arm"] == "N10", "value"] = 0.75

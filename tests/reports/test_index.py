@@ -1,4 +1,4 @@
-"""The index tells every claim, in full precision, and a browser fetches nothing else for it."""
+"""The claims index lists every claim in full precision, and fetches nothing else."""
 
 import base64
 import hashlib
@@ -7,6 +7,7 @@ from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from journeylab.commands import check as checking
 from journeylab.records.plans import Plan
 from journeylab.records.verdicts import Registration
-from journeylab.reports.forest import WIDTH, forest
+from journeylab.reports.forest import WIDTH, forest, strip
 from journeylab.reports.index import render
 from journeylab.reports.typeset import describe
 from journeylab.stages import index as stage
@@ -31,12 +32,12 @@ class Reader(HTMLParser):
 
     def __init__(self, page):
         super().__init__()
-        self.found, self.open = [], []
+        self.elements, self.open = [], []
         self.feed(page)
 
     def handle_starttag(self, tag, attributes):
         element = (tag, dict(attributes), [])
-        self.found.append(element)
+        self.elements.append(element)
         if tag not in ("meta", "input", "br", "col"):
             self.open.append(element)
 
@@ -51,7 +52,7 @@ class Reader(HTMLParser):
     def select(self, tag, **wanted):
         return [
             (attributes, re.sub(r"\s+", " ", "".join(inside)).strip())
-            for name, attributes, inside in self.found
+            for name, attributes, inside in self.elements
             if name == tag and all(attributes.get(key) == value for key, value in wanted.items())
         ]
 
@@ -66,7 +67,7 @@ def page(evidence):
 
 
 def changed(study, **more):
-    """Evidence on a study with other verdicts, all registered, or other than that."""
+    """Evidence on a study, with some fields of its verdicts replaced."""
     return study._replace(verdicts=study.verdicts.model_copy(update=more))
 
 
@@ -77,8 +78,8 @@ def test_every_row_is_there_with_all_digits(page, evidence):
     for verdict in verdicts:
         row = rows[verdict.id]
         for name in ("effect", "low", "high", "mean", "detectable"):
-            told = row[f"data-{name}"]
-            assert (float(told) if told else None) == getattr(verdict, name)
+            number = row[f"data-{name}"]
+            assert (float(number) if number else None) == getattr(verdict, name)
         points = [pair.split(":") for pair in row["data-points"].split()]
         expected = [(point.seed, point.value) for point in verdict.points]
         assert [(int(seed), float(x) if x else None) for seed, x in points] == expected
@@ -91,24 +92,24 @@ def test_every_row_is_there_with_all_digits(page, evidence):
 def test_printed_numbers_are_those_of_the_report(page, evidence):
     reader = Reader(page)
     printed = reader.select("span", **{"class": "number"})
-    numbers = {row: told for row, (_, told) in zip(reader.rows, printed, strict=True)}
+    numbers = {row: text for row, (_, text) in zip(reader.rows, printed, strict=True)}
     for study in evidence:
         report = describe(study.verdicts, {}, study.folder, study.records, {}, plan_key=KEY)
         for row in (*report["verdicts"], *report["secondary"]):
             assert numbers[row["id"]] == row["effect"]
             assert row["interval"] in page
         for row in report["certificates"]:
-            assert numbers[row["id"]] == re.sub(r"\s+", " ", row["found"])
+            assert numbers[row["id"]] == re.sub(r"\s+", " ", row["value"])
 
 
 def test_theorems_are_counted_certificates_apart(page):
     counted, theorem = Counter(), ""
-    for tag, attributes, _ in Reader(page).found:
+    for tag, attributes, _ in Reader(page).elements:
         if tag == "th" and "data-theorem" in attributes:
             theorem = attributes["data-theorem"]
         if tag == "td" and "data-count" in attributes:
-            told = (theorem, attributes["data-kind"], attributes.get("data-verdict", ""))
-            counted[told] += int(attributes["data-count"])
+            key = (theorem, attributes["data-kind"], attributes.get("data-verdict", ""))
+            counted[key] += int(attributes["data-count"])
     assert {key: count for key, count in counted.items() if count} == {
         ("prop:lis-union", "seeds", "supported"): 1,
         ("prop:lis-union", "seeds", "refuted"): 1,
@@ -123,10 +124,28 @@ def test_theorems_are_counted_certificates_apart(page):
     }
 
 
-def test_what_is_withheld_or_exploratory_is_told_as_such(evidence):
+def test_theorems_print_their_names_and_labels_stay_small(page):
+    reader = Reader(page)
+    cells = dict.fromkeys(text for _, text in reader.select("td", **{"class": "theorem"}))
+    assert list(cells) == [
+        *("Bridge to state-space models prop:ssm-bridge", "Union of formats prop:lis-union"),
+        "thm:baked-key",
+    ]
+    names = {attributes.get("value"): text for attributes, text in reader.select("option")}
+    assert names["prop:lis-union"] == "Union of formats"
+    assert "Triples and sentences train one model." in page
+
+
+def test_run_keys_stand_behind_printed_names(page):
+    assert "A′: " in page
+    assert "one template: " in page
+    assert not re.search(r"(native|7a|7b-held)/\w", page)
+
+
+def test_withheld_and_exploratory_rows_say_so(evidence):
     _, trained = evidence
     first, second, third, fourth, *_ = trained.verdicts.verdicts
-    shut = second.model_copy(update={"verdict": None, "withheld": "native/A has not learned"})
+    shut = second.model_copy(update={"verdict": None, "withheld": "“A” has not learned"})
     unjudged = third.model_copy(update={"verdict": None})
     study = changed(trained, verdicts=(first, shut, unjudged, fourth))
     page = render([study], plan_key=KEY, anonymous=False)
@@ -134,10 +153,10 @@ def test_what_is_withheld_or_exploratory_is_told_as_such(evidence):
     expected = ["supported", "withheld", "not judged", "exploratory"]
     assert [row["data-verdict"] for row in rows] == expected
     assert [row["data-registered"] for row in rows] == [*["before"] * 3, "exploratory"]
-    assert [told for _, told in Reader(page).select("td", **{"class": "verdict"})] == [
+    assert [text for _, text in Reader(page).select("td", **{"class": "verdict"})] == [
         *("✓ supported", "withheld", "not judged", "exploratory judged supported")
     ]
-    assert "Withheld: native/A has not learned." in page
+    assert "Withheld: “A” has not learned." in page
     assert page.count(SINCE.text) == 1
 
 
@@ -145,9 +164,9 @@ def test_hostile_text_is_text(evidence):
     bad = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>"
     _, trained = evidence
     first, *others = trained.verdicts.verdicts
-    told = ("theorem", "statement", "effect_text", "metric_label", "region_text", "cites")
+    fields = ("theorem", "statement", "effect_text", "metric_label", "region_text", "cites")
     more = {"sentence": bad, "withheld": bad, "notes": (bad,), "source": "document"}
-    spoilt = first.model_copy(update=dict.fromkeys(told, bad) | more)
+    spoilt = first.model_copy(update=dict.fromkeys(fields, bad) | more)
     study = changed(trained, verdicts=(spoilt, *others), exploratory=bad)._replace(
         content={"title": bad, "figures": [{"name": bad}]},
         registered=trained.registered | {first.id: Registration(exploratory=True, remark=bad)},
@@ -170,12 +189,12 @@ def test_links_lead_to_the_report_its_figures_and_the_commands(page, records):
     reader = Reader(page)
     links = {attributes["href"] for attributes, _ in reader.select("a")}
     assert {"exp7.pdf", "exp7/figures/effects.svg", "exp5/figures/error.svg", "#exp7.2"} <= links
-    commands = {told for _, told in reader.select("code")}
+    commands = {text for _, text in reader.select("code")}
     assert {"make exp7", "journeylab explain exp7.2"} <= commands
     assert {run.run_key for run, _ in records} <= commands
 
 
-def test_an_anonymous_page_tells_no_commit(evidence):
+def test_an_anonymous_page_names_no_commit(evidence):
     _, trained = evidence
     names = {"commit": COMMIT, "host": "a-machine"}
     records = [(run, host.model_copy(update=names)) for run, host in trained.records]
@@ -203,15 +222,63 @@ def test_marks_lie_in_the_region_if_and_only_if_their_numbers_do(values, margin,
     [lane] = drawn.lanes
     left, right = lane.region
     marks = [(verdict.effect, lane.effect), *zip(values, (x for x, _ in lane.points), strict=True)]
-    for number, place in marks:
-        assert 0 <= place <= WIDTH
+    for number, position in marks:
+        assert 0 <= position <= WIDTH
         if abs(number - margin) > 1e-3 * (max(*values, margin) - min(*values, margin)):
-            assert (left <= place <= right) == (number > margin if above else number < margin)
+            assert (left <= position <= right) == (number > margin if above else number < margin)
     assert sorted(values, key=lambda x: x) == [
         number for number, _ in sorted(marks[1:], key=lambda mark: (mark[1], mark[0]))
     ]
     for axis in drawn.axes:
         assert [x for x, _ in axis.ticks] == sorted({x for x, _ in axis.ticks})
+
+
+@given(
+    st.lists(st.none() | numbers, min_size=6, max_size=14).filter(
+        lambda xs: any(x is not None for x in xs)
+    ),
+    numbers,
+    numbers,
+    st.sampled_from(["above", "below", "inside"]),
+)
+def test_a_strip_shows_an_effect_in_its_region_if_and_only_if_it_is(values, margin, other, kind):
+    low, high = sorted((margin, other + 1e4 * (margin == other)))
+    region = {"inside": (low, high)} if kind == "inside" else {kind: margin}
+    verdict = effect("exp7.2", "inconclusive", values, region=region)
+    [lane] = strip(verdict)
+    start, end = lane.interval
+    assert lane.points == ()
+    assert 0 <= start <= lane.effect <= end <= WIDTH
+    assert (lane.left, lane.right) == (verdict.low is None, verdict.high is None)
+    bounds = {"above": (margin, np.inf), "below": (-np.inf, margin), "inside": (low, high)}[kind]
+    shown = [x for x in (*values, *bounds) if x is not None and np.isfinite(x)]
+    near = 2e-3 * (max(shown) - min(shown))
+    for number, position in (
+        (verdict.effect, lane.effect),
+        *((verdict.low, start) for _ in range(verdict.low is not None)),
+        *((verdict.high, end) for _ in range(verdict.high is not None)),
+    ):
+        if all(abs(number - bound) > near for bound in bounds):
+            left, right = lane.region
+            assert (left <= position <= right) == (bounds[0] < number < bounds[1])
+
+
+def test_a_strip_is_one_lane_unless_parts_share_no_number():
+    values = [0.1 * i for i in range(12)]
+    parts = (part(effect("y", None, values), "a"),) * 6
+    [whole] = strip(effect("x", "supported", values, parts=parts))
+    [alone] = strip(effect("x", "supported", values))
+    assert whole._replace(name="") == alone._replace(name="")
+    band = effect("x", "supported", values, parts=parts, region={"inside": (0.0, 2.0)})
+    band = band.model_copy(update=dict.fromkeys(("effect", "low", "high")))
+    assert len(strip(band)) == 6
+    [share] = strip(effect("x", "supported", values, region={"solves": {"at_least": 0.5}}))
+    assert share.margins == (WIDTH / 2,)
+    assert strip(exact("x", "refuted", None).model_copy(update={"n": 0})) == ()
+    [worst] = strip(exact("x", "refuted", 2.0, region={"at_most": 1.0}))
+    assert worst.region[1] == worst.margins[0] < worst.effect
+    [within] = strip(exact("x", "supported", 1.0, region={"at_most": 1.0}))
+    assert within.effect <= within.region[1]
 
 
 def test_open_ends_are_arrows_and_parts_and_shares_have_lanes():

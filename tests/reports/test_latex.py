@@ -20,7 +20,7 @@ COMMANDS = re.compile(
 
 @given(st.text())
 def test_escaped_text_is_ascii_and_inert(text):
-    """What is left after the known commands holds no character that LaTeX acts on."""
+    """Without the known commands, no character is left that LaTeX acts on."""
     escaped = escape(text)
     assert escaped.isascii()
     rest = COMMANDS.sub("", escaped)

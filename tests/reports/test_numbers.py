@@ -2,9 +2,9 @@
 
 import pytest
 
+from journeylab.records.verdict_numbers import extreme_text, printed_numbers
 from journeylab.records.verdicts import Estimate
 from journeylab.reports.numbers import study_numbers
-from journeylab.reports.tables import found, shown
 from journeylab.typography import plain
 
 from .conftest import exact
@@ -26,18 +26,18 @@ def test_every_number_of_a_verdict_has_a_key(trained):
 
 
 @pytest.mark.parametrize(("bound", "printed"), [("at_most", "∞"), ("at_least", "−∞")])
-def test_a_case_that_is_not_finite_lies_beyond_its_bound(trained, bound, printed):
+def test_a_nonfinite_case_lies_beyond_its_bound(trained, bound, printed):
     row = exact("exp7.90", "refuted", None, region={bound: 1.0})
     numbers = study_numbers(trained[0].model_copy(update={"verdicts": (row,)}), {})
     assert numbers["exp7.90.effect"] == printed
-    assert {found(row, powers=True), found(row, powers=False)} == {printed}
-    assert found(row.model_copy(update={"n": 0}), powers=True) == "n/a"
+    assert {extreme_text(row, powers=True), extreme_text(row, powers=False)} == {printed}
+    assert extreme_text(row.model_copy(update={"n": 0}), powers=True) == "n/a"
 
 
-def test_what_rounding_leaves_of_zero_is_printed_as_zero_and_a_small_number_is_not():
+def test_rounding_errors_print_as_zero_and_tiny_nonzero_in_scientific_notation():
     def mean(value, low, high):
         row = Estimate(effect=0.0, mean=value, low=low, high=high, n=12, failures=0, verdict=None)
-        return shown(row, 4)["mean"]
+        return printed_numbers(row, 4)["mean"]
 
     assert mean(-9.3e-18, -0.02, 0.02) == "0.0000"
     assert mean(9.3e-18, -0.02, None) == "0.0000"

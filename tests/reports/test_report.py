@@ -12,12 +12,16 @@ import typst
 from journeylab.catalogue import PACKAGE, study_folder
 from journeylab.config import UserError
 from journeylab.records.files import read_json, verify, write_folder
-from journeylab.records.verdicts import Earlier
+from journeylab.records.verdict_text import COARSE, headline
+from journeylab.records.verdicts import Earlier, Registration
 from journeylab.reports import gallery
 from journeylab.reports.draw import draw_results
-from journeylab.reports.typeset import compile_report, describe, headline
+from journeylab.reports.front import first_sentence
+from journeylab.reports.typeset import compile_report, describe
 from journeylab.studies.exp5_ssm_bridge import figures, metrics
 from journeylab.typography import plain
+
+from .conftest import THEOREMS, WHY
 
 STAMP, KEY = "quick run – not evidence", "0123456789abcdef"
 TEMPLATES = PACKAGE / "reports" / "templates"
@@ -31,17 +35,17 @@ def exp5_prose():
 @pytest.fixture
 def pdf(trained, records, prose, tmp_path):
     verdicts, content = trained
-    report = describe(verdicts, {}, content, records, {}, plan_key=KEY)
+    report = describe(verdicts, {}, content, records, {}, THEOREMS, plan_key=KEY)
     compile_report(report, content, prose, tmp_path / "exp7.pdf")
     return verdicts, report, tmp_path / "exp7.pdf"
 
 
 @pytest.fixture
 def exp5_report(computed, once_records):
-    """What the report of exp5 says; made anew for every test."""
+    """The report of exp5 as data; made again for every test."""
     results, folder = computed
     settings = results.settings.model_dump(mode="json")
-    return describe(results.verdicts, settings, folder, once_records, {}, plan_key=KEY)
+    return describe(results.verdicts, settings, folder, once_records, {}, THEOREMS, plan_key=KEY)
 
 
 def text_of(path, layout):
@@ -60,7 +64,7 @@ def pages(path):
     return text_of(path, "layout").split("\f")[:-1]
 
 
-def test_what_is_drawn_is_sealed_and_the_same_twice(computed, tmp_path):
+def test_drawn_files_are_sealed_and_byte_stable(computed, tmp_path):
     results, folder = computed
     verify(folder)
     again = tmp_path / "again"
@@ -81,9 +85,7 @@ def test_every_number_is_a_macro(computed):
         assert rf"\@namedef{{journeylab@{key}}}{{" in macros
 
 
-def test_the_report_of_a_computed_study_is_the_same_twice(
-    computed, exp5_report, exp5_prose, tmp_path
-):
+def test_the_report_of_a_computed_study_is_byte_stable(computed, exp5_report, exp5_prose, tmp_path):
     for name in ("first.pdf", "second.pdf"):
         compile_report(exp5_report, computed[1], exp5_prose, tmp_path / name)
     assert (tmp_path / "first.pdf").read_bytes() == (tmp_path / "second.pdf").read_bytes()
@@ -93,23 +95,24 @@ def test_the_report_of_a_computed_study_is_the_same_twice(
 
 def test_every_page_of_a_quick_run_is_stamped_and_no_page_of_evidence(pdf):
     verdicts, _, path = pdf
-    told = [STAMP in page for page in pages(path)]
-    assert len(told) > 1
-    assert all(told) if not verdicts.evidence else not any(told)
+    stamped = [STAMP in page for page in pages(path)]
+    assert len(stamped) > 1
+    assert all(stamped) if not verdicts.evidence else not any(stamped)
 
 
 def test_a_refuted_claim_is_reported_refuted(pdf):
     verdicts, report, path = pdf
     words = {row["id"]: row["word"] for row in report["verdicts"]}
     assert words["exp7.2"] == "refuted"
-    summary = next(row for row in report["summary"] if row["id"] == "exp7.2")
-    assert summary["word"] == "refuted"
+    front = {row["id"]: row for theorem in report["front"]["theorems"] for row in theorem["rows"]}
+    assert front["7.2"]["word"] == "refuted"
     assert "1 is refuted" in headline(verdicts.verdicts)
-    table = next(page for page in pages(path) if "Verdicts" in page)
-    assert "✗ refuted" in table
+    assert "✗ refuted" in pages(path)[0]
+    detail = next(page for page in pages(path) if "Verdicts in detail" in page)
+    assert "✗ refuted" in detail
 
 
-def test_the_report_shows_what_failed_and_where_it_came_from(pdf, records):
+def test_the_report_lists_failed_seeds_and_provenance(pdf, records):
     _, report, path = pdf
     text = "\n".join(pages(path))
     assert "the loss became NaN at step 12" in text
@@ -131,11 +134,11 @@ def test_run_keys_are_attached_and_fill_no_pages(pdf, records):
         for seed in run.seeds
     }
     assert {tuple(row.values()) for row in rows} == expected
-    assert ("native", "Aprime", "5", "failed") in {one[:4] for one in expected}
+    assert ("native", "Aprime", "5", "failed") in {row[:4] for row in expected}
     assert records[0][0].seeds[0].run_key not in "".join(pages(path))
 
 
-def test_an_amended_study_tells_what_changed_what_it_cites_and_what_was_known(
+def test_an_amended_study_prints_changes_citations_and_earlier_results(
     trained, records, prose, tmp_path
 ):
     verdicts, content = trained
@@ -145,8 +148,8 @@ def test_an_amended_study_tells_what_changed_what_it_cites_and_what_was_known(
         first,
         second.model_copy(update={"before": row, "cites": "section 4: native rows transfer"}),
         *(
-            one.model_copy(update={"before": row.model_copy(update={"id": one.id})})
-            for one in others
+            other.model_copy(update={"before": row.model_copy(update={"id": other.id})})
+            for other in others
         ),
     )
     amended = verdicts.model_copy(
@@ -158,7 +161,7 @@ def test_an_amended_study_tells_what_changed_what_it_cites_and_what_was_known(
         }
     )
     report = describe(amended, {}, content, records, {}, plan_key=KEY)
-    rows = {one["id"]: one for one in report["verdicts"]}
+    rows = {printed["id"]: printed for printed in report["verdicts"]}
     assert rows["exp7.1"]["before"] == "New in revision 2"
     assert rows["exp7.2"]["before"] == "Revision 1 (as 7.9): supported, 0.31 in [0.25, 0.4]"
     assert rows["exp7.3"]["before"] == "Revision 1: supported, 0.31 in [0.25, 0.4]"
@@ -170,28 +173,28 @@ def test_an_amended_study_tells_what_changed_what_it_cites_and_what_was_known(
     assert "Document: section 4: native rows transfer" in text
     assert "New in revision 2" in text
     plain_report = describe(verdicts, {}, content, records, {}, plan_key=KEY)
-    assert not any(one["before"] for one in plain_report["verdicts"])
+    assert not any(printed["before"] for printed in plain_report["verdicts"])
 
 
-def test_the_judging_is_told_as_it_is(trained, records):
+def test_the_method_names_the_intervals_that_it_uses(trained, records):
     """Order statistics for medians, Clopper–Pearson for most seeds, both where there are both."""
     verdicts, content = trained
 
-    def told(*rows):
+    def judging(*rows):
         study = verdicts.model_copy(update={"verdicts": rows})
         return describe(study, {}, content, records, {}, plan_key=KEY)["judging"]
 
     median = verdicts.verdicts[1].model_copy(update={"tail": 0.05 / 15})
     solves = median.model_copy(update={"kind": "solves", "region": {"solves": {"at_least": 0.9}}})
     late = median.model_copy(update={"n": 30, "k": 6, "tail": 0.05 / 15 / 4})
-    assert "from the ordered difference 2 to 11" in told(median)
-    assert "Clopper" not in told(median)
-    assert "Clopper–Pearson" in told(solves)
-    assert "ordered difference" not in told(solves)
-    assert {"Clopper–Pearson", "ordered"} <= set(re.split("[ ,.]", told(median, solves)))
-    assert "6 to 25" in told(median, late)
-    assert "a share of 0.25 of 0.05, divided by 15 tails" in told(late)
-    assert "share of" not in told(median).partition("Each end")[2]
+    assert "from the ordered difference 2 to 11" in judging(median)
+    assert "Clopper" not in judging(median)
+    assert "Clopper–Pearson" in judging(solves)
+    assert "ordered difference" not in judging(solves)
+    assert {"Clopper–Pearson", "ordered"} <= set(re.split("[ ,.]", judging(median, solves)))
+    assert "6 to 25" in judging(median, late)
+    assert "a share of 0.25 of 0.05, divided by 15 tails" in judging(late)
+    assert "share of" not in judging(median).partition("Each end")[2]
 
 
 def test_columns_of_claims_have_one_format(trained, exp5_report, records):
@@ -200,16 +203,87 @@ def test_columns_of_claims_have_one_format(trained, exp5_report, records):
     printed = [row["effect"] for row in report["verdicts"]]
     printed += [part["effect"] for row in report["verdicts"] for part in row["parts"]]
     assert len({len(text.partition(".")[2]) for text in printed}) == 1
-    found = [row["found"] for row in exp5_report["certificates"]]
-    assert len(found) > 2
-    assert all("× 10" in text.replace("\u202f", " ") or text == "∞" for text in found)
+    values = [row["value"] for row in exp5_report["certificates"]]
+    assert len(values) > 2
+    assert all("× 10" in text.replace("\u202f", " ") or text == "∞" for text in values)
 
 
 def test_d_and_c_are_explained_before_any_row(pdf):
     _, _, path = pdf
     text = re.sub(r"\s+", " ", pages(path)[0])
-    assert text.index("D marks a claim as the document states it") < text.index("7.2 D")
-    assert text.index("Of what the document says") if pdf[0].evidence else "no evidence" in text
+    assert text.index("D: as the document states it") < text.index("7.2 D")
+    assert ("of the document's" in text.lower()) if pdf[0].evidence else ("no evidence" in text)
+
+
+def test_the_first_page_has_question_answer_certainty_and_the_key_figure(pdf):
+    verdicts, report, path = pdf
+    text = re.sub(r"\s+", " ", pages(path)[0])
+    front = report["front"]
+    assert front["question"] == "Does a native triple transfer to text?"
+    for name in ("question", "answer", "certainty"):
+        assert front[name] in text
+    assert front["figure"]["caption"] in text
+    assert "at most 0.05" in front["certainty"] or not verdicts.evidence
+    assert "Figure 1." in text
+    assert "Figure 1, on the first page. Effects with intervals; regions shaded." in re.sub(
+        r"\s+", " ", " ".join(pages(path)[1:])
+    )
+
+
+def test_every_judged_claim_stands_once_in_the_first_table_under_its_theorem(pdf):
+    verdicts, report, path = pdf
+    theorems = report["front"]["theorems"]
+    rows = [(theorem["label"], row["id"]) for theorem in theorems for row in theorem["rows"]]
+    judged = [row for row in verdicts.verdicts if row.primary]
+    assert rows == [(row.theorem, row.id.removeprefix("exp")) for row in judged]
+    text = re.sub(r"\s+", " ", " ".join(pages(path)))
+    table = text.partition("Verdicts in detail")[0]
+    for row in judged:
+        letter = "D" if row.source == "document" else "C"
+        assert table.count(f"{row.id.removeprefix('exp')} {letter}") == 1
+    assert "Union of formats: Triples and sentences train one model." in table
+    assert table.count("prop:lis-union") == text.count("prop:lis-union") == 1
+
+
+def test_no_name_of_the_configuration_is_printed(pdf, exp5_report):
+    """A run prints by its labels; `arm/variant` stays in the attached table of keys."""
+    _, report, path = pdf
+    text = re.sub(r"\s+", " ", " ".join(pages(path)))
+    assert not re.search(r"\b(7a|7b-held|Aprime)\b|\b(native|bridge)/", text)
+    assert "A′" in text
+    assert report["failures"][0]["run"] == "A′"
+
+
+def test_a_note_is_printed_once_and_its_rows_bear_its_mark(trained, records, prose, tmp_path):
+    verdicts, content = trained
+    late = {"exp7.3": Registration(exploratory=True, remark=WHY)}
+    first, second, third, *others = verdicts.verdicts
+    coarse = [row.model_copy(update={"notes": (COARSE,)}) for row in (second, third)]
+    shut = others[0].model_copy(update={"verdict": None, "withheld": "“A” has not learned"})
+    noted = verdicts.model_copy(update={"verdicts": (first, *coarse, shut, *others[1:])})
+    report = describe(noted, {}, content, records, late, THEOREMS, plan_key=KEY)
+    rows = {row["id"]: row for theorem in report["front"]["theorems"] for row in theorem["rows"]}
+    assert [rows[f"7.{i}"]["marks"] for i in range(1, 5)] == ["", "a", "a, b", "c"]
+    assert (rows["7.3"]["word"], rows["7.3"]["unjudged"]) == (None, "exploratory")
+    assert (rows["7.4"]["word"], rows["7.4"]["unjudged"]) == (None, "withheld")
+    texts = {note["mark"]: note["text"] for note in report["front"]["notes"]}
+    assert texts["a"] == COARSE
+    assert texts["b"] == f"exploratory: {WHY}; judged inconclusive"
+    assert texts["c"] == "withheld: “A” has not learned"
+    compile_report(report, content, prose, tmp_path / "x.pdf")
+    assert re.sub(r"\s+", " ", " ".join(pages(tmp_path / "x.pdf"))).count(COARSE) == 1
+
+
+@pytest.mark.parametrize(
+    ("caption", "first"),
+    [
+        ("Accuracy. Each dot is one seed.", "Accuracy."),
+        ("Answers on i.i.d. instances by 0.5 steps", "Answers on i.i.d. instances by 0.5 steps."),
+        ("Loss in 10 % of runs. ✗ counts", "Loss in 10 % of runs."),
+    ],
+)
+def test_the_short_caption_is_the_first_sentence(caption, first):
+    assert first_sentence(caption) == first
 
 
 RULED = """#import "journeylab.typ": ruled
@@ -226,9 +300,9 @@ def test_a_table_never_leaves_one_row_alone(before, tmp_path):
     source = RULED.format(before=before, rows=9)
     (tmp_path / "x.typ").write_text(source, encoding="utf-8")
     typst.compile(str(tmp_path / "x.typ"), output=str(tmp_path / "x.pdf"))
-    told = [len(re.findall(r"row\d\.", page)) for page in pages(tmp_path / "x.pdf")]
-    assert sum(told) == 9
-    assert 1 not in told
+    counts = [len(re.findall(r"row\d\.", page)) for page in pages(tmp_path / "x.pdf")]
+    assert sum(counts) == 9
+    assert 1 not in counts
 
 
 @pytest.mark.parametrize("before", range(0, 700, 50))
@@ -239,8 +313,8 @@ def test_a_long_table_begins_below_the_head_of_its_page(
     columns = [{"head": head, "numeric": False} for head in ("Name", "Value")]
     table = {"name": "long", "caption": "Rows.", "notes": "", "columns": columns, "rows": rows}
     prose = f"{exp5_prose}\n#let reading(report) = [#v({before}pt)]\n"
-    told = exp5_report | {"tables": [table]}
-    compile_report(told, computed[1], prose, tmp_path / "long.pdf")
+    report = exp5_report | {"tables": [table]}
+    compile_report(report, computed[1], prose, tmp_path / "long.pdf")
     words = words_of(tmp_path / "long.pdf")
     [top] = [float(y) for y, word in words if word == "Table"]
     assert top > 27 / 25.4 * 72 - 3  # the margin, less what letters rise above their line
@@ -255,30 +329,35 @@ def test_printed_effects_are_the_effects(pdf):
         assert report["numbers"][f"{row['id']}.effect"] == plain(verdict.effect)
 
 
-def test_what_is_computed_once_is_told_by_one_key_without_a_seed(exp5_report, once_records):
-    told = exp5_report["provenance"]
+def test_a_run_without_seeds_has_one_key(exp5_report, once_records):
+    provenance = exp5_report["provenance"]
     _, *rows = csv.reader(io.StringIO(exp5_report["run_keys"]))
     assert rows == [["bridge", run.variant, "", "finished", run.run_key] for run, _ in once_records]
-    assert (told["trained"], told["data"], told["commits"]) == (False, None, ["unknown"])
+    assert (provenance["trained"], provenance["data"], provenance["commits"]) == (
+        False,
+        None,
+        ["unknown"],
+    )
     assert exp5_report["failures"] == []
 
 
-def test_every_note_of_a_claim_is_told_and_no_raw_exponent(exp5_report):
+def test_every_note_of_a_claim_is_printed_and_no_raw_exponent(exp5_report):
     rows = {row["id"]: row for row in exp5_report["certificates"]}
     assert rows["exp5.3"]["note"] == "20 values are not finite; not measured: N = 9"
     assert rows["exp5.1"]["note"] == ""
-    assert rows["exp5.1"]["found"] == "2.7\u202f×\u202f10⁻¹³"
-    printed = json.dumps([exp5_report[key] for key in ("numbers", "certificates", "summary")])
+    assert rows["exp5.1"]["value"] == "2.7\u202f×\u202f10⁻¹³"
+    printed = json.dumps([exp5_report[key] for key in ("numbers", "certificates", "front")])
     assert not re.search(r"\de[-+−]\d", printed)
 
 
-def test_words_of_a_verdict_are_told_once(pdf):
-    """The word stands beside the sentence, as a tag: the sentence does not begin with it."""
+def test_the_word_of_a_verdict_stands_beside_its_statement_only(pdf):
+    """The word is a tag: neither the statement nor the number repeats it."""
     verdicts, report, _ = pdf
-    for row in report["summary"]:
-        verdict = next(v for v in verdicts.verdicts if v.id == row["id"])
-        assert (row["word"], row["sentence"]) == (verdict.verdict, verdict.sentence)
-        assert verdict.opening not in row["sentence"]
+    rows = [row for theorem in report["front"]["theorems"] for row in theorem["rows"]]
+    for row in rows:
+        verdict = next(v for v in verdicts.verdicts if v.id == f"exp{row['id']}")
+        assert (row["word"], row["statement"]) == (verdict.verdict, verdict.statement)
+        assert verdict.verdict not in row["statement"] + row["value"] + row["claimed"]
 
 
 def test_an_exploratory_study_says_why_it_is_not_judged(trained, records):

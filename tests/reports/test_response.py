@@ -1,4 +1,4 @@
-"""The answer to the reviewers, of two made-up studies."""
+"""The response to the reviewers, on two synthetic studies."""
 
 import re
 import shutil
@@ -41,14 +41,14 @@ def described(evidence, questions=QUESTIONS, **more):
 
 
 @pytest.fixture
-def told(evidence):
+def response_data(evidence):
     return described(evidence)
 
 
-def test_theorems_are_counted_by_source_and_kind_and_what_is_exploratory_apart(told):
+def test_theorems_are_counted_by_source_kind_and_outcome(response_data):
     counts = {
-        row["label"]: [{one["word"]: one["count"] for one in cell} for cell in row["cells"]]
-        for row in told["glance"]["rows"]
+        row["label"]: [{entry["word"]: entry["count"] for entry in cell} for cell in row["cells"]]
+        for row in response_data["glance"]["rows"]
     }
     assert counts == {
         "prop:ssm-bridge": [{}, {}, {"supported": 1, "refuted": 2}],
@@ -58,53 +58,54 @@ def test_theorems_are_counted_by_source_and_kind_and_what_is_exploratory_apart(t
             {},
         ],
     }
-    assert told["headline"].startswith("Of 8 judged claims, 2 are supported")
+    assert response_data["headline"].startswith("Of 8 judged claims, 2 are supported")
 
 
-def test_what_is_exploratory_has_no_verdict_and_says_why(told):
-    (row,) = (row for row in told["points"][0]["rows"] if row["id"] == "exp7.4")
+def test_an_exploratory_row_has_no_verdict_and_says_why(response_data):
+    (row,) = (row for row in response_data["points"][0]["rows"] if row["id"] == "exp7.4")
     assert row["word"] is None
     assert row["unjudged"] == "exploratory"
     assert row["note"] == WHY
-    assert f"Exploratory, {WHY}: 7.4." in told["points"][0]["told"]
+    assert f"Exploratory, {WHY}: 7.4." in response_data["points"][0]["sentences"]
 
 
-def test_a_figure_is_shown_once_and_an_unknown_one_refused(evidence, told):
-    shown = [[one["study"] for one in point["figures"]] for point in told["points"]]
+def test_a_figure_is_shown_once_and_an_unknown_one_refused(evidence, response_data):
+    shown = [[figure["study"] for figure in point["figures"]] for point in response_data["points"]]
     assert shown == [["exp7"], ["exp5"], [], [], []]
     with pytest.raises(UserError, match=r"response.yaml: x: figures: 'exp7/nothing' is not drawn"):
         described(evidence, [question("x", figures=("exp7/nothing",))])
 
 
-def test_a_row_that_was_not_run_is_said(told):
-    assert told["points"][3]["told"] == ["Not run here: exp8."]
+def test_a_study_that_was_not_run_is_named(response_data):
+    assert response_data["points"][3]["sentences"] == ["Not run here: exp8."]
 
 
-def test_the_error_statement_is_of_a_study_only(evidence, told):
-    assert "for each" not in told["covers"]  # one study judges claims over seeds
+def test_the_error_probability_holds_per_study(evidence, response_data):
+    assert "for each" not in response_data["covers"]  # one study judges claims over seeds
     twice = described([*evidence, evidence[1]])["covers"]
     assert "each of the two studies" in twice
     assert "at most 0.1." in twice
 
 
-def test_it_prints_on_paper_with_every_number(told, evidence, tmp_path):
+def test_the_pdf_prints_every_number_and_is_byte_stable(response_data, evidence, tmp_path):
     output = tmp_path / "response.pdf"
-    files = response.figure_files(told, evidence)
-    compile_pdf("response", told, files, output, "response.typ")
+    files = response.figure_files(response_data, evidence)
+    compile_pdf("response", response_data, files, output, "response.typ")
     text = " ".join(" ".join(pages(output)).split())
-    for point in told["points"]:
+    for point in response_data["points"]:
         for row in point["rows"]:
             assert row["effect"].replace("\u202f", " ") in text.replace("\u202f", " ")
-    assert "prop:ssm-bridge" in pages(output)[0]
+    assert "Bridge to state-space models" in pages(output)[0]
+    assert not re.search(r"(native|7a|7b-held)/\w", text)
     again = tmp_path / "again.pdf"
-    compile_pdf("response", told, files, again, "response.typ")
+    compile_pdf("response", response_data, files, again, "response.typ")
     assert sha256(output) == sha256(again)
 
 
-def test_the_archive_is_the_same_for_the_same_files(told, evidence, tmp_path):
+def test_the_archive_is_the_same_for_the_same_files(response_data, evidence, tmp_path):
     for name in ("one", "two"):
         with write_folder(tmp_path / name) as folder:
-            response.write_latex(told, evidence, folder)
+            response.write_latex(response_data, evidence, folder)
         response.write_archive(tmp_path / name, tmp_path / f"{name}.tar.gz")
     assert sha256(tmp_path / "one.tar.gz") == sha256(tmp_path / "two.tar.gz")
     with tarfile.open(tmp_path / "one.tar.gz") as archive:
@@ -118,13 +119,13 @@ def test_the_archive_is_the_same_for_the_same_files(told, evidence, tmp_path):
 
 
 @pytest.mark.parametrize("characters", [100_000, 3000, 1500, 700, 300])
-def test_the_text_keeps_to_the_form_and_tells_as_much_as_fits(told, characters):
-    parts = plain_text(told, characters).strip().split("\n\n# ")
+def test_the_text_fits_the_form_and_holds_as_much_as_fits(response_data, characters):
+    parts = plain_text(response_data, characters).strip().split("\n\n# ")
     assert len(parts) == 2
     assert all(len(part) <= characters for part in parts)
     assert "union" in parts[0] or "more: see response.pdf" in parts[0]
     if characters == 100_000:
-        for row in told["points"][0]["rows"]:
+        for row in response_data["points"][0]["rows"]:
             assert f"{row['effect']} {row['interval']}" in parts[0]
             assert row["statement"] in parts[0]
 
@@ -141,9 +142,9 @@ def test_a_blind_build_names_no_commit(evidence):
     shutil.which("pdflatex") is None,
     reason="pdflatex is missing (apt-get install texlive-latex-recommended)",
 )
-def test_the_archive_compiles_elsewhere(told, evidence, tmp_path):
+def test_the_archive_compiles_elsewhere(response_data, evidence, tmp_path):
     with write_folder(tmp_path / "latex") as folder:
-        response.write_latex(told, evidence, folder)
+        response.write_latex(response_data, evidence, folder)
     response.write_archive(tmp_path / "latex", tmp_path / "response.tar.gz")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -160,5 +161,5 @@ def test_the_archive_compiles_elsewhere(told, evidence, tmp_path):
     assert "Overfull" not in done.stdout
     text = " ".join(" ".join(pages(elsewhere / "response.pdf")).split())
     assert "passwd" in text
-    for row in told["points"][0]["rows"]:
+    for row in response_data["points"][0]["rows"]:
         assert row["id"] in text

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from journeylab.claims.register import read_register
+from journeylab.records.verdict_text import TheoremText, outcome
 from journeylab.records.verdicts import Point, Registration, StudyVerdicts, Verdict
 from journeylab.reports.evidence import Evidence
-from journeylab.reports.glance import outcome
 from journeylab.reports.index import render
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(300)]
@@ -21,7 +21,7 @@ FOCUS = "document.activeElement"
 
 
 def verdict_of(claim, rng):
-    """Some outcome of a registered claim, so that every word occurs."""
+    """A random outcome of a registered claim; over all claims every word occurs."""
     exact, n = claim.kind == "exact", 12
     values = rng.normal(rng.uniform(-0.5, 0.9), 0.05, n)
     values[rng.random(n) < 0.02] = np.nan
@@ -37,13 +37,13 @@ def verdict_of(claim, rng):
         kind="exact" if exact else "above",
         region={"at_most": 1e-6} if exact else {"above": 0.02},
         region_text="≤ 1 × 10⁻⁶" if exact else "> 0.02",
-        effect_text="largest error" if exact else "native/A − 7a/B",
+        effect_text="largest error" if exact else "A − B, all templates",
         metric_label="hits@1, tier 2",
         tail=None if exact else 0.00333,
         k=None if exact else 2,
         detectable=None,
         opening="",
-        sentence="What was found, in a sentence.",
+        sentence="The result, in a sentence.",
         effect=10.0 ** rng.uniform(-16, -3) if exact else float(np.median(finished)),
         mean=None,
         low=None if exact else float(finished.min()),
@@ -51,7 +51,7 @@ def verdict_of(claim, rng):
         n=n,
         failures=n - len(finished),
         verdict=str(word) if claim.primary and not shut else None,
-        withheld="native/A has not learned its task" if shut else "",
+        withheld="“A” has not learned its task" if shut else "",
         points=()
         if exact
         else tuple(
@@ -89,6 +89,10 @@ def study_of(name, claims, rng):
         registered=registered,
         register="",
         read=dict.fromkeys(registered, ()),
+        theorems={
+            row.theorem: TheoremText("Theorem on permutation-invariant repositories", "It says so.")
+            for row in verdicts
+        },
     )
 
 
@@ -126,7 +130,7 @@ def choose(page, **fields):
         )
 
 
-def told(verdict, study):
+def word_of(verdict, study):
     return outcome(verdict, study.registered) if verdict.primary else "secondary"
 
 
@@ -138,7 +142,8 @@ def test_every_theorem_with_its_counts_is_on_the_first_screen(page, index, rows)
           const counts = Array.from(row.querySelectorAll("td .count"));
           const inside = (part) => part.getBoundingClientRect().right <= innerWidth;
           const whole = box.top >= 0 && box.bottom <= innerHeight && counts.every(inside);
-          return [row.cells[0].textContent, [whole, counts.map((one) => Number(one.textContent))]];
+          const numbers = counts.map((cell) => Number(cell.textContent));
+          return [row.cells[0].dataset.theorem, [whole, numbers]];
         }))""")
     assert set(seen) == {claim.theorem for own in REGISTER.studies.values() for claim in own.claims}
     assert len(seen) > 10
@@ -151,7 +156,7 @@ def test_every_theorem_with_its_counts_is_on_the_first_screen(page, index, rows)
     assert set(page.requests) <= {index.as_uri(), "about:blank"}
 
 
-def test_columns_sort_both_ways_and_what_has_no_number_stays_last(page, index, rows):
+def test_columns_sort_both_ways_and_rows_without_a_number_stay_last(page, index, rows):
     page.open(index, 1280, 800)
     head = "document.querySelector('th[data-key=effect]')"
     effects = {verdict.id: verdict.effect for verdict, _ in rows}
@@ -170,7 +175,7 @@ def test_columns_sort_both_ways_and_what_has_no_number_stays_last(page, index, r
 
 
 FILTERS = [
-    ({"verdict": "refuted"}, lambda row, study: told(row, study) == "refuted"),
+    ({"verdict": "refuted"}, lambda row, study: word_of(row, study) == "refuted"),
     (
         {"theorem": "thm:coupling", "source": "D"},
         lambda row, study: row.theorem == "thm:coupling" and row.source == "document",
@@ -188,7 +193,7 @@ FILTERS = [
 ]
 
 
-def test_filters_leave_exactly_what_they_say(page, index, rows):
+def test_filters_leave_exactly_the_matching_rows(page, index, rows):
     page.open(index, 1280, 800)
     for fields, kept in FILTERS:
         choose(page, **fields)
@@ -205,7 +210,7 @@ def test_filters_leave_exactly_what_they_say(page, index, rows):
     assert page.ask(ORDER) == expected
 
 
-def test_the_page_is_walked_by_keys_alone(page, index, rows):
+def test_the_page_works_by_keyboard_alone(page, index, rows):
     page.open(index, 1280, 800)
     page.press("Tab")
     assert page.ask(f"{FOCUS}.className") == "skip"
@@ -239,7 +244,9 @@ def test_the_page_is_walked_by_keys_alone(page, index, rows):
 def test_every_link_leads_somewhere(page, index):
     page.open(index, 1280, 800)
     links = page.ask("Array.from(document.links).map((link) => link.getAttribute('href'))")
-    ids = set(page.ask("Array.from(document.querySelectorAll('[id]')).map((one) => one.id)"))
+    ids = set(
+        page.ask("Array.from(document.querySelectorAll('[id]')).map((element) => element.id)")
+    )
     assert len(links) > len(ids) > 100
     for link in set(links):
         path, anchor = urldefrag(link)
@@ -249,12 +256,12 @@ def test_every_link_leads_somewhere(page, index):
 @pytest.mark.parametrize("width", [320, 360, 900, 1230])
 def test_the_page_never_scrolls_sideways(page, index, width):
     page.open(index, width, 800)
-    page.ask("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.ask("document.querySelectorAll('details').forEach((element) => { element.open = true; })")
     assert page.ask("document.documentElement.scrollWidth") <= width
-    outside = page.ask("""Array.from(document.querySelectorAll("body *")).filter((one) => {
-        const box = one.getBoundingClientRect();
+    outside = page.ask("""Array.from(document.querySelectorAll("body *")).filter((element) => {
+        const box = element.getBoundingClientRect();
         return box.width > 1 && box.left >= 0 && box.right > innerWidth + 1;
-      }).map((one) => one.outerHTML.slice(0, 200))""")
+      }).map((element) => element.outerHTML.slice(0, 200))""")
     assert outside == []
 
 
@@ -265,4 +272,4 @@ def test_without_a_script_it_is_a_plain_table_of_all_claims(page, index, rows):
     assert page.ask("document.querySelectorAll('button:not(form button)').length") == 0
     names = {claim.theorem for own in REGISTER.studies.values() for claim in own.claims}
     heads = "document.querySelectorAll('.theorems tbody th')"
-    assert set(page.ask(f"Array.from({heads}).map((one) => one.textContent)")) == names
+    assert set(page.ask(f"Array.from({heads}).map((head) => head.dataset.theorem)")) == names

@@ -20,6 +20,7 @@ from journeylab.claims.statistics import (
     success_needed,
 )
 from journeylab.config import Labels, Scale
+from journeylab.records.verdict_text import COARSE, opening, sentence
 from journeylab.records.verdicts import Estimate, Part, StudyVerdicts, Verdict, Word
 from journeylab.typography import short
 
@@ -32,16 +33,18 @@ def judge_study(
     scale: Scale,
     evidence: bool,
     labels: Labels = MappingProxyType({}),
+    arms: Labels = MappingProxyType({}),
 ) -> StudyVerdicts:
     """The verdicts on all claims of ``study``.
 
     ``measurements`` is the tidy table (study, arm, variant, seed, metric, factors …, value).
     ``seeds`` are all planned seeds in order: a seed without a value counts as failed. If their
     number is not a registered look, or the scale is not ``evidence``, results are exploratory.
-    ``labels`` are the printed names of variants.
+    ``labels`` and ``arms`` are the printed names of variants and arms.
     Raises UserError if a cell selects several values of the same seed.
     """
     claims = register.studies.get(study, reg.StudyClaims(claims=()))
+    names = wording.Names(labels, arms, claims.measures)
     table = measurements[measurements["study"] == study]
     exploratory = _why_exploratory(claims, seeds, scale, register.looks if evidence else {})
     look = not exploratory
@@ -52,9 +55,9 @@ def judge_study(
             return _judge_exact(claim, claim.effect.every, table, seeds, look)
         values = [read(term, table, claims.measures, seeds) for term in claim.terms]
         if tails:
-            return _judge_looks(claim, claims, labels, table, values, seeds, tails)
+            return _judge_looks(claim, claims, names, table, values, seeds, tails)
         tail = register.alpha / max(claims.tails, 1)
-        return _judge(claim, claims, labels, values, seeds, tail, exploratory=True)
+        return _judge(claim, claims, names, values, seeds, tail, exploratory=True)
 
     return StudyVerdicts(
         study=study,
@@ -98,7 +101,7 @@ def _why_exploratory(
 def _judge_looks(
     claim: reg.Claim,
     claims: reg.StudyClaims,
-    labels: Labels,
+    names: wording.Names,
     table: pd.DataFrame,
     values: list[Values],
     seeds: Sequence[int],
@@ -109,18 +112,18 @@ def _judge_looks(
     for n in earlier:
         of_look = [of_term[:n] for of_term in values]
         note = f"decided at the look of {n} seeds"
-        withheld = _failed_gates(claim, claims, labels, table, seeds[:n])
-        verdict = _judge(claim, claims, labels, of_look, seeds[:n], tails[n], withheld, note)
+        withheld = _failed_gates(claim, claims, names, table, seeds[:n])
+        verdict = _judge(claim, claims, names, of_look, seeds[:n], tails[n], withheld, note)
         if verdict.verdict in ("supported", "refuted"):
             return verdict
-    withheld = _failed_gates(claim, claims, labels, table, seeds)
-    return _judge(claim, claims, labels, values, seeds, tails[last], withheld)
+    withheld = _failed_gates(claim, claims, names, table, seeds)
+    return _judge(claim, claims, names, values, seeds, tails[last], withheld)
 
 
 def _judge(
     claim: reg.Claim,
     claims: reg.StudyClaims,
-    labels: Labels,
+    names: wording.Names,
     values: list[Values],
     seeds: Sequence[int],
     tail: float,
@@ -142,10 +145,10 @@ def _judge(
         word = "undecidable"
         if not exploratory:
             notes.append(f"undecidable at n; needs ≥ {seeds_needed(tail)} seeds")
-    if absent := [wording.run_name(cell, labels) for cell in _absent(claim, values)]:
-        notes.append(f"no values of {', '.join(absent)}")
+    if absent := [wording.run_name(cell, names) for cell in _absent(claim, values)]:
+        notes.append(f"no values of {'; '.join(absent)}")
     if claim.primary and claims.is_coarse(claim):
-        notes.append("a step of the measure is larger than the margin")
+        notes.append(COARSE)
     judged = claim.primary and not exploratory and not withheld
     parts = [
         Part(
@@ -154,7 +157,7 @@ def _judge(
             metric_label=wording.metric_label(term, measures),
         )
         for term, text, estimate in zip(
-            claim.terms, wording.term_texts(claim.terms, labels), estimates, strict=True
+            claim.terms, wording.term_texts(claim.terms, names), estimates, strict=True
         )
         if len(estimates) > 1
     ]
@@ -163,7 +166,7 @@ def _judge(
         whole.model_copy(update={"verdict": word if judged else None}),
         tail=tail,
         k=k,
-        effect_text=wording.effect_text(claim, labels),
+        effect_text=wording.effect_text(claim, names),
         metric_label=wording.metric_label(claim.terms[0], measures),
         detectable=_detectable(claim, claims, values, tail),
         withheld=withheld if claim.primary and not exploratory else "",
@@ -224,7 +227,7 @@ def _contains(region: reg.Region | None, extreme: float) -> bool:
 def _failed_gates(
     claim: reg.Claim,
     claims: reg.StudyClaims,
-    labels: Labels,
+    names: wording.Names,
     table: pd.DataFrame,
     seeds: Sequence[int],
 ) -> str:
@@ -241,7 +244,7 @@ def _failed_gates(
                 else "half its seeds failed"
             )
             failed.append(
-                f"{wording.run_name(gate.cell, labels)} has not learned its task: {reason}, "
+                f"“{wording.run_name(gate.cell, names)}” has not learned its task: {reason}, "
                 f"needed is {short(gate.at_least)}"
             )
     return "; ".join(failed)
@@ -276,7 +279,9 @@ def _absent(claim: reg.Claim, values: Sequence[Values]) -> list[reg.Cell]:
 
 
 def _record(claim: reg.Claim, estimate: Estimate, **more: Any) -> Verdict:
-    measured = more["effect_text"] + ("" if claim.kind == "exact" else f"; {more['metric_label']}")
+    measured, metric = more["effect_text"], more["metric_label"]
+    if claim.kind != "exact" and metric not in measured:
+        measured += f"; {metric}"
     verdict = Verdict(
         **dict(estimate),
         **({"detectable": None} | more),
@@ -292,5 +297,5 @@ def _record(claim: reg.Claim, estimate: Estimate, **more: Any) -> Verdict:
         opening="",
         sentence="",
     )
-    words = {"opening": wording.opening(verdict), "sentence": wording.sentence(verdict)}
-    return verdict.model_copy(update=words)
+    texts = {"opening": opening(verdict), "sentence": sentence(verdict)}
+    return verdict.model_copy(update=texts)

@@ -1,11 +1,38 @@
-"""Claims and verdicts in words; plain text with true minus signs."""
+"""Effects and regions of claims in words; plain text with true minus signs."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 from journeylab.claims import register as reg
+from journeylab.claims.theorems import Theorems
 from journeylab.config import Labels
-from journeylab.records.verdicts import Verdict
+from journeylab.records.verdict_text import TheoremText, run_text
 from journeylab.typography import short
+
+
+class Names(NamedTuple):
+    """Printed names of a study's variants, arms and measures; a missing name prints as its key."""
+
+    variants: Labels = MappingProxyType({})
+    arms: Labels = MappingProxyType({})
+    measures: Mapping[str, reg.Measure] = MappingProxyType({})
+
+    def measure(self, name: str) -> str:
+        """The label of a measure."""
+        return self.measures[name].label if name in self.measures else name
+
+
+def theorem_texts(theorems: Theorems) -> dict[str, TheoremText]:
+    """What reports print of every theorem, by its label."""
+    return {
+        theorem.label: TheoremText(
+            name=theorem.name, says=theorem.says, document=theorems.document(theorem).title
+        )
+        for theorem in theorems.theorems
+    }
 
 
 def region_text(claim: reg.Claim) -> str:
@@ -35,82 +62,63 @@ def region_text(claim: reg.Claim) -> str:
     return quantifier + text
 
 
-def effect_text(claim: reg.Claim, labels: Labels) -> str:
-    """What is compared with the region, e.g. “native/A − 7a/B”."""
-    terms = ", ".join(term_texts(claim.terms, labels))
+def effect_text(claim: reg.Claim, names: Names) -> str:
+    """The quantity that is compared with the region, e.g. “A − B, all templates”."""
+    terms = "; ".join(term_texts(claim.terms, names))
     return {"all_of": f"all of {terms}", "any_of": f"any of {terms}"}.get(claim.kind, terms)
 
 
-def term_texts(terms: Sequence[reg.Term], labels: Labels) -> list[str]:
-    """Terms in the names of runs; measures are told where they differ, in a term or between."""
-    texts = [_term_text(term, labels, measured=False) for term in terms]
-    distinct = len(set(texts)) == len(texts)
-    return texts if distinct else [_term_text(term, labels, measured=True) for term in terms]
+def term_texts(terms: Sequence[reg.Term], names: Names) -> list[str]:
+    """Every term in printed names; measures are named where they differ in a term or between."""
+    texts = [_term_text(term, names, measured=False) for term in terms]
+    if len(set(texts)) == len(texts):
+        return texts
+    return [_term_text(term, names, measured=True) for term in terms]
 
 
-def _term_text(term: reg.Term, labels: Labels, *, measured: bool) -> str:
-    measures = {cell.measure for cell in reg.cells([term])}
-    measured = measured or len(measures) > 1
+def _term_text(term: reg.Term, names: Names, *, measured: bool) -> str:
+    measured = measured or len({names.measure(cell.measure) for cell in reg.cells([term])}) > 1
 
     def text(part: reg.Term, nested: bool) -> str:
         if isinstance(part, reg.Cell):
-            name = run_name(part, labels)
-            return f"{name} {part.measure}" if measured else name
+            name = run_name(part, names)
+            return f"{names.measure(part.measure)} of {name}" if measured else name
         if isinstance(part, reg.Difference):
             left, right = part.difference
-            if isinstance(left, reg.Cell) and isinstance(right, reg.Cell) and left.run == right.run:
-                return f"{run_name(left, labels)} ({left.measure} − {right.measure})"
-            first, second = text(left, True), text(right, True)
-            return f"({first} − {second})" if nested else f"{first} − {second}"
+            if isinstance(left, reg.Cell) and isinstance(right, reg.Cell):
+                joined = _cells_text(left, right, names, measured=measured)
+            else:
+                joined = f"{text(left, True)} − {text(right, True)}"
+            return f"({joined})" if nested else joined
         return short(part)
 
     return text(term, False)
 
 
-def run_name(cell: reg.Cell, labels: Labels) -> str:
-    """The run as people write it: its arm, and its variant's name in print."""
-    return f"{cell.arm}/{labels.get(cell.variant, cell.variant)}"
+def _cells_text(left: reg.Cell, right: reg.Cell, names: Names, *, measured: bool) -> str:
+    """The difference of two cells; what both share is named once, at the end."""
+    first, second = names.measure(left.measure), names.measure(right.measure)
+    if left.run == right.run and first != second:
+        return _joined(f"{first} − {second}", run_name(left, names))
+    if left.arm != right.arm or measured or left.run == right.run:
+        texts = [run_name(cell, names) for cell in (left, right)]
+        if measured:
+            texts = [f"{first} of {texts[0]}", f"{second} of {texts[1]}"]
+        return " − ".join(texts)
+    variants = (names.variants.get(cell.variant, cell.variant) for cell in (left, right))
+    return _joined(" − ".join(variants), names.arms.get(left.arm, left.arm))
+
+
+def run_name(cell: reg.Cell, names: Names) -> str:
+    """A run in print: the label of its variant, then of its arm; empty labels are left out."""
+    return run_text(cell.arm, cell.variant, names.variants, names.arms)
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(filter(None, parts))
 
 
 def metric_label(term: reg.Term, measures: Mapping[str, reg.Measure]) -> str:
     """The label of the first measure that a term reads."""
     first = next(reg.cells([term]), None)
     return measures[first.measure].label if first else ""
-
-
-_UNJUDGED = {True: "Not judged", False: "Secondary, not judged"}
-
-
-def opening(verdict: Verdict) -> str:
-    """The verdict's word, as a sentence begins with it."""
-    return {
-        "supported": "Supported",
-        "refuted": "Refuted",
-        "inconclusive": "Undecided by these data",
-        "undecidable": "Cannot be decided with so few seeds",
-        None: "Withheld" if verdict.withheld else _UNJUDGED[verdict.primary],
-    }[verdict.verdict]
-
-
-def sentence(verdict: Verdict) -> str:
-    """The verdict in plain words, with the numbers it rests on; :func:`opening` stands before."""
-    claimed = f", claimed {verdict.region_text}" if verdict.region_text else ""
-    if verdict.kind == "exact":
-        found = "is not finite" if verdict.effect is None else short(verdict.effect)
-        numbers = f"{verdict.effect_text} {found} over {verdict.n} cases{claimed}"
-    elif verdict.effect is None:
-        numbers = f"no single number{claimed}, {verdict.n} seeds"
-    else:
-        name = "share of solving seeds" if "solves" in verdict.region else "median effect"
-        if verdict.parts:
-            name = f"{'worst' if verdict.kind == 'all_of' else 'best'} part's {name}"
-        low = "−∞" if verdict.low is None else short(verdict.low)
-        high = "∞" if verdict.high is None else short(verdict.high)
-        rounding = 1e-12 * max(abs(verdict.low or 0), abs(verdict.high or 0))
-        effect = 0.0 if abs(verdict.effect) < rounding else verdict.effect
-        numbers = f"{name} {short(effect)}, interval [{low}, {high}]{claimed}, {verdict.n} seeds"
-    if verdict.failures and verdict.kind != "exact":
-        numbers += f", {verdict.failures} failed"
-    told = (*([verdict.withheld] if verdict.withheld else []), *verdict.notes)
-    ending = "".join(f"; {note}" for note in told)
-    return f"{verdict.statement.removesuffix('.')} ({numbers}{ending})."

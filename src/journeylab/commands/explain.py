@@ -13,7 +13,7 @@ from journeylab.config import UserError, accepted
 
 if TYPE_CHECKING:
     from journeylab.records.runs import RunHost, RunRecord
-    from journeylab.records.verdicts import StudyVerdicts, Verdict
+    from journeylab.records.verdicts import Verdict
 
 
 def explain(
@@ -22,52 +22,16 @@ def explain(
     hashes: Annotated[bool, typer.Option(help="Print all keys and SHA-256 hashes.")] = False,
 ) -> None:
     """Show a claim, its numbers, and the runs, data and commits behind them."""
+    from journeylab.records.verdict_text import explanation
+
     study = claim.partition(".")[0]
     verdicts = read_verdicts(root, study)
     rows = {row.id: row for row in verdicts.verdicts}
     if claim not in rows:
         raise UserError(f"{claim!r} is not in the register;{accepted(claim, list(rows))}")
     row = rows[claim]
-    for line in (*_claim(row, verdicts), "", *_sources(root, row, hashes=hashes)):
+    for line in (*explanation(row, verdicts), "", *_sources(root, row, hashes=hashes)):
         typer.echo(line)
-
-
-def _claim(row: Verdict, study: StudyVerdicts) -> Iterator[str]:
-    """The claim and its numbers, printed as in the report."""
-    from journeylab.reports.tables import places, shown
-    from journeylab.typography import plain
-
-    source = "stated by the document" if row.source == "document" else "corrected statement"
-    yield f"{row.id} · {row.theorem} · {source}, {'judged' if row.primary else 'secondary'}"
-    yield row.statement
-    if row.cites:
-        yield f"  document: {row.cites}"
-    yield f"  measured: {row.effect_text} ({row.metric_label})"
-    yield f"  claimed:  {row.region_text or 'no region'}"
-    if row.kind == "exact":
-        failed = f"; {row.failures} of them are not finite" if row.failures else ""
-        yield f"  extreme value: {plain(row.effect)} of {plain(row.n)} cases{failed}"
-    else:
-        printed = shown(row, places([row]))
-        yield f"  median effect: {printed['effect']}, interval {printed['interval']}"
-        yield f"  mean:          {printed['mean']}"
-        failed = f", {row.failures} failed" if row.failures else ""
-        yield f"  seeds:         {plain(row.n)}{failed}"
-        if row.k:
-            yield (
-                f"  test: the interval reaches from ordered difference {row.k} to "
-                f"{row.n + 1 - row.k}; each end is wrong with probability at most "
-                f"{plain(row.tail, 2)}"
-            )
-        if row.detectable is not None:
-            yield f"  detectable:    {plain(row.detectable, 2)} from the margin"
-        for part in row.parts:
-            cells = shown(part, places([row]))
-            yield f"  part {part.effect_text}: {cells['effect']} {cells['interval']}"
-    yield f"  verdict: {row.verdict or ('withheld' if row.withheld else 'not judged')}"
-    for note in (row.withheld, study.exploratory, *row.notes):
-        if note:
-            yield f"    {note}"
 
 
 def _sources(root: Path, row: Verdict, *, hashes: bool) -> Iterator[str]:

@@ -108,10 +108,10 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
 def _rule(claim: Claim) -> str:
     """Effect and region as text."""
     from journeylab.claims.register import Every
-    from journeylab.claims.wording import effect_text, region_text
+    from journeylab.claims.wording import Names, effect_text, region_text
 
     effect = claim.effect
-    text = effect.every.label if isinstance(effect, Every) else effect_text(claim, {})
+    text = effect.every.label if isinstance(effect, Every) else effect_text(claim, Names())
     return f"{text} {region_text(claim)}".strip()
 
 

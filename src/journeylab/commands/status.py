@@ -47,7 +47,8 @@ def status(
 def _of_results(root: Path, register: Register) -> Iterator[Judged]:
     """The primary rows of all results."""
     from journeylab.claims.registration import History, registrations
-    from journeylab.reports.glance import Judged, outcome
+    from journeylab.records.verdict_text import outcome
+    from journeylab.reports.glance import Judged
 
     history = History(Path.cwd(), CLAIMS)
     for study in judged_studies(root):

@@ -1,4 +1,4 @@
-"""Style sheet, plot forms and the results that figures are drawn from."""
+"""The style sheet, plot forms, and the results that figures are drawn from."""
 
 from journeylab.plotting.forms import (
     anchors,

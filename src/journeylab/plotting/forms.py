@@ -1,4 +1,4 @@
-"""The plot forms: seaborn's, with seeds behind every median and distribution-free intervals."""
+"""Plot forms on seaborn: every seed, the median and its distribution-free interval."""
 
 import math
 import re
@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 from journeylab.plotting.style import TEXT, Look
+from journeylab.records.verdict_text import source_letter, tag
 from journeylab.records.verdicts import Estimate, StudyVerdicts, Verdict
 
-_WORD = {"supported": "✓ supported", "refuted": "✗ refuted", "inconclusive": "∼ inconclusive"}
 _ANCHORS: tuple[dict[str, Any], ...] = (
     {"color": "#202020", "linewidth": 0.9, "linestyle": (0, (5, 2))},
     {"color": "#202020", "linewidth": 1.0, "linestyle": (0, (1, 1.2))},
@@ -34,8 +34,9 @@ Panel = tuple[Axes, pd.DataFrame]
 def median_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
     """Order-statistics interval of the population median: [x₍k₎, x₍n+1−k₎].
 
-    k is the largest integer with P(Bin(n, ½) ≤ k − 1) ≤ (1 − level)/2; without one, or next to
-    missing values (NaN, which could lie anywhere), a side is infinite.
+    k is the largest integer with P(Bin(n, ½) ≤ k − 1) ≤ (1 − level)/2. A missing value (NaN)
+    can lie anywhere: it counts as −∞ in the lower end and as ∞ in the upper end. Without such a k,
+    both ends are infinite.
     """
     x: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
     k = next((k for k in range(len(x)) if binom.cdf(k, len(x), 0.5) > (1 - level) / 2), 0)
@@ -51,9 +52,9 @@ def facets(
 ) -> tuple[Figure, dict[Any, Panel]]:
     """Small multiples as wide as the text: the figure, and axes and rows by facet.
 
-    ``options`` are those of ``seaborn.FacetGrid``: row, col, col_wrap, sharex, ylim, …. A panel is
-    ``height`` inches high; ``x`` and ``y`` name the outer axes. A facet is keyed by its level, or
-    by its pair (row, column); columns are named above them, rows beside them.
+    ``options`` go to ``seaborn.FacetGrid``: row, col, col_wrap, sharex, ylim, …. A panel is
+    ``height`` inches high; ``x`` and ``y`` label the outer axes. The key of a facet is its level,
+    or the pair (row, column). Column names stand above the panels, row names beside them.
     """
     if "col_wrap" in options:
         options["col_wrap"] = min(options["col_wrap"], rows[options["col"]].nunique())
@@ -97,9 +98,9 @@ def seeds(
 ) -> None:
     """Every seed as a faint dot; the median over seeds as a marker, its 95 % interval as a line.
 
-    One of ``x`` and ``y`` is ``value``, the other one the column of categories. Set limits and
-    scale of the axes before: an end of an interval that failed seeds leave open runs to the edge.
-    ✗ counts, outside the axes, the rows that have no value.
+    One of ``x`` and ``y`` is ``value``, the other the column of categories. Set limits and scale of
+    the axes first: where failed seeds leave an interval unbounded, its line runs to the edge.
+    ✗ beside the axes counts the rows without a value.
     """
     down = x == "value"
     shown = [name for name in looks if name in set(rows[hue])]
@@ -107,16 +108,16 @@ def seeds(
         return
     category = y if down else x
     levels = rows[category]
-    order = list(levels.cat.categories if levels.dtype == "category" else levels.unique())
+    ordered = list(levels.cat.categories if levels.dtype == "category" else levels.unique())
     if pd.api.types.is_numeric_dtype(levels):
-        order.sort()
+        ordered.sort()
     rows = rows.astype({hue: str})
     nested = rows.groupby(category, observed=True)[hue].nunique().max() > 1
     spread = 0.8 * (1 - 1 / len(shown)) if nested else 0.0
     given = {
         "x": x,
         "y": y,
-        "order": order,
+        "order": ordered,
         "hue": hue,
         "hue_order": shown,
         "palette": {name: looks[name].color for name in shown},
@@ -124,7 +125,7 @@ def seeds(
         "legend": False,
         "ax": axes,
     }
-    told = axes.get_xlabel(), axes.get_ylabel()
+    axis_labels = axes.get_xlabel(), axes.get_ylabel()
     jitter = 0.14 if not spread else 0.07
     sns.stripplot(
         rows, **given, dodge=spread > 0, jitter=jitter, size=2.3, alpha=0.45, linewidth=0, zorder=2
@@ -144,14 +145,14 @@ def seeds(
         err_kws={"linewidth": 1.1},
         zorder=3,
     )
-    axes.set(xlabel=told[0], ylabel=told[1])
+    axes.set(xlabel=axis_labels[0], ylabel=axis_labels[1])
     axes.grid(visible=False, axis="both")
     axes.grid(visible=True, axis="x" if down else "y")
-    places = {level: float(place) for place, level in enumerate(order)}
+    positions = {level: float(i) for i, level in enumerate(ordered)}
     without = rows[rows["value"].isna()].groupby([category, hue], observed=True)
     for (level, name), lost in without:
         shift = spread * (shown.index(str(name)) / (len(shown) - 1) - 0.5) if spread else 0.0
-        _count_failures(axes, places[level] + shift, len(lost), down)
+        _count_failures(axes, positions[level] + shift, len(lost), down)
     if hue != category:
         _name(axes, {name: looks[name] for name in shown}, lines=False)
 
@@ -167,12 +168,12 @@ def curves(
 ) -> None:
     """Every seed as a thin line, the median over seeds as a thick one, its 95 % interval as a band.
 
-    ✗ counts, above the axes, the seeds that have no line.
+    ✗ above the axes counts the seeds without a line.
     """
     shown = {name: look for name, look in looks.items() if name in set(rows[hue])}
     if not shown:
         return
-    told = axes.get_xlabel(), axes.get_ylabel()
+    axis_labels = axes.get_xlabel(), axes.get_ylabel()
     rows = rows.astype({hue: str})
     palette = {name: look.color for name, look in shown.items()}
     given: dict[str, Any] = {
@@ -194,7 +195,7 @@ def curves(
         err_kws={"alpha": 0.13, "linewidth": 0},
         zorder=3,
     )
-    axes.set(xlabel=told[0], ylabel=told[1])
+    axes.set(xlabel=axis_labels[0], ylabel=axis_labels[1])
     if lost := len(rows.loc[rows["value"].isna(), [hue, units]].drop_duplicates()):
         axes.set_title(f"✗{lost}", loc="right")
     _name(axes, shown, lines=True)
@@ -203,10 +204,10 @@ def curves(
 def anchors(
     axes: Axes, lines: Mapping[str, float | tuple[ArrayLike, ArrayLike] | None], *, x: bool = False
 ) -> None:
-    """Ceilings, floors, chance: named in the legend, alike by their place in ``lines``.
+    """Ceilings, floors and chance, named in the legend; styled by their position in ``lines``.
 
-    A number is a line across the axes (at this x, if ``x``), a pair of arrays a curve, None is
-    not drawn here.
+    A number is a line across the axes (at this x, if ``x``), a pair of arrays is a curve, and None
+    is not drawn.
     """
     for (label, line), style in zip(lines.items(), _ANCHORS, strict=False):
         if isinstance(line, tuple):
@@ -232,9 +233,9 @@ def legend_above(figure: Figure) -> None:
 def effects(study: StudyVerdicts) -> Figure | None:
     """The primary claims about effects: seeds, median, the judge's interval, the claimed region.
 
-    A panel per metric, with the rows whose region lies on the line of the effect (not ``solves``,
-    not ``exact``); parts of ``all_of`` and ``any_of`` are rows as well. An end at infinity is an
-    arrow; ✗ counts failed seeds. None where no claim can be drawn so.
+    There is a panel per metric. It holds the claims whose region is a range of the effect (not
+    ``solves``, not ``exact``); parts of ``all_of`` and ``any_of`` are rows as well. An unbounded
+    end is an arrow; ✗ counts failed seeds. None if no claim can be drawn like this.
     """
     panels: dict[str, list[_Row]] = {}
     for verdict in study.verdicts:
@@ -272,7 +273,7 @@ class _Row(NamedTuple):
 
 
 def _median(axis: Axis) -> Callable[["pd.Series[float]"], float]:
-    """The median, of what seaborn hands on as logarithms where the axis is logarithmic."""
+    """The median; seaborn passes logarithms if the axis is logarithmic."""
     scale = axis.get_transform()
     back = scale.inverted()
     return lambda values: float(scale.transform([np.median(back.transform(values.to_numpy()))])[0])
@@ -281,7 +282,7 @@ def _median(axis: Axis) -> Callable[["pd.Series[float]"], float]:
 def _interval(
     rows: pd.DataFrame, group: list[str], axis: Axis
 ) -> Callable[["pd.Series[float]"], tuple[float, float]]:
-    """The ``errorbar`` of seaborn: a row of the group without a value could lie anywhere."""
+    """The ``errorbar`` of seaborn; rows of the group without a value count as missing."""
     missing = rows["value"].isna().groupby([rows[name] for name in group], observed=True)
     lost = missing.transform("sum")
     edges = axis.get_transform().transform(np.array(axis.get_view_interval()))
@@ -296,11 +297,11 @@ def _interval(
     return ends
 
 
-def _count_failures(axes: Axes, place: float, count: int, down: bool) -> None:
+def _count_failures(axes: Axes, position: float, count: int, down: bool) -> None:
     """✗ and a number beside the axes."""
     axes.annotate(
         f"✗{count}",
-        (1.0, place) if down else (place, 1.0),
+        (1.0, position) if down else (position, 1.0),
         xycoords=("axes fraction", "data") if down else ("data", "axes fraction"),
         xytext=(2, 0) if down else (0, 1),
         textcoords="offset points",
@@ -314,7 +315,7 @@ def _count_failures(axes: Axes, place: float, count: int, down: bool) -> None:
 
 
 def _name(axes: Axes, looks: Mapping[str, Look], *, lines: bool) -> None:
-    """Entries of the legend: a line, or a marker."""
+    """Add entries to the legend: a line or a marker."""
     for name, look in looks.items():
         kind = {"linestyle": look.line} if lines else {"linestyle": "none", "marker": look.marker}
         axes.plot([], [], color=look.color, label=name, **kind)
@@ -324,13 +325,10 @@ def _rows(verdict: Verdict, wrap: int = 56) -> list[_Row]:
     region = _region(verdict)
     if region is None:
         return []
-    word = _WORD.get(verdict.verdict or "", verdict.verdict or "")
-    if verdict.withheld:
-        word = "withheld"
-    source = "D" if verdict.source == "document" else "C"
+    word = "withheld" if verdict.withheld else tag(verdict.verdict)
     keep = re.compile(r"\{.*?\}|\S = \S")
-    statement = keep.sub(lambda found: found[0].replace(" ", "\u00a0"), verdict.statement)
-    name = textwrap.fill(f"{verdict.id.split('.')[1]} {source} · {statement}", wrap)
+    statement = keep.sub(lambda match: match[0].replace(" ", "\u00a0"), verdict.statement)
+    name = textwrap.fill(f"{verdict.id.split('.')[1]} {source_letter(verdict)} · {statement}", wrap)
     if not verdict.parts:
         return [_Row(name, verdict, region, word)]
     how = "all of:" if verdict.kind == "all_of" else "any of:"
@@ -342,18 +340,18 @@ def _rows(verdict: Verdict, wrap: int = 56) -> list[_Row]:
 def _forest(axes: Axes, rows: Sequence[_Row]) -> None:
     left, right = _limits(rows)
     ends = np.cumsum([row.lines for row in rows])
-    places = ends - [row.lines / 2 for row in rows]
+    positions = ends - [row.lines / 2 for row in rows]
     axes.set(xlim=(left, right), ylim=(ends[-1], 0.0))
     points = [
-        (point.value, place)
-        for place, row in zip(places, rows, strict=True)
+        (point.value, position)
+        for position, row in zip(positions, rows, strict=True)
         for point in row.estimate.points
         if point.value is not None
     ]
     sns.stripplot(
-        pd.DataFrame(points, columns=["value", "place"]),
+        pd.DataFrame(points, columns=["value", "position"]),
         x="value",
-        y="place",
+        y="position",
         orient="y",
         native_scale=True,
         jitter=0.18,
@@ -365,23 +363,23 @@ def _forest(axes: Axes, rows: Sequence[_Row]) -> None:
         zorder=2,
     )
     axes.set(ylabel="", xlim=(left, right), ylim=(ends[-1], 0.0))
-    axes.set_yticks(places, [row.name for row in rows])
+    axes.set_yticks(positions, [row.name for row in rows])
     axes.tick_params(axis="y", length=0, labelsize=6.2)
     axes.grid(visible=False)
     axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    for place, row in zip(places, rows, strict=True):
+    for position, row in zip(positions, rows, strict=True):
         half = row.lines / 2 - 0.12
         start, end = max(row.region[0], left), min(row.region[1], right)
-        axes.barh(place, end - start, 2 * half, start, color="#dbe5ee", linewidth=0, zorder=0)
+        axes.barh(position, end - start, 2 * half, start, color="#dbe5ee", linewidth=0, zorder=0)
         for margin in row.region:
             if left < margin < right:
-                edge = [place - half, place + half]
+                edge = [position - half, position + half]
                 axes.plot([margin] * 2, edge, color="#7a8ea0", lw=0.8, zorder=1)
-        _effect(axes, place, row.estimate, left, right)
+        _effect(axes, position, row.estimate, left, right)
         failed = f"✗{row.estimate.failures}" if row.estimate.failures else ""
         axes.annotate(
             f"{row.word}  {failed}".strip(),
-            (1.0, place),
+            (1.0, position),
             xycoords=("axes fraction", "data"),
             xytext=(5, 0),
             textcoords="offset points",

@@ -1,4 +1,4 @@
-"""What a study's figures are drawn from, and what its tables are."""
+"""The results that a study's figures are drawn from, and the type of its tables."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -24,12 +24,12 @@ _RUN = ["arm", "variant", "seed"]
 
 @dataclass(frozen=True)
 class StudyResults:
-    """Everything that is known of a study once it is judged.
+    """All results of a judged study.
 
-    ``measurements`` is tidy: study, arm, variant, seed (none for what is computed once), metric,
-    factors…, value. ``curves``, where the study trains: study, arm, variant, seed, step, metric,
-    value. Failed seeds have no rows in either; they are in ``runs``. ``labels`` and ``arms`` name
-    variants and arms in print, in the order in which they are shown.
+    ``measurements`` is tidy: study, arm, variant, seed (empty for a run that is computed once),
+    metric, factors…, value. ``curves`` exists if the study trains: study, arm, variant, seed, step,
+    metric, value. Failed seeds have no rows in either; they are listed in ``runs``. ``labels`` and
+    ``arms`` are the printed names of variants and arms, in the order of figures.
     """
 
     study: str
@@ -43,7 +43,7 @@ class StudyResults:
 
     @cached_property
     def looks(self) -> dict[str, Look]:
-        """How each model looks, by its name in print."""
+        """Color, marker and dashes of each model, by its printed name."""
         return looks(self.labels.values())
 
     @cached_property
@@ -58,13 +58,16 @@ class StudyResults:
         return pd.DataFrame(lost, columns=_RUN)
 
     def failures(self, arm: str, variant: str) -> int:
-        """How many seeds of a variant failed."""
+        """The number of failed seeds of a variant."""
         return len(_having(self.failed, {"arm": arm, "variant": variant}))
 
     def present(self, variants: Collection[str] = ()) -> list[RunName]:
-        """The trained runs, all or of these variants, that were measured or failed, in order."""
+        """The trained runs that were measured or failed, of all or of these variants, in order."""
         known = pd.concat([self.measurements[_RUN[:2]], self.failed[_RUN[:2]]]).drop_duplicates()
-        arms, labels = _order(self.arms, known["arm"]), _order(self.labels, known["variant"])
+        arms, labels = (
+            _in_print_order(self.arms, known["arm"]),
+            _in_print_order(self.labels, known["variant"]),
+        )
         runs = [
             (arm, variant)
             for arm, variant in known.itertuples(index=False)
@@ -74,9 +77,9 @@ class StudyResults:
         return sorted(runs, key=lambda run: (arms.index(run[0]), labels.index(run[1])))
 
     def select(self, metric: str, **where: Level) -> pd.DataFrame:
-        """The measurements of one metric, of one arm, whose columns have the given values.
+        """The measurements of a metric in one arm whose columns have the given values.
 
-        Raises ValueError for rows of several arms: a second one would move a mean without a word.
+        Raises ValueError for rows of several arms, which a mean would mix.
         """
         rows = self.pool(metric, **where)
         arms = rows["arm"].unique()
@@ -88,19 +91,19 @@ class StudyResults:
         return rows
 
     def pool(self, metric: str, **where: Level) -> pd.DataFrame:
-        """The measurements of one metric, of all arms, whose columns have the given values."""
+        """The measurements of a metric in all arms whose columns have the given values."""
         return _having(self.measurements, {"metric": metric, **where})
 
     def values(self, metric: str, run: RunName, **where: Level) -> "pd.Series[float]":
-        """One metric of one run, a value per seed that did not fail, in the order of seeds."""
+        """A metric of a run: a value per finished seed, in the order of seeds."""
         rows = self.select(metric, arm=run[0], variant=run[1], **where)
         return rows.sort_values("seed")["value"]
 
     def tidy(self, metric: str, **where: Level) -> pd.DataFrame:
-        """The measurements of one metric for seaborn, a failed seed as a row without a value.
+        """The measurements of a metric for seaborn; a failed seed is a row without a value.
 
-        Columns ``data``, ``model`` and ``run`` name arm, variant and both in print, as categories
-        in order. A value that is not finite is none.
+        Columns ``data``, ``model`` and ``run`` hold the printed names of arm, variant and both, as
+        ordered categories. Infinite values become NaN.
         """
         return self._in_print(self.pool(metric, **where), where)
 
@@ -136,40 +139,40 @@ class StudyResults:
             model=_in_order(rows["variant"], self.labels),
         )
         runs = rows["model"].astype(str) + ", " + rows["data"].astype(str)
-        order = runs[rows.sort_values(["data", "model"], kind="stable").index].unique()
-        return rows.assign(run=pd.Categorical(runs, order))
+        categories = runs[rows.sort_values(["data", "model"], kind="stable").index].unique()
+        return rows.assign(run=pd.Categorical(runs, categories))
 
 
 def summary(values: "pd.Series[float]", places: int = 3) -> str:
-    """Median, and in brackets the mean, with so many decimals; “n/a” of nothing."""
+    """Median, and the mean in brackets, with ``places`` decimals; “n/a” without values."""
     if values.empty:
         return "n/a"
     return f"{fixed(float(values.median()), places)} ({fixed(float(values.mean()), places)})"
 
 
 def median(values: "pd.Series[float]", places: int = 3) -> str:
-    """The median with so many decimals; “n/a” of nothing."""
+    """The median with ``places`` decimals; “n/a” without values."""
     return fixed(float(values.median()), places) if len(values) else "n/a"
 
 
 def _having(rows: pd.DataFrame, where: Mapping[str, Level]) -> pd.DataFrame:
     for column, level in where.items():
-        if rows.empty:  # a metric that no run measured brings no column of its factors
+        if rows.empty:  # a metric that no run measured has no columns of factors
             break
         levels = [level] if isinstance(level, str) or not isinstance(level, Collection) else level
         rows = rows[rows[column].isin(list(levels))]
     return rows
 
 
-def _order(known: Iterable[str], found: Iterable[str]) -> list[str]:
-    """Those that have a name in print first, in their order; the others as readers count them."""
-    counted = sorted(found, key=lambda name: re.sub(r"\d+", lambda n: n[0].zfill(9), name))
-    return list(dict.fromkeys([*known, *counted]))
+def _in_print_order(known: Iterable[str], present: Iterable[str]) -> list[str]:
+    """Names with a printed name first, in their order; then the others, numbers by their value."""
+    others = sorted(present, key=lambda name: re.sub(r"\d+", lambda n: n[0].zfill(9), name))
+    return list(dict.fromkeys([*known, *others]))
 
 
 def _in_order(names: "pd.Series[str]", printed: Mapping[str, str]) -> pd.Categorical:
     present = set(names)
-    shown = [name for name in _order(printed, present) if name in present]
+    shown = [name for name in _in_print_order(printed, present) if name in present]
     return pd.Categorical(
         names.map(lambda name: printed.get(name, name)), [printed.get(n, n) for n in shown]
     )

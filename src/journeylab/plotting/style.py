@@ -1,4 +1,4 @@
-"""One look for all figures: sizes, colours that survive greyscale, files that are byte-stable."""
+"""The style of all figures: sizes, colours that survive greyscale, byte-stable files."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -18,8 +18,8 @@ from journeylab.records.files import write_atomic
 TEXT = 158 / 25.4
 """Width of a report's text block, and of every figure, in inches."""
 
-# Okabe and Ito, Color universal design, 2008, without the black, which is for lines that are no
-# model, and then tones of Paul Tol's schemes; neighbours differ in lightness.
+# Okabe and Ito, Color universal design, 2008, then tones of Paul Tol's schemes; neighbours differ
+# in lightness. Black is left out: it marks lines that are no model.
 _COLORS: tuple[str, ...] = ("#0072B2", "#E69F00", "#882255", "#56B4E9", "#D55E00", "#009E73")
 _COLORS += ("#CC79A7", "#332288", "#999933", "#661100", "#44AA99", "#DDCC77")
 _MARKERS: tuple[str, ...] = ("o", "s", "^", "D", "v", "<", ">", "p", "P", "X", "h", "d")
@@ -33,7 +33,7 @@ _UNDATED: dict[str, dict[str, None]] = {
 
 @dataclass(frozen=True)
 class Look:
-    """How one model, length, … looks in every figure of a study."""
+    """Colour, marker and dashes of a model (or length, …) in every figure of a study."""
 
     color: str
     marker: str
@@ -41,28 +41,28 @@ class Look:
 
     @property
     def line(self) -> Any:
-        """The dashes in the words of matplotlib."""
+        """The dashes as matplotlib's ``linestyle``."""
         return (0, self.dashes) if self.dashes else "-"
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """A look per name, distinct by colour and, in greyscale, by marker and line.
+    """A look per name; names differ by colour and, in greyscale, by marker and line.
 
     Raises ValueError for more names than there are colours.
     """
     known = list(names)
     if len(known) > len(_COLORS):
-        raise ValueError(f"{len(known)} looks; there are {len(_COLORS)}: draw fewer in one figure")
+        raise ValueError(f"{len(known)} names, but {len(_COLORS)} looks: draw fewer in a figure")
     kinds = zip(_COLORS, _MARKERS, _DASHES, strict=True)
     return dict(zip(known, starmap(Look, kinds), strict=False))
 
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw and save inside this context; what is drawn at random (jitter) repeats."""
+    """The context to draw and save in; random jitter repeats."""
     with as_file(files("journeylab.plotting") / "journeylab.mplstyle") as sheet:
         parameters = mpl.rc_params_from_file(sheet, use_default_template=False)
-    state = np.random.get_state()  # noqa: NPY002  seaborn draws its jitter from it
+    state = np.random.get_state()  # noqa: NPY002  source of seaborn's jitter
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(parameters)

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 _EFFECTS = {
     "effects": (
-        "The primary claims about effects, by metric: every seed (dots), the median (diamond), the "
-        "interval that the judge uses (line; an arrow where it is unbounded) and the claimed "
-        "region (shaded). D is the document's claim, C its corrected form; ✗ counts failed seeds. "
-        "Differences are paired, seed by seed."
+        "The primary claims about effects, by metric. Dots are seeds, diamonds medians, lines the "
+        "intervals that decide (with an arrow where they are unbounded); the claimed region is "
+        "shaded. D is the document's claim, C its corrected form; ✗ counts failed seeds. "
+        "Differences are paired by seed."
     )
 }
 
 
 class Figures(Protocol):
-    """What a study draws: its ``figures.py``."""
+    """The figures, tables and numbers of a study: its ``figures.py``."""
 
     CAPTIONS: Mapping[str, str]
 
@@ -48,9 +48,10 @@ class Figures(Protocol):
 
 
 class Words(Protocol):
-    """What a study says of itself: its ``metrics.py``."""
+    """The words of a study: its ``metrics.py``."""
 
     TITLE: str
+    QUESTION: str
     TUNING: str | Mapping[str, str]
 
 
@@ -69,18 +70,24 @@ def draw_results(results: StudyResults, figures: Figures, words: Words, folder: 
             save(figure, folder / "figures" / f"{name}.pdf")
     own = figures.tabulate(results)
     tables = verdict_tables(results.verdicts) | own
-    if fair := fairness(results.runs, words.TUNING, results.labels):
+    if fair := fairness(results.runs, words.TUNING, results.labels, results.arms):
         tables["fairness"] = fair
     for name, table in tables.items():
         _write_table(folder / "tables" / name, table, f"tab:{results.study}-{name}")
     numbers = study_numbers(results.verdicts, figures.numbers(results))
     (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
     write_json(folder / "numbers.json", numbers)
+    # the first figure of CAPTIONS stands on the report's first page
     content = {
         "title": words.TITLE,
-        "figures": [{"name": name, "caption": captions[name]} for name in drawn],
+        "question": words.QUESTION,
+        # in the order of CAPTIONS: the first figure stands on the report's first page
+        "figures": [
+            {"name": name, "caption": text} for name, text in captions.items() if name in drawn
+        ],
         "tables": list(own),
         "labels": dict(results.labels),
+        "arms": dict(results.arms),
     }
     write_json(folder / "content.json", content)
 

@@ -1,21 +1,23 @@
-"""What is known of one study when all of them are told together."""
+"""Everything that reports on several studies read of each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from journeylab.records.runs import RunHost, RunRecord
+from journeylab.records.verdict_text import TheoremText
 from journeylab.records.verdicts import Registration, StudyVerdicts
 
 
 class Evidence(NamedTuple):
-    """A study: its verdicts, what was drawn of it, its runs, and when its rows were registered.
+    """A study: its verdicts, figures, runs, and the registration of its rows.
 
-    ``folder`` holds what was drawn; ``content`` and ``numbers`` are its content.json and
-    numbers.json. ``register`` is a hash of the study's rows as they are judged;
-    ``read`` are the runs that each row reads.
+    ``folder`` holds its figures and tables; ``content`` and ``numbers`` are content.json and
+    numbers.json of that folder. ``register`` is a hash of the study's rows as they are judged;
+    ``read`` are the runs that each row reads; ``theorems`` are the texts of theorems by label.
     """
 
     verdicts: StudyVerdicts
@@ -26,6 +28,7 @@ class Evidence(NamedTuple):
     registered: Mapping[str, Registration]
     register: str
     read: Mapping[str, Sequence[RunRecord]]
+    theorems: Mapping[str, TheoremText] = MappingProxyType({})
 
     @property
     def study(self) -> str:

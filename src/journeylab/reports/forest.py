@@ -1,6 +1,6 @@
-"""The forest plot of one claim: where its region, interval, effect and seeds lie in a drawing.
+"""The forest plot of one claim: positions of its region, interval, effect and seeds.
 
-Every claim has a scale of its own, on which all that is known of it can be seen.
+Every claim has a scale of its own, wide enough for all its numbers.
 """
 
 import itertools
@@ -13,9 +13,9 @@ from journeylab.typography import short
 
 WIDTH = 220.0
 _PAD = 0.12
-"""Of the span of all that is shown, left free on either side."""
+"""Free space on either side, as a share of the span of all numbers."""
 _THICK, _THIN, _FEW = 18.0, 11.0, 4
-"""Heights of a lane, of which the second is for more than ``_FEW``."""
+"""Height of a lane, and its height where there are more than ``_FEW``."""
 _AXIS = 13.0
 _SHARE = "share of seeds"
 _GLYPH = 4.6
@@ -25,10 +25,9 @@ Span = tuple[float, float]
 
 
 class Lane(NamedTuple):
-    """One estimate, in units of the drawing; None is what it does not have.
+    """One estimate, in units of the drawing; a part of the drawing that it lacks is None.
 
-    ``left`` and ``right`` tell the ends of the interval that are unbounded, or an effect at
-    infinity.
+    ``left`` and ``right`` say that an end of the interval is unbounded, or the effect infinite.
     """
 
     name: str
@@ -44,7 +43,7 @@ class Lane(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """The scale below lanes that share it: places and labels of its ticks."""
+    """The scale below lanes that share it: positions and labels of its ticks."""
 
     y: float
     ticks: tuple[tuple[float, str], ...]
@@ -59,7 +58,7 @@ class Forest(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A lane before it has a place."""
+    """A lane before its numbers become positions."""
 
     name: str
     effect: float | None
@@ -69,17 +68,17 @@ class _Row(NamedTuple):
 
     @property
     def numbers(self) -> list[float]:
-        found = [*(self.interval or ()), *self.points, *(self.region or ())]
-        found += [] if self.effect is None else [self.effect]
-        return [x for x in found if math.isfinite(x)]
+        numbers = [*(self.interval or ()), *self.points, *(self.region or ())]
+        numbers += [] if self.effect is None else [self.effect]
+        return [x for x in numbers if math.isfinite(x)]
 
 
 def forest(verdict: Verdict) -> Forest | None:
     """The plot of a claim; None where nothing was measured.
 
-    Parts are lanes on one scale. Of a claim about most seeds the share is held against ½, and the
-    seeds against their threshold below, on a scale of their own. An extreme value far from its
-    tolerance is shown on a logarithmic scale.
+    Parts are lanes on one scale. For a claim about most seeds, the first lane compares the share
+    of seeds with ½, and the second one, on a scale of its own, shows the seeds and their threshold.
+    An extreme value far from its tolerance is shown on a logarithmic scale.
     """
     lanes: list[Lane] = []
     axes: list[Axis] = []
@@ -88,21 +87,40 @@ def forest(verdict: Verdict) -> Forest | None:
         if not any(row.effect is not None or row.interval or row.points for row in rows):
             continue
         share = (0.0, 1.0) if rows[0].name == _SHARE else ()
-        place, ticks = _scale(rows, share, logarithmic=verdict.kind == "exact")
+        position, ticks = _scale(rows, share, logarithmic=verdict.kind == "exact")
         height = _THICK if len(rows) <= _FEW else _THIN
         for row in rows:
-            lanes.append(_lane(row, y + height / 2, height / 2 - 1.5, place))
+            lanes.append(_lane(row, y + height / 2, height / 2 - 1.5, position))
             y += height
         axes.append(Axis(round(y, 1), ticks))
         y += _AXIS
     return Forest(tuple(lanes), tuple(axes), round(y, 1)) if lanes else None
 
 
+def strip(verdict: Verdict) -> tuple[Lane, ...]:
+    """The plot of a claim in one line of a table: lanes from 0 to :data:`WIDTH`, without seeds.
+
+    A claim whose parts have one deciding number is one lane; a band around several parts has a
+    lane for each. A claim about most seeds compares the share of seeds with ½. Nothing measured
+    gives no lane.
+    """
+    rows = next(_panels(verdict))
+    if verdict.parts and (verdict.effect is not None or verdict.low is not None):
+        rows = [_row(rows[0].name, verdict, rows[0].region)]
+    rows = [row._replace(points=()) for row in rows]
+    if all(row.effect is None for row in rows) and not any(row.interval for row in rows):
+        return ()
+    share = (0.0, 1.0) if rows[0].name == _SHARE else ()
+    position, _ = _scale(rows, share, logarithmic=verdict.kind == "exact")
+    height = _THICK / len(rows)
+    return tuple(_lane(row, (i + 0.5) * height, height / 2, position) for i, row in enumerate(rows))
+
+
 def _panels(verdict: Verdict) -> Iterator[list[_Row]]:
     """The rows that share a scale."""
     region = _region(verdict.region)
     if "solves" in verdict.region:
-        shares = [_row(_SHARE, one, (0.5, math.inf)) for one in verdict.parts or (verdict,)]
+        shares = [_row(_SHARE, part, (0.5, math.inf)) for part in verdict.parts or (verdict,)]
         yield [row._replace(points=()) for row in shares]
         yield [_Row("seeds", None, None, row.points, region) for row in shares]
     elif verdict.parts:
@@ -125,7 +143,7 @@ def _points(estimate: Estimate) -> tuple[float, ...]:
 
 
 def _region(region: object) -> Span | None:
-    """The claimed region on the line of the effect; of ``solves``, on that of the seeds."""
+    """The claimed region on the scale of the effect; for ``solves``, on the scale of the seeds."""
     match region:
         case {"above": float(low)} | {"at_least": float(low)}:
             return low, math.inf
@@ -141,7 +159,7 @@ def _region(region: object) -> Span | None:
 def _scale(
     rows: Sequence[_Row], shown: Sequence[float], *, logarithmic: bool
 ) -> tuple[Callable[[float], float], tuple[tuple[float, str], ...]]:
-    """From a number to its place, and the ticks; ``shown`` is on the scale in any case."""
+    """From a number to its position, and the ticks; the scale always reaches ``shown``."""
     numbers = [*shown, *(x for row in rows for x in row.numbers)] or [0.0]
     powers = logarithmic and min(numbers) > 0 and max(numbers) > 100 * min(numbers)
 
@@ -152,19 +170,19 @@ def _scale(
     free = _PAD * (high - low) or abs(low) / 2 or 1.0
     low, high = low - free, high + free
 
-    def place(x: float) -> float:
+    def position(x: float) -> float:
         share = (on_scale(x) - low) / (high - low)
         return round(WIDTH * min(max(share, 0.0), 1.0), 1)
 
     values = _round_numbers(low, high, powers=powers)
     ticks = [(10.0**value if powers else value) for value in values]
-    return place, tuple((place(x), short(x)) for x in ticks)
+    return position, tuple((position(x), short(x)) for x in ticks)
 
 
 def _round_numbers(low: float, high: float, *, powers: bool) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten, as many as have room for their labels.
+    """Multiples of 1, 2 or 5 times a power of ten whose labels fit beside each other.
 
-    Of ``powers`` of ten these are the exponents.
+    With ``powers``, numbers and multiples are exponents of ten.
     """
     unit = (high - low) / WIDTH
 
@@ -177,28 +195,28 @@ def _round_numbers(low: float, high: float, *, powers: bool) -> list[float]:
             step = leading * 10.0**scale
             multiples = range(math.ceil(low / step), math.floor(high / step) + 1)
             # from its digits, so that 3 × 0.1 is 0.3
-            found = [float(f"{i * leading}e{scale}") for i in multiples]
-            inside = [x for x in found if low <= x - half(x) and x + half(x) <= high]
+            values = [float(f"{i * leading}e{scale}") for i in multiples]
+            inside = [x for x in values if low <= x - half(x) and x + half(x) <= high]
             gaps = itertools.pairwise(inside)
             if len(inside) <= 5 and all(y - x > half(x) + half(y) + 8 * unit for x, y in gaps):
                 return inside
     return []
 
 
-def _lane(row: _Row, y: float, half: float, place: Callable[[float], float]) -> Lane:
+def _lane(row: _Row, y: float, half: float, position: Callable[[float], float]) -> Lane:
     ends = row.interval or (row.effect or 0.0,) * 2
     finite = row.effect is not None and math.isfinite(row.effect)
     return Lane(
         name=row.name,
         y=round(y, 1),
         half=round(half, 1),
-        region=(place(row.region[0]), place(row.region[1])) if row.region else None,
-        margins=tuple(place(x) for x in row.region or () if math.isfinite(x)),
-        interval=(place(row.interval[0]), place(row.interval[1])) if row.interval else None,
+        region=(position(row.region[0]), position(row.region[1])) if row.region else None,
+        margins=tuple(position(x) for x in row.region or () if math.isfinite(x)),
+        interval=(position(row.interval[0]), position(row.interval[1])) if row.interval else None,
         left=ends[0] == -math.inf,
         right=ends[1] == math.inf,
-        effect=place(row.effect or 0.0) if finite else None,
+        effect=position(row.effect or 0.0) if finite else None,
         points=tuple(
-            (place(x), round(y + (i % 3 - 1) * half / 2.5, 1)) for i, x in enumerate(row.points)
+            (position(x), round(y + (i % 3 - 1) * half / 2.5, 1)) for i, x in enumerate(row.points)
         ),
     )

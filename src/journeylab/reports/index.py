@@ -1,4 +1,4 @@
-"""The claims index: every claim of every study on one page that needs nothing but a browser."""
+"""The claims index: every claim of every study in one self-contained HTML page."""
 
 import base64
 import hashlib
@@ -10,12 +10,18 @@ from typing import Any, Literal
 from jinja2 import Environment, StrictUndefined
 
 from journeylab.records.runs import RunRecord
-from journeylab.records.verdicts import WORDS, Verdict
+from journeylab.records.verdict_text import (
+    OUTCOMES,
+    SYMBOLS,
+    outcome,
+    run_text,
+    source_letter,
+    theorem_text,
+)
+from journeylab.records.verdicts import Verdict
 from journeylab.reports.evidence import Evidence
 from journeylab.reports.forest import WIDTH, forest
-from journeylab.reports.glance import OTHER, outcome
-from journeylab.reports.tables import source
-from journeylab.reports.typeset import SYMBOLS, printed_rows
+from journeylab.reports.typeset import printed_rows
 from journeylab.typography import plain
 
 Kind = Literal["seeds", "certificate", "secondary"]
@@ -27,8 +33,9 @@ KINDS: dict[Kind, str] = {
 
 
 def render(studies: Sequence[Evidence], *, plan_key: str, anonymous: bool) -> str:
-    """The page, not yet sealed. Of an anonymous one no commit is told."""
+    """The page, not yet sealed; an anonymous page names no commit."""
     rows = [row for study in studies for row in _rows(study)]
+    first = {row["theorem"]: row for row in rows}
     script = _template("index.js")
     environment = Environment(
         autoescape=True,
@@ -41,11 +48,13 @@ def render(studies: Sequence[Evidence], *, plan_key: str, anonymous: bool) -> st
     return environment.from_string(_template("index.html.jinja")).render(
         rows=rows,
         theorems=count_theorems(rows),
+        texts={label: row["theorem_text"] for label, row in first.items()},
         columns=_columns(rows),
         studies=[_study(study, anonymous=anonymous) for study in studies],
         stamp=not all(study.verdicts.evidence for study in studies),
+        theorem_names=[(label, row["theorem_text"].name) for label, row in first.items()],
         kinds=KINDS,
-        words=[word for word in (*WORDS, *OTHER, "secondary") if word in {r["told"] for r in rows}],
+        words=[w for w in (*OUTCOMES, "secondary") if w in {row["outcome"] for row in rows}],
         symbols=SYMBOLS,
         width=WIDTH,
         exact=_exact,
@@ -57,21 +66,21 @@ def render(studies: Sequence[Evidence], *, plan_key: str, anonymous: bool) -> st
 
 
 def count_theorems(rows: Iterable[Mapping[str, Any]]) -> dict[str, Counter[tuple[str, str]]]:
-    """How often each theorem's rows of a kind came out how."""
-    found: dict[str, Counter[tuple[str, str]]] = {}
+    """The counts of each theorem's rows, by kind and outcome."""
+    counts: dict[str, Counter[tuple[str, str]]] = {}
     for row in rows:
-        found.setdefault(row["theorem"], Counter())[row["kind"], row["told"]] += 1
-    return found
+        counts.setdefault(row["theorem"], Counter())[row["kind"], row["outcome"]] += 1
+    return counts
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """The words that are counted, by kind: decisions always, the others where there are any."""
+    """The outcomes in the table of theorems, by kind: decisions, and others that occur."""
     return {
         kind: [
             word
-            for word in (*WORDS, *OTHER)
+            for word in OUTCOMES
             if word in ("supported", "refuted")
-            or any((row["kind"], row["told"]) == (kind, word) for row in rows)
+            or any((row["kind"], row["outcome"]) == (kind, word) for row in rows)
         ]
         for kind in ("seeds", "certificate")
     }
@@ -84,12 +93,12 @@ def _rows(study: Evidence) -> list[dict[str, Any]]:
 
 
 def _row(verdict: Verdict, printed: Mapping[str, Any], study: Evidence) -> dict[str, Any]:
-    told = outcome(verdict, study.registered)
+    word = outcome(verdict, study.registered)
     kind: Kind = "certificate" if verdict.kind == "exact" else "seeds"
     if not verdict.primary:
-        kind, told = "secondary", "secondary"
+        kind, word = "secondary", "secondary"
     if verdict.kind == "exact":
-        effect, interval, parts = printed["found"], "", []
+        effect, interval, parts = printed["value"], "", []
     else:
         effect, interval, parts = printed["effect"], printed["interval"], printed["parts"]
     return {
@@ -97,10 +106,11 @@ def _row(verdict: Verdict, printed: Mapping[str, Any], study: Evidence) -> dict[
         "id": verdict.id,
         "study": study.study,
         "theorem": verdict.theorem,
-        "source": source(verdict),
+        "theorem_text": theorem_text(verdict.theorem, study.theorems),
+        "source": source_letter(verdict),
         "kind": kind,
-        "told": told,
-        "symbol": SYMBOLS.get(told, ""),
+        "outcome": word,
+        "symbol": SYMBOLS.get(word, ""),
         "effect": effect,
         "interval": interval,
         "parts": list(zip(parts, verdict.parts, strict=True)),
@@ -112,7 +122,7 @@ def _row(verdict: Verdict, printed: Mapping[str, Any], study: Evidence) -> dict[
         "registration": study.registered[verdict.id],
         "forest": forest(verdict),
         "points": _points(verdict),
-        "runs": _keys(study.read[verdict.id]),
+        "runs": _keys(study.read[verdict.id], study.content),
         "figures": _figures(study),
     }
 
@@ -121,23 +131,27 @@ def _figures(study: Evidence) -> list[str]:
     return [figure["name"] for figure in study.content["figures"]]
 
 
-def _keys(runs: Iterable[RunRecord]) -> dict[str, list[tuple[str, str]]]:
-    """The keys of the runs of every variant, each with its seeds."""
-    found: dict[str, list[tuple[str, str]]] = {}
+def _keys(
+    runs: Iterable[RunRecord], content: Mapping[str, Any]
+) -> dict[str, list[tuple[str, str]]]:
+    """The keys of the runs of every variant in print, each with its seeds."""
+    labels, arms = content.get("labels", {}), content.get("arms", {})
+    keys: dict[str, list[tuple[str, str]]] = {}
     for run in runs:
         seeds = [seed.seed for seed in run.seeds]
         span = " to ".join(dict.fromkeys((str(seeds[0]), str(seeds[-1])))) if seeds else "once"
-        found.setdefault(f"{run.arm}/{run.variant}", []).append((span, run.run_key))
-    return found
+        name = run_text(run.arm, run.variant, labels, arms)
+        keys.setdefault(name, []).append((span, run.run_key))
+    return keys
 
 
 def _points(verdict: Verdict) -> str:
-    """Every seed with its value; of a failed seed, none."""
+    """Every seed with its value; the value of a failed seed is empty."""
     return " ".join(f"{point.seed}:{_exact(point.value)}" for point in verdict.points)
 
 
 def _exact(value: float | None) -> str:
-    """A number with all its digits, for machines; empty for none."""
+    """A number with all its digits, for programs; empty for None."""
     return "" if value is None else repr(value)
 
 

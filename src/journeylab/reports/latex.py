@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
@@ -124,7 +124,7 @@ def latex_table(table: Table, label: str) -> str:
     """
     frame = table.frame.map(lambda cell: escape(str(cell)))
     frame.columns = pd.Index([escape(str(head)) for head in table.frame.columns])
-    aligned = "".join(_alignment(table, head) for head in table.frame.columns)
+    aligned = "".join(_alignments(table))
     text: str = frame.style.hide(axis="index").to_latex(
         hrules=True,
         column_format=aligned,
@@ -156,12 +156,16 @@ def latex_macros(numbers: Mapping[str, Number]) -> str:
     return _HEAD + "\n".join(lines) + "\n\\makeatother\n"
 
 
-def _alignment(table: Table, head: str) -> str:
-    """Numbers to the right; text that would not fit a line is wrapped."""
-    if head in table.numeric:
-        return "r"
-    longest = max((len(str(cell)) for cell in table.frame[head]), default=0)
-    return r"p{0.29\linewidth}" if longest > 34 else "l"
+def _alignments(table: Table) -> Iterator[str]:
+    """Numbers to the right; long text is wrapped, earlier and narrower beside much other text."""
+    crowded = len(table.frame.columns) - len(table.numeric) > 4
+    limit, width = (20, 0.19) if crowded else (34, 0.29)
+    for head in table.frame.columns:
+        longest = max((len(str(cell)) for cell in table.frame[head]), default=0)
+        if head in table.numeric:
+            yield "r"
+        else:
+            yield rf"p{{{width}\linewidth}}" if longest > limit else "l"
 
 
 def _escape_character(character: str) -> str:

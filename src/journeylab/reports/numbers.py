@@ -1,4 +1,4 @@
-"""Every number of a study under one key."""
+"""Every number of a study, by key."""
 
 from collections.abc import Mapping
 
@@ -7,30 +7,30 @@ from journeylab.typography import Number, plain
 
 
 def study_numbers(verdicts: StudyVerdicts, extra: Mapping[str, Number]) -> dict[str, Number]:
-    """Key → number: ``exp7.2.effect`` of a claim, ``exp7.1.3.low`` of its third part, ``exp7.key``.
+    """All numbers by key: ``exp7.2.effect`` of a claim, ``exp7.1.3.low`` of its third part.
 
-    Unbounded ends of intervals are the words −∞ and ∞, claims without a verdict “not judged”.
+    Unbounded ends of intervals are the texts −∞ and ∞; a missing verdict is “not judged”.
     """
     study = verdicts.study
-    found: dict[str, Number] = {
+    numbers: dict[str, Number] = {
         f"{study}.scale": verdicts.scale,
         f"{study}.seeds": verdicts.seeds,
         f"{study}.alpha": verdicts.alpha,
         f"{study}.M": verdicts.M,
     }
     for verdict in verdicts.verdicts:
-        found |= _estimate(verdict.id, verdict, bounded=verdict.kind != "exact")
+        numbers |= _estimate(verdict.id, verdict, bounded=verdict.kind != "exact")
         if verdict.kind == "exact" and verdict.effect is None and verdict.n:
-            found[f"{verdict.id}.effect"] = plain(verdict.extreme)
-        found[f"{verdict.id}.tail"] = verdict.tail
-        found[f"{verdict.id}.k"] = verdict.k
-        found[f"{verdict.id}.detectable"] = verdict.detectable
-        found[f"{verdict.id}.region"] = verdict.region_text
-        found[f"{verdict.id}.source"] = verdict.source
-        found[f"{verdict.id}.kind"] = verdict.kind
+            numbers[f"{verdict.id}.effect"] = plain(verdict.extreme)
+        numbers[f"{verdict.id}.tail"] = verdict.tail
+        numbers[f"{verdict.id}.k"] = verdict.k
+        numbers[f"{verdict.id}.detectable"] = verdict.detectable
+        numbers[f"{verdict.id}.region"] = verdict.region_text
+        numbers[f"{verdict.id}.source"] = verdict.source
+        numbers[f"{verdict.id}.kind"] = verdict.kind
         for i, part in enumerate(verdict.parts, start=1):
-            found |= _estimate(f"{verdict.id}.{i}", part, bounded=True)
-    return found | {f"{study}.{key}": value for key, value in extra.items()}
+            numbers |= _estimate(f"{verdict.id}.{i}", part, bounded=True)
+    return numbers | {f"{study}.{key}": value for key, value in extra.items()}
 
 
 def _estimate(key: str, row: Estimate, *, bounded: bool) -> dict[str, Number]:

@@ -1,6 +1,6 @@
 """The tables every study has: verdicts, certificates, the fairness table, failures."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -8,8 +8,15 @@ import pandas as pd
 from journeylab.config import Labels
 from journeylab.plotting.results import Table
 from journeylab.records.runs import RunRecord
-from journeylab.records.verdicts import Earlier, Estimate, StudyVerdicts, Verdict
-from journeylab.typography import decimals, fixed, plain, scientific, short
+from journeylab.records.verdict_numbers import (
+    extreme_text,
+    needs_powers,
+    places,
+    printed_numbers,
+)
+from journeylab.records.verdict_text import outcome, run_text, source_letter
+from journeylab.records.verdicts import StudyVerdicts, Verdict
+from journeylab.typography import plain, short
 
 
 def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
@@ -17,14 +24,14 @@ def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
     judged = [v for v in study.verdicts if v.primary and v.kind != "exact"]
     exact = [v for v in study.verdicts if v.kind == "exact"]
     secondary = [v for v in study.verdicts if not v.primary and v.kind != "exact"]
-    sources = "D: as the document says it; C: corrected."
+    sources = "D: as the document states it; C: corrected."
     seeds = f"{plain(study.seeds)} seeds."
     numbers = ("Effect", "Interval", "Detectable")
     return {
         name: Table(name=name, caption=caption, frame=frame, notes=notes, numeric=numeric)
         for name, caption, frame, notes, numeric in (
             ("verdicts", "Verdicts.", _effects(judged), f"{seeds} {sources}", numbers),
-            ("certificates", "Certificates.", _exact(exact), sources, ("Found", "Cases")),
+            ("certificates", "Certificates.", _exact(exact), sources, ("Value", "Cases")),
             (
                 "secondary",
                 "Secondary measurements, without verdicts.",
@@ -38,9 +45,12 @@ def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
 
 
 def fairness(
-    runs: Sequence[RunRecord], tuning: str | Mapping[str, str], labels: Labels
+    runs: Sequence[RunRecord], tuning: str | Mapping[str, str], labels: Labels, arms: Labels
 ) -> Table | None:
-    """What each variant was given: size, compute, data, steps, tuning; None if nothing trained."""
+    """Size, compute, data, steps and tuning of every variant; None if nothing was trained.
+
+    ``labels`` and ``arms`` name variants and arms in print.
+    """
     rows = []
     for (arm, variant), chunks in by_variant(runs).items():
         first = chunks[0]
@@ -52,7 +62,7 @@ def fairness(
         budget = tuning if isinstance(tuning, str) else tuning.get(f"{arm}/{variant}", "")
         rows.append(
             {
-                "Arm": arm,
+                "Arm": arms.get(arm, arm),
                 "Variant": labels.get(variant, variant),
                 "Parameters": plain(first.training.parameters),
                 "FLOPs": plain(first.training.flops),
@@ -75,11 +85,11 @@ def fairness(
     return Table("fairness", "Fairness table.", frame, notes, numeric)
 
 
-def failures(runs: Sequence[RunRecord], labels: Labels) -> list[dict[str, str]]:
-    """Every failed seed with its reason."""
+def failures(runs: Sequence[RunRecord], labels: Labels, arms: Labels) -> list[dict[str, str]]:
+    """Every failed seed with its reason, by the printed name of its run."""
     return [
         {
-            "run": f"{run.arm}/{labels.get(run.variant, run.variant)}",
+            "run": run_text(run.arm, run.variant, labels, arms),
             "seed": str(seed.seed),
             "reason": seed.reason or "not recorded",
         }
@@ -100,68 +110,20 @@ def printed_table(table: Table) -> dict[str, Any]:
     }
 
 
-def places(rows: Iterable[Verdict]) -> int:
-    """The decimals of all effects and intervals of a table: those its narrowest row deserves."""
-    widths = [_width(row) for verdict in rows for row in (verdict, *verdict.parts)]
-    return min(4, max((decimals(width, 3) for width in widths if width), default=3))
-
-
-def _width(row: Estimate) -> float:
-    ends = [x for x in (row.low, row.high, *(p.value for p in row.points)) if x is not None]
-    return max(ends) - min(ends) if ends else 0.0
-
-
-def shown(row: Estimate, digits: int) -> dict[str, str]:
-    """Effect, mean and interval in print, with ``digits`` decimals; unbounded ends are infinities.
-
-    What these decimals would print as 0 and is not is a power of ten, unless beside the row's other
-    numbers it is what rounding leaves of 0.
-    """
-    rounding = 1e-12 * max(abs(x) for x in (row.effect, row.low, row.high, 0.0) if x is not None)
-
-    def told(value: float | None, unbounded: str = "n/a") -> str:
-        if value is None:
-            return unbounded
-        lost = abs(value) > rounding and float(f"{value:.{digits}f}") == 0
-        return plain(value, 2) if lost else fixed(value, digits)
-
-    return {
-        "effect": told(row.effect),
-        "mean": told(row.mean),
-        "interval": f"[{told(row.low, '−∞')}, {told(row.high, '∞')}]",
-    }
-
-
-def earlier(row: Earlier) -> str:
-    """What an earlier revision said of a row, its word first."""
-    word = row.verdict or "no verdict"
-    effect = "no finite value" if row.effect is None else short(row.effect)
-    if row.low is None and row.high is None:
-        return f"{word}, {effect}"
-    low = "−∞" if row.low is None else short(row.low)
-    high = "∞" if row.high is None else short(row.high)
-    return f"{word}, {effect} in [{low}, {high}]"
-
-
-def source(verdict: Verdict) -> str:
-    """D for the document's claim, C for a corrected one."""
-    return "D" if verdict.source == "document" else "C"
-
-
 def _effects(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     rows, digits = [], places(verdicts)
     for verdict in verdicts:
-        printed = shown(verdict, digits)
+        printed = printed_numbers(verdict, digits)
         row = {
             "Claim": verdict.id,
-            "Source": source(verdict),
+            "Source": source_letter(verdict),
             "Statement": verdict.statement,
             "Effect": printed["effect"],
             "Interval": printed["interval"],
             "Detectable": plain(verdict.detectable, 2),
             "Claimed": verdict.region_text,
         }
-        judged = {"Verdict": verdict.verdict or "not judged"} if verdict.primary else {}
+        judged = {"Verdict": outcome(verdict, {})} if verdict.primary else {}
         rows.append(row | judged)
     return pd.DataFrame(rows)
 
@@ -171,32 +133,20 @@ def _exact(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Claim": verdict.id,
-            "Source": source(verdict),
+            "Source": source_letter(verdict),
             "Statement": verdict.statement,
-            "Found": found(verdict, powers=powers),
+            "Value": extreme_text(verdict, powers=powers),
             "Claimed": verdict.region_text,
             "Cases": plain(verdict.n),
-            "Verdict": verdict.verdict or ("not judged" if verdict.primary else "secondary"),
+            "Verdict": outcome(verdict, {}) if verdict.primary else "secondary",
         }
         for verdict in verdicts
     )
 
 
-def needs_powers(verdicts: Iterable[Verdict]) -> bool:
-    """Whether an extreme value among these needs a power of ten; then all are printed so."""
-    return any("×" in plain(verdict.effect) for verdict in verdicts)
-
-
-def found(verdict: Verdict, *, powers: bool) -> str:
-    """The extreme value of an exact claim."""
-    if powers and verdict.extreme is not None:
-        return scientific(verdict.extreme)
-    return plain(verdict.extreme, digits=2)
-
-
 def by_variant(runs: Sequence[RunRecord]) -> dict[tuple[str, str], list[RunRecord]]:
-    """The runs of every (arm, variant), in the order in which they are given."""
-    found: dict[tuple[str, str], list[RunRecord]] = {}
+    """The runs of every (arm, variant), in the given order."""
+    grouped: dict[tuple[str, str], list[RunRecord]] = {}
     for run in runs:
-        found.setdefault((run.arm, run.variant), []).append(run)
-    return found
+        grouped.setdefault((run.arm, run.variant), []).append(run)
+    return grouped

@@ -35,7 +35,7 @@ def run(call: Call) -> None:
     if origin is None or origin.inputs["measurements"] != sha256(measurements):
         raise UserError(
             f"{verdicts} judges other measurements than {measurements} holds; "
-            f"`{remake(verdicts)}` judges them anew"
+            f"`{remake(verdicts)}` judges them again"
         )
     records = {name: read_run(call.read_from / name, key) for name, key in plan.runs}
     figures, words = catalogue.figures_part(plan.study), catalogue.metrics_part(plan.study)

@@ -1,4 +1,4 @@
-"""What all studies together have come to: read by the stages that tell of all of them."""
+"""The verdicts, figures and records of all studies: input of the stages that join studies."""
 
 from __future__ import annotations
 
@@ -6,24 +6,28 @@ from collections.abc import Sequence
 
 from journeylab.claims.register import Register, is_read, register_hash
 from journeylab.claims.registration import read_history, registrations
+from journeylab.claims.theorems import Theorems
+from journeylab.claims.wording import theorem_texts
 from journeylab.records.files import VERDICTS, read_json, verify
-from journeylab.records.plans import HISTORY
+from journeylab.records.plans import HISTORY, Plan
 from journeylab.records.runs import RunHost, RunRecord, read_host, read_run
+from journeylab.records.verdict_text import TheoremText
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.evidence import Evidence
 from journeylab.stages.running import Call
 
 
 def read_evidence(call: Call) -> list[Evidence]:
-    """Every study of a plan that tells of all of them, in the order of the configuration.
+    """Every study that a plan reads, in the order of the configuration.
 
     The plan's inputs are ``<study>.verdicts`` and ``<study>.content``, its runs
-    ``<study>/<folder of the run>``. Raises UserError for what is missing, damaged or of another
-    plan.
+    ``<study>/<folder of the run>``. Raises UserError for an input that is missing, damaged or of
+    another plan.
     """
     plan, reports = call.plan, call.output.parent
     register = Register.model_validate(plan.settings["register"])
-    found = []
+    theorems = read_theorem_texts(plan)
+    studies = []
     for name, key in plan.inputs.items():
         study, _, kind = name.partition(".")
         if kind != "verdicts":
@@ -38,7 +42,7 @@ def read_evidence(call: Call) -> list[Evidence]:
             if path.startswith(f"{study}/")
         }
         records = [(read_run(path, run_key), read_host(path)) for path, run_key in runs.items()]
-        found.append(
+        studies.append(
             Evidence(
                 verdicts=StudyVerdicts.model_validate(read_json(verdicts, key)),
                 folder=folder,
@@ -48,9 +52,16 @@ def read_evidence(call: Call) -> list[Evidence]:
                 registered=registrations(register, study, records, history),
                 register=register_hash(register, study),
                 read=_read(register, study, records),
+                theorems=theorems,
             )
         )
-    return found
+    return studies
+
+
+def read_theorem_texts(plan: Plan) -> dict[str, TheoremText]:
+    """The theorems of a plan in print, by label; a plan without them has none."""
+    written = plan.settings.get("theorems")
+    return theorem_texts(Theorems.model_validate(written)) if written else {}
 
 
 def _read(

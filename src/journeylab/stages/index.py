@@ -1,4 +1,4 @@
-"""List every claim of every study on one page."""
+"""Write the claims index: every claim of every study on one page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from journeylab.stages.running import Call
 
 
 def run(call: Call) -> None:
-    """plan, all results, all that was drawn → the page, sealed; the same gives the same bytes."""
+    """plan, all results and drawn folders → the page with its checksum; same input, same bytes."""
     anonymous = call.plan.settings["anonymous"]
     page = render(read_evidence(call), plan_key=call.plan.key, anonymous=anonymous)
     with write_atomic(call.output) as partial:

@@ -22,6 +22,7 @@ def run(call: Call) -> None:
         scale=plan.settings["scale"],
         evidence=plan.settings["scale"] != "quick",
         labels=plan.settings["labels"],
+        arms=plan.settings.get("arms", {}),
     )
     if plan.settings["earlier"] is not None:
         earlier = Reference.model_validate(plan.settings["earlier"])

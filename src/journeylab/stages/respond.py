@@ -5,7 +5,14 @@ from __future__ import annotations
 from journeylab.claims.register import Register
 from journeylab.claims.response import Response, rows_of, unasked
 from journeylab.records.files import sha256, write_atomic, write_folder, write_json
-from journeylab.reports import response as answer
+from journeylab.reports.response import (
+    Question,
+    describe_response,
+    figure_files,
+    plain_text,
+    write_archive,
+    write_latex,
+)
 from journeylab.reports.typeset import compile_pdf
 from journeylab.stages.evidence import read_evidence
 from journeylab.stages.running import Call
@@ -14,13 +21,13 @@ from journeylab.stages.running import Call
 def run(call: Call) -> None:
     """plan, results, drawn folders → response.json; beside it .pdf, .md, .tar.gz and latex/."""
     plan, reports = call.plan, call.output.parent
-    asked = Response.model_validate(plan.settings["response"])
+    response = Response.model_validate(plan.settings["response"])
     register = Register.model_validate(plan.settings["register"])
     studies = read_evidence(call)
     known = {study.study for study in studies}
-    described = answer.describe_response(
+    described = describe_response(
         [
-            answer.Question(
+            Question(
                 id=point.id,
                 reviewer=point.reviewer,
                 point=point.point,
@@ -29,20 +36,20 @@ def run(call: Call) -> None:
                 change=point.change,
                 figures=point.figures,
             )
-            for point in asked.points
+            for point in response.points
         ],
         studies,
-        title=asked.title,
-        unasked=[row for row in unasked(asked, register) if row.partition(".")[0] in known],
+        title=response.title,
+        unasked=[row for row in unasked(response, register) if row.partition(".")[0] in known],
         plan_key=plan.key,
         anonymous=plan.settings["anonymous"],
     )
     with write_folder(reports / "latex", plan.origin()) as folder:
-        answer.write_latex(described, studies, folder)
-    answer.write_archive(reports / "latex", reports / "response.tar.gz")
+        write_latex(described, studies, folder)
+    write_archive(reports / "latex", reports / "response.tar.gz")
     with write_atomic(reports / "response.md") as partial:
-        partial.write_text(answer.plain_text(described, asked.characters), encoding="utf-8")
-    figures = answer.figure_files(described, studies)
+        partial.write_text(plain_text(described, response.characters), encoding="utf-8")
+    figures = figure_files(described, studies)
     compile_pdf("response", described, figures, reports / "response.pdf", "response.typ")
     made = ("latex/manifest.json", "response.md", "response.pdf", "response.tar.gz")
     hashes = {name: sha256(reports / name) for name in made}

@@ -19,6 +19,7 @@ from journeylab.records.plans import HISTORY
 from journeylab.records.runs import read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.typeset import compile_report, describe
+from journeylab.stages.evidence import read_theorem_texts
 from journeylab.stages.running import Call
 
 
@@ -36,7 +37,7 @@ def run(call: Call) -> None:
     if drawn is None or drawn.inputs["verdicts"] != sha256(verdicts):
         raise UserError(
             f"{content} was drawn from other verdicts than {verdicts} holds; "
-            f"`{remake(content / MANIFEST)}` draws it anew"
+            f"`{remake(content / MANIFEST)}` draws it again"
         )
     folders = {call.read_from / name: key for name, key in plan.runs}
     records = [(read_run(folder, key), read_host(folder)) for folder, key in folders.items()]
@@ -48,6 +49,7 @@ def run(call: Call) -> None:
         content,
         records,
         registrations(register, plan.study, records, history),
+        read_theorem_texts(plan),
         plan_key=plan.key,
         anonymous=plan.settings["anonymous"],
     )

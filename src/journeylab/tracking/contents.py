@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from journeylab.config import build, canonical
 from journeylab.records import files, runs
 from journeylab.records.plans import plan_key
+from journeylab.records.verdict_text import meaning
 from journeylab.records.verdicts import WORDS, StudyVerdicts
-from journeylab.reports.meaning import meaning
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,12 +19,12 @@
     return made;
   };
 
-  const compare = (key) => (one, other) => {
-    const [a, b] = [one.dataset[key], other.dataset[key]];
+  const compare = (key) => (row, other) => {
+    const [a, b] = [row.dataset[key], other.dataset[key]];
     // what has no number stands last, whichever way it is sorted
     if (numeric.has(key) && (a === "" || b === "")) return (a === "") - (b === "");
     const order = numeric.has(key) ? Number(a) - Number(b) : a.localeCompare(b);
-    return (descending ? -order : order) || one.dataset.index - other.dataset.index;
+    return (descending ? -order : order) || row.dataset.index - other.dataset.index;
   };
 
   const sort = () => {
@@ -65,7 +65,7 @@
     remember();
   };
 
-  const recall = () => {
+  const readAddress = () => {
     if (location.hash.includes("=")) {
       const state = new URLSearchParams(location.hash.slice(1));
       for (const field of form.elements) if (field.name) field.value = state.get(field.name) ?? "";
@@ -102,10 +102,10 @@
     setTimeout(apply); // once the fields are empty
   });
   window.addEventListener("hashchange", () => {
-    recall();
+    readAddress();
     setTimeout(apply);
   });
   form.hidden = false;
-  recall();
+  readAddress();
   apply();
 })();

@@ -1,0 +1,52 @@
+"""Effects, intervals and extreme values of verdicts in print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from journeylab.records.verdicts import Estimate, Verdict
+from journeylab.typography import decimals, fixed, plain, scientific
+
+
+def places(rows: Iterable[Verdict]) -> int:
+    """The decimals of all effects and intervals of a table: three digits of its narrowest row."""
+    widths = [_width(row) for verdict in rows for row in (verdict, *verdict.parts)]
+    return min(4, max((decimals(width, 3) for width in widths if width), default=3))
+
+
+def _width(row: Estimate) -> float:
+    ends = [x for x in (row.low, row.high, *(p.value for p in row.points)) if x is not None]
+    return max(ends) - min(ends) if ends else 0.0
+
+
+def printed_numbers(row: Estimate, digits: int) -> dict[str, str]:
+    """Effect, mean and interval in print, with ``digits`` decimals; unbounded ends are infinities.
+
+    Nonzero values that would print as 0 use scientific notation; below 1e-12 of the row's largest
+    they count as 0.
+    """
+    rounding = 1e-12 * max(abs(x) for x in (row.effect, row.low, row.high, 0.0) if x is not None)
+
+    def text(value: float | None, unbounded: str = "n/a") -> str:
+        if value is None:
+            return unbounded
+        lost = abs(value) > rounding and float(f"{value:.{digits}f}") == 0
+        return plain(value, 2) if lost else fixed(value, digits)
+
+    return {
+        "effect": text(row.effect),
+        "mean": text(row.mean),
+        "interval": f"[{text(row.low, '−∞')}, {text(row.high, '∞')}]",
+    }
+
+
+def needs_powers(verdicts: Iterable[Verdict]) -> bool:
+    """Whether a table prints extreme values as powers of ten: where at least one needs it."""
+    return any("×" in plain(verdict.effect) for verdict in verdicts)
+
+
+def extreme_text(verdict: Verdict, *, powers: bool) -> str:
+    """The extreme value of an exact claim; ``powers`` prints it as a power of ten."""
+    if powers and verdict.extreme is not None:
+        return scientific(verdict.extreme)
+    return plain(verdict.extreme, digits=2)

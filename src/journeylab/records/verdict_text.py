@@ -1,0 +1,436 @@
+"""Verdicts in English: every sentence that reports, figures and commands print about a verdict.
+
+Texts are made from the records alone (:mod:`journeylab.records.verdicts`) and hold true minus
+signs. A theorem's label is replaced by its printed name where ``theorems`` has it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from journeylab.records.verdict_numbers import places, printed_numbers
+from journeylab.records.verdicts import WORDS, Earlier, Registration, StudyVerdicts, Verdict
+from journeylab.typography import plain, short
+
+SYMBOLS = {"supported": "✓", "refuted": "✗", "inconclusive": "∼", "undecidable": "?"}
+OUTCOMES = (*WORDS, "withheld", "not judged", "exploratory")
+"""The verdicts, and then the words that stand where there is no verdict."""
+
+COARSE = "a step of the measure is larger than the margin"
+"""The judge's note on a row whose margin its measure cannot resolve."""
+
+_NUMBERS = (
+    *("no", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
+_OPENINGS = {
+    "supported": "Supported",
+    "refuted": "Refuted",
+    "inconclusive": "Undecided by these data",
+    "undecidable": "Cannot be decided with so few seeds",
+}
+
+
+class TheoremText(NamedTuple):
+    """What reports print of a theorem: its name, its content in one sentence, its document."""
+
+    name: str
+    says: str = ""
+    document: str = ""
+
+
+def theorem_text(label: str, theorems: Mapping[str, TheoremText]) -> TheoremText:
+    """The text of a theorem; a label without one is its own name."""
+    return theorems.get(label) or TheoremText(label)
+
+
+def run_text(arm: str, variant: str, labels: Mapping[str, str], arms: Mapping[str, str]) -> str:
+    """A run in print: the label of its variant, then of its arm; empty labels are left out."""
+    return ", ".join(filter(None, (labels.get(variant, variant), arms.get(arm, arm))))
+
+
+# ---- one verdict ---------------------------------------------------------------------------------
+
+
+def outcome(row: Verdict, registered: Mapping[str, Registration]) -> str:
+    """One of :data:`OUTCOMES`: the verdict, or the reason why there is none, in a word or two."""
+    if row.verdict is not None and is_exploratory(row, registered):
+        return "exploratory"
+    return row.verdict or ("withheld" if row.withheld else "not judged")
+
+
+def is_exploratory(row: Verdict, registered: Mapping[str, Registration]) -> bool:
+    """Whether a row was not registered before its runs."""
+    return row.id in registered and registered[row.id].exploratory
+
+
+def source_letter(row: Verdict) -> str:
+    """D for a claim as the document states it, C for a corrected one."""
+    return "D" if row.source == "document" else "C"
+
+
+def tag(word: str | None) -> str:
+    """A verdict's word behind its symbol; empty for None."""
+    return f"{SYMBOLS.get(word or '', '')} {word or ''}".strip()
+
+
+def opening(verdict: Verdict) -> str:
+    """The verdict as the beginning of a sentence."""
+    if verdict.verdict:
+        return _OPENINGS[verdict.verdict]
+    if verdict.withheld:
+        return "Withheld"
+    return "Not judged" if verdict.primary else "Secondary, not judged"
+
+
+def sentence(verdict: Verdict) -> str:
+    """The claim with the numbers of its verdict in brackets; goes behind :func:`opening`."""
+    claimed = f", claimed {verdict.region_text}" if verdict.region_text else ""
+    if verdict.kind == "exact":
+        extreme = "is not finite" if verdict.effect is None else short(verdict.effect)
+        numbers = f"{verdict.effect_text} {extreme} over {verdict.n} cases{claimed}"
+    elif verdict.effect is None:
+        numbers = f"no single number{claimed}, {verdict.n} seeds"
+    else:
+        name = "share of solving seeds" if "solves" in verdict.region else "median effect"
+        if verdict.parts:
+            name = f"{'worst' if verdict.kind == 'all_of' else 'best'} part's {name}"
+        low = "−∞" if verdict.low is None else short(verdict.low)
+        high = "∞" if verdict.high is None else short(verdict.high)
+        rounding = 1e-12 * max(abs(verdict.low or 0), abs(verdict.high or 0))
+        effect = 0.0 if abs(verdict.effect) < rounding else verdict.effect
+        numbers = f"{name} {short(effect)}, interval [{low}, {high}]{claimed}, {verdict.n} seeds"
+    if verdict.failures and verdict.kind != "exact":
+        numbers += f", {verdict.failures} failed"
+    ending = "".join(f"; {note}" for note in remarks(verdict))
+    return f"{verdict.statement.removesuffix('.')} ({numbers}{ending})."
+
+
+def remarks(row: Verdict) -> list[str]:
+    """Why a row is withheld, and the judge's notes on it."""
+    return [*([row.withheld] if row.withheld else []), *row.notes]
+
+
+def measured_text(row: Verdict) -> str:
+    """What was measured: the effect, then its metric unless the effect names it."""
+    if row.kind == "exact":
+        return row.effect_text
+    if row.parts:
+        return row.metric_label
+    metric = "" if row.metric_label in row.effect_text else row.metric_label
+    return "; ".join(filter(None, (row.effect_text, metric)))
+
+
+def earlier_text(row: Earlier) -> str:
+    """What an earlier revision concluded on a row: verdict, effect and interval."""
+    word = row.verdict or "no verdict"
+    effect = "no finite value" if row.effect is None else short(row.effect)
+    if row.low is None and row.high is None:
+        return f"{word}, {effect}"
+    low = "−∞" if row.low is None else short(row.low)
+    high = "∞" if row.high is None else short(row.high)
+    return f"{word}, {effect} in [{low}, {high}]"
+
+
+def explanation(
+    row: Verdict,
+    study: StudyVerdicts,
+    theorems: Mapping[str, TheoremText] = MappingProxyType({}),
+) -> Iterator[str]:
+    """The claim, its numbers and its verdict, line by line, for a terminal."""
+    source = "stated by the document" if row.source == "document" else "corrected statement"
+    name = theorem_text(row.theorem, theorems).name
+    label = f", {row.theorem}" if name != row.theorem else ""
+    yield f"{row.id} · {name}{label} · {source}, {'judged' if row.primary else 'secondary'}"
+    yield row.statement
+    if row.cites:
+        yield f"  document: {row.cites}"
+    yield f"  measured: {measured_text(row)}"
+    yield f"  claimed:  {row.region_text or 'no region'}"
+    if row.kind == "exact":
+        failed = f"; {row.failures} of them are not finite" if row.failures else ""
+        yield f"  extreme value: {plain(row.effect)} of {plain(row.n)} cases{failed}"
+    else:
+        yield from _estimate_lines(row)
+    yield f"  verdict: {outcome(row, {})}"
+    for note in filter(None, (row.withheld, study.exploratory, *row.notes)):
+        yield f"    {note}"
+
+
+def _estimate_lines(row: Verdict) -> Iterator[str]:
+    """The numbers of a claim over seeds, for a terminal."""
+    digits = places([row])
+    printed = printed_numbers(row, digits)
+    yield f"  median effect: {printed['effect']}, interval {printed['interval']}"
+    yield f"  mean:          {printed['mean']}"
+    failed = f", {row.failures} failed" if row.failures else ""
+    yield f"  seeds:         {plain(row.n)}{failed}"
+    if row.k:
+        yield (
+            f"  test: the interval reaches from ordered difference {row.k} to "
+            f"{row.n + 1 - row.k}; each end is wrong with probability at most {plain(row.tail, 2)}"
+        )
+    if row.detectable is not None:
+        yield f"  detectable:    {plain(row.detectable, 2)} from the margin"
+    for part in row.parts:
+        cells = printed_numbers(part, digits)
+        yield f"  part {part.effect_text}: {cells['effect']} {cells['interval']}"
+
+
+# ---- many verdicts -------------------------------------------------------------------------------
+
+
+def headline(verdicts: Sequence[Verdict]) -> str:
+    """How many claims have which verdict, in one sentence."""
+    words = [v.verdict for v in verdicts if v.verdict is not None]
+    if not words:
+        return "No claim was judged."
+    counts = [(word, words.count(word)) for word in WORDS]
+    texts = [f"{n} {_are(n)} {word}" for word, n in counts if n]
+    claims = "claim" if len(words) == 1 else "claims"
+    withheld = sum(bool(v.withheld) for v in verdicts)
+    ending = f"; {withheld} {_are(withheld)} withheld" if withheld else ""
+    return f"Of {len(words)} judged {claims}, {listed(texts)}{ending}."
+
+
+def findings(
+    rows: Sequence[Verdict],
+    theorems: Mapping[str, TheoremText],
+    registered: Mapping[str, Registration],
+    *,
+    ids: bool = False,
+) -> list[str]:
+    """The outcomes of rows in sentences, a theorem at a time, and then what limits them.
+
+    Claims of the document come before corrected ones. ``ids`` names the rows of every outcome.
+    """
+    sentences = []
+    labels = list(dict.fromkeys(row.theorem for row in rows))
+    for label in labels:
+        about = [row for row in rows if row.theorem == label]
+        document = [row for row in about if row.source == "document"]
+        corrected = [row for row in about if row.source == "corrected"]
+        texts = [
+            _outcomes_text(group, registered, ids=ids) for group in (document, corrected) if group
+        ]
+        text = f"{'; '.join(texts)}."
+        name = theorem_text(label, theorems).name
+        sentences.append(capital(text) if len(labels) == 1 else f"{name}: {text}")
+    return sentences + _limits(rows)
+
+
+def _outcomes_text(
+    rows: Sequence[Verdict], registered: Mapping[str, Registration], *, ids: bool
+) -> str:
+    """How many claims of one source have which outcome."""
+    groups: dict[str, list[str]] = {}
+    for row in rows:
+        groups.setdefault(outcome(row, registered), []).append(row.id.removeprefix("exp"))
+    number, document = len(rows), rows[0].source == "document"
+    if len(groups) == 1:
+        (word,) = groups
+        which = f" ({', '.join(groups[word])})" if ids else ""
+        whole = {1: "the document's claim is", 2: "both of the document's claims are"}
+        other = f"all {count(number)} of the document's claims are"
+        if not document:
+            whole = {1: "the corrected claim is", 2: "both corrected claims are"}
+            other = f"all {count(number)} corrected claims are"
+        return f"{whole.get(number, other)} {word}{which}"
+    texts = [
+        f"{count(len(groups[word]))} {_are(len(groups[word]))} {word}"
+        + (f" ({', '.join(groups[word])})" if ids else "")
+        for word in OUTCOMES
+        if word in groups
+    ]
+    whose = f"the document's {count(number)}" if document else f"{count(number)} corrected"
+    return f"of {whose} claims, {listed(texts)}"
+
+
+def _limits(rows: Sequence[Verdict]) -> list[str]:
+    """Why rows have no verdict or stay open, reason by reason."""
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        decided = row.verdict in ("supported", "refuted")
+        for reason in [] if decided else remarks(row):
+            if reason != COARSE:
+                reasons.setdefault(reason, []).append(row.id.removeprefix("exp"))
+    withheld = {row.withheld for row in rows}
+    return [
+        f"{listed(names)} {_are(len(names))} "
+        f"{'withheld' if reason in withheld else 'open'}: {reason}."
+        for reason, names in reasons.items()
+    ]
+
+
+def meaning(
+    study: StudyVerdicts,
+    theorems: Mapping[str, TheoremText] = MappingProxyType({}),
+    registered: Mapping[str, Registration] = MappingProxyType({}),
+) -> str:
+    """What was found, in a paragraph; a quick run is no evidence and finds nothing."""
+    rows = [row for row in study.verdicts if row.primary]
+    if not rows:
+        return "No claim of this study is judged."
+    if not study.evidence:
+        return (
+            "Nothing yet: a quick run cuts seeds and budgets to check that everything runs, and is "
+            "no evidence for or against any claim."
+        )
+    exact = [row for row in rows if row.kind == "exact"]
+    if study.exploratory and len(exact) < len(rows):
+        first = f"These runs are exploratory ({study.exploratory}): no claim about seeds is judged."
+        return " ".join((first, *findings(exact, theorems, registered)))
+    return " ".join(findings(rows, theorems, registered))
+
+
+def certainty(
+    study: StudyVerdicts, registered: Mapping[str, Registration], *, failed: int, trained: int
+) -> str:
+    """How sure the verdicts are: seeds, error probability, certificates, registration, failures.
+
+    ``failed`` of ``trained`` seeds have no result.
+    """
+    if not study.evidence:
+        return f"Not at all: this is a quick run of {study.seeds} seeds, with cut budgets."
+    judged = [row for row in study.verdicts if row.primary and row.verdict is not None]
+    exact = [row for row in judged if row.kind == "exact"]
+    numbers = sorted({row.n for row in judged if row.kind != "exact"})
+    texts = []
+    if numbers:
+        texts.append(
+            f"claims over seeds rest on {' or '.join(map(str, numbers))} seeds each; the "
+            f"probability that any verdict of this study is wrong is at most {study.alpha}"
+        )
+    if exact:
+        whole = f"{count(len(exact))} {'claims' if len(exact) > 1 else 'claim'}"
+        whole = "every claim" if len(exact) == len(judged) else whole
+        texts.append(
+            f"{whole} {'is' if whole == 'every claim' else _are(len(exact))} exact: the worst of "
+            "all cases decides, not chance"
+        )
+    if known := [row for row in judged if row.id in registered]:
+        texts.append(_registered_text(known, registered))
+    if failed:
+        texts.append(
+            f"{failed} of {plain(trained)} trained seeds failed and count against both answers"
+        )
+    return " ".join(f"{capital(text)}." for text in texts) or "No claim is judged."
+
+
+def _registered_text(rows: Sequence[Verdict], registered: Mapping[str, Registration]) -> str:
+    """How many rows were registered before their runs, and which were not."""
+    late = [row.id.removeprefix("exp") for row in rows if is_exploratory(row, registered)]
+    if not late:
+        return "all claims were registered before the runs"
+    if len(late) == len(rows):
+        return "no claim was registered before its runs: all verdicts are exploratory"
+    before = len(rows) - len(late)
+    return (
+        f"{count(before)} of {count(len(rows))} claims were registered before their runs; "
+        f"{listed(late)} {_are(len(late))} exploratory"
+    )
+
+
+def registration_lines(study: StudyVerdicts, registered: Mapping[str, Registration]) -> list[str]:
+    """The registration of all judged rows, grouped by what it says."""
+    groups: dict[str, list[str]] = {}
+    for row in study.verdicts:
+        if row.verdict is not None and row.id in registered:
+            groups.setdefault(registered[row.id].text, []).append(row.id)
+    if len(groups) == 1:
+        (text,) = groups
+        return [f"All judged claims: {text}."]
+    return [
+        f"{', '.join(name.removeprefix('exp') for name in names)}: {text}."
+        for text, names in groups.items()
+    ]
+
+
+def method(study: StudyVerdicts) -> str:
+    """How the claims of a study over seeds are judged, and how their intervals are made."""
+    rows = [row for row in study.verdicts if row.primary and row.kind != "exact"]
+    if not rows:
+        return "Every claim of this study is exact: the extreme value over all cases decides."
+    if study.exploratory:
+        return (
+            f"Exploratory: {study.exploratory}. Effects and intervals are shown; claims about "
+            "seeds are not judged."
+        )
+    looks = sorted({(row.n, row.k, row.tail) for row in rows if row.k and row.tail is not None})
+    if not looks:
+        return f"With {study.seeds} seeds no claim over seeds can be decided."
+    solving = [row for row in rows if "solves" in row.region]
+    texts = []
+    if len(solving) < len(rows):
+        ends = " and ".join(
+            f"at {n} seeds from the ordered difference {k} to {n + 1 - (k or 0)}"
+            for n, k, _ in looks
+        )
+        texts.append(
+            "The effect is the median over seeds of a paired difference. Its interval reaches "
+            f"{ends}; it is valid for any distribution. A failed seed counts as −∞ in the lower "
+            "end and as ∞ in the upper end."
+        )
+    if solving:
+        texts.append(
+            "For a claim about most seeds, the effect is the share of seeds that reach the "
+            "threshold. The interval is the Clopper–Pearson interval of the probability that a "
+            "seed reaches it, and is compared with ½. A failed seed counts as a miss in the lower "
+            "end and as a success in the upper end."
+        )
+    texts.append(f"Each end is wrong with probability at most {_tails_text(study, looks)}.")
+    if any(row.parts for row in rows):
+        texts.append(
+            "In a claim with several parts, an end that can settle the claim by one part alone is "
+            "taken at that tail divided by the number of parts."
+        )
+    texts.append(
+        "A claim is supported if the whole interval lies in the claimed region, refuted if it lies "
+        "outside, and otherwise inconclusive. The probability of any wrong verdict in this study "
+        f"is at most {study.alpha}."
+    )
+    if any(row.detectable is not None for row in rows):
+        texts.append(
+            "“Detectable” is the distance from the margin that these seeds decide with probability "
+            "0.8 at their spread"
+            + ("; for a claim about most seeds, the probability of success." if solving else ".")
+        )
+    return " ".join(texts)
+
+
+def _tails_text(study: StudyVerdicts, looks: Iterable[tuple[int, int | None, float | None]]) -> str:
+    """The tail of each look, and how it follows from α."""
+    texts = []
+    for n, _, tail in looks:
+        share = (tail or 0.0) * study.M / study.alpha
+        part = "" if math.isclose(share, 1) else f"a share of {plain(share, 2)} of "
+        texts.append(
+            f"{plain(tail, 2)} at {n} seeds ({part}{study.alpha}, divided by {study.M} tails)"
+        )
+    return " and ".join(texts)
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+
+def count(number: int) -> str:
+    """A small number in a word."""
+    return _NUMBERS[number] if number < len(_NUMBERS) else str(number)
+
+
+def capital(text: str) -> str:
+    """A text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
+def listed(parts: Iterable[str]) -> str:
+    """Parts as an enumeration: “a, b and c”."""
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

@@ -1,0 +1,122 @@
+"""The first page of a study's report: question, answer, certainty, key figure, all verdicts."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping
+from typing import Any
+
+from journeylab.records.verdict_numbers import extreme_text, places, printed_numbers
+from journeylab.records.verdict_text import (
+    SYMBOLS,
+    TheoremText,
+    certainty,
+    meaning,
+    outcome,
+    source_letter,
+    theorem_text,
+)
+from journeylab.records.verdicts import Registration, StudyVerdicts, Verdict
+from journeylab.reports.forest import WIDTH, strip
+
+_SENTENCE_END = re.compile(r"(?<=[\w)”%])\.(?= [^a-z])")
+
+
+def front_page(
+    study: StudyVerdicts,
+    drawn: Mapping[str, Any],
+    registered: Mapping[str, Registration],
+    theorems: Mapping[str, TheoremText],
+    *,
+    failed: int,
+    trained: int,
+) -> dict[str, Any]:
+    """Everything that the first page prints; ``drawn`` is the study's content.json.
+
+    ``failed`` of ``trained`` seeds have no result.
+    """
+    judged = [row for row in study.verdicts if row.primary]
+    notes, marks = row_marks(study, registered)
+    figures = drawn["figures"]
+    return {
+        "question": drawn["question"],
+        "answer": meaning(study, theorems, registered),
+        "certainty": certainty(study, registered, failed=failed, trained=trained),
+        "figure": {"name": figures[0]["name"], "caption": first_sentence(figures[0]["caption"])}
+        if figures
+        else None,
+        "width": WIDTH,
+        "theorems": [
+            theorem_text(label, theorems)._asdict()
+            | {
+                "label": label if label in theorems else "",
+                "rows": [
+                    _row(row, registered, marks[row.id]) for row in judged if row.theorem == label
+                ],
+            }
+            for label in dict.fromkeys(row.theorem for row in judged)
+        ],
+        "notes": [{"mark": mark, "text": text} for mark, text in notes.items()],
+    }
+
+
+def first_sentence(caption: str) -> str:
+    """A caption up to the end of its first sentence."""
+    return _SENTENCE_END.split(caption, maxsplit=1)[0].removesuffix(".") + "."
+
+
+def row_marks(
+    study: StudyVerdicts, registered: Mapping[str, Registration]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The notes of the judged rows, each once by its mark, and the marks of every row."""
+    judged = [row for row in study.verdicts if row.primary]
+    texts = dict.fromkeys(text for row in judged for text in _notes(row, registered))
+    marks = {text: _mark(i) for i, text in enumerate(texts)}
+    return (
+        {mark: text for text, mark in marks.items()},
+        {row.id: ", ".join(marks[text] for text in _notes(row, registered)) for row in judged},
+    )
+
+
+def _row(row: Verdict, registered: Mapping[str, Registration], marks: str) -> dict[str, Any]:
+    word = outcome(row, registered)
+    return {
+        "id": row.id.removeprefix("exp"),
+        "source": source_letter(row),
+        "statement": row.statement,
+        "lanes": [lane._asdict() for lane in strip(row)],
+        "value": _value(row),
+        "claimed": row.region_text,
+        "marks": marks,
+        "word": row.verdict if word == row.verdict else None,
+        "symbol": SYMBOLS.get(word, ""),
+        "unjudged": word,
+    }
+
+
+def _value(row: Verdict) -> str:
+    """The number that the drawing shows: a worst case, a count of seeds, or an effect."""
+    if row.kind == "exact":
+        return extreme_text(row, powers=False)
+    if row.effect is None:
+        return ""
+    if "solves" in row.region:
+        return f"{round(row.effect * row.n)} of {row.n} seeds"
+    numbers = printed_numbers(row, min(3, places([row])))
+    return f"{numbers['effect']} {numbers['interval']}"
+
+
+def _notes(row: Verdict, registered: Mapping[str, Registration]) -> list[str]:
+    """The notes on a row: why it is withheld, the judge's notes, why it is exploratory."""
+    notes = [*([f"withheld: {row.withheld}"] if row.withheld else []), *row.notes]
+    if outcome(row, registered) == "exploratory":
+        judged = f"{registered[row.id].text}; judged {row.verdict}"
+        return [*notes, judged]
+    return notes
+
+
+def _mark(index: int) -> str:
+    letters = string.ascii_lowercase
+    first = _mark(index // len(letters) - 1) if index >= len(letters) else ""
+    return first + letters[index % len(letters)]

@@ -1,0 +1,99 @@
+"""The reproducibility checklist of the response, answered from the records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from journeylab.plotting.results import Table
+from journeylab.records.verdicts import Registration, Verdict
+from journeylab.reports.evidence import Evidence
+from journeylab.typography import plain
+
+
+def checklist(
+    studies: Sequence[Evidence],
+    judged: Sequence[Verdict],
+    registered: Mapping[str, Registration],
+    *,
+    anonymous: bool,
+) -> list[dict[str, str]]:
+    """The questions of conference checklists, answered from the records."""
+    records = [record for study in studies for record in study.records]
+    runs = [run for run, _ in records]
+    seeds = sum(len(run.seeds) for run in runs)
+    failed = sum(seed.status == "failed" for run in runs for seed in run.seeds)
+    minutes = sum(host.cost.cpu_seconds for _, host in records) / 60
+    states = Counter(registered[r.id].text for r in judged if r.id in registered)
+    engines = sorted({f"{run.engine} on {run.device}, threads: {run.threads}" for run in runs})
+    external = sorted(
+        {
+            str(file["sha256"])
+            for run in runs
+            if (file := dict(run.settings.get("data") or {}).get("file"))
+        }
+    )
+    data = "Generated from the seeds; every table has its SHA-256."
+    if external:
+        data += f" External files, by SHA-256: {', '.join(external)}."
+    versions = sorted({f"{name} {number}" for run in runs for name, number in run.versions.items()})
+    where = "Commits are left out for review." if anonymous else "Commits are listed below."
+    answers = {
+        "Were the claims fixed before the runs?": "; ".join(
+            f"{number} of {len(judged)} judged claims: {state}" for state, number in states.items()
+        )
+        + ".",
+        "How are they judged?": (
+            "By the median over seeds of paired differences, with a distribution-free interval "
+            "between two of the ordered differences; a failed seed counts against both answers. "
+            "Certificates are judged by their worst case."
+        ),
+        "Which seeds?": "; ".join(
+            f"{study.study}: {_seeds(study)}" for study in studies if _seeds(study)
+        )
+        + ".",
+        "How much was computed?": (
+            f"{plain(len(runs))} runs, {plain(seeds)} seeds of runs, {plain(failed)} failed; "
+            f"{plain(round(minutes))} CPU-minutes."
+        ),
+        "On which hardware?": f"{'; '.join(sorted({cpu for run in runs for cpu in run.cpu}))}; "
+        f"{'; '.join(engines)}.",
+        "With which data?": data,
+        "With which code?": f"{', '.join(versions)}. {where}",
+        "How can the results be reproduced?": (
+            "“make all” in the repository trains, measures, judges and typesets everything; "
+            "“make verify” compares the verdicts with the reference."
+        ),
+    }
+    return [{"question": question, "answer": answer} for question, answer in answers.items()]
+
+
+def _seeds(study: Evidence) -> str:
+    """The seeds of a study, as first to last; empty where nothing has seeds."""
+    seeds = sorted({seed.seed for run, _ in study.records for seed in run.seeds})
+    return f"{seeds[0]} to {seeds[-1]}" if seeds else ""
+
+
+def runs_table(studies: Sequence[Evidence], *, anonymous: bool) -> Table:
+    """Runs, failures, CPU time, register and commits of every study."""
+    rows = []
+    for study in studies:
+        runs = [run for run, _ in study.records]
+        hosts = [host for _, host in study.records]
+        commits = sorted({(host.commit or "none")[:10] + "*" * bool(host.dirty) for host in hosts})
+        row = {
+            "Study": study.study,
+            "Revision": plain(study.verdicts.revision),
+            "M": plain(study.verdicts.M),
+            "Runs": plain(len(runs)),
+            "Failed": plain(sum(s.status == "failed" for run in runs for s in run.seeds)),
+            "CPU-min": plain(round(sum(host.cost.cpu_seconds for host in hosts) / 60, 1)),
+            "Register": study.register,
+        }
+        rows.append(row if anonymous else row | {"Commit": ", ".join(commits)})
+    notes = "" if anonymous else "*: with uncommitted changes."
+    frame = pd.DataFrame(rows)
+    numeric = ("Revision", "M", "Runs", "Failed", "CPU-min")
+    return Table("runs", "Runs and registers of the studies.", frame, notes, numeric)

@@ -1,0 +1,258 @@
+"""The response to the reviewers, described once; Typst, LaTeX and plain text print it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from journeylab.config import UserError
+from journeylab.records.verdict_numbers import extreme_text, needs_powers, places, printed_numbers
+from journeylab.records.verdict_text import (
+    SYMBOLS,
+    TheoremText,
+    count,
+    findings,
+    headline,
+    is_exploratory,
+    listed,
+    measured_text,
+    outcome,
+    remarks,
+    source_letter,
+)
+from journeylab.records.verdicts import Registration, Verdict
+from journeylab.reports.evidence import Evidence
+from journeylab.reports.glance import HEAD, NOTES, Judged, at_a_glance
+from journeylab.reports.response.checklist import checklist, runs_table
+from journeylab.reports.tables import printed_table
+from journeylab.reports.typeset import STAMP
+from journeylab.typography import plain, short
+
+
+class Question(NamedTuple):
+    """A reviewer's point and its answer; ``rows`` are ids of the register."""
+
+    id: str
+    reviewer: str
+    point: str
+    rows: tuple[str, ...]
+    answer: str | None
+    change: str | None
+    figures: tuple[str, ...]
+
+
+def describe_response(
+    questions: Sequence[Question],
+    studies: Sequence[Evidence],
+    *,
+    title: str,
+    unasked: Sequence[str],
+    plan_key: str,
+    anonymous: bool,
+) -> dict[str, Any]:
+    """Everything the templates print, numbers in their printed form.
+
+    ``unasked`` are the ids of the judged claims that answer no point. Raises UserError for a figure
+    that no study has.
+    """
+    known = {row.id: row for study in studies for row in study.verdicts.verdicts}
+    registered = {name: entry for study in studies for name, entry in study.registered.items()}
+    theorems = studies[0].theorems
+    judged = [row for row in known.values() if row.primary]
+    firm = [row for row in judged if not is_exploratory(row, registered)]
+    evidence = all(study.verdicts.evidence for study in studies)
+    figures = _Figures(studies)
+    return {
+        "title": title,
+        "scale": studies[0].verdicts.scale,
+        "stamp": None if evidence else STAMP,
+        "headline": headline(firm),
+        "covers": _covers(studies),
+        "glance": _glance(judged, registered, theorems),
+        "points": [
+            {
+                "id": question.id,
+                "reviewer": question.reviewer,
+                "point": question.point,
+                "answer": question.answer,
+                "change": question.change,
+                "sentences": _sentences(question, known, registered, theorems, evidence=evidence),
+                "rows": _rows([known[name] for name in question.rows if name in known], registered),
+                "figures": figures.of(question),
+            }
+            for question in questions
+        ],
+        "unasked": list(unasked),
+        "checklist": checklist(studies, judged, registered, anonymous=anonymous),
+        "runs": printed_table(runs_table(studies, anonymous=anonymous)),
+        "plan_key": plan_key,
+    }
+
+
+def figure_files(described: Mapping[str, Any], studies: Sequence[Evidence]) -> dict[str, Path]:
+    """The printed figures: their names in the response, and their files."""
+    folders = {study.study: study.folder / "figures" for study in studies}
+    return {
+        f"{figure['study']}-{figure['name']}.pdf": folders[figure["study"]]
+        / f"{figure['name']}.pdf"
+        for point in described["points"]
+        for figure in point["figures"]
+    }
+
+
+def _covers(studies: Sequence[Evidence]) -> str:
+    """Which verdicts the error probability covers together, and which it does not."""
+    judging = [s.verdicts for s in studies if s.verdicts.M and s.verdicts.look]
+    exact = "Certificates are exact and do not enter it."
+    if not judging:
+        return f"No claim about seeds is judged here. {exact}"
+    alpha = judging[0].alpha
+    text = f"In each study, the probability of any wrong verdict is at most {alpha}."
+    if len(judging) > 1:
+        text += (
+            f" This holds for each of the {count(len(judging))} studies that judge claims over "
+            "seeds, without a correction for their number: the probability of a wrong verdict in "
+            f"any of them is at most {short(len(judging) * alpha)}."
+        )
+    return f"{text} {exact}"
+
+
+def _glance(
+    judged: Sequence[Verdict],
+    registered: Mapping[str, Registration],
+    theorems: Mapping[str, TheoremText],
+) -> dict[str, Any]:
+    """Per theorem: the counts of outcomes of its judged rows, certificates apart."""
+    rows = [
+        Judged(
+            id=row.id,
+            theorem=row.theorem,
+            document=row.source == "document",
+            exact=row.kind == "exact",
+            outcome=outcome(row, registered),
+        )
+        for row in judged
+    ]
+    return {
+        "head": [*HEAD, ""],
+        "rows": [
+            {
+                "label": theorem.label,
+                "name": theorem.name,
+                "cells": [
+                    [
+                        {"word": word, "symbol": SYMBOLS.get(word, ""), "count": number}
+                        for word, number in cell
+                    ]
+                    for cell in theorem.cells
+                ],
+                "studies": list(theorem.studies),
+            }
+            for theorem in at_a_glance(rows, theorems)
+        ],
+        "notes": NOTES,
+    }
+
+
+def _sentences(
+    question: Question,
+    known: Mapping[str, Verdict],
+    registered: Mapping[str, Registration],
+    theorems: Mapping[str, TheoremText],
+    *,
+    evidence: bool,
+) -> list[str]:
+    """The verdicts on a point, in sentences."""
+    run = {name.partition(".")[0] for name in known}
+    # of a study that was not run at all, the study is named instead of its rows
+    absent = dict.fromkeys(
+        name if (study := name.partition(".")[0]) in run else study
+        for name in question.rows
+        if name not in known
+    )
+    rows = [known[name] for name in question.rows if name in known]
+    firm = [row for row in rows if row.primary and not is_exploratory(row, registered)]
+    sentences = []
+    if rows and not evidence:
+        sentences.append("A quick run is no evidence; its rows show only that everything runs.")
+    elif firm:
+        sentences += findings(firm, theorems, registered, ids=True)
+    reasons: dict[str, list[str]] = {}
+    for row in rows if evidence else ():
+        if is_exploratory(row, registered):
+            reasons.setdefault(registered[row.id].remark, []).append(row.id.removeprefix("exp"))
+    sentences += [f"Exploratory, {why}: {listed(names)}." for why, names in reasons.items()]
+    if absent:
+        sentences.append(f"Not run here: {listed(absent)}.")
+    return sentences
+
+
+def _rows(
+    verdicts: Sequence[Verdict], registered: Mapping[str, Registration]
+) -> list[dict[str, Any]]:
+    digits = places([row for row in verdicts if row.kind != "exact"])
+    powers = needs_powers(row for row in verdicts if row.kind == "exact")
+    return [_row(row, digits, registered, powers=powers) for row in verdicts]
+
+
+def _row(
+    row: Verdict, digits: int, registered: Mapping[str, Registration], *, powers: bool
+) -> dict[str, Any]:
+    exact = row.kind == "exact"
+    printed = printed_numbers(row, digits)
+    word = outcome(row, registered)
+    why = [registered[row.id].remark] if word == "exploratory" else []
+    return {
+        "id": row.id,
+        "study": row.id.partition(".")[0],
+        "source": source_letter(row),
+        "statement": row.statement,
+        "measured": measured_text(row),
+        "effect": extreme_text(row, powers=powers) if exact else printed["effect"],
+        "interval": f"{plain(row.n)} cases" if exact else printed["interval"],
+        "detectable": None if row.detectable is None else plain(row.detectable, 2),
+        "region": row.region_text,
+        "word": row.verdict if word == row.verdict else None,
+        "symbol": SYMBOLS.get(word, ""),
+        "unjudged": word if row.primary else "secondary",
+        "note": "; ".join((*remarks(row), *why)),
+    }
+
+
+class _Figures:
+    """The figures of every point; each figure is printed once."""
+
+    def __init__(self, studies: Sequence[Evidence]) -> None:
+        self._drawn = {
+            f"{study.study}/{figure['name']}": figure["caption"]
+            for study in studies
+            for figure in study.content["figures"]
+        }
+        self._studies = {study.study for study in studies}
+        self._shown: set[str] = set()
+
+    def of(self, question: Question) -> list[dict[str, str]]:
+        """The figures that a point names, or the effects of the study that answers most of it."""
+        for name in question.figures:
+            if name.partition("/")[0] in self._studies and name not in self._drawn:
+                raise UserError(
+                    f"response.yaml: {question.id}: figures: {name!r} is not drawn; there are: "
+                    f"{', '.join(self._drawn)}"
+                )
+        chosen = [name for name in question.figures or self._usual(question) if name in self._drawn]
+        new = [name for name in chosen if name not in self._shown]
+        self._shown |= set(new)
+        return [
+            {"study": study, "name": figure, "caption": self._drawn[f"{study}/{figure}"]}
+            for study, _, figure in (name.partition("/") for name in new)
+        ]
+
+    def _usual(self, question: Question) -> list[str]:
+        rows = [name.partition(".")[0] for name in question.rows]
+        studies = [study for study in rows if study in self._studies]
+        if not studies:
+            return []
+        most = max(studies, key=studies.count)
+        first = [name for name in self._drawn if name.startswith(f"{most}/")][:1]
+        return [f"{most}/effects"] if f"{most}/effects" in self._drawn else first

@@ -1,0 +1,144 @@
+"""The response in LaTeX, and its archive for a submission system."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from journeylab.plotting.results import Table
+from journeylab.records.files import write_atomic
+from journeylab.reports.evidence import Evidence
+from journeylab.reports.latex import escape, latex_macros, latex_table
+from journeylab.reports.response.describe import figure_files
+
+NUMERIC = ("Effect", "Interval", "Detectable")
+EPOCH = 315532800
+"""1 January 1980, in seconds: the time of every file in an archive, so that its bytes repeat."""
+
+
+def write_latex(described: Mapping[str, Any], studies: Sequence[Evidence], folder: Path) -> None:
+    """Fill ``folder`` with response.tex and what it inputs: numbers, tables and figures."""
+    import jinja2
+
+    for name in ("tables", "figures"):
+        (folder / name).mkdir()
+    for name, table in _latex_tables(described):
+        text = latex_table(table, f"tab:{name}")
+        (folder / "tables" / f"{name}.tex").write_text(text, encoding="ascii")
+    for figure, path in figure_files(described, studies).items():
+        shutil.copyfile(path, folder / "figures" / figure)
+    numbers = {key: value for study in studies for key, value in study.numbers.items()}
+    (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
+    environment = jinja2.Environment(
+        variable_start_string="<<",
+        variable_end_string=">>",
+        block_start_string="<%",
+        block_end_string="%>",
+        comment_start_string="<#",
+        comment_end_string="#>",
+        trim_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+    )
+    template = files("journeylab.reports") / "templates" / "response.tex.jinja"
+    text = environment.from_string(template.read_text(encoding="utf-8")).render(
+        _escaped(
+            {
+                **{key: described[key] for key in ("title", "stamp", "headline", "covers")},
+                "checklist": described["checklist"],
+                "unasked": ", ".join(described["unasked"]),
+                "points": [
+                    {
+                        **{key: point[key] for key in ("id", "reviewer", "point", "answer")},
+                        "change": point["change"],
+                        "sentences": " ".join(point["sentences"]),
+                        "figures": point["figures"],
+                        "table": f"point-{point['id']}" if point["rows"] else None,
+                    }
+                    for point in described["points"]
+                ],
+            }
+        )
+    )
+    (folder / "response.tex").write_text(text, encoding="ascii")
+
+
+def _latex_tables(described: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
+    glance = described["glance"]
+    frame = pd.DataFrame(
+        [
+            [
+                row["name"],
+                *(
+                    ", ".join(f"{entry['count']} {entry['word']}" for entry in cell)
+                    for cell in row["cells"]
+                ),
+                ", ".join(row["studies"]),
+            ]
+            for row in glance["rows"]
+        ],
+        columns=[*glance["head"][:-1], "Studies"],
+    )
+    yield "glance", Table("glance", "The theorems at a glance.", frame, glance["notes"], ())
+    for point in described["points"]:
+        if point["rows"]:
+            frame = pd.DataFrame(
+                {
+                    "Claim": f"{row['id']} {row['source']}",
+                    "Statement": f"{row['statement'].removesuffix('.')}. {row['measured']}.",
+                    "Effect": row["effect"],
+                    "Interval": row["interval"],
+                    "Detectable": row["detectable"] or "",
+                    "Claimed": row["region"],
+                    "Verdict": row["word"] or row["unjudged"],
+                }
+                for row in point["rows"]
+            )
+            if not frame["Detectable"].any():
+                frame = frame.drop(columns="Detectable")
+            numeric = tuple(head for head in NUMERIC if head in frame)
+            name = f"point-{point['id']}"
+            yield name, Table(name, f"Claims that answer {point['id']}.", frame, "", numeric)
+    runs = described["runs"]
+    heads = [column["head"] for column in runs["columns"]]
+    numeric = tuple(column["head"] for column in runs["columns"] if column["numeric"])
+    frame = pd.DataFrame(runs["rows"], columns=heads)
+    yield "runs", Table("runs", runs["caption"], frame, runs["notes"], numeric)
+
+
+def _escaped(value: Any) -> Any:
+    """All text in a structure, escaped for LaTeX; file names stay as they are."""
+    if isinstance(value, str):
+        return escape(value)
+    if isinstance(value, Mapping):
+        kept = ("study", "name", "table")
+        return {key: part if key in kept else _escaped(part) for key, part in value.items()}
+    return [_escaped(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def write_archive(folder: Path, output: Path) -> None:
+    """Pack a folder as a tarball; the same files give the same bytes."""
+
+    def plain_entry(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+        entry.uid = entry.gid = 0
+        entry.uname = entry.gname = ""
+        entry.mtime, entry.mode = EPOCH, 0o644 if entry.isfile() else 0o755
+        return entry
+
+    with (
+        write_atomic(output) as partial,
+        partial.open("wb") as raw,
+        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path.name != "manifest.json":
+                name = path.relative_to(folder).as_posix()
+                archive.add(path, arcname=name, filter=plain_entry)

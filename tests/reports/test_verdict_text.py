@@ -1,0 +1,211 @@
+"""Verdicts in English: synthetic verdicts in every combination."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from journeylab.records.verdict_numbers import places, printed_numbers
+from journeylab.records.verdict_text import (
+    COARSE,
+    certainty,
+    explanation,
+    headline,
+    meaning,
+    measured_text,
+    opening,
+    outcome,
+    registration_lines,
+    run_text,
+)
+from journeylab.records.verdicts import WORDS, Registration, StudyVerdicts
+
+from .conftest import THEOREMS, WHY, effect, exact, trained_verdicts
+
+VALUES = [0.1] * 12
+GATE = "“B” has not learned its task: its median is 0.25, needed is 0.95"
+BEFORE, LATE = Registration(exploratory=False), Registration(exploratory=True, remark=WHY)
+
+
+def row(name: str, word: str | None, source: str = "document", **more: Any):
+    return effect(name, word, VALUES, statement=f"Row {name}.", source=source, primary=True, **more)
+
+
+def certificate(name: str, word: str, source: str):
+    return exact(name, word, 1e-13, statement=f"Row {name}.", source=source, theorem="thm:b")
+
+
+def study(*verdicts, **more: Any) -> StudyVerdicts:
+    given = trained_verdicts(evidence=True).model_copy(update={"verdicts": verdicts, **more})
+    return StudyVerdicts.model_validate(given.model_dump())
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["supported"], "The document's claim is supported."),
+        (["refuted"] * 2, "Both of the document's claims are refuted."),
+        (["supported"] * 3, "All three of the document's claims are supported."),
+        (
+            ["supported", "refuted"],
+            "Of the document's two claims, one is supported and one is refuted.",
+        ),
+        (
+            ["inconclusive", "supported", "refuted", "supported"],
+            (
+                "Of the document's four claims, two are supported, one is refuted and one is "
+                "inconclusive."
+            ),
+        ),
+        (["undecidable"] * 4, "All four of the document's claims are undecidable."),
+        ([None], f"The document's claim is withheld. 7.1 is withheld: {GATE}."),
+    ],
+)
+def test_claims_are_counted_by_outcome(words, text):
+    rows = [
+        row(f"exp7.{i}", word, withheld="" if word else GATE) for i, word in enumerate(words, 1)
+    ]
+    assert meaning(study(*rows)) == text
+
+
+def test_every_combination_counts_each_row_under_its_own_word():
+    for words in itertools.product([*WORDS, None], repeat=3):
+        rows = [
+            row(f"exp7.{i}", word, source, withheld="" if word else GATE)
+            for i, (word, source) in enumerate(
+                zip(words, ("document", "document", "corrected"), strict=True), 1
+            )
+        ]
+        document, _, corrected = meaning(study(*rows)).partition("; ")
+        names = [word or "withheld" for word in words]
+        for word in set(names[:2]):
+            assert f"{'are' if names[:2].count(word) == 2 else 'one is'} {word}" in document
+        assert corrected.startswith(f"the corrected claim is {names[2]}.")
+
+
+def test_outcomes_stand_by_theorem_under_its_printed_name():
+    rows = (
+        row("exp7.1", "refuted"),
+        row("exp7.2", "supported", "corrected"),
+        certificate("exp7.3", "supported", "document"),
+        certificate("exp7.4", "refuted", "corrected"),
+    )
+    assert meaning(study(*rows), THEOREMS) == (
+        "Union of formats: the document's claim is refuted; the corrected claim is supported. "
+        "thm:b: the document's claim is supported; the corrected claim is refuted."
+    )
+
+
+def test_open_rows_give_their_reasons_and_decided_rows_do_not():
+    text = meaning(
+        study(
+            row("exp7.1", None, withheld=GATE),
+            row("exp7.2", "inconclusive", notes=("no values of A′",)),
+            row("exp7.3", "supported", notes=("decided at the look of 12 seeds",)),
+            row("exp7.4", "inconclusive", notes=("no values of A′", COARSE)),
+        )
+    )
+    assert f"7.1 is withheld: {GATE}." in text
+    assert "7.2 and 7.4 are open: no values of A′." in text
+    assert "decided at" not in text
+    assert COARSE not in text
+
+
+def test_an_unregistered_verdict_counts_as_exploratory():
+    rows = (row("exp7.1", "supported"), row("exp7.2", "supported"))
+    registered = {"exp7.1": BEFORE, "exp7.2": LATE}
+    assert [outcome(verdict, registered) for verdict in rows] == ["supported", "exploratory"]
+    assert "one is supported and one is exploratory" in meaning(study(*rows), {}, registered)
+
+
+def test_a_quick_run_finds_nothing():
+    quick = study(row("exp7.1", "supported"), evidence=False, scale="quick")
+    text = meaning(quick)
+    assert "no evidence" in text
+    assert "supported" not in text
+    assert certainty(quick, {}, failed=0, trained=2).startswith("Not at all")
+
+
+def test_an_exploratory_study_says_why_and_counts_its_certificates():
+    why = "11 seeds at scale default are no registered look"
+    rows = (row("exp7.1", None), certificate("exp7.2", "supported", "document"))
+    text = meaning(study(*rows, exploratory=why))
+    assert text == (
+        f"These runs are exploratory ({why}): no claim about seeds is judged. "
+        "The document's claim is supported."
+    )
+
+
+def test_secondary_rows_are_no_finding():
+    assert meaning(study(effect("exp7.s1", None, VALUES))) == "No claim of this study is judged."
+
+
+def test_certainty_names_seeds_errors_certificates_registration_and_failures():
+    rows = (
+        row("exp7.1", "supported"),
+        row("exp7.2", "refuted").model_copy(update={"n": 30}),
+        certificate("exp7.3", "supported", "document"),
+    )
+    registered = {f"exp7.{i}": BEFORE for i in (1, 2, 3)}
+    text = certainty(study(*rows), registered, failed=2, trained=1048)
+    assert text == (
+        "Claims over seeds rest on 12 or 30 seeds each; the probability that any verdict of this "
+        "study is wrong is at most 0.05. One claim is exact: the worst of all cases decides, not "
+        "chance. All claims were registered before the runs. 2 of 1\u202f048 trained seeds failed "
+        "and count against both answers."
+    )
+    late = certainty(study(*rows), registered | {"exp7.2": LATE}, failed=0, trained=0)
+    assert "Two of three claims were registered before their runs; 7.2 is exploratory." in late
+    exact_only = certainty(study(rows[2]), {}, failed=0, trained=0)
+    assert exact_only.startswith("Every claim is exact: the worst of all cases decides")
+    assert "seeds" not in exact_only
+
+
+def test_registration_is_said_once_where_it_is_the_same():
+    rows = (row("exp7.1", "supported"), row("exp7.2", "refuted"))
+    same = dict.fromkeys(("exp7.1", "exp7.2"), BEFORE)
+    [line] = registration_lines(study(*rows), same)
+    assert line == "All judged claims: registered before these runs."
+    lines = registration_lines(study(*rows), same | {"exp7.2": LATE})
+    assert lines == ["7.1: registered before these runs.", f"7.2: exploratory: {WHY}."]
+
+
+def test_the_headline_counts_verdicts_and_withheld_rows():
+    rows = [row("exp7.1", "supported"), row("exp7.2", None, withheld=GATE)]
+    assert headline(rows) == "Of 1 judged claim, 1 is supported; 1 is withheld."
+    assert headline(rows[1:]) == "No claim was judged."
+
+
+def test_a_metric_is_named_once():
+    verdict = row("exp7.1", "supported")
+    assert measured_text(verdict) == "A − B, all templates; hits@1, tier 2"
+    named = verdict.model_copy(update={"effect_text": "hits@1, tier 2 − floor, A"})
+    assert measured_text(named) == "hits@1, tier 2 − floor, A"
+
+
+def test_an_explanation_has_the_printed_numbers_the_verdict_and_every_note(trained):
+    study, _ = trained
+    for verdict in study.verdicts:
+        lines = list(explanation(verdict, study, THEOREMS))
+        text = "\n".join(lines)
+        assert lines[1] == verdict.statement
+        assert f"  verdict: {outcome(verdict, {})}" in lines
+        assert all(note in text for note in verdict.notes)
+        assert ("Union of formats, prop:lis-union" in text) == (verdict.kind != "exact")
+        if verdict.kind != "exact":
+            printed = printed_numbers(verdict, places([verdict]))
+            assert f"median effect: {printed['effect']}, interval {printed['interval']}" in text
+        for part in verdict.parts:
+            assert f"part {part.effect_text}: " in text
+
+
+def test_a_withheld_row_opens_with_that_word():
+    assert opening(row("exp7.1", None, withheld=GATE)) == "Withheld"
+    assert opening(effect("exp7.s1", None, VALUES)) == "Secondary, not judged"
+
+
+def test_a_run_prints_by_its_labels_and_leaves_out_an_empty_one():
+    labels, arms = {"B": "B (MLM)"}, {"7a": "all templates", "native": ""}
+    assert run_text("7a", "B", labels, arms) == "B (MLM), all templates"
+    assert run_text("native", "B", labels, arms) == "B (MLM)"
+    assert run_text("7b", "C", labels, arms) == "C, 7b"
