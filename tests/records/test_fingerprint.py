@@ -23,6 +23,7 @@ MODULES = {
     "__init__": '"""A small laboratory."""',
     "config": "LIMIT = 1",
     "cli": "import lab.training.loop",
+    "parts": "import lab.config",
     "catalogue": "import lab.config",
     "commands.__init__": "",
     "commands.status": "import lab.config",

@@ -14,7 +14,6 @@ from journeylab.config import UserError
 from journeylab.records.files import read_json, verify, write_folder
 from journeylab.records.verdict_text import COARSE, headline
 from journeylab.records.verdicts import Earlier, Registration
-from journeylab.reports import gallery
 from journeylab.reports.draw import draw_results
 from journeylab.reports.front import first_sentence
 from journeylab.reports.typeset import compile_report, describe
@@ -403,19 +402,6 @@ def test_damaged_figures_are_noticed(computed, tmp_path):
     (copy / "figures" / "error.pdf").write_bytes(b"other")
     with pytest.raises(UserError, match=r"error\.pdf"):
         verify(copy)
-
-
-def test_the_gallery_holds_every_page_as_a_picture(pdf, tmp_path):
-    _, _, path = pdf
-    reports = tmp_path / "reports"
-    reports.mkdir()
-    shutil.copy(path, reports / "exp7.pdf")
-    gallery.publish(reports, tmp_path / "gallery")
-    pictures = sorted(p.name for p in (tmp_path / "gallery").glob("*.png"))
-    assert pictures[0] == "exp7-1.png"
-    assert (tmp_path / "gallery" / "exp7.pdf").read_bytes() == path.read_bytes()
-    if shutil.which("pdftotext"):
-        assert len(pictures) == len(pages(path))
 
 
 def test_typst_needs_no_system_fonts(computed, exp5_report, exp5_prose, tmp_path, monkeypatch):

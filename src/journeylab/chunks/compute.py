@@ -11,8 +11,8 @@ from journeylab.chunks.tables import labelled
 from journeylab.streams import Streams
 
 if TYPE_CHECKING:
-    from journeylab.catalogue import ComputePart
     from journeylab.config import Frozen
+    from journeylab.parts import ComputePart
 
 
 def compute(

@@ -11,8 +11,8 @@ import pandas as pd
 from journeylab.streams import data_streams
 
 if TYPE_CHECKING:
-    from journeylab.catalogue import DataPart, FileDataPart
     from journeylab.config import Frozen
+    from journeylab.parts import DataPart, FileDataPart
 
 
 def generate(

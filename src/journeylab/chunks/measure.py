@@ -14,8 +14,8 @@ from journeylab.streams import Streams
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from journeylab.catalogue import MeasurePart, ModelsPart
     from journeylab.config import Frozen, TrainedJob
+    from journeylab.parts import MeasurePart, ModelsPart
 
 
 def measure(

@@ -15,8 +15,8 @@ from journeylab.streams import Streams
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from journeylab.catalogue import ModelsPart
     from journeylab.config import TrainedJob
+    from journeylab.parts import ModelsPart
 
 
 class TrainedChunk(NamedTuple):

@@ -106,7 +106,7 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
     """
     looks = build(Looks, read_yaml(folder / LOOKS), str(folder / LOOKS))
     studies = {}
-    for path in sorted(folder.glob("exp*.yaml")):
+    for path in sorted(folder.glob("exp*.yaml"), key=lambda path: (len(path.stem), path.stem)):
         study = path.stem
         if only and study not in only:
             continue

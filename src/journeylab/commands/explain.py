@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeylab.commands.results import CLAIMS, ROOT, current_register, read_records, read_verdicts
+from journeylab.commands.results import (
+    CLAIMS,
+    ROOT,
+    current_register,
+    printed_theorems,
+    read_records,
+    read_verdicts,
+)
 from journeylab.config import UserError, accepted
 
 if TYPE_CHECKING:
@@ -30,7 +37,11 @@ def explain(
     if claim not in rows:
         raise UserError(f"{claim!r} is not in the register;{accepted(claim, list(rows))}")
     row = rows[claim]
-    for line in (*explanation(row, verdicts), "", *_sources(root, row, hashes=hashes)):
+    for line in (
+        *explanation(row, verdicts, printed_theorems()),
+        "",
+        *_sources(root, row, hashes=hashes),
+    ):
         typer.echo(line)
 
 

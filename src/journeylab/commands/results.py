@@ -13,6 +13,7 @@ from journeylab.config import UserError, build, read_yaml
 if TYPE_CHECKING:
     from journeylab.claims.register import Register
     from journeylab.records.runs import RunHost, RunRecord
+    from journeylab.records.verdict_text import TheoremText
     from journeylab.records.verdicts import StudyVerdicts
     from journeylab.workflow.planning import WorkflowPlan
 
@@ -53,6 +54,14 @@ def current_register() -> Register:
     from journeylab.claims.register import read_register
 
     return read_register(CLAIMS)
+
+
+def printed_theorems() -> dict[str, TheoremText]:
+    """Printed name and sentence of every theorem, by its label."""
+    from journeylab.claims.theorems import read_theorems
+    from journeylab.claims.wording import theorem_texts
+
+    return theorem_texts(read_theorems(CLAIMS))
 
 
 def current_plan(config: Path) -> WorkflowPlan:

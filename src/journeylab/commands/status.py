@@ -14,6 +14,7 @@ from journeylab.commands.results import (
     ROOT,
     current_register,
     judged_studies,
+    printed_theorems,
     read_records,
     read_verdicts,
 )
@@ -38,8 +39,8 @@ def status(
         where = REFERENCES if reference else root / "results"
         raise UserError(f"{where}: no verdicts of this register; `make all` makes them")
     lines = [
-        (group.label, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
-        for group in at_a_glance(rows)
+        (group.name, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
+        for group in at_a_glance(rows, printed_theorems())
     ]
     typer.echo(_table((*HEAD, "Studies"), lines, markdown=markdown))
 

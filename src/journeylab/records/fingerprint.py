@@ -24,6 +24,7 @@ PACKAGE = "journeylab"
 PLANNED: Mapping[str, str] = {
     "config": "validates settings; the resolved settings are in the plan",
     "catalogue": "finds the parts of a study; the parts themselves are in the key",
+    "parts": "types the parts of a study",
     "cli": "parses arguments",
     "commands": "answers people; no stage calls it",
     "imports": "compiles the source that is hashed",

@@ -10,6 +10,7 @@ from journeylab import catalogue
 from journeylab.chunks.compute import compute
 from journeylab.chunks.tables import joined
 from journeylab.config import UserError
+from journeylab.parts import TimedPart
 from journeylab.records import runs
 from journeylab.records.files import MEASUREMENTS, read_table, sha256, write_table
 from journeylab.records.plans import Plan
@@ -52,7 +53,7 @@ def _resumed(call: Call, seed: int) -> pd.DataFrame:
 def _timings(plan: Plan) -> Mapping[str, float]:
     """Times of the forms that the study compares; they depend on the machine."""
     part = catalogue.compute_part(plan.study)
-    if not isinstance(part, catalogue.TimedPart):
+    if not isinstance(part, TimedPart):
         return {}
     return part.time_forms(catalogue.computation(plan.study, plan.settings))
 

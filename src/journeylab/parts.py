@@ -1,0 +1,116 @@
+"""The parts of a study, as protocols: what every module of ``studies/expN_name`` must define."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from journeylab.config import Frozen, Metric, StudySettings
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from torch import nn
+
+    from journeylab.plotting import StudyResults, Table
+    from journeylab.streams import Streams
+    from journeylab.training import Problem
+
+
+class SettingsPart(Protocol):
+    """``settings.py``: the types of a study's section of ``config.yaml`` and of a run's settings.
+
+    A study without trained arms has no Data, Job and Evaluation; a study without computed arms has
+    no Computation. ``Data`` is a union if the study has datasets of several kinds.
+    """
+
+    Settings: type[StudySettings]
+    Data: type[Frozen]
+    Job: type[Frozen]
+    Evaluation: type[Frozen]
+    Computation: type[Frozen]
+
+
+class MetricsPart(Protocol):
+    """``metrics.py``: the study's words; it may also have ``LABELS`` of variants and ``ARMS``.
+
+    ``QUESTION`` is what the study asks, in one sentence that ends in a question mark.
+    """
+
+    TITLE: str
+    QUESTION: str
+    TUNING: str | Mapping[str, str]
+    METRICS: Mapping[str, Metric]
+
+
+class DataPart(Protocol):
+    """``data.py``: generates one seed of a named dataset."""
+
+    def generate(self, data: Frozen, streams: Streams) -> pd.DataFrame:
+        """The rows of one seed."""
+        ...
+
+
+class FileDataPart(Protocol):
+    """``data.py`` of a study with datasets made from an external file (``FromFile``)."""
+
+    def generate(self, data: Frozen, streams: Streams, file: Path) -> pd.DataFrame:
+        """The rows of one seed."""
+        ...
+
+
+class ModelsPart(Protocol):
+    """``models.py``: the training problem of one seed."""
+
+    def problem(self, job: Frozen, dataset: pd.DataFrame, streams: Streams) -> Problem:
+        """The training problem of one seed; ``dataset`` as ``generate`` made it."""
+        ...
+
+
+class MeasurePart(Protocol):
+    """``measure.py``: the measurements of a trained model."""
+
+    def measure(
+        self, job: Frozen, evaluation: Frozen, problem: Problem, model: nn.Module
+    ) -> pd.DataFrame:
+        """Tidy measurements of one seed: metric, factors …, value."""
+        ...
+
+
+class ComputePart(Protocol):
+    """``compute.py``: measurements that need no training."""
+
+    def compute(self, job: Frozen, streams: Streams | None) -> pd.DataFrame:
+        """Tidy measurements of one seed; of the whole run if ``streams`` is None."""
+        ...
+
+
+@runtime_checkable
+class TimedPart(Protocol):
+    """A ``compute.py`` that also times the forms it compares.
+
+    Times depend on the machine: they are kept beside the cost of the run, not as measurements.
+    """
+
+    def time_forms(self, job: Frozen) -> Mapping[str, float]:
+        """CPU times in milliseconds, or their ratios, by name."""
+        ...
+
+
+class FiguresPart(Protocol):
+    """``figures.py``: measurements → figures, tables, and the numbers that the prose cites."""
+
+    CAPTIONS: Mapping[str, str]
+
+    def draw(self, results: StudyResults) -> dict[str, Figure]:
+        """The figures by name."""
+        ...
+
+    def tabulate(self, results: StudyResults) -> dict[str, Table]:
+        """The tables by name."""
+        ...
+
+    def numbers(self, results: StudyResults) -> dict[str, float | int | str]:
+        """The numbers by key."""
+        ...
