@@ -22,15 +22,18 @@ def explain(
     hashes: Annotated[bool, typer.Option(help="Print all keys and SHA-256 hashes.")] = False,
 ) -> None:
     """Show a claim, its numbers, and the runs, data and commits behind them."""
+    from journeylab.claims.theorems import read_theorems
+    from journeylab.claims.wording import theorem_texts
     from journeylab.records.verdict_text import explanation
 
     study = claim.partition(".")[0]
+    theorems = theorem_texts(read_theorems(CLAIMS))
     verdicts = read_verdicts(root, study)
     rows = {row.id: row for row in verdicts.verdicts}
     if claim not in rows:
         raise UserError(f"{claim!r} is not in the register;{accepted(claim, list(rows))}")
     row = rows[claim]
-    for line in (*explanation(row, verdicts), "", *_sources(root, row, hashes=hashes)):
+    for line in (*explanation(row, verdicts, theorems), "", *_sources(root, row, hashes=hashes)):
         typer.echo(line)
 
 

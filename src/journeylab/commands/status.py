@@ -30,6 +30,8 @@ def status(
     markdown: Annotated[bool, typer.Option(help="Print a Markdown table.")] = False,
 ) -> None:
     """Count the verdicts by theorem: claims over seeds, and certificates."""
+    from journeylab.claims.theorems import read_theorems
+    from journeylab.claims.wording import theorem_texts
     from journeylab.reports.glance import HEAD, at_a_glance
 
     register = current_register()
@@ -38,8 +40,8 @@ def status(
         where = REFERENCES if reference else root / "results"
         raise UserError(f"{where}: no verdicts of this register; `make all` makes them")
     lines = [
-        (group.label, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
-        for group in at_a_glance(rows)
+        (group.name, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
+        for group in at_a_glance(rows, theorem_texts(read_theorems(CLAIMS)))
     ]
     typer.echo(_table((*HEAD, "Studies"), lines, markdown=markdown))
 
