@@ -158,6 +158,15 @@ def test_a_figure_without_a_caption_is_told_before_anything_runs(
     catalogue.check_words("exp5", catalogue.resolve(WRITTEN).studies["exp5"])
 
 
+@pytest.mark.parametrize("question", ["", "Do triples transfer to text."])
+def test_a_study_without_a_question_is_refused_before_anything_runs(
+    question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue.metrics_part("exp7"), "QUESTION", question)
+    with pytest.raises(UserError, match=r"^metrics\.py of exp7: QUESTION: .* ends in \?$"):
+        planned()
+
+
 def test_a_model_without_a_name_in_print_is_told_before_anything_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -12,7 +12,7 @@ from journeylab.commands.results import CONFIG, current_plan, judged_studies, re
 from journeylab.config import UserError, accepted
 
 if TYPE_CHECKING:
-    from journeylab.claims.register import Claim
+    from journeylab.claims.register import Claim, StudyClaims
     from journeylab.workflow.planning import WorkflowPlan
 
 PILOTS = Path("build/quick")
@@ -84,7 +84,7 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     for claim in judged:
         seen = detectable.get(claim.id)
         power = f"; detectable at the spread of the pilots: {seen:.3g}" if seen is not None else ""
-        yield f"- {claim.id}: {_rule(claim)}{power}"
+        yield f"- {claim.id}: {_rule(claim, study, claims)}{power}"
     yield ""
     yield "## How are outliers and exclusions handled?"
     yield ""
@@ -101,17 +101,19 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     yield "Secondary rows (numbers without a verdict):"
     for claim in claims.claims:
         if not claim.primary:
-            yield f"- {claim.id}: {claim.statement or _rule(claim)}"
+            yield f"- {claim.id}: {claim.statement or _rule(claim, study, claims)}"
     yield ""
 
 
-def _rule(claim: Claim) -> str:
+def _rule(claim: Claim, study: str, claims: StudyClaims) -> str:
     """Effect and region as text."""
+    from journeylab.catalogue import arms, labels
     from journeylab.claims.register import Every
     from journeylab.claims.wording import Names, effect_text, region_text
 
+    names = Names(labels(study), arms(study), claims.measures)
     effect = claim.effect
-    text = effect.every.label if isinstance(effect, Every) else effect_text(claim, Names())
+    text = effect.every.label if isinstance(effect, Every) else effect_text(claim, names)
     return f"{text} {region_text(claim)}".strip()
 
 

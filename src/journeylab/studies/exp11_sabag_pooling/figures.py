@@ -14,6 +14,7 @@ from journeylab.plotting import (
     median,
     seeds,
 )
+from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp11_sabag_pooling.metrics import ARMS, TASKS
 from journeylab.studies.exp11_sabag_pooling.settings import (
     APART,
@@ -28,15 +29,13 @@ from journeylab.typography import scientific, short
 
 CAPTIONS = {
     "accuracy": (
-        "Token accuracy on the test strings, by task; for sorted strings also the share of strings "
-        "with only correct symbols. Each dot is one seed; markers are medians, lines their "
-        "distribution-free 95 % intervals; ✗ counts failed seeds. The vertical line is the exact "
-        "ceiling of poolings that do not know the order of their inputs."
+        "Token accuracy on the test strings, by task; for sorted strings also the share of "
+        f"strings with only correct symbols. {SEEDS} The vertical line is the exact ceiling of "
+        "poolings that do not know the order of their inputs."
     ),
     "learning": (
-        "Token accuracy on the test strings against the training step. Thin lines are seeds, thick "
-        "lines medians over seeds, bands their distribution-free 95 % intervals; ✗ counts failed "
-        "seeds, which have no line. The horizontal line is the same ceiling."
+        f"Token accuracy on the test strings against the training step. {CURVES} The horizontal "
+        "line is the same ceiling."
     ),
     "ratio": (
         "Norm of the embeddings' gradient divided by that of the queries' gradient, at the start, "
@@ -45,9 +44,8 @@ CAPTIONS = {
         "document prints, 0.58 / 0.0049; lines “claimed” bound the claim, for 3 → 2, 0.1 and τ = 1."
     ),
     "rates": (
-        "Loss of “abc” → “ab” after training, against the ratio of the queries' rate to all other "
-        "rates. Small starts have standard deviation 0.1, unit starts 1. Symbols as in the figures "
-        "before."
+        "Loss of “abc” → “ab” after training, against the ratio of the queries' rate to all "
+        f"other rates. Small starts have standard deviation 0.1, unit starts 1. {AS_BEFORE}"
     ),
 }
 

@@ -17,13 +17,11 @@ from journeylab.plotting import (
     median,
     seeds,
 )
+from journeylab.plotting.captions import AS_BEFORE, SEEDS
 from journeylab.studies.exp12_native_kg_transfer.answer import answer
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Settings, Variant
 
-_SYMBOLS = (
-    "Every dot is one seed, markers are medians over seeds, lines their distribution-free 95 % "
-    "intervals; ✗ counts seeds that failed."
-)
+_SYMBOLS = SEEDS
 CAPTIONS = {
     "size": (
         "Transfer against the size of the world, k times that of exp7: hits@1 among all entities "
@@ -39,7 +37,7 @@ CAPTIONS = {
     "bridging": (
         "Transfer against the share p of facts that are read in both formats, in a world of "
         "random attributes, k = 3: no fact follows from others, so tier 3 can only be guessed. "
-        "Tiers 2 and 3 test the same facts at every p. Symbols as before."
+        f"Tiers 2 and 3 test the same facts at every p. {AS_BEFORE}"
     ),
     "unseen": (
         "Generalisation to unread facts (tier 3), with tiers 1 and 2 for comparison: stronger "
@@ -49,8 +47,7 @@ CAPTIONS = {
     ),
     "repository": (
         "Repository attention, k = 1: text attends to all KG facts, stored as triples in their "
-        "slots or as sentences and not trained; A and B are trained on these facts. Symbols as "
-        "before."
+        f"slots or as sentences and not trained; A and B are trained on these facts. {AS_BEFORE}"
     ),
 }
 _MARGINAL = "relation marginal"

@@ -19,6 +19,7 @@ from journeylab.plotting import (
     looks,
     seeds,
 )
+from journeylab.plotting.captions import CURVES, SEEDS
 from journeylab.studies.exp1_group_languages.metrics import ARMS, FAMILY_LABELS, FORM_LABELS
 from journeylab.studies.exp1_group_languages.settings import (
     FAMILIES,
@@ -40,11 +41,10 @@ SOLVED = 0.99
 
 CAPTIONS = {
     "worst": (
-        "Accuracy at the worst of the training lengths, by task. Dots are seeds, markers medians "
-        "over seeds, horizontal lines their distribution-free 95 % intervals; ✗ counts failed "
-        "seeds. A seed at or beyond the dash-dotted line has solved its task. The dashed line is "
-        "the smallest Parikh ceiling of the training lengths. The worst of many noisy accuracies "
-        "lies slightly below it even if the expected accuracy equals the ceiling at every length."
+        f"Accuracy at the worst of the training lengths, by task. {SEEDS} A seed at or beyond the "
+        "dash-dotted line has solved its task. The dashed line is the smallest Parikh ceiling of "
+        "the training lengths. The worst of many noisy accuracies lies slightly below it even if "
+        "the expected accuracy equals the ceiling at every length."
     ),
     "solved": (
         "Number of seeds that solved their task / number of seeds. Darker fields have a larger "
@@ -52,11 +52,10 @@ CAPTIONS = {
     ),
     "accuracy": (
         "Accuracy on new strings against their length, by task (rows) and form of the state "
-        "(columns). Thin lines are seeds, thick lines medians over seeds, bands their "
-        "distribution-free 95 % intervals; ✗ counts failed seeds, which have no line. The dashed "
-        "line is the exact Parikh ceiling, the best accuracy of a classifier that sees only the "
-        "numbers of a's and b's. The dotted line is the best constant answer. In the tasks A and "
-        "B, accuracies and ceilings are balanced over the classes."
+        f"(columns). {CURVES} The dashed line is the exact Parikh ceiling, the best accuracy of a "
+        "classifier that sees only the numbers of a's and b's. The dotted line is the best "
+        "constant answer. In the tasks A and B, accuracies and ceilings are balanced over the "
+        "classes."
     ),
 }
 

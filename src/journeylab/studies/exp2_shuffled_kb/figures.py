@@ -18,6 +18,7 @@ from journeylab.plotting import (
     seeds,
     summary,
 )
+from journeylab.plotting.captions import CURVES, SEEDS
 from journeylab.studies.exp2_shuffled_kb.anchors import (
     best_slot,
     chance,
@@ -32,11 +33,10 @@ CAPTIONS = {
     "orders": (
         "Accuracy with the smallest repositories, by the order of entries in training (rows) and "
         "in the test (columns). Last column: share of answers that flip when the entries are "
-        "permuted from the training order. Dots are seeds, markers medians over seeds, horizontal "
-        "lines their distribution-free 95 % intervals; ✗ counts failed seeds. Empty rows were not "
-        "run. Vertical lines are chance and the best accuracies of a reader that sees no keys: the "
-        "most frequent value and, for sorted entries, the vote of the slots, each weighted by the "
-        "probability that it holds the key."
+        f"permuted from the training order. {SEEDS} Empty rows were not run. Vertical lines are "
+        "chance and the best accuracies of a reader that sees no keys: the most frequent value "
+        "and, for sorted entries, the vote of the slots, each weighted by the probability that "
+        "it holds the key."
     ),
     "sizes": (
         "Accuracy against the number of entries M, by the order of entries in training (rows) and "
@@ -54,9 +54,8 @@ CAPTIONS = {
         "cannot distinguish these entries."
     ),
     "learning": (
-        "Accuracy on held-out repositories in the training order against the training step. Thin "
-        "lines are seeds, thick lines medians over seeds, bands their distribution-free 95 % "
-        "intervals; ✗ counts the failed seeds of an arm, which have no line."
+        "Accuracy on held-out repositories in the training order against the training step. "
+        f"{CURVES}"
     ),
 }
 

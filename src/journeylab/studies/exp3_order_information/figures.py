@@ -19,6 +19,7 @@ from journeylab.plotting import (
     median,
     seeds,
 )
+from journeylab.plotting.captions import CURVES, SEEDS_UNBOUNDED
 from journeylab.studies.exp3_order_information.information import (
     blind_ceiling,
     blind_count,
@@ -47,10 +48,8 @@ CAPTIONS = {
     ),
     "bits": (
         "V-information of the MLP probe about the colours at all positions of held-out strings, "
-        "against N. Dots are seeds, markers medians over seeds, vertical lines their "
-        "distribution-free 95 % intervals; ✗ counts failed seeds, which count as ±∞ in intervals "
-        "and not at all in medians. The dotted line is the maximum, N·log₂ C bits. The dashed line "
-        "is the information of a reader that knows only the counts. Negative values mean "
+        f"against N. {SEEDS_UNBOUNDED} The dotted line is the maximum, N·log₂ C bits. The dashed "
+        "line is the information of a reader that knows only the counts. Negative values mean "
         "overfitting: confident wrong answers cost more bits than not reading s at all."
     ),
     "positions": (
@@ -66,8 +65,7 @@ CAPTIONS = {
     ),
     "training": (
         "Position accuracy of the MLP probe on held-out strings at the largest N, against the "
-        "training step. Thin lines are seeds, thick lines medians over seeds, bands their "
-        "distribution-free 95 % intervals; ✗ counts failed seeds, which have no line."
+        f"training step. {CURVES}"
     ),
 }
 

@@ -19,13 +19,17 @@ from journeylab.plotting import (
     median,
     seeds,
 )
+from journeylab.plotting.captions import CURVES, CURVES_FINISHED, seed_dots
 from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS, METRICS
 from journeylab.studies.exp4_operator_recovery.settings import CONTROLS, STARTS
 from journeylab.typography import fixed
 
 _SEEDS = (
-    "A dot is one seed, or one draw of random operators; markers are medians with "
-    "distribution-free 95 % intervals; ✗ counts failed seeds, which may lie anywhere. "
+    seed_dots(
+        "one seed, or one draw of random operators",
+        failed="✗ counts failed seeds, which count as ±∞ in the intervals",
+    )
+    + " "
 )
 CAPTIONS = {
     "single": (
@@ -44,16 +48,14 @@ CAPTIONS = {
     ),
     "angles": (
         "The angle of R_s in the plane that turns fastest, against s, before and after training. "
-        "Thin lines are seeds, thick lines medians, bands distribution-free 95 % intervals. "
-        "A linear progression would be a straight line through 0."
+        f"{CURVES_FINISHED} A linear progression would be a straight line through 0."
     ),
     "loss": (
         "Held-out loss, in nats per character. " + _SEEDS + "The vertical line is the loss of a "
         "bigram model, which knows the previous character."
     ),
     "training": (
-        "Loss on a sample of the held-out windows against the training step. Thin lines are seeds, "
-        "thick lines medians, bands distribution-free 95 % intervals; ✗ counts failed seeds. The "
+        f"Loss on a sample of the held-out windows against the training step. {CURVES} The "
         "horizontal line is the loss of a bigram model."
     ),
 }

@@ -7,18 +7,19 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from journeylab.plotting import StudyResults, Table, anchors, facets, legend_above, looks, seeds
+from journeylab.plotting.captions import seed_dots
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, PRECISIONS
 from journeylab.typography import scientific
 
+_DRAWS = seed_dots("one draw", lines="vertical lines", failed="")
 CAPTIONS = {
     "error": (
         "Relative error of the journey form against the length N; the truth is computed in "
-        "arbitrary precision. Every dot is one draw, markers are medians, vertical lines their "
-        "distribution-free 95 % intervals. The dashed and dotted lines are the largest bound "
-        "100·u·N·G² over the draws, with the unit roundoff u and the largest norm G of a power of "
-        "R or R⁻¹. Where powers grow, the bound leaves the panel; errors beyond the panel are "
-        "drawn at its edge. ✗ counts draws that overflowed: they have no finite error, and in the "
-        "intervals they count as ±∞."
+        f"arbitrary precision. {_DRAWS} The dashed and dotted lines are the largest bound "
+        "100·u·N·G² over the draws, with the unit roundoff u and the largest norm G of a power "
+        "of R or R⁻¹. Where powers grow, the bound leaves the panel; errors beyond the panel are "
+        "drawn at its edge. ✗ counts draws that overflowed: they have no finite error, and in "
+        "the intervals they count as ±∞."
     ),
     "control": (
         "Negative control: the journey form with one power of R too many, in arbitrary precision. "

@@ -24,18 +24,18 @@ from journeylab.plotting import (
     median,
     seeds,
 )
+from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp7_native_kg.metrics import METRICS
 from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm, Settings
 
 CAPTIONS = {
     "tiers": (
         "hits@1 among all entities for English prompts in template 0, by tier, model and form of "
-        "the KG rows. Every dot is one seed, markers are medians over seeds, lines their "
-        "distribution-free 95 % intervals; ✗ counts seeds that failed. Vertical lines are floors: "
-        "a random entity, a random entity of the tail's type, and the most frequent tail among the "
-        "relation's other facts in training (medians over worlds); in tier 1 also the gate, below "
-        "which a run is undertrained. Controls: A with θ = 0, A (causal KG), A (predict all), B "
-        "(MLM), and B with KG rows in the same template as the prompts."
+        f"the KG rows. {SEEDS} Vertical lines are floors: a random entity, a random entity of the "
+        "tail's type, and the most frequent tail among the relation's other facts in training "
+        "(medians over worlds); in tier 1 also the gate, below which a run is undertrained. "
+        "Controls: A with θ = 0, A (causal KG), A (predict all), B (MLM), and B with KG rows in "
+        "the same template as the prompts."
     ),
     "paired": (
         "Each model against A, paired by seed and therefore by world, in template 0: right of the "
@@ -45,20 +45,19 @@ CAPTIONS = {
     ),
     "metrics": (
         "The other metrics in template 0, at every tier (rows). Lower is better for log rank and "
-        "perplexity, higher for the others. Symbols as before."
+        f"perplexity, higher for the others. {AS_BEFORE}"
     ),
     "formats": (
         "Whether a model knows the transfer facts, and whether it states them in text: hits@1 at "
         "tier 2 in the form in which the model read these facts (triples for native models, "
         "template 1 for “other template”), and in a template in which it did not read them "
-        "(template 0). Symbols as before."
+        f"(template 0). {AS_BEFORE}"
     ),
     "perplexity": (
-        "Perplexity per character of the true tail in template 0 against the training step. Thin "
-        "lines are seeds, thick lines medians, bands their distribution-free 95 % intervals; ✗ "
-        "counts failed seeds, which have no line. The native models are the same in both columns. "
-        "The linearised models read their KG facts in all templates (left) or in one template, "
-        "which is not that of the prompts (right)."
+        "Perplexity per character of the true tail in template 0 against the training step. "
+        f"{CURVES} The native models are the same in both columns. The linearised models read "
+        "their KG facts in all templates (left) or in one template, which is not that of the "
+        "prompts (right)."
     ),
 }
 

@@ -15,6 +15,7 @@ from journeylab.plotting import (
     median,
     seeds,
 )
+from journeylab.plotting.captions import AS_BEFORE, CURVES_FINISHED, seed_dots
 from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS, METRICS
 from journeylab.studies.exp9_router_gradients.settings import (
     BUDGETS,
@@ -27,16 +28,15 @@ from journeylab.studies.exp9_router_gradients.settings import (
 )
 from journeylab.typography import scientific, short
 
+_ROUTERS = seed_dots("one seed, with its own router and sequences", failed="")
 CAPTIONS = {
     "gradients": (
         "Bias and variance of every estimator at router scale 1, relative to the exact gradient. "
-        "Each dot is one seed, with its own router and sequences; markers are medians, lines their "
-        "distribution-free 95 % intervals. Vertical lines bound the bias claimed for "
-        "straight-through. Estimators without dots are unbiased up to rounding, or deterministic."
+        f"{_ROUTERS} Vertical lines bound the bias claimed for straight-through. Estimators "
+        "without dots are unbiased up to rounding, or deterministic."
     ),
     "scales": (
-        "Relative bias against the standard deviation of the router's weights. Symbols as in the "
-        "figures before."
+        f"Relative bias against the standard deviation of the router's weights. {AS_BEFORE}"
     ),
     "errors": (
         "Test error with hard routes, after the short and the long training; each dot is a trained "
@@ -44,14 +44,13 @@ CAPTIONS = {
         "training: the nearest type, one timeline for all tokens, and a random timeline."
     ),
     "path": (
-        "Validation error, and the cosine of single estimates with the exact gradient, during the "
-        "long training. Thin lines are seeds, thick lines medians over seeds, bands their "
-        "distribution-free 95 % intervals."
+        "Validation error, and the cosine of single estimates with the exact gradient, during "
+        f"the long training. {CURVES_FINISHED}"
     ),
     "language": (
         "The language model, by the estimator that trained its routers: held-out perplexity with "
-        "hard routes and with routes as in training, and the share of token pairs that hard routes "
-        "keep. Symbols as in the figures before. Lines: bigrams, and timelines of equal size."
+        "hard routes and with routes as in training, and the share of token pairs that hard "
+        f"routes keep. {AS_BEFORE} Lines: bigrams, and timelines of equal size."
     ),
 }
 
