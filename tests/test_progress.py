@@ -7,7 +7,7 @@ from pathlib import Path
 from journeylab.training import count_steps, report_progress
 from snakemake_logger_plugin_journeylab.training import (
     Done,
-    Estimate,
+    TimeEstimate,
     Trainings,
     progress_file,
 )
@@ -68,13 +68,13 @@ def test_training_continues_if_progress_cannot_be_written(tmp_path: Path) -> Non
 
 
 def test_the_first_seconds_have_no_rate() -> None:
-    estimate = Estimate(1000)
+    estimate = TimeEstimate(1000)
     assert estimate.line(Done(0, 0), 0.0) == "training: 0 % of 1,000 steps"
     assert estimate.line(Done(1, 1), 5.0) == "training: 0 % of 1,000 steps"
 
 
 def test_the_time_left_follows_from_the_rate() -> None:
-    estimate = Estimate(1000)
+    estimate = TimeEstimate(1000)
     estimate.line(Done(0, 0), 0.0)
     assert (
         estimate.line(Done(200, 200), 50.0)
@@ -83,7 +83,7 @@ def test_the_time_left_follows_from_the_rate() -> None:
 
 
 def test_a_slow_start_is_forgotten() -> None:
-    estimate = Estimate(100_000)
+    estimate = TimeEstimate(100_000)
     for second in range(0, 3600, 5):
         estimate.line(Done(0, 0), second)  # waiting for data
     estimate.line(Done(1, 1), 3600)
@@ -93,14 +93,14 @@ def test_a_slow_start_is_forgotten() -> None:
 
 
 def test_steps_of_an_earlier_attempt_do_not_raise_the_rate() -> None:
-    estimate = Estimate(1000)
+    estimate = TimeEstimate(1000)
     estimate.line(Done(0, 0), 0.0)
     line = estimate.line(Done(650, 50), 50.0)
     assert line == "training: 65 % of 1,000 steps · 1.0 steps/s · 6 min left"
 
 
 def test_without_new_steps_there_is_no_estimate() -> None:
-    estimate = Estimate(1000)
+    estimate = TimeEstimate(1000)
     for second in range(0, 400, 5):
         line = estimate.line(Done(500, 500), second)
     assert line == "training: 50 % of 1,000 steps"

@@ -18,7 +18,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from snakemake_logger_plugin_journeylab.dryrun import DryRun
-from snakemake_logger_plugin_journeylab.training import Estimate, Trainings
+from snakemake_logger_plugin_journeylab.training import TimeEstimate, Trainings
 from snakemake_logger_plugin_journeylab.wording import (
     clock,
     cluster_message,
@@ -237,7 +237,7 @@ class LogHandler(LogHandlerBase):
 
     def _follow(self) -> None:
         """Print the progress of training until the run ends; errors here do not stop a job."""
-        estimate, due, printed = Estimate(self.trainings.total), 0.0, ""
+        estimate, due, printed = TimeEstimate(self.trainings.total), 0.0, ""
         previous, at_work = time.monotonic(), 0.0
         while not self.closing.wait(SECONDS_BETWEEN_READS):
             with self.lock or contextlib.nullcontext():

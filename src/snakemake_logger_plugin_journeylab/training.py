@@ -28,7 +28,7 @@ class Done(NamedTuple):
     worked: int
 
 
-class Estimate:
+class TimeEstimate:
     """The time left at the rate of the last few minutes."""
 
     def __init__(self, total: int) -> None:

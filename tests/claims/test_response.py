@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from journeylab.claims.register import Register, read_register
-from journeylab.claims.response import Point, Response, read_response, rows_of, unasked
+from journeylab.claims.response import Response, ReviewPoint, read_response, rows_of, unasked
 from journeylab.config import UserError
 
 PROJECT = Path(__file__).parents[2]
@@ -56,14 +56,14 @@ def point(*claims: str, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_a_point_names_rows_studies_and_theorems(claims, rows):
-    assert rows_of(Point(**point(*claims)), REGISTER) == rows
+    assert rows_of(ReviewPoint(**point(*claims)), REGISTER) == rows
 
 
 def test_unused_rows_and_open_points_are_listed():
-    response = Response(points=(Point(**point("thm:a")), Point(**point(id="two"))))
+    response = Response(points=(ReviewPoint(**point("thm:a")), ReviewPoint(**point(id="two"))))
     assert unasked(response, REGISTER) == ("exp1.2", "exp2.1")
     assert response.open_points == ("two",)
-    answered = Response(points=(Point(**point(answer="We think so.")),))
+    answered = Response(points=(ReviewPoint(**point(answer="We think so.")),))
     assert answered.open_points == ()
 
 

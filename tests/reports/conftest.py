@@ -25,7 +25,7 @@ from journeylab.records.runs import (
 from journeylab.records.verdict_text import TheoremText
 from journeylab.records.verdicts import Part, Point, Registration, StudyVerdicts, Verdict
 from journeylab.reports.draw import draw_results
-from journeylab.reports.evidence import Evidence
+from journeylab.reports.judged import JudgedStudy
 from journeylab.reports.numbers import study_numbers
 from journeylab.studies.exp5_ssm_bridge import figures, metrics
 from journeylab.studies.exp5_ssm_bridge.compute import compute
@@ -309,7 +309,7 @@ def evidence(
     once_records: list[tuple[RunRecord, RunHost]],
     records: list[tuple[RunRecord, RunHost]],
     tmp_path_factory: pytest.TempPathFactory,
-) -> list[Evidence]:
+) -> list[JudgedStudy]:
     """Both studies together: all rows registered, but exp7.4, which is exploratory."""
     trained = trained_verdicts(evidence=True)
     folder = tmp_path_factory.mktemp("evidence") / "exp7"
@@ -317,7 +317,7 @@ def evidence(
     results, drawn = computed
     assert results.verdicts is not None
     return [
-        Evidence(
+        JudgedStudy(
             verdicts=verdicts,
             folder=path,
             content=read_json(path / "content.json"),

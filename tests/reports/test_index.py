@@ -67,7 +67,7 @@ def page(evidence):
 
 
 def changed(study, **more):
-    """Evidence on a study, with some fields of its verdicts replaced."""
+    """JudgedStudy on a study, with some fields of its verdicts replaced."""
     return study._replace(verdicts=study.verdicts.model_copy(update=more))
 
 
@@ -299,7 +299,7 @@ def test_open_ends_are_arrows_and_parts_and_shares_have_lanes():
 
 
 def test_the_file_is_sealed_and_names_its_plan(evidence, tmp_path, monkeypatch):
-    monkeypatch.setattr(stage, "read_evidence", lambda call: evidence)
+    monkeypatch.setattr(stage, "read_judged", lambda call: evidence)
     plan = Plan(stage="index", settings={"anonymous": False})
     path = tmp_path / "index.html"
     for _ in range(2):

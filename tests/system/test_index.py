@@ -9,8 +9,8 @@ import pytest
 from journeylab.claims.register import read_register
 from journeylab.records.verdict_text import TheoremText, outcome
 from journeylab.records.verdicts import Point, Registration, StudyVerdicts, Verdict
-from journeylab.reports.evidence import Evidence
 from journeylab.reports.index import render
+from journeylab.reports.judged import JudgedStudy
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(300)]
 
@@ -80,7 +80,7 @@ def study_of(name, claims, rng):
         verdicts=verdicts,
     )
     figures = [{"name": figure} for figure in ("effects", "tiers")]
-    return Evidence(
+    return JudgedStudy(
         verdicts=judged,
         folder=Path(name),
         content={"title": f"The study {name}", "figures": figures},

@@ -13,7 +13,7 @@ from journeylab.config import Frozen, Name, UserError, build, read_yaml
 Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class Point(Frozen):
+class ReviewPoint(Frozen):
     """What a reviewer says, word for word, and what answers it.
 
     ``claims`` are rows of the register (exp7.2), a study (exp7) or a theorem (thm:dfa), which stand
@@ -41,7 +41,7 @@ class Response(Frozen):
 
     title: Text = "Response to the reviewers"
     characters: PositiveInt = 5000
-    points: Annotated[tuple[Point, ...], Field(min_length=1)]
+    points: Annotated[tuple[ReviewPoint, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _named_once(self) -> Self:
@@ -81,7 +81,7 @@ def read_response(path: Path, register: Register) -> Response:
     return response
 
 
-def rows_of(point: Point, register: Register) -> tuple[str, ...]:
+def rows_of(point: ReviewPoint, register: Register) -> tuple[str, ...]:
     """The ids of the rows that answer a point, each once, in the order of the point's claims."""
     rows = (claim.id for name in point.claims for claim in _selected(name, register))
     return tuple(dict.fromkeys(rows))

@@ -19,8 +19,8 @@ from journeylab.records.verdict_text import (
     theorem_text,
 )
 from journeylab.records.verdicts import Verdict
-from journeylab.reports.evidence import Evidence
 from journeylab.reports.forest import WIDTH, forest
+from journeylab.reports.judged import JudgedStudy
 from journeylab.reports.typeset import printed_rows
 from journeylab.typography import plain
 
@@ -32,7 +32,7 @@ KINDS: dict[Kind, str] = {
 }
 
 
-def render(studies: Sequence[Evidence], *, plan_key: str, anonymous: bool) -> str:
+def render(studies: Sequence[JudgedStudy], *, plan_key: str, anonymous: bool) -> str:
     """The page, not yet sealed; an anonymous page names no commit."""
     rows = [row for study in studies for row in _rows(study)]
     first = {row["theorem"]: row for row in rows}
@@ -86,13 +86,13 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     }
 
 
-def _rows(study: Evidence) -> list[dict[str, Any]]:
+def _rows(study: JudgedStudy) -> list[dict[str, Any]]:
     """The claims of a study in the order of its register."""
     printed = {row["id"]: row for rows in printed_rows(study.verdicts).values() for row in rows}
     return [_row(verdict, printed[verdict.id], study) for verdict in study.verdicts.verdicts]
 
 
-def _row(verdict: Verdict, printed: Mapping[str, Any], study: Evidence) -> dict[str, Any]:
+def _row(verdict: Verdict, printed: Mapping[str, Any], study: JudgedStudy) -> dict[str, Any]:
     word = outcome(verdict, study.registered)
     kind: Kind = "certificate" if verdict.kind == "exact" else "seeds"
     if not verdict.primary:
@@ -127,7 +127,7 @@ def _row(verdict: Verdict, printed: Mapping[str, Any], study: Evidence) -> dict[
     }
 
 
-def _figures(study: Evidence) -> list[str]:
+def _figures(study: JudgedStudy) -> list[str]:
     return [figure["name"] for figure in study.content["figures"]]
 
 
@@ -155,7 +155,7 @@ def _exact(value: float | None) -> str:
     return "" if value is None else repr(value)
 
 
-def _study(study: Evidence, *, anonymous: bool) -> dict[str, Any]:
+def _study(study: JudgedStudy, *, anonymous: bool) -> dict[str, Any]:
     verdicts = study.verdicts
     judged = [row for row in verdicts.verdicts if row.primary]
     commits = {host.commit for _, host in study.records if host.commit}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from journeylab.records.files import seal, write_atomic
 from journeylab.reports.index import render
-from journeylab.stages.evidence import read_evidence
+from journeylab.stages.judged import read_judged
 from journeylab.stages.running import Call
 
 
 def run(call: Call) -> None:
     """plan, all results and drawn folders → the page with its checksum; same input, same bytes."""
     anonymous = call.plan.settings["anonymous"]
-    page = render(read_evidence(call), plan_key=call.plan.key, anonymous=anonymous)
+    page = render(read_judged(call), plan_key=call.plan.key, anonymous=anonymous)
     with write_atomic(call.output) as partial:
         partial.write_text(page, encoding="utf-8")
         seal(partial)

@@ -14,7 +14,7 @@ from journeylab.reports.response import (
     write_latex,
 )
 from journeylab.reports.typeset import compile_pdf
-from journeylab.stages.evidence import read_evidence
+from journeylab.stages.judged import read_judged
 from journeylab.stages.running import Call
 
 
@@ -23,7 +23,7 @@ def run(call: Call) -> None:
     plan, reports = call.plan, call.output.parent
     response = Response.model_validate(plan.settings["response"])
     register = Register.model_validate(plan.settings["register"])
-    studies = read_evidence(call)
+    studies = read_judged(call)
     known = {study.study for study in studies}
     described = describe_response(
         [

@@ -19,7 +19,7 @@ from journeylab.records.plans import HISTORY
 from journeylab.records.runs import read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.typeset import compile_report, describe
-from journeylab.stages.evidence import read_theorem_texts
+from journeylab.stages.judged import read_theorem_texts
 from journeylab.stages.running import Call
 
 

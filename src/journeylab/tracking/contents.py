@@ -29,7 +29,7 @@ _LONGEST = 8000
 _MEASURED = ("study", "arm", "variant", "seed", "draw", "metric", "value")
 
 
-class Point(NamedTuple):
+class MetricPoint(NamedTuple):
     """A value of a metric at a step."""
 
     metric: str
@@ -59,7 +59,7 @@ class Chunk:
         """The key of a seed's result, or of the whole run without a seed."""
         return seed.run_key if seed else self.run.run_key
 
-    def points(self, seed: int | None) -> list[Point]:
+    def points(self, seed: int | None) -> list[MetricPoint]:
         """All numbers of one seed: curve, costs and final measurements."""
         return [*self._curve(seed), *self._costs(seed), *self._final(seed)]
 
@@ -100,16 +100,16 @@ class Chunk:
     def _table(self) -> pd.DataFrame | None:
         return files.read_table(self.measurements) if self.measured else None
 
-    def _curve(self, seed: int | None) -> Iterator[Point]:
+    def _curve(self, seed: int | None) -> Iterator[MetricPoint]:
         if self._curves is None:
             return
         points = _of_seed(self._curves, seed)
         for step, metric, value in zip(
             points["step"], points["metric"], points["value"], strict=True
         ):
-            yield Point(_name(metric), int(step), float(value))
+            yield MetricPoint(_name(metric), int(step), float(value))
 
-    def _costs(self, seed: int | None) -> Iterator[Point]:
+    def _costs(self, seed: int | None) -> Iterator[MetricPoint]:
         trained = self.run.training
         costs = {
             "parameters": trained.parameters if trained else None,
@@ -119,9 +119,9 @@ class Chunk:
         }
         for name, cost in costs.items():
             if cost is not None:
-                yield Point(f"resources/{name}", 0, float(cost))
+                yield MetricPoint(f"resources/{name}", 0, float(cost))
 
-    def _final(self, seed: int | None) -> Iterator[Point]:
+    def _final(self, seed: int | None) -> Iterator[MetricPoint]:
         if self._table is None:
             return
         table = _of_seed(self._table, seed)
@@ -135,10 +135,10 @@ class Chunk:
                 if level not in ("None", "<NA>", "nan")
             ]
             # the largest of all draws of a case, as an exact claim reads it
-            yield Point(_name("/".join(["final", metric, *levels])), 0, float(values.max()))
+            yield MetricPoint(_name("/".join(["final", metric, *levels])), 0, float(values.max()))
 
 
-def medians(chunks: Iterable[Chunk]) -> Iterator[Point]:
+def medians(chunks: Iterable[Chunk]) -> Iterator[MetricPoint]:
     """The median of every metric at every step, over the seeds with a finite value there."""
     finite: dict[tuple[str, int], list[float]] = {}
     for chunk in chunks:
@@ -147,7 +147,7 @@ def medians(chunks: Iterable[Chunk]) -> Iterator[Point]:
                 if math.isfinite(value):
                     finite.setdefault((metric, step), []).append(value)
     for (metric, step), values in finite.items():
-        yield Point(metric, step, statistics.median(values))
+        yield MetricPoint(metric, step, statistics.median(values))
 
 
 def describe_study(root: Path, study: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from journeylab.config import Frozen
 from journeylab.records import files, runs
 from journeylab.records.plans import plan_key
-from journeylab.tracking.contents import Chunk, Point, describe_study, medians
+from journeylab.tracking.contents import Chunk, MetricPoint, describe_study, medians
 from journeylab.tracking.store import ARTIFACTS
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class StudyImport:
         self.client.set_terminated(opened.info.run_id, status=status, end_time=ended)
 
     def _log(
-        self, run_id: str, points: Iterable[Point], moment: int, params: Mapping[str, str]
+        self, run_id: str, points: Iterable[MetricPoint], moment: int, params: Mapping[str, str]
     ) -> None:
         from mlflow.entities import Metric, Param
 

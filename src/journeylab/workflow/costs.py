@@ -12,7 +12,7 @@ from journeylab.records.runs import find_runs, read_host, read_run
 COSTS = "costs.json"
 
 
-class Cost(Frozen):
+class StudyCost(Frozen):
     """CPU-seconds of all runs of a study, and the training steps in them (over all seeds)."""
 
     seconds: float
@@ -22,10 +22,10 @@ class Cost(Frozen):
 class Costs(Frozen):
     """The cost of every study with a reference."""
 
-    studies: Mapping[str, Cost] = {}
+    studies: Mapping[str, StudyCost] = {}
 
 
-def read_costs(references: Path) -> Mapping[str, Cost]:
+def read_costs(references: Path) -> Mapping[str, StudyCost]:
     """The recorded costs by study; empty if none are recorded."""
     path = references / COSTS
     if not path.exists():
@@ -47,5 +47,5 @@ def record_costs(results: Path, references: Path) -> None:
             training = record.settings.get("training", {}) if record.kind == "trained" else {}
             steps += training.get("steps", 0) * len(record.seeds)
         if seconds:
-            costs[folder.name] = Cost(seconds=round(seconds, 1), steps=steps)
+            costs[folder.name] = StudyCost(seconds=round(seconds, 1), steps=steps)
     write_json(references / COSTS, Costs(studies=costs), sealed=False)

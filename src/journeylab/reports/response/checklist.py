@@ -9,12 +9,12 @@ import pandas as pd
 
 from journeylab.plotting.results import Table
 from journeylab.records.verdicts import Registration, Verdict
-from journeylab.reports.evidence import Evidence
+from journeylab.reports.judged import JudgedStudy
 from journeylab.typography import plain
 
 
 def checklist(
-    studies: Sequence[Evidence],
+    studies: Sequence[JudgedStudy],
     judged: Sequence[Verdict],
     registered: Mapping[str, Registration],
     *,
@@ -70,13 +70,13 @@ def checklist(
     return [{"question": question, "answer": answer} for question, answer in answers.items()]
 
 
-def _seeds(study: Evidence) -> str:
+def _seeds(study: JudgedStudy) -> str:
     """The seeds of a study, as first to last; empty where nothing has seeds."""
     seeds = sorted({seed.seed for run, _ in study.records for seed in run.seeds})
     return f"{seeds[0]} to {seeds[-1]}" if seeds else ""
 
 
-def runs_table(studies: Sequence[Evidence], *, anonymous: bool) -> Table:
+def runs_table(studies: Sequence[JudgedStudy], *, anonymous: bool) -> Table:
     """Runs, failures, CPU time, register and commits of every study."""
     rows = []
     for study in studies:

@@ -22,8 +22,8 @@ from journeylab.records.verdict_text import (
     source_letter,
 )
 from journeylab.records.verdicts import Registration, Verdict
-from journeylab.reports.evidence import Evidence
 from journeylab.reports.glance import HEAD, NOTES, Judged, at_a_glance
+from journeylab.reports.judged import JudgedStudy
 from journeylab.reports.response.checklist import checklist, runs_table
 from journeylab.reports.tables import printed_table
 from journeylab.reports.typeset import STAMP
@@ -44,7 +44,7 @@ class Question(NamedTuple):
 
 def describe_response(
     questions: Sequence[Question],
-    studies: Sequence[Evidence],
+    studies: Sequence[JudgedStudy],
     *,
     title: str,
     unasked: Sequence[str],
@@ -90,7 +90,7 @@ def describe_response(
     }
 
 
-def figure_files(described: Mapping[str, Any], studies: Sequence[Evidence]) -> dict[str, Path]:
+def figure_files(described: Mapping[str, Any], studies: Sequence[JudgedStudy]) -> dict[str, Path]:
     """The printed figures: their names in the response, and their files."""
     folders = {study.study: study.folder / "figures" for study in studies}
     return {
@@ -101,7 +101,7 @@ def figure_files(described: Mapping[str, Any], studies: Sequence[Evidence]) -> d
     }
 
 
-def _covers(studies: Sequence[Evidence]) -> str:
+def _covers(studies: Sequence[JudgedStudy]) -> str:
     """Which verdicts the error probability covers together, and which it does not."""
     judging = [s.verdicts for s in studies if s.verdicts.M and s.verdicts.look]
     exact = "Certificates are exact and do not enter it."
@@ -223,7 +223,7 @@ def _row(
 class _Figures:
     """The figures of every point; each figure is printed once."""
 
-    def __init__(self, studies: Sequence[Evidence]) -> None:
+    def __init__(self, studies: Sequence[JudgedStudy]) -> None:
         self._drawn = {
             f"{study.study}/{figure['name']}": figure["caption"]
             for study in studies

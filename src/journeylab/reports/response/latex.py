@@ -14,7 +14,7 @@ import pandas as pd
 
 from journeylab.plotting.results import Table
 from journeylab.records.files import write_atomic
-from journeylab.reports.evidence import Evidence
+from journeylab.reports.judged import JudgedStudy
 from journeylab.reports.latex import escape, latex_macros, latex_table
 from journeylab.reports.response.describe import figure_files
 
@@ -23,7 +23,7 @@ EPOCH = 315532800
 """1 January 1980, in seconds: the time of every file in an archive, so that its bytes repeat."""
 
 
-def write_latex(described: Mapping[str, Any], studies: Sequence[Evidence], folder: Path) -> None:
+def write_latex(described: Mapping[str, Any], studies: Sequence[JudgedStudy], folder: Path) -> None:
     """Fill ``folder`` with response.tex and what it inputs: numbers, tables and figures."""
     import jinja2
 

@@ -13,11 +13,11 @@ from journeylab.records.plans import HISTORY, Plan
 from journeylab.records.runs import RunHost, RunRecord, read_host, read_run
 from journeylab.records.verdict_text import TheoremText
 from journeylab.records.verdicts import StudyVerdicts
-from journeylab.reports.evidence import Evidence
+from journeylab.reports.judged import JudgedStudy
 from journeylab.stages.running import Call
 
 
-def read_evidence(call: Call) -> list[Evidence]:
+def read_judged(call: Call) -> list[JudgedStudy]:
     """Every study that a plan reads, in the order of the configuration.
 
     The plan's inputs are ``<study>.verdicts`` and ``<study>.content``, its runs
@@ -43,7 +43,7 @@ def read_evidence(call: Call) -> list[Evidence]:
         }
         records = [(read_run(path, run_key), read_host(path)) for path, run_key in runs.items()]
         studies.append(
-            Evidence(
+            JudgedStudy(
                 verdicts=StudyVerdicts.model_validate(read_json(verdicts, key)),
                 folder=folder,
                 content=read_json(folder / "content.json"),

@@ -12,7 +12,7 @@ from journeylab.records.verdict_text import TheoremText
 from journeylab.records.verdicts import Registration, StudyVerdicts
 
 
-class Evidence(NamedTuple):
+class JudgedStudy(NamedTuple):
     """A study: its verdicts, figures, runs, and the registration of its rows.
 
     ``folder`` holds its figures and tables; ``content`` and ``numbers`` are content.json and
