@@ -576,3 +576,13 @@ def test_a_region_and_a_sentence_hold_no_raw_exponent(bound, value):
 )
 def test_a_region_is_printed_with_true_signs(judge_one, region, text):
     assert judge_one(UP, region).region_text == text
+
+
+def test_a_claim_over_several_measures_prints_only_what_their_labels_share():
+    labels = {"short": "accuracy, N = 8", "long": "accuracy, N = 12", "loss": "loss, N = 8"}
+    measures = {name: reg.Measure(label=label, metric="m") for name, label in labels.items()}
+    cells = {name: reg.Cell(run="a/b", measure=name) for name in labels}
+    same = [cells["short"], reg.Cell(run="a/c", measure="short")]
+    assert wording.metric_label(same, measures) == "accuracy, N = 8"
+    assert wording.metric_label([cells["short"], cells["long"]], measures) == "accuracy"
+    assert wording.metric_label([cells["short"], cells["loss"]], measures) == ""

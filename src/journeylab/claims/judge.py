@@ -154,7 +154,7 @@ def _judge(
         Part(
             **{**dict(estimate), "verdict": estimate.verdict if judged and k else None},
             effect_text=text,
-            metric_label=wording.metric_label(term, measures),
+            metric_label=wording.metric_label([term], measures),
         )
         for term, text, estimate in zip(
             claim.terms, wording.term_texts(claim.terms, names), estimates, strict=True
@@ -167,7 +167,7 @@ def _judge(
         tail=tail,
         k=k,
         effect_text=wording.effect_text(claim, names),
-        metric_label=wording.metric_label(claim.terms[0], measures),
+        metric_label=wording.metric_label(claim.terms, measures),
         detectable=_detectable(claim, claims, values, tail),
         withheld=withheld if claim.primary and not exploratory else "",
         notes=tuple(notes),

@@ -118,7 +118,14 @@ def _joined(*parts: str) -> str:
     return ", ".join(filter(None, parts))
 
 
-def metric_label(term: reg.Term, measures: Mapping[str, reg.Measure]) -> str:
-    """The label of the first measure that a term reads."""
-    first = next(reg.cells([term]), None)
-    return measures[first.measure].label if first else ""
+def metric_label(terms: Sequence[reg.Term], measures: Mapping[str, reg.Measure]) -> str:
+    """The label of the first measure of each term, if all agree; else what the labels share.
+
+    Labels such as “accuracy, N = 8” and “accuracy, N = 12” share “accuracy”, the text before the
+    first comma.
+    """
+    firsts = (next(reg.cells([term]), None) for term in terms)
+    names = {measures[cell.measure].label for cell in firsts if cell}
+    if len(names) > 1:
+        names = {name.partition(",")[0] for name in names}
+    return names.pop() if len(names) == 1 else ""
