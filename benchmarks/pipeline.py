@@ -1,4 +1,4 @@
-"""The whole workflow in a temporary copy: a quick run, a rerun with no job, large dry runs."""
+"""Time the workflow in a temporary copy: a quick run, a rerun without jobs, large dry runs."""
 
 import math
 import os
@@ -26,7 +26,7 @@ DRY_RUNS = (2_000, 10_000)
 
 
 def time_pipeline(pairs: int) -> list[Row]:
-    """Return wall time, and CPU time of all processes; each is measured once, not in pairs."""
+    """Return wall time and CPU time of all processes; each is measured once, not in pairs."""
     with _copied_project() as copy:
         quick = ("all", "--config", "scale=quick", "root=build/quick")
         rows = [
@@ -60,7 +60,7 @@ def _timed(copy: Path, name: str, *arguments: str) -> Row:
     wall, after = time.monotonic() - began, os.times()
     if done.returncode:
         raise SystemExit(f"{name}: snakemake failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
-    total = re.search(r"^total +(\d+)", done.stdout + done.stderr, re.MULTILINE)
+    total = re.search(r"^(\d+) jobs: ", done.stdout + done.stderr, re.MULTILINE)
     jobs = int(total[1]) if total else 0
     cpu = after.children_user - before.children_user + after.children_system
     return {

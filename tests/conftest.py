@@ -1,4 +1,4 @@
-"""Shapes and dtypes of the mathematics are checked while the tests run; one torch thread."""
+"""Shared fixtures. Tests check shapes and dtypes of the mathematics and use one torch thread."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ import pytest  # noqa: E402
 import torch  # noqa: E402
 
 COLD = str(Path(sys.executable).parent)
-"""Where the commands are that start by themselves."""
+"""The folder of the ordinary commands, which import their libraries at each start."""
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -32,9 +32,9 @@ def one_thread() -> None:
 
 @pytest.fixture(scope="session")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder of commands whose processes have imported their libraries: first in PATH from here.
+    """A folder of commands, first in PATH, whose processes fork after the libraries are imported.
 
-    Outside it is `sys.executable`, for what has to be killed or must not be imported yet.
+    Tests that kill a process, or that check its imports, start `sys.executable` instead.
     """
     folder = tmp_path_factory.mktemp("warm")
     address, script = folder / "socket", Path(__file__).with_name("warm.py")
@@ -49,9 +49,9 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     while not address.exists():
         assert server.poll() is None, "the libraries cannot be imported"
         time.sleep(0.05)
-    found = os.pathsep.join((str(folder), COLD, os.environ["PATH"]))
+    search = os.pathsep.join((str(folder), COLD, os.environ["PATH"]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", found)
+        patch.setenv("PATH", search)
         yield folder
     server.kill()
     server.wait()
@@ -59,12 +59,12 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def imported() -> Callable[..., set[str]]:
-    """Which of some modules a new process has imported once it has run a script."""
+    """Returns a function: which of `modules` a new process imports when it runs a script."""
 
-    def ask(script: str, *modules: str) -> set[str]:
-        told = f"\nimport sys\nprint(*(set({modules!r}) & set(sys.modules)))"
+    def run(script: str, *modules: str) -> set[str]:
+        report = f"\nimport sys\nprint(*(set({modules!r}) & set(sys.modules)))"
         done = subprocess.run(
-            [sys.executable, "-c", script + told],
+            [sys.executable, "-c", script + report],
             capture_output=True,
             text=True,
             timeout=120,
@@ -72,12 +72,12 @@ def imported() -> Callable[..., set[str]]:
         assert done.returncode == 0, done.stderr
         return set(done.stdout.split())
 
-    return ask
+    return run
 
 
 @pytest.fixture(scope="session")
 def free_port() -> Callable[[], int]:
-    """A port of the loopback address that nothing listens on."""
+    """Returns a function that finds a free port of the loopback address."""
 
     def find() -> int:
         with socket.socket() as probe:
@@ -89,7 +89,7 @@ def free_port() -> Callable[[], int]:
 
 @pytest.fixture(scope="session")
 def served() -> Callable[[Path, int], contextlib.AbstractContextManager[str]]:
-    """A real MLflow server over a root; killed, not asked, at the end."""
+    """A real MLflow server for a results root; killed at the end."""
     from journeylab import tracking
     from journeylab.tracking.store import LOCAL
 

@@ -1,4 +1,4 @@
-"""What the commands do by themselves: mistakes are one line, records say what ran."""
+"""Commands of the stages: a mistake gives one error line, a record describes the run."""
 
 import subprocess
 from collections.abc import Callable
@@ -38,18 +38,18 @@ def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def make_plan(stage: Stage, study: str = "exp1", **content: Any) -> Plan:
-    """A plan with the code that is there."""
+    """A plan with the fingerprint of the present code."""
     code = hash_modules(key_modules(stage, study), hash_module)
     return Plan(stage=stage, study=study, **({"code": code, "seeds": SEEDS} | content))
 
 
-def generating(**content: Any) -> Plan:
+def generate_plan(**content: Any) -> Plan:
     return make_plan("generate", **({"dataset": "strings", "settings": DATA} | content))
 
 
-def training(data: Plan, **content: Any) -> Plan:
-    place = {"arm": "A", "variant": "toral-product", "inputs": {"data": data.key}}
-    return make_plan("train", **(place | {"settings": JOB, "device": "cpu"} | content))
+def train_plan(data: Plan, **content: Any) -> Plan:
+    fields = {"arm": "A", "variant": "toral-product", "inputs": {"data": data.key}}
+    return make_plan("train", **(fields | {"settings": JOB, "device": "cpu"} | content))
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -57,13 +57,13 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def check_refused(
-    done: subprocess.CompletedProcess[str], folder: Path, before: dict[str, str], *told: str
+    done: subprocess.CompletedProcess[str], folder: Path, before: dict[str, str], *expected: str
 ) -> None:
-    """One line that says what is wrong, and nothing written."""
+    """The command printed one error line and wrote no file."""
     assert done.returncode == 2, done.stderr
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
     assert done.stderr.startswith("error: ")
-    assert all(part in done.stderr for part in told), done.stderr
+    assert all(part in done.stderr for part in expected), done.stderr
     assert contents(folder) == before
 
 
@@ -75,46 +75,46 @@ def damage(path: Path) -> None:
 
 
 def leave(path: Path) -> None:
-    """The plan as it was written."""
+    """No damage."""
 
 
 MISTAKES: dict[str, tuple[Callable[[], Plan], Callable[[Path], object], tuple[str, ...]]] = {
-    "a missing plan": (generating, Path.unlink, ("plan.json", "missing")),
-    "a damaged plan": (generating, damage, ("plan.json", "damaged")),
-    "no plan": (generating, lambda path: path.write_text("{}"), ("plan.json", "damaged")),
+    "a missing plan": (generate_plan, Path.unlink, ("plan.json", "missing")),
+    "a damaged plan": (generate_plan, damage, ("plan.json", "damaged")),
+    "no plan": (generate_plan, lambda path: path.write_text("{}"), ("plan.json", "damaged")),
     "another stage's plan": (
-        lambda: training(generating()),
+        lambda: train_plan(generate_plan()),
         leave,
         ("plan.json", "'train'", "generate plan"),
     ),
     "other code": (
-        lambda: generating(code="0" * 16),
+        lambda: generate_plan(code="0" * 16),
         leave,
         ("generate exp1 strings seeds 0 to 1", "code changed", "snakemake"),
     ),
     "other prose": (
-        lambda: generating(assets={"plotting/journeylab.mplstyle": "0" * 64}),
+        lambda: generate_plan(assets={"plotting/journeylab.mplstyle": "0" * 64}),
         leave,
         ("journeylab.mplstyle", "changed"),
     ),
     "an unknown study": (
-        lambda: generating(code="").model_copy(update={"study": "exp99"}),
+        lambda: generate_plan(code="").model_copy(update={"study": "exp99"}),
         leave,
         ("'exp99'", "exp7"),
     ),
-    "a study without the stage": (lambda: generating(study="exp5"), leave, ("exp5", "data.py")),
+    "a study without the stage": (lambda: generate_plan(study="exp5"), leave, ("exp5", "data.py")),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_wrong_plan_is_one_line_and_nothing_is_written(mistake: str, tmp_path: Path) -> None:
-    planned, harm, told = MISTAKES[mistake]
+def test_a_wrong_plan_gives_one_error_line_and_writes_nothing(mistake: str, tmp_path: Path) -> None:
+    planned, harm, expected = MISTAKES[mistake]
     plan = tmp_path / "plan.json"
     write_plan(plan, planned())
     harm(plan)
     before = contents(tmp_path)
     done = run("generate", "--plan", "plan.json", "--output", "data.parquet", folder=tmp_path)
-    check_refused(done, tmp_path, before, *told)
+    check_refused(done, tmp_path, before, *expected)
 
 
 NEEDED: dict[Stage, str] = {
@@ -128,7 +128,7 @@ NEEDED: dict[Stage, str] = {
 
 
 @pytest.mark.parametrize("stage", NEEDED)
-def test_an_option_that_a_stage_lacks_is_one_line(stage: Stage, tmp_path: Path) -> None:
+def test_a_missing_option_gives_one_error_line(stage: Stage, tmp_path: Path) -> None:
     write_plan(tmp_path / "plan.json", make_plan(stage))
     before = contents(tmp_path)
     with pytest.raises(UserError) as caught:
@@ -139,27 +139,27 @@ def test_an_option_that_a_stage_lacks_is_one_line(stage: Stage, tmp_path: Path) 
 
 
 def test_every_stage_is_a_command_and_needs_a_plan(tmp_path: Path) -> None:
-    told = run("--help", folder=tmp_path).stdout
-    assert all(f" {stage} " in told for stage in STAGES)
+    output = run("--help", folder=tmp_path).stdout
+    assert all(f" {stage} " in output for stage in STAGES)
     done = run("generate", "--output", "data.parquet", folder=tmp_path)
     assert done.returncode == 2
     assert "--plan" in done.stderr
 
 
-def test_debug_shows_where_it_happened(tmp_path: Path) -> None:
-    asked = ("generate", "--plan", "none.json", "--output", "data.parquet")
-    done = run("--debug", *asked, folder=tmp_path)
+def test_debug_prints_a_traceback(tmp_path: Path) -> None:
+    arguments = ("generate", "--plan", "none.json", "--output", "data.parquet")
+    done = run("--debug", *arguments, folder=tmp_path)
     assert done.returncode != 0
     assert "Traceback" in done.stderr
-    assert "Traceback" not in run(*asked, folder=tmp_path).stderr
+    assert "Traceback" not in run(*arguments, folder=tmp_path).stderr
 
 
 # -- a job from its data to its measurements ------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Made:
-    """A dataset, and the plan that it was made by."""
+class Dataset:
+    """A dataset and its plan."""
 
     folder: Path
     plan: Plan
@@ -170,61 +170,61 @@ class Made:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    folder, plan = tmp_path_factory.mktemp("made"), generating()
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    folder, plan = tmp_path_factory.mktemp("made"), generate_plan()
     write_plan(folder / "plan.json", plan)
     done = run("generate", "--plan", "plan.json", "--output", "data.parquet", folder=folder)
     assert done.returncode == 0, done.stderr
-    return Made(folder, plan)
+    return Dataset(folder, plan)
 
 
 def train(plan: Plan, data: str, folder: Path) -> subprocess.CompletedProcess[str]:
     write_plan(folder / "train.json", plan)
-    asked = ("--plan", "train.json", "--data", data, "--output", "run.json")
-    return run("train", *asked, folder=folder)
+    options = ("--plan", "train.json", "--data", data, "--output", "run.json")
+    return run("train", *options, folder=folder)
 
 
 def measure(plan: Plan, data: str, folder: Path) -> subprocess.CompletedProcess[str]:
     write_plan(folder / "measure.json", plan)
-    asked = ("--plan", "measure.json", "--data", data, "--run", "run.json")
-    return run("measure", *asked, "--output", "measurements.parquet", folder=folder)
+    options = ("--plan", "measure.json", "--data", data, "--run", "run.json")
+    return run("measure", *options, "--output", "measurements.parquet", folder=folder)
 
 
-def measuring(data: Plan, trained: Plan, **content: Any) -> Plan:
-    place = {"arm": "A", "variant": "toral-product", "settings": {"strings": 20}}
+def measure_plan(data: Plan, trained: Plan, **content: Any) -> Plan:
+    fields = {"arm": "A", "variant": "toral-product", "settings": {"strings": 20}}
     read = {"inputs": {"data": data.key, "run": trained.key}}
-    return make_plan("measure", **(place | read | content))
+    return make_plan("measure", **(fields | read | content))
 
 
-def test_a_dataset_holds_the_seeds_of_its_plan(made: Made) -> None:
-    table = read_table(Path(made.data), made.plan.key)
+def test_a_dataset_holds_the_seeds_of_its_plan(dataset: Dataset) -> None:
+    table = read_table(Path(dataset.data), dataset.plan.key)
     assert set(table["seed"]) == set(SEEDS)
-    assert (made.folder / "plan.cost.json").exists()
+    assert (dataset.folder / "plan.cost.json").exists()
 
 
 @pytest.mark.parametrize(
-    ("asked", "ran"), [("auto", "batched"), ("sequential", "sequential"), ("batched", "batched")]
+    ("engine", "ran"), [("auto", "batched"), ("sequential", "sequential"), ("batched", "batched")]
 )
-def test_a_record_says_what_ran_and_its_models_are_measured(
-    made: Made, tmp_path: Path, asked: str, ran: str
+def test_a_run_is_recorded_and_its_models_are_measured(
+    dataset: Dataset, tmp_path: Path, engine: str, ran: str
 ) -> None:
-    plan = training(made.plan, engine=asked)
-    done = train(plan, made.data, tmp_path)
+    plan = train_plan(dataset.plan, engine=engine)
+    done = train(plan, dataset.data, tmp_path)
     assert done.returncode == 0, done.stderr
     record = read_run(tmp_path, plan.key)
     assert (record.engine, record.device) == (ran, "cpu")
     assert (record.kind, record.arm, record.variant) == ("trained", "A", "toral-product")
     assert [seed.status for seed in record.seeds] == ["finished", "finished"]
     assert canonical(record.settings) == canonical(JOB)
-    assert record.inputs == {"data": sha256(Path(made.data))}
+    assert record.inputs == {"data": sha256(Path(dataset.data))}
     assert not list(tmp_path.glob("*.checkpoint"))
     cost = read_json(tmp_path / "train.cost.json", sealed=False)
     assert cost["cpu_seconds"] > 0
 
-    asking = measuring(made.plan, plan)
-    done = measure(asking, made.data, tmp_path)
+    measured = measure_plan(dataset.plan, plan)
+    done = measure(measured, dataset.data, tmp_path)
     assert done.returncode == 0, done.stderr
-    table = read_table(tmp_path / "measurements.parquet", asking.key)
+    table = read_table(tmp_path / "measurements.parquet", measured.key)
     assert set(table["seed"]) == set(SEEDS)
     assert {"exp1", "A", "toral-product"} == {
         *table["study"].unique(),
@@ -233,27 +233,29 @@ def test_a_record_says_what_ran_and_its_models_are_measured(
     }
 
 
-def test_data_of_another_plan_are_not_trained_on(made: Made, tmp_path: Path) -> None:
-    other = generating(settings=DATA | {"train": 50})
-    done = train(training(other), made.data, tmp_path)
+def test_training_refuses_data_of_another_plan(dataset: Dataset, tmp_path: Path) -> None:
+    other = generate_plan(settings=DATA | {"train": 50})
+    done = train(train_plan(other), dataset.data, tmp_path)
     begun = {name: sha256(tmp_path / name) for name in ("train.json", START)}
     check_refused(done, tmp_path, begun, "data.parquet")
 
 
-def test_a_run_of_another_plan_is_not_measured(made: Made, tmp_path: Path) -> None:
-    plan = training(made.plan)
-    assert train(plan, made.data, tmp_path).returncode == 0
-    other = training(made.plan, settings=JOB | {"model": {"d": 6}})
-    asking = measuring(made.plan, other)
-    write_plan(tmp_path / "measure.json", asking)
+def test_measuring_refuses_a_run_of_another_plan(dataset: Dataset, tmp_path: Path) -> None:
+    plan = train_plan(dataset.plan)
+    assert train(plan, dataset.data, tmp_path).returncode == 0
+    other = train_plan(dataset.plan, settings=JOB | {"model": {"d": 6}})
+    measured = measure_plan(dataset.plan, other)
+    write_plan(tmp_path / "measure.json", measured)
     before = contents(tmp_path)
-    check_refused(measure(asking, made.data, tmp_path), tmp_path, before, "run.json", "planned")
+    check_refused(
+        measure(measured, dataset.data, tmp_path), tmp_path, before, "run.json", "planned"
+    )
 
 
-def test_what_is_computed_once_has_no_seed(tmp_path: Path) -> None:
+def test_a_computation_that_runs_once_has_no_seed(tmp_path: Path) -> None:
     settings = {"computed": "bridge", "variant": "rotation", "draws": 2, "lengths": [3]}
-    place = {"arm": "bridge", "variant": "rotation", "seeds": None, "settings": settings}
-    plan = make_plan("compute", "exp5", **place)
+    fields = {"arm": "bridge", "variant": "rotation", "seeds": None, "settings": settings}
+    plan = make_plan("compute", "exp5", **fields)
     write_plan(tmp_path / "plan.json", plan)
     done = run("compute", "--plan", "plan.json", "--output", "run.json", folder=tmp_path)
     assert done.returncode == 0, done.stderr

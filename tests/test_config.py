@@ -1,4 +1,4 @@
-"""What a person may write in config.yaml, what it means, and what a mistake costs: one line."""
+"""config.yaml: valid settings, their meaning, and one error line for each mistake."""
 
 import copy
 import re
@@ -56,7 +56,7 @@ def arms(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def override(config: dict[str, Any], arm: str, **variants: object) -> None:
-    """Variants of an arm of exp7, written as a mapping, with these overrides."""
+    """Write the variants of an arm of exp7 as a mapping with these overrides."""
     arms(config)[arm] = merge(arms(config)[arm], {"variants": variants})
 
 
@@ -79,7 +79,7 @@ def runs(change: Change, study: str = "exp7") -> dict[tuple[str, str], RunSettin
 
 
 def differing(first: dict[Any, Any], second: dict[Any, Any]) -> set[Any]:
-    """The keys at which two mappings say something else."""
+    """The keys whose values differ between two mappings."""
     return {key for key in first.keys() | second.keys() if first.get(key) != second.get(key)}
 
 
@@ -95,7 +95,7 @@ ALGEBRA = "studies.exp7.arms.algebra"
 SCALE = "studies.exp7.scales"
 
 MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
-    "a dataset that is named like one that an arm makes": (
+    "a dataset with the name of an arm's own dataset": (
         lambda c: (
             exp7(c)["datasets"].update({"world.7a": {"cities": 20}}),
             arms(c)["native"].update(dataset="world.7a"),
@@ -129,7 +129,7 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
     "no seeds": (lambda c: c["seeds"].update(quick=0), ("seeds.quick", "0", "greater than 0")),
     "seeds of another type": (lambda c: c.update(seeds=3), ("seeds", "3", "dictionary")),
     "an engine": (lambda c: c.update(engine="fast"), ("engine", "'fast'", "'sequential'")),
-    "a folder with a blank": (lambda c: c.update(root="a b"), ("root", "'a b'")),
+    "a folder with a space": (lambda c: c.update(root="a b"), ("root", "'a b'")),
     "a folder that looks like an option": (lambda c: c.update(root="-rf"), ("root", "'-rf'")),
     "an address": (
         lambda c: c.update(tracking={"uri": "http://x; rm y"}),
@@ -165,11 +165,11 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: exp7(c)["training"].update(learning_rate="3e-3"),
         (f"{TRAINING}.learning_rate", "'3e-3'", "3.0e-3"),
     ),
-    "a budget that YAML reads as a truth value": (
+    "a number of steps that YAML reads as a truth value": (
         lambda c: exp7(c)["training"].update(steps=True),
         (f"{TRAINING}.steps", "True", "number"),
     ),
-    "a broken budget": (
+    "a fractional number of steps": (
         lambda c: exp7(c)["training"].update(steps=1.5),
         (f"{TRAINING}.steps", "1.5", "integer"),
     ),
@@ -185,15 +185,15 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: world(c).update(citie=3),
         ("studies.exp7.datasets.world.citie", "did you mean 'cities'", "teaching"),
     ),
-    "a key of a dataset of one kind of several": (
+    "a key of a dataset of the first of two kinds": (
         lambda c: exp2(c)["datasets"]["keys"].update(size=3),
         ("studies.exp2.datasets.keys.size", "did you mean 'sizes'", "questions"),
     ),
-    "a key of a dataset of the other kind": (
+    "a key of a dataset of the second of two kinds": (
         lambda c: exp2(c)["datasets"]["relations"].update(subject=3),
         ("studies.exp2.datasets.relations.subject", "did you mean 'subjects'", "questions"),
     ),
-    "a dataset of no kind": (
+    "a dataset without its kind": (
         lambda c: exp2(c)["datasets"]["keys"].pop("task"),
         ("studies.exp2.datasets.keys", "task: lookup", "task: relations"),
     ),
@@ -213,7 +213,7 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: exp2(c)["arms"]["witness"].update(dataset="kees"),
         ("studies.exp2.arms.witness", "dataset 'kees'", "accepted: keys, relations"),
     ),
-    "an arm that names none of two datasets": (
+    "an arm that names neither of two datasets": (
         lambda c: exp2(c)["arms"]["M20-sorted"].pop("dataset"),
         ("studies.exp2.arms.M20-sorted", "dataset is missing", "accepted: keys, relations"),
     ),
@@ -229,7 +229,7 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: arms(c)["algebra"].update(drawz=3),
         (f"{ALGEBRA}.drawz", "did you mean 'draws'", "computed, replicates"),
     ),
-    "a key of a trained arm in a computed one": (
+    "a key of trained arms in a computed arm": (
         lambda c: arms(c)["algebra"].update(training={"steps": 3}),
         (f"{ALGEBRA}.training", "unknown key", "computed, replicates"),
     ),
@@ -237,11 +237,11 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: arms(c)["algebra"].update(draws=0),
         (f"{ALGEBRA}.draws", "0", "greater than 0"),
     ),
-    "what is computed": (
+    "a computation's name": (
         lambda c: arms(c)["algebra"].update(computed="algebr"),
         (f"{ALGEBRA}.computed", "'algebr'", "'algebra'"),
     ),
-    "how often something is computed": (
+    "a computed arm without replicates": (
         lambda c: arms(c)["algebra"].pop("replicates"),
         (f"{ALGEBRA}.replicates", "missing"),
     ),
@@ -269,7 +269,7 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: override(c, "native", A=None),
         (f"{NATIVE}.variants.A", "None"),
     ),
-    "variants that are a list of anything else": (
+    "a list of variants with a number": (
         lambda c: arms(c)["native"].update(variants=["A", 3]),
         (f"{NATIVE}.variants", "['A', 3]"),
     ),
@@ -358,7 +358,7 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: c.update(seeds={"default": True}),
         ("seeds.default", "True", "number"),
     ),
-    "more seeds than anybody waits for": (
+    "too many seeds": (
         lambda c: c["seeds"].update(default=10_000_000),
         ("seeds.default", "10000000", "10000"),
     ),
@@ -370,7 +370,7 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: c.update(seeds_from=True),
         ("seeds_from", "True", "number"),
     ),
-    "a first seed beyond all": (
+    "too large a first seed": (
         lambda c: c.update(seeds_from=2**62),
         ("seeds_from", str(2**62), "1000000000"),
     ),
@@ -378,11 +378,11 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: exp7(c).update(chunk=10_001),
         ("studies.exp7.chunk", "10001", "10000"),
     ),
-    "a budget that never ends": (
+    "too many steps": (
         lambda c: exp7(c)["training"].update(steps=10**9),
         (f"{TRAINING}.steps", "1000000000", "1000000"),
     ),
-    "draws that never end": (
+    "too many draws": (
         lambda c: arms(c)["algebra"].update(draws=10**9),
         (f"{ALGEBRA}.draws", "1000000000", "1000000"),
     ),
@@ -390,7 +390,7 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: exp7(c)["training"].update(steps=10**5000),
         (f"{TRAINING}.steps", "2^63"),
     ),
-    "a list in itself": (
+    "a list that contains itself": (
         lambda c: c.update(root=(endless := []), **{"device": endless.append(endless)}),
         ("root.0", "nested"),
     ),
@@ -398,10 +398,10 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: c.update(scale="x" * 5000),
         ("scale", "xxx…", "'quick'"),
     ),
-    "a text without end": (lambda c: c.update(scale="x" * 10_000), ("scale", "xxx…", "less text")),
-    "a text that no file can hold": (lambda c: c.update(scale="\ud800"), ("scale", r"\ud800")),
+    "a very long text": (lambda c: c.update(scale="x" * 10_000), ("scale", "xxx…", "less text")),
+    "a text that UTF-8 cannot encode": (lambda c: c.update(scale="\ud800"), ("scale", r"\ud800")),
     "an empty key": (lambda c: exp7(c)["training"].update({"": 1}), (TRAINING, "key ''")),
-    "a key like a tag of ours": (
+    "a key that looks like an internal tag": (
         lambda c: arms(c)["native"].update({"(x": {"(trained)": 1}}),
         (NATIVE, "key '(x'", "[A-Za-z0-9_.-]"),
     ),
@@ -450,19 +450,19 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: c["studies"]["exp5"]["arms"]["bridge"].update(precisions=["float32"] * 2),
         ("studies.exp5.arms.bridge.precisions", "float32 is written twice"),
     ),
-    "an arm that is named like a folder beside it": (
+    "an arm with the name of a folder beside it": (
         lambda c: arms(c).update(data=arms(c).pop("7a")),
         ("studies.exp7.arms", "'data'", "another name"),
     ),
-    "an arm that is named like a stage": (
+    "an arm with the name of a stage": (
         lambda c: arms(c).update(Collect=arms(c).pop("7a")),
         ("studies.exp7.arms", "'Collect'", "another name"),
     ),
-    "an arm that is named like a file beside it": (
+    "an arm with the name of a file beside it": (
         lambda c: arms(c).update({"verdicts.json": arms(c).pop("7a")}),
         ("studies.exp7.arms", "'verdicts.json'", "another name"),
     ),
-    "an arm that is named like a run without seeds": (
+    "an arm with the folder name of runs without seeds": (
         lambda c: arms(c).update(once=arms(c).pop("7a")),
         ("studies.exp7.arms", "'once'", "another name"),
     ),
@@ -478,7 +478,7 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: exp2(c)["datasets"].update(Keys=exp2(c)["datasets"]["keys"]),
         ("studies.exp2.datasets", "'keys' and 'Keys'", "rename"),
     ),
-    "a dataset that differs in case only from one that an arm makes": (
+    "a dataset that differs in case only from an arm's own dataset": (
         lambda c: (
             exp7(c)["datasets"].update({"World.7A": {"cities": 20}}),
             [a.update(dataset="world") for a in arms(c).values() if "computed" not in a],
@@ -488,10 +488,10 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         ("studies.exp7.arms.7a.data", "'world.7a'", "rename"),
     ),
     "no arms": (lambda c: exp7(c).update(arms={}), ("studies.exp7.arms", "at least one arm")),
-    "arms that are cut off": (lambda c: exp7(c).update(arms=None), ("studies.exp7.arms", "None")),
+    "arms without content": (lambda c: exp7(c).update(arms=None), ("studies.exp7.arms", "None")),
     "arms that are left out": (lambda c: exp7(c).pop("arms"), ("studies.exp7.arms", "missing")),
-    "an arm that is cut off": (lambda c: arms(c).update(native=None), (NATIVE, "None")),
-    "a study that is cut off": (
+    "an arm without content": (lambda c: arms(c).update(native=None), (NATIVE, "None")),
+    "a study without content": (
         lambda c: c["studies"].update(exp5=None),
         ("studies.exp5.arms", "missing"),
     ),
@@ -499,7 +499,7 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: [arm.update(enabled=False) for arm in arms(c).values()],
         ("studies.exp7", "all of them are off", "enabled: true"),
     ),
-    "studies that are cut off": (lambda c: c.update(studies={}), ("studies", "mapping")),
+    "studies without content": (lambda c: c.update(studies={}), ("studies", "mapping")),
     "scales under a scale": (
         lambda c: exp7(c)["scales"].update(quick={"scales": {}}),
         (f"{SCALE}.quick.scales", "remove it"),
@@ -508,7 +508,7 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_one_line_with_file_key_value_and_what_would_be_right(mistake: str) -> None:
+def test_a_mistake_gives_one_line_with_file_key_value_and_remedy(mistake: str) -> None:
     change, expected = MISTAKES[mistake]
     message = refused(change)
     assert message.startswith("config.yaml: ")
@@ -526,48 +526,48 @@ UNREADABLE = {
     "a Python object": ("a: !!python/object:os.system {}", "python/object"),
     "a list": ("- 1\n- 2\n", "mapping"),
     "nothing": ("", "mapping"),
-    "no text": ("a: \x00", "not a YAML text"),
-    "a day that there is not": ("a:\n  b: 2001-99-99", "line 2: '2001-99-99' cannot be read"),
-    "a time that there is not": ("a: !!timestamp x", "line 1: 'x' cannot be read"),
-    "a number that is none": ("a: !!int zz", "line 1: 'zz' cannot be read as int"),
+    "a NUL character": ("a: \x00", "not a YAML text"),
+    "a day that does not exist": ("a:\n  b: 2001-99-99", "line 2: '2001-99-99' cannot be read"),
+    "a timestamp without a date": ("a: !!timestamp x", "line 1: 'x' cannot be read"),
+    "letters tagged as a number": ("a: !!int zz", "line 1: 'zz' cannot be read as int"),
     "an empty number": ("a: !!int ''", "line 1: '' cannot be read as int"),
-    "a broken number that is none": ("a: !!float x", "line 1: 'x' cannot be read as float"),
-    "a truth value that is none": ("a: !!bool x", "line 1: 'x' cannot be read as bool"),
+    "letters tagged as a decimal number": ("a: !!float x", "line 1: 'x' cannot be read as float"),
+    "letters tagged as a truth value": ("a: !!bool x", "line 1: 'x' cannot be read as bool"),
     "a number of 5,000 digits": (f"a: {'9' * 5000}", "999…"),
     "a hexadecimal number of 5,000 digits": (f"a: 0x{'f' * 5000}", "below 2^63"),
-    "a number in sixties": (f"a: 1{':59' * 3000}.5", ":59:59"),
+    "a number in base 60": (f"a: 1{':59' * 3000}.5", ":59:59"),
     "a version of 5,000 digits": (f"%YAML {'9' * 5000}.1\n---\na: 1", "not a YAML text"),
     "a set": ("a: !!set {x}", "the tag set"),
-    "bytes in text": ("a: !!binary AAAA", "'AAAA' has the tag binary"),
-    "a character that there is not": ('a: "\\U00110000"', "not a YAML text"),
-    "half a character": ('a: "\\ud800"', "UTF-8"),
-    "half a character in a key": ('"\\ud800": 1', "key"),
+    "binary data": ("a: !!binary AAAA", "'AAAA' has the tag binary"),
+    "a character outside Unicode": ('a: "\\U00110000"', "not a YAML text"),
+    "a lone surrogate": ('a: "\\ud800"', "UTF-8"),
+    "a lone surrogate in a key": ('"\\ud800": 1', "key"),
     "an empty key": ("a: {'': 1}", "a: key ''"),
-    "a key of no letter": ("a: [{'(x': 1}]", "a.0: key '(x'"),
-    "a key that snakemake would act upon": ("__use_yte__: true", "'__use_yte__'"),
+    "a key with a bracket": ("a: [{'(x': 1}]", "a.0: key '(x'"),
+    "a key that snakemake interprets": ("__use_yte__: true", "'__use_yte__'"),
     "3,000 brackets": (f"a: {'[' * 3000}", "line 1: more than 40 deep"),
-    "3,000 closed brackets": (f"a: {'[' * 3000}{']' * 3000}", "40 deep"),
+    "3,000 brackets, opened and closed": (f"a: {'[' * 3000}{']' * 3000}", "40 deep"),
     "3,000 dashes": ("- " * 3000, "40 deep"),
-    "a difference of differences": (
+    "a nested difference": (
         f"a: {'{difference: [' * 300}1, 2{']}' * 300}",
         "40 deep",
     ),
-    "deep by aliases": (
+    "deep nesting by aliases": (
         "a: {a0: &a0 [x]" + "".join(f", a{i}: &a{i} [*a{i - 1}]" for i in range(1, 500)) + "}",
         "nested more than 40 deep",
     ),
-    "a list in itself": ("a: &a [*a]", "nested more than 40 deep"),
-    "a mapping in itself": ("a: &a {b: *a}", "nested more than 40 deep"),
-    "many by aliases": (
+    "a list that contains itself": ("a: &a [*a]", "nested more than 40 deep"),
+    "a mapping that contains itself": ("a: &a {b: *a}", "nested more than 40 deep"),
+    "many values by aliases": (
         "a: &a0 [1]\n" + "".join(f"b{i}: &a{i} [{f'*a{i - 1}, ' * 9}]\n" for i in range(1, 20)),
         "more than 20000 values",
     ),
-    "many by merging": (
+    "many keys by merging": (
         "a: &a0 {x: 1}\n"
         + "".join(f"b{i}: &a{i} {{<<: [{f'*a{i - 1}, ' * 9}]}}\n" for i in range(1, 20)),
         "more than 1000 keys",
     ),
-    "brackets that a merge hides from us, and not from snakemake": (
+    "brackets that a merge hides from our reader but not from snakemake": (
         f"a: {{<<: {{x: {'[' * 50}{']' * 50}}}, x: 1}}",
         "line 1: more than 40 deep",
     ),
@@ -580,7 +580,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("case", UNREADABLE)
-def test_a_file_that_is_no_yaml_mapping_is_refused_in_one_line(case: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_yaml_mapping_gives_one_error_line(case: str, tmp_path: Path) -> None:
     text, expected = UNREADABLE[case]
     path = tmp_path / "config.yaml"
     path.write_text(text, encoding="utf-8")
@@ -593,7 +593,7 @@ def test_a_file_that_is_no_yaml_mapping_is_refused_in_one_line(case: str, tmp_pa
     assert len(message) <= 290
 
 
-def test_a_missing_file_a_folder_and_bytes_are_refused_in_one_line(tmp_path: Path) -> None:
+def test_an_unreadable_file_gives_one_error_line(tmp_path: Path) -> None:
     binary = tmp_path / "binary.yaml"
     binary.write_bytes(b"\xff\xfe\xff")
     for path in (tmp_path / "none.yaml", tmp_path, binary):
@@ -603,7 +603,7 @@ def test_a_missing_file_a_folder_and_bytes_are_refused_in_one_line(tmp_path: Pat
         assert "\n" not in str(caught.value)
 
 
-def test_anchors_and_merge_keys_mean_what_yaml_says(tmp_path: Path) -> None:
+def test_anchors_and_merge_keys_follow_yaml(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text("a: &base {x: 1, y: 2}\nb: {<<: *base, y: 3}\n", encoding="utf-8")
     assert read_yaml(path) == {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 3}}
@@ -611,7 +611,7 @@ def test_anchors_and_merge_keys_mean_what_yaml_says(tmp_path: Path) -> None:
     assert read_yaml(path) == {"a": {"x": 1}, "q": {"b": {"x": 2}}, "c": {"x": 2}}
 
 
-def test_an_unknown_study_or_part_names_what_there_is() -> None:
+def test_an_unknown_study_or_missing_part_is_named() -> None:
     with pytest.raises(UserError, match=r"^study 'exp99' is unknown; there are: .*exp7"):
         models_part("exp99")
     with pytest.raises(UserError, match=r"^study exp5 has no models\.py$"):
@@ -642,7 +642,7 @@ REFUSED_ROOTS = {
 
 
 @pytest.mark.parametrize("root", REFUSED_ROOTS)
-def test_results_are_written_over_neither_the_project_nor_the_system(
+def test_a_root_in_project_or_system_folders_is_refused(
     root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(PROJECT)
@@ -652,16 +652,14 @@ def test_results_are_written_over_neither_the_project_nor_the_system(
     assert len(message) <= 290
 
 
-def test_a_folder_anywhere_else_may_hold_results(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_any_other_root_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
     for root in (".", "build/quick", "/dev/shm/lab", str(tmp_path), str(PROJECT), "/data/lab"):
         assert resolve(changed(lambda c, root=root: c.update(root=root))).root == root
 
 
 def numbers(node: object, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Where a number is written."""
+    """The path of keys to each number."""
     inner = node.items() if isinstance(node, Mapping) else ()
     inner = enumerate(node) if isinstance(node, list) else inner
     for key, value in inner:
@@ -670,13 +668,13 @@ def numbers(node: object, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str 
         yield at
 
 
-def test_no_number_is_a_truth_value_or_a_text() -> None:
-    places = list(numbers(WRITTEN))
-    assert len(places) > 100
-    for place, (*parents, last) in enumerate(places):
-        value = (True, "1")[place % 2]
+def test_a_truth_value_or_text_in_place_of_a_number_is_refused() -> None:
+    paths = list(numbers(WRITTEN))
+    assert len(paths) > 100
+    for index, (*parents, last) in enumerate(paths):
+        value = (True, "1")[index % 2]
         content = copy.deepcopy(WRITTEN)
-        if parents[:1] == ["studies"]:  # one is enough, and sooner read
+        if parents[:1] == ["studies"]:  # one study resolves faster than all
             content["studies"] = {parents[1]: content["studies"][parents[1]]}
         node: Any = content
         for key in parents:
@@ -701,7 +699,7 @@ def test_every_count_has_an_upper_bound() -> None:
     assert list(unbounded(config_schema(), "config")) == []
 
 
-# -- what a configuration means -------------------------------------------------------------------
+# -- the meaning of a configuration ---------------------------------------------------------------
 
 
 def test_the_committed_file_is_valid_at_every_scale() -> None:
@@ -715,7 +713,7 @@ def test_a_configuration_cannot_be_changed() -> None:
         resolve(WRITTEN).scale = "paper"
 
 
-def test_resolving_leaves_what_was_written_alone() -> None:
+def test_resolving_does_not_change_its_input() -> None:
     before = copy.deepcopy(WRITTEN)
     resolve(WRITTEN)
     assert before == WRITTEN
@@ -737,7 +735,7 @@ def test_studies_are_in_numeric_order(tmp_path: Path, monkeypatch: pytest.Monkey
         discover.__wrapped__()
 
 
-def test_a_scale_changes_what_it_names_and_only_at_that_scale() -> None:
+def test_a_scale_changes_only_the_settings_that_it_names() -> None:
     def write(config: dict[str, Any], scale: str) -> None:
         config["scale"] = scale
         exp7(config)["scales"] = {
@@ -745,15 +743,15 @@ def test_a_scale_changes_what_it_names_and_only_at_that_scale() -> None:
         }
 
     quick, default = (runs(partial(write, scale=scale)) for scale in ("quick", "default"))
-    for found, steps, clip in ((quick, 60, 2.0), (default, 1800, 1.0)):
-        assert found["native", "A"].settings["training"]["steps"] == steps
-        assert found["native", "A"].settings["training"]["clip"] == 1.0
-        assert found["7a", "B"].settings["training"]["clip"] == clip
+    for resolved, steps, clip in ((quick, 60, 2.0), (default, 1800, 1.0)):
+        assert resolved["native", "A"].settings["training"]["steps"] == steps
+        assert resolved["native", "A"].settings["training"]["clip"] == 1.0
+        assert resolved["7a", "B"].settings["training"]["clip"] == clip
     assert default == runs(unchanged)
     assert list(quick) == list(default)
 
 
-def test_what_is_overridden_on_the_command_line_replaces_top_level_keys(tmp_path: Path) -> None:
+def test_overrides_on_the_command_line_replace_top_level_keys(tmp_path: Path) -> None:
     config = load(COMMITTED, {"scale": "quick", "root": str(tmp_path)})
     assert (config.scale, config.root) == ("quick", str(tmp_path))
 
@@ -808,7 +806,7 @@ def test_a_variant_overrides_its_arm_and_an_arm_its_study(
 
 
 @pytest.mark.parametrize("scale", WRITTEN["seeds"])
-def test_a_list_of_variants_means_the_mapping_without_overrides(scale: str) -> None:
+def test_a_list_of_variants_equals_a_mapping_without_overrides(scale: str) -> None:
     def write(config: dict[str, Any]) -> None:
         config["scale"] = scale
         for study in config["studies"].values():
@@ -823,22 +821,22 @@ def test_a_list_of_variants_means_the_mapping_without_overrides(scale: str) -> N
         assert list(runs_of(study, mapped.studies[study])) == list(runs_of(study, settings))
 
 
-def test_an_override_of_one_variant_reaches_its_runs_only() -> None:
+def test_an_override_of_a_variant_changes_its_runs_only() -> None:
     changed_runs = runs(lambda c: override(c, "native", A={"model": {"layers": 1}}))
     assert differing(changed_runs, runs(unchanged)) == {("native", "A")}
     model = changed_runs["native", "A"].settings["model"]
     assert model == WRITTEN["studies"]["exp7"]["model"] | {"layers": 1}
 
 
-def test_an_arm_that_overrides_its_data_reads_a_dataset_of_its_own() -> None:
+def test_an_arm_that_overrides_its_data_has_its_own_dataset() -> None:
     before, after = runs(unchanged), runs(lambda c: arms(c)["7a"].update(data={"cities": 11}))
-    own = {place for place in before if place[0] == "7a"}
+    own = {pair for pair in before if pair[0] == "7a"}
     assert differing(before, after) == own
-    assert {before[place].dataset for place in own} == {"world"}
-    for place in own:
-        assert after[place].dataset == "world.7a"
-        assert after[place].data == before[place].data | {"cities": 11}
-        assert after[place].settings["data"] == after[place].data
+    assert {before[pair].dataset for pair in own} == {"world"}
+    for pair in own:
+        assert after[pair].dataset == "world.7a"
+        assert after[pair].data == before[pair].data | {"cities": 11}
+        assert after[pair].settings["data"] == after[pair].data
     assert {run.dataset for run in after.values() if not run.computed} == {"world", "world.7a"}
 
 
@@ -851,24 +849,24 @@ def test_an_arm_of_a_study_with_one_dataset_need_not_name_it() -> None:
     assert runs(write) == runs(unchanged)
 
 
-def test_a_run_holds_no_dataset_but_its_own() -> None:
+def test_a_run_holds_the_settings_of_its_dataset_only() -> None:
     written = exp2(WRITTEN)["datasets"]
     for (arm, _), run in runs(unchanged, "exp2").items():
         assert run.settings["data"] == written["relations" if arm == "relations" else "keys"]
 
 
-def test_a_computed_arm_is_run_and_neither_trained_nor_given_data_to_read() -> None:
+def test_a_computed_arm_is_run_without_training_or_data() -> None:
     settings = resolve(WRITTEN).studies["exp7"]
     computed = {pair for pair in settings.enabled() if pair[0] == "algebra"}
     assert computed
     assert set(settings.enabled()) - set(settings.trained()) == computed
-    for place, run in runs(unchanged).items():
-        assert run.computed == run.once == (place in computed)
+    for pair, run in runs(unchanged).items():
+        assert run.computed == run.once == (pair in computed)
         assert (run.dataset is None) == run.computed
 
 
 @pytest.mark.parametrize("replicates", ["once", "seeds"])
-def test_a_computed_arm_has_one_variant_unless_it_names_some(replicates: str) -> None:
+def test_a_computed_arm_without_variants_has_one_named_all(replicates: str) -> None:
     arm = ComputedArm.model_validate({"computed": "sum", "replicates": replicates})
     settings = StudySettings(arms={"sums": arm})
     assert list(settings.enabled()) == [("sums", "all")]
@@ -902,12 +900,12 @@ def test_a_run_depends_on_its_own_settings_only() -> None:
         lambda c: arms(c)["native"].update(attention="softplus"),
         lambda c: override(c, "native", A={"training": {"clip": 3.0}}),
     ]
-    here = run(unchanged, "native", "A")
-    assert [place for place, change in enumerate(same) if run(change, "native", "A") != here] == []
-    assert [place for place, change in enumerate(other) if run(change, "native", "A") == here] == []
+    before = run(unchanged, "native", "A")
+    assert [n for n, change in enumerate(same) if run(change, "native", "A") != before] == []
+    assert [n for n, change in enumerate(other) if run(change, "native", "A") == before] == []
 
 
-def test_an_arm_that_is_off_is_not_run() -> None:
+def test_a_disabled_arm_is_not_run() -> None:
     settings = StudySettings(
         arms={
             "on": TrainedArm.model_validate({"variants": ["a", "b"]}),
@@ -917,7 +915,7 @@ def test_an_arm_that_is_off_is_not_run() -> None:
     assert list(settings.enabled()) == list(settings.trained()) == [("on", "a"), ("on", "b")]
 
 
-def test_a_variant_that_is_off_is_not_run_and_may_be_off_at_one_scale() -> None:
+def test_a_variant_can_be_disabled_at_one_scale() -> None:
     def write(config: dict[str, Any], scale: str) -> None:
         config["scale"] = scale
         off = {"B-mlm": {"enabled": False}, "C": {"enabled": False}}
@@ -929,11 +927,11 @@ def test_a_variant_that_is_off_is_not_run_and_may_be_off_at_one_scale() -> None:
     assert "enabled" not in quick["7a", "B"].settings
 
 
-# -- what a setting changes -----------------------------------------------------------------------
+# -- jobs that a setting changes ------------------------------------------------------------------
 
 COLLECTED = {f"exp2/{stage}.json" for stage in ("collect", "judge", "draw", "typeset")}
 COLLECTED |= {"respond.json", "index.json"}
-"""What is made from all runs of exp2."""
+"""Plans of the jobs that read all runs of exp2."""
 
 
 def plan_keys(change: Change) -> dict[str, str]:
@@ -957,13 +955,13 @@ def test_a_setting_of_a_computed_arm_changes_its_runs_only() -> None:
     assert differing(before, after) == own | COLLECTED
 
 
-def test_an_arms_own_data_change_its_jobs_only() -> None:
+def test_an_override_of_an_arms_data_changes_its_jobs_only() -> None:
     before = plan_keys(unchanged)
     after = plan_keys(lambda c: exp2(c)["arms"]["M20-sorted"].update(data={"questions": 20}))
     own = {n for n in before if n.startswith("exp2/M20-sorted/")}
-    made = {f"exp2/data/keys.M20-sorted/{chunk}.json" for chunk in chunks(range(100, 112), 12)}
+    data = {f"exp2/data/keys.M20-sorted/{chunk}.json" for chunk in chunks(range(100, 112), 12)}
     assert own
-    assert differing(before, after) == own | made | COLLECTED
+    assert differing(before, after) == own | data | COLLECTED
 
 
 # -- canonical text -------------------------------------------------------------------------------
@@ -990,7 +988,7 @@ def test_chunks_partition_the_seeds(seeds: int, size: int) -> None:
 
 
 @given(seeds=counts, more=st.integers(0, 100), size=sizes)
-def test_more_seeds_add_chunks_and_at_most_extend_the_last(
+def test_more_seeds_add_chunks_and_extend_at_most_the_last(
     seeds: int, more: int, size: int
 ) -> None:
     before, after = chunks(range(seeds), size), chunks(range(seeds + more), size)
@@ -1000,14 +998,14 @@ def test_more_seeds_add_chunks_and_at_most_extend_the_last(
 
 
 @given(seeds=counts, size=sizes)
-def test_a_chunk_name_sorts_like_its_seeds_and_fits_the_rules(seeds: int, size: int) -> None:
+def test_chunk_names_sort_by_seed_and_match_the_rules_pattern(seeds: int, size: int) -> None:
     names = chunks(range(min(seeds, 100)), size)
     assert names == sorted(names)
     assert all(re.fullmatch(r"seeds-\d{2,}-\d{2,}", name) for name in names)
 
 
 @pytest.mark.parametrize("name", ["seeds-3-4", "seeds-04-03", "seeds-00-03\n", "seed-00-01", ""])
-def test_a_name_that_is_no_chunk_is_refused(name: str) -> None:
+def test_an_invalid_chunk_name_is_refused(name: str) -> None:
     with pytest.raises(UserError, match="seeds-FIRST-LAST"):
         chunk_seeds(name)
 

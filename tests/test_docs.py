@@ -1,4 +1,4 @@
-"""The documents agree with the project: links, versions, keys of the configuration, theorems."""
+"""Documents agree with the project: links, versions, configuration keys, theorems."""
 
 import re
 import tomllib
@@ -27,7 +27,7 @@ THEOREMS = read_theorems(PROJECT / "claims")
 
 
 def labels_by_study() -> dict[str, set[str]]:
-    """The labels that the claims of each study of a document name; a new study may have none."""
+    """Study → theorem labels of its claims; a new study belongs to no document and is left out."""
     studies = {study for document in THEOREMS.documents.values() for study in document.studies}
     paths = {study: PROJECT / f"claims/{study}.yaml" for study in studies}
     return {
@@ -39,7 +39,7 @@ def labels_by_study() -> dict[str, set[str]]:
 
 
 def theorem_tables(*, labels: bool) -> Iterator[str]:
-    """A heading per document and a table of its theorems, as the documents print them."""
+    """For each source document, a heading and a table of its theorems, as printed in the pages."""
     named = labels_by_study()
     studies = sorted(named, key=lambda study: int(study.removeprefix("exp")))
     for key, document in THEOREMS.documents.items():
@@ -56,14 +56,14 @@ def theorem_tables(*, labels: bool) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
-def test_every_relative_link_leads_to_a_file(page: Path) -> None:
+def test_every_relative_link_has_its_file(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
     missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
     assert missing == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
-def test_every_link_to_a_heading_leads_to_a_heading(page: Path) -> None:
+def test_every_link_to_a_heading_has_its_heading(page: Path) -> None:
     missing = []
     for path, part in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
         text = (page.parent / path if path else page).read_text(encoding="utf-8")
@@ -74,18 +74,18 @@ def test_every_link_to_a_heading_leads_to_a_heading(page: Path) -> None:
     assert missing == []
 
 
-def test_every_theorem_of_a_claim_has_a_document_a_name_and_a_sentence() -> None:
+def test_claims_and_theorems_yaml_name_the_same_theorems() -> None:
     assert set().union(*labels_by_study().values()) == set(THEOREMS.by_label)
 
 
-def test_every_study_belongs_to_the_documents_of_its_theorems() -> None:
+def test_a_study_is_listed_in_the_documents_of_its_theorems() -> None:
     for study, labels in labels_by_study().items():
         documents = {THEOREMS.by_label[label].document for label in labels}
         assert all(study in THEOREMS.documents[document].studies for document in documents)
 
 
 @pytest.mark.parametrize(("page", "labels"), [("README.md", False), ("docs/glossary.md", True)])
-def test_theorems_are_printed_as_the_claims_folder_has_them(page: str, labels: bool) -> None:
+def test_theorem_tables_agree_with_theorems_yaml(page: str, labels: bool) -> None:
     text = (PROJECT / page).read_text(encoding="utf-8")
     block = re.search(r"<!-- documents -->\n\n(.*?)\n\n<!-- end -->", text, re.DOTALL)
     expected = "\n\n".join(theorem_tables(labels=labels))
@@ -93,7 +93,7 @@ def test_theorems_are_printed_as_the_claims_folder_has_them(page: str, labels: b
     assert block[1] == expected, f"write into {page}:\n{expected}"
 
 
-def test_the_citation_names_the_packaged_version() -> None:
+def test_the_citation_has_the_package_version() -> None:
     packaged = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
     cited = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
     assert cited["version"] == packaged["project"]["version"]
@@ -106,7 +106,7 @@ def test_the_public_ci_runs_the_same_script() -> None:
     assert not [command for command in commands[:-1] if "make" in command or "apt-get" in command]
 
 
-def test_every_rule_with_a_command_names_the_environment_of_the_catalogue_entry() -> None:
+def test_every_rule_names_the_conda_environment() -> None:
     entry = yaml.safe_load((PROJECT / ".snakemake-workflow-catalog.yml").read_text("utf-8"))
     assert entry["usage"]["software-stack-deployment"] == {"conda": True}
     for path in sorted((PROJECT / "workflow/rules").glob("*.smk")):
@@ -119,7 +119,7 @@ def test_every_rule_with_a_command_names_the_environment_of_the_catalogue_entry(
     )
 
 
-def test_every_key_of_the_configuration_is_explained() -> None:
+def test_every_configuration_key_is_documented() -> None:
     page = (PROJECT / "config/README.md").read_text(encoding="utf-8")
     keys = {*Config.model_fields, *ArmSettings.model_fields, *TrainingSettings.model_fields}
     keys |= {*StudySettings.model_fields, *ComputedArm.model_fields, *TrainedArm.model_fields}

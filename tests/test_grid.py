@@ -37,30 +37,30 @@ SWEEP = {
 SPANNED = ["S-sorted-k1", "S-sorted-k3", "S-shuffled-k1", "S-shuffled-k3"]
 
 
-def test_levels_are_values_of_a_key_or_overrides_of_several() -> None:
-    found = settings(S=SWEEP, other={"variants": ["A"]})
-    assert list(found.arms) == [*SPANNED, "other"]
-    runs = {run: found.resolve(*run).settings for run in found.enabled()}
+def test_a_level_sets_a_key_or_overrides_several() -> None:
+    study = settings(S=SWEEP, other={"variants": ["A"]})
+    assert list(study.arms) == [*SPANNED, "other"]
+    runs = {run: study.resolve(*run).settings for run in study.enabled()}
     assert ("S-sorted-k3", "B") not in runs
     assert runs["S-shuffled-k3", "A"]["order"] == "shuffled"
-    sizes = {arm: (one["size"], one["training"]["steps"]) for (arm, _), one in runs.items()}
+    sizes = {arm: (run["size"], run["training"]["steps"]) for (arm, _), run in runs.items()}
     assert sizes == dict(zip(SPANNED, [(10, 3), (30, 9)] * 2, strict=True)) | {"other": (1, 10)}
 
 
-def test_a_level_that_is_a_number_names_its_arm_as_it_is_written() -> None:
-    found = settings(S={"variants": ["A"], "grid": {"size": [1, 10]}})
-    assert {name: arm.size for name, arm in found.arms.items()} == {"S-1": 1, "S-10": 10}
+def test_a_number_appears_in_the_arm_name_as_written() -> None:
+    study = settings(S={"variants": ["A"], "grid": {"size": [1, 10]}})
+    assert {name: arm.size for name, arm in study.arms.items()} == {"S-1": 1, "S-10": 10}
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_what_is_written_under_the_name_of_an_arm_goes_before_its_grid(first: bool) -> None:
+def test_settings_of_a_named_arm_override_its_grid(first: bool) -> None:
     own = {"S-shuffled-k3": {"training": {"steps": 1}}}
-    found = settings(**(own | {"S": SWEEP} if first else {"S": SWEEP} | own))
-    steps = {arm: found.resolve(arm, "A").settings["training"]["steps"] for arm in SPANNED}
+    study = settings(**(own | {"S": SWEEP} if first else {"S": SWEEP} | own))
+    steps = {arm: study.resolve(arm, "A").settings["training"]["steps"] for arm in SPANNED}
     assert steps == dict(zip(SPANNED, [3, 9, 3, 1], strict=True))
 
 
-def test_an_arm_of_a_grid_is_the_same_as_one_written_out() -> None:
+def test_an_arm_of_a_grid_equals_the_same_arm_written_out() -> None:
     written = {"variants": ["A", "B"], "size": 10, "order": "sorted", "training": {"steps": 3}}
     spanned, alone = settings(S=SWEEP), settings(**{"S-sorted-k1": written})
     assert spanned.arms["S-sorted-k1"] == alone.arms["S-sorted-k1"]
@@ -68,7 +68,7 @@ def test_an_arm_of_a_grid_is_the_same_as_one_written_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("grid", "told"),
+    ("grid", "expected"),
     [
         ([1, 2], "S.grid: write a mapping from keys to their levels"),
         ({"size": []}, "S.grid.size: write at least one level"),
@@ -81,14 +81,14 @@ def test_an_arm_of_a_grid_is_the_same_as_one_written_out() -> None:
         ({"sizes": [1]}, "unknown key; did you mean 'size'?"),
     ],
 )
-def test_a_mistake_in_a_grid_is_one_line(grid: object, told: str) -> None:
+def test_a_mistake_in_a_grid_is_refused(grid: object, expected: str) -> None:
     with pytest.raises(UserError) as caught:
         settings(S={"variants": ["A"], "grid": grid})
-    assert told in str(caught.value)
+    assert expected in str(caught.value)
 
 
-def test_two_grids_cannot_span_the_same_arm() -> None:
-    one = {"variants": ["A"], "grid": {"order": ["b-c"]}}
-    other = {"variants": ["A"], "grid": {"order": ["c"]}}
+def test_two_grids_cannot_make_the_same_arm() -> None:
+    first = {"variants": ["A"], "grid": {"order": ["b-c"]}}
+    second = {"variants": ["A"], "grid": {"order": ["c"]}}
     with pytest.raises(UserError, match=r"S-b\.grid: there is another S-b-c"):
-        settings(**{"S": one, "S-b": other})
+        settings(**{"S": first, "S-b": second})

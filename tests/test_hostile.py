@@ -1,6 +1,6 @@
-"""Whatever is written in config.yaml, it resolves or is refused in one line.
+"""Any config.yaml resolves or is refused in one line.
 
-`JOURNEYLAB_MUTANTS=2000` tries so many instead of 150.
+`JOURNEYLAB_MUTANTS=2000` tries 2000 mutants instead of 150.
 """
 
 import copy
@@ -29,7 +29,7 @@ TREE = read_yaml(PROJECT / "config.yaml")
 CLAIMS = read_yaml(PROJECT / "claims/exp7.yaml")
 MUTANTS = int(os.environ.get("JOURNEYLAB_MUTANTS", "150"))
 LONGEST_SECONDS = 10.0
-"""No mutant takes a second; a machine that is busy may."""
+"""CPU time; a mutant takes less than a second unless the machine is busy."""
 
 hostile = settings(
     max_examples=MUTANTS,
@@ -40,7 +40,7 @@ hostile = settings(
 
 
 def outcome(call: Callable[[], object]) -> str:
-    """The line that refuses, or nothing; any other exception is a fault, and so is taking long."""
+    """The error line or an empty text; fails on any other exception and on a long run."""
     started = time.process_time()
     message = ""
     try:
@@ -94,23 +94,23 @@ odd = (
 )
 
 
-def places(node: object) -> list[tuple[Any, Any]]:
-    """Every container of a tree with each of its keys, in the order of writing."""
+def entries(node: object) -> list[tuple[Any, Any]]:
+    """All (container, key) pairs of a tree, in the order of the file."""
     inner = list(node) if isinstance(node, dict) else []
     inner = list(range(len(node))) if isinstance(node, list) else inner
-    found: list[tuple[Any, Any]] = []
+    pairs: list[tuple[Any, Any]] = []
     for key in inner:
-        found += [(node, key), *places(node[key])]  # type: ignore[index]
-    return found
+        pairs += [(node, key), *entries(node[key])]  # type: ignore[index]
+    return pairs
 
 
 @st.composite
 def trees(draw: st.DrawFn, tree: dict[str, Any]) -> dict[str, Any]:
-    """A copy with one to three places deleted, retyped, renamed, doubled, exchanged or emptied."""
+    """A copy with one to three values deleted, retyped, renamed, doubled, exchanged or emptied."""
     mutant = copy.deepcopy(tree)
-    known = places(mutant)  # not of what is put in, which may be deep
+    known = entries(mutant)  # excludes inserted values, which may be deep
     for _ in range(draw(st.integers(1, 3))):
-        near = draw(st.booleans())  # the few keys at the top as often as the many below
+        near = draw(st.booleans())  # half of the changes are at the top level
         top = [(mutant, key) for key in TREE if key in mutant]
         node, key = draw(st.sampled_from(top if near and top else known))
         if key not in (node if isinstance(node, dict) else range(len(node))):
@@ -123,7 +123,7 @@ def trees(draw: st.DrawFn, tree: dict[str, Any]) -> dict[str, Any]:
         elif change == "rename" and isinstance(node, dict):
             node[draw(keys) if draw(st.booleans()) else str(key).swapcase()] = node.pop(key)
         elif change == "exchange":
-            other, at = draw(st.sampled_from(places(TREE)))
+            other, at = draw(st.sampled_from(entries(TREE)))
             node[key] = copy.deepcopy(other[at])
         elif change == "empty" and isinstance(node[key], dict | list):
             node[key] = type(node[key])()
@@ -141,13 +141,13 @@ def add(node: Any, value: object, key: object) -> None:
 
 @hostile
 @given(tree=trees(TREE))
-def test_a_changed_configuration_resolves_or_is_refused_in_one_line(tree: dict[str, Any]) -> None:
+def test_a_mutated_configuration_resolves_or_gives_one_error_line(tree: dict[str, Any]) -> None:
     outcome(lambda: resolve(tree))
 
 
 @hostile
 @given(tree=trees(CLAIMS))
-def test_changed_claims_are_read_or_refused_in_one_line(tree: dict[str, Any]) -> None:
+def test_mutated_claims_are_read_or_give_one_error_line(tree: dict[str, Any]) -> None:
     def read() -> None:
         check_plain(tree, "exp7.yaml")
         build(StudyClaims, tree, "exp7.yaml")
@@ -172,14 +172,14 @@ PIECES = st.text(max_size=20) | st.sampled_from(
 
 @st.composite
 def written(draw: st.DrawFn) -> str:
-    """The committed text with one to three pieces inserted, replaced or cut away."""
+    """The committed text with one to three pieces inserted, replaced or removed."""
     text = TEXT
     for _ in range(draw(st.integers(1, 3))):
         first = draw(st.integers(0, len(text)))
         change = draw(st.sampled_from(["insert", "value", "cut", "double", "end"]))
         if change == "insert":
             text = text[:first] + draw(PIECES) + text[first:]
-        elif change == "value":  # what follows the next colon
+        elif change == "value":  # replaces the value after the next colon
             start = text.find(": ", first) + 2
             text = text[:start] + draw(PIECES) + text[text.find("\n", start) :]
         elif change == "cut":
@@ -193,7 +193,7 @@ def written(draw: st.DrawFn) -> str:
 
 @hostile
 @given(text=written())
-def test_a_changed_text_resolves_or_is_refused_in_one_line_and_snakemake_reads_it(
+def test_a_mutated_text_resolves_or_gives_one_error_line_and_snakemake_reads_it(
     text: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "config.yaml"
@@ -203,7 +203,7 @@ def test_a_changed_text_resolves_or_is_refused_in_one_line_and_snakemake_reads_i
         outcome(lambda: resolve(as_snakemake_reads))
 
 
-def test_a_file_cut_off_anywhere_in_a_study_is_refused_or_means_what_is_left(
+def test_a_truncated_file_is_refused_or_read_as_far_as_it_goes(
     tmp_path: Path,
 ) -> None:
     lines = TEXT.splitlines(keepends=True)
@@ -212,7 +212,7 @@ def test_a_file_cut_off_anywhere_in_a_study_is_refused_or_means_what_is_left(
     for last in range(0, len(lines), 3):
         path.write_text("".join(lines[:last]), encoding="utf-8")
         refused[last] = outcome(lambda: resolve(read_yaml(path)))
-    first = next(place for place, line in enumerate(lines) if line.startswith("studies:"))
+    first = next(index for index, line in enumerate(lines) if line.startswith("studies:"))
     assert all(message for last, message in refused.items() if last <= first)
     for last, message in refused.items():
         open_section = lines[last - 1].rstrip().endswith(":") and last > 0
@@ -234,7 +234,7 @@ def test_a_value_is_shown_in_80_characters() -> None:
         assert 0 < len(shown(value)) <= 80
 
 
-def test_what_is_nested_too_deep_is_told_without_a_file_as_well() -> None:
+def test_deep_nesting_gives_an_error_line_without_a_file_too() -> None:
     cell = {"run": "native/A", "measure": "T2"}
     effect: object = cell
     for _ in range(3000):
@@ -257,14 +257,14 @@ def test_what_is_nested_too_deep_is_told_without_a_file_as_well() -> None:
 
 @pytest.fixture(autouse=True)
 def other_imports(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command line of a job limits what its process imports; the tests' process goes on."""
+    """Do not limit imports in the process of the tests, as a job does in its own."""
     monkeypatch.setattr("journeylab.cli.imports.install", lambda: None)
 
 
-def told(
+def run_failing(
     error: Exception, arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> tuple[int, str]:
-    """Exit code and message of the command line when a command raises."""
+    """Exit code and message when a command raises `error`."""
 
     def fail() -> None:
         raise error
@@ -291,18 +291,18 @@ REFUSALS: dict[str, tuple[Exception, list[str], str]] = {
 
 
 @pytest.mark.parametrize("refusal", REFUSALS)
-def test_what_the_system_refuses_is_one_line_that_names_the_file(
+def test_a_system_error_gives_one_line_that_names_the_file(
     refusal: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     error, arguments, expected = REFUSALS[refusal]
-    code, message = told(error, arguments, monkeypatch, capsys)
+    code, message = run_failing(error, arguments, monkeypatch, capsys)
     assert code == 1
     assert message.startswith(f"error: {expected}")
     assert len(message.splitlines()) == 1
     assert len(message.strip()) <= 300
 
 
-def test_a_traceback_is_shown_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_debug_raises_the_original_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("journeylab.cli.app", lambda: (_ for _ in ()).throw(FULL).send(None))
     monkeypatch.setattr("sys.argv", ["journeylab", "--debug"])
     with pytest.raises(OSError, match="No space"):
@@ -312,7 +312,7 @@ def test_a_traceback_is_shown_where_it_is_asked_for(monkeypatch: pytest.MonkeyPa
 GENERATE = ["generate", "--plan", "plan.json", "--output", "data.parquet"]
 
 
-def test_a_folder_where_a_file_should_be_is_one_line(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_file_gives_one_error_line(tmp_path: Path) -> None:
     (tmp_path / "plan.json").mkdir()
     done = subprocess.run(
         [sys.executable, "-m", "journeylab.cli", *GENERATE],

@@ -1,4 +1,4 @@
-"""What a job imports is what its fingerprint is compared with."""
+"""The import hook runs exactly the source text that the fingerprint hashes."""
 
 import os
 import subprocess
@@ -12,8 +12,8 @@ OLD, NEW = "VALUE = 1\n", "VALUE = 2\n"
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Path:
-    """The folder of a package ``lab`` and of another, ``shop``, beside it."""
-    for name in ("lab/__init__", "lab/one", "lab/two", "shop/__init__", "shop/one"):
+    """A folder with two packages, ``lab`` and ``shop``."""
+    for name in ("lab/__init__", "lab/a", "lab/b", "shop/__init__", "shop/a"):
         path = tmp_path / f"{name}.py"
         path.parent.mkdir(exist_ok=True)
         path.write_text("" if name.endswith("__init__") else OLD, encoding="utf-8")
@@ -21,7 +21,7 @@ def lab(tmp_path: Path) -> Path:
 
 
 def python(lab: Path, script: str, *, finder: bool) -> str:
-    """What a new process prints, with or without the finder before Python's own."""
+    """Output of a new process; `finder` installs the import hook before Python's own finders."""
     install = (
         "import sys; from journeylab.imports import Imports\n"
         "finder = Imports('lab'); sys.meta_path.insert(0, finder)\n"
@@ -46,52 +46,52 @@ def edit_within_the_second(path: Path) -> None:
     assert path.stat().st_size == before.st_size
 
 
-def test_an_edit_that_python_misses_runs_as_it_is_remembered(lab: Path) -> None:
-    show = "import lab.one; print(lab.one.VALUE)"
+def test_an_edit_within_one_second_is_compiled_and_recorded(lab: Path) -> None:
+    show = "import lab.a; print(lab.a.VALUE)"
     assert python(lab, show, finder=False) == "1"
-    assert list((lab / "lab/__pycache__").glob("one.*.pyc"))
-    edit_within_the_second(lab / "lab/one.py")
-    assert python(lab, show, finder=False) == "1", "the danger: Python runs what was replaced"
-    remembered = "; print(finder.texts['lab.one'] == open(lab.one.__file__).read())"
-    assert python(lab, show + remembered, finder=True).split() == ["2", "True"]
+    assert list((lab / "lab/__pycache__").glob("a.*.pyc"))
+    edit_within_the_second(lab / "lab/a.py")
+    assert python(lab, show, finder=False) == "1", "Python itself runs the stale bytecode"
+    recorded = "; print(finder.texts['lab.a'] == open(lab.a.__file__).read())"
+    assert python(lab, show + recorded, finder=True).split() == ["2", "True"]
 
 
-def test_every_module_of_the_package_is_remembered_and_no_other(lab: Path) -> None:
-    show = "import shop.one, lab.one; print(*sorted(finder.texts))"
-    assert python(lab, show, finder=True) == "lab lab.one"
+def test_only_modules_of_the_package_are_recorded(lab: Path) -> None:
+    show = "import shop.a, lab.a; print(*sorted(finder.texts))"
+    assert python(lab, show, finder=True) == "lab lab.a"
 
 
-def test_other_packages_are_found_as_python_finds_them(lab: Path) -> None:
-    show = "import shop.one, json; print(type(shop.one.__loader__).__name__, shop.one.VALUE)"
+def test_other_packages_are_imported_by_python_itself(lab: Path) -> None:
+    show = "import shop.a, json; print(type(shop.a.__loader__).__name__, shop.a.VALUE)"
     assert python(lab, show, finder=True) == python(lab, show, finder=False)
-    edit_within_the_second(lab / "shop/one.py")
+    edit_within_the_second(lab / "shop/a.py")
     assert python(lab, show, finder=True).endswith(" 1")
 
 
-def test_after_closing_a_module_of_the_package_is_refused_by_name(lab: Path) -> None:
+def test_a_closed_finder_refuses_new_modules_by_name(lab: Path) -> None:
     script = (
-        "import lab.one; finder.close('train exp7 native/A')\n"
-        "import lab.one, shop.one, fractions; print('others', shop.one.VALUE)\n"
-        "try:\n    import lab.two\nexcept ImportError as error:\n    print(error)"
+        "import lab.a; finder.close('train exp7 native/A')\n"
+        "import lab.a, shop.a, fractions; print('others', shop.a.VALUE)\n"
+        "try:\n    import lab.b\nexcept ImportError as error:\n    print(error)"
     )
     others, refused = python(lab, script, finder=True).splitlines()
     assert others == "others 1"
     assert refused == (
-        "lab.two is imported while train exp7 native/A runs, and is not in its plan's code"
+        "lab.b is imported while train exp7 native/A runs, and is not in its plan's code"
     )
 
 
-def test_a_module_that_does_not_exist_is_missing_as_ever(lab: Path) -> None:
-    script = "try:\n    import lab.three\nexcept ModuleNotFoundError as error:\n    print(error)"
-    assert python(lab, script, finder=True) == "No module named 'lab.three'"
+def test_a_missing_module_gives_the_usual_error(lab: Path) -> None:
+    script = "try:\n    import lab.c\nexcept ModuleNotFoundError as error:\n    print(error)"
+    assert python(lab, script, finder=True) == "No module named 'lab.c'"
 
 
-def test_installing_twice_installs_once(lab: Path) -> None:
+def test_installing_twice_adds_one_finder(lab: Path) -> None:
     script = (
         "from journeylab import imports\n"
         "print(imports.installed() is None)\n"
         "print(imports.install() is imports.install() is imports.installed())\n"
         "import journeylab.typography; print(*imports.installed().texts)"
     )
-    told = python(lab, script, finder=False).splitlines()
-    assert told == ["True", "True", "journeylab.typography"]
+    lines = python(lab, script, finder=False).splitlines()
+    assert lines == ["True", "True", "journeylab.typography"]

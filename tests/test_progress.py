@@ -25,7 +25,7 @@ def progress_in(path: Path) -> tuple[int, int, int]:
     return content["done"], content["before"], content["total"]
 
 
-def test_steps_of_one_seed_after_the_other_add_up(tmp_path: Path) -> None:
+def test_steps_of_consecutive_seeds_add_up(tmp_path: Path) -> None:
     path = tmp_path / "train.progress.json"
     with count_steps(path, 200):
         with report_progress("seed 0", 100, stream=io.StringIO()) as progress:
@@ -37,7 +37,7 @@ def test_steps_of_one_seed_after_the_other_add_up(tmp_path: Path) -> None:
         assert progress_in(path) == (200, 30, 200)
 
 
-def test_every_step_of_an_ensemble_counts_for_all_its_seeds(tmp_path: Path) -> None:
+def test_a_step_of_an_ensemble_counts_once_per_seed(tmp_path: Path) -> None:
     path = tmp_path / "train.progress.json"
     with (
         count_steps(path, 1200),
@@ -47,7 +47,7 @@ def test_every_step_of_an_ensemble_counts_for_all_its_seeds(tmp_path: Path) -> N
     assert progress_in(path) == (1200, 360, 1200)
 
 
-def test_steps_are_written_while_training_goes_on(tmp_path: Path, monkeypatch) -> None:
+def test_steps_are_written_during_training(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("journeylab.training.progress.SECONDS_BETWEEN_FILES", 0.0)
     path = tmp_path / "train.progress.json"
     with (
@@ -73,7 +73,7 @@ def test_the_first_seconds_have_no_rate() -> None:
     assert estimate.line(Done(1, 1), 5.0) == "training: 0 % of 1,000 steps"
 
 
-def test_the_time_left_follows_from_the_rate() -> None:
+def test_the_remaining_time_follows_from_the_rate() -> None:
     estimate = TimeEstimate(1000)
     estimate.line(Done(0, 0), 0.0)
     assert (
@@ -82,7 +82,7 @@ def test_the_time_left_follows_from_the_rate() -> None:
     )
 
 
-def test_a_slow_start_is_forgotten() -> None:
+def test_a_slow_start_does_not_lower_the_rate() -> None:
     estimate = TimeEstimate(100_000)
     for second in range(0, 3600, 5):
         estimate.line(Done(0, 0), second)  # waiting for data
@@ -106,7 +106,7 @@ def test_without_new_steps_there_is_no_estimate() -> None:
     assert line == "training: 50 % of 1,000 steps"
 
 
-def test_a_finished_job_counts_in_full_though_its_file_is_gone(tmp_path: Path) -> None:
+def test_a_finished_job_counts_in_full_without_its_file(tmp_path: Path) -> None:
     plans = [str(tmp_path / name / "train.json") for name in ("a", "b")]
     trainings = Trainings(dict.fromkeys(plans, 100))
     trainings.start(plans[0])
@@ -126,7 +126,7 @@ def test_repeated_steps_count_as_work(tmp_path: Path) -> None:
     trainings = Trainings({plan: 100})
     for attempt, (before, done) in enumerate([(0, 70), (60, 90), (60, 80)]):
         trainings.start(plan)
-        assert trainings.waiting == 1  # whatever the previous attempt wrote
+        assert trainings.waiting == 1  # although the previous attempt wrote a file
         assert trainings.sum()[0] == (0, 70, 90)[attempt]
         progress_file(plan).write_text(f'{{"done": {done}, "before": {before}, "total": 100}}')
         assert trainings.sum() == (done, (70, 100, 120)[attempt])
@@ -152,7 +152,7 @@ def test_durations_are_rounded() -> None:
     assert printed == ["10 s", "40 s", "10 min", "3 h 20 min", "3 h"]
 
 
-def test_an_error_line_stands_alone_and_a_crash_shows_the_last_lines(tmp_path: Path) -> None:
+def test_an_error_line_is_printed_alone_and_a_crash_prints_the_last_lines(tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     assert why(log) == ["its log is missing"]
     log.write_text("training\nerror: no such arm\n")
@@ -170,7 +170,7 @@ def test_a_cluster_message_is_its_first_line_without_advice() -> None:
     assert cluster_message("For further error details see the cluster log.") == []
 
 
-def test_a_headline_counts_words(tmp_path: Path) -> None:
+def test_a_headline_counts_verdicts(tmp_path: Path) -> None:
     path = tmp_path / "verdicts.json"
     words = ["refuted", None, "supported", "supported"]
     judged = {"evidence": True, "verdicts": [{"verdict": word} for word in words]}

@@ -1,4 +1,4 @@
-"""Every number prints without raw exponents and keeps its value."""
+"""Printed numbers: digits, powers of ten, minus signs and special values."""
 
 import math
 import re
@@ -50,7 +50,7 @@ def read(text: str) -> float:
         (0.00099999, "0.001000"),
     ],
 )
-def test_plain_numbers_read_like_print(value, printed):
+def test_plain_numbers_have_significant_digits_and_grouped_thousands(value, printed):
     assert plain(value) == printed
 
 
@@ -100,12 +100,12 @@ def test_scientific_numbers_are_powers_of_ten(value, places, printed):
         ("−∞", 2, "−∞"),
     ],
 )
-def test_fixed_numbers_line_up(value, places, printed):
+def test_fixed_floats_have_the_given_decimals(value, places, printed):
     assert fixed(value, places) == printed
 
 
 @given(numbers)
-def test_a_printed_number_has_the_value_of_the_number(value):
+def test_a_printed_number_reads_back_as_its_value(value):
     assert read(plain(value)) == pytest.approx(value, rel=6e-3, abs=1e-300)
     assert read(short(value)) == pytest.approx(value, rel=6e-3, abs=1e-300)
     assert read(scientific(value, 2)) == pytest.approx(value, rel=6e-3, abs=1e-300)
@@ -118,6 +118,6 @@ def test_no_number_shows_a_raw_exponent_or_a_hyphen(value, places):
 
 
 @given(st.floats(1e-3, 9e4), st.integers(1, 5))
-def test_decimals_show_the_requested_digits(value, digits):
+def test_decimals_keep_the_given_significant_digits(value, digits):
     shown = f"{value:.{decimals(value, digits)}f}"
     assert float(shown) == pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits))

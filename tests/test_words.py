@@ -1,4 +1,4 @@
-"""Names and prose use the words of the field: retired words do not come back."""
+"""Names and texts in src/ do not use the retired words."""
 
 import ast
 import io
@@ -17,14 +17,14 @@ NAMES = {
     *("told", "found", "one", "asked", "place", "recall", "refer"),
     *("Way", "Solo", "Course", "Turned", "INNOCENT"),
 }
-"""Names that do not say what they hold."""
+"""Names that do not say what value they hold."""
 PROSE = re.compile(r"\b(told|ledger)\b", re.IGNORECASE)
 PARTS = {"Settings", "Data", "Job", "Evaluation", "Computation", "Arm", "Model", "Training"}
 """Classes that every study defines under the same name."""
 
 
 def names(path: Path) -> Iterator[tuple[int, str]]:
-    """Every name of a module, with its line; the names of an f-string's fields included."""
+    """(line, name) of every name in a module, including names in f-strings."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
             case ast.Name():
@@ -40,7 +40,7 @@ def names(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
-    """The comments and strings of a module; every line of another text."""
+    """(line, text) of the comments and strings of a module, or of every line of another file."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         yield from enumerate(text.splitlines(), start=1)
@@ -50,7 +50,7 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
-def test_no_retired_name_is_used():
+def test_names_are_not_retired():
     used = [
         f"{path.relative_to(SOURCE)}:{line}: {name}"
         for path in MODULES
@@ -60,7 +60,7 @@ def test_no_retired_name_is_used():
     assert used == []
 
 
-def test_no_retired_word_is_written():
+def test_texts_have_no_retired_word():
     written = [
         f"{path.relative_to(SOURCE)}:{line}: {match[0]}"
         for path in TEXTS
@@ -70,7 +70,7 @@ def test_no_retired_word_is_written():
     assert written == []
 
 
-def test_no_two_classes_have_one_name():
+def test_class_names_are_unique():
     classes = Counter(
         node.name
         for path in MODULES
@@ -81,5 +81,5 @@ def test_no_two_classes_have_one_name():
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
-def test_no_module_is_longer_than_450_lines(path):
+def test_modules_have_at_most_450_lines(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 450

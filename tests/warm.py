@@ -1,11 +1,11 @@
-"""Commands in processes that start warm: forked where the libraries are imported already.
+"""Fast commands: a server imports the libraries once and forks a process for each command.
 
-    python warm.py serve SOCKET                       import the libraries, fork for every command
-    python -IS warm.py run SOCKET COMMAND ARGUMENT…   run one there, as if it ran here
+    python warm.py serve SOCKET                       import the libraries, fork for commands
+    python -IS warm.py run SOCKET COMMAND ARGUMENT…   run a command in a forked process
 
-Most of what a short job costs is the import of its libraries. What runs is the command itself, in a
-process of its own with the caller's folder, environment and streams; nothing of this project is
-imported before the fork. COMMAND is a console script, or `python` with -c or -m.
+Most of the time of a short job goes into importing its libraries. The command runs in a process of
+its own with the caller's folder, environment and streams. The server imports no module of this
+project. COMMAND is a console script, or `python` with -c or -m.
 """
 
 import contextlib
@@ -24,22 +24,22 @@ LIBRARIES = (
     *("typst", "typer", "pydantic", "grimp", "dvc.cli", "dvc.repo", "dvc.commands.repro"),
 )
 LARGEST = 1 << 20
-"""Bytes of a request: the environment and the arguments."""
+"""Maximum bytes of a request, which holds the environment and the arguments."""
 
 
 def serve(address: str) -> dict[str, Any] | None:
-    """Fork for every request; the request in a process that is to run it, None at the end."""
+    """Fork for each request. Returns the request in the child that runs it, None in the server."""
     import importlib
 
     for name in LIBRARIES:
         importlib.import_module(name)
     assert not any("journeylab" in name for name in sys.modules)
     gc.collect()
-    gc.freeze()  # what was imported is not gone through again, nor copied for that
+    gc.freeze()  # the collector would write to pages that children share
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listening.bind(address)
     listening.listen(64)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who watch
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system reaps the watching processes
     parent = os.getppid()
     listening.settimeout(5.0)
     while os.getppid() == parent:
@@ -56,7 +56,7 @@ def serve(address: str) -> dict[str, Any] | None:
 
 
 def watch(connection: socket.socket) -> dict[str, Any]:
-    """Fork once more: the request is returned in the child, whose end is told to the caller."""
+    """Fork again: return the request in the child; send its exit code to the caller."""
     connection.settimeout(None)
     message, streams, _, _ = socket.recv_fds(connection, LARGEST, 3)
     worker = os.fork()
@@ -81,7 +81,7 @@ def watch(connection: socket.socket) -> dict[str, Any]:
 
 
 def work(request: dict[str, Any]) -> None:
-    """Be the command, to its end, without taking all libraries down again."""
+    """Run the command and exit without unloading the libraries, which is slow."""
     import atexit
     import threading
     import traceback
@@ -106,7 +106,7 @@ def work(request: dict[str, Any]) -> None:
 
 
 def execute(request: dict[str, Any]) -> None:
-    """Run the script, the module or the code that was asked for."""
+    """Run the requested console script, module or code."""
     import importlib.metadata
     import runpy
 
@@ -114,23 +114,23 @@ def execute(request: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     command, *arguments = request["command"]
-    places = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[0:1] = [place for place in places if place]
+    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[0:1] = [folder for folder in folders if folder]
     sys.argv = [command, *arguments]
     if command != "python":
         [script] = importlib.metadata.entry_points(group="console_scripts", name=command)
         sys.exit(script.load()())
-    option, what, *arguments = arguments
+    option, target, *arguments = arguments
     if option == "-m":
-        sys.argv = [what, *arguments]
-        runpy.run_module(what, run_name="__main__", alter_sys=True)
+        sys.argv = [target, *arguments]
+        runpy.run_module(target, run_name="__main__", alter_sys=True)
     else:
         sys.argv = ["-c", *arguments]
-        exec(compile(what, "<string>", "exec"), {"__name__": "__main__"})
+        exec(compile(target, "<string>", "exec"), {"__name__": "__main__"})
 
 
 def run(address: str, command: list[str]) -> int:
-    """Have a command run; its exit status."""
+    """Send a command to the server; return its exit status."""
     request = {"command": command, "folder": str(Path.cwd()), "environment": dict(os.environ)}
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LARGEST)
@@ -140,12 +140,12 @@ def run(address: str, command: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    mode, place, *rest = sys.argv[1:]
+    mode, address, *rest = sys.argv[1:]
     if mode == "run":
-        code = run(place, rest)
+        code = run(address, rest)
         if code < 0:
             signal.signal(-code, signal.SIG_DFL)
             os.kill(os.getpid(), -code)
         sys.exit(code)
-    if (asked := serve(place)) is not None:
-        work(asked)
+    if (request := serve(address)) is not None:
+        work(request)

@@ -1,8 +1,8 @@
 """Set up `.venvs/<key>` for the current requirements, and point `.venv` at it.
 
-Runs on whatever Python there is, and needs nothing but it. An environment that jobs may be using is
-never touched: other requirements have another key. One process at a time builds; a half-built
-environment lacks its `ready` file, is never used, and is built anew.
+Runs on any Python 3 without other packages. Each set of requirements has its own key, so an
+environment in use is never changed. Only one process builds at a time; an environment without its
+`ready` file is incomplete, is never used, and is built anew.
 """
 
 import os
@@ -25,7 +25,7 @@ LINES = 15
 
 
 def main(command, key):
-    """Set up the environment of a key, or remove the ones that nothing uses."""
+    """Set up the environment of a key, or remove unused environments."""
     ROOT.mkdir(exist_ok=True)
     ignored = ROOT / ".gitignore"
     if not ignored.exists():
@@ -38,18 +38,18 @@ def main(command, key):
     if not is_ready(current):
         check_python()
         with locked() as held:
-            if not is_ready(current):  # whoever had the lock may have built it
+            if not is_ready(current):  # another process may have built it meanwhile
                 build(current, held)
     point(current)
 
 
 def is_ready(folder):
-    """Whether an environment is whole, and the Python that it was built with still there."""
+    """Whether an environment is complete and its Python still exists."""
     return (folder / "ready").exists() and (folder / "bin" / "python").exists()
 
 
 def check_python():
-    """One line for a Python that is too old."""
+    """Exit with one line if Python is too old."""
     if sys.version_info < (3, 11):  # noqa: UP036 – this file runs before anything is checked
         sys.exit(
             "error: {} is Python {}.{}; 3.11 or later is needed: make PYTHON=python3.12".format(
@@ -59,25 +59,25 @@ def check_python():
 
 
 def build(folder, held):
-    """Build an environment in its final place, since its scripts name that; `ready` comes last."""
-    began = time.monotonic()
+    """Build an environment in its final folder, since scripts hold its path; write `ready` last."""
+    started = time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)
     log = folder.with_suffix(".log")
-    tell(began, f"setting up {folder}; details in {log}")
+    report(started, f"setting up {folder}; details in {log}")
     with log.open("w", encoding="utf-8") as output:
         for number, (name, variable) in enumerate(
             (("an empty environment", "CREATE"), ("the pinned dependencies", "INSTALL")), start=1
         ):
-            tell(began, f"{number} of 2: {name}")
-            run(os.environ[variable], output, log, began, held)
+            report(started, f"{number} of 2: {name}")
+            run(os.environ[variable], output, log, started, held)
     (folder / "ready").touch()
     log.unlink()
-    tell(began, "done")
+    report(started, "done")
 
 
-def run(command, output, log, began, held):
-    """Run a command, say how long it has been at work, and end with its last lines if it fails."""
-    # Children keep the lock: should this process be killed, nobody builds beside what is left of it
+def run(command, output, log, started, held):
+    """Run a command, report progress, and exit with its last lines if it fails."""
+    # Children hold the lock: if this process is killed, no other build starts while they run.
     kept = () if held is None else (held.fileno(),)
     process = subprocess.Popen(
         command, shell=True, stdout=output, stderr=output, stdin=subprocess.DEVNULL, pass_fds=kept
@@ -87,30 +87,30 @@ def run(command, output, log, began, held):
             code = process.wait(SECONDS_BETWEEN_LINES)
             break
         except subprocess.TimeoutExpired:
-            tell(began, last_line(log))
+            report(started, last_line(log))
     if code:
         text = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LINES:]
         sys.exit("\n".join([*text, f"error: the environment could not be set up (see {log})"]))
 
 
 def last_line(log):
-    """What is being worked on."""
+    """The last line of the log, as a description of the current work."""
     lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
-    told = [line.strip() for line in lines if line.strip()]
-    return told[-1][:100] if told else "at work"
+    written = [line.strip() for line in lines if line.strip()]
+    return written[-1][:100] if written else "at work"
 
 
-def tell(began, text):
-    """One line with the time since the start."""
-    minutes, seconds = divmod(int(time.monotonic() - began), 60)
+def report(started, text):
+    """Print one line with the time since the start."""
+    minutes, seconds = divmod(int(time.monotonic() - started), 60)
     print(f"[{minutes}:{seconds:02d}] {text}", flush=True)
 
 
 def point(folder):
-    """Make `.venv` lead to an environment, in one step."""
+    """Make `.venv` a link to an environment, in one atomic step."""
     if LINK.is_symlink() and LINK.readlink() == folder:
         return
-    if LINK.is_dir() and not LINK.is_symlink():  # an environment from before there were keys
+    if LINK.is_dir() and not LINK.is_symlink():  # a folder that another tool made
         if users_of(LINK):
             print(f"{LINK} is in use and stays as it is for now", flush=True)
             return
@@ -119,7 +119,7 @@ def point(folder):
     with suppress(FileNotFoundError):
         beside.unlink()
     beside.symlink_to(folder)
-    # a relative link is read from where it stands: beside .venvs, not in it
+    # the relative target is resolved from the link's folder, which contains .venvs
     beside.replace(LINK)
 
 
@@ -138,25 +138,25 @@ def clean(current, held):
 
 
 def users_of(folder):
-    """The processes on this machine that run from an environment or would, by their variables."""
+    """Process ids on this machine whose command line or variables name the environment."""
     path = os.fsencode(str(folder.absolute())) + b"/"
-    found = []
+    processes = []
     for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # gone, or somebody else's
-            told = b"".join((entry / name).read_bytes() for name in ("cmdline", "environ"))
-            if path in told and int(entry.name) not in (os.getpid(), os.getppid()):
-                found.append(int(entry.name))
+        with suppress(OSError):  # ended, or of another user
+            text = b"".join((entry / name).read_bytes() for name in ("cmdline", "environ"))
+            if path in text and int(entry.name) not in (os.getpid(), os.getppid()):
+                processes.append(int(entry.name))
     if not Path("/proc/self").exists():
-        told = subprocess.run(
+        listing = subprocess.run(
             ["ps", "-A", "-o", "pid=", "-o", "command="], capture_output=True, check=False
         )
-        found = [int(line.split()[0]) for line in told.stdout.splitlines() if path in line]
-    return found
+        processes = [int(line.split()[0]) for line in listing.stdout.splitlines() if path in line]
+    return processes
 
 
 @contextmanager
 def locked():
-    """Hold the lock on the environments; the kernel lets go of it however this process ends."""
+    """Hold the lock on the environments; the kernel releases it when this process ends."""
     with (ROOT / ".lock").open("w") as held:
         try:
             try:
@@ -164,7 +164,7 @@ def locked():
             except BlockingIOError:
                 print("another make is setting up the environment; waiting for it", flush=True)
                 fcntl.flock(held, fcntl.LOCK_EX)
-        except (AttributeError, OSError):  # neither the system nor this file system knows flock
+        except (AttributeError, OSError):  # the system or the file system has no flock
             with locked_by_folder():
                 yield None
             return
@@ -173,16 +173,16 @@ def locked():
 
 @contextmanager
 def locked_by_folder():
-    """Hold a lock that is a folder; after a kill it has to be removed by hand."""
-    folder, told = ROOT / ".lock.d", False
+    """Hold a lock that is a folder; after a kill a person must remove it."""
+    folder, reported = ROOT / ".lock.d", False
     while True:
         try:
             folder.mkdir()
             break
         except FileExistsError:
-            if not told:
+            if not reported:
                 print(f"waiting for another make; if there is none: rmdir {folder}", flush=True)
-            told = True
+            reported = True
             time.sleep(1.0)
     try:
         yield

@@ -1,7 +1,7 @@
-"""Write the pages: guide, gallery and API, as HTML that links to nothing outside its folder.
+"""Write the guide, gallery and API as HTML pages that load no file from outside their folder.
 
 Run by `make docs`. pdoc writes pages of modules only, so each Markdown file of the guide becomes
-the docstring of a module that is made here: all pages then share one form, menu and search.
+the docstring of a temporary module. All pages then share the same layout, menu and search.
 """
 
 import re
@@ -37,7 +37,7 @@ LINK = re.compile(r"(!?)\[((?:[^][]|\[[^]]*\])*)\]\(([^)\s]+)\)")
 
 
 def main(output: Path) -> None:
-    """Write all pages into `output`, which is emptied first."""
+    """Empty `output` and write all pages into it."""
     shutil.rmtree(output, ignore_errors=True)
     shutil.copytree(PROJECT / GALLERY, output / "gallery")
     reports = sorted((output / "gallery").glob("*.pdf"), key=study_number)
@@ -54,12 +54,12 @@ def main(output: Path) -> None:
     for name, text in texts.items():
         file = PROJECT / PAGES.get(name, "docs/gallery.md")
         text = LINK.sub(partial(relink, file=file, name=name, addresses=addresses), text)
-        made = ModuleType(name, text)
-        made.__docformat__ = "markdown"
-        modules[name] = doc.Module(made)
+        page = ModuleType(name, text)
+        page.__docformat__ = "markdown"
+        modules[name] = doc.Module(page)
     menu = [name for name in texts if name != "guide"]
     modules["guide"].__dict__["submodules"] = [modules[name] for name in (*menu, *API)]
-    # annotations of names that only a type checker imports are printed as text
+    # pdoc prints annotations that only a type checker can import as text
     warnings.filterwarnings("ignore", "Error parsing type annotation")
     render.configure(docformat="restructuredtext", show_source=False)
     for name, module in modules.items():
@@ -78,7 +78,7 @@ def address(name: str) -> str:
 
 
 def study_number(report: Path) -> tuple[int, str]:
-    """exp2 comes before exp10; reports without a number come last."""
+    """Sort key: exp2 before exp10, reports without a number last."""
     number = report.stem.removeprefix("exp")
     return (int(number) if number.isdecimal() else sys.maxsize, report.stem)
 
@@ -99,13 +99,13 @@ def relink(link: re.Match[str], file: Path, name: str, addresses: dict[str, str]
         return link[0]
     path, _, part = target.partition("#")
     linked = (file.parent / path).resolve() if path else file
-    to = addresses.get(linked.relative_to(PROJECT).as_posix())
-    if to is None:
+    page = addresses.get(linked.relative_to(PROJECT).as_posix())
+    if page is None:
         return words
-    to = "../" * name.count(".") + to
+    page = "../" * name.count(".") + page
     if picture:
-        return f'<img src="{to}" alt="{words}" loading="lazy" style="max-width: 100%">'
-    return f"[{words}]({to}{'#' * bool(part)}{part})"
+        return f'<img src="{page}" alt="{words}" loading="lazy" style="max-width: 100%">'
+    return f"[{words}]({page}{'#' * bool(part)}{part})"
 
 
 if __name__ == "__main__":

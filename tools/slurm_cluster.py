@@ -1,11 +1,11 @@
 """A real SLURM cluster on one machine: a controller and two nodes, from Debian's packages.
 
-    python tools/slurm_cluster.py start [--accounting]     boot it, and print how to use it
-    python tools/slurm_cluster.py stop                     end its recorded processes
+    python tools/slurm_cluster.py start [--accounting]     boot it and print how to use it
+    python tools/slurm_cluster.py stop                     end its processes
 
 The daemons are plain processes of the user on the loopback address: no root, systemd, cgroups or
-device files are needed. It needs `slurm-wlm` and `munge`; accounting needs
-`slurmdbd` and `mariadb-server` besides.
+device files are needed. It needs the packages `slurm-wlm` and `munge`; accounting also needs
+`slurmdbd` and `mariadb-server`.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ COMMANDS = (
 )
 NODES = ("n1", "n2")
 DEVICES = ("/dev/null", "/dev/zero")
-"""A character device per node that passes for its GPU; a container may not make any."""
+"""One character device per node that stands for its GPU; a container may not create devices."""
 LINK = Path("build/slurm")
-"""Where the cluster of `make slurm-demo` is found."""
+"""Link to the folder of the cluster of `make slurm-demo`."""
 SECONDS_TO_BOOT = 60.0
 
 SLURM_CONF = """\
@@ -78,15 +78,15 @@ MailProg=/bin/true
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU=500
-# nodes of a size that this machine need not have
+# nodes may have more cores than this machine
 SlurmdParameters=config_overrides
 GresTypes=gpu
 ReturnToService=2
-# what has ended is still answered for
+# keep records of ended jobs
 MinJobAge=3600
 JobCompType=jobcomp/filetxt
 JobCompLoc={folder}/jobs.txt
-# a node that is gone, and a job that has no more time, are soon noticed
+# notice dead nodes and expired jobs soon
 SlurmdTimeout=10
 KillWait=2
 {accounting}
@@ -122,22 +122,22 @@ StorageLoc=slurm
 
 
 def missing(*, accounting: bool = False) -> str:
-    """What has to be installed before a cluster can be started; nothing, if it can."""
+    """The command that installs missing packages; empty if none is missing."""
     needed = PACKAGES | (ACCOUNTING_PACKAGES if accounting else {})
     packages = {package for program, package in needed.items() if not find(program)}
     return f"apt-get install {' '.join(sorted(packages))}" if packages else ""
 
 
 def find(program: str) -> str | None:
-    """The path of a program, daemons included."""
+    """The path of a program; searches the folders of daemons too."""
     return shutil.which(program, path=f"{os.environ['PATH']}:/usr/local/sbin:/usr/sbin:/sbin")
 
 
 class Cluster:
     """A controller and its nodes, as processes whose ids are in `folder/pids`.
 
-    `folder` is short, since the paths of sockets in it may not exceed 107 characters. A node has
-    `cpus`; where two of them have more than the machine, jobs share its cores.
+    The path of `folder` is short, since paths of sockets have at most 107 characters. Each node has
+    at least `cpus`; if both together have more than the machine, jobs share its cores.
     """
 
     def __init__(self, folder: Path, cpus: int = 2) -> None:
@@ -148,16 +148,16 @@ class Cluster:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a process needs to find this cluster."""
+        """The variables with which a process finds this cluster."""
         return {
             "SLURM_CONF": str(self.folder / "slurm.conf"),
             "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
         }
 
     def start(self, *, accounting: bool = False) -> None:
-        """Boot everything; raises RuntimeError with the end of a log if something does not."""
+        """Boot all daemons; raise RuntimeError with the end of a log if a daemon does not start."""
         self.pids.mkdir(parents=True)
-        # munge wants to know that no one else can put its key, or its socket, in place
+        # munge requires that no other user can write its key or its socket
         self.folder.chmod(0o755)
         self._configure(accounting)
         key = self.folder / "munge.key"
@@ -166,25 +166,25 @@ class Cluster:
         names = {"socket": "socket", "key": "key-file", "log": "log-file"}
         names |= {"own-pid": "pid-file", "seed": "seed-file"}
         options = [f"--{option}={self.folder}/munge.{end}" for end, option in names.items()]
-        self._run("munged", "--foreground", *options)
+        self._start_daemon("munged", "--foreground", *options)
         self._wait(lambda: (self.folder / "munge.socket").exists(), "munge")
         if accounting:
             self._start_database()
-            self._run("slurmdbd", "-D")
-            self._wait(lambda: self._asks("sacctmgr", "-n", "list", "cluster"), "slurmdbd")
-            self.ask("sacctmgr", "-i", "add", "cluster", "journeylab")
-        self._run("slurmctld", "-D", "-i")
+            self._start_daemon("slurmdbd", "-D")
+            self._wait(lambda: self._succeeds("sacctmgr", "-n", "list", "cluster"), "slurmdbd")
+            self.run("sacctmgr", "-i", "add", "cluster", "journeylab")
+        self._start_daemon("slurmctld", "-D", "-i")
         for name in NODES:
             self.start_node(name)
-        self._wait(lambda: self._asks("scontrol", "ping"), "slurmctld")
+        self._wait(lambda: self._succeeds("scontrol", "ping"), "slurmctld")
         self._wait(lambda: self.states() == dict.fromkeys(NODES, "idle"), "slurmd")
 
     def start_node(self, name: str) -> None:
         """Start a node's daemon."""
-        self._run("slurmd", "-D", "-N", name, called=f"slurmd-{name}")
+        self._start_daemon("slurmd", "-D", "-N", name, name=f"slurmd-{name}")
 
     def kill_node(self, name: str) -> None:
-        """End a node as a power cut would: its daemon and all that its jobs run."""
+        """Kill a node as a power cut would: its daemon and the processes of its jobs."""
         for pid in [self.pid(f"slurmd-{name}"), *self.processes(node=name)]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -192,19 +192,19 @@ class Cluster:
     def stop(self) -> None:
         """End jobs, nodes, controller and the rest, and remove the folder."""
         with contextlib.suppress(RuntimeError, subprocess.TimeoutExpired):
-            self.ask("scancel", f"--user={user_name()}")  # none shall start in another's place
+            self.run("scancel", f"--user={user_name()}")  # so that no pending job starts
         for pid in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        # the newest first: nobody is left without whom they ask
+        # the newest first, since a daemon needs the older ones
         for path in sorted(self.pids.iterdir(), key=lambda p: p.stat().st_mtime_ns, reverse=True):
             end(int(path.read_text()), path.name)
         for process in self.started:
             process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def ask(self, *command: str) -> str:
-        """The answer of one of SLURM's commands; raises RuntimeError if it gives none."""
+    def run(self, *command: str) -> str:
+        """Run a SLURM command; return its output, or raise RuntimeError if it fails."""
         done = subprocess.run(
             command, env=os.environ | self.environment, capture_output=True, text=True, timeout=60
         )
@@ -213,38 +213,38 @@ class Cluster:
         return done.stdout
 
     def states(self) -> dict[str, str]:
-        """The state of every node, as the controller sees it."""
+        """Node → its state in the controller."""
         try:
-            lines = self.ask("sinfo", "--noheader", "--Node", "--format=%N %t").splitlines()
+            lines = self.run("sinfo", "--noheader", "--Node", "--format=%N %t").splitlines()
         except RuntimeError:
             return {}
         return dict(line.split() for line in lines)
 
     def jobs(self) -> list[dict[str, str]]:
-        """What the controller knows of every job, those that ended included."""
+        """The controller's fields of every job, including ended jobs."""
         try:
-            lines = self.ask("scontrol", "--oneliner", "--all", "show", "jobs").splitlines()
-        except RuntimeError:  # there is no controller any more, or not yet
+            lines = self.run("scontrol", "--oneliner", "--all", "show", "jobs").splitlines()
+        except RuntimeError:  # the controller has ended or not started yet
             return []
         fields = [[word.partition("=") for word in line.split()] for line in lines]
         return [{name: value for name, _, value in words} for words in fields if len(words) > 5]
 
     def ended(self) -> list[dict[str, str]]:
-        """What the controller wrote down of every job that ended, each attempt of it."""
+        """The recorded fields of every attempt of every ended job."""
         path = self.folder / "jobs.txt"
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         fields = [[word.partition("=") for word in line.split()] for line in lines]
         return [{name: value for name, _, value in words} for words in fields]
 
     def processes(self, *, node: str = "", job: str = "") -> list[int]:
-        """The processes of this cluster's jobs, those that watch them included; all, or some."""
-        places = {one["JobId"]: one.get("NodeList", "") for one in self.jobs()}
-        found = []
+        """Process ids of all jobs with their step daemons, or only of a node or a job."""
+        nodes = {fields["JobId"]: fields.get("NodeList", "") for fields in self.jobs()}
+        processes = []
         for entry in Path("/proc").glob("[0-9]*"):
             try:
                 variables = (entry / "environ").read_bytes().decode(errors="replace").split("\0")
                 command = (entry / "cmdline").read_bytes().decode(errors="replace")
-            except OSError:  # gone, or somebody else's
+            except OSError:  # ended, or of another user
                 continue
             known = dict(variable.partition("=")[::2] for variable in variables)
             if known.get("SLURM_CONF") != self.environment["SLURM_CONF"]:
@@ -252,10 +252,10 @@ class Cluster:
             number = known.get("SLURM_JOB_ID", "")
             if command.startswith("slurmstepd: ["):
                 number = command.removeprefix("slurmstepd: [").partition(".")[0]
-            at = known.get("SLURMD_NODENAME", places.get(number, ""))
+            at = known.get("SLURMD_NODENAME", nodes.get(number, ""))
             if number and (not node or at == node) and (not job or number == job):
-                found.append(int(entry.name))
-        return found
+                processes.append(int(entry.name))
+        return processes
 
     def pid(self, name: str) -> int:
         """The recorded process id of a daemon."""
@@ -287,10 +287,10 @@ class Cluster:
         path = self._write(
             "slurmdbd.conf", SLURMDBD_CONF.format(port=ports[1], database=ports[2], **common)
         )
-        path.chmod(0o600)  # slurmdbd reads no other
+        path.chmod(0o600)  # slurmdbd refuses other permissions
         (self.folder / "state").mkdir()
-        # Snakemake's executors start these without any SLURM_*, inside of jobs: they would not find
-        # this cluster's configuration.
+        # Inside jobs, snakemake's executors start these commands without SLURM_* variables, so a
+        # wrapper names this cluster's configuration.
         conf = shlex.quote(str(self.folder / "slurm.conf"))
         for name in COMMANDS:
             command = f'SLURM_CONF={conf} exec {shutil.which(name)} "$@"'
@@ -319,7 +319,7 @@ class Cluster:
             "CREATE USER slurm@'127.0.0.1' IDENTIFIED BY 'slurm';\n"
             "GRANT ALL ON slurm.* TO slurm@'127.0.0.1';\n",
         )
-        self._run(
+        self._start_daemon(
             "mariadbd",
             *common,
             *user,
@@ -332,24 +332,24 @@ class Cluster:
         )
         self._wait(lambda: listens(self.database), "mariadbd")
 
-    def _run(self, program: str, *arguments: str, called: str = "") -> None:
-        called = called or program
-        with (self.folder / f"{called}.told").open("ab") as told:
+    def _start_daemon(self, program: str, *arguments: str, name: str = "") -> None:
+        name = name or program
+        with (self.folder / f"{name}.output").open("ab") as output:
             process = subprocess.Popen(
                 [str(find(program)), *arguments],
                 env=os.environ | self.environment,
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
-                stdout=told,
-                stderr=told,
+                stdout=output,
+                stderr=output,
                 start_new_session=True,
             )
         self.started.append(process)
-        (self.pids / called).write_text(str(process.pid))
+        (self.pids / name).write_text(str(process.pid))
 
-    def _asks(self, *command: str) -> bool:
+    def _succeeds(self, *command: str) -> bool:
         try:
-            self.ask(*command)
+            self.run(*command)
         except (RuntimeError, subprocess.TimeoutExpired):
             return False
         return True
@@ -358,16 +358,16 @@ class Cluster:
         deadline = time.monotonic() + SECONDS_TO_BOOT
         while not ready():
             if time.monotonic() > deadline:
-                logs = [*self.folder.glob(f"{daemon}*.log"), *self.folder.glob(f"{daemon}*.told")]
+                logs = [*self.folder.glob(f"{daemon}*.log"), *self.folder.glob(f"{daemon}*.output")]
                 text = "\n".join(path.read_text(errors="replace")[-1500:] for path in logs)
                 raise RuntimeError(f"{daemon} does not start:\n{text}")
             time.sleep(0.1)
 
 
 def end(pid: int, name: str) -> None:
-    """End a daemon: ask, and after five seconds do not ask."""
+    """End a daemon with SIGTERM, and after five seconds with SIGKILL."""
     if name.partition("-")[0] not in command_of(pid):
-        return  # it is gone, and its number may be another's
+        return  # it has ended; another process may have its number
     os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + 5.0
     while name.partition("-")[0] in command_of(pid):
@@ -378,7 +378,7 @@ def end(pid: int, name: str) -> None:
 
 
 def command_of(pid: int) -> str:
-    """The command line of a process; nothing of one that is gone."""
+    """The command line of a process; empty if it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
     except OSError:
@@ -395,40 +395,40 @@ def free_ports(number: int) -> Iterator[int]:
 
 
 def listens(port: int) -> bool:
-    """Whether something answers at a port of the loopback address."""
+    """Whether a server listens on a port of the loopback address."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def user_name() -> str:
-    """Who this is, whatever the environment says."""
+    """The user's name from the system; environment variables may be wrong."""
     return pwd.getpwuid(os.getuid()).pw_name
 
 
 def make_folder() -> Path:
-    """A folder with a short path."""
+    """A new folder with a short path."""
     return Path(tempfile.mkdtemp(prefix="jl-slurm-", dir="/tmp"))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Start or stop the cluster that `build/slurm` leads to."""
+    """Start or stop the cluster to which `build/slurm` links."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command", choices=("start", "stop"))
     parser.add_argument("--accounting", action="store_true", help="with slurmdbd, for sacct")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     if LINK.exists():
-        if asked.command == "start":
-            sys.exit(f"error: there is one already; end it with: {sys.executable} {__file__} stop")
+        if options.command == "start":
+            sys.exit(f"error: a cluster is running; stop it with: {sys.executable} {__file__} stop")
         Cluster(LINK.resolve()).stop()
         LINK.unlink()
-    elif asked.command == "stop":
+    elif options.command == "stop":
         sys.exit("error: no cluster was started here")
     else:
-        start(accounting=asked.accounting)
+        start(accounting=options.accounting)
 
 
 def start(*, accounting: bool) -> None:
-    """Boot the cluster and say how it is used."""
+    """Boot the cluster and print how to use it."""
     if install := missing(accounting=accounting):
         sys.exit(f"error: SLURM is not installed here: {install}")
     cluster = Cluster(make_folder())
@@ -444,7 +444,7 @@ def start(*, accounting: bool) -> None:
     (cluster.folder / "environment").write_text(
         exported.replace(os.environ["PATH"], "$PATH"), encoding="utf-8"
     )
-    print(cluster.ask("sinfo"), end="")
+    print(cluster.run("sinfo"), end="")
     print(f"use it:   . .venv/bin/activate && . {LINK}/environment")
     print("          snakemake --workflow-profile profiles/slurm --config scale=quick \\")
     print("            root=build/quick -- build/quick/reports/exp7.pdf")

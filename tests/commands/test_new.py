@@ -1,4 +1,4 @@
-"""`journeylab new`: a study that runs, and touches nothing that other studies share."""
+"""`journeylab new` writes a complete study and changes no file of other studies."""
 
 import hashlib
 import shutil
@@ -41,7 +41,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def skeleton(tmp_path: Path) -> Path:
-    """As little of a project as scaffolding looks at before it writes."""
+    """The parts of a project that scaffolding reads before it writes."""
     project = tmp_path / "project"
     (project / "src/journeylab/studies/exp1_first").mkdir(parents=True)
     (project / "workflow/schemas").mkdir(parents=True)
@@ -64,7 +64,7 @@ def without_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
         *("exp99_a\n", "exp99_" + "a" * LONGEST),
     ],
 )
-def test_a_bad_name_is_one_line_and_nothing_is_written(skeleton: Path, name: str) -> None:
+def test_an_invalid_name_gives_one_error_line_and_writes_nothing(skeleton: Path, name: str) -> None:
     before = contents(skeleton)
     with pytest.raises(UserError, match=r"e\.g\. exp13_name") as caught:
         scaffold(name, skeleton)
@@ -73,7 +73,9 @@ def test_a_bad_name_is_one_line_and_nothing_is_written(skeleton: Path, name: str
 
 
 @pytest.mark.parametrize("part", ["config.yaml", "claims"])
-def test_a_missing_part_is_one_line_and_nothing_is_written(skeleton: Path, part: str) -> None:
+def test_a_missing_part_of_the_project_is_named_and_nothing_is_written(
+    skeleton: Path, part: str
+) -> None:
     (skeleton / part).rename(skeleton.parent / "elsewhere")
     before = contents(skeleton)
     with pytest.raises(UserError, match=part):
@@ -81,14 +83,14 @@ def test_a_missing_part_is_one_line_and_nothing_is_written(skeleton: Path, part:
     assert contents(skeleton) == before
 
 
-def test_a_folder_that_is_no_project_is_one_line(tmp_path: Path) -> None:
+def test_a_folder_without_a_project_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="run in the project"):
         scaffold(NAME, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("taken", ["config.yaml", CLAIMS, "modules", "tests"])
-def test_a_study_that_exists_is_left_alone(skeleton: Path, taken: str) -> None:
+def test_an_existing_study_is_not_changed(skeleton: Path, taken: str) -> None:
     if taken == "modules":
         (skeleton / "src/journeylab/studies/exp99_other").mkdir()
     elif taken == "tests":
@@ -102,7 +104,7 @@ def test_a_study_that_exists_is_left_alone(skeleton: Path, taken: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["studies: {exp1: {}}\n", "engine: auto\n", "studies: []\n"])
-def test_studies_in_another_form_are_left_alone(skeleton: Path, text: str) -> None:
+def test_a_config_without_a_studies_block_is_not_changed(skeleton: Path, text: str) -> None:
     (skeleton / "config.yaml").write_text(text, encoding="utf-8")
     before = contents(skeleton)
     with pytest.raises(UserError, match="indented block"):
@@ -110,9 +112,7 @@ def test_studies_in_another_form_are_left_alone(skeleton: Path, text: str) -> No
     assert contents(skeleton) == before
 
 
-def test_a_failure_half_way_leaves_nothing_behind(
-    skeleton: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_scaffold_leaves_no_file(skeleton: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(project: Path) -> None:
         assert (project / "src/journeylab/studies" / NAME / "models.py").exists()
         assert (project / CLAIMS).exists()
@@ -126,7 +126,7 @@ def test_a_failure_half_way_leaves_nothing_behind(
 
 
 @pytest.mark.usefixtures("without_schemas")
-def test_a_section_is_added_and_the_rest_is_kept_to_the_letter(skeleton: Path) -> None:
+def test_a_section_is_added_and_all_other_text_is_kept(skeleton: Path) -> None:
     scaffold(NAME, skeleton)
     after = (skeleton / "config.yaml").read_text(encoding="utf-8")
     start, end = after.index("  # Hidden layer."), after.index("\n# What follows.")
@@ -135,7 +135,7 @@ def test_a_section_is_added_and_the_rest_is_kept_to_the_letter(skeleton: Path) -
 
 
 @pytest.mark.usefixtures("without_schemas")
-def test_the_claims_of_a_new_study_are_a_file_of_the_register(skeleton: Path) -> None:
+def test_the_claims_of_a_new_study_are_part_of_the_register(skeleton: Path) -> None:
     shutil.copy2(PROJECT / "claims/looks.yaml", skeleton / "claims")
     scaffold(NAME, skeleton)
     register = read_register(skeleton / "claims")
@@ -147,7 +147,7 @@ def test_the_claims_of_a_new_study_are_a_file_of_the_register(skeleton: Path) ->
 
 
 @pytest.mark.usefixtures("without_schemas")
-def test_a_second_study_does_not_move_the_first(skeleton: Path) -> None:
+def test_a_second_study_does_not_change_the_first(skeleton: Path) -> None:
     scaffold(NAME, skeleton)
     before = contents(skeleton)
     written = scaffold("exp100_other", skeleton)
@@ -161,7 +161,7 @@ def test_a_second_study_does_not_move_the_first(skeleton: Path) -> None:
 
 @pytest.mark.usefixtures("without_schemas")
 def test_a_new_study_has_two_trained_arms_and_a_computed_one(skeleton: Path) -> None:
-    """With one trained arm, a figure that pools arms would show nothing wrong."""
+    """With one trained arm, a figure that pools arms by mistake would look right."""
     scaffold(NAME, skeleton)
     arms = read_yaml(skeleton / "config.yaml")["studies"]["exp99"]["arms"]
     assert arms.keys() == ARMS

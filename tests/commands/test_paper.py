@@ -1,4 +1,4 @@
-"""What a manuscript names of the results is checked, and put into one folder."""
+"""`journeylab paper` checks the files that a manuscript inputs and copies them into one folder."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from journeylab.records.files import write_folder, write_json
 @pytest.fixture
 def reports(tmp_path: Path) -> Path:
     with write_folder(tmp_path / "reports" / "exp5") as folder:
-        for name in ("figures/one.pdf", "figures/one.svg", "tables/one.tex", "numbers.tex"):
+        for name in ("figures/a.pdf", "figures/a.svg", "tables/a.tex", "numbers.tex"):
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(name)
         write_json(folder / "numbers.json", {"exp5.scale": "quick"})
@@ -31,13 +31,13 @@ def assembled(paper: Path, reports: Path, *, anonymous: bool = False) -> Path:
     return output
 
 
-def test_a_manuscript_stands_with_all_that_it_inputs(reports: Path, tmp_path: Path) -> None:
+def test_a_manuscript_is_copied_with_all_its_inputs(reports: Path, tmp_path: Path) -> None:
     output = assembled(write(tmp_path), reports)
     (output / "exp9").mkdir()
     again = assembled(write(tmp_path), reports)
     names = {str(path.relative_to(again)) for path in again.rglob("*") if path.is_file()}
-    of_study = {"exp5/figures/one.pdf", "exp5/tables/one.tex", "exp5/numbers.tex"}
-    assert names == {"any.tex", "sources.tex"} | of_study
+    study_files = {"exp5/figures/a.pdf", "exp5/tables/a.tex", "exp5/numbers.tex"}
+    assert names == {"any.tex", "sources.tex"} | study_files
     assert not (again / "exp9").exists()
 
 
@@ -46,7 +46,7 @@ def test_a_quick_run_is_stamped(reports: Path, tmp_path: Path) -> None:
     assert "not evidence" in sources
 
 
-def test_without_a_server_a_source_leads_into_the_checkout(reports: Path, tmp_path: Path) -> None:
+def test_without_a_remote_a_source_links_into_the_checkout(reports: Path, tmp_path: Path) -> None:
     sources = (assembled(write(tmp_path), reports) / "sources.tex").read_text()
     assert r"\href{run:../src/journeylab/studies/exp5_ssm_bridge/figures.py}" in sources
 
@@ -57,19 +57,21 @@ def test_an_anonymous_manuscript_names_no_source(reports: Path, tmp_path: Path) 
     assert "exp5" not in sources
 
 
-def test_a_manuscript_without_a_study_is_one_line(reports: Path, tmp_path: Path) -> None:
+def test_a_manuscript_without_a_study_is_refused(reports: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no \.tex file names a study"):
         assembled(write(tmp_path, "% \\study{exp5}\n"), reports)
 
 
-def test_a_study_that_is_not_drawn_is_told_with_its_command(reports: Path, tmp_path: Path) -> None:
+def test_a_missing_study_is_named_with_the_command_that_makes_it(
+    reports: Path, tmp_path: Path
+) -> None:
     with pytest.raises(UserError, match=r"`snakemake .*exp6/manifest\.json.*` makes it"):
         assembled(write(tmp_path, "\\study{exp6}\n"), reports)
 
 
-def test_what_was_changed_by_hand_is_refused(reports: Path, tmp_path: Path) -> None:
-    (reports / "exp5" / "tables" / "one.tex").write_text("better")
-    with pytest.raises(UserError, match=r"one\.tex"):
+def test_a_file_edited_by_hand_is_refused(reports: Path, tmp_path: Path) -> None:
+    (reports / "exp5" / "tables" / "a.tex").write_text("better")
+    with pytest.raises(UserError, match=r"/a\.tex"):
         assembled(write(tmp_path), reports)
 
 
@@ -86,5 +88,5 @@ def test_what_was_changed_by_hand_is_refused(reports: Path, tmp_path: Path) -> N
         ("", None),
     ],
 )
-def test_the_page_of_a_repository(remote: str, page: str | None) -> None:
+def test_the_web_page_of_a_remote_has_no_password(remote: str, page: str | None) -> None:
     assert web_page(remote) == page

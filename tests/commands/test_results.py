@@ -1,4 +1,4 @@
-"""What can be asked of results, on the command line."""
+"""Commands that print results: compare, register, list, explain, status."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ from journeylab.records.files import write_json
 PROJECT = Path(__file__).parents[2]
 
 
-def ask(*arguments: str) -> str:
+def invoke(*arguments: str) -> str:
     done = CliRunner().invoke(app, arguments)
     if done.exception:
         raise done.exception
@@ -33,18 +33,18 @@ def reference(path: Path, revision: int = 2, **claims: tuple[float, str]) -> Pat
     return path
 
 
-def test_what_moved_is_told_row_by_row(tmp_path):
+def test_compare_prints_changed_rows(tmp_path):
     old = reference(tmp_path / "old.json", _1=(1.0, "supported"), _2=(0.1, "inconclusive"))
     new = reference(tmp_path / "new.json", _1=(1.0, "supported"), _2=(-0.25, "refuted"))
-    told = ask("compare", str(old), str(new))
-    assert told == "exp7.2: effect 0.1 → −0.25, verdict inconclusive → refuted\n1 claim moved\n"
-    assert ask("compare", str(old), str(old)) == "0 claims moved\n"
+    output = invoke("compare", str(old), str(new))
+    assert output == "exp7.2: effect 0.1 → −0.25, verdict inconclusive → refuted\n1 claim moved\n"
+    assert invoke("compare", str(old), str(old)) == "0 claims moved\n"
     more = reference(tmp_path / "more.json", _1=(1.0, "supported"), _3=(1.0, "supported"))
-    assert "exp7.3: only in" in ask("compare", str(old), str(more))
-    assert "exp7.2: only in" in ask("compare", str(old), str(more))
+    assert "exp7.3: only in" in invoke("compare", str(old), str(more))
+    assert "exp7.2: only in" in invoke("compare", str(old), str(more))
 
 
-def test_a_row_that_was_renumbered_is_followed(tmp_path, monkeypatch):
+def test_compare_follows_a_renumbered_row(tmp_path, monkeypatch):
     claims = tmp_path / "claims"
     claims.mkdir()
     (claims / "looks.yaml").write_text("looks: {12: 1.0}\n")
@@ -58,12 +58,12 @@ def test_a_row_that_was_renumbered_is_followed(tmp_path, monkeypatch):
     old = reference(tmp_path / "old.json", revision=1, _1=(0.1, "refuted"))
     new = reference(tmp_path / "new.json", revision=2, _2=(0.9, "supported"))
     monkeypatch.chdir(tmp_path)
-    told = ask("compare", str(old), str(new))
-    assert told.startswith("exp7.2 (was exp7.1): effect 0.1 → 0.9, verdict refuted → supported")
-    assert "only in" not in told
+    output = invoke("compare", str(old), str(new))
+    assert output.startswith("exp7.2 (was exp7.1): effect 0.1 → 0.9, verdict refuted → supported")
+    assert "only in" not in output
 
 
-def test_a_revision_of_git_is_compared_by_its_references(tmp_path, monkeypatch):
+def test_compare_accepts_a_git_revision(tmp_path, monkeypatch):
     reference(tmp_path / "reference/exp7.json", _1=(0.5, "supported"))
     (tmp_path / "claims").mkdir()
     (tmp_path / "claims/looks.yaml").write_text("looks: {12: 1.0}\n")
@@ -75,40 +75,42 @@ def test_a_revision_of_git_is_compared_by_its_references(tmp_path, monkeypatch):
         subprocess.run(["git", "-C", str(tmp_path), *command], check=True, capture_output=True)
     reference(tmp_path / "reference/exp7.json", _1=(0.75, "supported"))
     monkeypatch.chdir(tmp_path)
-    assert ask("compare", "HEAD", "reference").startswith("exp7.1: effect 0.5 → 0.75\n")
+    assert invoke("compare", "HEAD", "reference").startswith("exp7.1: effect 0.5 → 0.75\n")
     with pytest.raises(UserError, match="'nothing': no results; write a revision of git"):
-        ask("compare", "nothing", "reference")
+        invoke("compare", "nothing", "reference")
 
 
-def test_the_register_is_printed_as_preregistration_sites_ask(monkeypatch):
+def test_the_register_is_printed_for_preregistration_sites(monkeypatch):
     monkeypatch.chdir(PROJECT)
-    told = ask("register", "exp7")
-    assert re.search(r"^Register [0-9a-f]{16}$", told, re.MULTILINE)
+    output = invoke("register", "exp7")
+    assert re.search(r"^Register [0-9a-f]{16}$", output, re.MULTILINE)
     for row in range(1, 15):
-        assert f"- exp7.{row} (" in told
-        assert f"- exp7.{row}: " in told
-    assert "Seeds 100 to 111" in told
-    assert "Yes: the results of revision 1." in told
+        assert f"- exp7.{row} (" in output
+        assert f"- exp7.{row}: " in output
+    assert "Seeds 100 to 111" in output
+    assert "Yes: the results of revision 1." in output
     with pytest.raises(UserError, match="'exp99' has no claims"):
-        ask("register", "exp99")
+        invoke("register", "exp99")
 
 
-def test_studies_are_listed_with_what_is_done(monkeypatch):
+def test_list_prints_studies_with_their_finished_runs(monkeypatch):
     monkeypatch.chdir(PROJECT)
-    told = ask("list")
-    assert re.search(r"^exp7  .*\n    \d+ of \d+ runs done, seeds 100 to 111$", told, re.MULTILINE)
-    assert "    native: A, Aprime" in told
+    output = invoke("list")
+    assert re.search(
+        r"^exp7  .*\n    \d+ of \d+ runs done, seeds 100 to 111$", output, re.MULTILINE
+    )
+    assert "    native: A, Aprime" in output
 
 
-def test_no_results_are_one_line(tmp_path, monkeypatch):
+def test_missing_results_give_one_error_line(tmp_path, monkeypatch):
     monkeypatch.chdir(PROJECT)
     with pytest.raises(UserError, match=r"verdicts.json is missing; `snakemake --cores 8"):
-        ask("explain", "exp7.2", "--root", str(tmp_path))
+        invoke("explain", "exp7.2", "--root", str(tmp_path))
     with pytest.raises(UserError, match="no verdicts of this register; `make all` makes them"):
-        ask("status", "--root", str(tmp_path))
+        invoke("status", "--root", str(tmp_path))
 
 
-def test_a_status_loads_nothing_that_draws(imported, monkeypatch):
+def test_status_imports_no_plotting_library(imported, monkeypatch):
     monkeypatch.chdir(PROJECT)
     script = "from typer.testing import CliRunner; from journeylab.cli import app\n"
     script += "done = CliRunner().invoke(app, ['status', '--root', 'tests'])\n"
@@ -116,9 +118,11 @@ def test_a_status_loads_nothing_that_draws(imported, monkeypatch):
     assert not imported(script, "torch", "matplotlib", "seaborn")
 
 
-def test_the_table_of_the_readme_is_what_the_references_say(monkeypatch):
+def test_the_readme_table_agrees_with_the_references(monkeypatch):
     monkeypatch.chdir(PROJECT)
     text = (PROJECT / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"<!-- theorems: journeylab (.*?) -->\n(.*?)<!-- end -->", text, re.DOTALL)
-    assert found
-    assert ask(*found[1].split()) == found[2], f"write what `journeylab {found[1]}` prints there"
+    table = re.search(r"<!-- theorems: journeylab (.*?) -->\n(.*?)<!-- end -->", text, re.DOTALL)
+    assert table
+    assert invoke(*table[1].split()) == table[2], (
+        f"write the output of `journeylab {table[1]}` there"
+    )

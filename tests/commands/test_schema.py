@@ -1,4 +1,4 @@
-"""The committed schemas say what the models say, and refuse what the models refuse."""
+"""The committed JSON schemas agree with the pydantic models."""
 
 import copy
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
 
 
 @pytest.mark.parametrize(("name", "file"), FILES, ids=lambda part: getattr(part, "name", part))
-def test_the_schema_is_a_schema_and_accepts_the_file(name: str, file: Path) -> None:
+def test_the_schema_is_valid_and_accepts_the_file(name: str, file: Path) -> None:
     validator(name).validate(read_yaml(file))
     first = file.read_text(encoding="utf-8").splitlines()[0]
     assert first.endswith(f"workflow/schemas/{name}.schema.json")
@@ -57,7 +57,7 @@ def arms(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def override(config: dict[str, Any], **variants: object) -> None:
-    """Variants of an arm, written as a mapping, with these overrides."""
+    """Write the variants of an arm as a mapping with these overrides."""
     arms(config)["7a"] = merge(arms(config)["7a"], {"variants": variants})
 
 
@@ -70,14 +70,14 @@ MISTAKES: dict[str, Change] = {
     "negative rate": lambda c: exp7(c)["training"].update(learning_rate=-0.1),
     "text for a number": lambda c: exp7(c)["training"].update(learning_rate="fast"),
     "key of a dataset": lambda c: exp7(c)["datasets"]["world"].update(citie=3),
-    "key of a dataset of one kind of several": lambda c: c["studies"]["exp2"]["datasets"][
+    "key of a dataset of the second of two kinds": lambda c: c["studies"]["exp2"]["datasets"][
         "relations"
     ].update(sizes=[20]),
-    "dataset of no kind": lambda c: c["studies"]["exp2"]["datasets"]["keys"].pop("task"),
+    "dataset without its kind": lambda c: c["studies"]["exp2"]["datasets"]["keys"].pop("task"),
     "dataset name": lambda c: arms(c)["7a"].update(dataset="$(x)"),
     "key of an arm": lambda c: arms(c)["7a"].update(linearization="all"),
     "key of a computed arm": lambda c: arms(c)["algebra"].update(drawz=3),
-    "key of a trained arm in a computed one": lambda c: arms(c)["algebra"].update(training={}),
+    "key of trained arms in a computed arm": lambda c: arms(c)["algebra"].update(training={}),
     "computed arm without replicates": lambda c: arms(c)["algebra"].pop("replicates"),
     "arm name": lambda c: arms(c).update({"a; rm": arms(c).pop("7a")}),
     "variant name": lambda c: override(c, **{"$(x)": {}}),
@@ -102,7 +102,7 @@ MISTAKES: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_refused_by_the_schema_and_by_the_models(mistake: str) -> None:
+def test_a_mistake_is_refused_by_schema_and_models(mistake: str) -> None:
     content = copy.deepcopy(read_yaml(PROJECT / "config.yaml"))
     MISTAKES[mistake](content)
     with pytest.raises(jsonschema.ValidationError):
@@ -112,7 +112,7 @@ def test_a_mistake_is_refused_by_the_schema_and_by_the_models(mistake: str) -> N
 
 
 def every(claims: dict[str, Any]) -> dict[str, Any]:
-    """The rows that the first exact claim of a study is about."""
+    """The `every` selector of the first exact claim of a study."""
     effects = (claim["effect"] for claim in claims["claims"])
     return next(effect["every"] for effect in effects if "every" in effect)
 
@@ -144,7 +144,7 @@ LOOK_MISTAKES: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("mistake", CLAIM_MISTAKES)
-def test_a_mistake_in_a_claim_is_refused_by_the_schema(mistake: str) -> None:
+def test_a_mistake_in_a_claim_is_refused_by_schema_and_models(mistake: str) -> None:
     content = copy.deepcopy(read_yaml(PROJECT / "claims/exp7.yaml"))
     CLAIM_MISTAKES[mistake](content)
     with pytest.raises(jsonschema.ValidationError):
@@ -154,7 +154,7 @@ def test_a_mistake_in_a_claim_is_refused_by_the_schema(mistake: str) -> None:
 
 
 @pytest.mark.parametrize("mistake", LOOK_MISTAKES)
-def test_a_mistake_in_the_looks_is_refused_by_the_schema(mistake: str) -> None:
+def test_a_mistake_in_the_looks_is_refused_by_schema_and_models(mistake: str) -> None:
     content = copy.deepcopy(read_yaml(LOOKS))
     LOOK_MISTAKES[mistake](content)
     with pytest.raises(jsonschema.ValidationError):
@@ -179,7 +179,7 @@ def test_a_scale_may_override_part_of_a_section() -> None:
     accepted(lambda c: exp7(c)["scales"].update(quick=written))
 
 
-def test_variants_may_be_a_list_or_a_mapping_here_and_under_a_scale() -> None:
+def test_variants_may_be_a_list_or_a_mapping_at_any_scale() -> None:
     for variants in (["A", "Aprime"], {"A": {}, "Aprime": {"training": {"clip": 2.0}}}):
         accepted(lambda c, own=variants: arms(c)["native"].update(variants=own))
         scaled = {"arms": {"native": {"variants": variants}}}

@@ -53,12 +53,12 @@ def fail_half_way(path):
 every_format = pytest.mark.parametrize("name", ["x.parquet", "x.json", "x.safetensors"])
 
 
-def test_a_table_returns_as_it_was(tmp_path):
+def test_a_table_survives_a_round_trip(tmp_path):
     files.write_table(tmp_path / "t.parquet", TABLE)
     pd.testing.assert_frame_equal(files.read_table(tmp_path / "t.parquet"), TABLE)
 
 
-def test_tensors_return_as_they_were(tmp_path):
+def test_tensors_survive_a_round_trip(tmp_path):
     files.write_tensors(tmp_path / "t.safetensors", TENSORS)
     read = files.read_tensors(tmp_path / "t.safetensors")
     assert read.keys() == TENSORS.keys()
@@ -73,13 +73,13 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
-@settings(deadline=None)  # no test is about time
+@settings(deadline=None)  # wall time is not tested
 @given(
     value=st.dictionaries(
         st.text().filter(lambda key: key not in (files.SEAL, files.ORIGIN)), json_values
     )
 )
-def test_an_object_returns_as_it_was(tmp_path_factory, value):
+def test_an_object_survives_a_round_trip(tmp_path_factory, value):
     path = tmp_path_factory.mktemp("json") / "x.json"
     files.write_json(path, value)
     assert files.read_json(path) == value
@@ -88,7 +88,7 @@ def test_an_object_returns_as_it_was(tmp_path_factory, value):
 @pytest.mark.parametrize(
     "bad", [{"a": float("nan")}, {"a": [np.inf]}, {"seal": "mine"}, {"origin": "mine"}]
 )
-def test_an_object_that_json_or_the_seal_cannot_hold_is_refused(tmp_path, bad):
+def test_invalid_json_and_reserved_keys_are_refused(tmp_path, bad):
     with pytest.raises(ValueError, match=r"JSON|reserved"):
         files.write_json(tmp_path / "x.json", bad, origin=files.Origin(plan_key="f" * 16))
     assert list(tmp_path.iterdir()) == []
@@ -117,7 +117,7 @@ def test_equal_contents_give_equal_bytes_in_any_process(tmp_path, name):
 
 
 @every_format
-def test_any_damaged_byte_is_noticed_and_the_file_named(tmp_path, name):
+def test_any_damaged_byte_is_detected_and_the_file_named(tmp_path, name):
     path = tmp_path / name
     write_example(path)
     files.verify(path)
@@ -142,20 +142,20 @@ def test_a_missing_file_is_named(tmp_path, name):
 ORIGIN = files.Origin(plan_key="0123456789abcdef", inputs={"data": "ab" * 32})
 
 
-def write_of_plan(path, origin):
+def write_with_origin(path, origin):
     if path.suffix == ".json":
         files.write_json(path, {"a": 1}, origin=origin)
     else:
         files.write_table(path, TABLE, origin)
 
 
-of_plans = pytest.mark.parametrize("name", ["x.parquet", "x.json"])
+formats_with_origin = pytest.mark.parametrize("name", ["x.parquet", "x.json"])
 
 
-@of_plans
-def test_a_file_of_its_plan_is_read_without_its_origin(tmp_path, name):
+@formats_with_origin
+def test_a_file_is_read_without_its_origin(tmp_path, name):
     path = tmp_path / name
-    write_of_plan(path, ORIGIN)
+    write_with_origin(path, ORIGIN)
     if path.suffix == ".json":
         assert files.read_json(path, ORIGIN.plan_key) == files.read_json(path) == {"a": 1}
         assert files.read_origin(path) == ORIGIN
@@ -163,11 +163,11 @@ def test_a_file_of_its_plan_is_read_without_its_origin(tmp_path, name):
         pd.testing.assert_frame_equal(files.read_table(path, ORIGIN.plan_key), TABLE)
 
 
-@of_plans
+@formats_with_origin
 @pytest.mark.parametrize("origin", [None, files.Origin(plan_key="f" * 16)])
-def test_a_file_of_another_plan_is_refused_in_one_line_with_what_mends_it(tmp_path, name, origin):
+def test_a_file_of_another_plan_is_refused_with_the_command_that_remakes_it(tmp_path, name, origin):
     path = tmp_path / name
-    write_of_plan(path, origin)
+    write_with_origin(path, origin)
     reader = files.read_json if path.suffix == ".json" else files.read_table
     reader(path)
     with pytest.raises(UserError) as caught:
@@ -178,10 +178,10 @@ def test_a_file_of_another_plan_is_refused_in_one_line_with_what_mends_it(tmp_pa
     assert "\n" not in message
 
 
-@of_plans
-def test_an_origin_is_sealed_with_its_file(tmp_path, name):
+@formats_with_origin
+def test_the_seal_covers_the_origin(tmp_path, name):
     path = tmp_path / name
-    write_of_plan(path, ORIGIN)
+    write_with_origin(path, ORIGIN)
     path.write_bytes(path.read_bytes().replace(b"0123456789abcdef", b"f" * 16))
     with pytest.raises(UserError, match="damaged"):
         files.verify(path)
@@ -197,19 +197,19 @@ def test_a_folder_of_another_plan_is_refused(tmp_path):
         files.verify(folder, "f" * 16)
 
 
-def test_a_file_without_an_origin_tells_none(tmp_path):
+def test_the_origin_of_a_file_written_without_one_is_none(tmp_path):
     files.write_json(tmp_path / "x.json", {"a": 1})
     assert files.read_origin(tmp_path / "x.json") is None
 
 
 @pytest.mark.parametrize("sealed", [True, False])
-def test_the_bytes_of_an_object_are_those_of_its_file(tmp_path, sealed):
+def test_json_bytes_equal_the_written_file(tmp_path, sealed):
     value, path = {"b": [1, None, "θ"], "a": 0.1}, tmp_path / "x.json"
     files.write_json(path, value, origin=ORIGIN, sealed=sealed)
     assert files.json_bytes(value, origin=ORIGIN, sealed=sealed) == path.read_bytes()
 
 
-def test_files_are_held_against_hashes_kept_elsewhere(tmp_path):
+def test_files_are_verified_against_external_hashes(tmp_path):
     for name in "ab":
         (tmp_path / name).write_text(name)
     hashes = {name: files.sha256(tmp_path / name) for name in "ab"}
@@ -219,7 +219,7 @@ def test_files_are_held_against_hashes_kept_elsewhere(tmp_path):
         files.verify_files(tmp_path, hashes)
 
 
-def test_notes_return_beside_tensors_and_without_the_seal(tmp_path):
+def test_notes_are_read_with_tensors_but_without_the_seal(tmp_path):
     path, notes = tmp_path / "t.safetensors", {"step": "three", "processor": "θ"}
     files.write_tensors(path, TENSORS, notes)
     tensors, read = files.read_noted_tensors(path)
@@ -230,7 +230,7 @@ def test_notes_return_beside_tensors_and_without_the_seal(tmp_path):
         files.read_noted_tensors(path)
 
 
-def test_a_failed_writer_leaves_the_old_file_and_no_other(tmp_path):
+def test_a_failed_write_keeps_the_old_file_only(tmp_path):
     path = tmp_path / "x.txt"
     path.write_text("old")
     with pytest.raises(ZeroDivisionError), files.write_atomic(path) as partial:
@@ -239,7 +239,7 @@ def test_a_failed_writer_leaves_the_old_file_and_no_other(tmp_path):
     assert path.read_text() == "old"
 
 
-def test_a_killed_writer_leaves_the_old_file_and_the_next_one_cleans_up(tmp_path):
+def test_a_killed_write_keeps_the_old_file_and_the_next_write_cleans_up(tmp_path):
     path = tmp_path / "x.txt"
     path.write_text("old")
     script = (
@@ -256,7 +256,7 @@ def test_a_killed_writer_leaves_the_old_file_and_the_next_one_cleans_up(tmp_path
     assert path.read_text() == "new"
 
 
-def test_a_folder_is_replaced_whole(tmp_path):
+def test_a_folder_is_replaced_completely(tmp_path):
     folder = tmp_path / "figures"
     for name in ("stale.pdf", "fresh.pdf"):
         with files.write_folder(folder) as partial:
@@ -265,7 +265,7 @@ def test_a_folder_is_replaced_whole(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["figures"]
 
 
-def test_a_failed_writer_leaves_the_old_folder(tmp_path):
+def test_a_failed_write_keeps_the_old_folder(tmp_path):
     folder = tmp_path / "figures"
     with files.write_folder(folder) as partial:
         (partial / "a.pdf").write_text("old")
@@ -275,7 +275,7 @@ def test_a_failed_writer_leaves_the_old_folder(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["figures"]
 
 
-def test_a_damaged_or_lost_file_of_a_folder_is_noticed(tmp_path):
+def test_a_damaged_or_missing_file_of_a_folder_is_detected(tmp_path):
     folder = tmp_path / "figures"
     with files.write_folder(folder) as partial:
         (partial / "a.pdf").write_text("a")

@@ -37,7 +37,7 @@ MODULES = {
     "studies.__init__": "",
     "studies.exp1.__init__": "from lab.studies.exp1 import names",
     "studies.exp1.names": "NAME = 'exp1'",
-    "studies.exp1.settings": "LABEL = 'one'",
+    "studies.exp1.settings": "LABEL = 'first'",
     "studies.exp1.models": (
         "from typing import TYPE_CHECKING\n"
         "from lab.training import loop\n"
@@ -51,7 +51,7 @@ MODULES = {
 
 @pytest.fixture
 def lab(tmp_path, monkeypatch):
-    """A package `lab` to edit; returns an editor that forgets what was computed before."""
+    """A package `lab`; returns a function that edits a module and clears cached fingerprints."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def edit(name, text):
@@ -72,7 +72,7 @@ def of(*roots):
     return fingerprint(tuple(f"lab.{root}" for root in roots), "lab")
 
 
-def test_the_closure_is_transitive_with_every_enclosing_package(lab):
+def test_the_closure_is_transitive_and_includes_enclosing_packages(lab):
     assert closure(("lab.studies.exp1.models",), "lab") == [
         "lab",
         "lab.studies",
@@ -85,7 +85,7 @@ def test_the_closure_is_transitive_with_every_enclosing_package(lab):
     ]
 
 
-def test_a_package_stands_for_all_modules_below_it_except_those_outside(lab):
+def test_a_package_covers_all_modules_below_it_except_planned_ones(lab):
     everything = closure(("lab",), "lab")
     names = {name.removesuffix(".__init__") for name in MODULES} - {"__init__"}
     outside = {name for name in names if name.partition(".")[0] in PLANNED}
@@ -94,7 +94,7 @@ def test_a_package_stands_for_all_modules_below_it_except_those_outside(lab):
     assert set(everything) == {"lab"} | {f"lab.{name}" for name in names}
 
 
-def test_rewording_changes_nothing(lab):
+def test_reworded_comments_and_layout_keep_the_fingerprint(lab):
     before = of("studies.exp1.models")
     lab(
         "training.loop",
@@ -116,7 +116,7 @@ def test_rewording_changes_nothing(lab):
         ("__init__", "VERSION = 1"),
     ],
 )
-def test_changed_code_anywhere_in_the_closure_changes_it(lab, name, text):
+def test_changed_code_in_the_closure_changes_the_fingerprint(lab, name, text):
     before = of("studies.exp1.models")
     lab(name, text)
     assert of("studies.exp1.models") != before
@@ -127,7 +127,7 @@ def test_changed_code_anywhere_in_the_closure_changes_it(lab, name, text):
     [
         ("studies.exp2.models", "import os"),
         ("studies.exp1.figures", "import os"),
-        ("studies.exp1.settings", "LABEL = 'two'"),
+        ("studies.exp1.settings", "LABEL = 'second'"),
         ("config", "LIMIT = 2"),
         ("cli", "import os"),
         ("catalogue", "import lab.config\nimport os"),
@@ -135,25 +135,25 @@ def test_changed_code_anywhere_in_the_closure_changes_it(lab, name, text):
         ("commands.status", "import os"),
     ],
 )
-def test_code_outside_the_closure_does_not_matter(lab, name, text):
+def test_changed_code_outside_the_closure_keeps_the_fingerprint(lab, name, text):
     before = of("studies.exp1.models")
     lab(name, text)
     assert of("studies.exp1.models") == before
 
 
-def test_a_root_that_does_not_exist_is_named(lab):
+def test_a_missing_root_is_named(lab):
     with pytest.raises(UserError, match=r"lab\.studies\.exp9"):
         of("studies.exp9.models")
 
 
-def test_the_fingerprint_is_that_of_the_sources_however_they_are_read(lab):
-    """A job hashes the texts it has loaded; the plan was made from the files."""
+def test_loaded_texts_and_files_have_the_same_fingerprint(lab):
+    """A job hashes its loaded texts; planning hashes the files."""
     roots = ("lab.studies.exp1.models",)
     texts = {f"lab.{name}".removesuffix(".__init__"): text for name, text in MODULES.items()}
     loaded = hash_modules(closure(roots, "lab"), lambda name: hash_source(texts[name]))
     assert loaded == fingerprint(roots, "lab")
     assert hash_module("lab.training.clip", "lab") == hash_source(MODULES["training.clip"])
-    assert hash_source("x = 1  # one") == hash_source("x=1") != hash_source("x = 2")
+    assert hash_source("x = 1  # first") == hash_source("x=1") != hash_source("x = 2")
 
 
 COMPUTED = [
@@ -166,13 +166,13 @@ COMPUTED = [
 
 @pytest.mark.parametrize(("study", "stage"), COMPUTED)
 def test_labels_and_figures_are_outside_the_keys_of_numbers(study, stage):
-    """A reworded label, in metrics.py or in a figure, must not train or measure anything anew."""
+    """A reworded label in metrics.py or in a figure must not retrain or remeasure a run."""
     reached = {name.rpartition(".")[2] for name in key_modules(stage, study)}
     assert PARTS[stage][-1] in reached
     assert not reached & {"metrics", "figures", "plotting", "reports", "claims", "workflow"}
 
 
-def test_nothing_is_imported(imported):
+def test_computing_a_fingerprint_imports_no_library(imported):
     script = (
         "from journeylab.records.fingerprint import fingerprint\n"
         "fingerprint(('journeylab.records',))"
@@ -181,21 +181,21 @@ def test_nothing_is_imported(imported):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
-        ("x = 1", "x=1  # one"),
+        ("x = 1", "x=1  # first"),
         ("f(a,\n  b)", "f(a, b)"),
         ("x = 1 + \\\n  2", "x = 1 + 2"),
         ("def f():\n    r'''Doc.'''\n    pass", "def f():\n\n    pass\n"),
         ("class A:\n    x: int = 1\n    'about x'", "class A:\n    x: int = 1"),
     ],
 )
-def test_layout_and_documentation_are_no_code(one, other):
-    assert strip(one) == strip(other)
+def test_layout_and_documentation_are_stripped(first, second):
+    assert strip(first) == strip(second)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("x = 'a # b'", "x = 'a # c'"),
         ("x = 'a  b'", "x = 'a b'"),
@@ -210,12 +210,12 @@ def test_layout_and_documentation_are_no_code(one, other):
         ("x = {'a':\n 'b'\n}", "x = {'a':\n 'c'\n}"),
     ],
 )
-def test_strings_and_structure_are_code(one, other):
-    assert strip(one) != strip(other)
+def test_strings_and_structure_are_kept(first, second):
+    assert strip(first) != strip(second)
 
 
 def significant_tokens(source):
-    """What Python's own tokenizer sees, without comments and bare-string statements."""
+    """Tokens of Python's own tokenizer without comments and docstrings."""
     skipped = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
     skipped |= {tokenize.INDENT, tokenize.DEDENT}
     statement, statements = [], []
@@ -241,7 +241,7 @@ SOURCES += sorted(Path(io.__file__).parent.glob("email/*.py"))
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer tokenizers split f-strings")
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_stripping_keeps_exactly_the_tokens_of_real_code(path):
+def test_stripping_keeps_the_tokens_of_real_code(path):
     source = path.read_text(encoding="utf-8")
     assert significant_tokens(strip(source) + "\n") == significant_tokens(source)
 

@@ -1,4 +1,4 @@
-"""Keys hold what decides a number: code, library versions, settings and inputs; no bookkeeping."""
+"""Keys cover code, library versions, settings and inputs that decide numbers; no bookkeeping."""
 
 import json
 import os
@@ -40,7 +40,7 @@ json.dump(moved, sys.stdout)
 
 
 def of(*stages: str) -> set[tuple[str, str]]:
-    """The jobs of some stages, of all studies that have the stage's part."""
+    """(stage, study) for all studies that have the part of the stage."""
     return {
         (stage, study)
         for stage in stages
@@ -67,7 +67,7 @@ MOVED: dict[str, Callable[[set[tuple[str, str]]], bool]] = {
     "studies.exp5_ssm_bridge.compute": lambda moved: moved == {("compute", "exp5")},
     "claims.statistics": lambda moved: moved == of("judge"),
 }
-"""What an edit of a deciding module must move, and what it must not."""
+"""Deciding module → condition on the keys that an edit of it changes."""
 
 
 def path_of(module: str) -> str:
@@ -96,7 +96,7 @@ def python(script: str, source: Path, **more: str) -> subprocess.CompletedProces
 
 @pytest.fixture(scope="module")
 def moved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[tuple[str, str]]]:
-    """The keys that an edit of modules moves, by the edited modules."""
+    """Edited modules → the (stage, study) pairs whose keys change."""
     package = copied(tmp_path_factory.mktemp("edited"))
     edits = [list(map(path_of, BOOKKEEPING)), *([path_of(module)] for module in MOVED)]
     done = python(KEYS, package.parent, cwd=package, input=json.dumps(edits))
@@ -106,33 +106,33 @@ def moved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[tuple[str, 
     }
 
 
-def test_an_edit_of_all_bookkeeping_moves_no_key_up_to_the_verdicts(moved):
+def test_edited_bookkeeping_changes_no_key_of_a_number(moved):
     assert moved[" ".join(map(path_of, BOOKKEEPING))] == set()
     assert len(BOOKKEEPING) >= 10
 
 
 @pytest.mark.parametrize("module", MOVED)
-def test_an_edit_of_a_deciding_module_moves_the_right_keys(moved, module):
+def test_an_edited_deciding_module_changes_the_right_keys(moved, module):
     assert MOVED[module](moved[path_of(module)]), moved[path_of(module)]
 
 
 @pytest.mark.parametrize(("stage", "study"), sorted(JOBS))
-def test_every_module_that_a_stage_loads_is_in_its_key_or_on_the_list(stage, study):
+def test_every_loaded_module_is_in_the_key_or_listed_as_bookkeeping(stage, study):
     loaded = {module.removeprefix("journeylab.") for module in closure(stage_roots(stage, study))}
     decided = {module.removeprefix("journeylab.") for module in key_modules(stage, study)}
-    packages = {"journeylab", "stages", "records"}  # they hold a docstring
+    packages = {"journeylab", "stages", "records"}  # these contain only a docstring
     assert loaded - decided - set(BOOKKEEPING) <= packages
     assert not decided & {*BOOKKEEPING, *PLANNED}
 
 
-def test_a_package_that_only_bookkeeping_enters_holds_a_docstring():
+def test_a_package_outside_the_keys_contains_only_a_docstring():
     for name in ("", "stages", "records"):
         text = (PACKAGE / name / "__init__.py").read_text(encoding="utf-8")
         compiled = compile(text, name, "exec")
         assert not compiled.co_names or set(compiled.co_names) == {"__doc__"}
 
 
-def test_no_module_is_on_the_list_in_vain():
+def test_every_listed_bookkeeping_module_is_loaded():
     loaded = {module for job in JOBS for module in closure(stage_roots(*job))}
     assert {f"journeylab.{module}" for module in BOOKKEEPING} <= loaded
 
@@ -189,7 +189,7 @@ REWORKED = {
     "stages/generate.py": ("is missing", "was not given"),
     "stages/measure.py": ("are needed", "were not given"),
 }
-"""What other bookkeeping could be: no clock, no git, no cluster, other messages, more progress."""
+"""Edits of bookkeeping: no clock, no git, no cluster, other messages, more progress lines."""
 NUMBERS_FILES = ("data.parquet", "run/weights.safetensors", "run/curves.parquet")
 NUMBERS_FILES += ("run/measurements.parquet",)
 
@@ -206,7 +206,7 @@ def rework(package: Path, file: str, old: str, new: str) -> None:
     (package / file).write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
-def test_other_bookkeeping_gives_the_same_bytes_and_other_arithmetic_does_not(tmp_path):
+def test_edited_bookkeeping_keeps_the_bytes_and_edited_arithmetic_does_not(tmp_path):
     before = numbers(PACKAGE.parent, tmp_path / "before")
     package = copied(tmp_path / "copy")
     for file, (old, new) in REWORKED.items():

@@ -48,19 +48,19 @@ def test_every_field_enters_the_key(field):
     assert PLAN.model_copy(update={field: OTHER[field]}).key == changed.key
 
 
-def test_no_seeds_and_no_seed_at_all_are_two_plans():
+def test_an_empty_list_of_seeds_and_no_list_have_different_keys():
     assert Plan(stage="compute", seeds=()).key != Plan(stage="compute", seeds=None).key
 
 
 def test_equal_contents_have_equal_keys_in_any_order():
     content = PLAN.model_dump(mode="json")
-    turned = {key: content[key] for key in reversed(content)}
-    turned["settings"] = {key: content["settings"][key] for key in reversed(content["settings"])}
-    assert Plan.model_validate(turned).key == PLAN.key
+    reordered = {key: content[key] for key in reversed(content)}
+    reordered["settings"] = {key: content["settings"][key] for key in reversed(content["settings"])}
+    assert Plan.model_validate(reordered).key == PLAN.key
     assert len(PLAN.key) == 16
 
 
-def test_a_plan_returns_as_it_was(tmp_path):
+def test_a_plan_survives_a_round_trip(tmp_path):
     path = tmp_path / "plans/a.json"
     assert write_plan(path, PLAN)
     read = read_plan(path, "train")
@@ -68,7 +68,7 @@ def test_a_plan_returns_as_it_was(tmp_path):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_plan_is_written_only_where_it_changed(tmp_path):
+def test_an_unchanged_plan_is_not_rewritten(tmp_path):
     path = tmp_path / "a.json"
     write_plan(path, PLAN)
     os.utime(path, ns=(0, 0))
@@ -98,27 +98,27 @@ def write_damaged(path):
     path.write_bytes(path.read_bytes().replace(b"native", b"nativf"))
 
 
-def write_other_form(path):
+def write_unknown_field(path):
     files.write_json(path, {"stage": "train", "sedes": [0]})
 
 
 @pytest.mark.parametrize(
-    ("write", "told"),
+    ("write", "expected"),
     [
         (lambda path: None, "is missing"),
         (write_damaged, "is damaged"),
         (write_other_stage, "stage: 'measure': write the path of a train plan"),
-        (write_other_form, "sedes: unknown key; did you mean 'seeds'?"),
+        (write_unknown_field, "sedes: unknown key; did you mean 'seeds'?"),
     ],
 )
-def test_a_plan_that_cannot_be_followed_is_told_in_one_line(tmp_path, write, told):
+def test_an_invalid_plan_gives_one_error_line(tmp_path, write, expected):
     path = tmp_path / "a.json"
     write(path)
     with pytest.raises(UserError) as caught:
         read_plan(path, "train")
     message = str(caught.value)
     assert message.startswith(str(path))
-    assert told in message
+    assert expected in message
     assert "\n" not in message
 
 
@@ -135,7 +135,7 @@ def test_a_label_names_the_job(fields, label):
     assert Plan(stage="index").label == "index"
 
 
-def test_an_origin_holds_the_key_and_the_hashes_of_what_was_read(tmp_path):
+def test_an_origin_holds_the_key_and_the_hashes_of_the_inputs(tmp_path):
     (tmp_path / "x").write_text("x")
     origin = PLAN.origin(data=tmp_path / "x")
     assert origin.plan_key == PLAN.key

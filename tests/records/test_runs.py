@@ -69,14 +69,14 @@ def keys(run):
     return (run.run_key, *(seed.run_key for seed in run.seeds))
 
 
-def test_records_return_as_they_were(tmp_path):
+def test_records_survive_a_round_trip(tmp_path):
     run, host = describe(), describe_host()
     runs.write_run(tmp_path, run, host)
     assert runs.read_run(tmp_path) == runs.read_run(tmp_path, PLAN.key) == run
     assert runs.read_host(tmp_path) == host
 
 
-def test_a_record_of_another_plan_is_refused_in_one_line_with_what_mends_it(tmp_path):
+def test_a_record_of_another_plan_is_refused_with_the_command_that_remakes_it(tmp_path):
     runs.write_run(tmp_path, describe(), describe_host())
     with pytest.raises(UserError) as caught:
         runs.read_run(tmp_path, "f" * 16)
@@ -87,7 +87,7 @@ def test_a_record_of_another_plan_is_refused_in_one_line_with_what_mends_it(tmp_
 
 
 @pytest.mark.parametrize("name", [runs.RUN, runs.HOST])
-def test_a_record_that_is_missing_damaged_or_of_another_form_is_named(tmp_path, name):
+def test_a_missing_damaged_or_invalid_record_is_named(tmp_path, name):
     read = {runs.RUN: runs.read_run, runs.HOST: runs.read_host}[name]
     with pytest.raises(UserError, match=f"{name} is missing"):
         read(tmp_path)
@@ -100,7 +100,7 @@ def test_a_record_that_is_missing_damaged_or_of_another_form_is_named(tmp_path, 
 
 
 @pytest.mark.parametrize("seeds", ["seeds-00-01", "once"])
-def test_runs_are_found_once_they_are_recorded(tmp_path, seeds):
+def test_runs_are_found_after_they_are_recorded(tmp_path, seeds):
     folder = tmp_path / "results/exp7/journey/Aprime" / seeds
     folder.mkdir(parents=True)
     assert runs.find_runs(tmp_path, "exp7") == []
@@ -115,7 +115,7 @@ def test_a_seed_keeps_its_reason_and_has_its_own_key():
     assert len(set(keys(describe()))) == 3
 
 
-def test_a_run_that_is_computed_once_has_a_key_and_no_seeds():
+def test_a_single_computation_has_a_key_and_no_seeds():
     once = describe(Plan(stage="compute", study="exp5", arm="bridge"), outcomes=(), training=None)
     assert (once.kind, once.seeds, once.training) == ("computed", (), None)
     assert len(once.run_key) == 16
@@ -141,7 +141,7 @@ def test_a_run_that_is_computed_once_has_a_key_and_no_seeds():
         describe(cpu=("a processor", "another processor")),
     ],
 )
-def test_all_that_determines_a_result_enters_its_keys(other):
+def test_everything_that_determines_a_result_enters_its_keys(other):
     assert not set(keys(other)) & set(keys(describe()))
 
 
@@ -151,17 +151,17 @@ def test_all_that_determines_a_result_enters_its_keys(other):
         {"training": runs.Training(parameters=1, flops=1.0, tokens=1)},
         {"training": None},
         {"outcomes": OUTCOMES[:1]},
-        {"outcomes": [one.model_copy(update={"status": "failed"}) for one in OUTCOMES]},
+        {"outcomes": [outcome.model_copy(update={"status": "failed"}) for outcome in OUTCOMES]},
         {"files": {}},
     ],
 )
-def test_what_follows_from_a_run_does_not_enter_its_keys(changed):
+def test_outcomes_of_a_run_do_not_enter_its_keys(changed):
     other = describe(**changed)
     assert other.run_key == describe().run_key
     assert other.seeds[0].run_key == describe().seeds[0].run_key
 
 
-def test_versions_are_public_ones(monkeypatch):
+def test_versions_have_no_local_part(monkeypatch):
     assert runs.versions("numpy", "torch") == {
         name: version(name).partition("+")[0] for name in ("numpy", "torch")
     }
@@ -173,12 +173,12 @@ def test_a_run_records_the_planned_libraries_and_its_python():
     assert describe().versions == PLAN.versions | {"python": platform.python_version()}
 
 
-def test_a_processor_that_is_not_given_is_this_machines():
+def test_the_default_processor_is_that_of_this_machine():
     assert describe(cpu=()).cpu == (runs.cpu_model(),)
 
 
 def test_cost_is_counted_from_the_start_of_the_process():
-    """A process that slept knows more wall time than CPU time, and its imports as a part of it."""
+    """Wall time includes sleep; CPU time includes imports."""
     script = (
         "import time; time.sleep(0.3)\n"
         "from journeylab.records.cost import start_counting\n"
@@ -232,7 +232,7 @@ def test_commit_and_changes_are_reported(tmp_path):
     assert runs.git_state(tmp_path) == runs.GitState(commit=clean.commit, dirty=True)
 
 
-def test_a_file_is_committed_if_the_commit_has_it_as_it_is(tmp_path):
+def test_a_file_is_committed_if_it_equals_its_committed_version(tmp_path):
     assert runs.is_committed(tmp_path, ["a"]) is None
     git(tmp_path, "init")
     (tmp_path / "a").write_text("1")
@@ -247,7 +247,7 @@ def test_a_file_is_committed_if_the_commit_has_it_as_it_is(tmp_path):
     assert runs.is_committed(tmp_path, ["a"]) is False
 
 
-def test_a_run_that_goes_on_began_when_it_first_did(tmp_path):
+def test_a_resumed_run_keeps_its_start(tmp_path):
     first, later = start(), start(commit="badcafe", rows={})
     assert runs.begin_run(tmp_path, first) == first
     assert runs.begin_run(tmp_path, later) == first
@@ -265,7 +265,7 @@ def test_no_repository_and_no_git_give_an_empty_state(tmp_path, monkeypatch):
     assert runs.git_state(tmp_path) == runs.GitState()
 
 
-def test_the_batch_job_is_read_from_the_environment_given():
+def test_the_batch_job_is_read_from_the_given_environment():
     assert runs.scheduler({}) is None
     job = runs.scheduler({"SLURM_JOB_ID": "7", "SLURM_JOB_PARTITION": "cpu"})
     assert job == runs.Scheduler(job="7", partition="cpu")

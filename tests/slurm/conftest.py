@@ -1,4 +1,4 @@
-"""Clusters that are really booted, and this project's snakemake run on them."""
+"""Fixtures that boot real SLURM clusters and run this project's snakemake on them."""
 
 import os
 import signal
@@ -18,23 +18,23 @@ PROFILE = "profiles/slurm/config.yaml"
 
 @dataclass(frozen=True)
 class Submitting:
-    """A copy of the project whose runs are jobs of a cluster."""
+    """A copy of the project that submits its runs to a cluster."""
 
     copy: Copy
     cluster: Cluster
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Snakemake with the profile, nothing of it started warm: whoever kills a job kills it."""
+        """Start snakemake with the profile, without the warm server: its jobs can be killed."""
         environment = self.copy.cold_environment
         path = f"{self.cluster.folder}/bin:{environment['PATH']}"
-        with (self.copy.path / "told").open("w") as told:
+        with (self.copy.path / "output").open("w") as output:
             process = subprocess.Popen(
                 ["snakemake", "--workflow-profile", "profiles/slurm", *arguments],
                 cwd=self.copy.path,
                 env=environment | self.cluster.environment | {"PATH": path},
-                stdout=told,
-                stderr=told,
+                stdout=output,
+                stderr=output,
                 text=True,
                 start_new_session=True,
             )
@@ -42,22 +42,22 @@ class Submitting:
         return process
 
     def end(self) -> None:
-        """End what a test that failed left at work."""
+        """End the processes and jobs that a failed test left running."""
         for process in self.started:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         for job in self.cluster.jobs():
             if job["JobState"] in ("PENDING", "RUNNING"):
-                self.cluster.ask("scancel", job["JobId"])
+                self.cluster.run("scancel", job["JobId"])
 
     @property
-    def told(self) -> str:
-        """What the controller said so far."""
-        return (self.copy.path / "told").read_text(encoding="utf-8")
+    def output(self) -> str:
+        """The output of snakemake so far."""
+        return (self.copy.path / "output").read_text(encoding="utf-8")
 
     def attempts(self, rule: str, run: str = "") -> list[dict[str, str]]:
-        """What SLURM knows of the jobs of a rule and a run here, each submission of them."""
+        """SLURM's records of the jobs of a rule and run in this copy, one per submission."""
         name = f"rule_{rule}_wildcards_exp7_" + (f"{run.replace('/', '_')}_" if run else "")
         return [
             job
@@ -67,7 +67,7 @@ class Submitting:
 
 
 def lengthen(config: dict[str, Any]) -> None:
-    """Training that is long enough to be found at work."""
+    """Lengthen training so that a test can stop it while it runs."""
     training = TINY_TRAINING | {"steps": 40}
     config["studies"]["exp7"]["scales"]["quick"]["training"].update(training)
 
@@ -80,7 +80,7 @@ def make_copy(path: Path) -> Copy:
 
 @pytest.fixture(scope="session", autouse=True)
 def commands(warm: Path) -> Path:
-    """What runs here, and not on a cluster, starts warm."""
+    """Commands that run outside the cluster use the warm server."""
     return warm
 
 
@@ -109,7 +109,7 @@ def accounting_cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """The same small study, up to its verdicts, made without a cluster."""
+    """The same small study up to its verdicts, run without a cluster."""
     copy = make_copy(tmp_path_factory.mktemp("local") / "project")
     copy.snakemake("results/exp7/verdicts.json")
     return copy
@@ -117,7 +117,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 
 @pytest.fixture
 def submitting(cluster: Cluster, tmp_path: Path) -> Iterator[Submitting]:
-    """A copy in which nothing has run yet, and a cluster that has nothing to do."""
+    """A copy without results, and an idle cluster."""
     work = Submitting(make_copy(tmp_path / "project"), cluster)
     yield work
     work.end()
@@ -132,13 +132,13 @@ def accounted(accounting_cluster: Cluster, tmp_path: Path) -> Iterator[Submittin
 
 
 def environment_of(process: int) -> dict[str, str]:
-    """The variables that a process was started with."""
+    """The environment with which a process was started."""
     text = Path(f"/proc/{process}/environ").read_bytes().decode()
     return dict(line.partition("=")[::2] for line in text.split("\0") if line)
 
 
 def is_training(process: int) -> bool:
-    """Whether a process trains."""
+    """Whether a process is a training job."""
     try:
         words = Path(f"/proc/{process}/cmdline").read_bytes().decode().split("\0")
     except OSError:

@@ -1,4 +1,4 @@
-"""Runs are jobs of a real cluster, and survive what happens to jobs there."""
+"""Runs on a real SLURM cluster survive cancellation, time limits and dead nodes."""
 
 import os
 import signal
@@ -20,24 +20,24 @@ from .conftest import PROFILE, Submitting, environment_of, is_training
 pytestmark = [pytest.mark.system, pytest.mark.timeout(900)]
 
 SEEDS = "seeds-1000-1001"
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
-def wait_for(found: Callable[[], Found], process: subprocess.Popen[str], told: Path) -> Found:
-    """What there is once there is something, while a process is at work."""
+def wait_for(read: Callable[[], Value], process: subprocess.Popen[str], output: Path) -> Value:
+    """Wait until `read` returns a true value while a process runs; return that value."""
     deadline = time.monotonic() + 300
-    while not (something := found()):
-        assert process.poll() is None, f"it ended too early:\n{told.read_text()}"
-        assert time.monotonic() < deadline, told.read_text()
+    while not (value := read()):
+        assert process.poll() is None, f"it ended too early:\n{output.read_text()}"
+        assert time.monotonic() < deadline, output.read_text()
         time.sleep(0.02)
-    return something
+    return value
 
 
 def hold(work: Submitting, process: subprocess.Popen[str], run: str) -> tuple[str, int]:
-    """Stop a training run after its first checkpoint: its SLURM job, and its process."""
-    told = work.copy.path / "told"
+    """Stop a training run after its first checkpoint; return its SLURM job and its process."""
+    output = work.copy.path / "output"
     folder = work.copy.path / f"results/exp7/{run}/{SEEDS}"
-    wait_for(lambda: list(folder.glob("seed*.checkpoint")), process, told)
+    wait_for(lambda: list(folder.glob("seed*.checkpoint")), process, output)
     job = work.attempts("train", run)[-1]["JobId"]
     [training] = [pid for pid in work.cluster.processes(job=job) if is_training(pid)]
     os.kill(training, signal.SIGSTOP)
@@ -54,15 +54,15 @@ def end_of(job: dict[str, str]) -> str:
     return job["JobState"].partition("+")[0]
 
 
-def test_cancelled_or_out_of_time_runs_go_on_and_give_a_local_runs_bytes(
+def test_cancelled_and_timed_out_runs_resume_and_equal_local_runs(
     local: Copy, submitting: Submitting
 ) -> None:
     process = submitting.start("reports/exp7.pdf")
     cancelled, _ = hold(submitting, process, "native/A")
-    submitting.cluster.ask("scancel", cancelled)
+    submitting.cluster.run("scancel", cancelled)
     late, _ = hold(submitting, process, "native/Aprime")
-    submitting.cluster.ask("scontrol", "update", f"JobId={late}", "TimeLimit=1")
-    assert process.wait(timeout=600) == 0, submitting.told
+    submitting.cluster.run("scontrol", "update", f"JobId={late}", "TimeLimit=1")
+    assert process.wait(timeout=600) == 0, submitting.output
 
     first, second = submitting.attempts("train", "native/A")
     assert [end_of(first), end_of(second)] == ["CANCELLED", "COMPLETED"]
@@ -76,7 +76,7 @@ def test_cancelled_or_out_of_time_runs_go_on_and_give_a_local_runs_bytes(
     names = {job["JobName"] for job in submitted}
     assert len(names) == 1
     everything = [job for job in submitting.cluster.jobs() if job["JobName"] in names]
-    assert len(everything) == len(submitted)  # and nothing else went to the cluster
+    assert len(everything) == len(submitted)  # no other rule was submitted
     assert {job["NodeList"] for job in submitted} == set(NODES)
     host = read_json(submitting.copy.path / f"results/exp7/native/A/{SEEDS}/run.host.json")
     at = {job["JobId"]: job["NodeList"] for job in submitted}
@@ -87,13 +87,13 @@ def test_cancelled_or_out_of_time_runs_go_on_and_give_a_local_runs_bytes(
     assert len(expected) > 15
     assert hashes(submitting.copy, *made) == expected
     assert (submitting.copy.path / "reports/exp7.pdf").exists()
-    assert "account" not in submitting.told
+    assert "account" not in submitting.output
     for job, run, end in ((cancelled, "A", "CANCELLED"), (late, "Aprime", "TIMEOUT")):
-        assert f"failed: train exp7 native/{run} seeds 1000 to 1001" in submitting.told
-        assert f"SLURM-job '{job}' failed, SLURM status is: '{end}'." in submitting.told
+        assert f"failed: train exp7 native/{run} seeds 1000 to 1001" in submitting.output
+        assert f"SLURM-job '{job}' failed, SLURM status is: '{end}'." in submitting.output
 
 
-def test_a_dead_nodes_run_moves_with_its_gpu(local: Copy, submitting: Submitting) -> None:
+def test_a_run_on_a_dead_node_moves_with_its_gpu(local: Copy, submitting: Submitting) -> None:
     submitting.copy.edit(PROFILE, lambda text: text.replace("# - train:gpu=1", "- train:gpu=1"))
     target = f"results/exp7/native/A/{SEEDS}/run.json"
     process = submitting.start(target)
@@ -104,7 +104,7 @@ def test_a_dead_nodes_run_moves_with_its_gpu(local: Copy, submitting: Submitting
     dead = known["NodeList"]
     submitting.cluster.kill_node(dead)
     try:
-        assert process.wait(timeout=600) == 0, submitting.told
+        assert process.wait(timeout=600) == 0, submitting.output
         last = submitting.attempts("train")[-1]
         assert end_of(last) == "COMPLETED"
         assert last["NodeList"] in set(NODES) - {dead}
@@ -117,12 +117,12 @@ def test_a_dead_nodes_run_moves_with_its_gpu(local: Copy, submitting: Submitting
     assert hashes(submitting.copy, *files) == hashes(local, *files)
 
 
-def test_sacct_is_asked_where_accounting_runs(accounted: Submitting) -> None:
+def test_sacct_works_with_accounting(accounted: Submitting) -> None:
     accounted.copy.edit(PROFILE, lambda text: text.replace("command: squeue", "command: sacct"))
     process = accounted.start("results/exp7/algebra/slots/once/run.json")
-    assert process.wait(timeout=600) == 0, accounted.told
-    asked = "--noheader", "--parsable2", "--allocations", "--format=JobID,State,NodeList"
-    [line] = accounted.cluster.ask("sacct", *asked).splitlines()
+    assert process.wait(timeout=600) == 0, accounted.output
+    options = "--noheader", "--parsable2", "--allocations", "--format=JobID,State,NodeList"
+    [line] = accounted.cluster.run("sacct", *options).splitlines()
     job, state, node = line.split("|")
     assert state == "COMPLETED"
     host = read_json(accounted.copy.path / "results/exp7/algebra/slots/once/run.host.json")

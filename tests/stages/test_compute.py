@@ -1,4 +1,4 @@
-"""Runs that are computed: seed by seed and resumable, or once."""
+"""Computed runs: per seed and resumable, or once without a seed."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,27 +18,27 @@ from journeylab.streams import Streams
 
 
 class Simulation:
-    """A study's compute.py: one number per seed, from its streams; stops at a seed, if asked."""
+    """Stands for a study's compute.py: one number per seed; can stop at a given seed."""
 
     def __init__(self) -> None:
-        self.asked: list[int | None] = []
+        self.seeds: list[int | None] = []
         self.stops_at: int | None = None
 
     def compute(self, job: Frozen, streams: Streams | None) -> pd.DataFrame:
         seed = streams.seed if streams else None
         if seed is not None and seed == self.stops_at:
             raise KeyboardInterrupt
-        self.asked.append(seed)
+        self.seeds.append(seed)
         generator = (streams or Streams("exp0", -1)).generator("noise")
         return pd.DataFrame([{"metric": "bias", "scale": "1", "value": generator.initial_seed()}])
 
 
 @pytest.fixture
 def simulation(monkeypatch: pytest.MonkeyPatch) -> Simulation:
-    found = Simulation()
-    monkeypatch.setattr(catalogue, "compute_part", lambda study: found)
+    part = Simulation()
+    monkeypatch.setattr(catalogue, "compute_part", lambda study: part)
     monkeypatch.setattr(catalogue, "computation", lambda study, settings: Frozen())
-    return found
+    return part
 
 
 def run(folder: Path, seeds: tuple[int, ...] | None, draws: int = 1) -> Plan:
@@ -55,7 +55,7 @@ def run(folder: Path, seeds: tuple[int, ...] | None, draws: int = 1) -> Plan:
     return plan
 
 
-def test_every_seed_has_its_rows_and_its_key(tmp_path: Path, simulation: Simulation) -> None:
+def test_every_seed_has_rows_and_its_own_key(tmp_path: Path, simulation: Simulation) -> None:
     plan = run(tmp_path, (100, 101, 102))
     table = read_table(tmp_path / "measurements.parquet", plan.key)
     assert table["seed"].tolist() == [100, 101, 102]
@@ -65,15 +65,15 @@ def test_every_seed_has_its_rows_and_its_key(tmp_path: Path, simulation: Simulat
     assert len({seed.run_key for seed in record.seeds}) == 3
 
 
-def test_what_is_computed_once_has_no_seed(tmp_path: Path, simulation: Simulation) -> None:
+def test_a_single_computation_has_no_seed(tmp_path: Path, simulation: Simulation) -> None:
     plan = run(tmp_path, None)
     assert read_table(tmp_path / "measurements.parquet", plan.key)["seed"].isna().all()
     assert read_run(tmp_path).seeds == ()
-    assert simulation.asked == [None]
+    assert simulation.seeds == [None]
     assert read_host(tmp_path).timings == {}
 
 
-def test_times_are_of_the_host_and_in_no_identity(
+def test_timing_changes_no_sealed_result(
     tmp_path: Path, simulation: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(tmp_path / "untimed", None)
@@ -81,11 +81,11 @@ def test_times_are_of_the_host_and_in_no_identity(
     run(tmp_path / "timed", None)
     assert read_host(tmp_path / "timed").timings == {"ratio": 3.0}
     for name in ("measurements.parquet", "run.json"):
-        untimed, timed = (tmp_path / place / name for place in ("untimed", "timed"))
+        untimed, timed = (tmp_path / folder / name for folder in ("untimed", "timed"))
         assert untimed.read_bytes() == timed.read_bytes()
 
 
-def test_what_a_study_times_is_in_the_record_of_the_host_alone(
+def test_timings_are_recorded_with_the_host_only(
     tmp_path: Path, simulation: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for folder, spent in (("first", 1.5), ("second", 2.5)):
@@ -98,24 +98,26 @@ def test_what_a_study_times_is_in_the_record_of_the_host_alone(
         assert first.read_bytes() == second.read_bytes()
 
 
-def test_a_stopped_job_goes_on_after_the_last_seed(tmp_path: Path, simulation: Simulation) -> None:
+def test_a_stopped_job_resumes_after_the_last_finished_seed(
+    tmp_path: Path, simulation: Simulation
+) -> None:
     simulation.stops_at = 102
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "stopped", (100, 101, 102, 103))
     assert not (tmp_path / "stopped/run.json").exists()
-    simulation.stops_at, simulation.asked = None, []
+    simulation.stops_at, simulation.seeds = None, []
     run(tmp_path / "stopped", (100, 101, 102, 103))
-    assert simulation.asked == [102, 103]
-    run(tmp_path / "whole", (100, 101, 102, 103))
+    assert simulation.seeds == [102, 103]
+    run(tmp_path / "complete", (100, 101, 102, 103))
     names = {path.name for path in (tmp_path / "stopped").iterdir()}
     assert names == {"measurements.parquet", "run.json", "run.host.json"}
     for name in ("measurements.parquet", "run.json"):
-        stopped, whole = (tmp_path / place / name for place in ("stopped", "whole"))
-        assert stopped.read_bytes() == whole.read_bytes()
+        stopped, complete = (tmp_path / folder / name for folder in ("stopped", "complete"))
+        assert stopped.read_bytes() == complete.read_bytes()
 
 
 @pytest.mark.parametrize("damage", ["another plan", "a flipped byte"])
-def test_leftovers_that_are_not_ours_are_computed_again(
+def test_stale_or_damaged_partial_results_are_computed_again(
     tmp_path: Path, simulation: Simulation, damage: str
 ) -> None:
     simulation.stops_at = 101
@@ -126,6 +128,6 @@ def test_leftovers_that_are_not_ours_are_computed_again(
         content = bytearray(partial.read_bytes())
         content[len(content) // 2] ^= 1
         partial.write_bytes(bytes(content))
-    simulation.stops_at, simulation.asked = None, []
+    simulation.stops_at, simulation.seeds = None, []
     run(tmp_path, (100, 101), draws=2 if damage == "another plan" else 1)
-    assert simulation.asked == [100, 101]
+    assert simulation.seeds == [100, 101]

@@ -1,4 +1,4 @@
-"""A file that is not ours: the right one arrives whole; any other is one line and leaves none."""
+"""Fetching an external file: the expected file is written, any other is refused and not kept."""
 
 import contextlib
 import hashlib
@@ -28,7 +28,7 @@ class Silent(SimpleHTTPRequestHandler):
 
 
 class CutShort(BaseHTTPRequestHandler):
-    """Promises all and hangs up half way."""
+    """Announces the full length but closes the connection half way."""
 
     def do_GET(self) -> None:
         self.send_response(200)
@@ -52,18 +52,18 @@ def serving(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
             thread.join()
 
 
-def run(output: Path, **where: object) -> None:
-    settings = dict(ExternalFile.model_validate(FILE | where))
+def run(output: Path, **location: object) -> None:
+    settings = dict(ExternalFile.model_validate(FILE | location))
     plan = Plan(stage="fetch", settings=settings)
     fetch.run(
         Call(plan, output, RunStart(plan_key=plan.key, started=datetime.now(UTC)), start_counting())
     )
 
 
-def refused(output: Path, **where: object) -> str:
-    """The message, which is one line, and nothing is left behind."""
+def refused(output: Path, **location: object) -> str:
+    """The error message; checks that it is one line and that no file is left."""
     with pytest.raises(UserError) as caught:
-        run(output, **where)
+        run(output, **location)
     assert not output.parent.exists() or list(output.parent.iterdir()) == []
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -82,9 +82,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_file_is_downloaded_or_copied_and_a_copy_that_is_there_goes_first(
-    output: Path, source: Path
-) -> None:
+def test_a_file_is_downloaded_unless_a_local_copy_exists(output: Path, source: Path) -> None:
     with serving(partial(Silent, directory=source.parent)) as address:
         run(output, url=f"{address}/input.txt")
         assert output.read_bytes() == CONTENT
@@ -99,32 +97,32 @@ def test_the_file_is_downloaded_or_copied_and_a_copy_that_is_there_goes_first(
 
 def test_another_file_is_refused_with_both_hashes(output: Path, source: Path) -> None:
     source.write_bytes(CONTENT.replace(b"Citizen", b"Senator"))
-    found = hashlib.sha256(source.read_bytes()).hexdigest()
-    told = refused(output, path=str(source))
-    assert "is another file" in told
-    assert found[:16] in told
-    assert FILE["sha256"][:16] in told  # type: ignore[index]
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()
+    message = refused(output, path=str(source))
+    assert "is another file" in message
+    assert digest[:16] in message
+    assert FILE["sha256"][:16] in message  # type: ignore[index]
 
 
-def test_a_file_that_is_cut_short_is_told_as_such(output: Path, source: Path) -> None:
+def test_a_truncated_file_is_reported_as_truncated(output: Path, source: Path) -> None:
     source.write_bytes(CONTENT[:1000])
     assert f"is truncated: 1000 of {len(CONTENT)} bytes" in refused(output, path=str(source))
     with serving(CutShort) as address:
         assert "is truncated" in refused(output, url=f"{address}/input.txt")
 
 
-def test_without_a_network_it_is_told_where_the_file_belongs(
+def test_a_failed_download_names_the_path_for_a_manual_copy(
     output: Path, free_port: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("http_proxy", "HTTP_PROXY"):
         monkeypatch.delenv(name, raising=False)
     url = f"http://127.0.0.1:{free_port()}/input.txt"
-    told = refused(output, url=url)
-    assert f"{url} cannot be downloaded (Connection refused)" in told
-    assert f"put the file at {output}" in told
+    message = refused(output, url=url)
+    assert f"{url} cannot be downloaded (Connection refused)" in message
+    assert f"put the file at {output}" in message
 
 
-def test_what_an_address_lacks_is_told(output: Path, source: Path) -> None:
+def test_a_missing_source_is_explained(output: Path, source: Path) -> None:
     with serving(partial(Silent, directory=source.parent)) as address:
         assert "(HTTP 404)" in refused(output, url=f"{address}/other.txt")
     assert "cannot be read (No such file" in refused(output, path=f"{source}x")
@@ -132,11 +130,11 @@ def test_what_an_address_lacks_is_told(output: Path, source: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "http://me:secret@host/file", "host/file"])
-def test_an_address_is_one_that_can_be_shown_and_fetched(url: str) -> None:
+def test_an_address_without_http_or_with_a_password_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="url"):
         ExternalFile.model_validate(FILE | {"url": url})
 
 
-def test_where_a_file_is_found_is_no_part_of_what_it_is() -> None:
+def test_the_location_of_a_file_is_not_part_of_its_identity() -> None:
     file = ExternalFile.model_validate(FILE | {"url": "https://host/file", "path": "elsewhere"})
     assert file.model_dump(mode="json") == {"sha256": FILE["sha256"]}

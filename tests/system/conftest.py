@@ -1,4 +1,4 @@
-"""A real Chromium without a window, spoken to over two pipes in its own protocol."""
+"""A headless Chromium, controlled over two pipes with its DevTools protocol."""
 
 import base64
 import contextlib
@@ -24,7 +24,7 @@ _FLAGS = [
 
 
 class Page:
-    """The one page of a browser."""
+    """The only page of a browser."""
 
     def __init__(self, commands: int, answers: int) -> None:
         self._commands, self._answers = commands, os.fdopen(answers, "rb")
@@ -38,14 +38,14 @@ class Page:
             self._call(f"{domain}.enable")
 
     def reset(self) -> None:
-        """Forget the size of the window, and that scripts do not run."""
+        """Reset the size of the window and allow scripts."""
         self._call("Emulation.setScriptExecutionDisabled", value=False)
         self._call("Emulation.clearDeviceMetricsOverride")
 
     def open(
         self, path: Path, width: int, height: int, *, script: bool = True, fragment: str = ""
     ) -> None:
-        """Show a file in a window of this size, in CSS pixels."""
+        """Open a file in a window of the given size in CSS pixels."""
         self._call("Emulation.setScriptExecutionDisabled", value=not script)
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self._call("Emulation.setDeviceMetricsOverride", **size)
@@ -55,26 +55,26 @@ class Page:
         self.visit(path.as_uri() + fragment)
 
     def visit(self, address: str) -> None:
-        """Go to an address, as far as its page is loaded."""
+        """Open an address and wait until its page is loaded."""
         self._call("Page.navigate", url=address)
         self._event("Page.loadEventFired")
 
     def wait(self, expression: str, seconds: float = 60.0) -> None:
-        """Wait until an expression of JavaScript holds."""
+        """Wait until a JavaScript expression is true."""
         until = time.monotonic() + seconds
         while not self.ask(expression):
             assert time.monotonic() < until, expression
             time.sleep(0.2)
 
     def ask(self, expression: str) -> Any:
-        """The value of an expression of JavaScript."""
+        """The value of a JavaScript expression."""
         wanted = {"returnByValue": True, "awaitPromise": True}
         answer = self._call("Runtime.evaluate", expression=expression, **wanted)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
     def press(self, key: str, times: int = 1) -> None:
-        """Press and release a key, as a person does."""
+        """Press and release a key."""
         code, text = _KEYS[key]
         named = {"key": text or key, "code": key, "windowsVirtualKeyCode": code}
         if key == "Enter":
@@ -84,11 +84,11 @@ class Page:
             self._call("Input.dispatchKeyEvent", type="keyUp", **named)
 
     def write(self, text: str) -> None:
-        """Write into what has the focus."""
+        """Write text into the focused element."""
         self._call("Input.insertText", text=text)
 
     def picture(self, path: Path) -> None:
-        """What is seen of the page, as PNG."""
+        """Save the visible part of the page as PNG."""
         data = self._call("Page.captureScreenshot", format="png")["data"]
         path.write_bytes(base64.b64decode(data))
 
@@ -127,7 +127,7 @@ class Page:
 
 @contextlib.contextmanager
 def browse(profile: Path) -> Iterator[Page]:
-    """A browser that ends with the block."""
+    """A browser that is closed at the end of the block."""
     ours, theirs = [], []
     for ends in (os.pipe(), os.pipe()[::-1]):
         read, write = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends)

@@ -1,4 +1,4 @@
-"""What journeylab writes for LaTeX, read by LaTeX."""
+"""LaTeX compiles the tables, figures and numbers that journeylab writes."""
 
 import shutil
 import subprocess
@@ -133,7 +133,7 @@ def test_a_document_inputs_every_table_figure_and_number(drawn, tmp_path):
     assert "undefined" not in done.stdout
 
 
-def test_an_unknown_number_is_an_error_naming_it(drawn, tmp_path):
+def test_an_unknown_number_is_an_error_that_names_it(drawn, tmp_path):
     shutil.copy(drawn / "numbers.tex", tmp_path)
     done = compile_latex(tmp_path, "\\input{numbers}\n\\result{exp5.99.effect}")
     assert done.returncode != 0
@@ -141,7 +141,7 @@ def test_an_unknown_number_is_an_error_naming_it(drawn, tmp_path):
 
 
 @pytest.mark.parametrize("key", ["exp5.99.effect", "exp5.1.verdict", "exp5.1.low"])
-def test_what_is_no_finite_number_has_no_raw_form(drawn, tmp_path, key):
+def test_only_finite_numbers_have_a_raw_form(drawn, tmp_path, key):
     shutil.copy(drawn / "numbers.tex", tmp_path)
     done = compile_latex(tmp_path, f"\\input{{numbers}}\n\\rawresult{{{key}}}")
     assert done.returncode != 0
@@ -157,7 +157,7 @@ def git(folder, *arguments):
 
 
 @pytest.mark.parametrize("anonymous", [False, True])
-def test_the_skeleton_has_numbers_tables_and_figures_with_their_source(drawn, tmp_path, anonymous):
+def test_the_skeleton_manuscript_links_results_to_their_source(drawn, tmp_path, anonymous):
     shutil.copytree(drawn, tmp_path / "reports" / "exp5")
     git(tmp_path, "init", "-q")
     git(tmp_path, "remote", "add", "origin", "https://me:secret@code.example/lab/journeylab.git")
@@ -183,13 +183,13 @@ def test_the_skeleton_has_numbers_tables_and_figures_with_their_source(drawn, tm
     page = (
         f"https://code.example/lab/journeylab/blob/{commit}/src/journeylab/studies/exp5_ssm_bridge"
     )
-    told = [f"{page}/figures.py".encode() in pdf, "figures.py" in text, "The authors" in text]
-    assert told == [not anonymous] * 3
+    sources = [f"{page}/figures.py".encode() in pdf, "figures.py" in text, "The authors" in text]
+    assert sources == [not anonymous] * 3
     assert ("Anonymous" in text) == anonymous
     assert b"secret" not in pdf
 
 
-def test_any_text_survives_in_a_cell(tmp_path):
+def test_any_text_in_a_cell_compiles(tmp_path):
     rng = np.random.default_rng(0)
     ranges = [(0x20, 0x7F), (0xA0, 0x100), (0x370, 0x400), (0x2000, 0x2300), (0x4E00, 0x4E20)]
     characters = [chr(c) for low, high in ranges for c in range(low, high)]

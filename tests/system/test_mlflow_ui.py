@@ -1,4 +1,4 @@
-"""MLflow's page that compares two variants shows both curves."""
+"""MLflow's pages show the curves of all variants."""
 
 import json
 import re
@@ -72,7 +72,7 @@ def write_run(root, arm, variant, curve):
 
 @pytest.fixture
 def address(tmp_path, served, free_port):
-    """Both variants imported into a root's store, and that store served."""
+    """The address of an MLflow server with both variants imported."""
     for variant, curve in CURVES.items():
         write_run(tmp_path, *variant.split("/"), curve)
     assert tracking.import_runs(tmp_path, "exp7").imported == len(CURVES)
@@ -90,7 +90,7 @@ def run_ids(uri):
 
 
 def comparison(uri, experiment, ids, metric):
-    """The address that MLflow's compare button opens for the curves of one metric."""
+    """The address that MLflow's compare button opens for the curves of a metric."""
     query = {
         "runs": ids,
         "metric": metric,
@@ -110,7 +110,7 @@ def drawn_page(address, profile):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
-def test_the_comparison_of_two_variants_shows_both_curves(address, tmp_path):
+def test_a_comparison_of_two_variants_shows_both_curves(address, tmp_path):
     experiment, ids = run_ids(address)
     assert set(ids) == {f"{variant}/0" for variant in CURVES}
     page_address = comparison(address, experiment, list(ids.values()), "loss")
@@ -125,7 +125,7 @@ def test_the_comparison_of_two_variants_shows_both_curves(address, tmp_path):
         assert f"{curve[-1]} (step={len(curve) - 1})" in page
 
 
-def test_an_experiment_opens_on_charts_of_its_variants(address, page):
+def test_a_click_on_an_experiment_opens_charts_of_its_variants(address, page):
     linked = "Array.from(document.links).find((link) => link.textContent === {!r})"
     page.visit(address)
     page.wait(f"Boolean({linked.format('exp7')})")
@@ -137,7 +137,7 @@ def test_an_experiment_opens_on_charts_of_its_variants(address, page):
     assert "exp7 – not judged yet" in page.ask("document.body.innerText")
 
 
-def test_an_address_of_an_experiment_opens_on_its_charts(address, page):
+def test_the_address_of_an_experiment_opens_its_charts(address, page):
     page.visit("about:blank")
     experiment, _ = run_ids(address)
     page.visit(f"{address}/#/experiments/{experiment}")

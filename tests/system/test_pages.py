@@ -1,4 +1,4 @@
-"""`make docs` writes every page, and every link leads to a file."""
+"""`make docs` writes every page, and every link has its file."""
 
 import os
 import re
@@ -39,7 +39,7 @@ def links(page):
     return re.findall(r'(?:href|src)="([^"]+)"', page.read_text(encoding="utf-8"))
 
 
-def test_every_module_and_every_document_has_its_page(site):
+def test_every_module_and_document_has_a_page(site):
     source = PROJECT / "src"
     modules = [
         path.relative_to(source).with_suffix(".html")
@@ -52,19 +52,19 @@ def test_every_module_and_every_document_has_its_page(site):
     assert "Prefix products of operators" in (site / "journeylab/operators/scan.html").read_text()
 
 
-def test_every_link_leads_somewhere_on_the_pages(site):
+def test_every_relative_link_on_the_pages_has_its_file(site):
     pages = list(site.rglob("*.html"))
-    found = {(page, link) for page in pages for link in links(page)}
+    targets = {(page, link) for page in pages for link in links(page)}
     missing = [
         (page.relative_to(site), link)
-        for page, link in found
+        for page, link in targets
         if not re.match(r"https?:|#|data:|\$", link)
         and not (page.parent / unquote(unescape(link)).partition("#")[0]).exists()
     ]
     assert missing == []
 
 
-def test_the_menu_leads_from_the_readme_to_all(site):
+def test_the_menu_of_the_readme_links_all_documents(site):
     menu = set(links(site / "guide.html"))
     documents = {f"guide/{path.name}" for path in (site / "guide").glob("*.html")}
     assert documents | {"journeylab/operators.html", "journeylab/claims.html"} <= menu
@@ -81,7 +81,7 @@ def test_the_gallery_shows_every_page_of_every_report(site):
     assert pages <= set(links(site / "guide/gallery.html"))
 
 
-def test_nothing_is_fetched(site):
+def test_the_pages_load_nothing_from_the_network(site):
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         assert re.findall(r'<(?:script|img|link)[^>]*(?:src|href)="https?:', text) == []

@@ -1,4 +1,4 @@
-"""A copy of the project in a temporary folder, in which snakemake and dvc are really run."""
+"""A copy of the project in a temporary folder; tests run snakemake and dvc in it."""
 
 import os
 import re
@@ -31,7 +31,7 @@ TINY_TRAINING = {"steps": 12, "warmup": 2, "evaluate_every": 6, "checkpoint_ever
 
 @dataclass(frozen=True)
 class Copy:
-    """A working copy of the project with budgets small enough for a test."""
+    """A working copy of the project with short training and few studies."""
 
     path: Path
 
@@ -56,7 +56,7 @@ class Copy:
 
     @property
     def cold_environment(self) -> dict[str, str]:
-        """For what is to be killed: every command is a child of the one that calls it."""
+        """Environment without the warm server: a command and its jobs can be killed together."""
         return self.environment | {"PATH": os.environ["PATH"].partition(os.pathsep)[2]}
 
     def planned(self, *arguments: str) -> set[tuple[str, ...]]:
@@ -94,27 +94,28 @@ class Copy:
         return self.run("journeylab", stage, "--plan", f"plans/{plan}", *options, check=False)
 
     def duplicate(self, path: Path) -> "Copy":
-        """The same project with the same results, elsewhere."""
+        """The same project with the same results in another folder."""
         subprocess.run(["cp", "-a", str(self.path), str(path)], check=True)
         return Copy(path)
 
 
 def make_tiny(config: dict[str, Any]) -> None:
-    """One study that trains and one that does not; a chunk of two seeds, a dozen steps."""
+    """Keep one trained and one computed study: two seeds in one chunk, 12 training steps."""
     config["scale"] = "quick"
-    config["tracking"]["enabled"] = False  # an import takes as long as some of the tests
+    # an import into MLflow takes as long as some of the tests
+    config["tracking"]["enabled"] = False
     config["studies"] = {study: config["studies"][study] for study in TINY_STUDIES}
     exp7 = config["studies"]["exp7"]
     exp7["chunk"] = 2
     exp7["scales"]["quick"].setdefault("training", {}).update(TINY_TRAINING)
     kept = {"native": ["A", "Aprime"], "7a": ["B"], "algebra": ["slots"]}
     exp7["arms"] = {arm: exp7["arms"][arm] | {"variants": kept[arm]} for arm in kept}
-    # Weights that snakemake does not hash by default, since they are larger than a megabyte.
+    # d = 128 gives weights above 1 MB, which snakemake does not hash by default
     exp7["arms"]["native"]["variants"] = {"A": {"model": {"d": 128}}, "Aprime": {}}
 
 
 def keep_tiny_claims(folder: Path) -> None:
-    """The register without the studies and the runs that a tiny copy does not have."""
+    """Remove the claims about studies and runs that a tiny copy does not have."""
     for file in folder.glob("exp*.yaml"):
         if file.stem not in TINY_STUDIES:
             file.unlink()
@@ -136,7 +137,7 @@ def keep_tiny_claims(folder: Path) -> None:
 
 
 def copy_project(path: Path, shrink: Callable[[dict[str, Any]], None] = make_tiny) -> Copy:
-    """A copy of the project whose configuration `shrink` makes small, and its claims with it."""
+    """A copy of the project with a configuration that `shrink` makes small, and matching claims."""
     path.mkdir(parents=True)
     for name in COPIED:
         source, target = PROJECT / name, path / name
@@ -155,7 +156,7 @@ def copy_project(path: Path, shrink: Callable[[dict[str, Any]], None] = make_tin
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """The folder that `make` fills, the same one in every process of a test session."""
+    """The folder that `make` fills once per test session, also with several pytest processes."""
     shared = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
@@ -171,31 +172,31 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 
 @pytest.fixture(scope="session", autouse=True)
 def commands(warm: Path) -> Path:
-    """All commands start warm."""
+    """All commands start from the warm server."""
     return warm
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """A copy whose reports are all made; tests take a duplicate and never change this one."""
+    """A copy with all reports made; tests change only duplicates of it."""
 
     def make(folder: Path) -> None:
         copy = copy_project(folder / "project")
         copy.configure(lambda config: config["tracking"].update(enabled=True))
         done = copy.snakemake("all")
         copy.configure(lambda config: config["tracking"].update(enabled=False))
-        (folder / "told").write_text(done.stdout + done.stderr, encoding="utf-8")
+        (folder / "output").write_text(done.stdout + done.stderr, encoding="utf-8")
 
     return Copy(made_once(tmp_path_factory, "finished", make) / "project")
 
 
 @pytest.fixture
 def project(finished: Copy, tmp_path: Path) -> Copy:
-    """A finished copy of its own for a test to change."""
+    """A finished copy that a test may change."""
     return finished.duplicate(tmp_path / "project")
 
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Copy:
-    """A copy in which nothing has run yet."""
+    """A copy without results."""
     return copy_project(tmp_path / "project")

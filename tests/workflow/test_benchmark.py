@@ -1,4 +1,4 @@
-"""The benchmark of the workflow plans in its copy of the project."""
+"""The benchmark of the workflow plans the requested number of jobs in its copy of the project."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 PROJECT = Path(__file__).parents[2]
 
 
-def test_as_many_jobs_are_planned_as_asked_for() -> None:
+def test_the_benchmark_plans_the_requested_number_of_jobs() -> None:
     code = (
         "import pipeline\n"
         "with pipeline._copied_project() as copy:\n"

@@ -1,4 +1,4 @@
-"""`journeylab check` finds what snakemake does not, names it, and names what really mends it."""
+"""`journeylab check` finds damaged and stale files, and names the command that repairs each."""
 
 import os
 import re
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.workflow
 RUN = "results/exp7/native/A/*"
 COMMAND = re.compile(r"`(snakemake --cores 1 --force (\S+)[^`]*)` makes it anew$")
 MANIFEST = "reports/exp7/manifest.json"
-CUT = "is no whole PDF"
+TRUNCATED = "is no whole PDF"
 
 
 def check(project: Copy, *arguments: str) -> subprocess.CompletedProcess:
@@ -27,18 +27,18 @@ def check(project: Copy, *arguments: str) -> subprocess.CompletedProcess:
 def flip(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
-    at_rest(path, bytes(content))
+    overwrite_silently(path, bytes(content))
 
 
-def at_rest(path: Path, content: bytes) -> None:
-    """Change a file as a disk does that forgets: nobody wrote it."""
+def overwrite_silently(path: Path, content: bytes) -> None:
+    """Change a file but not its modification time, as a failing disk does."""
     before = path.stat()
     path.write_bytes(content)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def truncate(path: Path) -> None:
-    at_rest(path, path.read_bytes()[:-40])
+    overwrite_silently(path, path.read_bytes()[:-40])
 
 
 def first(project: Copy, pattern: str) -> str:
@@ -47,35 +47,45 @@ def first(project: Copy, pattern: str) -> str:
 
 @pytest.fixture(scope="module")
 def whole(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """A finished copy that every test puts back as it was."""
+    """A finished copy; every test restores it."""
     return finished.duplicate(tmp_path_factory.mktemp("checking") / "project")
 
 
 HARM: dict[str, tuple[str, Callable[[Path], object], str, str]] = {
-    "a table that is gone": ("reports/exp7/tables/*.json", Path.unlink, "missing", MANIFEST),
-    "a figure that is gone": ("reports/exp7/figures/*.pdf", Path.unlink, "missing", MANIFEST),
-    "a bit of a figure": ("reports/exp7/figures/*.pdf", flip, "damaged", MANIFEST),
-    "the manifest": (MANIFEST, Path.unlink, "missing", MANIFEST),
-    "a bit of the manifest": (MANIFEST, flip, "damaged", MANIFEST),
-    "a bit of weights": (f"{RUN}/weights.safetensors", flip, "damaged", ""),
-    "weights that are gone": (f"{RUN}/weights.safetensors", Path.unlink, "missing", ""),
-    "a bit of the curves": (f"{RUN}/curves.parquet", flip, "damaged", ""),
-    "a bit of a run's record": (f"{RUN}/run.json", flip, "damaged", ""),
-    "a run's host": (f"{RUN}/run.host.json", Path.unlink, "missing", ""),
-    "a bit of a dataset": ("data/exp7/world/*.parquet", flip, "damaged", ""),
-    "a dataset that is gone": ("data/exp7/world/*.parquet", Path.unlink, "missing", ""),
-    "a bit of what was measured": (f"{RUN}/measurements.parquet", flip, "damaged", ""),
-    "a bit of what was computed": ("results/exp5/*/*/once/measurements.parquet", flip, "", ""),
-    "a bit of a study's table": ("results/exp7/measurements.parquet", flip, "damaged", ""),
-    "a bit of the verdicts": ("results/exp7/verdicts.json", flip, "damaged", ""),
-    "verdicts that are gone": ("results/exp7/verdicts.json", Path.unlink, "missing", ""),
-    "a bit of the index": ("reports/index.html", flip, "damaged", ""),
-    "the end of a report": ("reports/exp7.pdf", truncate, CUT, ""),
+    "a missing table": ("reports/exp7/tables/*.json", Path.unlink, "missing", MANIFEST),
+    "a missing figure": ("reports/exp7/figures/*.pdf", Path.unlink, "missing", MANIFEST),
+    "a flipped bit of a figure": ("reports/exp7/figures/*.pdf", flip, "damaged", MANIFEST),
+    "a missing manifest": (MANIFEST, Path.unlink, "missing", MANIFEST),
+    "a flipped bit of the manifest": (MANIFEST, flip, "damaged", MANIFEST),
+    "a flipped bit of weights": (f"{RUN}/weights.safetensors", flip, "damaged", ""),
+    "missing weights": (f"{RUN}/weights.safetensors", Path.unlink, "missing", ""),
+    "a flipped bit of the curves": (f"{RUN}/curves.parquet", flip, "damaged", ""),
+    "a flipped bit of a run's record": (f"{RUN}/run.json", flip, "damaged", ""),
+    "a missing record of a run's host": (f"{RUN}/run.host.json", Path.unlink, "missing", ""),
+    "a flipped bit of a dataset": ("data/exp7/world/*.parquet", flip, "damaged", ""),
+    "a missing dataset": ("data/exp7/world/*.parquet", Path.unlink, "missing", ""),
+    "a flipped bit of a run's measurements": (f"{RUN}/measurements.parquet", flip, "damaged", ""),
+    "a flipped bit of a computed run's measurements": (
+        "results/exp5/*/*/once/measurements.parquet",
+        flip,
+        "",
+        "",
+    ),
+    "a flipped bit of a study's measurements": (
+        "results/exp7/measurements.parquet",
+        flip,
+        "damaged",
+        "",
+    ),
+    "a flipped bit of the verdicts": ("results/exp7/verdicts.json", flip, "damaged", ""),
+    "missing verdicts": ("results/exp7/verdicts.json", Path.unlink, "missing", ""),
+    "a flipped bit of the index": ("reports/index.html", flip, "damaged", ""),
+    "a truncated report": ("reports/exp7.pdf", truncate, TRUNCATED, ""),
 }
 
 
 @pytest.mark.parametrize("harm", HARM)
-def test_whatever_is_damaged_or_missing_is_one_line_that_names_it_and_what_makes_it(
+def test_a_damaged_or_missing_file_gives_one_line_with_the_command_that_remakes_it(
     whole: Copy, harm: str, tmp_path: Path
 ) -> None:
     pattern, spoil, fault, target = HARM[harm]
@@ -90,15 +100,13 @@ def test_whatever_is_damaged_or_missing_is_one_line_that_names_it_and_what_makes
     [line] = done.stderr.splitlines()
     assert line.startswith(f"{name} ")
     assert fault in line
-    told = COMMAND.search(line)
-    assert told, line
-    assert told[2] == (target or name)
+    command = COMMAND.search(line)
+    assert command, line
+    assert command[2] == (target or name)
     assert "1 problems" in done.stdout
 
 
-def test_what_is_whole_is_one_line_and_what_was_never_made_is_no_problem(
-    whole: Copy, fresh: Copy
-) -> None:
+def test_intact_and_unmade_projects_have_no_problems(whole: Copy, fresh: Copy) -> None:
     done = check(whole)
     assert (done.returncode, done.stderr) == (0, "")
     assert re.fullmatch(r"\d+ jobs checked, 0 not done yet, 0 problems\n", done.stdout)
@@ -107,7 +115,7 @@ def test_what_is_whole_is_one_line_and_what_was_never_made_is_no_problem(
     assert done.stdout.startswith("0 jobs checked")
 
 
-def test_a_stale_result_is_named_and_so_is_all_that_was_made_from_it(whole: Copy) -> None:
+def test_a_stale_result_and_all_files_made_from_it_are_named(whole: Copy) -> None:
     before = (whole.path / "config.yaml").read_text(encoding="utf-8")
     try:
         whole.configure(
@@ -135,7 +143,7 @@ def test_a_stale_result_is_named_and_so_is_all_that_was_made_from_it(whole: Copy
     assert all(COMMAND.search(line) for line in done.stderr.splitlines())
 
 
-def test_settings_of_the_command_line_are_those_of_the_workflow(whole: Copy) -> None:
+def test_check_accepts_the_settings_of_the_workflow(whole: Copy) -> None:
     done = check(whole, "scale=default", "root=.")
     assert done.returncode == 1
     assert all(
@@ -147,8 +155,8 @@ def test_settings_of_the_command_line_are_those_of_the_workflow(whole: Copy) -> 
     assert done.stderr.startswith("error: 'scale': write KEY=VALUE")
 
 
-@pytest.mark.parametrize("harm", ["a bit of a figure", "a bit of weights"])
-def test_what_is_named_mends_it_where_snakemake_by_itself_sees_nothing_to_do(
+@pytest.mark.parametrize("harm", ["a flipped bit of a figure", "a flipped bit of weights"])
+def test_the_named_command_repairs_damage_that_snakemake_does_not_see(
     project: Copy, harm: str
 ) -> None:
     pattern, spoil, _, _ = HARM[harm]
@@ -156,11 +164,11 @@ def test_what_is_named_mends_it_where_snakemake_by_itself_sees_nothing_to_do(
     before = path.read_bytes()
     spoil(path)
     assert project.planned() == set()
-    told = COMMAND.search(check(project).stderr.strip())
-    assert told
-    project.run(*told[1].split())
+    command = COMMAND.search(check(project).stderr.strip())
+    assert command
+    project.run(*command[1].split())
     assert path.read_bytes() == before
     assert check(project).returncode == 0
-    # what tells what training cost has another number now
-    told_anew = {"typeset", "respond", "index"}
-    assert project.rules() <= (told_anew if "weights" in harm else set())
+    # retraining has another cost, which reports print
+    reports = {"typeset", "respond", "index"}
+    assert project.rules() <= (reports if "weights" in harm else set())

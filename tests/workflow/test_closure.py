@@ -1,7 +1,7 @@
-"""Each module of ours that a stage imports lies in the code that its plan declares.
+"""Each module of this package that a stage imports is part of the code that its plan declares.
 
-A stage refuses any other import once it has loaded its plan's code, so that a pipeline of every
-study and every stage that ends is the proof. exp5 and exp7 are in the shared finished copy.
+After a stage has loaded the code of its plan it refuses other imports. So it suffices that the
+pipeline finishes for every study and stage. exp5 and exp7 are in the shared finished copy.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from journeylab.catalogue import PARTS, discover
-from journeylab.records.fingerprint import HELD_BY_PLAN
+from journeylab.records.fingerprint import PLANNED
 
 from .conftest import TINY_STUDIES, Copy, copy_project
 
@@ -67,12 +67,12 @@ KEPT = {
     },
     "exp12": {"unseen": ["A"], "certificates": ["cache"]},
 }
-"""One run of every kind that a study has."""
+"""One run of every kind in each study."""
 CORPUS = b"to be, or not to be: " * 300
 
 
 def keep_one_of_each(config: dict[str, Any]) -> None:
-    """One run of each kind, as small as quick ones; quick runs are those that claims name."""
+    """Keep one run of each kind, with the sizes of the quick scale but not its choice of runs."""
     for study, kept in KEPT.items():
         section = config["studies"][study]
         quick = section.pop("scales")["quick"]
@@ -95,26 +95,26 @@ def keep_one_of_each(config: dict[str, Any]) -> None:
 
 
 @pytest.mark.system
-def test_every_stage_of_every_study_runs_on_what_its_plan_declares(
+def test_every_stage_of_every_study_imports_only_the_code_of_its_plan(
     finished: Copy, tmp_path: Path
 ) -> None:
     copy = copy_project(tmp_path / "project", keep_one_of_each)
     (copy.path / "corpus.txt").write_bytes(CORPUS)
     copy.snakemake(*(f"reports/{study}.pdf" for study in KEPT))
     stages = set()
-    for made in (finished, copy):
-        stages |= {path.name.split(".")[0] for path in made.path.glob("plans/exp*/*.cost.json")}
-        runs = made.path.glob("plans/exp*/*/*/*/*.cost.json")
+    for project in (finished, copy):
+        stages |= {path.name.split(".")[0] for path in project.path.glob("plans/exp*/*.cost.json")}
+        runs = project.path.glob("plans/exp*/*/*/*/*.cost.json")
         stages |= {path.name.split(".")[0] for path in runs}
     assert stages == set(PARTS) - {"fetch", "generate", "respond", "index"}
     reports = {
-        path.stem for made in (finished, copy) for path in made.path.glob("reports/exp*.pdf")
+        path.stem for project in (finished, copy) for path in project.path.glob("reports/exp*.pdf")
     }
     assert reports == set(discover()) == {*KEPT, *TINY_STUDIES}
 
 
-def test_a_stage_that_loads_what_its_plan_lacks_does_not_run(project: Copy) -> None:
-    """Labels that a figure loads undeclared: an edit of theirs would redraw nothing."""
+def test_a_stage_that_imports_undeclared_code_is_refused(project: Copy) -> None:
+    """An edit of a module that a figure loads but its plan lacks would redraw nothing."""
     catalogue = "src/journeylab/catalogue.py"
     declared = '"draw": ("settings", "metrics", "figures")'
     project.edit(catalogue, lambda text: text.replace(declared, '"draw": ("settings",)'))
@@ -126,5 +126,5 @@ def test_a_stage_that_loads_what_its_plan_lacks_does_not_run(project: Copy) -> N
     assert "journeylab.studies.exp5_ssm_bridge.figures is imported while draw exp5" in done.stderr
 
 
-def test_what_counts_in_no_fingerprint_is_named() -> None:
-    assert HELD_BY_PLAN == ("config", "cli", "catalogue", "imports")
+def test_the_modules_outside_every_key_are_listed() -> None:
+    assert set(PLANNED) == {"config", "cli", "catalogue", "commands", "imports"}

@@ -1,4 +1,4 @@
-"""What a run on a cluster needs besides snakemake's executor, without a cluster."""
+"""Additions to snakemake's cluster executor, tested without a cluster."""
 
 from types import SimpleNamespace
 
@@ -8,8 +8,8 @@ from journeylab.config import UserError
 from journeylab.workflow.cluster import poll_steadily, prepare_cluster, submitted_studies
 
 
-class Patient:
-    """Waits longer whenever nothing has ended."""
+class Executor:
+    """Stands for an executor that waits longer between polls while no job ends."""
 
     def __init__(self) -> None:
         self.seconds = 0
@@ -23,8 +23,8 @@ class Patient:
         self.seconds = value
 
 
-def test_slurm_is_asked_as_often_as_the_profile_says() -> None:
-    executor = Patient()
+def test_slurm_is_polled_at_the_interval_of_the_profile() -> None:
+    executor = Executor()
     poll_steadily(executor, 10)
     waits = []
     for _ in range(4):
@@ -33,13 +33,13 @@ def test_slurm_is_asked_as_often_as_the_profile_says() -> None:
     assert waits == [4, 8, 10, 10]
 
 
-def test_a_job_reads_its_own_study_only() -> None:
+def test_a_submitted_job_plans_its_own_study_only() -> None:
     target = "train:study=exp7,arm=native,variant=A,seeds=seeds-00-03"
     assert submitted_studies(["snakemake", "--target-jobs", target, "--force"]) == {"exp7"}
     assert submitted_studies(["snakemake", "--cores", "8", "reports/exp7.pdf"]) == set()
 
 
-def test_without_slurm_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_slurm_gives_one_error_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     workflow = SimpleNamespace(executor_plugin=SimpleNamespace(name="slurm"))
     with pytest.raises(UserError, match="no SLURM on this machine"):

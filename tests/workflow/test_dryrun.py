@@ -1,4 +1,4 @@
-"""A dry run is a table: jobs by rule and arm, why they run, and their expected cost."""
+"""A dry run prints a table of jobs by rule and arm, with reasons and expected cost."""
 
 import pytest
 
@@ -28,12 +28,12 @@ def outline(**steps: int) -> dict:
 def summary(jobs: list[dict], planned: dict) -> list[str]:
     dry = DryRun()
     dry.outline = lambda: planned
-    for each in jobs:
-        dry.add(each)
+    for entry in jobs:
+        dry.add(entry)
     return list(dry.lines())
 
 
-def test_jobs_are_counted_by_rule_and_arm_with_their_reasons_and_cost():
+def test_a_dry_run_counts_jobs_by_rule_and_arm_with_reasons_and_cost():
     new = "Missing output files: results/exp7/run.json"
     changed = "Updated input files: plans/exp7/7a/C/seeds-00-03/train.json, data/x.parquet"
     jobs = [
@@ -67,12 +67,12 @@ def test_a_run_without_jobs_prints_no_table():
         ("Something else", "Something else"),
     ],
 )
-def test_a_reason_is_a_word(reason, word):
+def test_a_reason_is_classified_in_a_word(reason, word):
     assert classify(reason) == word
 
 
 @pytest.mark.workflow
-def test_a_dry_run_of_the_project_is_short_and_whole_on_request(fresh: Copy):
+def test_a_dry_run_is_short_unless_commands_are_requested(fresh: Copy):
     short = fresh.snakemake("-n", "reports/exp7.pdf").stdout
     assert "exp7: " in short
     assert "train native" in short

@@ -1,4 +1,4 @@
-"""DVC owns the bytes: push, clone and pull lose nothing, and an experiment redoes what it must."""
+"""DVC: push, clone and pull keep all results; an experiment reruns the jobs that depend on it."""
 
 import json
 import shutil
@@ -14,20 +14,20 @@ pytestmark = pytest.mark.workflow
 VARIANT = "studies.exp7.arms.native.variants.A.training.learning_rate"
 RESULTS = ("data", "results", "reports", ".snakemake/metadata")
 HASHED_BY_DEFAULT = 1_000_000
-"""Bytes up to which snakemake compares an input's content if it is newer than the output."""
+"""Maximum bytes of an input that snakemake compares by content when it is newer than the output."""
 
 
 class Repository(Copy):
-    """A copy under git and DVC, with a name to commit by and a DVC site of its own."""
+    """A copy under git and DVC, with its own committer and DVC site folder."""
 
     @property
     def environment(self) -> dict[str, str]:
         roles = ("AUTHOR", "COMMITTER")
         identity = {f"GIT_{role}_NAME": "Test" for role in roles}
         identity |= {f"GIT_{role}_EMAIL": "test@example.org" for role in roles}
-        apart = {"DVC_SITE_CACHE_DIR": str(self.path.parent / "site"), "DVC_NO_ANALYTICS": "1"}
-        nobody = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
-        return super().environment | identity | apart | nobody
+        isolated = {"DVC_SITE_CACHE_DIR": str(self.path.parent / "site"), "DVC_NO_ANALYTICS": "1"}
+        no_config = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+        return super().environment | identity | isolated | no_config
 
     def git(self, *arguments: str) -> str:
         return self.run("git", *arguments).stdout
@@ -43,13 +43,13 @@ class Repository(Copy):
         self.dvc("remote", "add", "--local", "--default", "store", str(folder))
 
     def runs(self) -> dict[str, tuple[str, str]]:
-        """Of every run, its key and when it was computed."""
-        found = {}
+        """Run → (its key, its start time)."""
+        runs = {}
         for path in sorted(self.path.glob("results/*/*/*/*/run.json")):
             host = json.loads(path.with_name("run.host.json").read_text(encoding="utf-8"))
             key = json.loads(path.read_text(encoding="utf-8"))["run_key"]
-            found[str(path.parent.relative_to(self.path / "results"))] = (key, host["started"])
-        return found
+            runs[str(path.parent.relative_to(self.path / "results"))] = (key, host["started"])
+        return runs
 
     def nothing_to_do(self) -> bool:
         quiet = self.dvc("status", "--json").strip() == "{}"
@@ -58,7 +58,7 @@ class Repository(Copy):
 
 @pytest.fixture(scope="session")
 def computed(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    """A repository whose results were found up to date by `dvc repro`, committed and pushed."""
+    """A repository whose results are committed and pushed after `dvc repro`."""
 
     def keep(folder: Path) -> None:
         repository = Repository(finished.duplicate(folder / "project").path)
@@ -84,7 +84,7 @@ def clone(computed: Repository, tmp_path: Path) -> Repository:
     return repository
 
 
-def test_git_holds_no_result(computed: Repository) -> None:
+def test_git_tracks_no_result(computed: Repository) -> None:
     tracked = computed.git("ls-files").splitlines()
     assert "dvc.lock" in tracked
     assert not [name for name in tracked if name.startswith(RESULTS)]
@@ -94,14 +94,14 @@ def test_git_holds_no_result(computed: Repository) -> None:
     assert computed.nothing_to_do()
 
 
-def test_a_clone_that_pulled_has_nothing_to_do(computed: Repository, clone: Repository) -> None:
+def test_a_clone_has_nothing_to_do_after_dvc_pull(computed: Repository, clone: Repository) -> None:
     assert clone.planned() == set()
     assert clone.nothing_to_do()
     assert clone.runs() == computed.runs()
     assert clone.git("status", "--porcelain") == ""
 
 
-WHAT_DETERMINES_RESULTS = {
+DEPENDENCIES = {
     "constraints.txt": "numpy==1.0\n",
     "claims/exp7.yaml": "# another word\n",
     "profiles/default/config.yaml": "# another word\n",
@@ -111,8 +111,8 @@ WHAT_DETERMINES_RESULTS = {
 }
 
 
-def test_a_change_of_whatever_determines_results_is_seen(clone: Repository) -> None:
-    for name, added in WHAT_DETERMINES_RESULTS.items():
+def test_dvc_status_shows_a_change_of_any_dependency(clone: Repository) -> None:
+    for name, added in DEPENDENCIES.items():
         path = clone.path / name
         before = path.read_text(encoding="utf-8")
         try:
@@ -123,7 +123,7 @@ def test_a_change_of_whatever_determines_results_is_seen(clone: Repository) -> N
     assert clone.dvc("status", "--json", "pipeline").strip() == "{}"
 
 
-def test_an_experiment_redoes_what_depends_on_it(clone: Repository) -> None:
+def test_an_experiment_reruns_the_jobs_that_depend_on_it(clone: Repository) -> None:
     before, reports = clone.runs(), written(clone, "reports/*.pdf")
     clone.dvc("exp", "run", "--set-param", f"config.yaml:+{VARIANT}=0.02")
     after = clone.runs()
@@ -139,10 +139,10 @@ def test_an_experiment_redoes_what_depends_on_it(clone: Repository) -> None:
     difference = json.loads(clone.dvc("metrics", "diff", "--json"))
     assert difference.keys() == {"metrics/exp7.json"}
     effects = {
-        name: told for name, told in difference["metrics/exp7.json"].items() if "effect" in name
+        name: change for name, change in difference["metrics/exp7.json"].items() if "effect" in name
     }
     assert effects
-    assert all(isinstance(told["diff"], float) for told in effects.values())
+    assert all(isinstance(change["diff"], float) for change in effects.values())
     clone.git("checkout", "--quiet", "--", ".")
     clone.dvc("checkout", "--force")
     assert clone.runs() == before
@@ -150,7 +150,7 @@ def test_an_experiment_redoes_what_depends_on_it(clone: Repository) -> None:
 
 
 @pytest.mark.system
-def test_an_experiment_runs_no_other_study_than_its_target(clone: Repository) -> None:
+def test_an_experiment_runs_the_study_of_its_target_only(clone: Repository) -> None:
     draws = "studies.exp5.scales.quick.arms.bridge.draws"
     changes = (f"config.yaml:+{VARIANT}=0.02", f"config.yaml:{draws}=4", "target=reports/exp5.pdf")
     for parameters, study in ((changes, "exp5"), (("target=reports/exp7.pdf",), "exp7")):
@@ -161,7 +161,7 @@ def test_an_experiment_runs_no_other_study_than_its_target(clone: Repository) ->
     assert "metrics/exp7.json" in clone.dvc("metrics", "diff")
 
 
-def test_metrics_are_compared_where_nothing_was_ever_run(computed: Repository, tmp_path) -> None:
+def test_metrics_can_be_compared_in_a_clone_without_results(computed: Repository, tmp_path) -> None:
     fresh = Repository(tmp_path / "fresh")
     computed.git("clone", "--quiet", str(computed.path), str(fresh.path))
     assert fresh.run("dvc", "metrics", "diff", "--json").stdout.strip() == "{}"
@@ -173,7 +173,7 @@ def test_metrics_are_compared_where_nothing_was_ever_run(computed: Repository, t
     assert "metrics/exp7.json" in fresh.dvc("metrics", "diff")
 
 
-def test_without_snakemakes_metadata_an_edited_rate_is_no_less_edited(clone: Repository) -> None:
+def test_an_edited_learning_rate_retrains_without_snakemake_metadata(clone: Repository) -> None:
     shutil.rmtree(clone.path / ".snakemake")
     clone.configure(lambda config: config["studies"]["exp7"]["training"].update(learning_rate=0.02))
     assert "config.yaml" in clone.dvc("status", "pipeline")
@@ -182,6 +182,6 @@ def test_without_snakemakes_metadata_an_edited_rate_is_no_less_edited(clone: Rep
 
 
 def written(copy: Copy, pattern: str) -> Mapping[str, int]:
-    """When the files that match were written."""
+    """File → its modification time in nanoseconds."""
     paths = copy.path.glob(pattern)
     return {str(path.relative_to(copy.path)): path.stat().st_mtime_ns for path in paths}

@@ -1,7 +1,6 @@
-"""No report whose numbers do not belong to its stated settings; exit 0 means that it is current.
+"""A report's numbers belong to its stated settings; exit 0 means that the target is current.
 
-Every case here was silent once: files that are valid by themselves, and in the wrong place or of
-another time.
+Each case has files that are intact, but stale or of another run.
 """
 
 import json
@@ -57,7 +56,7 @@ def lose_plans(copy: Copy) -> None:
 
 
 def refusal(done: subprocess.CompletedProcess) -> str:
-    """The one line of a stage that refused its input."""
+    """The error line of a stage that refused its input."""
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     assert done.returncode == 2, done.stderr
     assert len(lines) == 1, done.stderr
@@ -66,8 +65,8 @@ def refusal(done: subprocess.CompletedProcess) -> str:
 
 
 @pytest.fixture(scope="session")
-def otherwise(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """The same project, finished with another world."""
+def other_world(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """The same project, finished with a larger dataset."""
 
     def make(folder: Path) -> None:
         copy = finished.duplicate(folder / "project")
@@ -77,11 +76,11 @@ def otherwise(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Copy:
     return Copy(made_once(tmp_path_factory, "otherwise", make) / "project")
 
 
-# -- without snakemake's memory -------------------------------------------------------------------
+# -- without snakemake's metadata -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("forget", [lose_everything, empty_metadata])
-def test_an_edited_rate_retrains_whatever_was_forgotten(
+def test_an_edited_learning_rate_retrains_without_metadata(
     project: Copy, forget: Callable[[Copy], None]
 ) -> None:
     forget(project)
@@ -94,18 +93,20 @@ def test_an_edited_rate_retrains_whatever_was_forgotten(
     assert record.settings["training"]["learning_rate"] == 0.02
 
 
-def test_forgetting_alone_redoes_nothing(project: Copy) -> None:
+def test_lost_metadata_alone_reruns_nothing(project: Copy) -> None:
     lose_everything(project)
     assert project.planned() == set()
 
 
 @pytest.mark.parametrize("disturb", [touch_all, lose_plans])
-def test_times_alone_redo_nothing(project: Copy, disturb: Callable[[Copy], None]) -> None:
+def test_changed_file_times_or_lost_plans_rerun_nothing(
+    project: Copy, disturb: Callable[[Copy], None]
+) -> None:
     disturb(project)
     assert project.planned() == set()
 
 
-def test_an_edit_that_is_taken_back_redoes_nothing(project: Copy) -> None:
+def test_a_reverted_edit_reruns_nothing(project: Copy) -> None:
     before = (project.path / "config.yaml").read_bytes()
     project.configure(raise_rate)
     assert "train" in project.rules()
@@ -113,20 +114,20 @@ def test_an_edit_that_is_taken_back_redoes_nothing(project: Copy) -> None:
     assert project.planned() == set()
 
 
-def test_plans_of_runs_that_are_no_more_are_removed(project: Copy) -> None:
+def test_plans_of_disabled_runs_are_removed(project: Copy) -> None:
     project.configure(lambda config: config["studies"]["exp7"]["arms"]["7a"].update(enabled=False))
     project.planned()
     assert not list((project.path / "plans/exp7/7a").rglob("train.json"))
     assert list((project.path / "plans/exp7/native").rglob("train.json"))
 
 
-# -- the wrong file in the right place ------------------------------------------------------------
+# -- files of other settings ----------------------------------------------------------------------
 
 
-def test_data_of_other_settings_are_refused(project: Copy, otherwise: Copy) -> None:
-    shutil.copy(otherwise.path / DATA, project.path / DATA)
-    where = {"data": DATA, "run": f"results/{NATIVE}/run.json", "output": "out.parquet"}
-    assert DATA in refusal(project.stage("measure", f"{NATIVE}/measure.json", **where))
+def test_data_made_with_other_settings_are_refused(project: Copy, other_world: Copy) -> None:
+    shutil.copy(other_world.path / DATA, project.path / DATA)
+    files = {"data": DATA, "run": f"results/{NATIVE}/run.json", "output": "out.parquet"}
+    assert DATA in refusal(project.stage("measure", f"{NATIVE}/measure.json", **files))
     assert DATA in refusal(
         project.stage("train", f"{NATIVE}/train.json", data=DATA, output="elsewhere/run.json")
     )
@@ -135,9 +136,9 @@ def test_data_of_other_settings_are_refused(project: Copy, otherwise: Copy) -> N
 
 
 def test_the_run_of_another_variant_is_refused(project: Copy) -> None:
-    place = project.path / "results" / NATIVE
-    shutil.rmtree(place)
-    shutil.copytree(project.path / "results" / OTHER, place)
+    folder = project.path / "results" / NATIVE
+    shutil.rmtree(folder)
+    shutil.copytree(project.path / "results" / OTHER, folder)
     run = f"results/{NATIVE}/run.json"
     done = project.stage(
         "measure", f"{NATIVE}/measure.json", data=DATA, run=run, output="out.parquet"
@@ -169,24 +170,24 @@ def test_weights_of_another_run_are_refused(project: Copy) -> None:
         ("typeset", "reports/exp7/manifest.json", "reports/exp7.pdf"),
     ],
 )
-def test_what_was_made_of_another_configuration_is_refused(
-    project: Copy, otherwise: Copy, stage: str, file: str, output: str
+def test_files_of_another_configuration_are_refused(
+    project: Copy, other_world: Copy, stage: str, file: str, output: str
 ) -> None:
     before = (project.path / "reports/exp7.pdf").read_bytes()
     if file.startswith("reports"):
         folder = Path(file).parent
         shutil.rmtree(project.path / folder)
-        shutil.copytree(otherwise.path / folder, project.path / folder)
+        shutil.copytree(other_world.path / folder, project.path / folder)
     else:
-        shutil.copy(otherwise.path / file, project.path / file)
+        shutil.copy(other_world.path / file, project.path / file)
     done = project.stage(stage, f"exp7/{stage}.json", results="results/exp7", output=output)
     assert file in refusal(done)
     assert (project.path / "reports/exp7.pdf").read_bytes() == before
     assert not (project.path / "elsewhere/run.json").exists()
 
 
-def test_verdicts_on_measurements_that_were_made_again_are_refused(project: Copy) -> None:
-    """The same plan on another machine may give other numbers: then keys agree and files do not."""
+def test_verdicts_on_replaced_measurements_are_refused(project: Copy) -> None:
+    """On another machine the same plan can give other numbers: equal keys, different files."""
     table = project.path / "results/exp7/measurements.parquet"
     origin = json.loads((project.path / "results/exp7/verdicts.json").read_text())["origin"]
     script = (
@@ -208,14 +209,14 @@ def test_verdicts_on_measurements_that_were_made_again_are_refused(project: Copy
 # -- code -----------------------------------------------------------------------------------------
 
 
-def test_code_that_changed_since_the_plan_does_not_run(project: Copy) -> None:
+def test_code_changed_after_planning_is_refused(project: Copy) -> None:
     project.edit(MEASURE, lambda text: text.replace("rank <= 1", "rank <= 9"))
-    where = {"data": DATA, "run": f"results/{NATIVE}/run.json", "output": "out.parquet"}
-    assert "code changed" in refusal(project.stage("measure", f"{NATIVE}/measure.json", **where))
+    files = {"data": DATA, "run": f"results/{NATIVE}/run.json", "output": "out.parquet"}
+    assert "code changed" in refusal(project.stage("measure", f"{NATIVE}/measure.json", **files))
 
 
-def test_an_edit_while_a_stage_runs_does_not_reach_it(project: Copy) -> None:
-    """The edit comes after the code was loaded, and is taken back before anyone looks."""
+def test_an_edit_during_a_stage_does_not_change_its_result(project: Copy) -> None:
+    """The source is edited after the stage has loaded it."""
     script = f"""
 from pathlib import Path
 from journeylab import imports
@@ -237,7 +238,7 @@ running.run_stage("measure", Path("plans/{NATIVE}/measure.json"), Path("out.parq
 # -- another machine ------------------------------------------------------------------------------
 
 
-def test_results_of_another_processor_are_valid_and_say_so(project: Copy) -> None:
+def test_results_of_another_processor_are_valid_and_the_report_names_it(project: Copy) -> None:
     folder = project.path / "results" / NATIVE
     record = runs.read_run(folder).model_copy(update={"cpu": ("Other CPU", "Third CPU")})
     runs.write_run(folder, record, runs.read_host(folder))

@@ -1,7 +1,6 @@
-"""`make` sets an environment up once, whole, and never under a job that uses another one.
+"""`make setup` builds the environment once and completely, and keeps environments in use.
 
-Creating and installing are replaced by commands that take a second; locks, processes and signals
-are real.
+Short commands replace the creation and the installation; locks, processes and signals are real.
 """
 
 import os
@@ -24,7 +23,7 @@ INSTALL = "echo $$$$ >> installs; touch $(VENV)/begun.$$$$; sleep 1; touch $(VEN
 
 
 class Checkout:
-    """What `make setup` needs, in a folder of its own."""
+    """A folder with the files that `make setup` needs."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -46,8 +45,8 @@ class Checkout:
 
     def make(self, target: str = "setup", **variables: str) -> tuple[int, str]:
         process = self.start(target, **variables)
-        told, _ = process.communicate(timeout=60)
-        return process.returncode, told
+        output, _ = process.communicate(timeout=60)
+        return process.returncode, output
 
     def environments(self) -> list[Path]:
         folders = (entry for entry in self.path.glob(".venvs/[!.]*") if entry.is_dir())
@@ -62,7 +61,7 @@ class Checkout:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Iterator[Checkout]:
-    # whoever runs tests in the background may have them ignore what a terminal sends
+    # a shell that runs tests in the background makes them ignore SIGINT
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield Checkout(tmp_path)
     signal.signal(signal.SIGINT, before)
@@ -75,55 +74,55 @@ def wait_for(condition: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
-def test_setup_tells_each_stage_with_its_time_and_is_done_once(checkout: Checkout) -> None:
-    code, told = checkout.make()
-    assert code == 0, told
+def test_setup_prints_its_steps_with_times_and_runs_once(checkout: Checkout) -> None:
+    code, output = checkout.make()
+    assert code == 0, output
     assert checkout.is_whole()
-    assert [line.split("] ")[0] for line in told.splitlines()[:2]] == ["[0:00", "[0:00"]
-    assert "1 of 2: an empty environment" in told
-    assert "2 of 2: the pinned dependencies" in told
+    assert [line.split("] ")[0] for line in output.splitlines()[:2]] == ["[0:00", "[0:00"]
+    assert "1 of 2: an empty environment" in output
+    assert "2 of 2: the pinned dependencies" in output
     assert checkout.make() == (0, "")
     assert len((checkout.path / "installs").read_text().split()) == 1
 
 
-def test_two_makes_at_once_build_one_environment(checkout: Checkout) -> None:
+def test_two_concurrent_makes_build_one_environment(checkout: Checkout) -> None:
     both = [checkout.start(), checkout.start()]
-    told = [process.communicate(timeout=60)[0] for process in both]
-    assert [process.returncode for process in both] == [0, 0], told
-    assert sum("another make is setting up" in text for text in told) == 1
+    outputs = [process.communicate(timeout=60)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0], outputs
+    assert sum("another make is setting up" in text for text in outputs) == 1
     assert len((checkout.path / "installs").read_text().split()) == 1
     assert checkout.is_whole()
 
 
-def test_an_interrupted_setup_leaves_nothing_half_used(checkout: Checkout) -> None:
+def test_an_interrupted_setup_is_built_anew(checkout: Checkout) -> None:
     process = checkout.start(INSTALL="touch $(VENV)/begun; exec sleep 60")
     wait_for(lambda: list(checkout.path.glob(".venvs/*/begun")))
     os.killpg(process.pid, signal.SIGINT)
-    told, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=30)
     assert process.returncode != 0
-    assert "Traceback" not in told
+    assert "Traceback" not in output
     assert not (checkout.path / ".venv").exists()
-    [half] = checkout.environments()
-    assert not (half / "ready").exists()
-    code, told = checkout.make()
-    assert code == 0, told
+    [partial] = checkout.environments()
+    assert not (partial / "ready").exists()
+    code, output = checkout.make()
+    assert code == 0, output
     assert checkout.is_whole()
-    assert not (half / "begun").exists()  # nothing of the first attempt
+    assert not (partial / "begun").exists()  # the first attempt was removed
 
 
-def test_what_a_killed_setup_left_running_is_waited_for(checkout: Checkout) -> None:
+def test_make_waits_for_the_processes_of_a_killed_setup(checkout: Checkout) -> None:
     process = checkout.start(INSTALL=INSTALL.replace("sleep 1", "sleep 3; touch orphan-ended"))
     wait_for((checkout.path / "installs").exists)
     [setup] = children_of(process.pid)
     os.kill(setup, signal.SIGKILL)
-    code, told = checkout.make()
-    assert code == 0, told
+    code, output = checkout.make()
+    assert code == 0, output
     assert (checkout.path / "orphan-ended").exists()
     assert checkout.is_whole()
     process.communicate(timeout=30)
 
 
-def test_an_environment_in_use_outlives_new_requirements(checkout: Checkout) -> None:
+def test_an_environment_in_use_is_kept_when_requirements_change(checkout: Checkout) -> None:
     checkout.make()
     old = checkout.current()
     variables = os.environ | {"PATH": f"{old}/bin:{os.environ['PATH']}"}
@@ -135,10 +134,10 @@ def test_an_environment_in_use_outlives_new_requirements(checkout: Checkout) -> 
         assert checkout.is_whole()
         assert checkout.current() != old
         assert (old / "whole").exists()
-        code, told = checkout.make("clean")
-        assert code == 0, told
+        code, output = checkout.make("clean")
+        assert code == 0, output
         assert old in checkout.environments()
-        assert f"{old.relative_to(checkout.path)} stays" in told
+        assert f"{old.relative_to(checkout.path)} stays" in output
     finally:
         job.kill()
         job.wait()
@@ -152,7 +151,7 @@ def test_an_environment_in_use_outlives_new_requirements(checkout: Checkout) -> 
     assert checkout.environments() == [checkout.current()]
 
 
-def test_a_folder_from_before_is_replaced_by_a_link(checkout: Checkout) -> None:
+def test_an_old_venv_folder_is_replaced_by_a_link(checkout: Checkout) -> None:
     (checkout.path / ".venv/lib").mkdir(parents=True)
     assert checkout.make()[0] == 0
     assert (checkout.path / ".venv").is_symlink()
@@ -161,16 +160,16 @@ def test_a_folder_from_before_is_replaced_by_a_link(checkout: Checkout) -> None:
     assert (moved / "lib").exists()
 
 
-def test_a_failing_install_shows_its_last_lines(checkout: Checkout) -> None:
-    code, told = checkout.make(INSTALL="seq 100; echo no such version >&2; exit 1")
+def test_a_failed_install_prints_its_last_lines(checkout: Checkout) -> None:
+    code, output = checkout.make(INSTALL="seq 100; echo no such version >&2; exit 1")
     assert code != 0
-    assert "no such version" in told
-    assert "error: the environment could not be set up" in told
-    assert "\n80\n" not in told
+    assert "no such version" in output
+    assert "error: the environment could not be set up" in output
+    assert "\n80\n" not in output
     assert not (checkout.path / ".venv").exists()
 
 
-def test_a_python_that_is_too_old_is_one_line(checkout: Checkout) -> None:
+def test_too_old_a_python_gives_one_error_line(checkout: Checkout) -> None:
     old = checkout.path / "python3.9"
     pretend = (
         "import runpy, sys; sys.version_info = (3, 9, 1); sys.argv = sys.argv[1:]; "
@@ -178,19 +177,19 @@ def test_a_python_that_is_too_old_is_one_line(checkout: Checkout) -> None:
     )
     old.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{pretend}" "$@"\n')
     old.chmod(0o755)
-    code, told = checkout.make(PYTHON=str(old))
+    code, output = checkout.make(PYTHON=str(old))
     assert code != 0
-    [line] = [line for line in told.splitlines() if not line.startswith("make")]
+    [line] = [line for line in output.splitlines() if not line.startswith("make")]
     assert line == (f"error: {old} is Python 3.9; 3.11 or later is needed: make PYTHON=python3.12")
 
 
-def test_git_sees_no_environment(checkout: Checkout) -> None:
+def test_git_ignores_environments(checkout: Checkout) -> None:
     checkout.make()
     shutil.copy2(PROJECT / ".gitignore", checkout.path)
     subprocess.run(["git", "init", "--quiet"], cwd=checkout.path, check=True)
     status = ["git", "status", "--porcelain", "--untracked-files=all"]
-    told = subprocess.run(status, cwd=checkout.path, capture_output=True, text=True, check=True)
-    assert ".venv" not in told.stdout
+    done = subprocess.run(status, cwd=checkout.path, capture_output=True, text=True, check=True)
+    assert ".venv" not in done.stdout
 
 
 def children_of(pid: int) -> list[int]:
@@ -199,16 +198,16 @@ def children_of(pid: int) -> list[int]:
     return [child for child, parent in pairs if parent == pid]
 
 
-def test_quick_runs_are_shown_as_long_as_there_are_no_others(checkout: Checkout) -> None:
+def test_make_ui_shows_quick_runs_if_there_are_no_others(checkout: Checkout) -> None:
     def shown() -> str:
-        told = subprocess.run(
+        done = subprocess.run(
             ["make", "--dry-run", "ui"],
             cwd=checkout.path,
             capture_output=True,
             text=True,
             check=True,
         )
-        [line] = re.findall(r"^journeylab ui.*$", told.stdout, re.MULTILINE)
+        [line] = re.findall(r"^journeylab ui.*$", done.stdout, re.MULTILINE)
         return line.strip()
 
     assert shown() == "journeylab ui"

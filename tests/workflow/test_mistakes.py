@@ -1,4 +1,4 @@
-"""A mistake in what a researcher writes costs one clear line, a non-zero exit, and nothing else."""
+"""A mistake in config.yaml or claims/ gives one error line, a non-zero exit and no file."""
 
 import subprocess
 from collections.abc import Callable
@@ -35,8 +35,8 @@ def misspell_override(config: dict[str, Any]) -> None:
     config["studies"]["exp7"]["arms"]["native"]["variants"] = {"A": {"training": {"step": 3}}}
 
 
-def told(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """What snakemake said, but for which profile it uses."""
+def output_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """Lines that snakemake printed, without the line about the profile."""
     lines = (done.stdout + done.stderr).splitlines()
     return [line for line in lines if line.strip() and not line.startswith("Using workflow")]
 
@@ -51,13 +51,13 @@ def told(done: subprocess.CompletedProcess[str]) -> list[str]:
         (misspell_override, ("studies.exp7.arms.native.variants.A", "step", "steps")),
     ],
 )
-def test_a_mistake_in_the_configuration_is_one_line(
+def test_a_mistake_in_the_configuration_gives_one_error_line(
     fresh: Copy, change: Callable[[dict[str, Any]], None], expected: tuple[str, ...]
 ) -> None:
     fresh.configure(change)
     before = sorted(path for path in fresh.path.rglob("*") if ".snakemake" not in path.parts)
     done = fresh.snakemake("all", check=False)
-    lines = told(done)
+    lines = output_lines(done)
     message = [line for line in lines if "config.yaml" in line]
     assert done.returncode != 0
     assert len(lines) == len(message) == 1, lines
@@ -67,10 +67,10 @@ def test_a_mistake_in_the_configuration_is_one_line(
     assert written == []
 
 
-def test_a_claim_that_names_an_unknown_metric_is_one_line(fresh: Copy) -> None:
+def test_an_unknown_metric_of_a_claim_gives_one_error_line(fresh: Copy) -> None:
     fresh.edit(CLAIMS, lambda text: text.replace("metric: hits@1", "metric: hits@one", 1))
     done = fresh.snakemake("all", check=False)
-    lines = told(done)
+    lines = output_lines(done)
     assert done.returncode != 0
     assert len(lines) == 1, lines
     assert CLAIMS in lines[0]

@@ -1,4 +1,4 @@
-"""Which runs and seeds a scale has, and what is told before anything is computed."""
+"""Runs and seeds of each scale, and errors that appear before anything is computed."""
 
 import shutil
 from collections.abc import Callable
@@ -26,11 +26,11 @@ def planned(**changed: Any) -> WorkflowPlan:
 
 
 def seeds(plan: WorkflowPlan, study: str) -> set[int]:
-    return {seed for _, one in plan.plans() if one.study == study for seed in one.seeds or ()}
+    return {seed for _, job in plan.plans() if job.study == study for seed in job.seeds or ()}
 
 
 def test_planning_imports_nothing_that_computes(imported: Callable[..., set[str]]) -> None:
-    """Every start of snakemake plans, and would wait for it."""
+    """Snakemake plans at every start; an import of torch would delay it by seconds."""
     script = (
         "from pathlib import Path\n"
         "from journeylab import catalogue, workflow\n"
@@ -39,7 +39,7 @@ def test_planning_imports_nothing_that_computes(imported: Callable[..., set[str]
     assert not imported(script, "numpy", "scipy", "pandas", "torch")
 
 
-def test_quick_trains_what_primary_claims_name_and_computes_all_that_is_done_once() -> None:
+def test_quick_trains_the_runs_of_primary_claims_and_computes_all_single_computations() -> None:
     quick, default = planned(scale="quick"), planned()
     for study, registered in read_register(CLAIMS).studies.items():
         primary = [claim for claim in registered.claims if claim.primary]
@@ -56,7 +56,7 @@ def test_quick_trains_what_primary_claims_name_and_computes_all_that_is_done_onc
         assert computed <= set(quick.jobs[study])
 
 
-def test_quick_runs_have_pilot_seeds_and_reported_runs_those_of_the_register() -> None:
+def test_quick_runs_use_pilot_seeds_and_default_runs_registered_seeds() -> None:
     quick, default = planned(scale="quick"), planned()
     for study, registered in read_register(CLAIMS).studies.items():
         assert seeds(quick, study) <= {PILOT, PILOT + 1}
@@ -64,16 +64,18 @@ def test_quick_runs_have_pilot_seeds_and_reported_runs_those_of_the_register() -
         assert seeds(default, study) == expected
 
 
-def test_an_optional_study_is_told_of_once_its_verdicts_belong_to_the_plan(tmp_path: Path) -> None:
-    """A changed setting, or a damaged file, and the others do without it again."""
+def test_an_optional_study_enters_the_response_when_its_verdicts_are_current(
+    tmp_path: Path,
+) -> None:
+    """After a changed setting or damage to its verdicts the response leaves the study out again."""
     written = {study: WRITTEN["studies"][study] for study in ("exp5", "exp6")}
 
     def plan(**changed: Any) -> WorkflowPlan:
         optional = written["exp6"] | {"optional": True} | changed
         return planned(root=str(tmp_path), studies=written | {"exp6": optional})
 
-    def inputs(one: WorkflowPlan) -> set[str]:
-        [response] = [found for name, found in one.plans() if name == "respond.json"]
+    def inputs(plan: WorkflowPlan) -> set[str]:
+        [response] = [job for name, job in plan.plans() if name == "respond.json"]
         return {name.partition(".")[0] for name in response.inputs}
 
     alone = plan()
@@ -81,7 +83,7 @@ def test_an_optional_study_is_told_of_once_its_verdicts_belong_to_the_plan(tmp_p
     assert inputs(alone) == {"exp5"}
     assert "exp6/judge.json" in {name for name, _ in alone.plans()}
     assert not any("/exp6/" in host for host in alone.hosts())
-    [judged] = [one for name, one in alone.plans() if name == "exp6/judge.json"]
+    [judged] = [job for name, job in alone.plans() if name == "exp6/judge.json"]
     verdicts = tmp_path / "results/exp6/verdicts.json"
     write_json(verdicts, {}, origin=judged.origin())
     together = plan()
@@ -100,17 +102,17 @@ def test_an_optional_study_is_told_of_once_its_verdicts_belong_to_the_plan(tmp_p
     ).covered
 
 
-def test_any_seeds_can_be_asked_for() -> None:
+def test_the_first_seed_can_be_set() -> None:
     plan = planned(seeds_from=40)
     assert seeds(plan, "exp7") == set(range(40, 52))
     assert "native/A/seeds-40-43" in plan.jobs["exp7"]
 
 
-def test_more_seeds_add_chunks_and_move_none() -> None:
+def test_more_seeds_add_chunks_and_keep_the_others() -> None:
     assert set(planned().jobs["exp7"]) < set(planned(scale="paper").jobs["exp7"])
 
 
-def test_what_the_revision_before_said_is_in_the_plan_of_the_judge(tmp_path: Path) -> None:
+def test_the_plan_of_the_judge_holds_the_verdicts_of_the_previous_revision(tmp_path: Path) -> None:
     shutil.copytree(CLAIMS, tmp_path / "claims")
     register = tmp_path / "claims/exp5.yaml"
     amended = {"date": "2026-03-04", "rows": ["exp5.1"], "reason": "A typing error."}
@@ -145,7 +147,7 @@ def draw(results):
 """
 
 
-def test_a_figure_without_a_caption_is_told_before_anything_runs(
+def test_a_figure_without_a_caption_is_refused_at_planning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "figures.py").write_text(FIGURES, encoding="utf-8")
@@ -167,7 +169,7 @@ def test_a_study_without_a_question_is_refused_before_anything_runs(
         planned()
 
 
-def test_a_model_without_a_name_in_print_is_told_before_anything_runs(
+def test_a_variant_without_a_printed_name_is_refused_at_planning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     labels = dict(catalogue.metrics_part("exp7").LABELS)  # type: ignore[attr-defined]
@@ -179,9 +181,9 @@ def test_a_model_without_a_name_in_print_is_told_before_anything_runs(
         planned()
 
 
-def test_a_caption_is_printed_as_it_was_written(tmp_path: Path) -> None:
+def test_a_caption_is_printed_as_written(tmp_path: Path) -> None:
     written = r"h_1 * x_ |A| `c` \d: 95 % **not bold**; a_b_"
-    write_json(tmp_path / "content.json", {"figures": [{"name": "one", "caption": written}]})
-    text = Captions(str(tmp_path / "content.json"))["one"]
+    write_json(tmp_path / "content.json", {"figures": [{"name": "figure", "caption": written}]})
+    text = Captions(str(tmp_path / "content.json"))["figure"]
     body = publish_parts(text, writer="html", settings_overrides={"halt_level": 2})["body"]
     assert body.strip() == f"<p>{written}</p>"

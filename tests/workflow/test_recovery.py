@@ -1,4 +1,4 @@
-"""After a kill, the same command goes on; the lock of a run that lives is never touched."""
+"""After a kill the same command resumes; the lock of a live run is kept."""
 
 import os
 import signal
@@ -28,15 +28,15 @@ rule slow:
 
 
 class Workflow:
-    """One rule that takes as long as the file `seconds` says."""
+    """A workflow of one rule, whose jobs sleep for the number in the file `seconds`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.started: list[subprocess.Popen[str]] = []
         (path / "Snakefile").write_text(SNAKEFILE)
-        self.take(0)
+        self.set_seconds(0)
 
-    def take(self, seconds: int) -> None:
+    def set_seconds(self, seconds: int) -> None:
         (self.path / "seconds").write_text(str(seconds))
 
     def start(self, *targets: str) -> subprocess.Popen[str]:
@@ -53,15 +53,15 @@ class Workflow:
 
     def run(self, *targets: str) -> tuple[int, str]:
         process = self.start(*targets)
-        told, _ = process.communicate(timeout=60)
-        return process.returncode, told
+        output, _ = process.communicate(timeout=60)
+        return process.returncode, output
 
-    def at_work(self, name: str) -> subprocess.Popen[str]:
-        """A run whose job is at work for a minute."""
-        self.take(60)
+    def start_working(self, name: str) -> subprocess.Popen[str]:
+        """Start a run whose job takes a minute; return when the job has begun."""
+        self.set_seconds(60)
         process = self.start(f"{name}.txt")
         wait_for(lambda: (self.path / f"begun-{name}").exists())
-        self.take(0)
+        self.set_seconds(0)
         return process
 
     def locks(self) -> list[str]:
@@ -85,58 +85,58 @@ def workflow(tmp_path: Path) -> Iterator[Workflow]:
         process.communicate()
 
 
-def test_a_killed_run_goes_on_with_the_same_command(workflow: Workflow) -> None:
-    process = workflow.at_work("a")
+def test_a_killed_run_resumes_with_the_same_command(workflow: Workflow) -> None:
+    process = workflow.start_working("a")
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert workflow.locks()
-    code, told = workflow.run("a.txt")
-    assert code == 0, told
+    code, output = workflow.run("a.txt")
+    assert code == 0, output
     assert workflow.locks() == []
     assert not list(workflow.path.glob(".snakemake/runs/[!.]*"))
 
 
-def test_the_lock_of_a_live_run_holds(workflow: Workflow) -> None:
-    live = workflow.at_work("a")
+def test_the_lock_of_a_live_run_stops_another_run(workflow: Workflow) -> None:
+    live = workflow.start_working("a")
     locks = workflow.locks()
-    code, told = workflow.run("a.txt")
+    code, output = workflow.run("a.txt")
     assert code != 0
-    assert "cannot be locked" in told
+    assert "cannot be locked" in output
     assert workflow.locks() == locks
     assert live.poll() is None
 
 
-def test_a_live_run_keeps_its_lock_while_a_dead_one_leaves_some(workflow: Workflow) -> None:
-    live = workflow.at_work("a")
+def test_a_live_run_keeps_its_lock_when_a_dead_run_loses_its_own(workflow: Workflow) -> None:
+    live = workflow.start_working("a")
     locks = workflow.locks()
-    dead = workflow.at_work("b")
+    dead = workflow.start_working("b")
     os.killpg(dead.pid, signal.SIGKILL)
     dead.wait()
-    # snakemake removes all locks at the end of any run, so that only a dry run shows what is ours
+    # a real run would remove all locks at its end; a dry run shows which begin_run removes
     assert workflow.run("--dry-run", "c.txt")[0] == 0
     assert set(locks) <= set(workflow.locks())
     assert workflow.run("a.txt")[0] != 0
     assert live.poll() is None
 
 
-def test_jobs_that_outlived_their_run_are_named(workflow: Workflow) -> None:
-    process = workflow.at_work("a")
+def test_jobs_that_outlive_their_run_are_named(workflow: Workflow) -> None:
+    process = workflow.start_working("a")
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    code, told = workflow.run("a.txt")
-    [line] = told.strip().splitlines()
+    code, output = workflow.run("a.txt")
+    [line] = output.strip().splitlines()
     assert code != 0
     assert "are still running" in line
     pids = [int(word) for word in line.split("kill ")[1].split()]
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
     time.sleep(0.2)
-    code, told = workflow.run("a.txt")
-    assert code == 0, told
+    code, output = workflow.run("a.txt")
+    assert code == 0, output
 
 
-def test_the_lock_of_an_unknown_run_stays(workflow: Workflow) -> None:
-    process = workflow.at_work("a")
+def test_the_lock_of_a_run_on_another_machine_is_kept(workflow: Workflow) -> None:
+    process = workflow.start_working("a")
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     [run] = workflow.path.glob(".snakemake/runs/[!.]*")
@@ -145,18 +145,16 @@ def test_the_lock_of_an_unknown_run_stays(workflow: Workflow) -> None:
     assert workflow.locks()
 
 
-def test_jobs_in_the_queue_of_a_cluster_are_named(
-    workflow: Workflow, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_queued_cluster_jobs_are_named(workflow: Workflow, monkeypatch: pytest.MonkeyPatch) -> None:
     squeue = workflow.path / "bin" / "squeue"
     squeue.parent.mkdir()
     queue = [f"7|journeylab_1|{workflow.path}", "8|journeylab_2|/elsewhere", f"9|a|{workflow.path}"]
     squeue.write_text("#!/bin/sh\n" + "".join(f"echo '{line}'\n" for line in queue))
     squeue.chmod(0o755)
     monkeypatch.setenv("PATH", str(squeue.parent), prepend=os.pathsep)
-    code, told = workflow.run("a.txt")
+    code, output = workflow.run("a.txt")
     assert code != 0
-    assert told.strip().endswith("end them: scancel 7")
+    assert output.strip().endswith("end them: scancel 7")
     squeue.write_text("#!/bin/sh\nexit 1\n")
-    code, told = workflow.run("a.txt")
-    assert code == 0, told
+    code, output = workflow.run("a.txt")
+    assert code == 0, output

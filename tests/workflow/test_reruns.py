@@ -1,4 +1,4 @@
-"""What an edit makes snakemake do again: exactly what depends on it, and nothing else."""
+"""After an edit snakemake reruns exactly the jobs that depend on it."""
 
 import re
 
@@ -15,38 +15,38 @@ EXP5 = "src/journeylab/studies/exp5_ssm_bridge"
 
 
 TOGETHER = {("all",), ("respond",), ("index",)}
-"""What tells of all studies, and shows what is drawn."""
+"""Jobs that read the outputs of all studies."""
 
 
 def add_code(text: str) -> str:
     return text + "\n_CHANGED = 1\n"
 
 
-def test_nothing_to_do_when_finished(finished: Copy) -> None:
+def test_a_finished_project_has_no_jobs(finished: Copy) -> None:
     assert finished.planned() == set()
 
 
-def test_a_figure_module_redraws_and_typesets_only(project: Copy) -> None:
+def test_an_edited_figure_module_redraws_and_typesets_only(project: Copy) -> None:
     project.edit(f"{EXP7}/figures.py", add_code)
     assert project.planned() == TOGETHER | {("draw", "exp7"), ("typeset", "exp7")}
 
 
-def test_rewording_how_it_was_tuned_redraws_and_typesets_only(project: Copy) -> None:
+def test_a_reworded_tuning_text_redraws_and_typesets_only(project: Copy) -> None:
     project.edit(f"{EXP7}/metrics.py", lambda text: text.replace("one setting", "a setting", 1))
     assert project.planned() == TOGETHER | {("draw", "exp7"), ("typeset", "exp7")}
 
 
-def test_the_figure_style_redraws_and_typesets_only(project: Copy) -> None:
+def test_an_edited_figure_style_redraws_and_typesets_only(project: Copy) -> None:
     project.edit("src/journeylab/plotting/journeylab.mplstyle", lambda text: text + "\n")
     assert project.rules() == {"draw", "typeset", "respond", "index"}
 
 
-def test_prose_typesets_only(project: Copy) -> None:
+def test_edited_prose_typesets_only(project: Copy) -> None:
     project.edit(f"{EXP7}/report.typ", lambda text: text + "\n// a remark\n")
     assert project.planned() == {("all",), ("typeset", "exp7")}
 
 
-def test_rewording_comments_and_docstrings_reruns_nothing(project: Copy) -> None:
+def test_reworded_comments_and_docstrings_rerun_nothing(project: Copy) -> None:
     def reword(text: str) -> str:
         return "# a remark\n" + re.sub(r'^"""', '"""Reworded. ', text, count=1)
 
@@ -55,7 +55,7 @@ def test_rewording_comments_and_docstrings_reruns_nothing(project: Copy) -> None
     assert project.planned() == set()
 
 
-def test_the_model_of_a_study_retrains_that_study_only(project: Copy) -> None:
+def test_an_edited_model_retrains_its_study_only(project: Copy) -> None:
     project.edit(f"{EXP7}/models.py", add_code)
     jobs = project.planned()
     trained = {job for job in jobs if job[0] == "train"}
@@ -64,26 +64,26 @@ def test_the_model_of_a_study_retrains_that_study_only(project: Copy) -> None:
     assert not any(job[0] == "generate" for job in jobs)
 
 
-def test_the_training_engine_retrains(project: Copy) -> None:
+def test_an_edited_training_loop_retrains(project: Copy) -> None:
     project.edit("src/journeylab/training/loop.py", add_code)
     assert "train" in project.rules()
 
 
-def test_another_study_is_left_alone(project: Copy) -> None:
+def test_an_edited_computation_reruns_its_study_only(project: Copy) -> None:
     project.edit(f"{EXP5}/compute.py", add_code)
     jobs = project.planned()
     assert ("compute", "exp5", "bridge", "rotation", "once") in jobs
     assert {job[1] for job in jobs if len(job) > 1} == {"exp5"}
 
 
-def test_the_command_line_and_the_loader_rerun_nothing(project: Copy) -> None:
+def test_an_edited_command_line_reruns_nothing(project: Copy) -> None:
     loader = ("cli", "catalogue", "imports", "config/root", "workflow/planning", "commands/status")
     for module in loader:
         project.edit(f"src/journeylab/{module}.py", add_code)
     assert project.planned() == set()
 
 
-def test_bookkeeping_reruns_only_drawing_and_what_follows(project: Copy) -> None:
+def test_edited_bookkeeping_redraws_and_typesets_only(project: Copy) -> None:
     for module in BOOKKEEPING:
         project.edit(f"src/journeylab/{module.replace('.', '/')}.py", add_code)
     assert project.rules() == {"draw", "typeset", "respond", "index"}
@@ -97,7 +97,7 @@ def test_more_seeds_train_new_chunks_only(project: Copy) -> None:
     assert len(trained) == 3
 
 
-def test_one_rate_retrains_one_variant(project: Copy) -> None:
+def test_a_changed_learning_rate_retrains_one_variant(project: Copy) -> None:
     def change(config: dict) -> None:
         native = config["studies"]["exp7"]["arms"]["native"]
         native["variants"] = {"A": {"training": {"learning_rate": 0.001}}, "Aprime": {}}
@@ -107,14 +107,14 @@ def test_one_rate_retrains_one_variant(project: Copy) -> None:
     assert trained == {("exp7", "native", "A")}
 
 
-def test_evaluation_settings_do_not_retrain(project: Copy) -> None:
+def test_an_edited_evaluation_does_not_retrain(project: Copy) -> None:
     project.edit(f"{EXP7}/measure.py", add_code)
     rules = project.rules()
     assert "measure" in rules
     assert "train" not in rules
 
 
-def test_a_claim_is_judged_again_without_measuring(project: Copy) -> None:
+def test_a_changed_alpha_judges_again_without_measuring(project: Copy) -> None:
     project.edit("claims/looks.yaml", lambda text: text.replace("alpha: 0.05", "alpha: 0.04"))
     rules = project.rules()
     assert "judge" in rules

@@ -1,4 +1,4 @@
-"""What is told of all studies: complete, traceable, and made anew where something is missing."""
+"""Outputs about all studies: numbers agree, deleted files come back, blind builds are anonymous."""
 
 import json
 import random
@@ -30,15 +30,15 @@ def explained(copy: Copy, row: str) -> str:
 
 
 def number(text: str) -> tuple[float, float]:
-    """A printed number, and half a unit of its last digit."""
+    """The value of a printed number, and half a unit of its last digit."""
     digits, _, power = text.replace("\u202f", "").replace("−", "-").partition("×10")
     factor = 10.0 ** int(power.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")) or 0)
     places = len(digits.partition(".")[2])
     return float(digits) * factor, 0.5000001 * 10.0**-places * factor
 
 
-def test_any_number_is_the_same_wherever_it_is_told(finished: Copy) -> None:
-    """Verdicts, macros, ‘explain’ and the answer to the reviewers, and the rows they rest on."""
+def test_a_number_is_the_same_in_every_output(finished: Copy) -> None:
+    """Verdicts, LaTeX macros, `journeylab explain`, the response and the measurements agree."""
     verdicts = [
         row
         for path in finished.path.glob("results/*/verdicts.json")
@@ -64,7 +64,7 @@ def test_any_number_is_the_same_wherever_it_is_told(finished: Copy) -> None:
         assert printed == pytest.approx(row["effect"], rel=0, abs=precision), row["id"]
 
 
-def test_what_was_deleted_comes_back_identical(project: Copy) -> None:
+def test_deleted_outputs_come_back_identical(project: Copy) -> None:
     before = hashes(project, *MADE)
     doomed = [path for path in before if "manifest" not in path]
     for name in random.sample(doomed, 4):
@@ -73,7 +73,7 @@ def test_what_was_deleted_comes_back_identical(project: Copy) -> None:
     assert hashes(project, *MADE) == before
 
 
-def test_a_blind_build_holds_nothing_that_names_its_authors(project: Copy) -> None:
+def test_a_blind_build_names_no_author(project: Copy) -> None:
     secrets = ("A. N. Author", "author@example.org", "git.example.org", "authors-laptop")
     git = ["git", "-c", f"user.name={secrets[0]}", "-c", f"user.email={secrets[1]}"]
     project.run(*git, "init", "--quiet")
@@ -86,19 +86,19 @@ def test_a_blind_build_holds_nothing_that_names_its_authors(project: Copy) -> No
         write_json(path, host | {"commit": commit, "host": secrets[3], "registered": True})
     named = (*secrets, commit, commit[:10], str(project.path))
 
-    def telling() -> set[str]:
-        made = [path for path in (project.path / "reports").rglob("*") if path.is_file()]
-        return {name for path in made for name in named if name.encode() in unpacked(path)}
+    def revealed() -> set[str]:
+        files = [path for path in (project.path / "reports").rglob("*") if path.is_file()]
+        return {name for path in files for name in named if name.encode() in unpacked(path)}
 
     project.snakemake("all")
-    assert telling() == {commit, commit[:10]}
+    assert revealed() == {commit, commit[:10]}
     project.configure(lambda config: config.update(anonymous=True))
     project.snakemake("all")
-    assert telling() == set()
+    assert revealed() == set()
 
 
 def unpacked(path: Path) -> bytes:
-    """The bytes of a file, with what is compressed inside it, and what a PDF shows."""
+    """The bytes of a file with its compressed parts unpacked and the visible text of a PDF."""
     content = path.read_bytes()
     if path.suffix == ".pdf":
         with pypdfium2.PdfDocument(path) as document:
@@ -119,6 +119,6 @@ def inflated(stream: bytes) -> bytes:
         return b""
 
 
-def test_a_point_that_nothing_answers_is_a_warning(finished: Copy) -> None:
-    told = (finished.path.parent / "told").read_text(encoding="utf-8")
-    assert "response.yaml: open: neither claims nor an answer; write one of the two" in told
+def test_an_unanswered_point_gives_a_warning(finished: Copy) -> None:
+    output = (finished.path.parent / "output").read_text(encoding="utf-8")
+    assert "response.yaml: open: neither claims nor an answer; write one of the two" in output

@@ -1,4 +1,4 @@
-"""The pipeline, end to end: results that do not depend on how they were computed."""
+"""The whole pipeline: results do not depend on cores, kills or reruns."""
 
 import json
 import os
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.workflow
 
 
 def hashes(copy: Copy, *patterns: str) -> dict[str, str]:
-    """SHA-256 of every file of the results that must not depend on the circumstances."""
+    """SHA-256 of the files that match the patterns."""
     return {
         str(path.relative_to(copy.path)): sha256(path)
         for pattern in patterns
@@ -43,19 +43,19 @@ RESULTS = (
 )
 
 
-def test_the_pdf_is_the_same_on_rerun(project: Copy) -> None:
+def test_a_redrawn_pdf_has_the_same_bytes(project: Copy) -> None:
     before = hashes(project, "reports/exp7.pdf")
     project.snakemake("--forcerun", "draw", "typeset", "--", "reports/exp7.pdf")
     assert hashes(project, "reports/exp7.pdf") == before
     assert len(before) == 1
 
 
-def test_killed_and_resumed_with_other_cores_it_gives_the_same_bytes(
+def test_a_killed_pipeline_resumed_with_other_cores_gives_the_same_bytes(
     finished: Copy, tmp_path: Path
 ) -> None:
     copy = finished.duplicate(tmp_path / "project")
-    for made in ("results/exp7", "reports/exp7", "reports/exp7.pdf"):
-        copy.run("rm", "-r", made)
+    for path in ("results/exp7", "reports/exp7", "reports/exp7.pdf"):
+        copy.run("rm", "-r", path)
     process = subprocess.Popen(
         ["snakemake", "--cores", "1", "reports/exp7.pdf"],
         cwd=copy.path,

@@ -1,4 +1,4 @@
-"""docs/tutorial.md, followed to the letter; and what `journeylab new` promises of a new study."""
+"""Runs every command of docs/tutorial.md and checks that the new study touches no other study."""
 
 import re
 import subprocess
@@ -13,25 +13,25 @@ from .conftest import PROJECT, Copy, copy_project
 PAGE = PROJECT / "docs/tutorial.md"
 STUDY = "exp99_tutorial"
 ELSEWHERE = {"make paper": "journeylab paper"}
-"""What needs LaTeX, by what it does before; LaTeX has its test in tests/system."""
+"""Commands that need LaTeX → their part without LaTeX; tests/system runs LaTeX."""
 SHARED = {"config.yaml", "workflow/schemas/config.schema.json"}
 EDITED = {"paper/paper.tex"}
 
 
 def steps() -> list[tuple[str, str, str]]:
-    """Section, language and text of every block of code, in their order."""
-    found, section = [], ""
+    """(section, language, text) of every block of code, in the order of the page."""
+    blocks, section = [], ""
     pattern = re.compile(r"^## ([^\n]+)$|^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
     for heading, language, text in pattern.findall(PAGE.read_text(encoding="utf-8")):
         section = heading or section
         if language:
-            found.append((section, language, text))
-    return found
+            blocks.append((section, language, text))
+    return blocks
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Copy:
-    """A clone as a newcomer has it, with two of its studies, at the default scale."""
+    """A fresh clone with two studies at the default scale."""
     copy = copy_project(tmp_path / "project")
     copy.configure(lambda config: config.update(scale="default"))
     for name in ("pyproject.toml", "paper/paper.tex", "paper/journeylab.sty"):
@@ -46,7 +46,7 @@ def checkout(tmp_path: Path) -> Copy:
 
 
 def follow(copy: Copy, language: str, text: str) -> str:
-    """Do what a block says; return what its commands told."""
+    """Apply a diff or run the commands of a block; return their output."""
     if language == "diff":
         copy.run("git", "apply", "-", input=text)
         return ""
@@ -55,28 +55,28 @@ def follow(copy: Copy, language: str, text: str) -> str:
 
 
 @pytest.mark.system
-def test_the_tutorial_does_what_it_says(checkout: Copy) -> None:
-    told: dict[str, list[str]] = {}
+def test_the_commands_of_the_tutorial_give_its_results(checkout: Copy) -> None:
+    outputs: dict[str, list[str]] = {}
     for section, language, text in steps():
-        told.setdefault(section, []).append(follow(checkout, language, text))
-    trained = re.findall(r"rule train:.*?arm=(\w+)", told["A claim"][-1], re.DOTALL)
+        outputs.setdefault(section, []).append(follow(checkout, language, text))
+    trained = re.findall(r"rule train:.*?arm=(\w+)", outputs["A claim"][-1], re.DOTALL)
     assert trained == ["some", "some"]
-    kept, _, changed, _ = told["A rate, compared with another"]
+    kept, _, changed, _ = outputs["A rate, compared with another"]
     assert "train exp99 some/" in kept
     assert "train exp99 few/" not in kept
     assert {"1", "2", "3"} <= set(re.findall(r"^exp99\.(\w+): effect", changed, re.MULTILINE))
-    assert "registered before" in told["The verdict"][-1]
+    assert "registered before" in outputs["The verdict"][-1]
     verdicts = read_json(checkout.path / "results/exp99/verdicts.json")["verdicts"]
     judged = {row["id"]: row["verdict"] for row in verdicts if row["primary"]}
     assert set(judged) == {"exp99.1", "exp99.2", "exp99.3"}
     assert None not in judged.values()
     for name in ("exp99/tables/accuracy.tex", "exp99/figures/surprise.pdf", "sources.tex"):
         assert (checkout.path / "build/paper" / name).exists()
-    check_the_new_study_is_by_itself(checkout)
+    check_the_new_study_is_independent(checkout)
 
 
-def check_the_new_study_is_by_itself(copy: Copy) -> None:
-    """Its checks pass; it shares nothing with another study, whose jobs its edits do not plan."""
+def check_the_new_study_is_independent(copy: Copy) -> None:
+    """Its checks pass, it edits no file of another study, and its edits rerun no other study."""
     folders = (f"src/journeylab/studies/{STUDY}/", "tests/studies/exp99/")
     changed = set(copy.run("git", "diff", "--name-only", "HEAD~1").stdout.split())
     own = {name for name in changed if name.startswith((*folders, "claims/exp99.yaml"))}

@@ -1,4 +1,4 @@
-"""What a run says: jobs by name, why one failed, and at the end what was made."""
+"""Printed output of a run: a line per job, the log of a failed job, and the reports at the end."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def run(
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, **more)
 
 
-def test_each_job_is_one_line_with_its_name_and_time(tiny: Path) -> None:
+def test_each_job_prints_one_line_with_its_name_and_time(tiny: Path) -> None:
     done = run(tiny)
     assert done.returncode == 0
     lines = done.stderr.splitlines()
@@ -76,7 +76,7 @@ def test_each_job_is_one_line_with_its_name_and_time(tiny: Path) -> None:
     assert "\x1b" not in done.stderr
 
 
-def test_a_failing_job_shows_the_end_of_its_log_once(tiny: Path) -> None:
+def test_a_failed_job_prints_the_end_of_its_log_once(tiny: Path) -> None:
     (tiny / "judge").write_text("echo Traceback >&2; echo ValueError: seven >&2; exit 1")
     done = run(tiny)
     assert done.returncode != 0
@@ -91,12 +91,12 @@ def test_a_failing_job_shows_the_end_of_its_log_once(tiny: Path) -> None:
         assert noise not in done.stderr
 
 
-def test_a_mistake_in_a_job_is_its_one_line(tiny: Path) -> None:
+def test_a_job_that_ends_with_an_error_line_prints_only_that_line(tiny: Path) -> None:
     (tiny / "judge").write_text("echo error: no such arm >&2; exit 2")
     assert "· 0:00\n  error: no such arm\n  log: logs/" in run(tiny).stderr
 
 
-def test_nothing_to_do_is_said(tiny: Path) -> None:
+def test_a_run_without_jobs_says_so(tiny: Path) -> None:
     run(tiny)
     assert "Nothing to be done" in run(tiny).stderr
 
@@ -111,7 +111,7 @@ def test_nothing_to_do_is_said(tiny: Path) -> None:
         (RULES + "\nraise KeyError('gone')\n", "all", "KeyError"),
     ],
 )
-def test_errors_of_snakemake_itself_are_shown_once(
+def test_errors_of_snakemake_are_printed_once(
     tiny: Path, snakefile: str, target: str, expected: str
 ) -> None:
     (tiny / "Snakefile").write_text(snakefile)
@@ -128,11 +128,11 @@ def test_a_dry_run_with_commands_is_printed_by_snakemake(tiny: Path) -> None:
     assert "This was a dry-run" in done.stdout
 
 
-def test_without_the_logger_all_works(tiny: Path) -> None:
+def test_the_workflow_runs_without_the_logger(tiny: Path) -> None:
     assert run(tiny, logger=False).returncode == 0
 
 
-def test_a_reader_that_goes_away_stops_no_job(tiny: Path) -> None:
+def test_a_closed_pipe_stops_no_job(tiny: Path) -> None:
     command = "snakemake --cores 1 --logger journeylab 2>&1 | true"
     subprocess.run(command, shell=True, cwd=tiny, check=True, timeout=60)
     deadline = time.monotonic() + 30
@@ -141,7 +141,7 @@ def test_a_reader_that_goes_away_stops_no_job(tiny: Path) -> None:
         time.sleep(0.1)
 
 
-def test_a_terminal_gets_the_same_plain_lines(tiny: Path) -> None:
+def test_a_terminal_shows_the_same_plain_lines(tiny: Path) -> None:
     script = shutil.which("script")
     if script is None:
         pytest.skip("needs script(1)")
@@ -154,21 +154,21 @@ def test_a_terminal_gets_the_same_plain_lines(tiny: Path) -> None:
 
 
 @pytest.mark.workflow
-def test_a_run_ends_with_its_reports_and_headlines(finished: Copy) -> None:
-    told = (finished.path.parent / "told").read_text(encoding="utf-8")
-    lines = told.splitlines()
+def test_a_run_ends_with_its_reports_and_verdict_counts(finished: Copy) -> None:
+    output = (finished.path.parent / "output").read_text(encoding="utf-8")
+    lines = output.splitlines()
     [line] = [line for line in lines[-5:] if line.startswith("reports/exp5.pdf: ")]
     assert " supported" in line
     assert line.endswith("(no evidence)")
     assert any("] compute exp5 bridge/rotation · " in line for line in lines)
-    assert "jobid" not in told
-    assert re.search(r"^exp7: [1-9]\d* runs imported, 0 were there$", told, re.MULTILINE)
+    assert "jobid" not in output
+    assert re.search(r"^exp7: [1-9]\d* runs imported, 0 were there$", output, re.MULTILINE)
 
 
-def test_snakemakes_report_says_what_each_figure_shows(project: Copy) -> None:
+def test_the_snakemake_report_has_all_captions(project: Copy) -> None:
     project.snakemake("--report", "all.html", "reports/exp5.pdf")
     text = (project.path / "all.html").read_text(encoding="utf-8")
     figures = read_json(project.path / "reports/exp5/content.json")["figures"]
-    captions = [json.dumps(f"<p>{one['caption']}</p>")[1:-1] for one in figures]
+    captions = [json.dumps(f"<p>{figure['caption']}</p>")[1:-1] for figure in figures]
     assert captions
     assert [caption for caption in captions if caption not in text] == []
