@@ -1,0 +1,71 @@
+"""Planning asks git when claims were registered; stages read its answer from a file."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import Copy
+
+pytestmark = pytest.mark.workflow
+
+RUN = "results/exp5/bridge/rotation/once"
+AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+
+
+def commit(project: Copy, message: str) -> str:
+    for command in (("add", "--all"), (*AUTHOR, "commit", "--quiet", "-m", message)):
+        subprocess.run(["git", "-C", str(project.path), *command], check=True)
+    shown = project.run("git", "rev-parse", "HEAD")
+    return shown.stdout.strip()
+
+
+@pytest.fixture
+def committed(project: Copy) -> Copy:
+    """A finished copy in a repository, in which one run was computed at the first commit."""
+    subprocess.run(["git", "init", "--quiet", str(project.path)], check=True)
+    commit(project, "first")
+    for name in ("run.json", "run.host.json", "measurements.parquet"):
+        (project.path / RUN / name).unlink()
+    project.snakemake("reports/exp5.pdf")
+    return project
+
+
+def history(project: Copy) -> dict:
+    return json.loads((project.path / "plans/exp5/history.json").read_text())["commits"]
+
+
+def test_planning_records_the_commits_of_runs_and_no_stage_asks_git(
+    committed: Copy, tmp_path: Path
+) -> None:
+    first = committed.run("git", "rev-parse", "HEAD").stdout.strip()
+    host = json.loads((committed.path / RUN / "run.host.json").read_text())
+    assert (host["commit"], host["dirty"], host["registered"]) == (first, False, True)
+    state = history(committed)[first]
+    assert state["location"] == "here"
+    assert {"exp5.1", "exp5.2"} <= set(state["rows"])
+
+    git = tmp_path / "git"
+    git.write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\nexit 1\n")
+    git.chmod(0o755)
+    before = (committed.path / "reports/exp5.pdf").read_bytes()
+    arguments = ("--plan", "plans/exp5/typeset.json", "--results", "results/exp5")
+    done = subprocess.run(
+        ["journeylab", "typeset", *arguments, "--output", "reports/exp5.pdf"],
+        cwd=committed.path,
+        env=committed.environment | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+        check=False,
+    )
+    assert done.returncode == 0
+    assert not (tmp_path / "asked").exists()
+    assert (committed.path / "reports/exp5.pdf").read_bytes() == before
+
+
+def test_a_later_commit_redoes_nothing(committed: Copy) -> None:
+    before = history(committed)
+    (committed.path / "notes.md").write_text("notes\n")
+    commit(committed, "second")
+    assert committed.planned("reports/exp5.pdf") == set()
+    assert history(committed) == before
