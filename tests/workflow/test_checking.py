@@ -16,7 +16,7 @@ pytestmark = pytest.mark.workflow
 RUN = "results/exp7/native/A/*"
 COMMAND = re.compile(r"`(snakemake --cores 1 --force (\S+)[^`]*)` makes it anew$")
 MANIFEST = "reports/exp7/manifest.json"
-TRUNCATED = "is no whole PDF"
+TRUNCATED = "not a complete PDF"
 
 
 def check(project: Copy, *arguments: str) -> subprocess.CompletedProcess:
