@@ -15,7 +15,7 @@ LABELS = {
     "orthogonal": "orthogonal",
     "contracted": "contracted",
     "nonnormal": "non-normal",
-    "growing": "growing powers",
+    "growing": "growing",
 }
 """Operator → printed name, in the order of figures."""
 
