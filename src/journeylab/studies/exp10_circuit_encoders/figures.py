@@ -15,6 +15,7 @@ from journeylab.plotting import (
     median,
     seeds,
 )
+from journeylab.plotting.captions import CURVES, SEEDS
 from journeylab.studies.exp10_circuit_encoders.circuits import (
     degrees,
     enumerate_circuits,
@@ -29,8 +30,7 @@ from journeylab.typography import fixed, scientific
 
 CAPTIONS = {
     "accuracy": (
-        "Accuracy on the test split. Every dot is one seed, markers are medians over seeds, lines "
-        "their distribution-free 95 % intervals; ✗ counts failed seeds. Vertical lines are medians "
+        f"Accuracy on the test split. {SEEDS} Vertical lines are medians "
         "over seeds: of the exact ceiling of any answer that depends on the types of the "
         "operations but not on their inputs, and of the most frequent answer in training."
     ),
@@ -39,9 +39,8 @@ CAPTIONS = {
         "pooling, or a special token. Symbols and lines as before."
     ),
     "learning": (
-        "Accuracy on the test split against the training step. Thin lines are seeds, thick lines "
-        "medians, bands their distribution-free 95 % intervals; ✗ counts failed seeds, which have "
-        "no line. The horizontal lines are those of the first figure."
+        "Accuracy on the test split against the training step. "
+        f"{CURVES} The horizontal lines are those of the first figure."
     ),
 }
 

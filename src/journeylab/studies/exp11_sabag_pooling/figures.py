@@ -14,6 +14,7 @@ from journeylab.plotting import (
     median,
     seeds,
 )
+from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp11_sabag_pooling.metrics import ARMS, TASKS
 from journeylab.studies.exp11_sabag_pooling.settings import (
     APART,
@@ -29,14 +30,13 @@ from journeylab.typography import scientific, short
 CAPTIONS = {
     "accuracy": (
         "Token accuracy on the test strings, by task; for sorted strings also the share of strings "
-        "with only correct symbols. Each dot is one seed; markers are medians, lines their "
-        "distribution-free 95 % intervals; ✗ counts failed seeds. The vertical line is the exact "
+        "with only correct symbols. "
+        f"{SEEDS} The vertical line is the exact "
         "ceiling of poolings that do not know the order of their inputs."
     ),
     "learning": (
-        "Token accuracy on the test strings against the training step. Thin lines are seeds, thick "
-        "lines medians over seeds, bands their distribution-free 95 % intervals; ✗ counts failed "
-        "seeds, which have no line. The horizontal line is the same ceiling."
+        "Token accuracy on the test strings against the training step. "
+        f"{CURVES} The horizontal line is the same ceiling."
     ),
     "ratio": (
         "Norm of the embeddings' gradient divided by that of the queries' gradient, at the start, "
@@ -46,8 +46,7 @@ CAPTIONS = {
     ),
     "rates": (
         "Loss of “abc” → “ab” after training, against the ratio of the queries' rate to all other "
-        "rates. Small starts have standard deviation 0.1, unit starts 1. Symbols as in the figures "
-        "before."
+        f"rates. Small starts have standard deviation 0.1, unit starts 1. {AS_BEFORE}"
     ),
 }
 
@@ -162,7 +161,7 @@ def _draw_learning(results: StudyResults) -> Figure:
 
 
 def _draw_ratio(results: StudyResults) -> Figure:
-    rows = results.tidy("gradient_ratio")
+    rows = results.tidy("gradient_ratio", arm="ratio")
     rows["hue"] = "τ = " + rows["temperature"]
     rows["scale"] = pd.Categorical(rows["scale"], [f"{scale:g}" for scale in SCALES])
     order = [_shape(shape) for shape in SHAPES]
@@ -183,7 +182,7 @@ def _draw_ratio(results: StudyResults) -> Figure:
 
 
 def _draw_rates(results: StudyResults) -> Figure:
-    rows = results.tidy("final_loss").astype({"multiplier": int})
+    rows = results.tidy("final_loss", arm="rates").astype({"multiplier": int})
     rows["case"] = rows["optimiser"] + ", " + rows["scale"] + " start"
     rows["hue"] = rows["optimiser"]
     figure, panels = facets(rows, 1.7, "ratio of rates, queries / others", "final loss", col="case")

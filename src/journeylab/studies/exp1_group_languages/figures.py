@@ -19,6 +19,7 @@ from journeylab.plotting import (
     looks,
     seeds,
 )
+from journeylab.plotting.captions import CURVES, seed_dots
 from journeylab.studies.exp1_group_languages.metrics import ARMS, FAMILY_LABELS, FORM_LABELS
 from journeylab.studies.exp1_group_languages.settings import (
     FAMILIES,
@@ -38,11 +39,11 @@ from journeylab.studies.exp1_group_languages.tasks import GENERATORS, TASKS, gen
 
 SOLVED = 0.99
 
+_SEEDS = seed_dots(lines="horizontal lines")
 CAPTIONS = {
     "worst": (
-        "Accuracy at the worst of the training lengths, by task. Dots are seeds, markers medians "
-        "over seeds, horizontal lines their distribution-free 95 % intervals; ✗ counts failed "
-        "seeds. A seed at or beyond the dash-dotted line has solved its task. The dashed line is "
+        f"Accuracy at the worst of the training lengths, by task. {_SEEDS} "
+        "A seed at or beyond the dash-dotted line has solved its task. The dashed line is "
         "the smallest Parikh ceiling of the training lengths. The worst of many noisy accuracies "
         "lies slightly below it even if the expected accuracy equals the ceiling at every length."
     ),
@@ -52,8 +53,7 @@ CAPTIONS = {
     ),
     "accuracy": (
         "Accuracy on new strings against their length, by task (rows) and form of the state "
-        "(columns). Thin lines are seeds, thick lines medians over seeds, bands their "
-        "distribution-free 95 % intervals; ✗ counts failed seeds, which have no line. The dashed "
+        f"(columns). {CURVES} The dashed "
         "line is the exact Parikh ceiling, the best accuracy of a classifier that sees only the "
         "numbers of a's and b's. The dotted line is the best constant answer. In the tasks A and "
         "B, accuracies and ceilings are balanced over the classes."
@@ -71,11 +71,12 @@ Case = tuple[TaskName, Family, Form]
 
 def draw(results: StudyResults) -> dict[str, Figure]:
     """Accuracy at the worst length, shares of solving seeds, and accuracy against length."""
-    return {
-        "worst": _draw_worst(results),
-        "solved": _draw_solved(results),
-        "accuracy": _draw_accuracy(results),
-    }
+    figures: dict[str, Figure] = {}
+    if _present(results):
+        figures["worst"] = _draw_worst(results)
+        figures["solved"] = _draw_solved(results)
+        figures["accuracy"] = _draw_accuracy(results)
+    return figures
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:

@@ -19,18 +19,19 @@ from journeylab.plotting import (
     median,
     seeds,
 )
+from journeylab.plotting.captions import CURVES, SEEDS_UNBOUNDED, seed_dots
 from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS, METRICS
 from journeylab.studies.exp4_operator_recovery.settings import CONTROLS, STARTS
 from journeylab.typography import fixed
 
-_SEEDS = (
-    "A dot is one seed, or one draw of random operators; markers are medians with "
-    "distribution-free 95 % intervals; ✗ counts failed seeds, which may lie anywhere. "
+_SEEDS = seed_dots(
+    "one seed, or one draw of random operators",
+    failed="✗ counts failed seeds, which count as ±∞ in the intervals",
 )
 CAPTIONS = {
     "single": (
         "A single R before and after training, and random operators with the same initialisation "
-        "(the null). " + _SEEDS + "Rotations in the standard basis have R² = 1 and 0 in all other "
+        f"(the null). {_SEEDS} Rotations in the standard basis have R² = 1 and 0 in all other "
         "panels. Only sd |λ| and R² do not depend on the basis."
     ),
     "positions": (
@@ -44,17 +45,15 @@ CAPTIONS = {
     ),
     "angles": (
         "The angle of R_s in the plane that turns fastest, against s, before and after training. "
-        "Thin lines are seeds, thick lines medians, bands distribution-free 95 % intervals. "
-        "A linear progression would be a straight line through 0."
+        f"{CURVES} A linear progression would be a straight line through 0."
     ),
     "loss": (
-        "Held-out loss, in nats per character. " + _SEEDS + "The vertical line is the loss of a "
-        "bigram model, which knows the previous character."
+        f"Held-out loss, in nats per character. {SEEDS_UNBOUNDED} "
+        "The vertical line is the loss of a bigram model, which knows the previous character."
     ),
     "training": (
-        "Loss on a sample of the held-out windows against the training step. Thin lines are seeds, "
-        "thick lines medians, bands distribution-free 95 % intervals; ✗ counts failed seeds. The "
-        "horizontal line is the loss of a bigram model."
+        "Loss on a sample of the held-out windows against the training step. "
+        f"{CURVES} The horizontal line is the loss of a bigram model."
     ),
 }
 

@@ -16,6 +16,7 @@ from journeylab.plotting import (
     median,
     seeds,
 )
+from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp6_coupling_rank.metrics import (
     ARMS,
     FITTED,
@@ -36,22 +37,20 @@ CAPTIONS = {
     "heads": (
         "Accuracy on the whole noiseless table against the number of heads H, for models that were "
         "trained on the labels of noisy queries. A panel is named after the frequencies of its "
-        "teacher and the kind of its role operators. Thin lines are seeds, thick lines medians, "
-        "bands their distribution-free 95 % intervals; ✗ counts failed seeds, which have no line. "
-        "Horizontal lines are medians over seeds: of one journey head with given frequencies, of "
-        "the most frequent noisy label at every position and role, and of the exact ceiling of "
-        "answers that do not depend on the position."
+        "teacher and the kind of its role operators. "
+        f"{CURVES} Horizontal lines are medians over seeds: of one journey head with given "
+        "frequencies, of the most frequent noisy label at every position and role, and of the "
+        "exact ceiling of answers that do not depend on the position."
     ),
     "models": (
-        "Accuracy of models with eight heads, and of models without a number of heads. Every dot "
-        "is one seed, markers are medians over seeds, lines their distribution-free 95 % "
-        "intervals; ✗ counts failed seeds. The broken line is the ceiling of answers that do not "
+        "Accuracy of models with eight heads, and of models without a number of heads. "
+        f"{SEEDS} The broken line is the ceiling of answers that do not "
         "depend on the position, median over seeds."
     ),
     "errors": (
         "Squared error of separable heads that were fitted to the noiseless scores, in units of "
         "the mean square of M. The line is the smallest error of H separable terms "
-        "(Eckart–Young), median over seeds; with d terms it is 0. Symbols as before. Values below "
+        f"(Eckart–Young), median over seeds; with d terms it is 0. {AS_BEFORE} Values below "
         "the lower edge of a panel are drawn at that edge."
     ),
     "spectrum": (
@@ -62,8 +61,7 @@ CAPTIONS = {
     "learning": (
         "Accuracy on the whole noiseless table against the training step. Models with several "
         "heads are shown with eight, learned frequencies with the restart of smallest training "
-        "loss at that step. Thin lines are seeds, thick lines medians, bands their "
-        "distribution-free 95 % intervals; ✗ counts failed seeds, which have no line."
+        f"loss at that step. {CURVES}"
     ),
 }
 

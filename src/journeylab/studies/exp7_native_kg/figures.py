@@ -24,14 +24,14 @@ from journeylab.plotting import (
     median,
     seeds,
 )
+from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp7_native_kg.metrics import METRICS
 from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm, Settings
 
 CAPTIONS = {
     "tiers": (
         "hits@1 among all entities for English prompts in template 0, by tier, model and form of "
-        "the KG rows. Every dot is one seed, markers are medians over seeds, lines their "
-        "distribution-free 95 % intervals; ✗ counts seeds that failed. Vertical lines are floors: "
+        f"the KG rows. {SEEDS} Vertical lines are floors: "
         "a random entity, a random entity of the tail's type, and the most frequent tail among the "
         "relation's other facts in training (medians over worlds); in tier 1 also the gate, below "
         "which a run is undertrained. Controls: A with θ = 0, A (causal KG), A (predict all), B "
@@ -40,23 +40,22 @@ CAPTIONS = {
     "paired": (
         "Each model against A, paired by seed and therefore by world, in template 0: right of the "
         "line A is better. Log rank is the mean natural logarithm of the rank of the true tail. It "
-        "is finer than hits@1, which changes in steps of one fact. Symbols as before; a seed that "
+        f"is finer than hits@1, which changes in steps of one fact. {AS_BEFORE} A seed that "
         "failed in either model counts as failed."
     ),
     "metrics": (
         "The other metrics in template 0, at every tier (rows). Lower is better for log rank and "
-        "perplexity, higher for the others. Symbols as before."
+        f"perplexity, higher for the others. {AS_BEFORE}"
     ),
     "formats": (
         "Whether a model knows the transfer facts, and whether it states them in text: hits@1 at "
         "tier 2 in the form in which the model read these facts (triples for native models, "
         "template 1 for “other template”), and in a template in which it did not read them "
-        "(template 0). Symbols as before."
+        f"(template 0). {AS_BEFORE}"
     ),
     "perplexity": (
-        "Perplexity per character of the true tail in template 0 against the training step. Thin "
-        "lines are seeds, thick lines medians, bands their distribution-free 95 % intervals; ✗ "
-        "counts failed seeds, which have no line. The native models are the same in both columns. "
+        "Perplexity per character of the true tail in template 0 against the training step. "
+        f"{CURVES} The native models are the same in both columns. "
         "The linearised models read their KG facts in all templates (left) or in one template, "
         "which is not that of the prompts (right)."
     ),
@@ -88,10 +87,12 @@ _LEARNING = ("A", "Aprime", "B", "Bprime", "C", "Cprime")
 
 def draw(results: StudyResults) -> dict[str, Figure]:
     """Draw hits@1 by tier, differences to A, other metrics, transfer by form, and learning."""
-    figures = {"tiers": _draw_tiers(results)}
-    if _REFERENCE in results.present():
-        figures["paired"] = _draw_paired(results)
-    figures |= {"metrics": _draw_metrics(results), "formats": _draw_formats(results)}
+    figures: dict[str, Figure] = {}
+    if results.present():
+        figures["tiers"] = _draw_tiers(results)
+        if _REFERENCE in results.present():
+            figures["paired"] = _draw_paired(results)
+        figures |= {"metrics": _draw_metrics(results), "formats": _draw_formats(results)}
     if results.curves is not None:
         figures["perplexity"] = _draw_perplexity(results)
     return figures

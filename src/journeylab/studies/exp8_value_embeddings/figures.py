@@ -14,6 +14,7 @@ from journeylab.plotting import (
     median,
     seeds,
 )
+from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS_UNBOUNDED
 from journeylab.studies.exp8_value_embeddings.metrics import (
     ARMS,
     DECODING,
@@ -30,32 +31,23 @@ from journeylab.studies.exp8_value_embeddings.settings import (
 )
 from journeylab.typography import plain, scientific
 
-_SEEDS = (
-    "Every dot is one seed, markers are medians over seeds, lines their distribution-free 95 % "
-    "intervals; ✗ counts failed seeds, which count as ±∞ in the intervals. "
-)
 CAPTIONS = {
     "tests": (
         "Rate of optimal answers of axial models by row argmax, on the three test sets. "
-        + _SEEDS
-        + "Vertical lines are medians over seeds of two answers without a model: greedy choice of "
-        "the cheapest free cell, and the expectation for a random permutation."
+        f"{SEEDS_UNBOUNDED} Vertical lines are medians over seeds of two answers without a model: "
+        "greedy choice of the cheapest free cell, and the expectation for a random permutation."
     ),
     "decoders": (
         "The same models on i.i.d. instances with every decoder: rate of valid permutations "
-        "(above) and of optimal answers (below). Hungarian decoding is always valid. Symbols as "
-        "before."
+        "(above) and of optimal answers (below). Hungarian decoding is always valid. " + AS_BEFORE
     ),
     "arms": (
         "Rate of optimal answers by row argmax on i.i.d. instances: axial attention, full "
-        "attention with learned positions, and the control with permuted cost labels. Symbols as "
-        "before."
+        f"attention with learned positions, and the control with permuted cost labels. {AS_BEFORE}"
     ),
     "learning": (
         "Training loss (mean since the previous point) and rate of optimal answers by row argmax "
-        "on part of the i.i.d. test, against the training step. Thin lines are seeds, "
-        "thick lines medians, bands their distribution-free 95 % intervals; ✗ counts failed seeds, "
-        "which have no line."
+        f"on part of the i.i.d. test, against the training step. {CURVES}"
     ),
     "similarity": (
         "Mean cosine similarity of the vectors of two costs against the distance of the costs, "
@@ -219,7 +211,7 @@ def _draw_similarity(results: StudyResults) -> Figure:
 
 
 def _draw_printed(results: StudyResults) -> Figure:
-    rows = results.tidy("printed_similarity", pair="10-50").astype({"d": int})
+    rows = results.tidy("printed_similarity", arm="certificates", pair="10-50").astype({"d": int})
     rows["shown"] = _named(rows["exponent"], _EXPONENT)
     figure, panels = facets(rows.assign(all=""), 2.0, "width d", "cosine of 10 and 50", col="all")
     [(axes, part)] = panels.values()

@@ -15,6 +15,7 @@ from journeylab.plotting import (
     median,
     seeds,
 )
+from journeylab.plotting.captions import AS_BEFORE, CURVES_FINISHED, SEEDS, seed_dots
 from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS, METRICS
 from journeylab.studies.exp9_router_gradients.settings import (
     BUDGETS,
@@ -27,16 +28,15 @@ from journeylab.studies.exp9_router_gradients.settings import (
 )
 from journeylab.typography import scientific, short
 
+_ROUTERS = seed_dots("one seed, with its own router and sequences", failed="")
 CAPTIONS = {
     "gradients": (
         "Bias and variance of every estimator at router scale 1, relative to the exact gradient. "
-        "Each dot is one seed, with its own router and sequences; markers are medians, lines their "
-        "distribution-free 95 % intervals. Vertical lines bound the bias claimed for "
-        "straight-through. Estimators without dots are unbiased up to rounding, or deterministic."
+        f"{_ROUTERS} Vertical lines bound the bias claimed for straight-through. "
+        "Estimators without dots are unbiased up to rounding, or deterministic."
     ),
     "scales": (
-        "Relative bias against the standard deviation of the router's weights. Symbols as in the "
-        "figures before."
+        "Relative bias against the standard deviation of the router's weights. " + AS_BEFORE
     ),
     "errors": (
         "Test error with hard routes, after the short and the long training; each dot is a trained "
@@ -45,13 +45,12 @@ CAPTIONS = {
     ),
     "path": (
         "Validation error, and the cosine of single estimates with the exact gradient, during the "
-        "long training. Thin lines are seeds, thick lines medians over seeds, bands their "
-        "distribution-free 95 % intervals."
+        f"long training. {CURVES_FINISHED}"
     ),
     "language": (
         "The language model, by the estimator that trained its routers: held-out perplexity with "
         "hard routes and with routes as in training, and the share of token pairs that hard routes "
-        "keep. Symbols as in the figures before. Lines: bigrams, and timelines of equal size."
+        f"keep. {SEEDS} Vertical lines: bigrams, and timelines of equal size."
     ),
 }
 
@@ -170,7 +169,7 @@ def _draw_scales(results: StudyResults) -> Figure:
 
 
 def _draw_errors(results: StudyResults) -> Figure:
-    rows = _named(results.tidy("hard_mse"), "variant", TRAINED)
+    rows = _named(results.tidy("hard_mse", arm="training"), "variant", TRAINED)
     rows["budget"] = rows["budget"].map(_BUDGET)
     order = [name for name in _BUDGET.values() if name in set(rows["budget"])]
     figure, panels = facets(rows, 3.0, "hard test error", col="budget", col_order=order)
@@ -186,7 +185,9 @@ def _draw_path(results: StudyResults) -> Figure:
     columns = {name: column for column, names in _CURVES.items() for name in names}
     tables = []
     for metric in ("validation_mse", "alignment"):
-        rows = _named(results.tidy(metric, variant=list(columns)), "variant", TRAINED)
+        rows = _named(
+            results.tidy(metric, arm="training", variant=list(columns)), "variant", TRAINED
+        )
         kept = rows.assign(column=rows["variant"].map(columns), measure=METRICS[metric].label)
         tables.append(kept)
     rows = pd.concat(tables, ignore_index=True).astype({"share": float})
