@@ -1,31 +1,51 @@
 """What tests of several studies share."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import torch
+from matplotlib.figure import Figure
 from torch import Tensor
 
-from journeylab.chunks.tables import labelled
-from journeylab.records.plans import Plan
+from journeylab import catalogue
+from journeylab.plotting import StudyResults, styled
 from journeylab.streams import Streams
 from journeylab.training import Problem
 from journeylab.training.engine import Execution, train_seeds
 
-Label = Callable[[str, str, str, pd.DataFrame], pd.DataFrame]
+
+@pytest.fixture(scope="session")
+def results_of() -> Callable[[str], StudyResults]:
+    """The small results of a study: ``make_results()`` in the ``results.py`` beside its tests."""
+    package = __name__.rpartition(".")[0]
+    return cache(lambda study: import_module(f"{package}.{study}.results").make_results())
 
 
 @pytest.fixture(scope="session")
-def computed() -> Label:
-    """The rows of a computed run as its stage hands them on: labelled, and without a seed."""
+def drawn_of(results_of: Callable[[str], StudyResults]) -> Callable[[str], dict[str, Figure]]:
+    """The figures of the small results of a study."""
 
-    def label(study: str, arm: str, variant: str, table: pd.DataFrame) -> pd.DataFrame:
-        plan = Plan(stage="compute", study=study, arm=arm, variant=variant)
-        return labelled(table, plan.run, None)
+    @cache
+    def draw(study: str) -> dict[str, Figure]:
+        with styled():
+            return catalogue.figures_part(study).draw(results_of(study))
 
-    return label
+    return draw
+
+
+@pytest.fixture
+def results(request: pytest.FixtureRequest, results_of: Callable[[str], StudyResults]):
+    """The small results of the study whose folder holds the test."""
+    return results_of(request.path.parent.name)
+
+
+@pytest.fixture
+def drawn(request: pytest.FixtureRequest, drawn_of: Callable[[str], dict[str, Figure]]):
+    """The figures of these results."""
+    return drawn_of(request.path.parent.name)
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from journeylab.config.grids import merge
 from journeylab.config.reading import canonical, check_plain, read_yaml
 from journeylab.config.root import ONCE, Config, chunk_seeds, chunks
 from journeylab.config.study import (
+    Arms,
     ArmSettings,
     ByKind,
     ComputedArm,
@@ -36,6 +37,7 @@ from journeylab.config.validating import build
 __all__ = [
     "ONCE",
     "ArmSettings",
+    "Arms",
     "AsNumber",
     "ByKind",
     "ComputedArm",

@@ -1,7 +1,7 @@
 """The part of a study's section in ``config.yaml`` that all studies share."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Annotated, Any, Literal, NamedTuple, Self, cast
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, cast
 
 from pydantic import (
     Discriminator,
@@ -9,6 +9,7 @@ from pydantic import (
     NonNegativeFloat,
     PositiveFloat,
     StrictBool,
+    Tag,
     field_validator,
     model_validator,
 )
@@ -121,6 +122,15 @@ def chosen_by_kind(value: Any) -> str:
 
 ByKind = Discriminator(chosen_by_kind)
 """Discriminates ``Annotated[Trained, Tag("(trained)")] | Annotated[…, Tag("(computed)")]``."""
+_Trained = TypeVar("_Trained", bound=TrainedArm)
+_Computed = TypeVar("_Computed", bound=ComputedArm)
+Arms = Mapping[
+    Name,
+    Annotated[
+        Annotated[_Trained, Tag("(trained)")] | Annotated[_Computed, Tag("(computed)")], ByKind
+    ],
+]
+"""Arms of both kinds by name: ``arms: Arms[Arm, Certificates]`` in a study's settings."""
 
 
 class RunSettings(NamedTuple):

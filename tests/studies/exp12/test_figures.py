@@ -1,65 +1,19 @@
-from pathlib import Path
-
-import numpy as np
-import pandas as pd
-import pytest
-
-from journeylab import catalogue
 from journeylab.knowledge.tables import PRIMARY
 from journeylab.plotting import StudyResults, styled
-from journeylab.records.fingerprint import closure
-from journeylab.records.verdicts import StudyVerdicts, Verdict
+from journeylab.records.verdicts import Verdict
 from journeylab.studies.exp12_native_kg_transfer.answer import CONDITIONS, FACTORS, answer
-from journeylab.studies.exp12_native_kg_transfer.figures import CAPTIONS, draw, numbers, tabulate
+from journeylab.studies.exp12_native_kg_transfer.figures import draw, numbers, tabulate
 from journeylab.studies.exp12_native_kg_transfer.metrics import ARMS, LABELS
-from journeylab.studies.exp12_native_kg_transfer.settings import SPECS
 from journeylab.typography import fixed
 
-SETTINGS = catalogue.load(Path(__file__).parents[3] / "config.yaml").studies["exp12"]
-RUNS = list(SETTINGS.trained())
-SEEDS = 3
-WORLDS = {"size-k1": 45, "size-k10": 450}
-"""Entities by arm; 135 in the others."""
+from .results import RUNS, SEEDS, SETTINGS, make_verdicts
 
 
-def study(words: dict[str, str | None], **more) -> StudyVerdicts:
-    rows = [
-        Verdict.model_construct(id=f"exp12.{name}", verdict=word, withheld="")
-        for name, word in words.items()
-    ]
-    given = {"evidence": True, "exploratory": "", "verdicts": tuple(rows)}
-    return StudyVerdicts.model_construct(**given | more)
-
-
-@pytest.fixture(scope="module")
-def results() -> StudyResults:
-    """Made-up hits@1, floors and sizes of every run, with the levels that are measured."""
-    rng = np.random.default_rng(0)
-    rows = []
-    for arm, variant in RUNS:
-        for seed in range(SEEDS):
-            run = {"study": "exp12", "arm": arm, "variant": variant, "seed": seed}
-            entities = WORLDS.get(arm, 135)
-            rows.append(run | {"metric": "world_size", "quantity": "entities", "value": entities})
-            rows.append(run | {"metric": "world_size", "quantity": "KG rows", "value": 96.0})
-            for tier, hits in (("T1", 0.97), ("T2", 0.6), ("T3", 0.2)):
-                rows.append(run | {"metric": "floor_marginal", "tier": tier, "value": 0.1})
-                native = SPECS[variant].kg == "native" and arm != "repository"
-                for form, template in (("text", 0), ("text", 1), *([("kg", None)] * native)):
-                    levels = {"tier": tier, "format": form, "template": template}
-                    value = hits + rng.uniform(-0.05, 0.03)
-                    ranked = {"metric": "hits@1", "candidates": "all", "value": value}
-                    rows.append(run | levels | ranked)
-    table = pd.DataFrame(rows).astype({"template": "Int64"})
-    words = dict.fromkeys(map(str, range(1, 10)), "supported")
-    return StudyResults("exp12", SETTINGS, table, study(words), labels=LABELS, arms=ARMS)
-
-
-def test_every_arm_has_a_name_and_every_figure_a_caption(results):
+def test_every_arm_has_a_name():
     assert set(ARMS) == {arm for arm, _ in RUNS} | {"certificates"}
-    with styled():
-        drawn = draw(results)
-    assert set(drawn) == set(CAPTIONS)
+
+
+def test_every_seed_is_a_point_beside_the_relation_marginal(drawn):
     for name, runs in {"size": 6, "tokens": 7, "bridging": 8, "unseen": 4, "repository": 4}.items():
         for axes in drawn[name].axes:
             points = sum(len(dots.get_offsets()) for dots in axes.collections)
@@ -98,7 +52,7 @@ def test_numbers_are_the_measured_sizes_medians_and_the_answer(results):
 def test_answer_has_the_clause_of_every_verdict():
     names = sorted({*CONDITIONS, *FACTORS})
     for word in ("supported", "refuted", "inconclusive"):
-        text = answer(study(dict.fromkeys(names, word)))
+        text = answer(make_verdicts(dict.fromkeys(names, word)))
         for name, row in CONDITIONS.items():
             clause = {"supported": row.supported, "refuted": row.refuted}.get(word, row.otherwise)
             assert clause[1:] in text
@@ -107,27 +61,17 @@ def test_answer_has_the_clause_of_every_verdict():
 
 
 def test_equivalence_claim_on_the_format_says_that_it_is_not_responsible():
-    supported = answer(study({"7": "supported", "8": "supported"}))
+    supported = answer(make_verdicts({"7": "supported", "8": "supported"}))
     assert "Responsible: the objective, for unseen facts (7)." in supported
     assert "Not responsible: the format, for unseen facts (8)." in supported
-    refuted = answer(study({"7": "refuted", "8": "refuted"}))
+    refuted = answer(make_verdicts({"7": "refuted", "8": "refuted"}))
     assert "Responsible: the format, for unseen facts (8)." in refuted
     assert "Not responsible: the objective, for unseen facts (7)." in refuted
-    assert "Not decided: the format" in answer(study({"8": "inconclusive"}))
+    assert "Not decided: the format" in answer(make_verdicts({"8": "inconclusive"}))
 
 
 def test_withheld_claim_says_so_and_quick_run_answers_nothing():
     row = Verdict.model_construct(id="exp12.6", verdict=None, withheld="unseen/A is below")
-    assert "(6, withheld" in answer(study({}, verdicts=(row,)))
+    assert "(6, withheld" in answer(make_verdicts({}, verdicts=(row,)))
     for nothing in ({"evidence": False}, {"exploratory": "seeds"}):
-        assert "answer nothing" in answer(study({"6": "supported"}, **nothing))
-
-
-def test_drawing_generates_no_data():
-    """A figure prints only what a run has measured."""
-    drawn = set(closure(catalogue.stage_roots("draw", "exp12")))
-    assert "journeylab.studies.exp12_native_kg_transfer.figures" in drawn
-    assert not drawn & {
-        "journeylab.studies.exp12_native_kg_transfer.data",
-        "journeylab.datasets.kinship",
-    }
+        assert "answer nothing" in answer(make_verdicts({"6": "supported"}, **nothing))

@@ -9,12 +9,6 @@ IN_PARTS = [claim for claim in REGISTERED.claims if claim.kind in ("all_of", "an
 
 
 @pytest.mark.parametrize("claim", IN_PARTS, ids=lambda claim: claim.id)
-def test_parts_of_a_claim_have_distinct_printed_names(claim):
-    names = {(part.run, REGISTERED.measures[part.measure].label) for part in claim.terms}
-    assert len(names) == len(claim.terms) > 1
-
-
-@pytest.mark.parametrize("claim", IN_PARTS, ids=lambda claim: claim.id)
 def test_a_claim_over_several_lengths_states_its_lengths(claim):
     """The label of one part names one length, so the statement must name them all."""
     lengths = {REGISTERED.measures[part.measure].at["N"] for part in claim.terms}

@@ -9,89 +9,12 @@ import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 
-from journeylab.catalogue import resolve_run
-from journeylab.plotting import StudyResults, save, styled
-from journeylab.streams import Streams, data_streams
+from journeylab.plotting import styled
 from journeylab.studies.exp3_order_information import figures
-from journeylab.studies.exp3_order_information.compute import compute
-from journeylab.studies.exp3_order_information.data import generate
 from journeylab.studies.exp3_order_information.information import precision_law
-from journeylab.studies.exp3_order_information.measure import measure
-from journeylab.studies.exp3_order_information.metrics import ARMS, LABELS
-from journeylab.studies.exp3_order_information.models import ProbeTraining
-from journeylab.studies.exp3_order_information.settings import (
-    LENGTHS,
-    SETS,
-    Arm,
-    Computation,
-    Data,
-    Evaluation,
-    Job,
-    Model,
-    Settings,
-    Training,
-)
+from journeylab.studies.exp3_order_information.settings import LENGTHS, SETS
 
-RUNS = {"C2-d4": ("sum", "standard"), "C2-d16": ("standard",)}
-
-
-def dataset(data, seed):
-    return generate(data, data_streams("exp3", "strings", seed))
-
-
-def enumerate_set(variant, **changes) -> pd.DataFrame:
-    sizes = {"draws": 1, "lengths": (8, 12), "strings": 4096} | changes
-    return compute(Computation(computed="enumeration", variant=variant, **sizes), None)
-
-
-@pytest.fixture(scope="module")
-def results(computed) -> StudyResults:
-    """Untrained probes of two seeds, made-up curves and a small enumeration."""
-    off = {"enabled": False}
-    arms = {
-        "C2-d4": Arm(colours=2, d=4, variants={"sum": {}, "mean": off, "standard": {}}),
-        "C2-d16": Arm(colours=2, d=16, variants={"sum": off, "standard": {}}),
-        "C4-d4": Arm(colours=4, d=4, enabled=False, variants={"sum": {}}),
-    }
-    settings = Settings(
-        arms=arms,
-        datasets={"strings": Data(held_out=20, seen=20)},
-        model=Model(hidden=8),
-        training=Training(steps=2, learning_rate=0.1),
-    )
-    tables = [computed("exp3", "enumeration", each, enumerate_set(each)) for each in SETS]
-    curves = []
-    for arm, variants in RUNS.items():
-        for variant in variants:
-            job = Job.model_validate(resolve_run("exp3", settings, arm, variant).settings)
-            for seed in range(2):
-                where = {"study": "exp3", "arm": arm, "variant": variant, "seed": seed}
-                problem = ProbeTraining(job, dataset(job.data, seed))
-                model = problem.build(Streams("exp3", seed).generator("init"))
-                table = measure(problem.job, Evaluation(), problem, model)
-                tables.append(table.assign(**where))
-                for metric, value in problem.evaluate(model).items():
-                    point = {"metric": metric, "value": value}
-                    curves += [where | point | {"step": step} for step in (1, 2)]
-    measured = pd.concat(tables, ignore_index=True)
-    names = {"labels": LABELS, "arms": ARMS}
-    return StudyResults("exp3", settings, measured, curves=pd.DataFrame(curves), **names)
-
-
-@pytest.fixture(scope="module")
-def drawn(results):
-    with styled():
-        return figures.draw(results)
-
-
-def test_every_figure_has_a_caption_and_the_same_bytes_twice(results, drawn, tmp_path):
-    assert set(drawn) == set(figures.CAPTIONS)
-    with styled():
-        for run, shown in (("first", drawn), ("second", figures.draw(results))):
-            for name, figure in shown.items():
-                save(figure, tmp_path / run / f"{name}.pdf")
-    for first in (tmp_path / "first").iterdir():
-        assert first.read_bytes() == (tmp_path / "second" / first.name).read_bytes()
+from .results import RUNS, enumerate_sets
 
 
 def test_every_seed_is_a_point_and_every_length_has_a_ceiling(drawn):
@@ -150,15 +73,13 @@ def test_table_has_every_set_length_and_width(results):
     assert full["ε = 0.001"].tolist() == full["H"].tolist()
 
 
-def test_failed_seeds_are_counted(results):
+def test_failed_seeds_are_counted_at_every_length(results):
     seeds = [SimpleNamespace(seed=5, status="failed"), SimpleNamespace(seed=6, status="finished")]
     run = SimpleNamespace(arm="C2-d4", variant="sum", seeds=seeds)
     failing = replace(results, runs=(run,))
     with styled():
         axes = figures._draw_counts(failing).axes[0]
     assert [text.get_text() for text in axes.texts] == ["✗1"] * len(LENGTHS)
-    frame = figures.tabulate(failing)["probes"].frame
-    assert frame["Failed"].tolist() == ["1", "0", "0"]
 
 
 def test_disabled_runs_have_no_panel_and_no_row(results, drawn):
@@ -183,15 +104,12 @@ def test_the_prose_has_its_numbers(results):
     assert cited["floor.20"] == comb(20, 10) / 2**20
     assert cited["lost.4"] == "n/a"
     prose = (files(figures.__package__) / "report.typ").read_text(encoding="utf-8")
-    assert set(re.findall(r'\bn\("([^"]+)"\)', prose)) == set(cited)
+    assert set(cited) == set(re.findall(r'\bn\("([^"]+)"\)', prose))  # and no other numbers
 
 
-def test_numbers_about_sixteen_tokens_equal_closed_forms(results, computed):
+def test_numbers_about_sixteen_tokens_equal_closed_forms(results):
     """Quarter turns tell the counts of four classes of four positions, sixteen coordinates all."""
-    sixteen = {"lengths": (16,), "strings": 2**16, "precisions": (0.1,)}
-    tables = [
-        computed("exp3", "enumeration", each, enumerate_set(each, **sixteen)) for each in SETS
-    ]
+    tables = enumerate_sets(lengths=(16,), strings=2**16, precisions=(0.1,))
     cited = figures.numbers(replace(results, measurements=pd.concat(tables, ignore_index=True)))
     assert cited["entropy.16"] == pytest.approx(12.954, abs=1e-3)
     assert cited["lost.4"] == pytest.approx(7.877, abs=1e-3)

@@ -10,7 +10,7 @@ from journeylab.streams import data_streams
 from journeylab.studies.exp4_operator_recovery.data import generate
 from journeylab.studies.exp4_operator_recovery.settings import Data
 
-from .conftest import DATA
+from .results import DATA
 
 CONFIG = yaml.safe_load((Path(__file__).parents[3] / "config.yaml").read_text(encoding="utf-8"))
 WRITTEN = CONFIG["studies"]["exp4"]["datasets"]["corpus"]

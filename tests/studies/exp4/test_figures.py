@@ -1,79 +1,11 @@
 """Figures show the null and every seed; tables show both stages."""
 
-import pandas as pd
 import pytest
 
-from journeylab.config import ExternalFile
-from journeylab.plotting import StudyResults, save, styled
 from journeylab.studies.exp4_operator_recovery import figures
-from journeylab.studies.exp4_operator_recovery.compute import compute
-from journeylab.studies.exp4_operator_recovery.measure import measure
 from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS
-from journeylab.studies.exp4_operator_recovery.settings import (
-    CHECKS,
-    STARTS,
-    Arm,
-    Computation,
-    Data,
-    Evaluation,
-    Model,
-    Settings,
-    Training,
-)
 
-SEEDS, DRAWS = 2, 3
-SMALL = Model(d=4, length=16)
-RUNS = {
-    "single-0": ("near-identity", {}),
-    "positions-free": ("near-identity", {"operators": "each"}),
-    "controls": ("rope", {"operators": "fixed"}),
-}
-
-
-@pytest.fixture(scope="module")
-def results(make_problem, computed):
-    """Untrained models; curves of two steps."""
-    tables, curves = [], []
-    for arm, (variant, of) in RUNS.items():
-        for seed in range(SEEDS):
-            problem = make_problem(variant, seed=1000 + seed, model=SMALL, **of)
-            model = problem.build(problem.streams.generator("init")).eval()
-            rows = measure(problem.job, Evaluation(windows=20, null_draws=100), problem, model)
-            where = {"study": "exp4", "arm": arm, "variant": variant, "seed": seed}
-            tables.append(rows.assign(**where))
-            curve = pd.DataFrame({"step": [0, 9], "metric": "loss", "value": [3.0, 2.0 + seed]})
-            curves.append(curve.assign(**where))
-    computations = [("random-one", "random", s, "one") for s in STARTS]
-    computations += [("random-each", "random", s, "each") for s in STARTS]
-    computations += [("certificates", "certificates", c, "each") for c in CHECKS]
-    for arm, kind, variant, operators in computations:
-        job = Computation(
-            computed=kind, variant=variant, operators=operators, draws=DRAWS, model=SMALL
-        )
-        tables.append(computed("exp4", arm, variant, compute(job, None)))
-    settings = Settings(
-        datasets={"corpus": Data(file=ExternalFile(sha256="0" * 64))},
-        arms={arm: Arm(variants=[variant], **of) for arm, (variant, of) in RUNS.items()},
-        training=Training(steps=9, learning_rate=0.1),
-    )
-    known = pd.concat(tables, ignore_index=True)
-    return StudyResults("exp4", settings, known, curves=pd.concat(curves), labels=LABELS, arms=ARMS)
-
-
-@pytest.fixture(scope="module")
-def drawn(results):
-    with styled():
-        return figures.draw(results)
-
-
-def test_every_figure_has_a_caption_and_is_reproducible(results, drawn, tmp_path):
-    assert set(drawn) == set(figures.CAPTIONS)
-    with styled():
-        for run, shown in (("first", drawn), ("second", figures.draw(results))):
-            for name in ("single", "angles", "loss"):  # three kinds of figures
-                save(shown[name], tmp_path / run / f"{name}.pdf")
-    for first in (tmp_path / "first").iterdir():
-        assert first.read_bytes() == (tmp_path / "second" / first.name).read_bytes()
+from .results import DRAWS, RUNS, SEEDS
 
 
 @pytest.mark.parametrize(("name", "arm"), [("single", "single-0"), ("positions", "positions-free")])

@@ -1,42 +1,11 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from journeylab.plotting import StudyResults, save, styled
+from journeylab.plotting import styled
 from journeylab.studies.exp5_ssm_bridge import figures
-from journeylab.studies.exp5_ssm_bridge.compute import compute
-from journeylab.studies.exp5_ssm_bridge.metrics import LABELS
-from journeylab.studies.exp5_ssm_bridge.settings import Bridge, Computation, Settings
 from journeylab.typography import scientific
-
-
-@pytest.fixture(scope="module")
-def results(computed):
-    cases = {"computed": "bridge", "draws": 2, "lengths": (20, 1500)}
-    arm = Bridge(replicates="once", variants=["rotation", "contracted"], **cases)
-    tables = [
-        computed("exp5", "bridge", operator, compute(Computation(variant=operator, **cases), None))
-        for operator in arm.variants
-    ]
-    return StudyResults("exp5", Settings(arms={"bridge": arm}), pd.concat(tables), labels=LABELS)
-
-
-@pytest.fixture(scope="module")
-def drawn(results):
-    with styled():
-        return figures.draw(results)
-
-
-def test_every_figure_has_a_caption_and_the_same_bytes_twice(results, drawn, tmp_path):
-    assert set(drawn) == set(figures.CAPTIONS)
-    with styled():
-        for run, shown in (("first", drawn), ("second", figures.draw(results))):
-            for name, figure in shown.items():
-                save(figure, tmp_path / run / f"{name}.pdf")
-    for first in (tmp_path / "first").iterdir():
-        assert first.read_bytes() == (tmp_path / "second" / first.name).read_bytes()
 
 
 def test_overflows_are_counted_and_printed_as_infinite_errors(results):

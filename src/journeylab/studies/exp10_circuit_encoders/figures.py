@@ -30,17 +30,17 @@ from journeylab.typography import fixed, scientific
 
 CAPTIONS = {
     "accuracy": (
-        f"Accuracy on the test split. {SEEDS} Vertical lines are medians over seeds: of the exact "
-        "ceiling of any answer that depends on the types of the operations but not on their "
-        "inputs, and of the most frequent answer in training."
+        f"Accuracy on the test split. {SEEDS} Vertical lines are medians "
+        "over seeds: of the exact ceiling of any answer that depends on the types of the "
+        "operations but not on their inputs, and of the most frequent answer in training."
     ),
     "heads": (
         "Accuracy on the test split for degrees, with other heads: the mean over nodes, attention "
         "pooling, or a special token. Symbols and lines as before."
     ),
     "learning": (
-        f"Accuracy on the test split against the training step. {CURVES} The horizontal lines are "
-        "those of the first figure."
+        "Accuracy on the test split against the training step. "
+        f"{CURVES} The horizontal lines are those of the first figure."
     ),
 }
 

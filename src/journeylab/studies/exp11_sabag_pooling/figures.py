@@ -29,13 +29,14 @@ from journeylab.typography import scientific, short
 
 CAPTIONS = {
     "accuracy": (
-        "Token accuracy on the test strings, by task; for sorted strings also the share of "
-        f"strings with only correct symbols. {SEEDS} The vertical line is the exact ceiling of "
-        "poolings that do not know the order of their inputs."
+        "Token accuracy on the test strings, by task; for sorted strings also the share of strings "
+        "with only correct symbols. "
+        f"{SEEDS} The vertical line is the exact "
+        "ceiling of poolings that do not know the order of their inputs."
     ),
     "learning": (
-        f"Token accuracy on the test strings against the training step. {CURVES} The horizontal "
-        "line is the same ceiling."
+        "Token accuracy on the test strings against the training step. "
+        f"{CURVES} The horizontal line is the same ceiling."
     ),
     "ratio": (
         "Norm of the embeddings' gradient divided by that of the queries' gradient, at the start, "
@@ -44,8 +45,8 @@ CAPTIONS = {
         "document prints, 0.58 / 0.0049; lines “claimed” bound the claim, for 3 → 2, 0.1 and τ = 1."
     ),
     "rates": (
-        "Loss of “abc” → “ab” after training, against the ratio of the queries' rate to all "
-        f"other rates. Small starts have standard deviation 0.1, unit starts 1. {AS_BEFORE}"
+        "Loss of “abc” → “ab” after training, against the ratio of the queries' rate to all other "
+        f"rates. Small starts have standard deviation 0.1, unit starts 1. {AS_BEFORE}"
     ),
 }
 
@@ -160,7 +161,7 @@ def _draw_learning(results: StudyResults) -> Figure:
 
 
 def _draw_ratio(results: StudyResults) -> Figure:
-    rows = results.tidy("gradient_ratio")
+    rows = results.tidy("gradient_ratio", arm="ratio")
     rows["hue"] = "τ = " + rows["temperature"]
     rows["scale"] = pd.Categorical(rows["scale"], [f"{scale:g}" for scale in SCALES])
     order = [_shape(shape) for shape in SHAPES]
@@ -181,7 +182,7 @@ def _draw_ratio(results: StudyResults) -> Figure:
 
 
 def _draw_rates(results: StudyResults) -> Figure:
-    rows = results.tidy("final_loss").astype({"multiplier": int})
+    rows = results.tidy("final_loss", arm="rates").astype({"multiplier": int})
     rows["case"] = rows["optimiser"] + ", " + rows["scale"] + " start"
     rows["hue"] = rows["optimiser"]
     figure, panels = facets(rows, 1.7, "ratio of rates, queries / others", "final loss", col="case")

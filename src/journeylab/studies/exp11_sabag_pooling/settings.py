@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, PositiveFloat, Tag, model_validator
+from pydantic import Field, PositiveFloat, model_validator
 
 from journeylab.config import (
-    ByKind,
+    Arms,
     ComputedArm,
     Count,
     Frozen,
@@ -104,12 +104,7 @@ class Settings(StudySettings):
     """The exp11 section of config.yaml."""
 
     datasets: Mapping[Name, Data]
-    arms: Mapping[
-        Name,
-        Annotated[
-            Annotated[Arm, Tag("(trained)")] | Annotated[PoolingArm, Tag("(computed)")], ByKind
-        ],
-    ]
+    arms: Arms[Arm, PoolingArm]
     model: Model = Model()
     training: Training
     evaluation: Evaluation = Evaluation()

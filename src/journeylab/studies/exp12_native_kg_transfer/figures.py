@@ -21,13 +21,12 @@ from journeylab.plotting.captions import AS_BEFORE, SEEDS
 from journeylab.studies.exp12_native_kg_transfer.answer import answer
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Settings, Variant
 
-_SYMBOLS = SEEDS
 CAPTIONS = {
     "size": (
         "Transfer against the size of the world, k times that of exp7: hits@1 among all entities "
         "in template 0, with one token per name. Tier 2 (middle) tests facts that were read as "
         "triples only (A) or in template 1 only (B); tiers 1 and 3 are taught and unread facts. "
-        f"{_SYMBOLS} Horizontal lines: the gate, below which a run is undertrained, and the "
+        f"{SEEDS} Horizontal lines: the gate, below which a run is undertrained, and the "
         "relation marginal, which guesses the relation's most frequent tail (median over worlds)."
     ),
     "tokens": (
@@ -43,11 +42,11 @@ CAPTIONS = {
         "Generalisation to unread facts (tier 3), with tiers 1 and 2 for comparison: stronger "
         "regularisation, k = 3, one token per name. A masks any part of a triple, A (tail only) "
         "its tail; B predicts the next token of its sentences, B (MLM) masked tokens of them. "
-        "Symbols as before; the vertical line is the relation marginal."
+        f"{AS_BEFORE} The vertical line is the relation marginal."
     ),
     "repository": (
         "Repository attention, k = 1: text attends to all KG facts, stored as triples in their "
-        f"slots or as sentences and not trained; A and B are trained on these facts. {AS_BEFORE}"
+        "slots or as sentences and not trained; A and B are trained on these facts. " + AS_BEFORE
     ),
 }
 _MARGINAL = "relation marginal"

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, Tag
+from pydantic import Field
 
 from journeylab.config import (
-    ByKind,
+    Arms,
     ComputedArm,
     Count,
     Frozen,
@@ -93,13 +93,7 @@ class Settings(StudySettings):
     """The exp12 section of config.yaml."""
 
     datasets: Mapping[Name, Data]
-    arms: Mapping[
-        Name,
-        Annotated[
-            Annotated[Arm, Tag("(trained)")] | Annotated[TransferChecks, Tag("(computed)")],
-            ByKind,
-        ],
-    ]
+    arms: Arms[Arm, TransferChecks]
     model: Model = Model()
     training: Training
     evaluation: Evaluation = Evaluation()

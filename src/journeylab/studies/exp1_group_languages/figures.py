@@ -19,7 +19,7 @@ from journeylab.plotting import (
     looks,
     seeds,
 )
-from journeylab.plotting.captions import CURVES, SEEDS
+from journeylab.plotting.captions import CURVES, seed_dots
 from journeylab.studies.exp1_group_languages.metrics import ARMS, FAMILY_LABELS, FORM_LABELS
 from journeylab.studies.exp1_group_languages.settings import (
     FAMILIES,
@@ -39,12 +39,13 @@ from journeylab.studies.exp1_group_languages.tasks import GENERATORS, TASKS, gen
 
 SOLVED = 0.99
 
+_SEEDS = seed_dots(lines="horizontal lines")
 CAPTIONS = {
     "worst": (
-        f"Accuracy at the worst of the training lengths, by task. {SEEDS} A seed at or beyond the "
-        "dash-dotted line has solved its task. The dashed line is the smallest Parikh ceiling of "
-        "the training lengths. The worst of many noisy accuracies lies slightly below it even if "
-        "the expected accuracy equals the ceiling at every length."
+        f"Accuracy at the worst of the training lengths, by task. {_SEEDS} "
+        "A seed at or beyond the dash-dotted line has solved its task. The dashed line is "
+        "the smallest Parikh ceiling of the training lengths. The worst of many noisy accuracies "
+        "lies slightly below it even if the expected accuracy equals the ceiling at every length."
     ),
     "solved": (
         "Number of seeds that solved their task / number of seeds. Darker fields have a larger "
@@ -52,10 +53,10 @@ CAPTIONS = {
     ),
     "accuracy": (
         "Accuracy on new strings against their length, by task (rows) and form of the state "
-        f"(columns). {CURVES} The dashed line is the exact Parikh ceiling, the best accuracy of a "
-        "classifier that sees only the numbers of a's and b's. The dotted line is the best "
-        "constant answer. In the tasks A and B, accuracies and ceilings are balanced over the "
-        "classes."
+        f"(columns). {CURVES} The dashed "
+        "line is the exact Parikh ceiling, the best accuracy of a classifier that sees only the "
+        "numbers of a's and b's. The dotted line is the best constant answer. In the tasks A and "
+        "B, accuracies and ceilings are balanced over the classes."
     ),
 }
 
@@ -70,11 +71,12 @@ Case = tuple[TaskName, Family, Form]
 
 def draw(results: StudyResults) -> dict[str, Figure]:
     """Accuracy at the worst length, shares of solving seeds, and accuracy against length."""
-    return {
-        "worst": _draw_worst(results),
-        "solved": _draw_solved(results),
-        "accuracy": _draw_accuracy(results),
-    }
+    figures: dict[str, Figure] = {}
+    if _present(results):
+        figures["worst"] = _draw_worst(results)
+        figures["solved"] = _draw_solved(results)
+        figures["accuracy"] = _draw_accuracy(results)
+    return figures
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:

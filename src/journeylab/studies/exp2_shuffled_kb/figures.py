@@ -18,7 +18,7 @@ from journeylab.plotting import (
     seeds,
     summary,
 )
-from journeylab.plotting.captions import CURVES, SEEDS
+from journeylab.plotting.captions import AS_BEFORE, CURVES, seed_dots
 from journeylab.studies.exp2_shuffled_kb.anchors import (
     best_slot,
     chance,
@@ -29,14 +29,15 @@ from journeylab.studies.exp2_shuffled_kb.anchors import (
 from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, VARIANTS, Arm, Settings
 from journeylab.typography import scientific
 
+_SEEDS = seed_dots(lines="horizontal lines")
 CAPTIONS = {
     "orders": (
         "Accuracy with the smallest repositories, by the order of entries in training (rows) and "
         "in the test (columns). Last column: share of answers that flip when the entries are "
-        f"permuted from the training order. {SEEDS} Empty rows were not run. Vertical lines are "
-        "chance and the best accuracies of a reader that sees no keys: the most frequent value "
-        "and, for sorted entries, the vote of the slots, each weighted by the probability that "
-        "it holds the key."
+        f"permuted from the training order. {_SEEDS} Empty rows were not "
+        "run. Vertical lines are chance and the best accuracies of a reader that sees no keys: the "
+        "most frequent value and, for sorted entries, the vote of the slots, each weighted by the "
+        "probability that it holds the key."
     ),
     "sizes": (
         "Accuracy against the number of entries M, by the order of entries in training (rows) and "
@@ -46,16 +47,16 @@ CAPTIONS = {
         "Largest change of any logit, over all held-out repositories, when the entries are "
         "permuted from the training order, by the number of entries M. For heads with content "
         "operators or no operators only rounding errors of single precision remain. The dashed "
-        "line is the tolerance of the exact claim. Symbols as in the previous figures."
+        "line is the tolerance of the exact claim. " + AS_BEFORE
     ),
     "relations": (
-        "Accuracy on repositories in which all entries of a subject have the same key. Symbols as "
-        "in the previous figures. The lines are chance and the exact ceiling of a reader that "
+        "Accuracy on repositories in which all entries of a subject have the same key. "
+        f"{AS_BEFORE} The lines are chance and the exact ceiling of a reader that "
         "cannot distinguish these entries."
     ),
     "learning": (
         "Accuracy on held-out repositories in the training order against the training step. "
-        f"{CURVES}"
+        + CURVES
     ),
 }
 
@@ -65,11 +66,11 @@ _TOLERANCE = 1e-4
 
 def draw(results: StudyResults) -> dict[str, Figure]:
     """Accuracy by order and by size, changes of logits, identical content, and learning curves."""
-    figures = {
-        "orders": _draw_orders(results),
-        "sizes": _draw_sizes(results),
-        "logits": _draw_logits(results),
-    }
+    figures: dict[str, Figure] = {}
+    if any(arm in _lookup_arms(results) for arm, _ in results.present(_LOOKUP)):
+        figures["orders"] = _draw_orders(results)
+        figures["sizes"] = _draw_sizes(results)
+        figures["logits"] = _draw_logits(results)
     if results.present(_RELATIONS):
         figures["relations"] = _draw_relations(results)
     if results.curves is not None and len(results.curves):
@@ -248,11 +249,16 @@ def _draw_learning(results: StudyResults) -> Figure:
 
 def _lookups(results: StudyResults, metric: str) -> pd.DataFrame:
     """The rows of task lookup with softmax weights, with the columns M and trained (the order)."""
-    arms = {n: a for n, a in _trained_arms(results).items() if a.attention == "softmax" and a.size}
+    arms = _lookup_arms(results)
     rows = results.tidy(metric, arm=list(arms), variant=_LOOKUP)
     rows["M"] = [arms[arm].size for arm in rows["arm"]]
     rows["trained"] = [arms[arm].order for arm in rows["arm"]]
     return rows.assign(seen="trained " + rows["trained"])
+
+
+def _lookup_arms(results: StudyResults) -> dict[str, Arm]:
+    arms = _trained_arms(results)
+    return {name: arm for name, arm in arms.items() if arm.attention == "softmax" and arm.size}
 
 
 def _row(results: StudyResults, run: RunName) -> dict[str, str]:

@@ -13,7 +13,7 @@ from pydantic import (
 )
 
 from journeylab.config import (
-    ByKind,
+    Arms,
     ComputedArm,
     Count,
     Frozen,
@@ -170,12 +170,7 @@ class Settings(StudySettings):
     """The exp2 section of config.yaml."""
 
     datasets: Mapping[Name, Data]
-    arms: Mapping[
-        Name,
-        Annotated[
-            Annotated[Arm, Tag("(trained)")] | Annotated[ExactChecks, Tag("(computed)")], ByKind
-        ],
-    ]
+    arms: Arms[Arm, ExactChecks]
     model: Model = Model()
     training: Training
     evaluation: Evaluation = Evaluation()

@@ -19,7 +19,7 @@ from journeylab.plotting import (
     median,
     seeds,
 )
-from journeylab.plotting.captions import CURVES, SEEDS_UNBOUNDED
+from journeylab.plotting.captions import AS_BEFORE, CURVES, seed_dots
 from journeylab.studies.exp3_order_information.information import (
     blind_ceiling,
     blind_count,
@@ -37,6 +37,10 @@ from journeylab.studies.exp3_order_information.settings import (
     Variant,
 )
 
+_SEEDS = seed_dots(
+    lines="vertical lines",
+    failed="✗ counts failed seeds, which count as ±∞ in the intervals and not at all in medians",
+)
 CAPTIONS = {
     "information": (
         "Information about the order, given the counts, that the aggregate carries when rounded to "
@@ -48,18 +52,18 @@ CAPTIONS = {
     ),
     "bits": (
         "V-information of the MLP probe about the colours at all positions of held-out strings, "
-        f"against N. {SEEDS_UNBOUNDED} The dotted line is the maximum, N·log₂ C bits. The dashed "
-        "line is the information of a reader that knows only the counts. Negative values mean "
+        f"against N. {_SEEDS} The dotted line is the maximum, N·log₂ C bits. The dashed line "
+        "is the information of a reader that knows only the counts. Negative values mean "
         "overfitting: confident wrong answers cost more bits than not reading s at all."
     ),
     "positions": (
         "Position accuracy of the MLP probe and of the linear probe on held-out strings, against "
-        "N. Symbols as in the previous figure. The dashed line is the exact order-blind ceiling "
+        f"N. {AS_BEFORE} The dashed line is the exact order-blind ceiling "
         "E[max n]/N, the best accuracy of a reader that knows only the counts."
     ),
     "counts": (
         "Count accuracy on held-out strings, the share of right counts over all colours, against "
-        "N. Symbols as in the previous figure. The dashed line is the exact floor max P(n = k), "
+        f"N. {AS_BEFORE} The dashed line is the exact floor max P(n = k), "
         "the accuracy of the best constant answer, which does not use s. The dotted line is the "
         "claimed margin 0.99."
     ),
@@ -121,7 +125,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 
 def _draw_information(results: StudyResults) -> Figure:
-    rows = results.tidy("mutual_information", C=2, variant=_SHOWN)
+    rows = results.tidy("mutual_information", C=2, arm="enumeration", variant=_SHOWN)
     rows["epsilon"] = rows["epsilon"].astype(float)
     rows = rows.astype({"N": int, "d": int})
     rows["length"], rows["width"] = "N = " + rows["N"].astype(str), "d = " + rows["d"].astype(str)

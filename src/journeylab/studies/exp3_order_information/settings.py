@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, Tag
+from pydantic import Field
 
 from journeylab.config import (
+    Arms,
     AsNumber,
-    ByKind,
     ComputedArm,
     Count,
     Frozen,
@@ -132,12 +132,7 @@ class Settings(StudySettings):
     """The exp3 section of config.yaml."""
 
     datasets: Mapping[Name, Data]
-    arms: Mapping[
-        Name,
-        Annotated[
-            Annotated[Arm, Tag("(trained)")] | Annotated[EnumerationArm, Tag("(computed)")], ByKind
-        ],
-    ]
+    arms: Arms[Arm, EnumerationArm]
     model: Model = Model()
     training: Training
     evaluation: Evaluation = Evaluation()

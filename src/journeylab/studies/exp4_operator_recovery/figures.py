@@ -19,22 +19,19 @@ from journeylab.plotting import (
     median,
     seeds,
 )
-from journeylab.plotting.captions import CURVES, CURVES_FINISHED, seed_dots
+from journeylab.plotting.captions import CURVES, SEEDS_UNBOUNDED, seed_dots
 from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS, METRICS
 from journeylab.studies.exp4_operator_recovery.settings import CONTROLS, STARTS
 from journeylab.typography import fixed
 
-_SEEDS = (
-    seed_dots(
-        "one seed, or one draw of random operators",
-        failed="✗ counts failed seeds, which count as ±∞ in the intervals",
-    )
-    + " "
+_SEEDS = seed_dots(
+    "one seed, or one draw of random operators",
+    failed="✗ counts failed seeds, which count as ±∞ in the intervals",
 )
 CAPTIONS = {
     "single": (
         "A single R before and after training, and random operators with the same initialisation "
-        "(the null). " + _SEEDS + "Rotations in the standard basis have R² = 1 and 0 in all other "
+        f"(the null). {_SEEDS} Rotations in the standard basis have R² = 1 and 0 in all other "
         "panels. Only sd |λ| and R² do not depend on the basis."
     ),
     "positions": (
@@ -48,15 +45,15 @@ CAPTIONS = {
     ),
     "angles": (
         "The angle of R_s in the plane that turns fastest, against s, before and after training. "
-        f"{CURVES_FINISHED} A linear progression would be a straight line through 0."
+        f"{CURVES} A linear progression would be a straight line through 0."
     ),
     "loss": (
-        "Held-out loss, in nats per character. " + _SEEDS + "The vertical line is the loss of a "
-        "bigram model, which knows the previous character."
+        f"Held-out loss, in nats per character. {SEEDS_UNBOUNDED} "
+        "The vertical line is the loss of a bigram model, which knows the previous character."
     ),
     "training": (
-        f"Loss on a sample of the held-out windows against the training step. {CURVES} The "
-        "horizontal line is the loss of a bigram model."
+        "Loss on a sample of the held-out windows against the training step. "
+        f"{CURVES} The horizontal line is the loss of a bigram model."
     ),
 }
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, Tag, model_validator
+from pydantic import Field, NonNegativeFloat, model_validator
 
 from journeylab.config import (
+    Arms,
     AsNumber,
-    ByKind,
     ComputedArm,
     Count,
     Frozen,
@@ -105,12 +105,7 @@ class Settings(StudySettings):
     """The exp4 section of config.yaml."""
 
     datasets: Mapping[Name, Data]
-    arms: Mapping[
-        Name,
-        Annotated[
-            Annotated[Arm, Tag("(trained)")] | Annotated[UntrainedArm, Tag("(computed)")], ByKind
-        ],
-    ]
+    arms: Arms[Arm, UntrainedArm]
     model: Model = Model()
     training: Training
     evaluation: Evaluation = Evaluation()

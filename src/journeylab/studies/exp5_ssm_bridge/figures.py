@@ -11,15 +11,18 @@ from journeylab.plotting.captions import seed_dots
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, PRECISIONS
 from journeylab.typography import scientific
 
-_DRAWS = seed_dots("one draw", lines="vertical lines", failed="")
+_DRAWS = seed_dots(
+    "one draw",
+    lines="vertical lines",
+    failed="✗ counts draws that overflowed, which count as ±∞ in the intervals",
+)
 CAPTIONS = {
     "error": (
         "Relative error of the journey form against the length N; the truth is computed in "
         f"arbitrary precision. {_DRAWS} The dashed and dotted lines are the largest bound "
-        "100·u·N·G² over the draws, with the unit roundoff u and the largest norm G of a power "
-        "of R or R⁻¹. Where powers grow, the bound leaves the panel; errors beyond the panel are "
-        "drawn at its edge. ✗ counts draws that overflowed: they have no finite error, and in "
-        "the intervals they count as ±∞."
+        "100·u·N·G² over the draws, with the unit roundoff u and the largest norm G of a power of "
+        "R or R⁻¹. Where powers grow, the bound leaves the panel; errors beyond the panel are "
+        "drawn at its edge."
     ),
     "control": (
         "Negative control: the journey form with one power of R too many, in arbitrary precision. "
@@ -100,10 +103,13 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     control = results.select("negative_control_error")["value"]
     values["negative_control_error.min"] = _finite_or_symbol(float(control.min()))
     cosine = results.select("negative_control_cosine")
-    for operator, cosines in cosine.groupby("operator")["value"]:
-        values[f"negative_control_cosine.{operator}.min"] = float(cosines.min())
-        values[f"negative_control_cosine.{operator}.max"] = float(cosines.max())
-        values[f"negative_control_cosine.{operator}.size"] = float(cosines.abs().median())
+    for operator in OPERATORS:
+        cosines = cosine.loc[cosine["operator"] == operator, "value"]
+        sizes = {"min": cosines.min(), "max": cosines.max(), "size": cosines.abs().median()}
+        for name, size in sizes.items():
+            values[f"negative_control_cosine.{operator}.{name}"] = (
+                float(size) if len(cosines) else "n/a"
+            )
     values["bounded"] = len(results.select("error_over_bound"))
     lost = results.select("state_lost", operator="growing", precision="float64", N=200)["value"]
     values["lost"], values["lost.of"] = int((lost >= 1).sum()), len(lost)

@@ -35,23 +35,23 @@ from journeylab.typography import scientific, short
 
 CAPTIONS = {
     "heads": (
-        "Accuracy on the whole noiseless table against the number of heads H, for models that "
-        "were trained on the labels of noisy queries. A panel is named after the frequencies of "
-        f"its teacher and the kind of its role operators. {CURVES} Horizontal lines are medians "
-        "over seeds: of one journey head with given frequencies, of the most frequent noisy "
-        "label at every position and role, and of the exact ceiling of answers that do not "
-        "depend on the position."
+        "Accuracy on the whole noiseless table against the number of heads H, for models that were "
+        "trained on the labels of noisy queries. A panel is named after the frequencies of its "
+        "teacher and the kind of its role operators. "
+        f"{CURVES} Horizontal lines are medians over seeds: of one journey head with given "
+        "frequencies, of the most frequent noisy label at every position and role, and of the "
+        "exact ceiling of answers that do not depend on the position."
     ),
     "models": (
-        f"Accuracy of models with eight heads, and of models without a number of heads. {SEEDS} "
-        "The broken line is the ceiling of answers that do not depend on the position, median "
-        "over seeds."
+        "Accuracy of models with eight heads, and of models without a number of heads. "
+        f"{SEEDS} The broken line is the ceiling of answers that do not "
+        "depend on the position, median over seeds."
     ),
     "errors": (
         "Squared error of separable heads that were fitted to the noiseless scores, in units of "
         "the mean square of M. The line is the smallest error of H separable terms "
-        f"(Eckart–Young), median over seeds; with d terms it is 0. {AS_BEFORE} Values below the "
-        "lower edge of a panel are drawn at that edge."
+        f"(Eckart–Young), median over seeds; with d terms it is 0. {AS_BEFORE} Values below "
+        "the lower edge of a panel are drawn at that edge."
     ),
     "spectrum": (
         "Singular values of the coupling, for every set of frequencies. Every dot is one draw of a "

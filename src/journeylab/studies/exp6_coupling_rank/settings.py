@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, Tag, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from journeylab.config import (
-    ByKind,
+    Arms,
     ComputedArm,
     Count,
     Frozen,
@@ -123,13 +123,7 @@ class Settings(StudySettings):
     """The exp6 section of config.yaml."""
 
     datasets: Mapping[Name, Data]
-    arms: Mapping[
-        Name,
-        Annotated[
-            Annotated[Arm, Tag("(trained)")] | Annotated[CouplingCertificate, Tag("(computed)")],
-            ByKind,
-        ],
-    ]
+    arms: Arms[Arm, CouplingCertificate]
     model: Model = Model()
     training: TrainingSettings
     evaluation: Evaluation = Evaluation()

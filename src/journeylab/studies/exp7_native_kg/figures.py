@@ -31,16 +31,16 @@ from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm, S
 CAPTIONS = {
     "tiers": (
         "hits@1 among all entities for English prompts in template 0, by tier, model and form of "
-        f"the KG rows. {SEEDS} Vertical lines are floors: a random entity, a random entity of the "
-        "tail's type, and the most frequent tail among the relation's other facts in training "
-        "(medians over worlds); in tier 1 also the gate, below which a run is undertrained. "
-        "Controls: A with θ = 0, A (causal KG), A (predict all), B (MLM), and B with KG rows in "
-        "the same template as the prompts."
+        f"the KG rows. {SEEDS} Vertical lines are floors: "
+        "a random entity, a random entity of the tail's type, and the most frequent tail among the "
+        "relation's other facts in training (medians over worlds); in tier 1 also the gate, below "
+        "which a run is undertrained. Controls: A with θ = 0, A (causal KG), A (predict all), B "
+        "(MLM), and B with KG rows in the same template as the prompts."
     ),
     "paired": (
         "Each model against A, paired by seed and therefore by world, in template 0: right of the "
         "line A is better. Log rank is the mean natural logarithm of the rank of the true tail. It "
-        "is finer than hits@1, which changes in steps of one fact. Symbols as before; a seed that "
+        f"is finer than hits@1, which changes in steps of one fact. {AS_BEFORE} A seed that "
         "failed in either model counts as failed."
     ),
     "metrics": (
@@ -55,9 +55,9 @@ CAPTIONS = {
     ),
     "perplexity": (
         "Perplexity per character of the true tail in template 0 against the training step. "
-        f"{CURVES} The native models are the same in both columns. The linearised models read "
-        "their KG facts in all templates (left) or in one template, which is not that of the "
-        "prompts (right)."
+        f"{CURVES} The native models are the same in both columns. "
+        "The linearised models read their KG facts in all templates (left) or in one template, "
+        "which is not that of the prompts (right)."
     ),
 }
 
@@ -87,10 +87,12 @@ _LEARNING = ("A", "Aprime", "B", "Bprime", "C", "Cprime")
 
 def draw(results: StudyResults) -> dict[str, Figure]:
     """Draw hits@1 by tier, differences to A, other metrics, transfer by form, and learning."""
-    figures = {"tiers": _draw_tiers(results)}
-    if _REFERENCE in results.present():
-        figures["paired"] = _draw_paired(results)
-    figures |= {"metrics": _draw_metrics(results), "formats": _draw_formats(results)}
+    figures: dict[str, Figure] = {}
+    if results.present():
+        figures["tiers"] = _draw_tiers(results)
+        if _REFERENCE in results.present():
+            figures["paired"] = _draw_paired(results)
+        figures |= {"metrics": _draw_metrics(results), "formats": _draw_formats(results)}
     if results.curves is not None:
         figures["perplexity"] = _draw_perplexity(results)
     return figures

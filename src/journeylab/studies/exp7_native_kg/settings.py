@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from journeylab.config import (
-    ByKind,
+    Arms,
     ComputedArm,
     Count,
     Frozen,
@@ -151,10 +151,7 @@ class Settings(StudySettings):
     """The exp7 section of config.yaml."""
 
     datasets: Mapping[Name, Data]
-    arms: Mapping[
-        Name,
-        Annotated[Annotated[Arm, Tag("(trained)")] | Annotated[Algebra, Tag("(computed)")], ByKind],
-    ]
+    arms: Arms[Arm, Algebra]
     model: Model = Model()
     training: Training
     evaluation: Evaluation = Evaluation()

@@ -31,17 +31,15 @@ from journeylab.studies.exp8_value_embeddings.settings import (
 )
 from journeylab.typography import plain, scientific
 
-_SEEDS = f"{SEEDS_UNBOUNDED} "
 CAPTIONS = {
     "tests": (
         "Rate of optimal answers of axial models by row argmax, on the three test sets. "
-        + _SEEDS
-        + "Vertical lines are medians over seeds of two answers without a model: greedy choice of "
-        "the cheapest free cell, and the expectation for a random permutation."
+        f"{SEEDS_UNBOUNDED} Vertical lines are medians over seeds of two answers without a model: "
+        "greedy choice of the cheapest free cell, and the expectation for a random permutation."
     ),
     "decoders": (
         "The same models on i.i.d. instances with every decoder: rate of valid permutations "
-        f"(above) and of optimal answers (below). Hungarian decoding is always valid. {AS_BEFORE}"
+        "(above) and of optimal answers (below). Hungarian decoding is always valid. " + AS_BEFORE
     ),
     "arms": (
         "Rate of optimal answers by row argmax on i.i.d. instances: axial attention, full "
@@ -213,7 +211,7 @@ def _draw_similarity(results: StudyResults) -> Figure:
 
 
 def _draw_printed(results: StudyResults) -> Figure:
-    rows = results.tidy("printed_similarity", pair="10-50").astype({"d": int})
+    rows = results.tidy("printed_similarity", arm="certificates", pair="10-50").astype({"d": int})
     rows["shown"] = _named(rows["exponent"], _EXPONENT)
     figure, panels = facets(rows.assign(all=""), 2.0, "width d", "cosine of 10 and 50", col="all")
     [(axes, part)] = panels.values()

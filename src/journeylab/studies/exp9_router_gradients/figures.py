@@ -15,7 +15,7 @@ from journeylab.plotting import (
     median,
     seeds,
 )
-from journeylab.plotting.captions import AS_BEFORE, CURVES_FINISHED, seed_dots
+from journeylab.plotting.captions import AS_BEFORE, CURVES_FINISHED, SEEDS, seed_dots
 from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS, METRICS
 from journeylab.studies.exp9_router_gradients.settings import (
     BUDGETS,
@@ -32,11 +32,11 @@ _ROUTERS = seed_dots("one seed, with its own router and sequences", failed="")
 CAPTIONS = {
     "gradients": (
         "Bias and variance of every estimator at router scale 1, relative to the exact gradient. "
-        f"{_ROUTERS} Vertical lines bound the bias claimed for straight-through. Estimators "
-        "without dots are unbiased up to rounding, or deterministic."
+        f"{_ROUTERS} Vertical lines bound the bias claimed for straight-through. "
+        "Estimators without dots are unbiased up to rounding, or deterministic."
     ),
     "scales": (
-        f"Relative bias against the standard deviation of the router's weights. {AS_BEFORE}"
+        "Relative bias against the standard deviation of the router's weights. " + AS_BEFORE
     ),
     "errors": (
         "Test error with hard routes, after the short and the long training; each dot is a trained "
@@ -44,13 +44,13 @@ CAPTIONS = {
         "training: the nearest type, one timeline for all tokens, and a random timeline."
     ),
     "path": (
-        "Validation error, and the cosine of single estimates with the exact gradient, during "
-        f"the long training. {CURVES_FINISHED}"
+        "Validation error, and the cosine of single estimates with the exact gradient, during the "
+        f"long training. {CURVES_FINISHED}"
     ),
     "language": (
         "The language model, by the estimator that trained its routers: held-out perplexity with "
-        "hard routes and with routes as in training, and the share of token pairs that hard "
-        f"routes keep. {AS_BEFORE} Lines: bigrams, and timelines of equal size."
+        "hard routes and with routes as in training, and the share of token pairs that hard routes "
+        f"keep. {SEEDS} Vertical lines: bigrams, and timelines of equal size."
     ),
 }
 
@@ -169,7 +169,7 @@ def _draw_scales(results: StudyResults) -> Figure:
 
 
 def _draw_errors(results: StudyResults) -> Figure:
-    rows = _named(results.tidy("hard_mse"), "variant", TRAINED)
+    rows = _named(results.tidy("hard_mse", arm="training"), "variant", TRAINED)
     rows["budget"] = rows["budget"].map(_BUDGET)
     order = [name for name in _BUDGET.values() if name in set(rows["budget"])]
     figure, panels = facets(rows, 3.0, "hard test error", col="budget", col_order=order)
@@ -185,7 +185,9 @@ def _draw_path(results: StudyResults) -> Figure:
     columns = {name: column for column, names in _CURVES.items() for name in names}
     tables = []
     for metric in ("validation_mse", "alignment"):
-        rows = _named(results.tidy(metric, variant=list(columns)), "variant", TRAINED)
+        rows = _named(
+            results.tidy(metric, arm="training", variant=list(columns)), "variant", TRAINED
+        )
         kept = rows.assign(column=rows["variant"].map(columns), measure=METRICS[metric].label)
         tables.append(kept)
     rows = pd.concat(tables, ignore_index=True).astype({"share": float})

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from journeylab.config import (
-    ByKind,
+    Arms,
     ComputedArm,
     Count,
     Frozen,
@@ -169,12 +169,7 @@ class Settings(StudySettings):
     """The exp9 section of config.yaml."""
 
     datasets: Mapping[Name, Data] = {}
-    arms: Mapping[
-        Name,
-        Annotated[
-            Annotated[Arm, Tag("(trained)")] | Annotated[RouterArm, Tag("(computed)")], ByKind
-        ],
-    ]
+    arms: Arms[Arm, RouterArm]
     model: Model = Model()
     training: Training
     evaluation: Evaluation = Evaluation()

@@ -1,0 +1,81 @@
+"""Small jobs and results of exp11."""
+
+from torch import nn
+
+from journeylab.catalogue import resolve_run
+from journeylab.plotting import StudyResults
+from journeylab.streams import Streams, data_streams
+from journeylab.studies.exp11_sabag_pooling.compute import compute
+from journeylab.studies.exp11_sabag_pooling.data import generate
+from journeylab.studies.exp11_sabag_pooling.measure import measure
+from journeylab.studies.exp11_sabag_pooling.models import PoolingProblem
+from journeylab.studies.exp11_sabag_pooling.settings import (
+    Arm,
+    Computation,
+    Data,
+    Evaluation,
+    Job,
+    Model,
+    Settings,
+    Training,
+)
+
+from ..gathering import flat_curve, gather, of_computed, of_seed
+
+RUNS = {
+    "string-copy": ("sabag", "sabag-positions"),
+    "string-sorted": ("sabag", "pma"),
+    "sentence": ("sabag",),
+}
+
+
+def make_problem(
+    variant: str, task: str = "copy", seed: int = 1000, steps: int = 2, **training: float
+) -> PoolingProblem:
+    """A problem with few strings."""
+    chosen = {"steps": steps, "learning_rate": 0.003, "evaluate_every": steps} | training
+    source = "document" if task == "sentence" else "random"
+    data = Data(source=source, train=400, test=60)
+    job = Job(variant=variant, task=task, data=data, model=Model(), training=Training(**chosen))
+    table = generate(data, data_streams("exp11", source, seed))
+    return PoolingProblem(job, table, Streams("exp11", seed))
+
+
+def build(problem: PoolingProblem) -> nn.Module:
+    """The untrained model of a problem."""
+    return problem.build(Streams("exp11", 1000).generator("init"))
+
+
+def make_results() -> StudyResults:
+    """Untrained models and starts of two seeds, invented curves, and certificates."""
+    arms = {
+        arm: Arm(
+            task=arm.removeprefix("string-"),
+            dataset="sentence" if arm == "sentence" else "strings",
+            variants=list(variants),
+        )
+        for arm, variants in RUNS.items()
+    }
+    settings = Settings(
+        arms=arms,
+        datasets={"strings": Data(), "sentence": Data(source="document")},
+        training=Training(steps=2, learning_rate=0.1),
+    )
+    tables, curves = [], []
+    for seed in (1000, 1001):
+        for arm, variants in RUNS.items():
+            for variant in variants:
+                job = Job.model_validate(resolve_run("exp11", settings, arm, variant).settings)
+                run = of_seed("exp11", arm, variant, seed)
+                problem = make_problem(variant, job.task, seed)
+                table = measure(job, Evaluation(), problem, build(problem))
+                tables.append(table.assign(**run))
+                curves += flat_curve(run, {"accuracy": 0.3})
+        for kind in ("ratio", "sign", "rates"):
+            job = Computation(computed=kind, variant="all", steps=1)
+            table = compute(job, Streams("exp11", seed))
+            tables.append(table.assign(**of_seed("exp11", kind, "all", seed)))
+    for check in ("forward", "hello", "kmeans", "shapes", "printed", "backward"):
+        job = Computation(computed="exact", variant=check, draws=1)
+        tables.append(of_computed("exp11", "exact", check, compute(job, None)))
+    return gather("exp11", settings, tables, curves)

@@ -1,0 +1,53 @@
+"""Invented results of exp12."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from journeylab import catalogue
+from journeylab.plotting import StudyResults
+from journeylab.records.verdicts import StudyVerdicts, Verdict
+from journeylab.studies.exp12_native_kg_transfer.settings import SPECS
+
+from ..gathering import gather, of_seed
+
+SETTINGS = catalogue.load(Path(__file__).parents[3] / "config.yaml").studies["exp12"]
+RUNS = list(SETTINGS.trained())
+SEEDS = 3
+WORLDS = {"size-k1": 45, "size-k10": 450}
+"""Entities by arm; 135 in the others."""
+
+
+def make_verdicts(words: dict[str, str | None], **more: object) -> StudyVerdicts:
+    """The verdicts of claims, by number of the claim."""
+    rows = [
+        Verdict.model_construct(id=f"exp12.{name}", verdict=word, withheld="")
+        for name, word in words.items()
+    ]
+    given = {"evidence": True, "exploratory": "", "verdicts": tuple(rows)}
+    return StudyVerdicts.model_construct(**given | more)
+
+
+def make_results() -> StudyResults:
+    """Invented hits@1, floors and sizes of every run, with the levels that are measured."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for arm, variant in RUNS:
+        for seed in range(SEEDS):
+            run = of_seed("exp12", arm, variant, seed)
+            entities = WORLDS.get(arm, 135)
+            rows.append(run | {"metric": "world_size", "quantity": "entities", "value": entities})
+            rows.append(run | {"metric": "world_size", "quantity": "KG rows", "value": 96.0})
+            for tier, hits in (("T1", 0.97), ("T2", 0.6), ("T3", 0.2)):
+                rows.append(run | {"metric": "floor_marginal", "tier": tier, "value": 0.1})
+                native = SPECS[variant].kg == "native" and arm != "repository"
+                for form, template in (("text", 0), ("text", 1), *([("kg", None)] * native)):
+                    levels = {"tier": tier, "format": form, "template": template}
+                    value = hits + rng.uniform(-0.05, 0.03)
+                    ranked = {"metric": "hits@1", "candidates": "all", "value": value}
+                    rows.append(run | levels | ranked)
+    table = pd.DataFrame(rows).astype({"template": "Int64"})
+    verdicts = make_verdicts(dict.fromkeys(map(str, range(1, 10)), "supported"))
+    return replace(gather("exp12", SETTINGS, [table]), verdicts=verdicts)

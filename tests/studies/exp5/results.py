@@ -1,0 +1,20 @@
+"""Small results of exp5."""
+
+from journeylab.plotting import StudyResults
+from journeylab.studies.exp5_ssm_bridge.compute import compute
+from journeylab.studies.exp5_ssm_bridge.settings import Bridge, Computation, Settings
+
+from ..gathering import gather, of_computed
+
+
+def make_results() -> StudyResults:
+    """Two draws of two operators at a short length and at a length where one overflows."""
+    cases = {"computed": "bridge", "draws": 2, "lengths": (20, 1500)}
+    arm = Bridge(replicates="once", variants=["rotation", "contracted"], **cases)
+    tables = [
+        of_computed(
+            "exp5", "bridge", operator, compute(Computation(variant=operator, **cases), None)
+        )
+        for operator in arm.variants
+    ]
+    return gather("exp5", Settings(arms={"bridge": arm}), tables)

@@ -1,0 +1,90 @@
+"""Small jobs and results of exp6."""
+
+from torch import nn
+
+from journeylab.catalogue import resolve_run
+from journeylab.config import TrainingSettings
+from journeylab.plotting import StudyResults
+from journeylab.streams import Streams, data_streams
+from journeylab.studies.exp6_coupling_rank.compute import compute
+from journeylab.studies.exp6_coupling_rank.data import generate
+from journeylab.studies.exp6_coupling_rank.measure import measure
+from journeylab.studies.exp6_coupling_rank.models import Coupling
+from journeylab.studies.exp6_coupling_rank.settings import (
+    FREQUENCIES,
+    Arm,
+    Computation,
+    Data,
+    Evaluation,
+    Job,
+    Model,
+    Settings,
+)
+
+from ..gathering import flat_curve, gather, of_computed, of_seed
+
+SMALL = {"positions": 12, "roles": 3, "entities": 8, "queries": 300}
+RUNS = {
+    "random-toral": ("journey", "separable", "additive-scores"),
+    "random-labels": ("journey-learned", "separable-matched"),
+    "random-toral-scores": ("journey", "separable"),
+}
+
+
+def make_job(variant: str, fit: str = "labels", steps: int = 3, **data: object) -> Job:
+    """A job of a variant with a small teacher; other keys are those of its data."""
+    chosen = SMALL | {"frequencies": "random", "operators": "toral"} | data
+    training = {"steps": steps, "learning_rate": 0.03, "clip": 1e6, "evaluate_every": steps}
+    return Job(
+        variant=variant,
+        fit=fit,
+        data=Data(**chosen),
+        model=Model(restarts=2),
+        training=TrainingSettings(**training),
+    )
+
+
+def make_problem(*args: str, seed: int = 1000, **keys: object) -> Coupling:
+    job = make_job(*args, **keys)
+    return Coupling(job, generate(job.data, data_streams("exp6", "test", seed)))
+
+
+def build(problem: Coupling) -> nn.Module:
+    """The untrained model of a problem."""
+    return problem.build(Streams("exp6", 1000).generator("init"))
+
+
+def make_results() -> StudyResults:
+    """Untrained models of two seeds, invented curves, and one draw of every rank."""
+    teacher = make_job("journey").data
+    datasets = {"random-toral": teacher}
+    datasets["random-labels"] = teacher.model_copy(update={"labels": "random"})
+    arms = {
+        arm: Arm(
+            dataset=arm.removesuffix("-scores"),
+            fit="scores" if arm.endswith("-scores") else "labels",
+            variants=list(variants),
+        )
+        for arm, variants in RUNS.items()
+    }
+    settings = Settings(
+        arms=arms,
+        datasets=datasets,
+        model=Model(restarts=2),
+        training=TrainingSettings(steps=2, learning_rate=0.1),
+    )
+    tables, curves = [], []
+    for arm, variants in RUNS.items():
+        for variant in variants:
+            job = Job.model_validate(resolve_run("exp6", settings, arm, variant).settings)
+            for seed in (1000, 1001):
+                run = of_seed("exp6", arm, variant, seed)
+                streams = data_streams("exp6", arm.removesuffix("-scores"), seed)
+                problem = Coupling(job, generate(job.data, streams))
+                model = problem.build(Streams("exp6", seed).generator("init"))
+                tables.append(measure(job, Evaluation(), problem, model).assign(**run))
+                curves += flat_curve(run, problem.evaluate(model))
+    for frequencies in FREQUENCIES:
+        job = Computation(computed="rank", variant=frequencies, draws=1, positions=9, roles=2)
+        tables.append(of_computed("exp6", "rank", frequencies, compute(job, None)))
+    return gather("exp6", settings, tables, curves)

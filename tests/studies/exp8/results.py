@@ -1,0 +1,87 @@
+"""Small jobs and results of exp8."""
+
+from torch import nn
+
+from journeylab.plotting import StudyResults
+from journeylab.streams import Streams, data_streams
+from journeylab.studies.exp8_value_embeddings.compute import compute
+from journeylab.studies.exp8_value_embeddings.data import generate
+from journeylab.studies.exp8_value_embeddings.measure import measure
+from journeylab.studies.exp8_value_embeddings.models import Assignment
+from journeylab.studies.exp8_value_embeddings.settings import (
+    Arm,
+    Computation,
+    Data,
+    Evaluation,
+    Job,
+    Model,
+    Settings,
+    Training,
+)
+
+from ..gathering import flat_curve, gather, of_computed, of_seed
+
+SMALL = {"n": 3, "train": 300, "test": 60}
+RUNS = {
+    "axial": ("discrete", "sinusoidal", "hybrid50"),
+    "full": ("discrete",),
+    "categorical": ("discrete", "sinusoidal"),
+}
+
+
+def make_job(
+    variant: str = "thermometer",
+    attention: str = "axial",
+    steps: int = 2,
+    cycles: int = 2,
+    **data: object,
+) -> Job:
+    """A job of a variant with a small model on small instances; other keys are those of data."""
+    return Job(
+        variant=variant,
+        attention=attention,
+        data=Data(**(SMALL | data)),
+        model=Model(d=16, cycles=cycles, supervision=2),
+        training=Training(steps=steps, learning_rate=0.01, rows=16, evaluate_every=steps),
+    )
+
+
+def make_problem(*args: str, seed: int = 1000, **keys: object) -> Assignment:
+    job = make_job(*args, **keys)
+    table = generate(job.data, data_streams("exp8", "costs", seed))
+    return Assignment(job, table, Streams("exp8", seed))
+
+
+def make_computation(
+    computed: str, variant: str = "all", draws: int = 1, steps: int = 2
+) -> Computation:
+    job = make_job(steps=steps)
+    sections = {"data": job.data, "model": job.model, "training": job.training}
+    return Computation(computed=computed, variant=variant, draws=draws, **sections)
+
+
+def build(problem: Assignment) -> nn.Module:
+    """The untrained model of a problem."""
+    return problem.build(problem.streams.generator("init"))
+
+
+def make_results() -> StudyResults:
+    """Untrained models of two seeds, invented curves, and what is computed once."""
+    tables, curves = [], []
+    for arm, variants in RUNS.items():
+        attention = "full" if arm == "full" else "axial"
+        for variant in variants:
+            for seed in (1000, 1001):
+                run = of_seed("exp8", arm, variant, seed)
+                problem = make_problem(variant, attention, seed=seed)
+                model = build(problem)
+                tables.append(measure(problem.job, Evaluation(), problem, model).assign(**run))
+                curves += flat_curve(run, problem.evaluate(model) | {"train_loss": 0.5})
+    for name in ("certificates", "geometry"):
+        tables.append(of_computed("exp8", name, "all", compute(make_computation(name), None)))
+    settings = Settings(
+        datasets={"costs": Data()},
+        arms={arm: Arm(variants=list(variants)) for arm, variants in RUNS.items()},
+        training=Training(steps=2, learning_rate=0.1),
+    )
+    return gather("exp8", settings, tables, curves)

@@ -1,0 +1,47 @@
+"""How small results of a study are put together for tests of its figures."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from journeylab import catalogue
+from journeylab.chunks.tables import labelled
+from journeylab.config import StudySettings
+from journeylab.plotting import StudyResults
+from journeylab.records.plans import Plan
+
+
+def of_seed(study: str, arm: str, variant: str, seed: int) -> dict[str, Any]:
+    """The columns that name one seed of a run."""
+    return {"study": study, "arm": arm, "variant": variant, "seed": seed}
+
+
+def of_computed(study: str, arm: str, variant: str, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a run that is computed once, labelled as by its stage."""
+    return labelled(table, Plan(stage="compute", study=study, arm=arm, variant=variant).run, None)
+
+
+def flat_curve(
+    run: Mapping[str, Any], values: Mapping[str, float], steps: Sequence[int] = (1, 2)
+) -> Iterator[dict[str, Any]]:
+    """Invented rows of a learning curve that keeps its values."""
+    for metric, value in values.items():
+        yield from ({**run, "metric": metric, "value": value, "step": step} for step in steps)
+
+
+def gather(
+    study: str,
+    settings: StudySettings,
+    tables: Sequence[pd.DataFrame],
+    curves: Sequence[Mapping[str, Any]] = (),
+) -> StudyResults:
+    """The results of a study, with the printed names of its variants and arms."""
+    return StudyResults(
+        study,
+        settings,
+        pd.concat(tables, ignore_index=True),
+        curves=pd.DataFrame(curves) if curves else None,
+        labels=catalogue.labels(study),
+        arms=catalogue.arms(study),
+    )

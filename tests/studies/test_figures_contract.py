@@ -1,0 +1,230 @@
+"""Laws about the figures, tables and numbers of every study, on its small results."""
+
+import io
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from journeylab import catalogue
+from journeylab.claims.register import Cell, Difference, StudyClaims, Term, read_register
+from journeylab.config import TrainedArm
+from journeylab.plotting import RunName, StudyResults, styled
+from journeylab.records.fingerprint import closure
+
+ROOT = Path(__file__).parents[2]
+CLAIMS = read_register(ROOT / "claims").studies
+HIGHEST = 8.6
+"""Centimetres that a report's first page has for a figure."""
+CONSTANTS = {"journeylab.datasets", "journeylab.datasets.settings", "journeylab.datasets.triples"}
+"""Modules of datasets that generate nothing."""
+AS_BEFORE = "as before|as in the previous figure|as in the figures before"
+
+Results = Callable[[str], StudyResults]
+Figures = Callable[[str], dict[str, Figure]]
+Marks = Callable[[str], dict[str, set[str]]]
+
+pytestmark = pytest.mark.parametrize("study", catalogue.discover())
+
+
+@pytest.fixture(autouse=True)
+def _has_results(study: str) -> None:
+    if not Path(__file__).with_name(study).joinpath("results.py").exists():
+        pytest.skip(f"tests/studies/{study}/results.py: write make_results() to test its figures")
+
+
+@pytest.fixture(scope="session")
+def failing_of(results_of: Results) -> Results:
+    """Results in which the first trained run has one failed seed, the second run two, …."""
+
+    def fail(run: RunName, count: int) -> SimpleNamespace:
+        seeds = tuple(SimpleNamespace(seed=9000 + i, status="failed") for i in range(count))
+        return SimpleNamespace(arm=run[0], variant=run[1], seeds=seeds)
+
+    def make(study: str) -> StudyResults:
+        results = results_of(study)
+        runs = (fail(run, count) for count, run in enumerate(results.present(), start=1))
+        return replace(results, runs=tuple(runs))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def marks_of(failing_of: Results) -> Marks:
+    """The counts of failed seeds, such as ✗2, in every figure of these results."""
+
+    @cache
+    def find(study: str) -> dict[str, set[str]]:
+        with styled():
+            drawn = catalogue.figures_part(study).draw(failing_of(study))
+        return {name: counts_in(figure) for name, figure in drawn.items()}
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def untrained_of(results_of: Results) -> Results:
+    """Results without the arms that are trained."""
+
+    def make(study: str) -> StudyResults:
+        results = results_of(study)
+        trained = [
+            name for name, arm in results.settings.arms.items() if isinstance(arm, TrainedArm)
+        ]
+        kept = ~results.measurements["arm"].isin(trained)
+        return replace(results, measurements=results.measurements[kept], curves=None)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def drawn_untrained_of(untrained_of: Results) -> Figures:
+    @cache
+    def draw(study: str) -> dict[str, Figure]:
+        with styled():
+            return catalogue.figures_part(study).draw(untrained_of(study))
+
+    return draw
+
+
+def test_every_figure_has_a_caption(study: str, drawn_of: Figures) -> None:
+    assert set(drawn_of(study)) == set(catalogue.figures_part(study).CAPTIONS)
+
+
+def test_drawing_twice_gives_the_same_figures(
+    study: str, results_of: Results, drawn_of: Figures
+) -> None:
+    with styled():
+        again = catalogue.figures_part(study).draw(results_of(study))
+        for name, figure in drawn_of(study).items():
+            assert vector(figure) == vector(again[name]), name
+
+
+def test_the_first_figure_fits_on_the_first_page(study: str, drawn_of: Figures) -> None:
+    first = next(iter(catalogue.figures_part(study).CAPTIONS))
+    assert drawn_of(study)[first].get_figheight() * 2.54 <= HIGHEST
+
+
+def test_captions_explain_the_count_of_failed_seeds(study: str, marks_of: Marks) -> None:
+    """“Symbols as before” is enough after a caption that explains ✗."""
+    marks, explained = marks_of(study), False
+    for name, caption in catalogue.figures_part(study).CAPTIONS.items():
+        explained |= "✗" in caption
+        if marks.get(name):
+            assert "✗" in caption or (explained and re.search(AS_BEFORE, caption)), name
+        elif "✗" in caption and marks:
+            assert not any(marks.values()), f"{name} shows no failed seed"
+
+
+def test_failed_seeds_of_every_trained_run_are_counted(
+    study: str, results_of: Results, failing_of: Results, marks_of: Marks
+) -> None:
+    """In a table, or in a figure beside the row of the run."""
+    results, tabulate = results_of(study), catalogue.figures_part(study).tabulate
+    complete = {name: table.frame for name, table in tabulate(results).items()}
+    for count, run in enumerate(failing_of(study).runs, start=1):
+        failing = {
+            name: table.frame for name, table in tabulate(replace(results, runs=(run,))).items()
+        }
+        for frame in failing.values():
+            if "Failed" in frame:
+                expected = [known == (run.arm, run.variant) for known in results.present()]
+                assert frame["Failed"].tolist() == [str(count) if own else "0" for own in expected]
+        counted = any(not frame.equals(complete[name]) for name, frame in failing.items())
+        marks = set().union(*marks_of(study).values())
+        assert counted or f"✗{count}" in marks, f"{run.arm}/{run.variant}"
+
+
+def test_figures_of_computations_count_no_seeds_of_trained_runs(
+    study: str, drawn_untrained_of: Figures, marks_of: Marks
+) -> None:
+    for name, figure in drawn_untrained_of(study).items():
+        assert marks_of(study)[name] == counts_in(figure), name
+
+
+def test_a_study_without_trained_runs_can_be_reported(
+    study: str, results_of: Results, untrained_of: Results, drawn_untrained_of: Figures
+) -> None:
+    part, untrained = catalogue.figures_part(study), untrained_of(study)
+    assert set(drawn_untrained_of(study)) <= set(part.CAPTIONS)
+    assert set(part.tabulate(untrained)) <= set(part.tabulate(results_of(study)))
+    assert cited_keys(study) <= set(part.numbers(untrained))
+
+
+def test_tables_are_text_and_their_numeric_columns_exist(study: str, results_of: Results) -> None:
+    for name, table in catalogue.figures_part(study).tabulate(results_of(study)).items():
+        assert table.name == name
+        assert set(table.numeric) <= set(table.frame.columns), name
+        for cell in table.frame.to_numpy().flat:
+            assert isinstance(cell, str), name
+            assert "nan" not in cell.split(), name
+
+
+def test_the_prose_cites_numbers_that_exist(study: str, results_of: Results) -> None:
+    numbers = catalogue.figures_part(study).numbers(results_of(study))
+    cited = cited_keys(study)
+    assert cited
+    assert cited <= set(numbers)
+    for prefix in re.findall(r'\bn\("([^"]+)" \+', prose(study)):
+        assert any(key.startswith(prefix) for key in numbers), prefix
+    for key, value in numbers.items():
+        assert re.fullmatch(r"[A-Za-z0-9_.-]+", key)
+        assert not pd.isna(value), key
+
+
+def test_drawing_generates_no_data(study: str) -> None:
+    """A figure prints only measurements of runs."""
+    loaded = set(closure(catalogue.stage_roots("draw", study)))
+    assert f"{catalogue.discover()[study]}.figures" in loaded
+    datasets = {name for name in loaded if name.startswith("journeylab.datasets")}
+    assert datasets <= CONSTANTS
+    assert not [name for name in loaded if name.endswith(".data")]
+    assert "journeylab.training" not in loaded
+
+
+def test_parts_of_a_claim_have_distinct_printed_names(study: str) -> None:
+    for claim in CLAIMS[study].claims:
+        names = {printed_name(study, CLAIMS[study], term) for term in claim.terms}
+        assert len(names) == len(claim.terms), claim.id
+
+
+def printed_name(study: str, claims: StudyClaims, term: Term) -> object:
+    """The printed names of runs and measures in a term."""
+    if isinstance(term, Difference):
+        return tuple(printed_name(study, claims, part) for part in term.difference)
+    if isinstance(term, Cell):
+        labels, arms = catalogue.labels(study), catalogue.arms(study)
+        variant, arm = labels.get(term.variant, term.variant), arms.get(term.arm, term.arm)
+        return variant, arm, claims.measures[term.measure].label
+    return term
+
+
+def vector(figure: Figure) -> bytes:
+    """The figure as SVG. :func:`save` adds nothing that varies: tests/plotting/test_forms.py."""
+    buffer = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "same"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
+
+
+def counts_in(figure: Figure) -> set[str]:
+    """The counts of failed seeds, such as ✗2, beside and above the axes."""
+    texts = [text.get_text() for axes in figure.axes for text in axes.texts]
+    texts += [axes.get_title("right") for axes in figure.axes]
+    return set(re.findall(r"✗\d+", " ".join(texts)))
+
+
+def prose(study: str) -> str:
+    return (catalogue.study_folder(study) / "report.typ").read_text(encoding="utf-8")
+
+
+def cited_keys(study: str) -> set[str]:
+    """The keys of numbers that a report's prose writes out."""
+    return set(re.findall(r'\b(?:n\(|number\(report, )"([^"]+)"\)', prose(study)))
