@@ -46,6 +46,7 @@ from journeylab.records.runs import (
     read_start,
 )
 from journeylab.workflow.costs import read_costs
+from journeylab.workflow.evidence import Plans, run_plans
 from journeylab.workflow.plans import Job, StudyPlans, index_plan, make_plan, response_plan
 
 EXTERNAL = "external"
@@ -281,6 +282,10 @@ class WorkflowPlan:
         }
         yield "respond.json", response_plan(shared | response, **inputs)
         yield "index.json", index_plan(shared, **inputs)
+
+    def run_plans(self, study: str) -> dict[str, Plans]:
+        """The plans of every run of a study and of its measurements, by the run's folder."""
+        return run_plans(study, self._study(study).all())
 
     def variants(self, study: str) -> dict[str, list[str]]:
         """The variants that run in each arm of a study."""
