@@ -246,3 +246,55 @@ def test_two_clones_that_add_different_studies_merge_without_conflict(lab: Lab) 
         "exp5: 5 of 5 runs have evidence (complete)",
         "exp6: 44 of 44 runs have evidence (complete)",
     ]
+
+
+LATER = ("collect", "judge", "draw", "typeset", "respond", "index")
+
+
+def later_keys(plan: WorkflowPlan) -> dict[str, str]:
+    return {name: planned.key for name, planned in plan.plans() if planned.stage in LATER}
+
+
+def test_plans_from_collecting_on_are_those_of_real_runs(lab: Lab) -> None:
+    lab.finish("exp5")
+    ask("add", "exp5")
+    shutil.rmtree("results")
+    real, restored = lab.plan(), lab.plan(evidence="use")
+    assert later_keys(restored) == later_keys(real)
+    stages = {planned.stage for _, planned in restored.plans() if planned.study == "exp5"}
+    assert stages == {"restore", "collect", "judge", "draw", "typeset"}
+    assert set(restored.restored()) == {"exp5"}
+    assert restored.run_plans("exp5") == real.run_plans("exp5")
+
+
+def test_the_commits_of_restored_runs_are_in_the_history(lab: Lab) -> None:
+    lab.finish("exp5")
+    ask("add", "exp5")
+    shutil.rmtree("results")
+    began = git(lab.path, "rev-parse", "HEAD").strip()
+    git(lab.path, "commit", "--allow-empty", "-m", "later")
+    lab.plan(evidence="use").write()
+    known = read_json(Path("plans/exp5/history.json"))["commits"]
+    assert list(known) == [began]
+    assert known[began]["location"] == "here"
+
+
+def test_only_complete_studies_are_made_of_evidence_alone(lab: Lab) -> None:
+    with pytest.raises(UserError, match="no study has complete evidence"):
+        lab.plan(evidence="only")
+    lab.configure(lambda config: config["studies"]["exp5"].update(optional=True))
+    lab.finish("exp5")
+    lab.finish("exp6", [TRAINED])
+    ask("add")
+    plan = lab.plan(evidence="only")
+    assert plan.required == plan.covered == plan.studies == ["exp5"]
+    [line] = [line for line in plan.warnings if "evidence" in line]
+    assert line == "left out, since their evidence is not complete: exp6 (1 of 44 runs)"
+    with pytest.raises(UserError, match="the evidence of exp6 is not complete"):
+        plan.check_targets(["reports/exp6.pdf"])
+    assert lab.plan(evidence="use").required == ["exp6"]
+
+
+def test_an_unknown_mode_is_one_line(lab: Lab) -> None:
+    with pytest.raises(UserError, match="evidence: 'yes'"):
+        lab.plan(evidence="yes")

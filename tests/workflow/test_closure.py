@@ -106,7 +106,7 @@ def test_every_stage_of_every_study_runs_on_what_its_plan_declares(
         stages |= {path.name.split(".")[0] for path in made.path.glob("plans/exp*/*.cost.json")}
         runs = made.path.glob("plans/exp*/*/*/*/*.cost.json")
         stages |= {path.name.split(".")[0] for path in runs}
-    assert stages == set(PARTS) - {"fetch", "generate", "respond", "index"}
+    assert stages == set(PARTS) - {"fetch", "generate", "restore", "respond", "index"}
     reports = {
         path.stem for made in (finished, copy) for path in made.path.glob("reports/exp*.pdf")
     }

@@ -62,9 +62,9 @@ def check(
         states = Counter(entry.state for entry in recorded.values())
         for run, entry in recorded.items():
             if entry.state == "damaged":
-                damaged.append(entry.reason)
+                damaged += entry.reasons
             elif entry.state != "current" and states["missing"] < len(planned):
-                changed = f": {entry.reason}" if entry.reason else ""
+                changed = f": {'; '.join(entry.reasons)}" if entry.reasons else ""
                 typer.echo(f"{study}/{run} is {entry.state}{changed}")
         others = ", ".join(f"{n} {state}" for state, n in states.items() if state != "current")
         typer.echo(f"{_summary(study, planned, recorded)}{f'; {others}' if others else ''}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -24,11 +24,29 @@ LISTED = 4
 
 
 class Recorded(NamedTuple):
-    """The state of the evidence of a run; `reason` says what is damaged, or what changed."""
+    """The state of the evidence of a run; `reasons` say what is damaged, or what changed."""
 
     state: State
     evidence: RunEvidence | None = None
-    reason: str = ""
+    reasons: tuple[str, ...] = ()
+
+
+class StudyEvidence(NamedTuple):
+    """What the evidence of a study can restore.
+
+    `restored` maps the folders of runs to their evidence. `outdated` says of each run that has
+    evidence of an older key what changed. `current` of the `planned` runs have current evidence.
+    """
+
+    restored: Mapping[str, RunEvidence]
+    outdated: Sequence[tuple[str, ...]]
+    current: int
+    planned: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether every planned run has current evidence."""
+        return self.current == self.planned
 
 
 def run_plans(study: str, plans: Iterable[tuple[str, Plan]]) -> dict[str, Plans]:
@@ -53,23 +71,27 @@ def read_recorded(root: Path, study: str, planned: Mapping[str, Plans]) -> dict[
     }
 
 
-def restorable(
-    root: Path, study: str, planned: Mapping[str, Plans], recorded: Mapping[str, Recorded]
-) -> dict[str, RunEvidence]:
-    """The evidence of the runs that are to be restored, by folder.
+def find_restorable(root: Path, study: str, planned: Mapping[str, Plans]) -> StudyEvidence:
+    """What the evidence of a study can restore.
 
     A run that was finished here is not restored: its record names this machine, and its weights
     belong to it. Raises UserError if the evidence of a planned run is damaged.
     """
-    evidence: dict[str, RunEvidence] = {}
+    recorded = read_recorded(root, study, planned)
+    restored: dict[str, RunEvidence] = {}
+    outdated: list[tuple[str, ...]] = []
     for folder, plans in planned.items():
-        entry = recorded[folder]
-        if entry.state == "damaged":
-            raise UserError(entry.reason)
-        here = root / "results" / study / folder
-        if entry.state == "current" and entry.evidence and not is_finished(here, plans):
-            evidence[folder] = entry.evidence
-    return evidence
+        state, evidence, reasons = recorded[folder]
+        if state == "damaged":
+            raise UserError(reasons[0])
+        if evidence is None or is_finished(root / "results" / study / folder, plans):
+            continue
+        if state == "current":
+            restored[folder] = evidence
+        else:
+            outdated.append(reasons)
+    current = sum(recorded[folder].state == "current" for folder in planned)
+    return StudyEvidence(restored, outdated, current, len(planned))
 
 
 def is_finished(folder: Path, plans: Plans) -> bool:
@@ -80,37 +102,45 @@ def is_finished(folder: Path, plans: Plans) -> bool:
         return False
 
 
-def outdated_warning(
-    root: Path, study: str, planned: Mapping[str, Plans], recorded: Mapping[str, Recorded]
-) -> list[str]:
-    """A line about runs that are made anew since their evidence is of an older key, if any are."""
-    older = {
-        folder: recorded[folder].reason
-        for folder, plans in planned.items()
-        if recorded[folder].state == "of an older key"
-        and not is_finished(root / "results" / study / folder, plans)
-    }
-    if not older:
-        return []
-    reasons = list(dict.fromkeys(part for reason in older.values() for part in reason.split("; ")))
-    more = f" and {len(reasons) - LISTED} more" if len(reasons) > LISTED else ""
-    changed = ", ".join(reasons[:LISTED]) + more
-    number = f"{len(older)} of {len(planned)} runs"
-    return [f"{study}: the evidence of {number} is of an older key; they run anew: {changed}"]
+def complete_studies(evidence: Mapping[str, StudyEvidence]) -> list[str]:
+    """The studies whose evidence is complete. Raises UserError if there are none."""
+    complete = [study for study, known in evidence.items() if known.complete]
+    if not complete:
+        raise UserError(
+            "evidence=only: no study has complete evidence; journeylab evidence check lists what "
+            "is missing"
+        )
+    return complete
 
 
-def is_complete(planned: Mapping[str, Plans], recorded: Mapping[str, Recorded]) -> bool:
-    """Whether every planned run of a study has current evidence."""
-    return all(recorded[folder].state == "current" for folder in planned)
+def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> list[str]:
+    """A line about runs with evidence of an older key per study, and about studies left out."""
+    lines = []
+    for study, known in evidence.items():
+        if known.outdated:
+            reasons = list(dict.fromkeys(part for each in known.outdated for part in each))
+            more = f" and {len(reasons) - LISTED} more" if len(reasons) > LISTED else ""
+            lines.append(
+                f"{study}: the evidence of {len(known.outdated)} of {known.planned} runs is of an "
+                f"older key and is not used; changed: {', '.join(reasons[:LISTED])}{more}"
+            )
+    left = [
+        f"{study} ({known.current} of {known.planned} runs)"
+        for study, known in evidence.items()
+        if not known.complete
+    ]
+    if mode == "only" and left:
+        lines.append(f"left out, since their evidence is not complete: {', '.join(left)}")
+    return lines
 
 
 def _read(path: Path, plans: Plans | None) -> Recorded:
     try:
         evidence = read_evidence(path)
     except UserError as error:
-        return Recorded("damaged", reason=str(error))
+        return Recorded("damaged", reasons=(str(error),))
     if plans is None:
         return Recorded("no longer planned", evidence)
     if evidence.keys == tuple(plan.key for plan in plans):
         return Recorded("current", evidence)
-    return Recorded("of an older key", evidence, "; ".join(changes(evidence, *plans)))
+    return Recorded("of an older key", evidence, tuple(changes(evidence, *plans)))
