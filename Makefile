@@ -53,9 +53,8 @@ $(PDOC): constraints.txt | setup
 	python -m pip install --disable-pip-version-check --quiet --target $@ --constraint $< pdoc
 	touch $@
 
-# MLflow gets the runs of `recorded` from `make ui`: importing takes longer than the reports.
 recorded: setup ## all reports without training, from evidence/; studies without complete evidence are left out
-	$(RUN) all --config evidence=only 'tracking={enabled: false}'
+	$(RUN) all --config evidence=only
 
 quick: setup ## every study with 2 seeds and short budgets, under build/quick (not evidence)
 	$(RUN) all --config scale=quick root=build/quick
