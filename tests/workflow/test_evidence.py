@@ -129,6 +129,10 @@ def test_runs_that_were_finished_here_are_not_replaced(lab: Copy) -> None:
     choose(lab, "use")
     assert lab.planned() == set()
     assert (lab.path / ROOT / "plans" / A / "train.json").exists()
+    forced = (f"--force {ROOT}/results/{A}/run.json --config evidence=only").split()
+    done = lab.snakemake(*forced, check=False)
+    assert done.returncode == 1
+    assert "error: evidence=only trains nothing; remove" in done.stdout + done.stderr
     shutil.rmtree(lab.path / ROOT / "results" / A)
     rules = lab.rules()
     assert "restore_exp7" in rules
