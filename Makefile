@@ -22,7 +22,7 @@ PDOC   := build/pdoc
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup all arxiv paper docs quick ui check format test test-system slurm-demo slurm-stop verify bench schemas gallery unlock clean
+.PHONY: help setup all arxiv paper docs recorded quick ui check format test test-system slurm-demo slurm-stop verify bench schemas gallery unlock clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ $(PDOC): constraints.txt | setup
 	rm -rf $@
 	python -m pip install --disable-pip-version-check --quiet --target $@ --constraint $< pdoc
 	touch $@
+
+recorded: setup ## all reports without training, from evidence/; studies without complete evidence are left out
+	$(RUN) all --config evidence=only
 
 quick: setup ## every study with 2 seeds and short budgets, under build/quick (not evidence)
 	$(RUN) all --config scale=quick root=build/quick

@@ -70,6 +70,10 @@ onstart:
         raise SystemExit(f"error: {problem}")
     training = {}
     for job in workflow.dag.needrun_jobs():
+        if plan.config.evidence == "only" and job.rule.name in ("train", "compute"):
+            raise SystemExit(
+                f"error: evidence=only trains nothing; remove {job.output.run}, which is outdated"
+            )
         if job.rule.name == "train":
             seeds = chunk_seeds(job.wildcards.seeds)
             training[str(job.input.plan)] = plan.steps(job.wildcards) * len(seeds)

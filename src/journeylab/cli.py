@@ -9,6 +9,7 @@ import typer
 
 from journeylab import imports
 from journeylab.catalogue import STAGES, Stage
+from journeylab.commands import evidence
 from journeylab.commands.compare import compare
 from journeylab.commands.explain import explain
 from journeylab.commands.list import list_studies
@@ -69,6 +70,7 @@ def verify(
 
 
 app.command("register", rich_help_panel=PEOPLE)(register)
+app.add_typer(evidence.app, name="evidence", rich_help_panel=PEOPLE)
 
 
 @app.command(rich_help_panel=PEOPLE)

@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 
 from snakemake_logger_plugin_journeylab.wording import roughly
 
-ORDER = ("fetch", "generate", "train", "compute", "measure", "collect", "judge", "draw", "typeset")
+ORDER = (
+    *("fetch", "generate", "train", "compute", "measure", "restore"),
+    *("collect", "judge", "draw", "typeset"),
+)
 _REASONS = (
     ("Updated input files: ", "changed"),
     ("Missing output files: ", "new"),
@@ -50,10 +53,11 @@ class DryRun:
         wildcards = about["wildcards"] or {}
         plan = next((path for path in about["input"] if "plans/" in path), "")
         if about["rule_name"] != "all":
+            rule, _, study = about["rule_name"].partition("_")  # restore_exp7 has no wildcards
             self.jobs.append(
                 PlannedJob(
-                    about["rule_name"],
-                    str(wildcards.get("study", "")),
+                    rule,
+                    str(wildcards.get("study", study)),
                     str(wildcards.get("arm", "")),
                     plan,
                     classify(about["reason"] or ""),

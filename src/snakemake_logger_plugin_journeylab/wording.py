@@ -18,7 +18,7 @@ def name_job(rule: str, wildcards: Mapping[str, str]) -> str:
     left = {key: str(value) for key, value in wildcards.items()}
     seeds = left.pop("seeds", "")
     run = "/".join(left.pop(key) for key in ("arm", "variant") if key in left)
-    words = [rule.partition("_")[0] if left or run or seeds else rule]
+    words = [rule.partition("_")[0] if left or run or seeds else rule.replace("_", " ")]
     words += [left.pop("study", ""), run, *left.values(), name_seeds(seeds)]
     return " ".join(word for word in words if word)
 

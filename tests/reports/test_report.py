@@ -381,6 +381,24 @@ def test_a_run_that_moved_between_processors_says_so(pdf):
     assert report["provenance"]["minutes"] == "18.0"
 
 
+def test_restored_runs_name_the_commit_and_processor_of_their_evidence(trained, records):
+    verdicts, content = trained
+    commit = records[0][1].commit[:12]
+    half = [
+        (run, host.model_copy(update={"restored": position == 0}))
+        for position, (run, host) in enumerate(records)
+    ]
+
+    def restored(runs, **more):
+        report = describe(verdicts, {}, content, runs, {}, plan_key=KEY, **more)
+        return report["provenance"]["restored"]
+
+    expected = f"1 of {len(records)} runs, from evidence of commit {commit}, processor A processor"
+    assert restored(half) == expected
+    assert restored(half, anonymous=True) == expected.replace(commit, "left out")
+    assert restored(records) == ""
+
+
 def test_a_report_names_its_plan(pdf):
     _, report, path = pdf
     assert report["plan_key"] == KEY

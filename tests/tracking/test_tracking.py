@@ -13,6 +13,8 @@ from journeylab import tracking
 from journeylab.cli import app
 from journeylab.config import UserError
 from journeylab.records import files, runs
+from journeylab.records.evidence import CURVES, RunEvidence
+from journeylab.records.plans import Plan
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.tracking import importer, server
 from journeylab.tracking.store import ARTIFACTS, LOCAL, LOCK, locate
@@ -495,3 +497,42 @@ def test_the_root_option_selects_the_results_to_serve(tmp_path, monkeypatch):
     for options in ([], ["--root", str(tmp_path)]):
         assert CliRunner().invoke(app, ["ui", "--config", config, *options]).exit_code == 0
     assert shown == [Path(), tmp_path]
+
+
+def test_a_restored_run_is_imported_like_the_run(
+    tmp_path, initialised, write_chunk, write_measurements, client
+):
+    folder = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=7)
+    write_measurements(folder)
+    names = (runs.RUN, files.MEASUREMENTS, CURVES)
+    evidence = RunEvidence(
+        Plan(stage="train"),
+        Plan(stage="measure"),
+        runs.read_run(folder),
+        runs.read_host(folder),
+        {name: (folder / name).read_bytes() for name in names},
+    )
+    root = tmp_path / "restored"
+    restored = root / folder.relative_to(tmp_path)
+    restored.mkdir(parents=True)
+    shutil.copy(initialised, root)
+    for name, content in evidence.restored.items():
+        (restored / name).write_bytes(content)
+    imported = []
+    for where in (tmp_path, root):
+        assert tracking.import_runs(where, "exp7").imported == 2
+        connection = client(LOCAL, where)
+        imported.append(
+            {
+                name: (
+                    run.info.status,
+                    run.data.params,
+                    run.data.metrics,
+                    run.data.tags["run_key"],
+                    len(connection.get_metric_history(run.info.run_id, "loss")),
+                )
+                for name, run in seed_runs(connection).items()
+            }
+        )
+    assert imported[0] == imported[1]
+    assert imported[0]["journey/A/0"][-1] == 7

@@ -3,6 +3,7 @@
 import pytest
 
 from snakemake_logger_plugin_journeylab.dryrun import DryRun, classify
+from snakemake_logger_plugin_journeylab.wording import name_job
 
 from .conftest import Copy
 
@@ -49,6 +50,16 @@ def test_a_dry_run_counts_jobs_by_rule_and_arm_with_reasons_and_cost():
         "4 jobs: 3 train, 1 judge",
         "This was a dry-run: nothing was run. All jobs with their commands: --printshellcmds",
     ]
+
+
+def test_a_job_that_restores_a_study_is_counted_with_it():
+    restoring = {**job("restore_exp7", reason="Missing output files: x"), "wildcards": {}}
+    assert summary([restoring], {"exp7": {"jobs": {"restore": 1}}})[:3] == [
+        "exp7: 1 jobs",
+        "  restore   1 of 1  new",
+        "1 jobs: 1 restore",
+    ]
+    assert name_job("restore_exp7", {}) == "restore exp7"
 
 
 def test_a_run_without_jobs_prints_no_table():

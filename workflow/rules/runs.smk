@@ -58,6 +58,32 @@ rule compute:
         "journeylab compute --plan {input.plan} --output {output.run} > {log} 2>&1"
 
 
+# Runs whose evidence is current are restored instead, all of a study by one job. Their other plans do
+# not exist either.
+for study, files in plan.restored().items():
+
+    rule:
+        """Write the runs of a study as its evidence holds them."""
+        name:
+            f"restore_{study}"
+        input:
+            plan=f"<plans>/{study}/restore.json",
+        output:
+            files,
+        log:
+            f"<logs>/restore/{study}.log",
+        localrule: True
+        conda:
+            "../envs/journeylab.yaml"
+        threads: 1
+        params:
+            evidence=plan.folder(f"evidence/{study}"),
+            results=plan.folder(f"results/{study}"),
+        shell:
+            "journeylab restore --plan {input.plan} --data {params.evidence}"
+            " --output {params.results} > {log} 2>&1"
+
+
 rule collect:
     """Join everything measured in a study into one tidy table."""
     input:

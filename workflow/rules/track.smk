@@ -11,7 +11,8 @@ def import_into_mlflow():
     shell(f"{command} || true")
 
 
-if plan.config.tracking.enabled:
+# Importing all restored runs would take longer than making the reports.
+if plan.config.tracking.enabled and plan.config.evidence != "only":
 
     onsuccess:
         import_into_mlflow()

@@ -52,11 +52,11 @@ def check(config: Path, overrides: Sequence[str] = ()) -> tuple[list[str], list[
     another output was made from it. Returns a summary, and one line for each problem with the
     command that repairs it.
     """
-    workflow = WorkflowPlan(read_yaml(config) | dict(map(_override, overrides)))
+    workflow = WorkflowPlan(read_yaml(config) | dict(map(override, overrides)))
     options = "".join(f" {word}" for word in ("--config", *overrides)) if overrides else ""
     jobs = list(find_jobs(workflow))
     read = {key for job in jobs if job.made for key in _read(job.plan)}
-    checked = [job for job in jobs if job.made or _identity(job.plan) in read]
+    checked = [job for job in jobs if job.made or _identities(job.plan) & read]
     problems = [
         f"{fault.partition(';')[0]}; `{_command(job, fault)}{options}` makes it anew"
         for job in checked
@@ -85,6 +85,7 @@ def _outputs(name: str, plan: Plan) -> tuple[str, ...]:
         ),
         "compute": tuple(f"{folder}/{file}" for file in (RUN, HOST, MEASUREMENTS)),
         "measure": (f"{folder}/{MEASUREMENTS}",),
+        "restore": tuple(f"{results}/{file}" for file in plan.settings.get("files", ())),
         "collect": (f"{results}/{MEASUREMENTS}",),
         "judge": (f"{results}/{VERDICTS}",),
         "draw": (f"{reports}/{MANIFEST}",),
@@ -123,7 +124,9 @@ def _files(folder: Path, read: Callable[[], Mapping[str, str]]) -> list[str]:
 
 def _fetched(job: Job) -> list[str]:
     [path] = job.outputs
-    return _fault(path, partial(verify_files, path.parent, {path.name: _identity(job.plan)}))
+    return _fault(
+        path, partial(verify_files, path.parent, {path.name: job.plan.settings["sha256"]})
+    )
 
 
 def _table(job: Job) -> list[str]:
@@ -135,6 +138,12 @@ def _trained(job: Job) -> list[str]:
     folder = job.outputs[0].parent
     named = _files(folder, lambda: read_run(folder, job.plan.key).files)
     return named + _fault(folder / HOST, lambda: read_host(folder))
+
+
+def _restored(job: Job) -> list[str]:
+    hashes = job.plan.settings["files"]
+    folder = job.outputs[0].parents[3]
+    return _files(folder, lambda: hashes)
 
 
 def _computed(job: Job) -> list[str]:
@@ -177,7 +186,8 @@ def _listed(job: Job) -> list[str]:
     return _fault(path, read)
 
 
-def _override(written: str) -> tuple[str, Any]:
+def override(written: str) -> tuple[str, Any]:
+    """The key and the value of ``KEY=VALUE``. Raises UserError for any other text."""
     key, equals, value = written.partition("=")
     try:
         return key, yaml.safe_load(value) if equals else _refuse(written)
@@ -189,13 +199,15 @@ def _refuse(written: str) -> NoReturn:
     raise UserError(f"{written!r}: write KEY=VALUE, as in scale=quick")
 
 
-def _identity(plan: Plan) -> str:
-    """The name of a job's output in other plans: the key of its plan, or a file's SHA-256."""
-    return str(plan.settings["sha256"]) if plan.stage == "fetch" else plan.key
+def _identities(plan: Plan) -> set[str]:
+    """The names of a job's outputs in other plans: keys of plans, or a file's SHA-256."""
+    if plan.stage == "restore":
+        return set(dict(plan.runs).values())
+    return {plan.settings["sha256"] if plan.stage == "fetch" else plan.key}
 
 
 def _read(plan: Plan) -> list[str]:
-    """The inputs of a job, named as by :func:`_identity`."""
+    """The inputs of a job, named as by :func:`_identities`."""
     return [*plan.inputs.values(), *dict(plan.runs).values()]
 
 
@@ -213,6 +225,7 @@ _CHECKS: Mapping[str, Callable[[Job], list[str]]] = {
     "train": _trained,
     "compute": _computed,
     "measure": _table,
+    "restore": _restored,
     "collect": _table,
     "judge": _judged,
     "draw": _drawn,

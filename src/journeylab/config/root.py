@@ -50,6 +50,7 @@ class Config(Frozen):
     seeds_from: Annotated[int, Field(ge=0, le=10**9), AsNumber] | None = None
     engine: Literal["auto", "sequential", "batched"] = "auto"
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    evidence: Literal["run", "use", "only"] = "run"
     anonymous: bool = False
     tracking: Tracking = Tracking()
     studies: Annotated[Mapping[Name, StudySettings], Field(min_length=1)]

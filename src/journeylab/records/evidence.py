@@ -1,62 +1,97 @@
 """Evidence: everything about a run that judging and drawing read, without weights, in one file.
 
-A file of evidence is a zip archive of fixed form: equal runs give equal bytes. It holds the plans
-of the run and of its measurements, the run record, the host record without the host's name, the
-measurements and, for a trained run, the learning curves. Reading checks every byte, so a damaged
-file is never used.
+A file of evidence is a zip archive. It holds the plans of the run and of its measurements, the run
+record, the host record without the names of machines, the measurements and, for a trained run, the
+learning curves. Its last 64 characters are the SHA-256 of all other bytes, so a damaged file is
+never used.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from journeylab.config import UserError, build
+from journeylab.config import UserError, shown
 from journeylab.records import files
 from journeylab.records.files import MEASUREMENTS
-from journeylab.records.plans import Plan
-from journeylab.records.runs import HOST, RUN, RunHost, RunRecord
+from journeylab.records.plans import Plan, plan_key
+from journeylab.records.runs import HOST, RUN, RunHost, RunRecord, read_host, read_run
 
 SUFFIX = ".zip"
 CURVES = "curves.parquet"
 PLAN, MEASURED = "plan.json", "measure.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+_DIGEST = 64
 
 
-class Evidence(NamedTuple):
+class RunEvidence(NamedTuple):
     """The evidence of one run on one chunk of seeds.
 
     `plan` made the run; `measured` made its measurements, and equals `plan` for a computed run.
-    `tables` maps names of files to their bytes: the measurements and, for a trained run, curves.
+    `contents` holds, by name, the bytes of the run record, the measurements and, for a trained
+    run, the curves.
     """
 
     plan: Plan
     measured: Plan
     run: RunRecord
     host: RunHost
-    tables: Mapping[str, bytes]
+    contents: Mapping[str, bytes]
 
     @property
-    def bytes(self) -> bytes:
-        """The content of the file."""
-        host = self.host.model_copy(update={"host": ""})
-        members = {
-            PLAN: files.json_bytes(self.plan),
-            MEASURED: files.json_bytes(self.measured),
-            RUN: files.json_bytes(self.run),
-            HOST: files.json_bytes(host),
-            **self.tables,
-        }
+    def keys(self) -> tuple[str, str | None]:
+        """The keys of the plans with which the run and its measurements were really made."""
+        origin = files.table_origin(self.contents[MEASUREMENTS])
+        return self.run.plan_key, origin.plan_key if origin else None
+
+    @property
+    def packed(self) -> bytes:
+        """The content of the file; equal runs give equal bytes with one version of zlib."""
         archive = io.BytesIO()
-        with zipfile.ZipFile(archive, "w") as packed:
-            for name in sorted(members):
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+            for name, content in sorted(self._members().items()):
                 info = zipfile.ZipInfo(name, _EPOCH)
-                info.external_attr = 0o644 << 16
-                packed.writestr(info, members[name])  # stored: compressors differ in their bytes
-        return archive.getvalue()
+                info.create_system, info.external_attr = 3, 0o644 << 16
+                packed.writestr(info, content, zipfile.ZIP_DEFLATED, compresslevel=9)
+            packed.comment = bytes(_DIGEST)  # its length is in the archive; the digest replaces it
+        content = archive.getvalue()[:-_DIGEST]
+        return content + _hexdigest(content)
+
+    @property
+    def digest(self) -> str:
+        """A SHA-256 of everything in the file, whatever compressed it."""
+        hashes = {name: _hexdigest(part).decode() for name, part in self._members().items()}
+        return hashlib.sha256(files.json_bytes(hashes)).hexdigest()
+
+    @property
+    def restored(self) -> Mapping[str, bytes]:
+        """The files of the run, by name: as the run wrote them, but for the host record."""
+        host = self.host.model_copy(update={"host": "", "scheduler": None, "restored": True})
+        return {HOST: files.json_bytes(host), **self.contents}
+
+    @property
+    def misfit(self) -> str:
+        """The name of a file that belongs to another run, or to other plans; "" if none does."""
+        run, origin = self.run, files.table_origin(self.contents[MEASUREMENTS])
+        hashes = {name: _hexdigest(part).decode() for name, part in self.contents.items()}
+        recorded = {name: digest for name, digest in run.files.items() if name in hashes}
+        if run.kind == "trained":
+            recorded[RUN] = origin.inputs.get("run", "") if origin else ""
+        wrong = [name for name, digest in recorded.items() if hashes[name] != digest]
+        if self.host.plan_key != run.plan_key:
+            wrong.append(HOST)
+        return next(iter(wrong), "")
+
+    def _members(self) -> dict[str, bytes]:
+        # A run that was restored has the same evidence as the run itself.
+        host = self.host.model_copy(update={"host": "", "scheduler": None, "restored": False})
+        plans = {PLAN: self.plan, MEASURED: self.measured}
+        texts = {name: files.json_bytes(record) for name, record in (plans | {HOST: host}).items()}
+        return {**texts, **self.contents}
 
 
 def evidence_path(root: Path, study: str, folder: str) -> Path:
@@ -64,54 +99,100 @@ def evidence_path(root: Path, study: str, folder: str) -> Path:
     return root / "evidence" / study / f"{folder}{SUFFIX}"
 
 
-def find_evidence(root: Path, study: str) -> Iterator[Path]:
-    """All files of evidence of a study, sorted."""
-    yield from sorted((root / "evidence" / study).glob(f"*/*/*{SUFFIX}"))
+def find_evidence(root: Path, study: str) -> dict[str, Path]:
+    """All files of evidence of a study by the folders of their runs, sorted."""
+    folder = root / "evidence" / study
+    paths = sorted(folder.glob(f"*/*/*{SUFFIX}"))
+    return {path.relative_to(folder).as_posix().removesuffix(SUFFIX): path for path in paths}
 
 
-def collect_evidence(folder: Path, plan: Plan, measured: Plan) -> Evidence:
+def collect_evidence(folder: Path, plan: Plan, measured: Plan) -> RunEvidence:
     """The evidence of a finished run in `folder`.
 
-    Raises UserError for a file that is missing, damaged or of another plan.
+    Raises UserError for a file that is missing, damaged, or of another plan or run.
     """
-    run = build(RunRecord, files.read_json(folder / RUN), str(folder / RUN))
-    files.check_key(folder / RUN, run.plan_key, plan.key)
-    host = build(RunHost, files.read_json(folder / HOST), str(folder / HOST))
-    files.read_table(folder / MEASUREMENTS, measured.key)
-    names = [MEASUREMENTS]
-    if run.kind == "trained":
-        files.verify_files(folder, {CURVES: run.files[CURVES]})
-        names.append(CURVES)
-    tables = {name: (folder / name).read_bytes() for name in names}
-    return Evidence(plan, measured, run, host, tables)
-
-
-def read_evidence(path: Path) -> Evidence:
-    """Read and verify a file of evidence. Raises UserError if it is missing or damaged."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing") from None
-    damaged = UserError(
-        f"{path} is damaged; restore it with git, or record it anew: journeylab evidence add"
-    )
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            members = {name: packed.read(name) for name in packed.namelist()}
-        parsed = {name: files.parse_json(members.pop(name)) for name in _JSON}
-        evidence = Evidence(
-            plan=Plan.model_validate(parsed[PLAN]),
-            measured=Plan.model_validate(parsed[MEASURED]),
-            run=RunRecord.model_validate(parsed[RUN]),
-            host=RunHost.model_validate(parsed[HOST]),
-            tables=members,
+    run, host = read_run(folder, plan.key), read_host(folder)
+    names = (RUN, MEASUREMENTS, CURVES) if run.kind == "trained" else (RUN, MEASUREMENTS)
+    for name in names:
+        files.verify(folder / name)
+    contents = {name: (folder / name).read_bytes() for name in names}
+    evidence = RunEvidence(plan, measured, run, host, contents)
+    files.check_key(folder / MEASUREMENTS, evidence.keys[1], measured.key)
+    if name := evidence.misfit:
+        raise UserError(
+            f"{folder / name} does not belong to the other files of its run; "
+            f"`{files.remake(folder / RUN)}` makes them anew"
         )
-        whole = evidence.bytes == content and all(map(files.is_intact, members.values()))
-    except Exception:  # a damaged archive can raise nearly anything
-        raise damaged from None
-    if not whole:
-        raise damaged
     return evidence
 
 
-_JSON = (PLAN, MEASURED, RUN, HOST)
+def read_evidence(path: Path) -> RunEvidence:
+    """Read and verify a file of evidence. Raises UserError if it is missing or damaged."""
+    try:
+        return _parse(path.read_bytes())
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing") from None
+    except Exception:  # a damaged archive can raise nearly anything
+        raise UserError(
+            f"{path} is damaged; restore it with git, or record it anew: journeylab evidence add"
+        ) from None
+
+
+def changes(evidence: RunEvidence, plan: Plan, measured: Plan) -> list[str]:
+    """What differs between the plans of the evidence and current plans, in the words of a plan."""
+    of_run = list(_differences(_fields(evidence.plan), _fields(plan)))
+    of_measuring = list(_differences(_fields(evidence.measured), _fields(measured)))
+    if of_run:  # then the key of the run, an input of measuring, differs as well
+        of_measuring = [line for line in of_measuring if line != "input run"]
+    return list(dict.fromkeys((*of_run, *of_measuring))) or ["the form of its plan"]
+
+
+def _parse(content: bytes) -> RunEvidence:
+    if _hexdigest(content[:-_DIGEST]) != content[-_DIGEST:]:
+        raise ValueError("the checksum differs")
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        contents = {name: packed.read(name) for name in packed.namelist()}
+    plan, measured, host = (files.parse_json(contents.pop(name)) for name in (PLAN, MEASURED, HOST))
+    evidence = RunEvidence(
+        plan=Plan.model_validate(plan),
+        measured=Plan.model_validate(measured),
+        run=RunRecord.model_validate(files.parse_json(contents[RUN])),
+        host=RunHost.model_validate(host),
+        contents=contents,
+    )
+    whole = all(map(files.is_intact, contents.values())) and not evidence.misfit
+    if not whole or evidence.keys != (plan_key(plan), plan_key(measured)):
+        raise ValueError("its files do not belong together")
+    return evidence
+
+
+def _hexdigest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
+
+
+def _fields(plan: Plan) -> dict[str, Any]:
+    """The fields of a plan; a nested field is named by its path, as in `settings.model.d`."""
+
+    def flatten(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+        for name, value in values.items():
+            if isinstance(value, Mapping):
+                yield from flatten(value, f"{prefix}{name}.")
+            else:
+                yield f"{prefix}{name}", value
+
+    fields = plan.model_dump(mode="json")
+    fields[f"code of {fields.pop('stage')}"] = fields.pop("code")
+    return dict(flatten(fields, ""))
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    for name in dict.fromkeys((*old, *new)):
+        before, after = old.get(name), new.get(name)
+        if before == after:
+            continue
+        if name.startswith("code of "):  # hashes say nothing to a reader
+            yield name
+        elif name.startswith("inputs."):
+            yield f"input {name.removeprefix('inputs.')}"
+        else:
+            yield f"{name} {shown(before)} → {shown(after)}"

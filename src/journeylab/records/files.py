@@ -275,6 +275,15 @@ def read_origin(path: Path) -> Origin | None:
     return Origin.model_validate(origin) if origin else None
 
 
+def table_origin(content: bytes) -> Origin | None:
+    """The origin in the bytes of a table. Raises an error of pyarrow if they are no table."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    kept = (parquet.read_schema(pa.BufferReader(content)).metadata or {}).get(ORIGIN.encode())
+    return Origin.model_validate_json(kept) if kept else None
+
+
 def _metadata(origin: Origin | None) -> dict[str, str]:
     metadata = {SEAL: _BLANK.decode()}
     if origin is not None:

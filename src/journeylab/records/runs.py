@@ -110,7 +110,8 @@ class RunHost(RunStart):
     """Where and when a run was computed, and its cost; `seconds` maps seeds to training times.
 
     `timings` are times of the forms that a computed run compares: like the cost, they depend on the
-    machine, and therefore are not measurements.
+    machine, and therefore are not measurements. `restored` says that the files of the run come
+    from its evidence; then `host` is empty.
     """
 
     finished: datetime
@@ -119,6 +120,7 @@ class RunHost(RunStart):
     cost: Cost
     scheduler: Scheduler | None = None
     timings: Mapping[str, float] = {}
+    restored: bool = False
 
 
 class SeedOutcome(Frozen):

@@ -236,6 +236,7 @@ def _provenance(records: Sequence[tuple[RunRecord, RunHost]], *, anonymous: bool
             ", ".join(f"{name} {version}" for name, version in run.versions.items()) for run in runs
         ),
         "cpu": _unique(_processors(run) for run in runs),
+        "restored": _restored(records, anonymous=anonymous),
         "engine": _unique(
             f"{run.engine}, {run.device}, {run.threads} "
             f"{'thread' if run.threads == 1 else 'threads'}"
@@ -245,6 +246,21 @@ def _provenance(records: Sequence[tuple[RunRecord, RunHost]], *, anonymous: bool
         "data": hashlib.sha256(canonical(data).encode()).hexdigest() if data else None,
         "trained": any(run.kind == "trained" for run in runs),
     }
+
+
+def _restored(records: Sequence[tuple[RunRecord, RunHost]], *, anonymous: bool) -> str:
+    """Where the evidence comes from, if runs were restored from it; else ""."""
+    restored = [(run, host) for run, host in records if host.restored]
+    if not restored:
+        return ""
+    commits = _unique(
+        "left out" if anonymous else (host.commit or "unknown")[:12] for _, host in restored
+    )
+    processors = _unique(_processors(run) for run, _ in restored)
+    return (
+        f"{len(restored)} of {len(records)} runs, from evidence of commit {', '.join(commits)}, "
+        f"processor {', '.join(processors)}"
+    )
 
 
 def _run_keys(runs: Sequence[RunRecord]) -> str:

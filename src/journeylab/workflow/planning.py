@@ -28,14 +28,14 @@ from journeylab.claims.theorems import read_theorems
 from journeylab.config import (
     ONCE,
     Config,
-    ExternalFile,
     Frozen,
     StudySettings,
     UserError,
     accepted,
     chunks,
 )
-from journeylab.records.files import MANIFEST, VERDICTS, read_json, sha256
+from journeylab.records.evidence import RunEvidence
+from journeylab.records.files import MANIFEST, VERDICTS, read_json
 from journeylab.records.plans import HISTORY, REGISTER, Plan, write_plan
 from journeylab.records.runs import (
     HOST,
@@ -46,10 +46,16 @@ from journeylab.records.runs import (
     read_start,
 )
 from journeylab.workflow.costs import read_costs
+from journeylab.workflow.evidence import (
+    Plans,
+    StudyEvidence,
+    complete_studies,
+    evidence_warnings,
+    find_restorable,
+    run_plans,
+)
+from journeylab.workflow.external import EXTERNAL, external_files, file_name, with_checksums
 from journeylab.workflow.plans import Job, StudyPlans, index_plan, make_plan, response_plan
-
-EXTERNAL = "external"
-"""The folder of external files below ``data``, and of their plans below ``plans``."""
 
 
 class Wildcards(Protocol):
@@ -95,7 +101,7 @@ class WorkflowPlan:
     ) -> None:
         if studies:
             raw = {**raw, "studies": {study: raw["studies"][study] for study in studies}}
-        self.config: Config = _with_checksums(resolve(raw))
+        self.config: Config = with_checksums(resolve(raw))
         self.claims = claims
         self.register = read_register(claims, studies)
         self.theorems = read_theorems(claims)
@@ -113,6 +119,16 @@ class WorkflowPlan:
         self.jobs = {
             study: {job.folder: job for job in self._jobs(study)} for study in self.studies
         }
+        self.evidence: dict[str, StudyEvidence] = {}
+        if self.config.evidence != "run":
+            root = Path(self.config.root)
+            self.evidence = {
+                study: find_restorable(root, study, self.run_plans(study)) for study in self.studies
+            }
+        if self.config.evidence == "only":
+            complete = complete_studies(self.evidence)
+            kept = {study: self.config.studies[study] for study in complete}
+            self.config = self.config.model_copy(update={"studies": kept})
 
     def _check(self) -> None:
         metrics = {study: metrics_part(study).METRICS for study in discover()}
@@ -124,15 +140,17 @@ class WorkflowPlan:
     def warnings(self) -> list[str]:
         """Matters that need a person but are not errors, such as points without an answer."""
         results = Path(self.folder("results"))
-        return [
+        lines = [
             f"response.yaml: {point}: neither claims nor an answer; write one of the two"
             for point in self.response.open_points
-        ] + [
+        ]
+        lines += [
             f"{study}: its results were made with other settings or code; the response leaves them "
             f"out; snakemake {self.folder('reports')}/{study}.pdf makes them anew"
             for study in self.studies
             if study not in self.covered and (results / study / VERDICTS).exists()
         ]
+        return lines + evidence_warnings(self.evidence, self.config.evidence)
 
     @property
     def studies(self) -> list[str]:
@@ -141,9 +159,12 @@ class WorkflowPlan:
 
     @property
     def required(self) -> list[str]:
-        """The studies that `all` runs: those that are not optional, or all if all are optional."""
+        """The studies that `all` runs: those that are not optional, or all if all are optional.
+
+        With `evidence: only`, all studies with complete evidence.
+        """
         names = [name for name, study in self.config.studies.items() if not study.optional]
-        return names or self.studies
+        return self.studies if self.config.evidence == "only" else names or self.studies
 
     @cached_property
     def covered(self) -> list[str]:
@@ -258,7 +279,7 @@ class WorkflowPlan:
 
     def plans(self) -> Iterator[tuple[str, Plan]]:
         """Every plan by its path below ``plans``, in the order in which data flow."""
-        for file in self._files().values():
+        for file in external_files(self.config.studies.values()):
             plan = make_plan("fetch", settings=dict(file), code_of=self.studies[0])
             yield f"{EXTERNAL}/{file_name(file.sha256)}.json", plan
         read: dict[str, str] = {}
@@ -281,6 +302,19 @@ class WorkflowPlan:
         }
         yield "respond.json", response_plan(shared | response, **inputs)
         yield "index.json", index_plan(shared, **inputs)
+
+    def run_plans(self, study: str) -> dict[str, Plans]:
+        """The plans of every run of a study and of its measurements, by the run's folder."""
+        return run_plans(study, self._study(study, restore=False).all())
+
+    def restored(self) -> dict[str, list[str]]:
+        """The files that are restored from evidence, by study; studies without any are left out."""
+        return {
+            study: [f"{self.folder('results')}/{study}/{name}" for name in plan.settings["files"]]
+            for study in self.studies
+            for _, plan in self._study(study).all()
+            if plan.stage == "restore"
+        }
 
     def variants(self, study: str) -> dict[str, list[str]]:
         """The variants that run in each arm of a study."""
@@ -316,13 +350,22 @@ class WorkflowPlan:
         """Refuse a target of a study that is not configured; raises UserError."""
         for argument in arguments:
             named = re.search(r"(?:^|/)(exp\d+)(?:\.pdf$|/)", argument)
+            if named and named[1] in self.evidence and named[1] not in self.studies:
+                raise UserError(
+                    f"{argument}: the evidence of {named[1]} is not complete; "
+                    f"journeylab evidence check {named[1]}"
+                )
             if named and named[1] not in self.config.studies:
                 raise UserError(
                     f"{argument}: {named[1]} is not in config.yaml;"
                     f"{accepted(named[1], self.studies)}"
                 )
 
-    def _study(self, study: str) -> StudyPlans:
+    def _restored(self, study: str) -> Mapping[str, RunEvidence]:
+        """The evidence of the runs of a study that are restored, by folder."""
+        return self.evidence[study].restored if study in self.evidence else {}
+
+    def _study(self, study: str, *, restore: bool = True) -> StudyPlans:
         return StudyPlans(
             study=study,
             settings=self.config.studies[study],
@@ -332,17 +375,8 @@ class WorkflowPlan:
             register=self._register(study),
             earlier=self.earlier.get(study),
             theorems=self.theorems.model_dump(mode="json"),
+            evidence=self._restored(study) if restore else {},
         )
-
-    def _files(self) -> dict[str, ExternalFile]:
-        """Every external file by its SHA-256, with the addresses that all studies give."""
-        files: dict[str, ExternalFile] = {}
-        for settings in self.config.studies.values():
-            for file in settings.files():
-                known = dict(files.get(file.sha256, file))
-                more = {name: value for name, value in known.items() if value is not None}
-                files[file.sha256] = file.model_copy(update=more)
-        return files
 
     def _register(self, study: str) -> dict[str, Any]:
         """The study's part of the register, with the constants of the judge."""
@@ -366,7 +400,11 @@ class WorkflowPlan:
     ) -> RecordedHistory:
         """What git knows of the commits at which the runs of the study began, or will begin."""
         results = Path(self.folder("results")) / study
-        starts = (read_start(results / folder) for folder in self.jobs[study])
+        restored = self._restored(study)
+        starts = (
+            restored[folder].host if folder in restored else read_start(results / folder)
+            for folder in self.jobs[study]
+        )
         commits = {start.commit if start else state.commit for start in starts}
         if state.commit and state.registered:
             known[state.commit] = state.rows
@@ -396,11 +434,6 @@ class WorkflowPlan:
             raise UserError(f"{wildcards.study} has no run {folder}") from None
 
 
-def file_name(sha256: str) -> str:
-    """The name of an external file below ``data/external``: the beginning of its hash."""
-    return sha256[:16]
-
-
 def _recorded_rows(path: Path) -> dict[str, Hashes]:
     """The row hashes of the commits in an earlier history file: a commit never changes."""
     try:
@@ -408,18 +441,3 @@ def _recorded_rows(path: Path) -> dict[str, Hashes]:
     except (UserError, ValueError):
         return {}
     return {commit: state.rows for commit, state in recorded.commits.items() if state.rows}
-
-
-def _with_checksums(config: Config) -> Config:
-    """A configuration with the SHA-256 of every local file that was written without one."""
-
-    def checksum(path: str) -> str:
-        try:
-            return sha256(Path(path))
-        except (UserError, OSError):
-            raise UserError(
-                f"config.yaml: the file {path} of a dataset cannot be read; correct its path"
-            ) from None
-
-    studies = {name: settings.with_checksums(checksum) for name, settings in config.studies.items()}
-    return config.model_copy(update={"studies": studies})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 from journeylab.catalogue import PACKAGE, Stage, arms, key_modules, labels, study_folder
 from journeylab.claims.reference import Reference
 from journeylab.config import ONCE, Config, RunSettings, StudySettings, chunk_seeds
+from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import sha256
 from journeylab.records.fingerprint import hash_module, hash_modules
 from journeylab.records.plans import Plan
@@ -22,6 +24,7 @@ LIBRARIES: dict[Stage, tuple[str, ...]] = {
     "train": ("numpy", "torch"),
     "compute": ("mpmath", "numpy", "scipy", "torch"),
     "measure": ("numpy", "torch"),
+    "restore": (),
     "collect": (),
     "judge": ("numpy", "scipy"),
     "draw": ("matplotlib", "numpy", "scipy", "seaborn"),
@@ -55,6 +58,8 @@ class StudyPlans:
     earlier: Reference | None
     """The reference of the revision before."""
     theorems: Mapping[str, Any]
+    evidence: Mapping[str, RunEvidence]
+    """The evidence of the runs that are restored, by folder."""
 
     def all(self) -> Iterator[tuple[str, Plan]]:
         """Every plan by its path below ``plans``, in the order in which data flow."""
@@ -71,7 +76,8 @@ class StudyPlans:
             if run.computed:
                 plan = make_plan("compute", **labels, seeds=seeds, settings=run.settings)
                 made[job.folder] = measured[job.folder] = plan.key
-                yield f"{folder}/compute.json", plan
+                if job.folder not in self.evidence:
+                    yield f"{folder}/compute.json", plan
                 continue
             data = f"{self.study}/data/{run.dataset}/{job.seeds}.json"
             if data not in datasets:
@@ -96,7 +102,8 @@ class StudyPlans:
                 inputs=read,
             )
             made[job.folder] = plan.key
-            yield f"{folder}/train.json", plan
+            if job.folder not in self.evidence:
+                yield f"{folder}/train.json", plan
             plan = make_plan(
                 "measure",
                 **labels,
@@ -105,7 +112,11 @@ class StudyPlans:
                 inputs=read | {"run": plan.key},
             )
             measured[job.folder] = plan.key
-            yield f"{folder}/measure.json", plan
+            if job.folder not in self.evidence:
+                yield f"{folder}/measure.json", plan
+        if self.evidence:
+            restored = {folder: measured[folder] for folder in self.evidence}
+            yield f"{self.study}/restore.json", restore_plan(self.study, restored, self.evidence)
         collected = make_plan("collect", study=self.study, runs=tuple(measured.items()))
         yield f"{self.study}/collect.json", collected
         yield from self._report(collected.key, made)
@@ -150,6 +161,27 @@ class StudyPlans:
             assets=_assets(study_folder(self.study), "report.typ") | _assets(TEMPLATES, "*.typ"),
         )
         yield f"{self.study}/typeset.json", typeset
+
+
+def restore_plan(
+    study: str, measured: Mapping[str, str], evidence: Mapping[str, RunEvidence]
+) -> Plan:
+    """The plan of writing all runs of a study that have evidence; it lists the files.
+
+    One job writes them all: the start of a job for each run would take longer than its work.
+    """
+    files = {
+        f"{folder}/{name}": hashlib.sha256(content).hexdigest()
+        for folder, of_run in evidence.items()
+        for name, content in of_run.restored.items()
+    }
+    return make_plan(
+        "restore",
+        study=study,
+        settings={"files": files},
+        inputs={folder: of_run.digest for folder, of_run in evidence.items()},
+        runs=tuple(measured.items()),
+    )
 
 
 def response_plan(settings: Mapping[str, Any], **inputs: Any) -> Plan:

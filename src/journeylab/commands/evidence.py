@@ -1,0 +1,175 @@
+"""``journeylab evidence``: keep finished runs in git, and check the runs that are kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from journeylab.commands.results import CONFIG
+from journeylab.config import UserError, accepted, read_yaml
+
+if TYPE_CHECKING:
+    from journeylab.claims.registration import History
+    from journeylab.records.evidence import RunEvidence
+    from journeylab.workflow.evidence import Plans, Recorded
+    from journeylab.workflow.planning import WorkflowPlan
+
+NAMES = typer.Argument(help="Studies (default: all), and KEY=VALUE as planned.")
+ROOT = typer.Option(help="Folder with results/ and evidence/; overrides `root` in config.yaml.")
+
+app = typer.Typer(no_args_is_help=True, help="Keep finished runs in git, and check what is kept.")
+
+
+@app.command()
+def add(
+    names: Annotated[list[str] | None, NAMES] = None,
+    root: Annotated[Path | None, ROOT] = None,
+    config: Annotated[Path, CONFIG] = Path("config.yaml"),
+) -> None:
+    """Write the evidence of all finished runs; unfinished runs are counted."""
+    from journeylab.claims.registration import History
+
+    plan, studies = _planned(names or [], root, config)
+    folder = Path(plan.config.root)
+    if plan.config.scale == "quick" and PurePath(folder) == PurePath():
+        raise UserError("quick runs are no evidence: write another root, such as root=build/quick")
+    history = History(Path.cwd(), plan.claims)
+    refused: list[str] = []
+    for study in studies:
+        refused += _add_study(plan, study, folder, history)
+    _refuse(refused)
+
+
+@app.command()
+def check(
+    names: Annotated[list[str] | None, NAMES] = None,
+    root: Annotated[Path | None, ROOT] = None,
+    config: Annotated[Path, CONFIG] = Path("config.yaml"),
+) -> None:
+    """Compare all evidence with the current plans; the exit code is 1 if a file is damaged."""
+    from journeylab.workflow.evidence import read_recorded
+
+    plan, studies = _planned(names or [], root, config)
+    folder = Path(plan.config.root)
+    damaged: list[str] = []
+    for study in studies:
+        planned = plan.run_plans(study)
+        recorded = read_recorded(folder, study, planned)
+        states = Counter(entry.state for entry in recorded.values())
+        for run, entry in recorded.items():
+            if entry.state == "damaged":
+                damaged += entry.reasons
+            elif entry.state != "current" and states["missing"] < len(planned):
+                changed = f": {'; '.join(entry.reasons)}" if entry.reasons else ""
+                typer.echo(f"{study}/{run} is {entry.state}{changed}")
+        others = ", ".join(f"{n} {state}" for state, n in states.items() if state != "current")
+        typer.echo(f"{_summary(study, planned, recorded)}{f'; {others}' if others else ''}")
+    _refuse(damaged)
+
+
+def _planned(
+    names: Sequence[str], root: Path | None, config: Path
+) -> tuple[WorkflowPlan, list[str]]:
+    """The workflow in which every run is made, and the studies that are named."""
+    from journeylab.commands.check import override
+    from journeylab.workflow.planning import WorkflowPlan
+
+    overrides = dict(override(name) for name in names if "=" in name)
+    if root is not None:
+        overrides["root"] = str(root)
+    plan = WorkflowPlan(read_yaml(config) | overrides | {"evidence": "run"})
+    studies = [name for name in names if "=" not in name]
+    for study in studies:
+        if study not in plan.studies:
+            raise UserError(f"{study!r} is not in {config};{accepted(study, plan.studies)}")
+    return plan, studies or plan.studies
+
+
+def _add_study(plan: WorkflowPlan, study: str, root: Path, history: History) -> list[str]:
+    """Write the evidence of the finished runs of a study; why runs were refused."""
+    from journeylab.records.evidence import collect_evidence, evidence_path
+    from journeylab.records.files import write_atomic
+    from journeylab.workflow.evidence import read_recorded
+
+    planned = plan.run_plans(study)
+    recorded = read_recorded(root, study, planned)
+    counts: Counter[str] = Counter()
+    refused = []
+    for run, plans in planned.items():
+        folder = root / "results" / study / run
+        if not _is_ended(folder):
+            counts["started and not finished"] += folder.exists() and any(folder.iterdir())
+            continue
+        try:
+            evidence = collect_evidence(folder, *plans)
+        except UserError as error:
+            refused.append(str(error))
+            continue
+        if reason := _exploratory(plan, study, evidence, history):
+            refused.append(f"{folder} is exploratory: {reason}")
+            continue
+        known = recorded[run].evidence
+        if known and known.digest == evidence.digest:
+            counts["unchanged"] += 1
+            continue
+        with write_atomic(evidence_path(root, study, run)) as partial:
+            partial.write_bytes(evidence.packed)
+        counts["recorded"] += 1
+    counts["refused"] = len(refused)
+    done = ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "no finished runs"
+    size = sum(path.stat().st_size for path in (root / "evidence" / study).rglob("*.zip"))
+    kept = _summary(study, planned, read_recorded(root, study, planned))
+    typer.echo(f"{kept}, {size / 1e6:.2f} MB; {done}")
+    return refused
+
+
+def _is_ended(folder: Path) -> bool:
+    """Whether a run and its measurements were finished, rightly or not."""
+    from journeylab.records.files import MEASUREMENTS
+    from journeylab.records.runs import RUN, START
+
+    return (
+        all((folder / name).exists() for name in (RUN, MEASUREMENTS))
+        and not (folder / START).exists()
+    )
+
+
+def _exploratory(plan: WorkflowPlan, study: str, evidence: RunEvidence, history: History) -> str:
+    """Why a run cannot confirm a claim; "" if its claims were registered before it."""
+    from journeylab.claims.register import PILOT, is_read
+    from journeylab.claims.registration import registrations
+
+    claims = plan.register.studies.get(study)
+    if claims is None:
+        return "its study has no register"
+    first = PILOT if plan.config.scale == "quick" else claims.seeds_from
+    if evidence.plan.seeds and plan.seeds(study).start != first:
+        return f"its seeds are not registered, which begin at {first}"
+    if not evidence.host.registered:
+        return "the register was not committed when it began"
+    run = evidence.run
+    states = registrations(plan.register, study, [(run, evidence.host)], history)
+    rows = [
+        states[claim.id] for claim in claims.claims if is_read(claims, claim, run.arm, run.variant)
+    ]
+    return rows[0].remark if rows and all(row.exploratory for row in rows) else ""
+
+
+def _summary(study: str, planned: dict[str, Plans], recorded: dict[str, Recorded]) -> str:
+    current = sum(recorded[run].state == "current" for run in planned)
+    if not current:
+        return f"{study}: none of {len(planned)} runs has evidence"
+    complete = "complete" if current == len(planned) else "partial, no verdict rests on it yet"
+    return f"{study}: {current} of {len(planned)} runs have evidence ({complete})"
+
+
+def _refuse(lines: Sequence[str]) -> None:
+    """Print lines as errors and end with exit code 1, if there are any."""
+    for line in lines:
+        typer.echo(f"error: {line}", err=True)
+    if lines:
+        raise typer.Exit(1)

@@ -1,0 +1,146 @@
+"""What ``evidence/`` holds of the planned runs of a study, and which runs it can restore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from journeylab.config import UserError
+from journeylab.records.evidence import (
+    RunEvidence,
+    changes,
+    collect_evidence,
+    find_evidence,
+    read_evidence,
+)
+from journeylab.records.plans import Plan
+
+Plans = tuple[Plan, Plan]
+"""The plan of a run and that of its measurements; they are equal for a computed run."""
+State = Literal["current", "of an older key", "damaged", "missing", "no longer planned"]
+LISTED = 4
+"""The number of changes that a warning names."""
+
+
+class Recorded(NamedTuple):
+    """The state of the evidence of a run; `reasons` say what is damaged, or what changed."""
+
+    state: State
+    evidence: RunEvidence | None = None
+    reasons: tuple[str, ...] = ()
+
+
+class StudyEvidence(NamedTuple):
+    """What the evidence of a study can restore.
+
+    `restored` maps the folders of runs to their evidence. `outdated` says of each run that has
+    evidence of an older key what changed. `current` of the `planned` runs have current evidence.
+    """
+
+    restored: Mapping[str, RunEvidence]
+    outdated: Sequence[tuple[str, ...]]
+    current: int
+    planned: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether every planned run has current evidence."""
+        return self.current == self.planned
+
+
+def run_plans(study: str, plans: Iterable[tuple[str, Plan]]) -> dict[str, Plans]:
+    """The plans of every run of a study, by the run's folder, from all plans of the study."""
+    made: dict[str, Plan] = {}
+    measured: dict[str, Plan] = {}
+    for name, plan in plans:
+        folder = name.removeprefix(f"{study}/").rpartition("/")[0]
+        if plan.stage in ("train", "compute"):
+            made[folder] = plan
+        if plan.stage in ("measure", "compute"):
+            measured[folder] = plan
+    return {folder: (plan, measured[folder]) for folder, plan in made.items()}
+
+
+def read_recorded(root: Path, study: str, planned: Mapping[str, Plans]) -> dict[str, Recorded]:
+    """The state of the evidence of all runs that are planned or have evidence, by folder."""
+    paths = find_evidence(root, study)
+    missing = {folder: Recorded("missing") for folder in planned}
+    return missing | {
+        folder: _read(path, planned.get(folder)) for folder, path in sorted(paths.items())
+    }
+
+
+def find_restorable(root: Path, study: str, planned: Mapping[str, Plans]) -> StudyEvidence:
+    """What the evidence of a study can restore.
+
+    A run that was finished here is not restored: its record names this machine, and its weights
+    belong to it. Raises UserError if the evidence of a planned run is damaged.
+    """
+    recorded = read_recorded(root, study, planned)
+    restored: dict[str, RunEvidence] = {}
+    outdated: list[tuple[str, ...]] = []
+    for folder, plans in planned.items():
+        state, evidence, reasons = recorded[folder]
+        if state == "damaged":
+            raise UserError(reasons[0])
+        if evidence is None or is_finished(root / "results" / study / folder, plans):
+            continue
+        if state == "current":
+            restored[folder] = evidence
+        else:
+            outdated.append(reasons)
+    current = sum(recorded[folder].state == "current" for folder in planned)
+    return StudyEvidence(restored, outdated, current, len(planned))
+
+
+def is_finished(folder: Path, plans: Plans) -> bool:
+    """Whether the results of a run are whole, of the current plan, and not restored."""
+    try:
+        return not collect_evidence(folder, *plans).host.restored
+    except UserError:
+        return False
+
+
+def complete_studies(evidence: Mapping[str, StudyEvidence]) -> list[str]:
+    """The studies whose evidence is complete. Raises UserError if there are none."""
+    complete = [study for study, known in evidence.items() if known.complete]
+    if not complete:
+        raise UserError(
+            "evidence=only: no study has complete evidence; journeylab evidence check lists what "
+            "is missing"
+        )
+    return complete
+
+
+def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> list[str]:
+    """A line about runs with evidence of an older key per study, and about studies left out."""
+    lines = []
+    for study, known in evidence.items():
+        if known.outdated:
+            reasons = list(dict.fromkeys(part for each in known.outdated for part in each))
+            more = f" and {len(reasons) - LISTED} more" if len(reasons) > LISTED else ""
+            lines.append(
+                f"{study}: the evidence of {len(known.outdated)} of {known.planned} runs is of an "
+                f"older key and is not used; changed: {', '.join(reasons[:LISTED])}{more}"
+            )
+    left = [
+        f"{study} ({known.current} of {known.planned} runs)"
+        for study, known in evidence.items()
+        if not known.complete
+    ]
+    if mode == "only" and left:
+        lines.append(f"left out, since their evidence is not complete: {', '.join(left)}")
+    return lines
+
+
+def _read(path: Path, plans: Plans | None) -> Recorded:
+    try:
+        evidence = read_evidence(path)
+    except UserError as error:
+        return Recorded("damaged", reasons=(str(error),))
+    if plans is None:
+        return Recorded("no longer planned", evidence)
+    if evidence.keys == tuple(plan.key for plan in plans):
+        return Recorded("current", evidence)
+    return Recorded("of an older key", evidence, tuple(changes(evidence, *plans)))

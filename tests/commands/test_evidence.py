@@ -1,0 +1,300 @@
+"""`journeylab evidence`: what it records, what it refuses, and what it says of older evidence."""
+
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from journeylab.cli import app
+from journeylab.config import UserError, read_yaml
+from journeylab.records import runs
+from journeylab.records.evidence import evidence_path
+from journeylab.records.files import MEASUREMENTS, read_json
+from journeylab.records.plans import REGISTER
+from journeylab.workflow.planning import WorkflowPlan
+
+from ..records.test_evidence import finish
+
+PROJECT = Path(__file__).parents[2]
+STUDIES = ("exp5", "exp6")
+TRAINED, COMPUTED = "random-toral/journey/seeds-00-11", "bridge/orthogonal/once"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    command = ("git", "-C", str(folder), *identity, *arguments)
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+class Lab:
+    """A repository with a configuration and registers; its runs are written, not computed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def plan(self, **overrides: Any) -> WorkflowPlan:
+        return WorkflowPlan(read_yaml(Path("config.yaml")) | overrides)
+
+    def finish(self, study: str, folders: Sequence[str] = (), **overrides: Any) -> list[str]:
+        """Write runs as if they had been finished with the current settings; default: all."""
+        plan = self.plan(**overrides)
+        plan.write()
+        state = runs.RegisterState(**read_json(Path(plan.folder(f"plans/{study}/{REGISTER}"))))
+        planned = plan.run_plans(study)
+        for folder in folders or planned:
+            finish(Path(plan.folder(f"results/{study}/{folder}")), *planned[folder], state=state)
+        return list(folders or planned)
+
+    def configure(self, change: Callable[[dict[str, Any]], object]) -> None:
+        content = read_yaml(Path("config.yaml"))
+        change(content)
+        Path("config.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+
+def ask(*arguments: str, code: int = 0) -> list[str]:
+    """The lines that a command prints; errors last."""
+    done = CliRunner().invoke(app, ("evidence", *arguments))
+    if isinstance(done.exception, UserError):
+        raise done.exception
+    assert done.exit_code == code, (done.stdout, done.stderr, done.exception)
+    return [*done.stdout.splitlines(), *done.stderr.splitlines()]
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    for name in ("claims", "reference"):
+        shutil.copytree(PROJECT / name, tmp_path / name)
+    for name in ("config.yaml", "response.yaml", ".gitignore"):
+        shutil.copy(PROJECT / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    made = Lab(tmp_path)
+
+    def keep_two(config: dict[str, Any]) -> None:
+        config["studies"] = {study: config["studies"][study] for study in STUDIES}
+
+    made.configure(keep_two)
+    git(tmp_path, "init")
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "commit", "-m", "register")
+    return made
+
+
+def rate(config: dict[str, Any]) -> None:
+    config["studies"]["exp6"]["training"]["learning_rate"] = 0.25
+
+
+def test_all_finished_runs_are_recorded_once(lab: Lab) -> None:
+    folders = lab.finish("exp5")
+    [line] = ask("add", "exp5")
+    assert line.startswith("exp5: 5 of 5 runs have evidence (complete), 0.0")
+    assert line.endswith("; 5 recorded")
+    before = {folder: evidence_path(Path(), "exp5", folder).stat() for folder in folders}
+    assert ask("add", "exp5")[0].endswith("; 5 unchanged")
+    assert before == {folder: evidence_path(Path(), "exp5", folder).stat() for folder in folders}
+    assert ask("check", "exp5") == ["exp5: 5 of 5 runs have evidence (complete)"]
+    assert "evidence/exp5/" in git(lab.path, "status", "--porcelain", "-uall")
+
+
+def test_runs_of_an_unfinished_study_are_kept_and_half_trained_ones_counted(lab: Lab) -> None:
+    lab.finish("exp6", [TRAINED])
+    half = Path("results/exp6/random-toral/separable/seeds-00-11")
+    half.mkdir(parents=True)
+    (half / runs.START).write_text("{}")
+    [line] = ask("add", "exp6")
+    assert "exp6: 1 of 44 runs have evidence (partial, no verdict rests on it yet)" in line
+    assert line.endswith("1 recorded, 1 started and not finished")
+    *missing, summary = ask("check", "exp6")
+    assert summary.endswith("; 43 missing")
+    assert len(missing) == 43
+    assert all(line.endswith(" is missing") for line in missing)
+    assert ask("check", "exp5") == ["exp5: none of 5 runs has evidence; 5 missing"]
+
+
+def test_a_trained_run_without_measurements_is_not_finished(lab: Lab) -> None:
+    lab.finish("exp6", [TRAINED])
+    Path("results/exp6", TRAINED, MEASUREMENTS).unlink()
+    assert ask("add", "exp6")[0].endswith("1 started and not finished")
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", [runs.RUN, runs.HOST, MEASUREMENTS, "curves.parquet"])
+def test_a_damaged_run_is_refused_by_name(lab: Lab, name: str) -> None:
+    lab.finish("exp6", [TRAINED])
+    flip(Path("results/exp6", TRAINED, name))
+    summary, error = ask("add", "exp6", code=1)
+    assert summary.endswith("1 refused")
+    assert error.startswith(f"error: results/exp6/{TRAINED}/{name} is damaged")
+    assert not Path("evidence").exists()
+
+
+def test_a_run_of_other_settings_is_refused(lab: Lab) -> None:
+    lab.finish("exp6", [TRAINED])
+    lab.configure(rate)
+    _, error = ask("add", "exp6", code=1)
+    assert "run.json was made with other settings, data or code than planned" in error
+    assert not Path("evidence").exists()
+
+
+def uncommitted(lab: Lab) -> None:
+    path = Path("claims/exp6.yaml")
+    path.write_text(path.read_text().replace("statement: ", "statement: Now ", 1))
+
+
+def outside_git(lab: Lab) -> None:
+    shutil.rmtree(".git")
+
+
+@pytest.mark.parametrize("harm", [uncommitted, outside_git])
+def test_a_run_that_began_without_a_committed_register_is_exploratory(
+    lab: Lab, harm: Callable[[Lab], None]
+) -> None:
+    harm(lab)
+    lab.finish("exp6", [TRAINED])
+    _, error = ask("add", "exp6", code=1)
+    assert "is exploratory: the register was not committed when it began" in error
+    assert not Path("evidence").exists()
+
+
+def test_a_record_cannot_claim_more_than_its_commit_shows(lab: Lab) -> None:
+    """The register is edited, and the record says that it was committed like that."""
+    text = Path("claims/exp5.yaml").read_text()
+    margins = text.replace("at_most: 1", "at_most: 2").replace("at_least: 1", "at_least: 2")
+    assert margins != text
+    Path("claims/exp5.yaml").write_text(margins)
+    lab.plan().write()
+    path = Path("plans/exp5", REGISTER)
+    state = runs.RegisterState(**read_json(path)).model_copy(update={"registered": True})
+    planned = lab.plan().run_plans("exp5")
+    for folder, plans in planned.items():
+        finish(Path("results/exp5", folder), *plans, state=state)
+    errors = ask("add", "exp5", code=1)
+    assert any("changed after its runs started" in line for line in errors)
+
+
+def test_runs_on_unregistered_seeds_are_exploratory(lab: Lab) -> None:
+    lab.finish("exp6", ["random-toral/journey/seeds-40-51"], seeds_from=40)
+    _, error = ask("add", "exp6", "seeds_from=40", code=1)
+    assert "is exploratory: its seeds are not registered, which begin at 0" in error
+
+
+def test_quick_runs_need_a_root_of_their_own(lab: Lab) -> None:
+    with pytest.raises(UserError, match="quick runs are no evidence: write another root"):
+        ask("add", "scale=quick")
+    lab.finish("exp5", scale="quick", root="build/quick")
+    [line] = ask("add", "exp5", "scale=quick", "root=build/quick")
+    assert "(complete)" in line
+    assert Path("build/quick/evidence/exp5").exists()
+    assert not Path("evidence").exists()
+    with pytest.raises(UserError, match=r"'exp55' is not in config.yaml; did you mean 'exp5'"):
+        ask("add", "exp55")
+
+
+def test_older_evidence_says_what_changed(lab: Lab) -> None:
+    lab.finish("exp6", [TRAINED])
+    ask("add", "exp6")
+    lab.configure(rate)
+    older = [line for line in ask("check", "exp6") if "older" in line]
+    assert older[0] == (
+        f"exp6/{TRAINED} is of an older key: settings.training.learning_rate 0.03 → 0.25"
+    )
+    assert older[1] == "exp6: none of 44 runs has evidence; 1 of an older key, 43 missing"
+
+
+def test_evidence_of_a_run_that_is_no_longer_planned_is_named(lab: Lab) -> None:
+    lab.finish("exp5")
+    ask("add", "exp5")
+    moved = evidence_path(Path(), "exp5", COMPUTED).rename("evidence/exp5/bridge/nonnormal/x.zip")
+    lines = ask("check", "exp5")
+    assert f"exp5/bridge/nonnormal/{moved.stem} is no longer planned" in lines
+    assert f"exp5/{COMPUTED} is missing" in lines
+
+
+def test_a_damaged_file_of_evidence_ends_the_check_with_an_error(lab: Lab) -> None:
+    lab.finish("exp5")
+    ask("add", "exp5")
+    path = evidence_path(Path(), "exp5", COMPUTED)
+    flip(path)
+    summary, error = ask("check", "exp5", code=1)
+    assert summary.endswith("; 1 damaged")
+    assert error.startswith(f"error: {path} is damaged")
+    assert ask("add", "exp5")[0].endswith("; 4 unchanged, 1 recorded")
+    assert ask("check", "exp5") == ["exp5: 5 of 5 runs have evidence (complete)"]
+
+
+def test_two_clones_that_add_different_studies_merge_without_conflict(lab: Lab) -> None:
+    other = lab.path / "clone"
+    git(lab.path, "clone", str(lab.path), str(other))
+    for folder, study in ((lab.path, "exp5"), (other, "exp6")):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            lab.finish(study)
+            ask("add", study)
+            git(folder, "add", "evidence")
+            git(folder, "commit", "-m", study)
+    git(lab.path, "pull", "--no-rebase", str(other))
+    assert ask("check") == [
+        "exp5: 5 of 5 runs have evidence (complete)",
+        "exp6: 44 of 44 runs have evidence (complete)",
+    ]
+
+
+LATER = ("collect", "judge", "draw", "typeset", "respond", "index")
+
+
+def later_keys(plan: WorkflowPlan) -> dict[str, str]:
+    return {name: planned.key for name, planned in plan.plans() if planned.stage in LATER}
+
+
+def test_plans_from_collecting_on_are_those_of_real_runs(lab: Lab) -> None:
+    lab.finish("exp5")
+    ask("add", "exp5")
+    shutil.rmtree("results")
+    real, restored = lab.plan(), lab.plan(evidence="use")
+    assert later_keys(restored) == later_keys(real)
+    stages = {planned.stage for _, planned in restored.plans() if planned.study == "exp5"}
+    assert stages == {"restore", "collect", "judge", "draw", "typeset"}
+    assert set(restored.restored()) == {"exp5"}
+    assert restored.run_plans("exp5") == real.run_plans("exp5")
+
+
+def test_the_commits_of_restored_runs_are_in_the_history(lab: Lab) -> None:
+    lab.finish("exp5")
+    ask("add", "exp5")
+    shutil.rmtree("results")
+    began = git(lab.path, "rev-parse", "HEAD").strip()
+    git(lab.path, "commit", "--allow-empty", "-m", "later")
+    lab.plan(evidence="use").write()
+    known = read_json(Path("plans/exp5/history.json"))["commits"]
+    assert list(known) == [began]
+    assert known[began]["location"] == "here"
+
+
+def test_only_complete_studies_are_made_of_evidence_alone(lab: Lab) -> None:
+    with pytest.raises(UserError, match="no study has complete evidence"):
+        lab.plan(evidence="only")
+    lab.configure(lambda config: config["studies"]["exp5"].update(optional=True))
+    lab.finish("exp5")
+    lab.finish("exp6", [TRAINED])
+    ask("add")
+    plan = lab.plan(evidence="only")
+    assert plan.required == plan.covered == plan.studies == ["exp5"]
+    [line] = [line for line in plan.warnings if "evidence" in line]
+    assert line == "left out, since their evidence is not complete: exp6 (1 of 44 runs)"
+    with pytest.raises(UserError, match="the evidence of exp6 is not complete"):
+        plan.check_targets(["reports/exp6.pdf"])
+    assert lab.plan(evidence="use").required == ["exp6"]
+
+
+def test_an_unknown_mode_is_one_line(lab: Lab) -> None:
+    with pytest.raises(UserError, match="evidence: 'yes'"):
+        lab.plan(evidence="yes")

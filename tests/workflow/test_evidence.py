@@ -1,0 +1,211 @@
+"""Restored runs give the same bytes as the runs themselves, and no other evidence is used."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pypdfium2
+import pytest
+
+from journeylab.records import runs
+from journeylab.records.files import read_json, write_json
+
+from .conftest import Copy, made_once
+from .test_runs import hashes
+
+pytestmark = pytest.mark.workflow
+
+ROOT = "build/quick"
+A = "exp7/native/A/seeds-1000-1001"
+RUNNING = {"generate", "train", "measure", "compute"}
+SAME = (
+    f"{ROOT}/results/**/*.parquet",
+    f"{ROOT}/results/**/run.json",
+    f"{ROOT}/results/**/verdicts.json",
+    *(f"{ROOT}/reports/exp*/{name}" for name in ("figures/*", "tables/*", "*.tex", "*.json")),
+)
+
+
+def git(copy: Copy, *arguments: str) -> str:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    command = ("git", "-C", str(copy.path), *identity, *arguments)
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def register_before(copy: Copy) -> None:
+    """Commit the copy, and write into the records of its runs that they began at this commit."""
+    git(copy, "init")
+    git(copy, "add", "--all")
+    git(copy, "commit", "-m", "register")
+    copy.planned()
+    for path in (copy.path / ROOT / "results").rglob(runs.HOST):
+        plans = copy.path / ROOT / "plans" / path.relative_to(copy.path / ROOT / "results").parts[0]
+        write_json(path, read_json(path) | read_json(plans / "register.json"))
+
+
+def choose(copy: Copy, mode: str) -> None:
+    copy.configure(lambda config: config.update(evidence=mode))
+
+
+def forget_results(copy: Copy) -> None:
+    """Leave what a bare clone has."""
+    for name in ("data", "results", "reports", "plans", "logs"):
+        shutil.rmtree(copy.path / ROOT / name)
+    shutil.rmtree(copy.path / ".snakemake")
+
+
+@pytest.fixture(scope="session")
+def recorded(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """A finished copy in a repository, with evidence of all its runs; tests take a duplicate."""
+
+    def make(folder: Path) -> None:
+        copy = finished.duplicate(folder / "project")
+        copy.configure(lambda config: config.update(root=ROOT))
+        (copy.path / ROOT).mkdir(parents=True)
+        for name in ("data", "results", "reports", "plans", "logs"):
+            (copy.path / name).rename(copy.path / ROOT / name)
+        register_before(copy)
+        copy.snakemake("all")
+        done = copy.run("journeylab", "evidence", "add")
+        assert done.stdout.count("(complete)") == 2, done.stdout
+
+    return Copy(made_once(tmp_path_factory, "recorded", make) / "project")
+
+
+@pytest.fixture
+def lab(recorded: Copy, tmp_path: Path) -> Copy:
+    return recorded.duplicate(tmp_path / "project")
+
+
+def text_of(pdf: Path) -> str:
+    pages = pypdfium2.PdfDocument(pdf)
+    return " ".join(" ".join(page.get_textpage().get_text_range().split()) for page in pages)
+
+
+def warnings(done: subprocess.CompletedProcess) -> list[str]:
+    lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
+    return [line for line in lines if "evidence" in line and not line.startswith("Config")]
+
+
+def test_a_bare_clone_makes_the_same_bytes_from_evidence(lab: Copy) -> None:
+    before = hashes(lab, *SAME)
+    forget_results(lab)
+    choose(lab, "only")
+    assert not lab.rules() & RUNNING
+    lab.snakemake("all")
+    assert hashes(lab, *SAME) == before
+    assert len(before) > 30
+    assert not (lab.path / ROOT / "data").exists()
+    assert not list((lab.path / ROOT / "results").rglob("*.safetensors"))
+    commit = git(lab, "rev-parse", "HEAD")[:12]
+    text = text_of(lab.path / ROOT / "reports/exp7.pdf")
+    assert f"from evidence of commit {commit}, processor {runs.cpu_model()}" in text
+    assert lab.planned() == set()
+    choose(lab, "use")
+    assert lab.planned() == set()
+    done = lab.run("journeylab", "check")
+    assert done.stdout.endswith("0 problems\n")
+    again = lab.run("journeylab", "evidence", "add").stdout
+    assert "recorded" not in again
+    assert again.count("unchanged") == 2
+
+
+def test_registration_and_claims_are_those_of_the_runs(lab: Copy) -> None:
+    """The commits at which the runs began count, not the commit at which they were restored."""
+
+    text = lab.path / ROOT / "reports/response.md"
+    before = text.read_text(encoding="utf-8")
+    assert "exploratory" not in before
+    git(lab, "commit", "--allow-empty", "-m", "later")
+    forget_results(lab)
+    choose(lab, "only")
+    lab.snakemake(f"{ROOT}/reports/response.json")
+    assert text.read_text(encoding="utf-8") == before
+
+
+def test_runs_that_were_finished_here_are_not_replaced(lab: Copy) -> None:
+    choose(lab, "use")
+    assert lab.planned() == set()
+    assert (lab.path / ROOT / "plans" / A / "train.json").exists()
+    forced = (f"--force {ROOT}/results/{A}/run.json --config evidence=only").split()
+    done = lab.snakemake(*forced, check=False)
+    assert done.returncode == 1
+    assert "error: evidence=only trains nothing; remove" in done.stdout + done.stderr
+    shutil.rmtree(lab.path / ROOT / "results" / A)
+    rules = lab.rules()
+    assert "restore_exp7" in rules
+    assert not rules & RUNNING
+    assert not (lab.path / ROOT / "plans" / A / "train.json").exists()
+    [plan] = [json.loads((lab.path / ROOT / "plans/exp7/restore.json").read_text())]
+    assert list(plan["inputs"]) == [A.removeprefix("exp7/")]
+
+
+def test_a_run_without_evidence_is_trained_and_the_others_are_restored(lab: Copy) -> None:
+    forget_results(lab)
+    (lab.path / ROOT / "evidence" / f"{A}.zip").unlink()
+    choose(lab, "use")
+    jobs = lab.planned()
+    assert {job[1:] for job in jobs if job[0] == "train"} == {tuple(A.split("/"))}
+    assert {"restore_exp5", "restore_exp7"} <= {job[0] for job in jobs}
+    choose(lab, "only")
+    done = lab.snakemake("-n", "all")
+    assert "left out, since their evidence is not complete: exp7 (3 of 4 runs)" in (
+        done.stdout + done.stderr
+    )
+    assert not any("exp7" in job for job in lab.planned())
+    refused = lab.snakemake(f"{ROOT}/reports/exp7.pdf", check=False)
+    assert refused.returncode == 1
+    assert "the evidence of exp7 is not complete; journeylab evidence check exp7" in refused.stderr
+
+
+@pytest.mark.parametrize("mode", ["use", "only"])
+def test_damaged_evidence_is_refused_before_anything_runs(lab: Copy, mode: str) -> None:
+    forget_results(lab)
+    path = lab.path / ROOT / "evidence" / f"{A}.zip"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    done = lab.snakemake("all", "--config", f"evidence={mode}", check=False)
+    assert done.returncode == 1
+    [line] = warnings(done)
+    assert line.startswith(f"error: {ROOT}/evidence/{A}.zip is damaged; restore it with git")
+    assert not (lab.path / ROOT / "results").exists()
+
+
+def test_evidence_of_an_older_key_is_named_and_not_used(lab: Copy) -> None:
+    def raise_rate(config: dict[str, Any]) -> None:
+        config["studies"]["exp7"]["training"]["learning_rate"] = 0.02
+
+    forget_results(lab)
+    lab.configure(raise_rate)
+    choose(lab, "use")
+    done = lab.snakemake("-n", "all")
+    [line] = [line for line in warnings(done) if "older key" in line]
+    assert "exp7: the evidence of 3 of 4 runs is of an older key and is not used" in line
+    assert "settings.training.learning_rate" in line
+    assert "→ 0.02" in line
+    assert len([job for job in lab.planned() if job[0] == "train"]) == 3
+
+
+def test_evidence_that_changes_after_planning_is_refused(lab: Copy) -> None:
+    forget_results(lab)
+    choose(lab, "use")
+    lab.planned()
+    evidence = lab.path / ROOT / "evidence"
+    shutil.copy(evidence / f"{A.replace('/A/', '/Aprime/')}.zip", evidence / f"{A}.zip")
+    done = lab.run(
+        *("journeylab", "restore", "--plan", f"{ROOT}/plans/exp7/restore.json"),
+        *("--data", f"{ROOT}/evidence/exp7", "--output", f"{ROOT}/results/exp7"),
+        check=False,
+    )
+    assert done.returncode == 2
+    assert f"{A}.zip changed since it was planned; run snakemake again" in done.stderr
+
+
+def test_without_evidence_nothing_is_made(lab: Copy) -> None:
+    shutil.rmtree(lab.path / ROOT / "evidence")
+    done = lab.snakemake("all", "--config", "evidence=only", check=False)
+    assert done.returncode == 1
+    assert "evidence=only: no study has complete evidence" in done.stderr
