@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,13 @@ SEQUENTIAL = "engine=sequential"
 BRIDGE = "exp5/bridge/rotation/once"
 TRAINED = "exp1/A/toral-product/seeds-1000-1001"
 SIGN = "exp11/sign/all/seeds-1000-1001"
-Change = Callable[[pd.DataFrame], None]
+CLAIMS = """
+measures: {worst: {label: worst accuracy, metric: worst_accuracy, range: [0, 1]}}
+claims:
+  - {id: exp1.1, theorem: "thm:dfa", source: corrected, statement: Six steps do not teach A.,
+     effect: {run: A/toral-product, measure: worst}, region: {below: 0.99}}
+"""
+Change = Callable[[pd.DataFrame], pd.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -79,23 +86,38 @@ def plant(folder: Path, change: Change) -> None:
     """Change measurements, and everything that seals them."""
     path = folder / MEASUREMENTS
     origin = Origin.model_validate_json(parquet.read_schema(path).metadata[b"origin"])
-    table = read_table(path)
-    change(table)
-    write_table(path, table, origin)
+    write_table(path, change(read_table(path)), origin)
     record = runs.read_run(folder)
     if MEASUREMENTS in record.files:
         hashes = {**record.files, MEASUREMENTS: files.sha256(path)}
         files.write_json(folder / RUN, record.model_copy(update={"files": hashes}))
 
 
-def add_to_seed(seed: int | None, amount: float = 0.25) -> Change:
+def add(amount: float, seed: int | None = None) -> Change:
     """Add to the first value, of a seed if there is one."""
 
-    def change(table: pd.DataFrame) -> None:
+    def change(table: pd.DataFrame) -> pd.DataFrame:
         row = 0 if seed is None else table.index[table["seed"] == seed][0]
         table.loc[row, "value"] += amount
+        return table
 
     return change
+
+
+def set_metric(metric: str, value: float) -> Change:
+    """Set a metric at every seed."""
+
+    def change(table: pd.DataFrame) -> pd.DataFrame:
+        table.loc[table["metric"] == metric, "value"] = value
+        return table
+
+    return change
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are recorded on another processor than they are rerun on."""
+    monkeypatch.setattr(runs, "cpu_model", lambda: "Another Processor")
 
 
 def config() -> dict[str, Any]:
@@ -119,6 +141,7 @@ def arrange(path: Path) -> None:
     for name in ("looks.yaml", "theorems.yaml"):
         shutil.copy(PROJECT / "claims" / name, path / "claims" / name)
     (path / "config.yaml").write_text(yaml.safe_dump(config(), sort_keys=False))
+    (path / "claims/exp1.yaml").write_text(CLAIMS)
     (path / "response.yaml").write_text("points: [{id: open, reviewer: R1, point: More}]\n")
 
 
@@ -168,3 +191,191 @@ def test_honest_evidence_is_equal_bit_for_bit(project: Copy) -> None:
     assert "fewer than 1 of 4 units (25 %) differ" in done.output  # all were rerun
     assert certificate()["fewer_than"] == 1
     assert not Path("results").exists()
+
+
+def keep(run: str) -> None:
+    """Remove the evidence of all other runs."""
+    for path in Path("evidence").glob("*/*/*/*"):
+        if path != Path(f"evidence/{run}.zip"):
+            path.unlink()
+
+
+# -- planted values -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("run", "seed", "unit"),
+    [
+        (BRIDGE, None, BRIDGE),
+        (SIGN, 1001, "exp11/sign/all/seed-1001"),
+        (TRAINED, 1000, TRAINED),
+    ],
+)
+def test_a_planted_value_is_named(project: Copy, run: str, seed: int | None, unit: str) -> None:
+    keep(run)
+    project.record(run, change=add(2**-40, seed))
+    done = reproduce("--draw-seed", "1", "--output", "here.json")
+    assert done.exit_code == 1, done.output
+    written = certificate("here.json")
+    assert written["differing"] == [unit]
+    [entry] = (each for each in written["units"] if not each["equal"])
+    [difference] = entry["differences"]
+    assert difference["recorded"] == pytest.approx(difference["rerun"] + 2**-40, abs=0)
+    assert f"{unit}: differs bit for bit; 1 of {entry['values']} values differ" in done.output
+    assert f"{difference['name']}: {difference['recorded']} → " in done.output
+
+
+def test_a_row_that_was_left_out_is_named(project: Copy) -> None:
+    keep(BRIDGE)
+    project.record(BRIDGE, change=lambda table: table.drop(index=0))
+    done = reproduce("--draw-seed", "1")
+    assert done.exit_code == 1
+    assert re.search(r"^    \w.*: None → ", done.output, re.MULTILINE)
+
+
+# -- seeds that are trained one after the other ----------------------------------------------------
+
+
+def test_a_seed_trained_alone_is_a_unit_with_the_same_bits(project: Copy) -> None:
+    keep(TRAINED)
+    project.record(TRAINED, SEQUENTIAL, change=add(0.5, 1001))
+    done = reproduce(SEQUENTIAL, "--draw-seed", "1")
+    assert done.exit_code == 1, done.output
+    units = {unit["unit"]: unit for unit in certificate()["units"]}
+    alone = [units[f"exp1/A/toral-product/seed-{seed}"] for seed in (1000, 1001)]
+    assert [unit["equal"] for unit in alone] == [True, False]
+    assert {unit["comparison"] for unit in alone} == {"bits"}
+    assert alone[0]["recorded_on"]["engine"] == "sequential"
+
+
+# -- another machine ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("amount", "equal"), [(1e-9, True), (1e-3, False)])
+def test_computed_runs_of_another_machine_agree_within_a_tolerance(
+    project: Copy, elsewhere: None, amount: float, equal: bool
+) -> None:
+    keep(BRIDGE)
+    project.record(BRIDGE, change=add(amount))
+    reproduce("--draw-seed", "1")
+    [entry] = certificate()["units"]
+    assert (entry["comparison"], entry["equal"]) == ("tolerance", equal)
+    assert (entry["differing_values"] == 0) == equal
+
+
+@pytest.mark.parametrize(("metric", "equal"), [("mean_accuracy", True), ("worst_accuracy", False)])
+def test_trained_runs_of_another_machine_agree_if_no_verdict_changes(
+    project: Copy, elsewhere: None, metric: str, equal: bool
+) -> None:
+    run = "exp1/A/toral-product/seeds-00-11"
+    keep(run)
+    project.record(run, "scale=default", change=set_metric(metric, 1.0))
+    done = reproduce("scale=default", "--draw-seed", "1")
+    [entry] = certificate()["units"]
+    assert (entry["comparison"], entry["equal"]) == ("verdicts", equal)
+    assert entry["differing_values"] == 12
+    assert 0 < entry["largest_differences"][metric] <= 1
+    changed = [{"name": "exp1.1", "recorded": "refuted", "rerun": "supported"}]
+    assert entry["differences"] == ([] if equal else changed)
+    assert done.exit_code == (0 if equal else 1)
+
+
+# -- what is drawn ---------------------------------------------------------------------------------
+
+
+def test_a_budget_that_is_spent_ends_the_check_after_the_unit_that_runs(project: Copy) -> None:
+    assert reproduce("--draw-seed", "1", "--budget", "0.001s").exit_code == 0
+    first = certificate()
+    assert len(first["units"]) == 1
+    assert (first["fewer_than"], first["of"]) == (4, 4)  # one of four says nearly nothing
+    reproduce("--draw-seed", "1")
+    assert certificate()["units"][0]["unit"] == first["units"][0]["unit"]
+
+
+def test_evidence_of_an_older_key_is_named_and_not_drawn(project: Copy) -> None:
+    content = read_yaml(Path("config.yaml"))
+    content["studies"]["exp1"]["training"]["steps"] = 7
+    Path("config.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
+    path = f"evidence/{TRAINED}.zip"
+    done = reproduce("--draw-seed", "1")
+    assert done.exit_code == 0
+    assert f"{path}: of an older key, not compared" in done.output
+    assert certificate()["older"] == [path]
+    assert certificate()["population"] == {"exp11": 2, "exp5": 1}
+
+
+def test_a_unit_that_cannot_be_rerun_counts_as_different(
+    project: Copy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rerun, "COMMAND", ("sh", "-c", "echo error: no disk >&2; exit 1"))
+    done = reproduce("--draw-seed", "1")
+    assert done.exit_code == 1
+    assert len(certificate()["differing"]) == 4
+    assert f"{BRIDGE}: differs: not rerun (compute exp5 bridge/rotation: no disk)" in done.output
+    assert "the sample excludes no number of differing units" in done.output
+
+
+def test_an_external_file_that_is_missing_is_fetched(
+    project: Copy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    digest = "0123456789abcdef" * 4
+    plans = project.plans()
+    units, _ = rerun.find_units(plans, Path("evidence"))
+    [unit] = [unit for unit in units if unit.folder == TRAINED]
+    [(path, plan)] = [each for each in plans.items() if each[1].stage == "generate"]
+    needing = plan.model_copy(update={"inputs": {"file": digest}})
+    made = unit.evidence.plan.model_copy(update={"inputs": {"data": needing.key}})
+    unit = unit._replace(evidence=unit.evidence._replace(plan=made))
+    fetch = Plan(stage="fetch")
+    jobs: list[tuple[str, Mapping[str, Path]]] = []
+
+    def run(plan: Plan, folder: Path, output: Path, read: Mapping[str, Path]) -> None:
+        jobs.append((plan.stage, read))
+        if plan.stage == "generate":
+            raise UserError("that is all")
+
+    monkeypatch.setattr(rerun, "_run", run)
+    plans |= {path: needing, f"external/{digest[:16]}.json": fetch}
+    for present in (False, True):
+        jobs.clear()
+        data = tmp_path / "data"
+        if present:
+            (data / "external").mkdir(parents=True)
+            (data / "external" / digest[:16]).touch()
+        with pytest.raises(UserError, match="that is all"):
+            rerun.rerun(unit, plans, tmp_path, data)
+        folder = data if present else tmp_path
+        assert jobs == [
+            *([] if present else [("fetch", {})]),
+            ("generate", {"data": folder / "external" / digest[:16]}),
+        ]
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", ["", "30", "m", "0m", "-1h", "1d", "30 m", "infs"])
+def test_a_budget_that_is_no_time_is_refused(budget: str) -> None:
+    with pytest.raises(UserError, match=r"write a time such as 90s, 30m or 2h"):
+        raise reproduce("--budget", budget).exception or AssertionError
+
+
+def test_mistakes_are_one_line_with_exit_status_2(project: Copy) -> None:
+    def refuse(*arguments: str) -> str:
+        command = ("journeylab", "reproduce", *arguments)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (2, "")
+        [line] = done.stderr.splitlines()
+        return line
+
+    assert "write a time such as" in refuse("--budget", "soon")
+    shutil.rmtree("evidence/exp5")
+    older = refuse("scale=default")
+    assert older.startswith("error: evidence: 2 files, all of older keys; `journeylab evidence")
+    path = Path(f"evidence/{TRAINED}.zip")
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    assert f"{path} is damaged" in refuse()
+    shutil.rmtree("evidence")
+    assert "evidence: no evidence; `journeylab evidence add exp7`" in refuse()

@@ -48,7 +48,9 @@ Value = float | str | None
 
 def reproduce(
     overrides: Annotated[list[str] | None, typer.Argument(help="KEY=VALUE, as planned.")] = None,
-    budget: Annotated[str, typer.Option(help="CPU time, e.g. 90s, 30m, 2h.")] = "30m",
+    budget: Annotated[
+        str, typer.Option(help="CPU time, e.g. 30m; the last unit ends later.")
+    ] = "30m",
     draw_seed: Annotated[int | None, typer.Option(help="Seed of the draw; default: new.")] = None,
     output: Annotated[Path, typer.Option(help="The certificate.")] = Path(
         "build/reproduction/certificate.json"
@@ -75,7 +77,7 @@ def reproduce(
     seed = secrets.randbelow(2**32) if draw_seed is None else draw_seed
     studies = Counter(unit.evidence.plan.study for unit in units)
     population = ", ".join(f"{study} {count}" for study, count in studies.items())
-    typer.echo(f"draw seed {seed}; {len(units)} units: {population}")
+    typer.echo(f"draw seed {seed}; {len(units)} units: {population}; rerun on {cpu_model()}")
     for path in older:
         typer.echo(f"{path}: of an older key, not compared")
     by_name = {unit.name: unit for unit in units}
@@ -84,7 +86,9 @@ def reproduce(
     checked = []
     for unit in until_spent(order, seconds, lambda: cpu_seconds() - started):
         typer.echo(f"{unit.name}: ", nl=False)
-        checked.append(_check(unit, units, plans, Path(workflow.folder("data"))))
+        before = cpu_seconds()
+        entry = _check(unit, units, plans, Path(workflow.folder("data")))
+        checked.append(entry | {"cpu_seconds": round(cpu_seconds() - before, 3)})
         typer.echo("\n    ".join(_lines(checked[-1])))
     differing = [entry["unit"] for entry in checked if not entry["equal"]]
     bound = upper_bound(len(units), len(checked), len(differing))
@@ -97,9 +101,17 @@ def reproduce(
     )
     summary = f"{len(checked)} of {len(units)} units rerun, {len(differing)} differ; {claim}"
     certificate = {
-        **{"draw_seed": seed, "budget_cpu_seconds": seconds, "cpu": cpu_model()},
-        **{"population": dict(studies), "older": older, "units": checked, "differing": differing},
-        **{"fewer_than": bound, "of": len(units), "summary": summary, "meaning": __doc__},
+        "draw_seed": seed,
+        "budget_cpu_seconds": seconds,
+        "cpu": cpu_model(),
+        "population": dict(studies),
+        "older": older,
+        "units": checked,
+        "differing": differing,
+        "fewer_than": bound,
+        "of": len(units),
+        "summary": summary,
+        "meaning": __doc__,
     }
     write_json(output, certificate)
     typer.echo(f"{summary}\nwrote {output}")
@@ -138,11 +150,14 @@ def _check(unit: Unit, units: Sequence[Unit], plans: Plans, data: Path) -> dict[
     largest: dict[str, float] = {}
     for name, (a, b) in moved.items():
         if isinstance(a, float) and isinstance(b, float) and math.isfinite(a - b):
-            metric = name.partition(" ")[0]
+            metric = re.split(r" \(|, row ", name)[0]
             largest[metric] = max(largest.get(metric, 0.0), abs(a - b))
     return entry | {
-        **{"equal": not wrong, "comparison": comparison, "values": len(old)},
-        **{"differing_values": len(moved), "largest_differences": largest},
+        "equal": not wrong,
+        "comparison": comparison,
+        "values": len(old),
+        "differing_values": len(moved),
+        "largest_differences": largest,
         "differences": [
             {"name": name, "recorded": _written(a), "rerun": _written(b)}
             for name, (a, b) in [*wrong.items()][:LISTED]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from journeylab.config import UserError
-from journeylab.records.evidence import SUFFIX, read_evidence
+from journeylab.records.evidence import CURVES, SUFFIX, read_evidence
 from journeylab.records.files import MEASUREMENTS, read_table
 from journeylab.records.plans import Plan, write_plan
 from journeylab.records.runs import RUN, RunRecord, read_run
@@ -98,17 +98,14 @@ def find_units(plans: Plans, folder: Path) -> tuple[list[Unit], list[str]]:
     units: list[Unit] = []
     older = []
     for path in sorted(folder.glob(f"*/*/*/*{SUFFIX}")):
-        evidence, run = read_evidence(path), path.relative_to(folder).as_posix()
-        run = run.removesuffix(SUFFIX)
-        keys = [
-            (plan.key, current.key if (current := plans.get(f"{run}/{plan.stage}.json")) else None)
-            for plan in (evidence.plan, evidence.measured)
-        ]
-        if any(recorded != current for recorded, current in keys):
+        evidence, run = read_evidence(path), str(path.relative_to(folder).with_suffix(""))
+        made = (evidence.plan, evidence.measured)
+        current = [plans.get(f"{run}/{plan.stage}.json") for plan in made]
+        if [plan and plan.key for plan in current] != [plan.key for plan in made]:
             older.append(str(path))
             continue
-        whole = evidence.run.engine == "batched" or evidence.plan.seeds is None
-        seeds = (None,) if whole else evidence.plan.seeds or ()
+        together = evidence.run.engine == "batched"
+        seeds = (None,) if together else evidence.plan.seeds or (None,)
         units += [Unit(run, seed, evidence) for seed in seeds]
     return units, older
 
@@ -116,8 +113,8 @@ def find_units(plans: Plans, folder: Path) -> tuple[list[Unit], list[str]]:
 def read_recorded(evidence: Evidence, folder: Path) -> Result:
     """The content of evidence; its tables are unpacked into `folder`."""
     folder.mkdir(exist_ok=True)
-    for name in _tables(evidence):
-        (folder / name).write_bytes(evidence.tables[name])
+    for name, content in _tables(evidence).items():
+        (folder / name).write_bytes(content)
     return Result(evidence.run, tuple(read_table(folder / name) for name in _tables(evidence)))
 
 
@@ -155,9 +152,10 @@ def _run(plan: Plan, folder: Path, output: Path, files: Mapping[str, Path]) -> N
         raise UserError(f"{plan.label}: {reason.removeprefix('error: ')}")
 
 
-def _tables(evidence: Evidence) -> list[str]:
-    """The names of the tables: measurements first, then curves if there are any."""
-    return sorted((name for name in evidence.tables if name.endswith(".parquet")), reverse=True)
+def _tables(evidence: Evidence) -> dict[str, bytes]:
+    """Measurements and, of a trained run, curves."""
+    names = (MEASUREMENTS, CURVES)
+    return {name: evidence.tables[name] for name in names if name in evidence.tables}
 
 
 def _levels(factors: Mapping[str, Any]) -> list[str]:
