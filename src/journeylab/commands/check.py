@@ -52,7 +52,7 @@ def check(config: Path, overrides: Sequence[str] = ()) -> tuple[list[str], list[
     another output was made from it. Returns a summary, and one line for each problem with the
     command that repairs it.
     """
-    workflow = WorkflowPlan(read_yaml(config) | dict(map(parse_override, overrides)))
+    workflow = WorkflowPlan(read_yaml(config) | dict(map(override, overrides)))
     options = "".join(f" {word}" for word in ("--config", *overrides)) if overrides else ""
     jobs = list(find_jobs(workflow))
     read = {key for job in jobs if job.made for key in _read(job.plan)}
@@ -177,8 +177,8 @@ def _listed(job: Job) -> list[str]:
     return _fault(path, read)
 
 
-def parse_override(written: str) -> tuple[str, Any]:
-    """The key and the value of KEY=VALUE; raises UserError for any other text."""
+def override(written: str) -> tuple[str, Any]:
+    """The key and the value of ``KEY=VALUE``. Raises UserError for any other text."""
     key, equals, value = written.partition("=")
     try:
         return key, yaml.safe_load(value) if equals else _refuse(written)

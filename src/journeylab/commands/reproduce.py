@@ -59,7 +59,7 @@ def reproduce(
 ) -> None:
     """Rerun a random sample of the evidence and compare; exit status 1 if something differs."""
     from journeylab.claims.sampling import RISK, draw_order, until_spent, upper_bound
-    from journeylab.commands.check import parse_override
+    from journeylab.commands.check import override
     from journeylab.records.cost import cpu_seconds
     from journeylab.records.files import write_json
     from journeylab.records.runs import cpu_model
@@ -67,7 +67,7 @@ def reproduce(
     from journeylab.workflow.rerun import find_units
 
     seconds = _seconds(budget)
-    workflow = WorkflowPlan(read_yaml(config) | dict(map(parse_override, overrides or ())))
+    workflow = WorkflowPlan(read_yaml(config) | dict(map(override, overrides or ())))
     plans, folder = dict(workflow.plans()), Path(workflow.folder("evidence"))
     units, older = find_units(plans, folder)
     if not units:
