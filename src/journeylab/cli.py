@@ -14,6 +14,7 @@ from journeylab.commands.compare import compare
 from journeylab.commands.explain import explain
 from journeylab.commands.list import list_studies
 from journeylab.commands.register import register
+from journeylab.commands.reproduce import reproduce
 from journeylab.commands.results import CONFIG, ROOT
 from journeylab.commands.status import status
 from journeylab.config import UserError, refusal
@@ -36,6 +37,7 @@ for _command, _name in (
     (explain, "explain"),
     (list_studies, "list"),
     (compare, "compare"),
+    (reproduce, "reproduce"),
 ):
     app.command(_name, rich_help_panel=PEOPLE)(_command)
 

@@ -1,0 +1,166 @@
+"""Units of the recorded evidence, rerun from nothing.
+
+A unit is the smallest part of the evidence that gives the same numbers when it is rerun: one seed
+of a run; a whole run that is computed once; or all seeds of a chunk that were trained at once,
+because such a seed depends on the others of its batch up to rounding.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from journeylab.config import UserError
+from journeylab.records.evidence import CURVES, SUFFIX, read_evidence
+from journeylab.records.files import MEASUREMENTS, read_table
+from journeylab.records.plans import Plan, write_plan
+from journeylab.records.runs import RUN, RunRecord, read_run
+from journeylab.workflow.planning import EXTERNAL, file_name
+
+if TYPE_CHECKING:
+    from journeylab.records.evidence import Evidence
+
+COMMAND = (sys.executable, "-P", "-m", "journeylab.cli")
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+Plans = Mapping[str, Plan]
+"""All plans of the workflow by their paths."""
+
+
+class Unit(NamedTuple):
+    """A unit; `folder` is that of its run below the results, `seed` is None for a whole run."""
+
+    folder: str
+    seed: int | None
+    evidence: Evidence
+
+    @property
+    def name(self) -> str:
+        """`<study>/<arm>/<variant>/seed-<seed>`, or the folder of a whole run."""
+        path = PurePath(self.folder)
+        return str(path if self.seed is None else path.with_name(f"seed-{self.seed}"))
+
+    def jobs(self, plans: Plans) -> list[Plan]:
+        """The plans that make this unit alone, on the same engine and kind of device as before."""
+        made, measured, run = self.evidence.plan, self.evidence.measured, self.evidence.run
+        seeds: dict[str, Any] = {"seeds": made.seeds if self.seed is None else (self.seed,)}
+        if run.kind == "computed":
+            return [made.model_copy(update=seeds)]
+        [data] = [plan for plan in plans.values() if plan.key == made.inputs["data"]]
+        generate = data.model_copy(update=seeds)
+        where = {"engine": run.engine, "device": "cpu" if run.device == "cpu" else made.device}
+        inputs = {"data": generate.key}
+        train = made.model_copy(update=seeds | where | {"inputs": inputs})
+        measure = measured.model_copy(update=seeds | {"inputs": inputs | {"run": train.key}})
+        return [generate, train, measure]
+
+
+class Result(NamedTuple):
+    """The record of a run, and its measurements and curves."""
+
+    run: RunRecord
+    tables: tuple[pd.DataFrame, ...]
+
+    def values(self, unit: Unit) -> dict[str, float | str]:
+        """Everything about a unit that is compared, by its printed name."""
+        values: dict[str, float | str] = {
+            f"status (seed {each.seed})": each.status
+            for each in self.run.seeds
+            if unit.seed in (None, each.seed)
+        }
+        recorded = unit.evidence.run.seeds
+        # A run records the training cost of its last seed only.
+        if self.run.training and unit.seed in (None, recorded[-1].seed):
+            values |= {name: float(cost) for name, cost in dict(self.run.training).items()}
+        counts: Counter[str] = Counter()
+        for table in self.tables:
+            rows = table if unit.seed is None else table[table["seed"] == unit.seed]
+            for row in rows.drop(columns=["study", "arm", "variant"]).to_dict("records"):
+                metric, value = str(row.pop("metric")), float(row.pop("value"))
+                factors = {str(name): level for name, level in row.items() if not pd.isna(level)}
+                name = f"{metric} ({', '.join(_levels(factors))})" if factors else metric
+                counts[name] += 1
+                values[name if counts[name] == 1 else f"{name}, row {counts[name]}"] = value
+        return values
+
+
+def find_units(plans: Plans, folder: Path) -> tuple[list[Unit], list[str]]:
+    """All units of the current plans, and the files of older keys.
+
+    Raises UserError for a damaged file.
+    """
+    units: list[Unit] = []
+    older = []
+    for path in sorted(folder.glob(f"*/*/*/*{SUFFIX}")):
+        evidence, run = read_evidence(path), str(path.relative_to(folder).with_suffix(""))
+        made = (evidence.plan, evidence.measured)
+        current = [plans.get(f"{run}/{plan.stage}.json") for plan in made]
+        if [plan and plan.key for plan in current] != [plan.key for plan in made]:
+            older.append(str(path))
+            continue
+        together = evidence.run.engine == "batched"
+        seeds = (None,) if together else evidence.plan.seeds or (None,)
+        units += [Unit(run, seed, evidence) for seed in seeds]
+    return units, older
+
+
+def read_recorded(evidence: Evidence, folder: Path) -> Result:
+    """The content of evidence; its tables are unpacked into `folder`."""
+    folder.mkdir(exist_ok=True)
+    for name, content in _tables(evidence).items():
+        (folder / name).write_bytes(content)
+    return Result(evidence.run, tuple(read_table(folder / name) for name in _tables(evidence)))
+
+
+def rerun(unit: Unit, plans: Plans, folder: Path, data: Path) -> Result:
+    """Compute a unit, or generate, train and measure it, each in a process, in an empty `folder`.
+
+    External files are taken from the folder `data`, or fetched. Raises UserError if a job fails.
+    """
+    results, dataset = folder / "results", folder / "data.parquet"
+    for plan in unit.jobs(plans):
+        files = {"data": dataset, "run": results / RUN}
+        if plan.stage == "generate":
+            files = {}
+            if "file" in plan.inputs:
+                name = f"{EXTERNAL}/{file_name(plan.inputs['file'])}"
+                files["data"] = data / name
+                if not files["data"].exists():
+                    files["data"] = folder / name
+                    _run(plans[f"{name}.json"], folder / unit.folder, files["data"], {})
+        output = {"generate": dataset, "measure": results / MEASUREMENTS}.get(plan.stage)
+        _run(plan, folder / unit.folder, output or results / RUN, files)
+    tables = (read_table(results / name) for name in _tables(unit.evidence))
+    return Result(read_run(results), tuple(tables))
+
+
+def _run(plan: Plan, folder: Path, output: Path, files: Mapping[str, Path]) -> None:
+    path = folder / f"{plan.stage}.json"
+    write_plan(path, plan)
+    given = [word for name, file in files.items() for word in (f"--{name}", str(file))]
+    command = [*COMMAND, plan.stage, "--plan", str(path), "--output", str(output), *given]
+    environment = os.environ | ONE_THREAD
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+        raise UserError(f"{plan.label}: {reason.removeprefix('error: ')}")
+
+
+def _tables(evidence: Evidence) -> dict[str, bytes]:
+    """Measurements and, of a trained run, curves."""
+    names = (MEASUREMENTS, CURVES)
+    return {name: evidence.tables[name] for name in names if name in evidence.tables}
+
+
+def _levels(factors: Mapping[str, Any]) -> list[str]:
+    """Factors with their levels; a column of integers with gaps holds floats."""
+    return [
+        f"{name} {int(level) if isinstance(level, float) and level.is_integer() else level}"
+        for name, level in sorted(factors.items())
+    ]

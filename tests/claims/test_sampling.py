@@ -1,0 +1,210 @@
+"""The bound of a random check holds for every population, and for every time a unit may take."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, permutations, product
+from math import comb
+
+import numpy as np
+import pytest
+from scipy.stats import binom, hypergeom
+
+from journeylab.claims.sampling import draw_order, until_spent, upper_bound
+
+CHECKS = 400
+FIFTH = Fraction(1, 5)
+
+
+def check(
+    order: Sequence[str], differing: set[str], seconds: Callable[[str], float], budget: float
+) -> tuple[int, int]:
+    """How many units a check with a budget has rerun, and how many of them differ."""
+    seen: list[str] = []
+    for unit in until_spent(order, budget, lambda: sum(map(seconds, seen))):
+        seen.append(unit)
+    return len(seen), len(differing & set(seen))
+
+
+# -- the bound ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("risk", [Fraction(1, 20), FIFTH])
+@pytest.mark.parametrize("population", range(1, 9))
+def test_the_bound_is_that_of_all_samples_counted_by_hand(population: int, risk: Fraction) -> None:
+    for drawn, differing in product(range(population + 1), repeat=2):
+        if differing > drawn:
+            continue
+
+        def likely(total: int, drawn: int = drawn, differing: int = differing) -> Fraction:
+            samples = list(combinations(range(population), drawn))
+            hits = [sum(unit < total for unit in sample) <= differing for sample in samples]
+            return Fraction(sum(hits), len(samples))
+
+        excluded = [total for total in range(population + 1) if likely(total) <= risk]
+        expected = min(excluded, default=population + 1)
+        assert upper_bound(population, drawn, differing, risk) == expected
+
+
+@pytest.mark.parametrize(("population", "drawn", "differing"), [(800, 60, 0), (800, 60, 3)])
+def test_the_bound_agrees_with_scipy(population: int, drawn: int, differing: int) -> None:
+    bound = upper_bound(population, drawn, differing)
+    at_most = [hypergeom.cdf(differing, population, total, drawn) for total in (bound - 1, bound)]
+    assert at_most[1] <= 0.05 < at_most[0]
+
+
+def test_the_bound_is_plain_at_the_extremes() -> None:
+    assert upper_bound(100, 0, 0) == 101  # nothing drawn
+    assert upper_bound(100, 100, 0) == 1  # everything drawn: no unit differs
+    assert upper_bound(100, 100, 7) == 8
+    assert upper_bound(20, 19, 0) == 1  # P(the only differing unit is not drawn) is exactly 1/20
+    assert upper_bound(5000, 1000, 400) < 5000
+
+
+def test_a_bound_by_study_is_never_tighter() -> None:
+    """All ways to distribute D differing units over studies, two or three studies."""
+    for sizes in [(2, 2), (3, 2), (4, 3), (2, 2, 2), (5, 1, 2)]:
+        population = sum(sizes)
+        for drawn in product(*(range(size + 1) for size in sizes)):
+            samples = int(np.prod([comb(*pair) for pair in zip(sizes, drawn, strict=True)]))
+
+            def likely(placed: tuple[int, ...], differing: int, drawn=drawn, sizes=sizes) -> int:
+                return sum(
+                    int(
+                        np.prod(
+                            [
+                                comb(k, x) * comb(size - k, n - x)
+                                for size, n, k, x in zip(sizes, drawn, placed, seen, strict=True)
+                            ]
+                        )
+                    )
+                    for seen in product(*(range(n + 1) for n in drawn))
+                    if sum(seen) <= differing
+                )
+
+            for differing in range(sum(drawn) + 1):
+                pooled = upper_bound(population, sum(drawn), differing, FIFTH)
+                worst = dict.fromkeys(range(population + 1), 0)
+                for placed in product(*(range(size + 1) for size in sizes)):
+                    worst[sum(placed)] = max(worst[sum(placed)], likely(placed, differing))
+                excluded = [total for total, most in worst.items() if most <= FIFTH * samples]
+                assert min(excluded, default=population + 1) >= pooled
+
+
+# -- the budget -----------------------------------------------------------------------------------
+
+COSTS: dict[str, Sequence[float]] = {
+    "equal": (1, 1, 1, 1, 1, 1, 1),
+    "the first are slow": (9, 8, 7, 1, 1, 1, 1),
+    "the last are slow": (1, 1, 1, 1, 5, 6, 9),
+    "mixed": (1, 6, 2, 9, 3, 1, 4),
+    "free and endless": (0, 0, 50, 50, 0, 0, 50),
+}
+
+
+@cache
+def bound_of_seven(drawn: int, differing: int) -> int:
+    return upper_bound(7, drawn, differing, FIFTH)
+
+
+@pytest.mark.parametrize("costs", COSTS.values(), ids=COSTS)
+def test_no_choice_of_slow_units_makes_the_bound_wrong_too_often(costs: Sequence[float]) -> None:
+    """All orders of seven units, all numbers of differing units, several budgets."""
+    units = [str(unit) for unit in range(len(costs))]
+    for total, budget in product(range(8), (2, 5, 11, 20)):
+        differing = set(units[:total])
+        wrong = orders = 0
+        for order in permutations(units):
+            n, d = check(order, differing, lambda unit: costs[int(unit)], budget)
+            wrong += total >= bound_of_seven(n, d)
+            orders += 1
+        assert wrong <= FIFTH * orders
+
+
+def test_a_budget_finishes_the_unit_that_it_started() -> None:
+    order = ["a", "b", "c", "d"]
+    assert check(order, set(), lambda unit: 10.0, 25.0) == (3, 0)
+    assert check(order, set(), lambda unit: 10.0, 20.0) == (2, 0)
+    assert check(order, set(), lambda unit: 1000.0, 1.0) == (1, 0)
+    assert check(order, {"d"}, lambda unit: 0.0, 1.0) == (4, 1)
+
+
+# -- simulated checks -----------------------------------------------------------------------------
+
+NAMES = [f"exp{study}/arm/variant/seed-{seed}" for study in range(1, 13) for seed in range(25)]
+
+
+def tampered(share: float, checks: int = CHECKS) -> list[tuple[int, int]]:
+    """Units rerun and units found to differ in simulated checks; planted units are slower."""
+    chosen = random.Random(7)
+    results = []
+    for seed in range(checks):
+        planted = set(chosen.sample(NAMES, round(share * len(NAMES))))
+        slow = {name: 3.0 if name in planted else 1.0 for name in NAMES}
+        results.append(check(draw_order(NAMES, seed), planted, slow.__getitem__, 60.0))
+    return results
+
+
+def test_honest_evidence_is_never_accused() -> None:
+    results = tampered(0.0)
+    assert {d for _, d in results} == {0}
+    assert {upper_bound(len(NAMES), n, d) for n, d in results} == {upper_bound(len(NAMES), 60, 0)}
+
+
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.2, 0.5])
+def test_the_bound_covers_planted_units_in_95_of_100_checks(share: float) -> None:
+    total = round(share * len(NAMES))
+    covered = sum(total < upper_bound(len(NAMES), n, d) for n, d in tampered(share))
+    assert covered >= binom.ppf(0.001, CHECKS, 0.95)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.1])
+def test_planted_units_are_found_as_often_as_the_draw_says(share: float) -> None:
+    total = round(share * len(NAMES))
+    chosen = random.Random(11)
+    hits = 0
+    for seed in range(CHECKS):
+        planted = set(chosen.sample(NAMES, total))
+        _, d = check(draw_order(NAMES, seed), planted, lambda _: 1.0, 40.0)
+        hits += d > 0
+    expected = 1.0 - hypergeom.pmf(0, len(NAMES), total, 40)
+    low, high = binom.interval(0.999, CHECKS, expected)
+    assert low <= hits <= high
+
+
+def test_as_many_planted_units_as_the_bound_excludes_are_found_in_95_of_100_checks() -> None:
+    """If no unit differs, the certificate excludes U units: had there been U, it would show."""
+    bound = upper_bound(len(NAMES), 40, 0)
+    planted = set(NAMES[:bound])
+    hits = sum(
+        check(draw_order(NAMES, seed), planted, lambda _: 1.0, 40.0)[1] > 0
+        for seed in range(CHECKS)
+    )
+    assert hits >= binom.ppf(0.001, CHECKS, 0.95)
+
+
+# -- the draw -------------------------------------------------------------------------------------
+
+
+def test_the_order_is_that_of_the_seed_alone() -> None:
+    order = draw_order(NAMES, 5)
+    assert sorted(order) == sorted(NAMES)
+    assert draw_order(reversed(NAMES), 5) == order
+    assert draw_order(NAMES, 6) != order
+    assert draw_order(["a", "b", "c", "d", "e"], 1) == ["c", "a", "b", "e", "d"]  # for ever
+
+
+def test_fewer_units_keep_their_order() -> None:
+    assert draw_order(NAMES[::2], 5) == [
+        name for name in draw_order(NAMES, 5) if name in NAMES[::2]
+    ]
+
+
+def test_every_order_is_equally_likely() -> None:
+    draws = 4800
+    counts = Counter(tuple(draw_order("abcd", seed)) for seed in range(draws))
+    assert len(counts) == 24
+    chi_square = sum((count - draws / 24) ** 2 / (draws / 24) for count in counts.values())
+    assert chi_square < 49.7  # the 0.999 quantile with 23 degrees of freedom
