@@ -79,7 +79,7 @@ class Copy:
             plant(results, change)
         target = evidence_path(Path(), study, folder)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(collect_evidence(results, made, measured).bytes)
+        target.write_bytes(collect_evidence(results, made, measured).packed)
 
 
 def plant(folder: Path, change: Change) -> None:

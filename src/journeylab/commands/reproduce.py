@@ -67,7 +67,8 @@ def reproduce(
     from journeylab.workflow.rerun import find_units
 
     seconds = _seconds(budget)
-    workflow = WorkflowPlan(read_yaml(config) | dict(map(override, overrides or ())))
+    raw = read_yaml(config) | dict(map(override, overrides or ()))
+    workflow = WorkflowPlan(raw | {"evidence": "run"})
     plans, folder = dict(workflow.plans()), Path(workflow.folder("evidence"))
     units, older = find_units(plans, folder)
     if not units:

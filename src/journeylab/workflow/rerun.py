@@ -22,10 +22,10 @@ from journeylab.records.evidence import CURVES, SUFFIX, read_evidence
 from journeylab.records.files import MEASUREMENTS, read_table
 from journeylab.records.plans import Plan, write_plan
 from journeylab.records.runs import RUN, RunRecord, read_run
-from journeylab.workflow.planning import EXTERNAL, file_name
+from journeylab.workflow.external import EXTERNAL, file_name
 
 if TYPE_CHECKING:
-    from journeylab.records.evidence import Evidence
+    from journeylab.records.evidence import RunEvidence
 
 COMMAND = (sys.executable, "-P", "-m", "journeylab.cli")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
@@ -38,7 +38,7 @@ class Unit(NamedTuple):
 
     folder: str
     seed: int | None
-    evidence: Evidence
+    evidence: RunEvidence
 
     @property
     def name(self) -> str:
@@ -110,7 +110,7 @@ def find_units(plans: Plans, folder: Path) -> tuple[list[Unit], list[str]]:
     return units, older
 
 
-def read_recorded(evidence: Evidence, folder: Path) -> Result:
+def read_recorded(evidence: RunEvidence, folder: Path) -> Result:
     """The content of evidence; its tables are unpacked into `folder`."""
     folder.mkdir(exist_ok=True)
     for name, content in _tables(evidence).items():
@@ -152,10 +152,10 @@ def _run(plan: Plan, folder: Path, output: Path, files: Mapping[str, Path]) -> N
         raise UserError(f"{plan.label}: {reason.removeprefix('error: ')}")
 
 
-def _tables(evidence: Evidence) -> dict[str, bytes]:
+def _tables(evidence: RunEvidence) -> dict[str, bytes]:
     """Measurements and, of a trained run, curves."""
     names = (MEASUREMENTS, CURVES)
-    return {name: evidence.tables[name] for name in names if name in evidence.tables}
+    return {name: evidence.contents[name] for name in names if name in evidence.contents}
 
 
 def _levels(factors: Mapping[str, Any]) -> list[str]:
