@@ -9,7 +9,6 @@ from journeylab import catalogue
 from journeylab.chunks.tables import labelled
 from journeylab.config import StudySettings
 from journeylab.plotting import StudyResults
-from journeylab.records.plans import Plan
 
 
 def of_seed(study: str, arm: str, variant: str, seed: int) -> dict[str, Any]:
@@ -19,7 +18,7 @@ def of_seed(study: str, arm: str, variant: str, seed: int) -> dict[str, Any]:
 
 def of_computed(study: str, arm: str, variant: str, table: pd.DataFrame) -> pd.DataFrame:
     """The rows of a run that is computed once, labelled as by its stage."""
-    return labelled(table, Plan(stage="compute", study=study, arm=arm, variant=variant).run, None)
+    return labelled(table, (study, arm, variant), None)
 
 
 def flat_curve(

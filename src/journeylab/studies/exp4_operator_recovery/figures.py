@@ -164,6 +164,7 @@ def _draw_beside_null(
     figure, panels = facets(rows, height, col="measure", sharex=False)
     for axes, part in panels.values():
         seeds(axes, part, _LOOKS, y="run", hue="shown")
+        axes.locator_params(axis="x", nbins=3)  # labels of narrow panels would overlap
     legend_above(figure)
     return figure
 
