@@ -110,6 +110,11 @@ def test_a_bare_clone_makes_the_same_bytes_from_evidence(lab: Copy) -> None:
     again = lab.run("journeylab", "evidence", "add").stdout
     assert "recorded" not in again
     assert again.count("unchanged") == 2
+    damaged = f"{ROOT}/results/{A}/measurements.parquet"
+    (lab.path / damaged).write_bytes((lab.path / damaged).read_bytes()[:-1])
+    done = lab.run("journeylab", "check", check=False)
+    assert f"{damaged} is damaged" in done.stderr
+    assert f"`snakemake --cores 1 --force {damaged}` makes it anew" in done.stderr
 
 
 def test_registration_and_claims_are_those_of_the_runs(lab: Copy) -> None:
