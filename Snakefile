@@ -6,10 +6,11 @@ from pathlib import Path
 from snakemake.logging import logger
 from snakemake.utils import min_version, validate
 
+from journeylab.workflow.captions import Captions
 from journeylab.workflow.cluster import prepare_cluster, submitted_studies
 from journeylab.config import UserError, chunk_seeds, read_yaml
 from journeylab.workflow.recovery import begin_run
-from journeylab.workflow.planning import Captions, WorkflowPlan
+from journeylab.workflow.planning import WorkflowPlan
 
 min_version("9.27")
 

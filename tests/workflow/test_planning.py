@@ -14,7 +14,8 @@ from journeylab.claims.register import PILOT, Every, cells, read_register
 from journeylab.config import TrainedArm, UserError, read_yaml
 from journeylab.records.files import read_json, write_json
 from journeylab.records.plans import Plan
-from journeylab.workflow.planning import Captions, WorkflowPlan
+from journeylab.workflow.captions import Captions
+from journeylab.workflow.planning import WorkflowPlan
 
 PROJECT = Path(__file__).parents[2]
 WRITTEN = read_yaml(PROJECT / "config.yaml")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -71,7 +72,7 @@ def test_a_killed_pipeline_resumed_with_other_cores_gives_the_same_bytes(
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     (begun,) = (read(path) for path in copy.path.glob("results/**/run.start.json"))
-    copy.edit("claims/exp7.yaml", lambda text: text.replace("statement: ", "statement: Now "))
+    copy.edit("claims/exp7.yaml", lambda text: re.sub(r"(statement: ['\"]?)", r"\1Now ", text))
     copy.run("snakemake", "--cores", "8", "results/exp7/verdicts.json")
     hosts = [read(path) for path in copy.path.glob("results/exp7/**/run.host.json")]
     (resumed,) = (host for host in hosts if host["started"] == begun["started"])

@@ -223,3 +223,12 @@ def read_history(path: Path) -> RecordedHistory:
     if not path.exists():
         return RecordedHistory()
     return build(RecordedHistory, read_json(path), str(path))
+
+
+def recorded_rows(path: Path) -> dict[str, Hashes]:
+    """The row hashes of the commits in an earlier history file: a commit never changes."""
+    try:
+        recorded = RecordedHistory.model_validate(read_json(path))
+    except (UserError, ValueError):
+        return {}
+    return {commit: state.rows for commit, state in recorded.commits.items() if state.rows}

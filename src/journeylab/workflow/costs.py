@@ -34,7 +34,9 @@ def read_costs(references: Path) -> Mapping[str, StudyCost]:
 
 
 def record_costs(results: Path, references: Path) -> None:
-    """Update the costs of all studies with results."""
+    """Update the costs of all studies with results, if the folder of references keeps costs."""
+    if not (references / COSTS).exists():
+        return
     costs = dict(read_costs(references))
     for folder in sorted(path for path in results.glob("exp*") if path.is_dir()):
         seconds, steps = 0.0, 0

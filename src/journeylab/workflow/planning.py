@@ -22,7 +22,13 @@ from journeylab.claims.register import (
     read_register,
     row_hashes,
 )
-from journeylab.claims.registration import Hashes, History, RecordedHistory, record_history
+from journeylab.claims.registration import (
+    Hashes,
+    History,
+    RecordedHistory,
+    record_history,
+    recorded_rows,
+)
 from journeylab.claims.response import read_response
 from journeylab.claims.theorems import read_theorems
 from journeylab.config import (
@@ -57,6 +63,8 @@ from journeylab.workflow.evidence import (
 from journeylab.workflow.external import EXTERNAL, external_files, file_name, with_checksums
 from journeylab.workflow.plans import Job, StudyPlans, index_plan, make_plan, response_plan
 
+_RUNS = ("train", "compute")
+
 
 class Wildcards(Protocol):
     """The wildcards of a rule; snakemake passes them to the input functions below."""
@@ -66,21 +74,6 @@ class Wildcards(Protocol):
     arm: str
     variant: str
     seeds: str
-
-
-class Captions:
-    """The captions of a study's figures by name; ``snakemake --report`` reads them."""
-
-    def __init__(self, content: str) -> None:
-        self._content = Path(content)
-
-    def __getitem__(self, figure: str) -> str:
-        """A caption as escaped reStructuredText."""
-        figures = {entry["name"]: entry["caption"] for entry in read_json(self._content)["figures"]}
-        return re.sub(r"([\\*`|_])", r"\\\1", figures[figure])
-
-    def __str__(self) -> str:
-        return f"{self._content}"
 
 
 class WorkflowPlan:
@@ -245,12 +238,13 @@ class WorkflowPlan:
         planned = {folder / name: plan for name, plan in self.plans()}
         git = git_state(Path.cwd())
         history = History(Path.cwd(), self.claims)
+        runs = {path.parent: plan for path, plan in planned.items() if plan.stage in _RUNS}
         written: dict[Path, Frozen] = {**planned}
         for study in self.studies:
             state = self._state(study, git)
             written[folder / study / REGISTER] = state
             path = folder / study / HISTORY
-            written[path] = self._history(study, state, history, _recorded_rows(path))
+            written[path] = self._history(study, state, history, recorded_rows(path), runs)
         try:
             for path, content in written.items():
                 write_plan(path, content)
@@ -396,16 +390,25 @@ class WorkflowPlan:
         )
 
     def _history(
-        self, study: str, state: RegisterState, history: History, known: dict[str, Hashes]
+        self,
+        study: str,
+        state: RegisterState,
+        history: History,
+        known: dict[str, Hashes],
+        runs: Mapping[Path, Plan],
     ) -> RecordedHistory:
-        """What git knows of the commits at which the runs of the study began, or will begin."""
-        results = Path(self.folder("results")) / study
+        """What git knows of the commits at which the runs of the study began, or will begin.
+
+        ``runs`` are the plans of trained and computed runs, by the folder of the plan.
+        """
+        results, plans = (Path(self.folder(name)) / study for name in ("results", "plans"))
         restored = self._restored(study)
-        starts = (
-            restored[folder].host if folder in restored else read_start(results / folder)
-            for folder in self.jobs[study]
-        )
-        commits = {start.commit if start else state.commit for start in starts}
+        commits = set()
+        for folder in self.jobs[study]:
+            start = restored[folder].host if folder in restored else read_start(results / folder)
+            plan = runs.get(plans / folder)
+            outdated = start is not None and plan is not None and start.plan_key != plan.key
+            commits.add(state.commit if start is None or outdated else start.commit)
         if state.commit and state.registered:
             known[state.commit] = state.rows
         return record_history(history, study, {each for each in commits if each}, known)
@@ -432,12 +435,3 @@ class WorkflowPlan:
             return self.jobs[wildcards.study][folder]
         except KeyError:
             raise UserError(f"{wildcards.study} has no run {folder}") from None
-
-
-def _recorded_rows(path: Path) -> dict[str, Hashes]:
-    """The row hashes of the commits in an earlier history file: a commit never changes."""
-    try:
-        recorded = RecordedHistory.model_validate(read_json(path))
-    except (UserError, ValueError):
-        return {}
-    return {commit: state.rows for commit, state in recorded.commits.items() if state.rows}
