@@ -28,6 +28,7 @@ PAGES = {
     "guide.glossary": "docs/glossary.md",
     "guide.models": "docs/models.md",
     "guide.clusters": "docs/clusters.md",
+    "guide.evidence": "docs/evidence.md",
     "guide.design": "docs/design.md",
     "guide.speed": "docs/speed.md",
     "guide.contributing": "CONTRIBUTING.md",

@@ -177,7 +177,7 @@ def test_the_skeleton_manuscript_links_results_to_their_source(drawn, tmp_path, 
     with pypdfium2.PdfDocument(pdf) as document:
         pages = [page.get_textpage().get_text_range() for page in document]
     text = " ".join("".join(pages).split())
-    assert "all digits: 2.7 × 10−13" in text
+    assert "all its digits: 2.7 × 10−13" in text
     assert "Table 1: Certificates" in text
     assert "Table 2" in text
     page = (
