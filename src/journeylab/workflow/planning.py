@@ -306,6 +306,7 @@ class WorkflowPlan:
         return {
             study: [f"{self.folder('results')}/{study}/{name}" for name in plan.settings["files"]]
             for study in self.studies
+            if self._restored(study)  # without evidence, no plan is made a second time
             for _, plan in self._study(study).all()
             if plan.stage == "restore"
         }
