@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm, t
 
-from journeylab.claims.judge import look_tails
+from journeylab.claims.looks import schedule
 from journeylab.claims.register import LOOKS, Looks, Register
 from journeylab.claims.statistics import decide, interval_rank, median_interval
 from journeylab.config import build, read_yaml
@@ -23,6 +23,11 @@ FIRST, LAST = min(WEIGHTS), max(WEIGHTS)
 STUDIES, MOST_ROWS = 20_000, 14
 MARGIN, BAND = 0.02, (-0.02, 0.02)
 ROUNDING = 1e-9
+
+
+def interval_at(values, tail):
+    """The interval at the largest rank that a tail allows."""
+    return median_interval(values, interval_rank(values.size, tail))
 
 
 def normal(rng, shape):
@@ -114,7 +119,8 @@ def judges_tails(total):
         "claims": [row | {"id": f"exp1.{index}"} for index in range(total)],
     }
     register = Register.model_validate({**dict(REGISTERED), "studies": {"exp1": study}})
-    return look_tails(register, register.studies["exp1"], LAST)
+    looks = schedule(register, register.studies["exp1"])
+    return {n: looks.tail(n) for n in looks.looks}
 
 
 def directional_error(noise, rows, offset, tails):
@@ -131,7 +137,7 @@ def test_the_vectorised_rule_is_the_judges(distribution, n):
     for tail in (ALPHA / 12, ALPHA / 3):
         low, high = few.interval(n, tail, 1)
         for values, interval in zip(few.values[:, 0, :n], np.hstack([low, high]), strict=True):
-            assert median_interval(values, tail) == tuple(interval)
+            assert interval_at(values, tail) == tuple(interval)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e-6, -1e-6, 0.03, -0.3])
@@ -203,7 +209,7 @@ def test_whole_studies_get_the_words_of_the_rule(distribution, seeds, judge):
         verdicts = judge(runs | {"b/w": list(base)}, claims, looks=WEIGHTS).verdicts
         for verdict, differences in zip(verdicts, values - base, strict=True):
             words = [
-                decide(median_interval(differences[:n], tail), (MARGIN, math.inf))
+                decide(interval_at(differences[:n], tail), (MARGIN, math.inf))
                 for n, tail in tails.items()
             ]
             decided = [word for word in words if word != "inconclusive"]

@@ -185,7 +185,9 @@ def test_the_drawn_interval_equals_the_judges(n, failed):
     values[:failed] = np.nan
     for level in (0.9, 0.95, 0.99):
         drawn = median_interval(values, level)
-        assert drawn == statistics.median_interval(values, (1 - level) / 2)
+        assert drawn == statistics.median_interval(
+            values, statistics.interval_rank(n, (1 - level) / 2)
+        )
 
 
 def claim(identity: str, **given) -> Verdict:

@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from journeylab.claims.effects import Every, Level, cells
-from journeylab.claims.schema import Claim, Looks, Register, listed
+from journeylab.claims.looks import schedule
+from journeylab.claims.schema import Claim, Looks, Register, StudyClaims, listed
 from journeylab.config import Metric, StudySettings, UserError, shown
 
 
@@ -47,17 +48,18 @@ def check_register(
                     _check_run(key, cases.arm, cases.variant, settings)
 
 
-def check_parts(claim: Claim, tails: int, looks: Looks, file: str) -> None:
+def check_parts(claim: Claim, claims: StudyClaims, looks: Looks, file: str) -> None:
     """Refuse an ``all_of`` or ``any_of`` row with too many parts for the seeds of some look.
 
-    One part alone settles such a row at its tail divided by the number of parts; for that tail the
-    look needs at least ⌈log₂(parts/tail)⌉ seeds. Raises UserError.
+    One part alone settles such a row at its tail divided by the number of parts. Each of the fixed
+    looks, or the last of the sequential ones, must have an interval at that tail: n seeds have one
+    if n ≥ log₂(parts/tail). Raises UserError.
     """
     if not claim.primary or claim.kind not in ("all_of", "any_of"):
         return
-    parts = len(claim.terms)
-    for n, weight in looks.looks.items():
-        if n < -math.log2(weight * looks.alpha / tails / parts):
+    parts, plan = len(claim.terms), schedule(looks, claims)
+    for n in plan.looks[-1:] if plan.sequential else plan.looks:
+        if n < -math.log2(plan.tail(n) / parts):
             raise UserError(
                 f"{file}: {claim.id}: {parts} parts are too many for the look of {n} seeds: one "
                 "part alone could never settle the row"

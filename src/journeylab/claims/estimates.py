@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from journeylab.claims import register as reg
+from journeylab.claims.looks import Level
 from journeylab.claims.statistics import (
     Interval,
     Values,
@@ -18,21 +19,21 @@ from journeylab.records.verdicts import Estimate, Point, Word
 
 
 def estimate_term(
-    values: Values, region: reg.Region | None, seeds: Sequence[int], support: float, refute: float
+    values: Values, region: reg.Region | None, seeds: Sequence[int], support: Level, refute: Level
 ) -> Estimate:
     """The effect of one term, with its interval and its verdict.
 
     ``values``, shape (n,), belong to ``seeds``; NaN is a failed seed. ``support`` and ``refute``
-    are the tails at which the term may be supported and refuted.
+    are the levels at which the term may be supported and refuted.
     """
     finished = values[np.isfinite(values)]
     if isinstance(region, reg.Solves):
         solved = np.where(np.isfinite(values), _reaches(values, region), np.nan)
         effect = float(np.nansum(solved)) / max(values.size, 1)
-        supporting, refuting = (success_interval(solved, tail) for tail in (support, refute))
+        supporting, refuting = (success_interval(solved, level.tail) for level in (support, refute))
     else:
         effect = float(np.median(finished)) if finished.size else math.nan
-        supporting, refuting = (median_interval(values, tail) for tail in (support, refute))
+        supporting, refuting = (median_interval(values, level.k) for level in (support, refute))
     bounds = _bounds(region)
     word: Word = "inconclusive"
     if decide(supporting, bounds) == "supported":
@@ -82,6 +83,19 @@ def combine_parts(claim: reg.Claim, parts: Sequence[Estimate]) -> Estimate:
             numbers[name] = finite(math.nan if any(map(math.isnan, bounds)) else pick(bounds))
     failed = {point.seed for part in parts for point in part.points if point.value is None}
     return Estimate(**numbers, n=parts[0].n, failures=len(failed), verdict=word)
+
+
+def between_margins(region: reg.Region | None) -> list[float]:
+    """A value in each of the intervals between, below and above the margins of a region."""
+    if isinstance(region, reg.Solves):
+        threshold = region.solves
+        ends = [threshold.above if isinstance(threshold, reg.Above) else threshold.at_least]
+    else:
+        ends = [end for end in _bounds(region) if math.isfinite(end)]
+    if not ends:
+        return []
+    low, high = min(ends), max(ends)
+    return [low - 1.0 - abs(low), *([(low + high) / 2] if low < high else []), high + 1 + abs(high)]
 
 
 def finite(value: float) -> float | None:

@@ -16,7 +16,9 @@ def row_hashes(register: Register, study: str) -> dict[str, tuple[str, str]]:
     new primary row changes M, and so the tail at which all the others are judged.
     """
     claims = register.studies[study]
-    family = {"alpha": register.alpha, "looks": dict(register.looks), "M": claims.tails}
+    sequential = claims.looks == "sequential"
+    looks = list(register.sequential) if sequential else dict(register.looks)
+    family = {"alpha": register.alpha, "looks": looks, "M": claims.tails}
     hashes = {}
     for claim in claims.claims:
         gates = {name: claims.gates[name] for name in claim.gate}

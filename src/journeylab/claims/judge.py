@@ -1,28 +1,60 @@
 """Judge the claims of a study: measurements → estimates → verdicts."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from journeylab.claims import register as reg
 from journeylab.claims import wording
-from journeylab.claims.estimates import combine_parts, estimate_term, finite
+from journeylab.claims.estimates import (
+    between_margins,
+    combine_parts,
+    estimate_term,
+    finite,
+)
+from journeylab.claims.looks import FixedLooks, Level, Schedule, schedule
 from journeylab.claims.reading import read, read_rows
 from journeylab.claims.statistics import (
     Values,
     detectable,
-    interval_rank,
     seeds_needed,
     success_needed,
 )
 from journeylab.config import Labels, Scale
+from journeylab.records.looks import LookRecord, SeedRange, State
 from journeylab.records.verdict_text import COARSE, opening, sentence
 from journeylab.records.verdicts import Estimate, Part, StudyVerdicts, Verdict, Word
 from journeylab.typography import short
+
+
+@dataclass(frozen=True)
+class _Study:
+    """What all claims of a study are judged by; ``seeds`` are all planned seeds in order."""
+
+    claims: reg.StudyClaims
+    names: wording.Names
+    table: pd.DataFrame
+    seeds: Sequence[int]
+    schedule: Schedule
+    exploratory: bool = False
+
+    def values(self, claim: reg.Claim, n: int) -> list[Values]:
+        """Every term of a claim at the first ``n`` seeds."""
+        seeds = self.seeds[:n]
+        return [read(term, self.table, self.claims.measures, seeds) for term in claim.terms]
+
+
+class _Stop(NamedTuple):
+    """Where the looks at a claim end: at ``seeds`` seeds, in ``state``, withheld for a reason."""
+
+    seeds: int
+    state: State
+    withheld: str
 
 
 def judge_study(
@@ -39,31 +71,34 @@ def judge_study(
 
     ``measurements`` is the tidy table (study, arm, variant, seed, metric, factors …, value).
     ``seeds`` are all planned seeds in order: a seed without a value counts as failed. If their
-    number is not a registered look, or the scale is not ``evidence``, results are exploratory.
+    number is not a registered look, or the scale is not ``evidence``, results are exploratory. If
+    looks are sequential, the table need not hold seeds after the looks that decide what reads them.
     ``labels`` and ``arms`` are the printed names of variants and arms.
     Raises UserError if a cell selects several values of the same seed.
     """
     claims = register.studies.get(study, reg.StudyClaims(claims=()))
-    names = wording.Names(labels, arms, claims.measures)
     table = measurements[measurements["study"] == study]
-    exploratory = _why_exploratory(claims, seeds, scale, register.looks if evidence else {})
-    look = not exploratory
-    tails = look_tails(register, claims, len(seeds)) if look else {}
+    looks = schedule(register, claims)
+    exploratory = why_exploratory(claims, seeds, scale, looks.looks if evidence else ())
+    if exploratory:
+        looks = FixedLooks({len(seeds): 1.0}, register.alpha, claims.tails)
+    names = wording.Names(labels, arms, claims.measures)
+    judged = _Study(claims, names, table, seeds, looks, bool(exploratory))
+    stops = _stops(judged)
+    taken = _seeds_taken(judged, stops)
 
     def verdict(claim: reg.Claim) -> Verdict:
+        n = len(seeds) if taken is None else _common_seeds(claim, judged, taken)
         if isinstance(claim.effect, reg.Every):
-            return _judge_exact(claim, claim.effect.every, table, seeds, look)
-        values = [read(term, table, claims.measures, seeds) for term in claim.terms]
-        if tails:
-            return _judge_looks(claim, claims, names, table, values, seeds, tails)
-        tail = register.alpha / max(claims.tails, 1)
-        return _judge(claim, claims, names, values, seeds, tail, exploratory=True)
+            return _judge_exact(claim, claim.effect.every, judged, n)
+        return _judge(claim, judged, stops.get(claim.id, _Stop(n, "open", "")))
 
+    ends = [taken.first, *taken.further.values()] if taken else []
     return StudyVerdicts(
         study=study,
         scale=scale,
-        seeds=len(seeds),
-        look=look,
+        seeds=max(ends) - seeds[0] if ends else len(seeds),
+        look=not exploratory,
         evidence=evidence,
         alpha=register.alpha,
         M=claims.tails,
@@ -73,24 +108,54 @@ def judge_study(
             f"{amendment.date.isoformat()}, {', '.join(amendment.rows)}: {amendment.reason}"
             for amendment in claims.amendments
         ),
+        looks=looks.looks if taken else (),
+        taken=taken,
         verdicts=tuple(verdict(claim) for claim in claims.claims),
     )
 
 
-def look_tails(register: reg.Register, claims: reg.StudyClaims, seeds: int) -> dict[int, float]:
-    """The tail w·α/M of every registered look up to a number of seeds, w the look's weight."""
-    return {
-        n: register.looks[n] * register.alpha / max(claims.tails, 1)
-        for n in sorted(register.looks)
-        if n <= seeds
+def judge_look(
+    measurements: pd.DataFrame,
+    study: str,
+    register: reg.Register,
+    seeds: Sequence[int],
+    runs: Collection[str],
+) -> LookRecord:
+    """What a sequential look decides; ``seeds`` are the registered seeds up to this look.
+
+    ``runs`` are the runs ``arm/variant`` of the study that have seeds. A run goes on to the next
+    look if a claim that is still open reads it.
+    """
+    claims = register.studies[study]
+    looks = schedule(register, claims)
+    names = wording.Names({}, {}, claims.measures)
+    table = measurements[measurements["study"] == study]
+    judged = _Study(claims, names, table, seeds, looks)
+    stops = _stops(judged)
+    still_open = [claim for claim in claims.claims if _is_open(stops.get(claim.id))]
+    goes_on = {
+        run for run in runs for claim in still_open if reg.is_read(claims, claim, *run.split("/"))
     }
+    number = looks.looks.index(len(seeds)) + 1
+    taken = _seeds_taken(judged, stops) or SeedRange(first=seeds[0] + len(seeds))
+    if number == len(looks.looks):
+        goes_on = set()
+    further = dict.fromkeys(goes_on, seeds[0] + looks.looks[number]) if goes_on else {}
+    return LookRecord(
+        study=study,
+        number=number,
+        seeds=len(seeds),
+        states={name: stop.state for name, stop in stops.items()},
+        goes_on=tuple(run for run in runs if run in goes_on),
+        taken=SeedRange(first=taken.first, further={**taken.further, **further}),
+    )
 
 
-def _why_exploratory(
-    claims: reg.StudyClaims, seeds: Sequence[int], scale: Scale, weights: Mapping[int, float]
+def why_exploratory(
+    claims: reg.StudyClaims, seeds: Sequence[int], scale: Scale, looks: Collection[int]
 ) -> str:
     """Why claims are not judged on these seeds; "" if they are."""
-    if len(seeds) not in weights:
+    if len(seeds) not in looks:
         return f"{len(seeds)} seeds at scale {scale} are no registered look"
     first, registered = min(seeds), claims.seeds_from
     if first != registered or max(seeds) >= reg.PILOT:
@@ -98,58 +163,123 @@ def _why_exploratory(
     return ""
 
 
-def _judge_looks(
-    claim: reg.Claim,
-    claims: reg.StudyClaims,
-    names: wording.Names,
-    table: pd.DataFrame,
-    values: list[Values],
-    seeds: Sequence[int],
-    tails: Mapping[int, float],
-) -> Verdict:
-    """Judge at each look in turn, the gates by the seeds of that look; a decision is final."""
-    *earlier, last = tails
-    for n in earlier:
-        of_look = [of_term[:n] for of_term in values]
-        note = f"decided at the look of {n} seeds"
-        withheld = _failed_gates(claim, claims, names, table, seeds[:n])
-        verdict = _judge(claim, claims, names, of_look, seeds[:n], tails[n], withheld, note)
-        if verdict.verdict in ("supported", "refuted"):
-            return verdict
-    withheld = _failed_gates(claim, claims, names, table, seeds)
-    return _judge(claim, claims, names, values, seeds, tails[last], withheld)
+def _is_open(stop: _Stop | None) -> bool:
+    return stop is not None and stop.state == "open"
 
 
-def _judge(
-    claim: reg.Claim,
-    claims: reg.StudyClaims,
-    names: wording.Names,
-    values: list[Values],
-    seeds: Sequence[int],
-    tail: float,
-    withheld: str = "",
-    note: str = "",
-    exploratory: bool = False,
-) -> Verdict:
-    k, measures = interval_rank(len(seeds), tail), claims.measures
-    support, refute = tail, tail
-    if claim.kind == "all_of":  # a single part can refute the claim, so each pays for all of them
-        refute = tail / len(values)
-    elif claim.kind == "any_of":
-        support = tail / len(values)
-    estimates = [estimate_term(of_term, claim.region, seeds, support, refute) for of_term in values]
-    whole = estimates[0] if len(estimates) == 1 else combine_parts(claim, estimates)
+def _stops(study: _Study) -> dict[str, _Stop]:
+    """Where the looks end at every judged claim over seeds, by its id."""
+    if study.exploratory:
+        return {}
+    return {
+        claim.id: _stop(claim, study)
+        for claim in study.claims.claims
+        if claim.primary and not isinstance(claim.effect, reg.Every)
+    }
+
+
+def _stop(claim: reg.Claim, study: _Study) -> _Stop:
+    """Judge at each look in turn, the gates by the seeds of that look; a decision is final.
+
+    At sequential looks a claim also stops if a gate fails, since more seeds do not teach a model,
+    or if no further seeds could decide it.
+    """
+    stop = _Stop(0, "open", "")
+    for n in (n for n in study.schedule.looks if n <= len(study.seeds)):
+        withheld = _failed_gates(claim, study, n)
+        values = study.values(claim, n)
+        state: State = "open"
+        if withheld:
+            state = "withheld"
+        elif _estimate(claim, values, study, n).verdict in ("supported", "refuted"):
+            state = "decided"
+        elif study.schedule.sequential and not _can_be_decided(claim, study, values):
+            state = "settled"
+        stop = _Stop(n, state, withheld)
+        if state == "decided" or (study.schedule.sequential and state != "open"):
+            break
+    return stop
+
+
+def _can_be_decided(claim: reg.Claim, study: _Study, values: Sequence[Values]) -> bool:
+    """Whether a claim could be decided at the last registered look if all further seeds agreed.
+
+    The further seeds are put into each of the intervals between the margins in turn.
+    """
+    last = study.schedule.looks[-1]
+
+    def extended(value: float) -> list[Values]:
+        return [np.append(of_term, np.full(last - of_term.size, value)) for of_term in values]
+
+    return any(
+        _estimate(claim, extended(value), study, last).verdict in ("supported", "refuted")
+        for value in between_margins(claim.region)
+    )
+
+
+def _seeds_taken(study: _Study, stops: Mapping[str, _Stop]) -> SeedRange | None:
+    """The seeds of every run, if looks are sequential: those of the last claim that reads it."""
+    if not study.schedule.sequential:
+        return None
+    start, first = study.seeds[0], study.schedule.looks[0]
+    further: dict[str, int] = {}
+    for claim in study.claims.claims:
+        n = stops[claim.id].seeds if claim.id in stops else first
+        if n > first:
+            for arm, variant in reg.claim_runs(study.claims, claim):
+                run = f"{arm}/{variant}"
+                further[run] = max(start + n, further.get(run, 0))
+    return SeedRange(first=start + first, further=dict(sorted(further.items())))
+
+
+def _common_seeds(claim: reg.Claim, study: _Study, taken: SeedRange) -> int:
+    """The number of seeds that all runs of a claim have."""
+    runs = reg.claim_runs(study.claims, claim)
+    return min(taken.end(f"{arm}/{variant}") for arm, variant in runs) - study.seeds[0]
+
+
+def _levels(claim: reg.Claim, study: _Study, n: int) -> tuple[Level, Level]:
+    """The levels at which one term of a claim may be supported and refuted, at a look.
+
+    A single part can refute an ``all_of`` claim, or support an ``any_of`` claim: there each part
+    has its share of the tail.
+    """
+    full = study.schedule.level(n)
+    share = study.schedule.level(n, len(claim.terms)) if len(claim.terms) > 1 else full
+    return (share, full) if claim.kind == "any_of" else (full, share)
+
+
+def _estimate(claim: reg.Claim, values: Sequence[Values], study: _Study, n: int) -> Estimate:
+    """The estimate of a whole claim at a look."""
+    estimates = _estimates(claim, values, study, n)
+    return estimates[0] if len(estimates) == 1 else combine_parts(claim, estimates)
+
+
+def _estimates(claim: reg.Claim, values: Sequence[Values], study: _Study, n: int) -> list[Estimate]:
+    """The estimate of each term of a claim at a look."""
+    support, refute = _levels(claim, study, n)
+    seeds = study.seeds[:n] if n <= len(study.seeds) else range(n)
+    return [estimate_term(of_term, claim.region, seeds, support, refute) for of_term in values]
+
+
+def _judge(claim: reg.Claim, study: _Study, stop: _Stop) -> Verdict:
+    """The verdict at the look where the looks end, or an exploratory estimate."""
+    n, claims, measures = stop.seeds, study.claims, study.claims.measures
+    values = study.values(claim, n)
+    estimates = _estimates(claim, values, study, n)
+    whole = _estimate(claim, values, study, n)
     word: Word | None = whole.verdict
-    notes = [note] if note else []
+    tail, k = study.schedule.tail(n), study.schedule.level(n).k
+    notes = _look_notes(claim, study, stop)
     if k == 0:
         word = "undecidable"
-        if not exploratory:
+        if not study.exploratory:
             notes.append(f"undecidable at n; needs ≥ {seeds_needed(tail)} seeds")
-    if absent := [wording.run_name(cell, names) for cell in _absent(claim, values)]:
+    if absent := [wording.run_name(cell, study.names) for cell in _absent(claim, values)]:
         notes.append(f"no values of {'; '.join(absent)}")
     if claim.primary and claims.is_coarse(claim):
         notes.append(COARSE)
-    judged = claim.primary and not exploratory and not withheld
+    judged = claim.primary and not study.exploratory and not stop.withheld
     parts = [
         Part(
             **{**dict(estimate), "verdict": estimate.verdict if judged and k else None},
@@ -157,34 +287,53 @@ def _judge(
             metric_label=wording.metric_label([term], measures),
         )
         for term, text, estimate in zip(
-            claim.terms, wording.term_texts(claim.terms, names), estimates, strict=True
+            claim.terms, wording.term_texts(claim.terms, study.names), estimates, strict=True
         )
         if len(estimates) > 1
     ]
+    sequential = claim.primary and study.schedule.sequential
     return _record(
         claim,
         whole.model_copy(update={"verdict": word if judged else None}),
         tail=tail,
         k=k,
-        effect_text=wording.effect_text(claim, names),
+        effect_text=wording.effect_text(claim, study.names),
         metric_label=wording.metric_label(claim.terms, measures),
-        detectable=_detectable(claim, claims, values, tail),
-        withheld=withheld if claim.primary and not exploratory else "",
+        detectable=_detectable(claim, study, values, n),
+        withheld=stop.withheld,
+        state=stop.state if sequential else None,
         notes=tuple(notes),
         parts=tuple(parts),
     )
 
 
-def _judge_exact(
-    claim: reg.Claim, cases: reg.Cases, table: pd.DataFrame, seeds: Sequence[int], look: bool
-) -> Verdict:
+def _look_notes(claim: reg.Claim, study: _Study, stop: _Stop) -> list[str]:
+    """What is to be said of the look at which the looks at a claim ended."""
+    looks, n = study.schedule.looks, stop.seeds
+    if not claim.primary or study.exploratory or stop.state == "withheld":
+        return []
+    if not study.schedule.sequential:
+        decided_before = stop.state == "decided" and n < len(study.seeds)
+        return [f"decided at the look of {n} seeds"] if decided_before else []
+    if stop.state == "decided":
+        return [f"decided at look {looks.index(n) + 1} of {len(looks)}, with {n} seeds"]
+    left = looks[-1] - n
+    if not left:
+        return [f"open after all {n} seeds"]
+    if stop.state == "settled":
+        return [f"stopped at {n} seeds: {left} further seeds could not decide it"]
+    return [f"not finished: {n} of up to {looks[-1]} seeds"]
+
+
+def _judge_exact(claim: reg.Claim, cases: reg.Cases, study: _Study, n: int) -> Verdict:
     """Compare the extreme value over all matching rows with the region.
 
-    A value that is not finite counts as infinitely wrong. If cases were not measured, the claim
-    can be refuted but not supported. Values with seeds are judged at looks only.
+    A value that is not finite counts as infinitely wrong. If cases were not measured at the first
+    ``n`` seeds, the claim can be refuted but not supported. Values with seeds are judged at looks
+    only.
     """
-    values, missing, seeded = read_rows(cases, table, seeds)
-    exploratory = seeded and not look
+    values, missing, seeded = read_rows(cases, study.table, study.seeds[:n])
+    exploratory = seeded and study.exploratory
     upward = isinstance(claim.region, reg.AtMost)
     kind = "largest" if upward else "smallest"
     failures = int((~np.isfinite(values)).sum())
@@ -224,18 +373,15 @@ def _contains(region: reg.Region | None, extreme: float) -> bool:
     return isinstance(region, reg.AtLeast) and extreme >= region.at_least
 
 
-def _failed_gates(
-    claim: reg.Claim,
-    claims: reg.StudyClaims,
-    names: wording.Names,
-    table: pd.DataFrame,
-    seeds: Sequence[int],
-) -> str:
-    """The gates of a claim that these seeds fail, in words; "" if none. Failed seeds are −∞."""
+def _failed_gates(claim: reg.Claim, study: _Study, n: int) -> str:
+    """The gates of a claim that the first ``n`` seeds fail, in words; "" if none.
+
+    Failed seeds count as −∞.
+    """
     failed = []
     for name in claim.gate:
-        gate = claims.gates[name]
-        values = read(gate.cell, table, claims.measures, seeds)
+        gate = study.claims.gates[name]
+        values = read(gate.cell, study.table, study.claims.measures, study.seeds[:n])
         median = float(np.median(np.where(np.isfinite(values), values, -np.inf)))
         if not median >= gate.at_least:
             reason = (
@@ -244,18 +390,15 @@ def _failed_gates(
                 else "half its seeds failed"
             )
             failed.append(
-                f"“{wording.run_name(gate.cell, names)}” has not learned its task: {reason}, "
+                f"“{wording.run_name(gate.cell, study.names)}” has not learned its task: {reason}, "
                 f"needed is {short(gate.at_least)}"
             )
     return "; ".join(failed)
 
 
-def _detectable(
-    claim: reg.Claim, claims: reg.StudyClaims, values: Sequence[Values], tail: float
-) -> float | None:
+def _detectable(claim: reg.Claim, study: _Study, values: Sequence[Values], n: int) -> float | None:
     """Minimum detectable effect (power 0.8), largest over parts; at least a step of the measure."""
-    n, parts = values[0].size, len(values)
-    k = interval_rank(n, tail / parts if claim.kind in ("all_of", "any_of") else tail)
+    k = min(level.k for level in _levels(claim, study, n))
     if isinstance(claim.region, reg.Solves):
         return success_needed(n, k) if k else None
     band = isinstance(claim.region, reg.Inside)
@@ -264,7 +407,7 @@ def _detectable(
         for of_term in values
         if (distance := detectable(of_term, k, band=band)) is not None
     ]
-    steps = [claims.measures[cell.measure].step or 0.0 for cell in reg.cells(claim.terms)]
+    steps = [study.claims.measures[cell.measure].step or 0.0 for cell in reg.cells(claim.terms)]
     return max([*distances, *steps]) if distances else None
 
 

@@ -114,6 +114,6 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
         for claim in claims.claims:
             if not claim.id.startswith(f"{study}."):
                 raise UserError(f"{path}: {claim.id}: ids of {study} start with {study}.")
-            check_parts(claim, claims.tails, looks, str(path))
+            check_parts(claim, claims, looks, str(path))
         studies[study] = claims
-    return Register(alpha=looks.alpha, looks=looks.looks, studies=studies)
+    return Register(**dict(looks), studies=studies)

@@ -36,6 +36,9 @@ LOOKS = "looks.yaml"
 PILOT = 1000
 """Seeds ≥ 1000 are for tuning and quick runs; they are never judged."""
 
+SEQUENTIAL = (12, 16, 20, 24, 28, 32, 36)
+"""The sequential looks, where ``looks.yaml`` names none."""
+
 MOST_TAILS = 14
 """The largest M with k = 2 at the look of 12 seeds, whose weight is 0.89.
 
@@ -156,11 +159,13 @@ class StudyClaims(Frozen):
     """The claims of one study and the measures they read: one file of the register.
 
     An amendment of what is judged, after results were seen, starts a new ``revision``, judged on
-    seeds that nobody has seen: 100 … for the second, 200 … for the third.
+    seeds that nobody has seen: 100 … for the second, 200 … for the third. ``looks`` chooses between
+    the two schedules of ``looks.yaml``.
     """
 
     revision: Annotated[int, Field(ge=1, le=10)] = 1
     seeds_from: NonNegativeInt = 0
+    looks: Literal["fixed", "sequential"] = "fixed"
     amendments: tuple[Amendment, ...] = ()
     measures: Mapping[Name, Measure] = {}
     gates: Mapping[Name, Gate] = {}
@@ -228,15 +233,22 @@ Weight = Annotated[float, Field(gt=0.0, le=1.0)]
 
 
 class Looks(Frozen):
-    """``looks.yaml``: α, and the seed counts at which it is judged with their shares of it."""
+    """``looks.yaml``: α, and the numbers of seeds at which claims are judged.
+
+    ``looks`` are fixed looks with their shares of α. ``sequential`` looks share it by exact
+    boundaries; a study whose ``looks`` are sequential adds seeds until its claims are decided.
+    """
 
     alpha: Annotated[float, Field(gt=0.0, lt=0.5)] = 0.05
     looks: Mapping[PositiveInt, Weight] = {12: 1.0}
+    sequential: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = SEQUENTIAL
 
     @model_validator(mode="after")
     def _spends_at_most_alpha(self) -> Self:
         if sum(self.looks.values()) > 1.0 + 1e-9:
             raise ValueError("looks: the weights sum to more than 1")
+        if list(self.sequential) != sorted(set(self.sequential)):
+            raise ValueError(f"sequential {list(self.sequential)}: write increasing numbers")
         return self
 
 

@@ -28,13 +28,13 @@ def seeds_needed(tail: float) -> int:
     return math.ceil(-math.log2(tail))
 
 
-def median_interval(differences: Values, tail: float) -> Interval:
-    """[d₍ₖ₎, d₍ₙ₊₁₋ₖ₎] with non-coverage ≤ tail on each side; shape (n,).
+def median_interval(differences: Values, k: int) -> Interval:
+    """[d₍ₖ₎, d₍ₙ₊₁₋ₖ₎] of differences, shape (n,); unbounded if k = 0.
 
-    A value that is not finite counts as −∞ in the lower bound and as +∞ in the upper bound.
+    Each side misses the median with probability at most P(Bin(n, ½) ≤ k − 1). A value that is not
+    finite counts as −∞ in the lower bound and as +∞ in the upper bound.
     """
     n = differences.size
-    k = interval_rank(n, tail)
     if k == 0:
         return -math.inf, math.inf
     failed = ~np.isfinite(differences)

@@ -1,12 +1,13 @@
 """Verdicts of a study, as written to ``results/<study>/verdicts.json``."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field, NonNegativeInt
 
 from journeylab.config import Frozen
+from journeylab.records.looks import SeedRange, State
 
 Word = Literal["supported", "refuted", "inconclusive", "undecidable"]
 WORDS: tuple[Word, ...] = get_args(Word)
@@ -84,6 +85,7 @@ class Verdict(Estimate):
     then ``withheld`` is the reason. ``detectable`` is the minimum detectable distance from the
     margin (power 0.8) at the spread of these seeds; for ``solves``, a probability of success.
     ``notes`` are remarks on this row; ``opening`` and ``sentence`` state the verdict in words.
+    ``state`` is where sequential looks left a judged claim over seeds, at ``n`` seeds.
     ``before`` is the outcome of the row that this row continues from the previous revision.
     """
 
@@ -106,6 +108,7 @@ class Verdict(Estimate):
     opening: str
     sentence: str
     parts: tuple[Part, ...] = ()
+    state: Annotated[State | None, Field(exclude_if=lambda state: state is None)] = None
     before: Earlier | None = None
 
     @property
@@ -145,8 +148,9 @@ class StudyVerdicts(Frozen):
 
     ``look`` is whether claims are judged on these seeds, ``evidence`` whether the scale's results
     may be cited, ``M`` the number of tails that share ``alpha``. ``exploratory`` is the reason why
-    claims about seeds are not judged; "" if they are. ``dropped`` are the judged rows of the
-    previous revision that no row continues.
+    claims about seeds are not judged; "" if they are. ``seeds`` is the largest number of seeds of a
+    run. If ``looks`` are sequential, ``taken`` are the seeds of every run. ``dropped`` are the
+    judged rows of the previous revision that no row continues.
     """
 
     study: str
@@ -160,4 +164,12 @@ class StudyVerdicts(Frozen):
     revision: NonNegativeInt = 1
     amendments: tuple[str, ...] = ()
     dropped: tuple[Earlier, ...] = ()
+    looks: Annotated[tuple[int, ...], Field(exclude_if=lambda looks: not looks)] = ()
+    taken: Annotated[SeedRange | None, Field(exclude_if=lambda taken: taken is None)] = None
     verdicts: tuple[Verdict, ...]
+
+    def select(self, runs: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """Of the planned runs and their keys, those that lie within the seeds of the looks."""
+        known = dict(runs)
+        chosen = self.taken.select(known) if self.taken else known
+        return {folder: known[folder] for folder in chosen}
