@@ -58,6 +58,7 @@ localrules:
     fetch,
     generate,
     measure,
+    look,
     collect,
     judge,
     draw,
@@ -89,6 +90,7 @@ wildcard_constraints:
     dataset=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
     arm=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
     variant=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
+    look=r"\d+",
     seeds=r"seeds-\d\d+-\d\d+|once",
 
 
@@ -100,6 +102,10 @@ rule all:
         expand("<reports>/{study}/manifest.json", study=plan.required),  # a removed manifest is drawn again
         "<reports>/response.pdf",
         "<reports>/index.html",
+
+
+# seeds are added look by look: which runs a study has is known when its looks are done
+plan.follow(lambda study, n: checkpoints.look.get(study=study, look=n).output[0])
 
 
 include: "workflow/rules/generate.smk"

@@ -11,7 +11,7 @@ from snakemake_logger_plugin_journeylab.wording import roughly
 
 ORDER = (
     *("fetch", "generate", "train", "compute", "measure", "restore"),
-    *("collect", "judge", "draw", "typeset"),
+    *("look", "collect", "judge", "draw", "typeset"),
 )
 _REASONS = (
     ("Updated input files: ", "changed"),
@@ -89,15 +89,18 @@ def _study(study: str, jobs: Sequence[PlannedJob], outline: Mapping[str, Any]) -
     title = study or "all studies"
     yield f"{title}: {len(jobs)} jobs{_cost(jobs, outline)}"
     width = max(len(" ".join(key)) for key in groups)
+    counted = {rule for rule, _ in groups}
     for (rule, arm), members in sorted(groups.items(), key=_rank):
         name = f"{rule} {arm}".strip()
-        total = planned.get(name, len(members))
+        total = max(planned.get(name, 0), len(members))
         reasons = Counter(job.reason for job in members)
         why = ", ".join(
             reason if count == len(members) else f"{count} {reason}"
             for reason, count in reasons.most_common()
         )
         yield f"  {name:<{width}}  {len(members)} of {total}  {why}"
+    if "look" in counted:
+        yield "  after each look, runs that undecided claims read get more seeds"
 
 
 def _cost(jobs: Sequence[PlannedJob], outline: Mapping[str, Any]) -> str:

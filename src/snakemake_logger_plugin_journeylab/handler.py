@@ -18,11 +18,12 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from snakemake_logger_plugin_journeylab.dryrun import DryRun
-from snakemake_logger_plugin_journeylab.training import TimeEstimate, Trainings
+from snakemake_logger_plugin_journeylab.training import TimeEstimate, Trainings, planned_steps
 from snakemake_logger_plugin_journeylab.wording import (
     clock,
     cluster_message,
     count_verdicts,
+    describe_look,
     name_job,
     why,
 )
@@ -33,6 +34,7 @@ _CHATTER = re.compile(
     r"Assuming unrestricted|host: |Building DAG|Using shell|Select jobs|Conda environments: ignored"
     r"|Singularity containers: ignored|Group jobs: inactive|Removing output files of failed"
     r"|Complete log|Elapsed time|Using (workflow specific )?profile|Will exit after finishing"
+    r"|DAG of jobs will be updated|Updating checkpoint dependencies|The run involves checkpoint"
     r"|Trying to restart|SLURM run ID|Job \d+ has been submitted|Cleaning up SLURM log files"
 )
 _GUESSES = re.compile(  # about options that the profile sets or leaves commented out
@@ -139,13 +141,15 @@ class LogHandler(LogHandlerBase):
         match event:
             case LogEvent.RUN_INFO:
                 self._print_counts(about["stats"])
+            case LogEvent.PROGRESS:
+                self.total = max(self.total, about["total"] - 1)  # a look adds jobs
             case LogEvent.JOB_INFO:
                 self._begin(about)
             case LogEvent.JOB_FINISHED:
                 self._finish(about["job_id"], record.created)
             case LogEvent.JOB_ERROR:
                 self._fail(about, record.created)
-            case LogEvent.GROUP_ERROR | LogEvent.GROUP_INFO | LogEvent.PROGRESS:
+            case LogEvent.GROUP_ERROR | LogEvent.GROUP_INFO:
                 pass  # each job of a group has a record of its own
             case LogEvent.WORKFLOW_STARTED | LogEvent.RESOURCES_INFO | LogEvent.JOB_STARTED:
                 pass
@@ -193,7 +197,9 @@ class LogHandler(LogHandlerBase):
         )
         self.jobs[about["jobid"]] = job
         self.failed.pop(about["jobid"], None)  # a retry
-        if job.plan in self.trainings.totals:
+        if job.plan:
+            if job.plan not in self.trainings.totals:  # a later look
+                self._watch({job.plan: planned_steps(job.plan)})
             self.trainings.start(job.plan)
 
     def _finish(self, jobid: int, now: float) -> None:
@@ -205,8 +211,12 @@ class LogHandler(LogHandlerBase):
             self.trainings.finish(job.plan)
         if any(path.endswith(".pdf") for path in job.output):
             self.reports.append(job)
+        self.total = max(self.total, self.finished + len(self.jobs))  # a look adds jobs
         count = f"[{self.finished}/{self.total}]"
         self._say(f"{count} {job.name} · {clock(now - job.began)}", Quietness.RULES)
+        if job.name.startswith("look "):
+            study = job.name.split()[1]
+            self._say(f"{study}: {describe_look(Path(job.output[0]))}", Quietness.PROGRESS)
 
     def _fail(self, about: dict[str, Any], now: float) -> None:
         job = self.jobs.pop(about["jobid"], None)
@@ -231,8 +241,10 @@ class LogHandler(LogHandlerBase):
         self._say("\n".join(lines))
 
     def _watch(self, totals: dict[str, int]) -> None:
-        if totals and not self.trainings.totals:
-            self.trainings = Trainings(totals)
+        """Follow the progress of these training jobs, with their steps."""
+        first = totals and not self.trainings.totals
+        self.trainings.add(totals)
+        if first:
             threading.Thread(target=self._follow, daemon=True).start()
 
     def _follow(self) -> None:
@@ -242,6 +254,7 @@ class LogHandler(LogHandlerBase):
         while not self.closing.wait(SECONDS_BETWEEN_READS):
             with self.lock or contextlib.nullcontext():
                 now, done = time.monotonic(), self.trainings.sum()
+                estimate.total = self.trainings.total
                 if self.trainings.at_work:  # time in which all jobs wait for a node does not count
                     at_work += now - previous
                 previous = now

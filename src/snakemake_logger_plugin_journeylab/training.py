@@ -62,12 +62,19 @@ class Trainings:
     """The training jobs of a run: planned steps, and the steps done by their progress files."""
 
     def __init__(self, totals: Mapping[str, int]) -> None:
-        self.totals = dict(totals)
-        self.steps = dict.fromkeys(self.totals, 0)
-        self.before = dict.fromkeys(self.totals, 0)
+        self.totals: dict[str, int] = {}
+        self.steps: dict[str, int] = {}
+        self.before: dict[str, int] = {}
+        self.add(totals)
         self.worked = 0
         self.running: set[str] = set()
         self.at_work: set[str] = set()
+
+    def add(self, totals: Mapping[str, int]) -> None:
+        """Add training jobs with their planned steps."""
+        self.totals |= totals
+        self.steps |= dict.fromkeys(totals, 0)
+        self.before |= dict.fromkeys(totals, 0)
 
     @property
     def total(self) -> int:
@@ -119,3 +126,12 @@ class Trainings:
 def progress_file(plan: str) -> Path:
     """The file in which the job of a plan writes its progress."""
     return Path(plan).with_suffix(".progress.json")
+
+
+def planned_steps(plan: str) -> int:
+    """The training steps of a plan, over all its seeds; 0 if it cannot be read."""
+    try:
+        content = json.loads(Path(plan).read_text(encoding="utf-8"))
+        return int(content["settings"]["training"]["steps"]) * len(content["seeds"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0

@@ -17,6 +17,8 @@ def name_job(rule: str, wildcards: Mapping[str, str]) -> str:
     """The printed name of a job: “train exp7 native/A seeds 0 to 3”."""
     left = {key: str(value) for key, value in wildcards.items()}
     seeds = left.pop("seeds", "")
+    if "look" in left:
+        left["look"] = f"at {left['look']} seeds"
     run = "/".join(left.pop(key) for key in ("arm", "variant") if key in left)
     words = [rule.partition("_")[0] if left or run or seeds else rule.replace("_", " ")]
     words += [left.pop("study", ""), run, *left.values(), name_seeds(seeds)]
@@ -81,3 +83,15 @@ def count_verdicts(verdicts: Path) -> str:
     claims = f"{len(words)} {'claim' if len(words) == 1 else 'claims'}"
     headline = f"{claims}: {', '.join(counts)}" if words else "no claim was judged"
     return headline if content.get("evidence") else f"{headline} (no evidence)"
+
+
+def describe_look(record: Path) -> str:
+    """A look in a line: “look 2, 16 seeds: 3 of 14 claims open, 6 runs go on”."""
+    from journeylab.records.looks import LookRecord  # loaded only after a look
+
+    try:
+        content = json.loads(record.read_text(encoding="utf-8"))
+        fields = {name: content[name] for name in LookRecord.model_fields}
+        return LookRecord.model_validate(fields).summary
+    except (OSError, ValueError, KeyError):
+        return f"{record} cannot be read"

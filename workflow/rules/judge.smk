@@ -1,3 +1,21 @@
+checkpoint look:
+    """Decide which claims are open at a number of seeds, and which runs go on to the next look."""
+    input:
+        plan="<plans>/{study}/looks/{look}.json",
+        looks=plan.look_records,
+        measurements=plan.runs("measurements.parquet"),
+    output:
+        "<results>/{study}/looks/{look}.json",
+    log:
+        "<logs>/look/{study}/{look}.log",
+    conda:
+        "../envs/journeylab.yaml"
+    threads: 1
+    shell:
+        "journeylab look --plan {input.plan} --results $(dirname $(dirname {output}))"
+        " --output {output} > {log} 2>&1"
+
+
 rule judge:
     """Hold a study's measurements against its registered claims."""
     input:

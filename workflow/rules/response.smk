@@ -5,7 +5,7 @@ rule respond:
         history=expand("<plans>/{study}/history.json", study=plan.covered),
         verdicts=expand("<results>/{study}/verdicts.json", study=plan.covered),
         manifests=expand("<reports>/{study}/manifest.json", study=plan.covered),
-        hosts=plan.hosts(),
+        hosts=plan.hosts,
     output:
         pdf="<reports>/response.pdf",
         content="<reports>/response.json",
@@ -29,7 +29,7 @@ rule index:
         history=expand("<plans>/{study}/history.json", study=plan.covered),
         verdicts=expand("<results>/{study}/verdicts.json", study=plan.covered),
         manifests=expand("<reports>/{study}/manifest.json", study=plan.covered),
-        hosts=plan.hosts(),
+        hosts=plan.hosts,
     output:
         "<reports>/index.html",
     log:

@@ -88,6 +88,7 @@ rule collect:
     """Join everything measured in a study into one tidy table."""
     input:
         plan="<plans>/{study}/collect.json",
+        looks=plan.look_records,
         measurements=plan.runs("measurements.parquet"),
     output:
         "<results>/{study}/measurements.parquet",

@@ -17,7 +17,7 @@ from journeylab.claims.estimates import (
     estimate_term,
     finite,
 )
-from journeylab.claims.looks import FixedLooks, Level, Schedule, schedule
+from journeylab.claims.looks import FixedLooks, Level, Schedule, schedule, why_exploratory
 from journeylab.claims.reading import read, read_rows
 from journeylab.claims.statistics import (
     Values,
@@ -133,34 +133,23 @@ def judge_look(
     judged = _Study(claims, names, table, seeds, looks)
     stops = _stops(judged)
     still_open = [claim for claim in claims.claims if _is_open(stops.get(claim.id))]
-    goes_on = {
-        run for run in runs for claim in still_open if reg.is_read(claims, claim, *run.split("/"))
-    }
     number = looks.looks.index(len(seeds)) + 1
+    following = looks.looks[number : number + 1]
+    goes_on = [
+        run
+        for run in runs
+        if following and any(reg.is_read(claims, claim, *run.split("/")) for claim in still_open)
+    ]
     taken = _seeds_taken(judged, stops) or SeedRange(first=seeds[0] + len(seeds))
-    if number == len(looks.looks):
-        goes_on = set()
-    further = dict.fromkeys(goes_on, seeds[0] + looks.looks[number]) if goes_on else {}
+    further = {run: seeds[0] + n for n in following for run in goes_on}
     return LookRecord(
         study=study,
         number=number,
         seeds=len(seeds),
         states={name: stop.state for name, stop in stops.items()},
-        goes_on=tuple(run for run in runs if run in goes_on),
+        goes_on=tuple(goes_on),
         taken=SeedRange(first=taken.first, further={**taken.further, **further}),
     )
-
-
-def why_exploratory(
-    claims: reg.StudyClaims, seeds: Sequence[int], scale: Scale, looks: Collection[int]
-) -> str:
-    """Why claims are not judged on these seeds; "" if they are."""
-    if len(seeds) not in looks:
-        return f"{len(seeds)} seeds at scale {scale} are no registered look"
-    first, registered = min(seeds), claims.seeds_from
-    if first != registered or max(seeds) >= reg.PILOT:
-        return f"seeds from {first} are not the registered ones, which count from {registered}"
-    return ""
 
 
 def _is_open(stop: _Stop | None) -> bool:

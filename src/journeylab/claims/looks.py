@@ -12,14 +12,15 @@ This module is loaded at every start of the workflow: scipy is imported where it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
-from journeylab.claims.schema import Looks, StudyClaims
+from journeylab.claims.schema import PILOT, Looks, StudyClaims
+from journeylab.config import Scale
 
 
 class Level(NamedTuple):
@@ -132,6 +133,18 @@ def schedule(register: Looks, claims: StudyClaims) -> Schedule:
     if claims.looks == "sequential":
         return SequentialLooks(register.sequential, register.alpha, claims.tails)
     return FixedLooks(register.looks, register.alpha, claims.tails)
+
+
+def why_exploratory(
+    claims: StudyClaims, seeds: Sequence[int], scale: Scale, looks: Collection[int]
+) -> str:
+    """Why claims are not judged on these seeds; "" if they are."""
+    if len(seeds) not in looks:
+        return f"{len(seeds)} seeds at scale {scale} are no registered look"
+    first, registered = min(seeds), claims.seeds_from
+    if first != registered or max(seeds) >= PILOT:
+        return f"seeds from {first} are not the registered ones, which count from {registered}"
+    return ""
 
 
 def steps(looks: tuple[int, ...], first: int) -> Iterator[range]:

@@ -147,7 +147,7 @@ def _exploratory(plan: WorkflowPlan, study: str, evidence: RunEvidence, history:
     if claims is None:
         return "its study has no register"
     first = PILOT if plan.config.scale == "quick" else claims.seeds_from
-    if evidence.plan.seeds and plan.seeds(study).start != first:
+    if evidence.plan.seeds and plan.seeds(study).all.start != first:
         return f"its seeds are not registered, which begin at {first}"
     if not evidence.host.registered:
         return "the register was not committed when it began"

@@ -21,7 +21,11 @@ def list_studies(config: Annotated[Path, CONFIG] = Path("config.yaml")) -> None:
         jobs = plan.jobs[study].values()
         done = sum((results / job.folder / RUN).exists() for job in jobs)
         seeds = plan.seeds(study)
+        first = len(seeds.first.select(job.folder for job in jobs))
+        most = f" at the first look and at most {len(jobs)}" if first < len(jobs) else ""
         typer.echo(f"{study}  {metrics_part(study).TITLE}")
-        typer.echo(f"    {done} of {len(jobs)} runs done, seeds {seeds[0]} to {seeds[-1]}")
+        typer.echo(
+            f"    {done} of {first} runs{most} done, seeds {seeds.all[0]} to {seeds.all[-1]}"
+        )
         for arm, variants in plan.variants(study).items():
             typer.echo(f"    {arm}: {', '.join(variants)}")

@@ -41,7 +41,7 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     names = [f"{plan.claims}/{study}.yaml", f"{plan.claims}/looks.yaml"]
     committed = {True: "", False: " (with uncommitted changes)", None: ""}
     looks = ", ".join(f"{n} ({weight:g} of α)" for n, weight in plan.register.looks.items())
-    seeds = plan.seeds(study)
+    seeds = plan.seeds(study).all
     yield f"# {study}, revision {claims.revision}"
     yield ""
     yield f"Register {register_hash(plan.register, study)}"

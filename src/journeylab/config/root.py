@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
 from journeylab.config.errors import UserError, masked
 from journeylab.config.fields import (
@@ -41,12 +41,25 @@ class Tracking(Frozen):
         return written
 
 
+MOST_REGISTERED = 36
+"""The largest number of seeds that a register asks for."""
+SeedCount = Annotated[int, Field(gt=0, le=MOST_SEEDS), AsNumber]
+SeedsByScale = Annotated[
+    Annotated[dict[Scale, SeedCount], Tag("(by scale)")] | Annotated[SeedCount, Tag("(number)")],
+    Discriminator(lambda value: "(number)" if isinstance(value, int) else "(by scale)"),
+]
+"""Numbers of seeds by scale, or one number for the scale that is run."""
+
+
 class Config(Frozen):
-    """The whole of ``config.yaml`` at one scale."""
+    """The whole of ``config.yaml`` at one scale.
+
+    ``seeds`` fixes the number of seeds; where it names none, the register of a study decides.
+    """
 
     root: FolderPath = "."
     scale: Scale = "default"
-    seeds: dict[Scale, Annotated[int, Field(gt=0, le=MOST_SEEDS), AsNumber]]
+    seeds: SeedsByScale = Field(default_factory=dict)
     seeds_from: Annotated[int, Field(ge=0, le=10**9), AsNumber] | None = None
     engine: Literal["auto", "sequential", "batched"] = "auto"
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -57,21 +70,22 @@ class Config(Frozen):
 
     @model_validator(mode="after")
     def _counts_the_seeds(self) -> Self:
-        if self.scale not in self.seeds:
-            raise ValueError(f"seeds: write how many scale {self.scale!r} runs")
+        if self.scale == "quick" and self.seed_count is None:
+            raise ValueError("seeds: write how many scale 'quick' runs")
+        count = self.seed_count or MOST_REGISTERED
         for study, settings in self.studies.items():
-            runs = len(list(settings.enabled())) * -(-self.seed_count // settings.chunk)
+            runs = len(list(settings.enabled())) * -(-count // settings.chunk)
             if runs > MOST_RUNS:
                 raise ValueError(
-                    f"seeds.{self.scale}: {self.seed_count} in chunks of {settings.chunk} are "
+                    f"seeds.{self.scale}: {count} in chunks of {settings.chunk} are "
                     f"{runs} runs of {study}; at most {MOST_RUNS}: write a larger chunk"
                 )
         return self
 
     @property
-    def seed_count(self) -> int:
-        """Number of seeds of this scale."""
-        return self.seeds[self.scale]
+    def seed_count(self) -> int | None:
+        """Number of seeds of this scale; None if the register decides."""
+        return self.seeds if isinstance(self.seeds, int) else self.seeds.get(self.scale)
 
 
 ONCE = "once"

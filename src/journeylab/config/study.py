@@ -298,6 +298,7 @@ class StudySettings(Frozen):
 
 _RESERVED = {
     *{"data", "once", "seeds", "runs", "figures", "tables", "metrics", "measurements", "verdicts"},
+    *{"looks", "look"},
     *{"generate", "train", "compute", "measure", "collect", "judge", "draw", "typeset"},
 }
 _SUFFIXES = (".json", ".parquet", ".safetensors", ".pdf", ".tex", ".log")

@@ -19,6 +19,8 @@ REGISTER = "register.json"
 """Beside a study's plans: commit and register, which each run of the study records at its start."""
 HISTORY = "history.json"
 """Beside a study's plans: what git knows of the commits at which the study's runs began."""
+LOOK = "look-"
+"""An input of a plan with this prefix is the record of the look at so many seeds."""
 
 
 class Plan(Frozen):

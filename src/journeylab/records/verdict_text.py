@@ -6,7 +6,6 @@ signs. A theorem's label is replaced by its printed name where ``theorems`` has 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -172,6 +171,7 @@ def _estimate_lines(row: Verdict) -> Iterator[str]:
         yield (
             f"  test: the interval reaches from ordered difference {row.k} to "
             f"{row.n + 1 - row.k}; each end is wrong with probability at most {plain(row.tail, 2)}"
+            + (" at all looks together" if row.state else "")
         )
     if row.detectable is not None:
         yield f"  detectable:    {plain(row.detectable, 2)} from the margin"
@@ -347,70 +347,6 @@ def registration_lines(study: StudyVerdicts, registered: Mapping[str, Registrati
         f"{', '.join(name.removeprefix('exp') for name in names)}: {text}."
         for text, names in groups.items()
     ]
-
-
-def method(study: StudyVerdicts) -> str:
-    """How the claims of a study over seeds are judged, and how their intervals are made."""
-    rows = [row for row in study.verdicts if row.primary and row.kind != "exact"]
-    if not rows:
-        return "Every claim of this study is exact: the extreme value over all cases decides."
-    if study.exploratory:
-        return (
-            f"Exploratory: {study.exploratory}. Effects and intervals are shown; claims about "
-            "seeds are not judged."
-        )
-    looks = sorted({(row.n, row.k, row.tail) for row in rows if row.k and row.tail is not None})
-    if not looks:
-        return f"With {study.seeds} seeds no claim over seeds can be decided."
-    solving = [row for row in rows if "solves" in row.region]
-    texts = []
-    if len(solving) < len(rows):
-        ends = " and ".join(
-            f"at {n} seeds from the ordered difference {k} to {n + 1 - (k or 0)}"
-            for n, k, _ in looks
-        )
-        texts.append(
-            "The effect is the median over seeds of a paired difference. Its interval reaches "
-            f"{ends}; it is valid for any distribution. A failed seed counts as −∞ in the lower "
-            "end and as ∞ in the upper end."
-        )
-    if solving:
-        texts.append(
-            "For a claim about most seeds, the effect is the share of seeds that reach the "
-            "threshold. The interval is the Clopper–Pearson interval of the probability that a "
-            "seed reaches it, and is compared with ½. A failed seed counts as a miss in the lower "
-            "end and as a success in the upper end."
-        )
-    texts.append(f"Each end is wrong with probability at most {_tails_text(study, looks)}.")
-    if any(row.parts for row in rows):
-        texts.append(
-            "In a claim with several parts, an end that can settle the claim by one part alone is "
-            "taken at that tail divided by the number of parts."
-        )
-    texts.append(
-        "A claim is supported if the whole interval lies in the claimed region, refuted if it lies "
-        "outside, and otherwise inconclusive. The probability of any wrong verdict in this study "
-        f"is at most {study.alpha}."
-    )
-    if any(row.detectable is not None for row in rows):
-        texts.append(
-            "“Detectable” is the distance from the margin that these seeds decide with probability "
-            "0.8 at their spread"
-            + ("; for a claim about most seeds, the probability of success." if solving else ".")
-        )
-    return " ".join(texts)
-
-
-def _tails_text(study: StudyVerdicts, looks: Iterable[tuple[int, int | None, float | None]]) -> str:
-    """The tail of each look, and how it follows from α."""
-    texts = []
-    for n, _, tail in looks:
-        share = (tail or 0.0) * study.M / study.alpha
-        part = "" if math.isclose(share, 1) else f"a share of {plain(share, 2)} of "
-        texts.append(
-            f"{plain(tail, 2)} at {n} seeds ({part}{study.alpha}, divided by {study.M} tails)"
-        )
-    return " and ".join(texts)
 
 
 # ---- words ---------------------------------------------------------------------------------------

@@ -14,13 +14,13 @@ from typing import Any
 from journeylab.config import UserError, canonical
 from journeylab.records.files import read_json, write_atomic, write_json
 from journeylab.records.runs import RunHost, RunRecord
+from journeylab.records.verdict_method import method
 from journeylab.records.verdict_numbers import extreme_text, needs_powers, places, printed_numbers
 from journeylab.records.verdict_text import (
     SYMBOLS,
     TheoremText,
     earlier_text,
     measured_text,
-    method,
     outcome,
     registration_lines,
     source_letter,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from journeylab.chunks.tables import joined
 from journeylab.records.files import MEASUREMENTS, read_table, write_table
 from journeylab.stages.running import Call
+from journeylab.stages.taken import taken_runs
 
 
 def run(call: Call) -> None:
     """plan, results → the measurements of all runs, in the order of the plan."""
-    plan, results = call.plan, call.read_from
-    paths = {name: results / name / MEASUREMENTS for name, _ in plan.runs}
-    tables = [read_table(paths[name], key) for name, key in plan.runs]
-    write_table(call.output, joined(tables), plan.origin(**paths))
+    runs = taken_runs(call)
+    paths = {name: call.read_from / name / MEASUREMENTS for name in runs}
+    tables = [read_table(paths[name], key) for name, key in runs.items()]
+    write_table(call.output, joined(tables), call.plan.origin(**paths))

@@ -37,7 +37,8 @@ def run(call: Call) -> None:
             f"{verdicts} judges other measurements than {measurements} holds; "
             f"`{remake(verdicts)}` judges them again"
         )
-    records = {name: read_run(call.read_from / name, key) for name, key in plan.runs}
+    runs = judged.select(plan.runs)
+    records = {name: read_run(call.read_from / name, key) for name, key in runs.items()}
     figures, words = catalogue.figures_part(plan.study), catalogue.metrics_part(plan.study)
     curves = []
     for name, record in records.items():

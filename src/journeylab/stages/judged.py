@@ -33,21 +33,28 @@ def read_judged(call: Call) -> list[JudgedStudy]:
         if kind != "verdicts":
             continue
         history = read_history(call.plans / study / HISTORY)
-        folder = reports / study
-        verify(folder, plan.inputs[f"{study}.content"])
-        verdicts = call.read_from / study / VERDICTS
+        report = reports / study
+        verify(report, plan.inputs[f"{study}.content"])
+        judged = read_json(call.read_from / study / VERDICTS, key)
+        verdicts = StudyVerdicts.model_validate(judged)
+        planned = [
+            (run.removeprefix(f"{study}/"), run_key)
+            for run, run_key in plan.runs
+            if run.startswith(f"{study}/")
+        ]
         runs = {
-            call.read_from / path: run_key
-            for path, run_key in plan.runs
-            if path.startswith(f"{study}/")
+            call.read_from / study / run: run_key
+            for run, run_key in verdicts.select(planned).items()
         }
-        records = [(read_run(path, run_key), read_host(path)) for path, run_key in runs.items()]
+        records = [
+            (read_run(folder, run_key), read_host(folder)) for folder, run_key in runs.items()
+        ]
         studies.append(
             JudgedStudy(
-                verdicts=StudyVerdicts.model_validate(read_json(verdicts, key)),
-                folder=folder,
-                content=read_json(folder / "content.json"),
-                numbers=read_json(folder / "numbers.json"),
+                verdicts=verdicts,
+                folder=report,
+                content=read_json(report / "content.json"),
+                numbers=read_json(report / "numbers.json"),
                 records=records,
                 registered=registrations(register, study, records, history),
                 register=register_hash(register, study),

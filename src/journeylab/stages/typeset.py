@@ -39,7 +39,7 @@ def run(call: Call) -> None:
             f"{content} was drawn from other verdicts than {verdicts} holds; "
             f"`{remake(content / MANIFEST)}` draws it again"
         )
-    folders = {call.read_from / name: key for name, key in plan.runs}
+    folders = {call.read_from / name: key for name, key in judged.select(plan.runs).items()}
     records = [(read_run(folder, key), read_host(folder)) for folder, key in folders.items()]
     register = Register.model_validate(plan.settings["register"])
     history = read_history(call.plans / HISTORY)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from journeylab.config import Frozen, UserError, build
 from journeylab.records.files import read_json, write_json
+from journeylab.records.looks import SeedRange
+from journeylab.records.plans import Plan
 from journeylab.records.runs import find_runs, read_host, read_run
 
 COSTS = "costs.json"
+_CHUNKED = ("generate", "train", "compute", "measure")
 
 
 class StudyCost(Frozen):
@@ -51,3 +56,30 @@ def record_costs(results: Path, references: Path) -> None:
         if seconds:
             costs[folder.name] = StudyCost(seconds=round(seconds, 1), steps=steps)
     write_json(references / COSTS, Costs(studies=costs), sealed=False)
+
+
+def outline(
+    plans: Iterable[tuple[str, Plan]], cost: StudyCost | None, seeds: SeedRange
+) -> dict[str, Any]:
+    """The jobs of a study and their expected cost, for the summary of a dry run.
+
+    ``plans`` are all plans by their paths. Jobs of later looks are left out: which of them run
+    depends on the claims that are open after the looks before.
+    """
+    counts: Counter[str] = Counter()
+    steps: dict[str, int] = {}
+    computed = 0
+    for path, plan in plans:
+        if plan.stage in _CHUNKED and plan.seeds and plan.seeds[-1] >= seeds.first:
+            continue
+        counts[f"{plan.stage} {plan.arm or ''}".strip()] += 1
+        computed += plan.stage == "compute"
+        if plan.stage == "train":
+            steps[path] = plan.settings["training"]["steps"] * len(plan.seeds or ())
+    trained = cost is not None and cost.steps > 0
+    return {
+        "jobs": dict(counts),
+        "steps": steps,
+        "seconds_per_step": cost.seconds / cost.steps if cost and trained else None,
+        "seconds_per_job": cost.seconds / max(computed, 1) if cost and not trained else None,
+    }

@@ -5,8 +5,8 @@ Every start of snakemake loads this module, so it imports nothing heavy.
 
 from __future__ import annotations
 
+import math
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -16,7 +16,6 @@ from journeylab.catalogue import check_words, discover, metrics_part, resolve, r
 from journeylab.claims.reference import read_earlier
 from journeylab.claims.register import (
     LOOKS,
-    PILOT,
     check_register,
     named_runs,
     read_register,
@@ -38,7 +37,6 @@ from journeylab.config import (
     StudySettings,
     UserError,
     accepted,
-    chunks,
 )
 from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import MANIFEST, VERDICTS, read_json
@@ -51,7 +49,7 @@ from journeylab.records.runs import (
     is_committed,
     read_start,
 )
-from journeylab.workflow.costs import read_costs
+from journeylab.workflow.costs import outline, read_costs
 from journeylab.workflow.evidence import (
     Plans,
     StudyEvidence,
@@ -62,6 +60,7 @@ from journeylab.workflow.evidence import (
 )
 from journeylab.workflow.external import EXTERNAL, external_files, file_name, with_checksums
 from journeylab.workflow.plans import Job, StudyPlans, index_plan, make_plan, response_plan
+from journeylab.workflow.seeds import FindRecord, StudySeeds, study_seeds
 
 _RUNS = ("train", "compute")
 
@@ -178,13 +177,9 @@ class WorkflowPlan:
             return False
         return True
 
-    def seeds(self, study: str) -> range:
-        """The seeds of a study: registered seeds, pilot seeds, or those from `seeds_from`."""
-        first = self.config.seeds_from
-        if first is None:
-            own = self.register.studies.get(study)
-            first = PILOT if self.config.scale == "quick" else own.seeds_from if own else 0
-        return range(first, first + self.config.seed_count)
+    def seeds(self, study: str) -> StudySeeds:
+        """The seeds of a study and its looks."""
+        return study_seeds(self.config, self.register, study)
 
     def folder(self, name: str) -> str:
         """``name`` under the configured root, as snakemake writes paths."""
@@ -203,27 +198,41 @@ class WorkflowPlan:
             return []
         return [f"{self.folder('data')}/{EXTERNAL}/{file_name(data['file']['sha256'])}"]
 
+    def follow(self, record: FindRecord) -> None:
+        """Set how the file of a look is found: `record` raises for a look that was not made yet."""
+        self._record = record
+
+    def look_records(self, wildcards: Wildcards) -> list[str]:
+        """Input function: the records of all looks before this one, or of all looks."""
+        seeds = self.seeds(wildcards.study)
+        return [path for path, _ in seeds.records(self._record, _before(wildcards))]
+
     def runs(self, name: str, *, trained_only: bool = False) -> Any:
-        """Input function: file ``name`` of every run of the study."""
+        """Input function: file ``name`` of every run that the looks at the study have taken."""
 
         def of_study(wildcards: Wildcards) -> list[str]:
             results = f"{self.folder('results')}/{wildcards.study}"
+            jobs = self.jobs[wildcards.study]
             return [
-                f"{results}/{job.folder}/{name}"
-                for job in self.jobs[wildcards.study].values()
-                if not (trained_only and job.run.computed)
+                f"{results}/{folder}/{name}"
+                for folder in self._taken(wildcards.study, _before(wildcards))
+                if not (trained_only and jobs[folder].run.computed)
             ]
 
         return of_study
 
-    def hosts(self) -> list[str]:
-        """The host record of every run of the covered studies."""
+    def hosts(self, wildcards: Wildcards) -> list[str]:
+        """Input function: the host record of every run of the covered studies."""
         results = self.folder("results")
         return [
             f"{results}/{study}/{folder}/{HOST}"
             for study in self.covered
-            for folder in self.jobs[study]
+            for folder in self._taken(study)
         ]
+
+    def _taken(self, study: str, before: float = math.inf) -> list[str]:
+        """The folders of the runs that the looks have taken."""
+        return self.seeds(study).taken(self._record, before).select(self.jobs[study])
 
     def steps(self, wildcards: Wildcards) -> int:
         """Training steps per seed of a job."""
@@ -320,25 +329,13 @@ class WorkflowPlan:
 
     def outline(self) -> dict[str, dict[str, Any]]:
         """All planned jobs of every study and their expected cost, for the summary of a dry run."""
-        return {study: self._outline(study) for study in self.studies}
-
-    def _outline(self, study: str) -> dict[str, Any]:
-        counts: Counter[str] = Counter()
-        steps: dict[str, int] = {}
-        computed = 0
-        for name, plan in self._study(study).all():
-            counts[f"{plan.stage} {plan.arm or ''}".strip()] += 1
-            computed += plan.stage == "compute"
-            if plan.stage == "train":
-                seeds = len(plan.seeds or ())
-                steps[self.folder(f"plans/{name}")] = plan.settings["training"]["steps"] * seeds
-        cost = self.costs.get(study)
-        trained = cost is not None and cost.steps > 0
         return {
-            "jobs": dict(counts),
-            "steps": steps,
-            "seconds_per_step": cost.seconds / cost.steps if cost and trained else None,
-            "seconds_per_job": cost.seconds / max(computed, 1) if cost and not trained else None,
+            study: outline(
+                ((self.folder(f"plans/{name}"), plan) for name, plan in self._study(study).all()),
+                self.costs.get(study),
+                self.seeds(study).first,
+            )
+            for study in self.studies
         }
 
     def check_targets(self, arguments: Sequence[str]) -> None:
@@ -425,9 +422,9 @@ class WorkflowPlan:
 
     def _jobs(self, study: str) -> Iterator[Job]:
         settings = self.config.studies[study]
+        seeded = self.seeds(study).chunks(settings.chunk)
         for run in runs_of(study, settings):
-            names = [ONCE] if run.once else chunks(self.seeds(study), settings.chunk)
-            for seeds in names:
+            for seeds in [ONCE] if run.once else seeded:
                 yield Job(f"{run.arm}/{run.variant}/{seeds}", seeds, run)
 
     def _job(self, wildcards: Wildcards) -> Job:
@@ -436,3 +433,8 @@ class WorkflowPlan:
             return self.jobs[wildcards.study][folder]
         except KeyError:
             raise UserError(f"{wildcards.study} has no run {folder}") from None
+
+
+def _before(wildcards: Wildcards) -> float:
+    """The look that a job makes; infinite for a job that comes after all looks."""
+    return int(getattr(wildcards, "look", 0)) or math.inf

@@ -15,8 +15,10 @@ from journeylab.config import ONCE, Config, RunSettings, StudySettings, chunk_se
 from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import sha256
 from journeylab.records.fingerprint import hash_module, hash_modules
-from journeylab.records.plans import Plan
+from journeylab.records.looks import SeedRange
+from journeylab.records.plans import LOOK, Plan
 from journeylab.records.runs import versions
+from journeylab.workflow.seeds import StudySeeds
 
 LIBRARIES: dict[Stage, tuple[str, ...]] = {
     "fetch": (),
@@ -25,6 +27,7 @@ LIBRARIES: dict[Stage, tuple[str, ...]] = {
     "compute": ("mpmath", "numpy", "scipy", "torch"),
     "measure": ("numpy", "torch"),
     "restore": (),
+    "look": ("numpy", "scipy"),
     "collect": (),
     "judge": ("numpy", "scipy"),
     "draw": ("matplotlib", "numpy", "scipy", "seaborn"),
@@ -52,7 +55,7 @@ class StudyPlans:
     settings: StudySettings
     config: Config
     jobs: Collection[Job]
-    seeds: range
+    seeds: StudySeeds
     register: Mapping[str, Any]
     """The study's part of the register, with the constants of the judge."""
     earlier: Reference | None
@@ -117,16 +120,36 @@ class StudyPlans:
         if self.evidence:
             restored = {folder: measured[folder] for folder in self.evidence}
             yield f"{self.study}/restore.json", restore_plan(self.study, restored, self.evidence)
-        collected = make_plan("collect", study=self.study, runs=tuple(measured.items()))
+        records: dict[str, str] = {}
+        for n in self.seeds.looks[:-1]:  # after the last look nothing is to be planned
+            plan = self._look(n, measured, records)
+            records[f"{LOOK}{n}"] = plan.key
+            yield f"{self.study}/looks/{n}.json", plan
+        collected = make_plan(
+            "collect", study=self.study, inputs=records, runs=tuple(measured.items())
+        )
         yield f"{self.study}/collect.json", collected
         yield from self._report(collected.key, made)
+
+    def _look(self, n: int, measured: Mapping[str, str], before: Mapping[str, str]) -> Plan:
+        """The plan of the look at ``n`` seeds, which may read all runs up to it."""
+        seeds = self.seeds.all[:n]
+        reached = SeedRange(first=seeds.stop).select(measured)
+        return make_plan(
+            "look",
+            study=self.study,
+            seeds=tuple(seeds),
+            settings={"register": self.register},
+            inputs=dict(before),
+            runs=tuple((folder, measured[folder]) for folder in reached),
+        )
 
     def _report(self, collected: str, made: dict[str, str]) -> Iterator[tuple[str, Plan]]:
         """The plans from the verdicts to the PDF."""
         judged = make_plan(
             "judge",
             study=self.study,
-            seeds=tuple(self.seeds),
+            seeds=tuple(self.seeds.all),
             settings={
                 "register": self.register,
                 "scale": self.config.scale,
