@@ -1,6 +1,7 @@
 """Sequential looks through the whole workflow, on a study whose effects are planted."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,6 @@ import yaml
 from .conftest import Copy, copy_project, made_once
 
 STUDY = "exp13"
-LOOKS = [12, 16, 20, 24, 28, 32, 36]
 PATTERNS = {
     "clear": "+",  # decided at the first look
     "close": "++-" + "+" * 40,  # two seeds are on the wrong side
@@ -22,8 +22,24 @@ PATTERNS = {
     "constant": "0",  # every seed lies at the margin
     "unread": "+",
 }
-# M = 6: boundaries 0, 2, 3, … seeds on the wrong side
-SEEDS = {"clear": 12, "close": 16, "failing": 16, "constant": 12, "unread": 12}
+# M = 6: at 12, 16, … 36 seeds at most 0, 2, 3, 4, 6, 8, 9 may lie on the wrong side.
+# The last claim reads both clear and failing; hopeless has 10 seeds on each side at the third look.
+SEEDS = {"clear": 16, "close": 16, "failing": 16, "hopeless": 20, "constant": 12, "unread": 12}
+STATES = {
+    "exp13.1": (12, "decided", "supported"),
+    "exp13.2": (16, "decided", "supported"),
+    "exp13.3": (16, "decided", "supported"),
+    "exp13.4": (20, "settled", "inconclusive"),
+    "exp13.5": (12, "settled", "inconclusive"),
+    "exp13.6": (16, "decided", "supported"),
+}
+MADE = (  # the PDF prints when and at what cost its runs were made
+    "results/exp13/verdicts.json",
+    "results/exp13/measurements.parquet",
+    "results/exp13/looks/16.json",
+    "reports/exp13/numbers.json",
+    "reports/exp13/figures/values.pdf",
+)
 
 
 def shrink(config):
@@ -88,3 +104,124 @@ def planted(tmp_path_factory):
         (folder / "output").write_text(done.stdout + done.stderr, encoding="utf-8")
 
     return Copy(made_once(tmp_path_factory, "planted", make) / "project")
+
+
+@pytest.fixture
+def project(planted, tmp_path):
+    """A finished copy that a test may change."""
+    return planted.duplicate(tmp_path / "project")
+
+
+@pytest.fixture
+def start(planted, tmp_path):
+    """The project with nothing made."""
+    copy = planted.duplicate(tmp_path / "project")
+    for name in ("results", "reports", "plans", "logs", ".snakemake"):
+        shutil.rmtree(copy.path / name, ignore_errors=True)
+    return copy
+
+
+def seeds_of(copy: Copy) -> dict[str, int]:
+    """The number of seeds of every arm, from the records of its runs."""
+    counts = {}
+    for run in (copy.path / "results" / STUDY).glob("*/x/*/run.json"):
+        arm = run.parts[-4]
+        counts[arm] = counts.get(arm, 0) + len(json.loads(run.read_text())["seeds"])
+    return counts
+
+
+def states(copy: Copy) -> dict[str, tuple[int, str, str]]:
+    content = json.loads((copy.path / "results" / STUDY / "verdicts.json").read_text())
+    rows = [row for row in content["verdicts"] if row["primary"]]
+    return {row["id"]: (row["n"], row["state"], row["verdict"]) for row in rows}
+
+
+def made(copy: Copy) -> list[bytes]:
+    return [(copy.path / name).read_bytes() for name in MADE]
+
+
+def test_every_run_gets_the_seeds_that_its_claims_need(planted):
+    assert seeds_of(planted) == SEEDS
+    assert states(planted) == STATES
+
+
+def test_the_progress_says_what_every_look_left_open(planted):
+    output = (planted.path.parent / "output").read_text(encoding="utf-8")
+    assert "exp13: look 1, 12 seeds: 4 of 6 claims open, 4 runs go on" in output
+    assert "exp13: look 3, 20 seeds: 0 of 6 claims open" in output
+    assert "DAG of jobs" not in output
+
+
+def test_a_second_call_has_nothing_to_do(project):
+    assert "Nothing to be done" in project.snakemake("all").stderr
+
+
+def test_a_secondary_claim_uses_the_seeds_that_its_runs_share(planted):
+    content = json.loads((planted.path / "results" / STUDY / "verdicts.json").read_text())
+    (row,) = [row for row in content["verdicts"] if not row["primary"]]
+    assert row["n"] == min(SEEDS["hopeless"], SEEDS["unread"])
+
+
+def test_seeds_12_stops_at_the_first_look_and_later_seeds_keep_what_exists(start, planted):
+    start.snakemake("all", "--config", "seeds=12")
+    assert set(seeds_of(start).values()) == {12}
+    assert states(start)["exp13.2"] == (12, "open", "inconclusive")
+    runs = sorted((start.path / "results").rglob("run.host.json"))
+    before = [run.read_bytes() for run in runs]
+    start.snakemake("all")
+    assert [run.read_bytes() for run in runs] == before
+    assert made(start) == made(planted)
+
+
+@pytest.mark.parametrize("moment", ["looks/12.json", "close/x/seeds-12-15", "looks/16.json"])
+def test_a_killed_workflow_ends_with_the_same_bytes(start, planted, moment):
+    with (start.path / "first.log").open("w") as log:
+        running = subprocess.Popen(
+            ["snakemake", "--cores", "2", "all"],
+            cwd=start.path,
+            env=start.cold_environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    deadline = time.monotonic() + 300
+    while not (start.path / "results" / STUDY / moment).exists():
+        assert running.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    assert not (start.path / "reports" / f"{STUDY}.pdf").exists()
+    start.snakemake("--unlock")
+    start.snakemake("all", "--rerun-incomplete")
+    assert made(start) == made(planted)
+    assert seeds_of(start) == SEEDS
+
+
+def test_a_damaged_record_of_a_look_is_named(project):
+    record = project.path / "results" / STUDY / "looks" / "16.json"
+    record.write_bytes(record.read_bytes().replace(b"settled", b"decided"))
+    (project.path / "results" / STUDY / "verdicts.json").unlink()
+    failed = project.snakemake("all", check=False)
+    assert failed.returncode
+    assert "looks/16.json is damaged" in failed.stdout + failed.stderr
+
+
+def test_evidence_restores_every_look(project, tmp_path):
+    added = project.run("journeylab", "evidence", "add", STUDY).stdout
+    assert f"{STUDY}: 11 of 11 runs have evidence (complete)" in added
+    clone = project.duplicate(tmp_path / "clone")
+    for name in ("results", "reports", "plans", ".snakemake"):
+        shutil.rmtree(clone.path / name)
+    clone.snakemake("all", "--config", "evidence=only")
+    assert states(clone) == STATES
+    assert (clone.path / MADE[0]).read_bytes() == (project.path / MADE[0]).read_bytes()
+
+
+def test_evidence_without_a_needed_later_run_is_not_complete(project):
+    project.run("journeylab", "evidence", "add", STUDY)
+    (project.path / f"evidence/{STUDY}/hopeless/x/seeds-16-19.zip").unlink()
+    assert "10 of 11 runs" in project.run("journeylab", "evidence", "check", STUDY).stdout
+    refused = project.snakemake("all", "--config", "evidence=only", check=False)
+    assert refused.returncode
+    assert "no study has complete evidence" in refused.stdout + refused.stderr

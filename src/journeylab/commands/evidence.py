@@ -15,7 +15,7 @@ from journeylab.config import UserError, accepted, read_yaml
 if TYPE_CHECKING:
     from journeylab.claims.registration import History
     from journeylab.records.evidence import RunEvidence
-    from journeylab.workflow.evidence import Plans, Recorded
+    from journeylab.workflow.evidence import Recorded
     from journeylab.workflow.planning import WorkflowPlan
 
 NAMES = typer.Argument(help="Studies (default: all), and KEY=VALUE as planned.")
@@ -51,7 +51,7 @@ def check(
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
 ) -> None:
     """Compare all evidence with the current plans; the exit code is 1 if a file is damaged."""
-    from journeylab.workflow.evidence import read_recorded
+    from journeylab.workflow.evidence import needed_runs, read_recorded
 
     plan, studies = _planned(names or [], root, config)
     folder = Path(plan.config.root)
@@ -59,15 +59,20 @@ def check(
     for study in studies:
         planned = plan.run_plans(study)
         recorded = read_recorded(folder, study, planned)
-        states = Counter(entry.state for entry in recorded.values())
+        needed = needed_runs(plan.seeds(study), plan.register, planned, recorded)
+        states = Counter(
+            entry.state for run, entry in recorded.items() if run in needed or entry.evidence
+        )
         for run, entry in recorded.items():
             if entry.state == "damaged":
                 damaged += entry.reasons
-            elif entry.state != "current" and states["missing"] < len(planned):
+            elif run not in needed and not entry.evidence:
+                continue  # a later look may need it
+            elif entry.state != "current" and states["missing"] < len(needed):
                 changed = f": {'; '.join(entry.reasons)}" if entry.reasons else ""
                 typer.echo(f"{study}/{run} is {entry.state}{changed}")
         others = ", ".join(f"{n} {state}" for state, n in states.items() if state != "current")
-        typer.echo(f"{_summary(study, planned, recorded)}{f'; {others}' if others else ''}")
+        typer.echo(f"{_summary(study, needed, recorded)}{f'; {others}' if others else ''}")
     _refuse(damaged)
 
 
@@ -93,7 +98,7 @@ def _add_study(plan: WorkflowPlan, study: str, root: Path, history: History) -> 
     """Write the evidence of the finished runs of a study; why runs were refused."""
     from journeylab.records.evidence import collect_evidence, evidence_path
     from journeylab.records.files import write_atomic
-    from journeylab.workflow.evidence import read_recorded
+    from journeylab.workflow.evidence import needed_runs, read_recorded
 
     planned = plan.run_plans(study)
     recorded = read_recorded(root, study, planned)
@@ -122,7 +127,10 @@ def _add_study(plan: WorkflowPlan, study: str, root: Path, history: History) -> 
     counts["refused"] = len(refused)
     done = ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "no finished runs"
     size = sum(path.stat().st_size for path in (root / "evidence" / study).rglob("*.zip"))
-    kept = _summary(study, planned, read_recorded(root, study, planned))
+    recorded = read_recorded(root, study, planned)
+    kept = _summary(
+        study, needed_runs(plan.seeds(study), plan.register, planned, recorded), recorded
+    )
     typer.echo(f"{kept}, {size / 1e6:.2f} MB; {done}")
     return refused
 
@@ -159,12 +167,12 @@ def _exploratory(plan: WorkflowPlan, study: str, evidence: RunEvidence, history:
     return rows[0].remark if rows and all(row.exploratory for row in rows) else ""
 
 
-def _summary(study: str, planned: dict[str, Plans], recorded: dict[str, Recorded]) -> str:
-    current = sum(recorded[run].state == "current" for run in planned)
+def _summary(study: str, needed: Sequence[str], recorded: dict[str, Recorded]) -> str:
+    current = sum(recorded[run].state == "current" for run in needed)
     if not current:
-        return f"{study}: none of {len(planned)} runs has evidence"
-    complete = "complete" if current == len(planned) else "partial, no verdict rests on it yet"
-    return f"{study}: {current} of {len(planned)} runs have evidence ({complete})"
+        return f"{study}: none of {len(needed)} runs has evidence"
+    complete = "complete" if current == len(needed) else "partial, no verdict rests on it yet"
+    return f"{study}: {current} of {len(needed)} runs have evidence ({complete})"
 
 
 def _refuse(lines: Sequence[str]) -> None:

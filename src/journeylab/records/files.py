@@ -26,6 +26,7 @@ from journeylab.config import Frozen, UserError, canonical
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
     from torch import Tensor
 
 FORMAT = 1
@@ -218,13 +219,27 @@ def read_table(path: Path, plan_key: str | None = None) -> pd.DataFrame:
 
     Raises UserError if the file is missing or damaged; with `plan_key`, if another plan made it.
     """
-    import pandas as pd
     import pyarrow as pa
     from pyarrow import parquet
 
     columns = parquet.read_table(pa.BufferReader(_verified(path)))
     kept = (columns.schema.metadata or {}).get(ORIGIN.encode())
     _check_origin(path, json.loads(kept) if kept else None, plan_key)
+    return _as_frame(columns)
+
+
+def parse_table(content: bytes) -> pd.DataFrame:
+    """The table in the bytes of a file written by `write_table`."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    return _as_frame(parquet.read_table(pa.BufferReader(content)))
+
+
+def _as_frame(columns: pa.Table) -> pd.DataFrame:
+    import pandas as pd
+    import pyarrow as pa
+
     table: pd.DataFrame = columns.to_pandas()
     for name in columns.column_names:
         column = columns.column(name)

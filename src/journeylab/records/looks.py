@@ -62,3 +62,9 @@ class LookRecord(Frozen):
         rows, runs = len(self.states), len(self.goes_on)
         count = f"look {self.number}, {self.seeds} seeds: {len(self.open)} of {rows} claims open"
         return f"{count}, {runs} runs go on" if runs else count
+
+
+def seeded_runs(folders: Iterable[str]) -> tuple[str, ...]:
+    """The runs ``arm/variant`` of folders ``arm/variant/seeds`` that have seeds."""
+    parts = (folder.rpartition("/") for folder in folders)
+    return tuple(dict.fromkeys(run for run, _, seeds in parts if seeds != ONCE))

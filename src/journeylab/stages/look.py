@@ -5,8 +5,8 @@ from __future__ import annotations
 from journeylab.chunks.tables import joined
 from journeylab.claims.judge import judge_look
 from journeylab.claims.register import Register
-from journeylab.config import ONCE
 from journeylab.records.files import MEASUREMENTS, read_table, write_json
+from journeylab.records.looks import seeded_runs
 from journeylab.stages.running import Call
 from journeylab.stages.taken import taken_runs
 
@@ -17,13 +17,12 @@ def run(call: Call) -> None:
     runs = taken_runs(call)
     paths = {name: results / name / MEASUREMENTS for name in runs}
     tables = [read_table(paths[name], key) for name, key in runs.items()]
-    known = dict.fromkeys(name.rpartition("/")[0] for name in runs if not name.endswith(ONCE))
     record = judge_look(
         joined(tables),
         plan.study,
         Register.model_validate(plan.settings["register"]),
         plan.seeds or (),
-        tuple(known),
+        seeded_runs(runs),
     )
     write_json(call.output, record, origin=plan.origin(**paths))
     print(f"{plan.study}: {record.summary}", flush=True)

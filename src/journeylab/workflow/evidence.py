@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from journeylab.claims.register import Register
 from journeylab.config import UserError
 from journeylab.records.evidence import (
     RunEvidence,
@@ -14,7 +15,10 @@ from journeylab.records.evidence import (
     find_evidence,
     read_evidence,
 )
+from journeylab.records.files import MEASUREMENTS
+from journeylab.records.looks import seeded_runs
 from journeylab.records.plans import Plan
+from journeylab.workflow.seeds import StudySeeds
 
 Plans = tuple[Plan, Plan]
 """The plan of a run and that of its measurements; they are equal for a computed run."""
@@ -30,23 +34,28 @@ class Recorded(NamedTuple):
     evidence: RunEvidence | None = None
     reasons: tuple[str, ...] = ()
 
+    @property
+    def current(self) -> RunEvidence | None:
+        """The evidence if it is current."""
+        return self.evidence if self.state == "current" else None
+
 
 class StudyEvidence(NamedTuple):
     """What the evidence of a study can restore.
 
     `restored` maps the folders of runs to their evidence. `outdated` says of each run that has
-    evidence of an older key what changed. `current` of the `planned` runs have current evidence.
+    evidence of an older key what changed. `current` of the `needed` runs have current evidence.
     """
 
     restored: Mapping[str, RunEvidence]
     outdated: Sequence[tuple[str, ...]]
     current: int
-    planned: int
+    needed: int
 
     @property
     def complete(self) -> bool:
-        """Whether every planned run has current evidence."""
-        return self.current == self.planned
+        """Whether every needed run has current evidence."""
+        return self.current == self.needed
 
 
 def run_plans(study: str, plans: Iterable[tuple[str, Plan]]) -> dict[str, Plans]:
@@ -71,12 +80,46 @@ def read_recorded(root: Path, study: str, planned: Mapping[str, Plans]) -> dict[
     }
 
 
-def find_restorable(root: Path, study: str, planned: Mapping[str, Plans]) -> StudyEvidence:
+def needed_runs(
+    seeds: StudySeeds, register: Register, planned: Iterable[str], recorded: Mapping[str, Recorded]
+) -> list[str]:
+    """The planned runs that a study needs.
+
+    With sequential looks, evidence decides: a run of a later look is needed if the looks before,
+    judged by their evidence, leave a claim open that reads it. Where the evidence of a look is not
+    complete, only the runs up to this look are known to be needed.
+    """
+    needed = list(planned)
+    if not seeds.looks:
+        return needed
+    from journeylab.chunks.tables import joined  # these load pandas and scipy
+    from journeylab.claims.judge import judge_look
+    from journeylab.records.files import parse_table
+
+    known, taken = needed, seeds.first
+    for n in seeds.looks:
+        needed = taken.select(known)
+        found = [recorded[folder].current for folder in needed]
+        if n == seeds.looks[-1] or None in found:
+            break
+        tables = [parse_table(of_run.contents[MEASUREMENTS]) for of_run in found if of_run]
+        runs = seeded_runs(needed)
+        record = judge_look(joined(tables), seeds.study, register, seeds.all[:n], runs)
+        if not record.goes_on:
+            break
+        taken = record.taken
+    return needed
+
+
+def find_restorable(
+    root: Path, planned: Mapping[str, Plans], seeds: StudySeeds, register: Register
+) -> StudyEvidence:
     """What the evidence of a study can restore.
 
     A run that was finished here is not restored: its record names this machine, and its weights
     belong to it. Raises UserError if the evidence of a planned run is damaged.
     """
+    study = seeds.study
     recorded = read_recorded(root, study, planned)
     restored: dict[str, RunEvidence] = {}
     outdated: list[tuple[str, ...]] = []
@@ -90,8 +133,9 @@ def find_restorable(root: Path, study: str, planned: Mapping[str, Plans]) -> Stu
             restored[folder] = evidence
         else:
             outdated.append(reasons)
-    current = sum(recorded[folder].state == "current" for folder in planned)
-    return StudyEvidence(restored, outdated, current, len(planned))
+    needed = needed_runs(seeds, register, planned, recorded)
+    current = sum(recorded[folder].state == "current" for folder in needed)
+    return StudyEvidence(restored, outdated, current, len(needed))
 
 
 def is_finished(folder: Path, plans: Plans) -> bool:
@@ -121,11 +165,11 @@ def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> list[
             reasons = list(dict.fromkeys(part for each in known.outdated for part in each))
             more = f" and {len(reasons) - LISTED} more" if len(reasons) > LISTED else ""
             lines.append(
-                f"{study}: the evidence of {len(known.outdated)} of {known.planned} runs is of an "
+                f"{study}: the evidence of {len(known.outdated)} of {known.needed} runs is of an "
                 f"older key and is not used; changed: {', '.join(reasons[:LISTED])}{more}"
             )
     left = [
-        f"{study} ({known.current} of {known.planned} runs)"
+        f"{study} ({known.current} of {known.needed} runs)"
         for study, known in evidence.items()
         if not known.complete
     ]

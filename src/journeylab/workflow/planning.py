@@ -115,7 +115,10 @@ class WorkflowPlan:
         if self.config.evidence != "run":
             root = Path(self.config.root)
             self.evidence = {
-                study: find_restorable(root, study, self.run_plans(study)) for study in self.studies
+                study: find_restorable(
+                    root, self.run_plans(study), self.seeds(study), self.register
+                )
+                for study in self.studies
             }
         if self.config.evidence == "only":
             complete = complete_studies(self.evidence)

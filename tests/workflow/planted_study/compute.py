@@ -1,9 +1,9 @@
 """Values with a planted sign at every seed."""
 
 import pandas as pd
+from journeylab.studies.exp13_planted.settings import Computation
 
 from journeylab.streams import Streams
-from journeylab.studies.exp13_planted.settings import Computation
 
 SIGNS = {"+": 1.0, "-": -1.0, "0": 0.0}
 

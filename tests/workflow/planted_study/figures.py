@@ -1,6 +1,5 @@
 """One figure and one table of the planted study."""
 
-import pandas as pd
 from matplotlib.figure import Figure
 
 from journeylab.plotting import StudyResults, Table, facets, seeds
