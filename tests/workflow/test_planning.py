@@ -83,7 +83,7 @@ def test_an_optional_study_enters_the_response_when_its_verdicts_are_current(
     assert alone.required == alone.covered == ["exp5"]
     assert inputs(alone) == {"exp5"}
     assert "exp6/judge.json" in {name for name, _ in alone.plans()}
-    assert not any("/exp6/" in host for host in alone.hosts())
+    assert not any("/exp6/" in host for host in alone.hosts(None))
     [judged] = [job for name, job in alone.plans() if name == "exp6/judge.json"]
     verdicts = tmp_path / "results/exp6/verdicts.json"
     write_json(verdicts, {}, origin=judged.origin())

@@ -41,6 +41,8 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     names = [f"{plan.claims}/{study}.yaml", f"{plan.claims}/looks.yaml"]
     committed = {True: "", False: " (with uncommitted changes)", None: ""}
     looks = ", ".join(f"{n} ({weight:g} of α)" for n, weight in plan.register.looks.items())
+    if claims.looks == "sequential":
+        looks = f"{', '.join(map(str, plan.register.sequential))} with exact boundaries"
     seeds = plan.seeds(study).all
     yield f"# {study}, revision {claims.revision}"
     yield ""
@@ -95,6 +97,8 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     yield "## How many observations will be collected, or what determines the sample size?"
     yield ""
     yield f"Seeds {seeds[0]} to {seeds[-1]}; looks at {looks}. Pilots use seeds from 1000."
+    if claims.looks == "sequential":
+        yield "After a look, only runs that undecided claims read get the seeds of the next one."
     yield ""
     yield "## Anything else?"
     yield ""
@@ -119,15 +123,16 @@ def _rule(claim: Claim, study: str, claims: StudyClaims) -> str:
 
 def _pilot(plan: WorkflowPlan, study: str) -> dict[str, float]:
     """The effect that the first look detects at the spread of a quick run, if there is a run."""
-    from journeylab.claims.statistics import detectable, interval_rank
+    from journeylab.claims.looks import schedule
+    from journeylab.claims.statistics import detectable
 
     if study not in judged_studies(PILOTS):
         return {}
     import numpy as np
 
     claims = plan.register.studies[study]
-    n, weight = next(iter(sorted(plan.register.looks.items())))
-    k = interval_rank(n, weight * plan.register.alpha / max(claims.tails, 1))
+    looks = schedule(plan.register, claims)
+    k = looks.level(looks.looks[0]).k
     known = {}
     for row in read_verdicts(PILOTS, study).verdicts:
         values = np.array([point.value for point in row.points], dtype=float)

@@ -224,7 +224,7 @@ class WorkflowPlan:
 
         return of_study
 
-    def hosts(self, wildcards: Wildcards) -> list[str]:
+    def hosts(self, _wildcards: object) -> list[str]:
         """Input function: the host record of every run of the covered studies."""
         results = self.folder("results")
         return [
