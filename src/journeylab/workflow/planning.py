@@ -95,6 +95,9 @@ class WorkflowPlan:
             raw = {**raw, "studies": {study: raw["studies"][study] for study in studies}}
         self.config: Config = with_checksums(resolve(raw))
         self.claims = claims
+        self._record: FindRecord = lambda study, n: (
+            f"{self.folder('results')}/{study}/looks/{n}.json"
+        )
         self.register = read_register(claims, studies)
         self.theorems = read_theorems(claims)
         self.costs = read_costs(references)
