@@ -91,7 +91,7 @@ def test_an_optional_study_enters_the_response_when_its_verdicts_are_current(
     assert together.required == ["exp5"]
     assert together.covered == ["exp5", "exp6"]
     assert inputs(together) == {"exp5", "exp6"}
-    assert any("/exp6/" in host for host in together.hosts())
+    assert any("/exp6/" in host for host in together.hosts(None))
     assert not together.warnings
     outdated = plan(model={"spread": 0.25})
     assert outdated.covered == ["exp5"]
