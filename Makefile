@@ -65,7 +65,7 @@ recorded: setup ## all reports without training, from evidence/; studies without
 
 deposit: setup ## one archive of code, evidence and reports that checks itself; for a blind review: ANONYMOUS=1
 	$(if $(ANONYMOUS),mkdir -p build/anonymous && ln -sfn ../../evidence build/anonymous/evidence)
-	$(RUN) all --config evidence=only $(if $(ANONYMOUS),anonymous=true root=build/anonymous)
+	$(RUN) all --config evidence=only $(if $(ANONYMOUS),anonymous=True root=build/anonymous)
 	journeylab deposit $(if $(ANONYMOUS),--anonymous)
 
 quick: setup ## every study with 2 seeds and short budgets, under build/quick (not evidence)

@@ -35,7 +35,7 @@ def deposit(
 
     project = config.resolve().parent
     code = read_code(project)
-    blind = ("anonymous=true", f"root={BLIND_ROOT}") if anonymous else ()
+    blind = ("anonymous=True", f"root={BLIND_ROOT}") if anonymous else ()
     given = ["evidence=only", *blind, *(overrides or ())]
     plan = WorkflowPlan(read_yaml(config) | dict(map(override, given)))
     if plan.config.scale == "quick":
