@@ -439,7 +439,7 @@ CHANGES = {
     "a figure of the other study": (removed("reports/exp1/figures/one.svg"), "one.svg"),
     "a seal removed": (
         lambda files, lab: {VERDICTS: verify.SEALED.sub(b"", files[VERDICTS])},
-        "its seal differs",
+        "its own checksum differs",
     ),
 }
 

@@ -28,11 +28,11 @@ def identifying(project: Path, citation: bytes, commits: Iterable[str]) -> list[
     """What would identify the authors, longest first.
 
     Names and addresses of all committers and of CITATION.cff, the name of this machine, addresses
-    of git remotes with their owner and repository, and commits with their short forms.
+    of git and DVC remotes, those of git also as owner/repository, and commits, also shortened.
     """
     log = ask_git(project, "log", "--format=%an%n%ae%n%cn%n%ce") or ""
-    settings = ask_git(project, "config", "--get-regexp", r"^user\.(name|email)$") or ""
-    names = {*log.splitlines(), *(line.partition(" ")[2] for line in settings.splitlines())}
+    user = ask_git(project, "config", "--get-regexp", r"^user\.(name|email)$") or ""
+    names = {*log.splitlines(), *(line.partition(" ")[2] for line in user.splitlines())}
     for author in yaml.safe_load(citation).get("authors", ()):
         names |= {str(author[k]) for k in ("name", "email", "orcid", "affiliation") if k in author}
         both = [str(author[key]) for key in ("given-names", "family-names") if key in author]
@@ -42,6 +42,9 @@ def identifying(project: Path, citation: bytes, commits: Iterable[str]) -> list[
         host = re.sub(r"^[a-z+]+://|^[^@/]*@", "", address).removesuffix(".git")
         names |= {address, address.removesuffix(".git"), host, host.replace(":", "/")}
         names.add("/".join(re.split(r"[:/]", host)[-2:]))
+    settings = project / ".dvc/config"
+    if settings.exists():
+        names |= set(re.findall(r"\burl\s*=\s*(\S+)", settings.read_text(encoding="utf-8")))
     names |= {socket.gethostname(), *(part for c in commits for part in (c, c[:12], c[:7]))}
     kept = {name.strip() for name in names if len(name.strip()) >= SHORTEST}
     return sorted(kept - {"localhost"}, key=lambda name: (-len(name), name))

@@ -33,7 +33,7 @@ This archive holds the code, the evidence and the reports of {studies}.
 
 checks it, with numpy and scipy alone: `code/` against the hashes of git, all files against
 `manifest.json`, every verdict and every number of a claim against the measurements. It prints one
-line for each mismatch. `python verify.py --help` lists its options. docs/evidence.md in `code/`
+line for each mismatch. `python verify.py --help` lists its options. `code/docs/deposit.md`
 says what this proves, and what it cannot prove without the published digest.
 
 | path | holds |

@@ -221,7 +221,7 @@ def _records(study: Study) -> dict[str, Any]:
                 "@id": f"{study.name}/{name}",
                 "name": f"{study.name}/{name}",
                 "description": _COLUMNS.get(
-                    name, f"The factor {name}; empty if it does not apply."
+                    str(name), f"The factor {name}; empty if it does not apply."
                 ),
                 "dataType": _type(column),
                 "source": {
