@@ -355,6 +355,7 @@ CHANGES = {
     "an unbounded end": (number("exp1.1.high", "∞"), "exp1.1.high"),
     "a verdict in the numbers": (number("exp1.2.verdict", "supported"), "exp1.2.verdict"),
     "the probability of errors": (number("exp1.alpha", 0.01), "exp1.alpha"),
+    "a number that no claim has": (number("exp1.accuracy.max", 0.9), "exp1.accuracy.max"),
     "a number less": (edited(NUMBERS, lambda c: c.pop("exp1.1.low")), "exp1.1.low"),
     "a macro": (
         lambda files, lab: {
@@ -470,7 +471,7 @@ def test_a_report_that_is_replaced_as_a_whole_needs_the_published_digest(lab):
 
 
 def test_another_commit_than_expected_is_named(lab):
-    assert any("expected" in line for line in problems(lab.files, commit="c0ffee"))
+    assert "deposit.json: is not of commit c0ffee" in problems(lab.files, commit="c0ffee")
 
 
 def test_a_value_that_no_claim_reads_needs_the_parquet(lab):

@@ -20,8 +20,10 @@ from journeylab.deposit.contents import (
     scripts,
 )
 from journeylab.deposit.crate import METADATA, describe
+from journeylab.deposit.derived import derivations
 from journeylab.deposit.metadata import croissant, read_citation, sbom, zenodo
-from journeylab.records.files import MANIFEST, MEASUREMENTS, json_bytes
+from journeylab.deposit.rejudge import Table
+from journeylab.records.files import MANIFEST, MEASUREMENTS, VERDICTS, json_bytes, parse_json
 
 ABOUT, README = "deposit.json", "README.md"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -108,6 +110,7 @@ def _about(
         "executables": list(code.executables),
         "studies": names,
         "claims": {name: digest(f"code/{name}") for name in claim_files(code.files, names)},
+        "derived": {study.name: _derived(study, files) for study in studies},
         "exploratory": {study.name: list(study.exploratory) for study in studies},
         "tables": {
             study.name: {
@@ -118,6 +121,15 @@ def _about(
             for study in studies
         },
     }
+
+
+def _derived(study: Study, files: Mapping[str, bytes]) -> dict[str, Any]:
+    """How numbers of a report that no claim has follow from the measurements."""
+    numbers = parse_json(files[f"reports/{study.name}/numbers.json"])
+    rows = parse_json(files[f"results/{study.name}/{VERDICTS}"])["verdicts"]
+    judged = {row["id"].split(".")[1] for row in rows} | {"scale", "seeds", "alpha", "M"}
+    others = {key: n for key, n in numbers.items() if key.split(".")[1] not in judged}
+    return derivations(Table(files[study.csv].decode()), others)
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:

@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +22,8 @@ from scipy.stats import beta, norm
 Record = dict[str, Any]
 PILOT = 1000
 NUMBERS = ("effect", "mean", "low", "high", "n", "failures", "verdict")
-WORDING = ("statement", "cites", "theorem", "source")
+WORDING = ("before", "finer", "statement", "cites", "theorem", "source")
+LEVEL = {**str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789"), ord("∞"): "inf"}
 SUPERSCRIPTS = str.maketrans("−0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -102,18 +104,12 @@ def _over_seeds(
         row["verdict"] = "undecidable"
     for part in parts:
         part["verdict"] = part["verdict"] if decided and k else None
-    withheld = bool(failed) and claim["primary"] and judged
+    held = bool(failed) and claim["primary"] and judged
     reach = boundary(register, n, tails, judged, max(share))[1]
     steps = [claims["measures"][m]["step"] or 0.0 for m in measures_of(terms)]
-    detectable = _detectable(values, region, n, k if len(parts) == 1 else reach, steps)
+    found = _detectable(values, region, n, k if len(parts) == 1 else reach, steps)
     shown = parts if len(parts) > 1 else []
-    return row | {
-        "tail": tail,
-        "k": k,
-        "detectable": detectable,
-        "withheld": withheld,
-        "parts": shown,
-    }
+    return row | {"tail": tail, "k": k, "detectable": found, "withheld": held, "parts": shown}
 
 
 def kind_of(claim: Record) -> str:
@@ -169,12 +165,11 @@ def _estimate(
         word = "supported"
     elif _less(inner[1], lowest) or _less(highest, inner[0]):
         word = "refuted"
-    up, down = "above" in region or "solves" in region, "below" in region
     return {
         "effect": _finite(effect),
         "mean": _finite(float(finished.mean()) if finished.size else math.nan),
-        "low": _finite(lowest if down else low),
-        "high": _finite(highest if up else high),
+        "low": _finite(lowest if "below" in region else low),
+        "high": _finite(highest if region.keys() & {"above", "solves"} else high),
         "n": n,
         "failures": n - finished.size,
         "verdict": word,
@@ -332,9 +327,8 @@ def row_hashes(register: Record, study: str) -> dict[str, list[str]]:
         gates = {name: claims["gates"][name] for name in claim["gate"]}
         measures = {*measures_of(terms_of(claim)), *(gate["measure"] for gate in gates.values())}
         family = {"alpha": register["alpha"], "looks": looks, "M": tails_of(claims)}
-        left_out = {"before", "finer", *WORDING}
         content = {
-            "claim": {key: value for key, value in claim.items() if key not in left_out},
+            "claim": {key: value for key, value in claim.items() if key not in WORDING},
             "gates": gates,
             "measures": {
                 name: {key: v for key, v in claims["measures"][name].items() if key != "label"}
@@ -343,7 +337,7 @@ def row_hashes(register: Record, study: str) -> dict[str, list[str]]:
             "seeds_from": claims["seeds_from"],
             "family": family if claim["primary"] and kind_of(claim) != "exact" else {},
         }
-        wording = {key: claim[key] for key in WORDING}
+        wording = {key: claim[key] for key in WORDING[2:]}
         hashes[claim["id"]] = [key_of(content), key_of(wording)]
     return hashes
 
@@ -423,3 +417,34 @@ def _number(text: str) -> float:
         return float(text or "nan")
     except ValueError:
         return math.nan
+
+
+REDUCTIONS: dict[str, Callable[[Any], Any]] = {
+    "max": np.max,
+    "min": np.min,
+    "median": np.median,
+    "size": lambda values: np.median(np.abs(values)),
+    "positive": lambda values: (values > 0).sum(),
+    "count": np.size,
+}
+
+
+def derive(table: Table, how: Mapping[str, Any]) -> float | None:
+    """A reduction of all values of a metric at levels of factors; None without a value."""
+    chosen = table.match("metric", how["metric"])
+    for factor, level in how["where"].items():
+        chosen = chosen & table.match(factor, level)
+    values = table.values[chosen & ~np.isnan(table.values)]
+    return float(REDUCTIONS[how["reduce"]](values)) if values.size else None
+
+
+def agrees(stated: Any, value: float) -> bool:
+    """Whether a number, or a printed number such as “1.4 × 10⁻⁴”, is this value when rounded."""
+    if not isinstance(stated, str):
+        return stated is not None and math.isclose(stated, value, rel_tol=1e-12)
+    text = stated.translate(LEVEL).replace("\u202f", "").replace("×10", "e")
+    if not re.fullmatch(r"-?(\d+(\.\d+)?(e-?\d+)?|inf)", text):
+        return False
+    digits, _, power = text.partition("e")
+    half = 0.5 * 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+    return float(text) == value or abs(float(text) - value) <= half * (1 + 1e-9)

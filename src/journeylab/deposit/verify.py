@@ -32,6 +32,8 @@ try:
         MismatchError,
         Record,
         Table,
+        agrees,
+        derive,
         judge,
         key_of,
         kind_of,
@@ -146,7 +148,8 @@ def check_seals(deposit: Deposit) -> None:
     for name in deposit.named("reports/*/manifest.json"):
         folder = name.removesuffix(MANIFEST)
         for part, digest in deposit.json(name)["files"].items():
-            right = sha256(deposit.files.get(folder + part, b"")) == digest
+            found = deposit.files.get(folder + part)
+            right = found is not None and sha256(found) == digest
             deposit.check(right, folder + part, f"is not the file that {name} lists")
     deposit.lines.append(f"{count} sealed files agree with their own checksums")
 
@@ -274,8 +277,8 @@ def check_study(deposit: Deposit, study: str, register: Record, csv: str) -> Non
     rows = {row["id"]: row for row in stated["verdicts"]}
     for name in sorted(claims.keys() ^ rows.keys()):
         deposit.check(False, file, name, "is missing here or in the register")
-    whole = {"scale": plan["settings"]["scale"], "seeds": len(plan["seeds"]), "M": again["M"]}
-    whole |= {"alpha": register["alpha"]}
+    whole = {"scale": plan["settings"]["scale"], "seeds": len(plan["seeds"])}
+    whole |= {"M": again["M"], "alpha": register["alpha"]}
     about = {"look": again["look"], "revision": register["studies"][study]["revision"]}
     for key, value in (whole | about).items():
         deposit.check(stated[key] == value, file, key, f"is {stated[key]}, judged again {value}")
@@ -287,11 +290,17 @@ def check_study(deposit: Deposit, study: str, register: Record, csv: str) -> Non
         numbers |= of_row
         if "solves" in (claims[name]["region"] or {}):
             solving |= {key.rpartition(".")[0] for key in of_row}
-    rest = _compare_numbers(deposit, study, numbers, solving)
+    derived = deposit.json(ABOUT)["derived"][study]
+    rest = _compare_numbers(deposit, study, numbers, solving) - len(derived)
+    shown = deposit.json(f"reports/{study}/numbers.json")
+    for key, how in derived.items():
+        value = derive(table, how)
+        right = value is not None and agrees(shown.get(key), value)
+        deposit.check(right, f"reports/{study}/numbers.json", key, f"is {shown.get(key)}: {value}")
     _compare_index(deposit, rows)
     deposit.lines.append(
         f"{study}: {table.values.size} measurements; {len(claims)} rows judged again; "
-        f"{len(numbers)} numbers recomputed, {rest} other numbers sealed only"
+        f"{len(numbers) + len(derived)} numbers recomputed, {rest} others have checksums only"
     )
 
 
@@ -309,12 +318,10 @@ def _compare_row(deposit: Deposit, file: str, claim: Record, row: Record, again:
     for key in (*NUMBERS, "tail", "k", "detectable"):
         if differ(row[key], again[key], key, solves):
             deposit.check(False, file, name, key, f"is {row[key]}, judged again {again[key]}")
-    for key in ("primary", "source", "theorem"):
-        deposit.check(row[key] == claim[key], file, name, key, f"is {row[key]}")
-    region = claim["region"] or {}
-    deposit.check(row["region"] == region, file, name, "region", f"is {row['region']}")
-    deposit.check(row["kind"] == kind_of(claim), file, name, "kind", f"is {row['kind']}")
-    deposit.check(row["region_text"] == region_text(claim), file, name, "region_text")
+    right = {key: claim[key] for key in ("primary", "source", "theorem")}
+    right |= {"region": claim["region"] or {}, "kind": kind_of(claim)}
+    for key, value in (right | {"region_text": region_text(claim)}).items():
+        deposit.check(row[key] == value, file, name, key, f"is {row[key]}")
     deposit.check(bool(row["withheld"]) == again["withheld"], file, name, "withheld")
     deposit.check(row["points"] == again["points"], file, name, "points: values of seeds differ")
     deposit.check(len(row["parts"]) == len(again["parts"]), file, name, "parts")
@@ -325,10 +332,8 @@ def _compare_row(deposit: Deposit, file: str, claim: Record, row: Record, again:
     word = OPENINGS.get(row["verdict"] or "", "Cannot" if row["verdict"] else "")
     word = word or ("Withheld" if row["withheld"] else "Not" if row["primary"] else "Secondary")
     deposit.check(row["opening"].startswith(word), file, name, f"opening: is {row['opening']!r}")
-    statement = claim["statement"] or ""
-    said = row["sentence"].startswith(statement.removesuffix(".")) and (
-        row["statement"] == statement or not statement
-    )
+    said = row["sentence"].startswith(row["statement"].removesuffix("."))
+    said &= row["statement"] == (claim["statement"] or row["statement"])
     low, high = (short(row[k], s) for k, s in (("low", -math.inf), ("high", math.inf)))
     printed = [short(row["effect"])] if row["effect"] else []
     printed += [region_text(claim), f"{row['n']} {'cases' if row['k'] is None else 'seeds'}"]
@@ -415,11 +420,9 @@ def verify(deposit: Deposit, digest: str = "", commit: str = "", parquet: bool =
             attempt(check_parquet, study, table)
     folders = {name.split("/")[1] for name in deposit.named("results/*/*")}
     deposit.check(folders == set(about["studies"]) == set(about["tables"]), ABOUT, "studies")
-    found = sha256(deposit.files.get(MANIFEST, b""))
-    deposit.lines.append(f"digest: {found}")
+    deposit.lines.append(f"digest: {(found := sha256(deposit.files.get(MANIFEST, b'')))}")
     deposit.check(digest in ("", found), MANIFEST, f"its digest is {found}, expected {digest}")
-    named = about.get("commit")
-    deposit.check(commit in ("", named), ABOUT, f"is of commit {named}, expected {commit}")
+    deposit.check(commit in ("", about.get("commit")), ABOUT, f"is not of commit {commit}")
 
 
 def main() -> int:
@@ -439,9 +442,10 @@ def main() -> int:
     verify(deposit, given.digest, given.commit, given.parquet)
     print("".join(f"checked: {line}\n" for line in deposit.lines), end="")
     print("".join(f"MISMATCH {line}\n" for line in deposit.problems), end="")
-    count = len(deposit.problems)
-    print(f"{count} mismatches" if count else "everything checked agrees")
-    return 1 if count else 0
+    print(
+        f"{len(deposit.problems)} mismatches" if deposit.problems else "everything checked agrees"
+    )
+    return 1 if deposit.problems else 0
 
 
 if __name__ == "__main__":
