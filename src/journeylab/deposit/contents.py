@@ -47,7 +47,7 @@ class Study(NamedTuple):
 def csv_bytes(table: pd.DataFrame) -> bytes:
     """A table as CSV: floats with all digits, a missing value as an empty field.
 
-    Raises UserError if a text is empty, since it could not be told from a missing value.
+    Raises UserError if a text is empty, since it would look like a missing value.
     """
     for name, column in table.items():
         if (column.astype("string") == "").any():

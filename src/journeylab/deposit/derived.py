@@ -2,8 +2,8 @@
 
 A study computes them in its own code, which verify.py does not run. Most are a reduction, such as
 the maximum, of the values of a metric at some levels of its factors, and their keys name the metric
-and the levels: ``exp5.relative_error.growing.float64.max``. What is found here, verify.py computes
-again; it counts the others.
+and the levels: ``exp5.relative_error.growing.float64.max``. verify.py computes again
+what is derived here, and counts the others.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ _NO_FACTORS = {"study", "seed", "draw", "metric", "value"}
 
 
 def derivations(
-    table: rejudge.Table, numbers: Mapping[str, Any]
+    table: rejudge.Measured, numbers: Mapping[str, Any]
 ) -> dict[str, dict[str, str | dict[str, str]]]:
     """Metric, levels and reduction of each number that is found, by its key."""
-    found = {}
+    derived = {}
     for key, stated in numbers.items():
         for how in _candidates(table, key.partition(".")[2]):
             value = rejudge.derive(table, how)
             if value is not None and rejudge.agrees(stated, value):
-                found[key] = how
+                derived[key] = how
                 break
-    return found
+    return derived
 
 
-def _candidates(table: rejudge.Table, key: str) -> Iterator[dict[str, Any]]:
+def _candidates(table: rejudge.Measured, key: str) -> Iterator[dict[str, Any]]:
     """What a key may stand for: all levels that it names, then fewer."""
     columns = {name: set(cells) for name, cells in table.columns.items()}
     reductions = sorted(rejudge.REDUCTIONS, key=lambda name: not key.endswith(f".{name}"))

@@ -83,8 +83,8 @@ def zenodo(citation: Citation, studies: Sequence[Study]) -> dict[str, Any]:
 def pinned(constraints: bytes) -> dict[str, str]:
     """The versions of libraries in ``constraints.txt``, by name."""
     lines = constraints.decode().splitlines()
-    found = (re.fullmatch(r"([A-Za-z0-9._-]+)==([^\s;#]+).*", line.strip()) for line in lines)
-    return {match[1].lower(): match[2] for match in found if match}
+    matches = (re.fullmatch(r"([A-Za-z0-9._-]+)==([^\s;#]+).*", line.strip()) for line in lines)
+    return {match[1].lower(): match[2] for match in matches if match}
 
 
 def sbom(citation: Citation, constraints: bytes, project: bytes) -> str:

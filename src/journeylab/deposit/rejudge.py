@@ -23,7 +23,7 @@ Record = dict[str, Any]
 PILOT = 1000
 NUMBERS = ("effect", "mean", "low", "high", "n", "failures", "verdict")
 WORDING = ("before", "finer", "statement", "cites", "theorem", "source")
-LEVEL = {**str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789"), ord("∞"): "inf"}
+PLAIN = str.maketrans(dict(zip("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹∞", [*"--0123456789", "inf"], strict=True)))
 SUPERSCRIPTS = str.maketrans("−0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -46,7 +46,9 @@ def boundary(register: Record, n: int, tails: int, look: bool, share: int = 1) -
     return tail, k
 
 
-def judge(study: str, register: Record, table: Table, seeds: Sequence[int], scale: str) -> Record:
+def judge(
+    study: str, register: Record, table: Measured, seeds: Sequence[int], scale: str
+) -> Record:
     """Every row judged again: its numbers by id, and whether the study is at a look."""
     claims = register["studies"][study]
     looks = sorted(map(int, register["looks"])) if scale != "quick" else []
@@ -82,7 +84,7 @@ def _over_seeds(
     claim: Record,
     claims: Record,
     register: Record,
-    table: Table,
+    table: Measured,
     seeds: Sequence[int],
     tails: int,
     judged: bool,
@@ -107,9 +109,9 @@ def _over_seeds(
     held = bool(failed) and claim["primary"] and judged
     reach = boundary(register, n, tails, judged, max(share))[1]
     steps = [claims["measures"][m]["step"] or 0.0 for m in measures_of(terms)]
-    found = _detectable(values, region, n, k if len(parts) == 1 else reach, steps)
+    smallest = _detectable(values, region, n, k if len(parts) == 1 else reach, steps)
     shown = parts if len(parts) > 1 else []
-    return row | {"tail": tail, "k": k, "detectable": found, "withheld": held, "parts": shown}
+    return row | {"tail": tail, "k": k, "detectable": smallest, "withheld": held, "parts": shown}
 
 
 def kind_of(claim: Record) -> str:
@@ -127,7 +129,7 @@ def measures_of(terms: Iterable[Any]) -> Iterator[str]:
             yield from [term["measure"]] if "measure" in term else measures_of(term["difference"])
 
 
-def _passes(claims: Record, name: str, table: Table, seeds: Sequence[int]) -> bool:
+def _passes(claims: Record, name: str, table: Measured, seeds: Sequence[int]) -> bool:
     gate = claims["gates"][name]
     values = table.term(gate, claims["measures"], seeds)
     return bool(np.median(np.where(np.isfinite(values), values, -np.inf)) >= gate["at_least"])
@@ -216,14 +218,14 @@ def _detectable(
     needed = float(beta.ppf(0.8, n + 1 - k, k))
     if "solves" in region:
         return needed
-    found = []
+    distances = []
     for of_term in values:
         finished = of_term[np.isfinite(of_term)]
         size = np.median(np.abs(finished - np.median(finished))) if finished.size else 0.0
         if size:
             width = _half_width(n, k) if "inside" in region else float(norm.ppf(needed))
-            found.append(1.4826 * float(size) * width)
-    return max([*found, *steps]) if found else None
+            distances.append(1.4826 * float(size) * width)
+    return max([*distances, *steps]) if distances else None
 
 
 def _half_width(n: int, k: int) -> float:
@@ -238,7 +240,7 @@ def _half_width(n: int, k: int) -> float:
     return float(brentq(lambda half: inside(half) - 0.8, 0.1, 9.0))
 
 
-def _exact(claim: Record, table: Table, seeds: Sequence[int], judged: bool) -> Record:
+def _exact(claim: Record, table: Measured, seeds: Sequence[int], judged: bool) -> Record:
     cases, region = claim["effect"]["every"], claim["region"]
     values, missing, seeded = table.cases(cases, seeds)
     upward = "at_most" in region
@@ -297,19 +299,19 @@ def numbers_of(claim: Record, again: Record) -> Record:
     """The numbers that a report has of a row."""
     exact = kind_of(claim) == "exact"
     keys = {"region": region_text(claim), "source": claim["source"], "kind": kind_of(claim)}
-    found = {f"{claim['id']}.{key}": value for key, value in keys.items()}
+    numbers = {f"{claim['id']}.{key}": value for key, value in keys.items()}
     for key in ("tail", "k", "detectable"):
-        found[f"{claim['id']}.{key}"] = again[key]
+        numbers[f"{claim['id']}.{key}"] = again[key]
     for i, row in enumerate((again, *again["parts"])):
         name = f"{claim['id']}.{i}" if i else claim["id"]
-        found |= {f"{name}.{key}": row[key] for key in NUMBERS}
-        found[f"{name}.verdict"] = row["verdict"] or "not judged"
+        numbers |= {f"{name}.{key}": row[key] for key in NUMBERS}
+        numbers[f"{name}.verdict"] = row["verdict"] or "not judged"
         if not exact:
-            found |= {f"{name}.low": "−∞"} if row["low"] is None else {}
-            found |= {f"{name}.high": "∞"} if row["high"] is None else {}
+            numbers |= {f"{name}.low": "−∞"} if row["low"] is None else {}
+            numbers |= {f"{name}.high": "∞"} if row["high"] is None else {}
         elif row["effect"] is None and row["n"]:
-            found[f"{name}.effect"] = short(again["extreme"])
-    return found
+            numbers[f"{name}.effect"] = short(again["extreme"])
+    return numbers
 
 
 def key_of(content: Any) -> str:
@@ -342,7 +344,7 @@ def row_hashes(register: Record, study: str) -> dict[str, list[str]]:
     return hashes
 
 
-class Table:
+class Measured:
     """The measurements of a study: a CSV file with one value per row."""
 
     def __init__(self, text: str) -> None:
@@ -358,12 +360,12 @@ class Table:
         if key not in self._matches:
             column = self.columns.get(factor)
             if column is None:
-                found = np.full(self.values.size, level is None)
+                chosen = np.full(self.values.size, level is None)
             elif isinstance(level, int):
-                found = np.array([_number(x) == level for x in column], dtype=bool)
+                chosen = np.array([_number(x) == level for x in column], dtype=bool)
             else:
-                found = column == ("" if level is None else level)
-            self._matches[key] = found
+                chosen = column == ("" if level is None else level)
+            self._matches[key] = chosen
         return self._matches[key]
 
     def term(self, term: Any, measures: Record, seeds: Sequence[int]) -> Any:
@@ -429,7 +431,7 @@ REDUCTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def derive(table: Table, how: Mapping[str, Any]) -> float | None:
+def derive(table: Measured, how: Mapping[str, Any]) -> float | None:
     """A reduction of all values of a metric at levels of factors; None without a value."""
     chosen = table.match("metric", how["metric"])
     for factor, level in how["where"].items():
@@ -442,7 +444,7 @@ def agrees(stated: Any, value: float) -> bool:
     """Whether a number, or a printed number such as “1.4 × 10⁻⁴”, is this value when rounded."""
     if not isinstance(stated, str):
         return stated is not None and math.isclose(stated, value, rel_tol=1e-12)
-    text = stated.translate(LEVEL).replace("\u202f", "").replace("×10", "e")
+    text = stated.translate(PLAIN).replace("\u202f", "").replace("×10", "e")
     if not re.fullmatch(r"-?(\d+(\.\d+)?(e-?\d+)?|inf)", text):
         return False
     digits, _, power = text.partition("e")

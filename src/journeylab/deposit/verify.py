@@ -29,9 +29,9 @@ from typing import Any
 try:
     from rejudge import (
         NUMBERS,
+        Measured,
         MismatchError,
         Record,
-        Table,
         agrees,
         derive,
         judge,
@@ -123,7 +123,7 @@ def check_manifest(deposit: Deposit) -> None:
             deposit.check(False, name, f"is not in {MANIFEST}")
         else:
             deposit.check(sha256(deposit.files[name]) == listed[name], name, "its SHA-256 differs")
-    deposit.lines.append(f"{len(listed)} files have the SHA-256 that {MANIFEST} lists")
+    deposit.lines.append(f"{len(listed)} files against {MANIFEST}")
 
 
 def is_intact(content: bytes) -> bool:
@@ -148,10 +148,10 @@ def check_seals(deposit: Deposit) -> None:
     for name in deposit.named("reports/*/manifest.json"):
         folder = name.removesuffix(MANIFEST)
         for part, digest in deposit.json(name)["files"].items():
-            found = deposit.files.get(folder + part)
-            right = found is not None and sha256(found) == digest
-            deposit.check(right, folder + part, f"is not the file that {name} lists")
-    deposit.lines.append(f"{count} sealed files agree with their own checksums")
+            listed = deposit.files.get(folder + part)
+            right = listed is not None and sha256(listed) == digest
+            deposit.check(right, folder + part, f"differs from {name}")
+    deposit.lines.append(f"{count} sealed files against their own checksums")
 
 
 def unpack(content: bytes) -> dict[str, bytes]:
@@ -163,7 +163,7 @@ def unpack(content: bytes) -> dict[str, bytes]:
 def check_code(deposit: Deposit, about: Record) -> None:
     """The git hash of the folder ``code`` is the stated one, and the commit names it."""
     if about["anonymous"]:
-        deposit.lines.append("anonymous: no commit is named, so code/ has its SHA-256 only")
+        deposit.lines.append("code/ has its SHA-256 only: anonymous, so no commit is named")
         return
     files = {n.removeprefix("code/"): c for n, c in deposit.files.items() if n.startswith("code/")}
     tree, commit = git_tree(files, set(about["executables"])), deposit.files.get("commit", b"")
@@ -171,7 +171,7 @@ def check_code(deposit: Deposit, about: Record) -> None:
     deposit.check(commit.startswith(f"tree {tree}\n".encode()), "commit", "is of another tree")
     name = git_hash("commit", commit)
     deposit.check(name == about["commit"], "commit", f"its hash is {name}")
-    deposit.lines.append(f"code/ is the git tree {tree} of commit {name}")
+    deposit.lines.append(f"code/ against git: its tree is {tree}, its commit {name}")
 
 
 def git_hash(kind: str, content: bytes) -> str:
@@ -215,7 +215,7 @@ def check_register(deposit: Deposit, about: Record) -> Record:
                 known = hashes.get(row, [""])[0]
                 right = known == content or row in exploratory
                 deposit.check(right, REGISTER, row, f"was another when the run of {name} began")
-    deposit.lines.append("the register is the one by which runs began and verdicts were made")
+    deposit.lines.append("the register against its YAML, the verdicts and the runs' records")
     return register
 
 
@@ -271,7 +271,7 @@ def check_study(deposit: Deposit, study: str, register: Record, csv: str) -> Non
     """Judge every row again, and compare with the verdicts, the numbers and the claims index."""
     file = f"results/{study}/verdicts.json"
     stated, plan = deposit.json(file), deposit.json(f"plans/{study}/judge.json")
-    table = Table(deposit.files[csv].decode())
+    table = Measured(deposit.files[csv].decode())
     again = judge(study, register, table, plan["seeds"], plan["settings"]["scale"])
     claims = {claim["id"]: claim for claim in register["studies"][study]["claims"]}
     rows = {row["id"]: row for row in stated["verdicts"]}
@@ -385,13 +385,13 @@ def check_parquet(deposit: Deposit, study: str, table: Record) -> None:
 
     content = deposit.files[f"results/{study}/measurements.parquet"]
     columns = parquet.read_table(BufferReader(content)).to_pydict()
-    shown = Table(deposit.files[table["csv"]].decode())
+    shown = Measured(deposit.files[table["csv"]].decode())
     same = list(columns) == list(shown.columns) and len(columns["value"]) == shown.values.size
     for name, cells in columns.items() if same else ():
         text = ["" if cell is None or cell != cell else str(cell) for cell in cells]
         same &= text == list(shown.columns[name])
     deposit.check(same, table["csv"], f"differs from results/{study}/measurements.parquet")
-    deposit.lines.append(f"{study}: the CSV equals the sealed parquet")
+    deposit.lines.append(f"{study}: the CSV against the sealed parquet")
 
 
 def verify(deposit: Deposit, digest: str = "", commit: str = "", parquet: bool = False) -> None:
@@ -418,10 +418,10 @@ def verify(deposit: Deposit, digest: str = "", commit: str = "", parquet: bool =
             attempt(check_study, study, register, table["csv"])
         if parquet:
             attempt(check_parquet, study, table)
-    folders = {name.split("/")[1] for name in deposit.named("results/*/*")}
-    deposit.check(folders == set(about["studies"]) == set(about["tables"]), ABOUT, "studies")
-    deposit.lines.append(f"digest: {(found := sha256(deposit.files.get(MANIFEST, b'')))}")
-    deposit.check(digest in ("", found), MANIFEST, f"its digest is {found}, expected {digest}")
+    studies = {name.split("/")[1] for name in deposit.named("results/*/*")}
+    deposit.check(studies == {*about["studies"]} == {*about["tables"]}, ABOUT, "studies")
+    deposit.lines.append(f"digest: {(actual := sha256(deposit.files.get(MANIFEST, b'')))}")
+    deposit.check(digest in ("", actual), MANIFEST, f"its digest is {actual}, expected {digest}")
     deposit.check(commit in ("", about.get("commit")), ABOUT, f"is not of commit {commit}")
 
 
@@ -433,19 +433,17 @@ def main() -> int:
     parser.add_argument("--digest", default="", help="the published digest of the deposit")
     parser.add_argument("--commit", default="", help="the commit that the code must be of")
     parser.add_argument("--parquet", action="store_true", help="compare CSV and parquet (pyarrow)")
-    given = parser.parse_args()
     try:
-        deposit = read(given.deposit)
+        deposit = read((given := parser.parse_args()).deposit)
     except MismatchError as error:
         print(f"MISMATCH {error}")
         return 1
     verify(deposit, given.digest, given.commit, given.parquet)
-    print("".join(f"checked: {line}\n" for line in deposit.lines), end="")
-    print("".join(f"MISMATCH {line}\n" for line in deposit.problems), end="")
-    print(
-        f"{len(deposit.problems)} mismatches" if deposit.problems else "everything checked agrees"
-    )
-    return 1 if deposit.problems else 0
+    lines = [f"checked: {line}" for line in deposit.lines]
+    lines += [f"MISMATCH {line}" for line in deposit.problems]
+    ending = f"{len(deposit.problems)} mismatches"
+    print(*lines, ending if deposit.problems else "everything checked agrees", sep="\n")
+    return min(len(deposit.problems), 1)
 
 
 if __name__ == "__main__":
