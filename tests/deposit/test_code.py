@@ -56,7 +56,7 @@ def test_a_table_returns_from_csv_with_all_digits(lab):
     import rejudge
 
     table = lab.studies[0].table
-    read = rejudge.Rows(csv_bytes(table).decode())
+    read = rejudge.Cells(csv_bytes(table).decode())
     assert read.values.tolist() == table["value"].tolist()
     with pytest.raises(UserError, match="an empty text in column arm"):
         csv_bytes(table.assign(arm=""))

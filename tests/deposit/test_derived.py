@@ -5,7 +5,7 @@ import rejudge
 
 from journeylab.deposit.derived import derivations
 
-TABLE = rejudge.Rows(
+TABLE = rejudge.Cells(
     "study,arm,variant,seed,metric,N,value\n"
     "exp1,a,x,0,loss,8,0.5\nexp1,a,x,1,loss,8,0.25\nexp1,a,y,0,loss,8,0.125\n"
     "exp1,a,y,0,loss,16,-2\nexp1,b,x,0,loss_area,8,1.5e-07\nexp1,b,x,1,loss_area,8,\n"

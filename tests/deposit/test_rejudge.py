@@ -98,7 +98,7 @@ def studies(draw):
 def test_both_judges_agree(study, scale):
     register, table, seeds = study
     verdicts = judge_study(table, "exp1", register, seeds, scale, evidence=scale != "quick")
-    read = rejudge.Rows(csv_bytes(table).decode())
+    read = rejudge.Cells(csv_bytes(table).decode())
     again = rejudge.judge("exp1", register.model_dump(mode="json"), read, list(seeds), scale)
     assert (verdicts.look, verdicts.M) == (again["look"], again["M"])
     claims = register.model_dump(mode="json")["studies"]["exp1"]["claims"]

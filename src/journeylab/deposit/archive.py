@@ -22,7 +22,7 @@ from journeylab.deposit.contents import (
 from journeylab.deposit.crate import METADATA, describe
 from journeylab.deposit.derived import derivations
 from journeylab.deposit.metadata import croissant, read_citation, sbom, zenodo
-from journeylab.deposit.rejudge import Rows
+from journeylab.deposit.rejudge import Cells
 from journeylab.records.files import MANIFEST, MEASUREMENTS, VERDICTS, json_bytes, parse_json
 
 ABOUT, README = "deposit.json", "README.md"
@@ -129,7 +129,7 @@ def _derived(study: Study, files: Mapping[str, bytes]) -> dict[str, Any]:
     rows = parse_json(files[f"results/{study.name}/{VERDICTS}"])["verdicts"]
     judged = {row["id"].split(".")[1] for row in rows} | {"scale", "seeds", "alpha", "M"}
     others = {key: n for key, n in numbers.items() if key.split(".")[1] not in judged}
-    return derivations(Rows(files[study.csv].decode()), others)
+    return derivations(Cells(files[study.csv].decode()), others)
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:

@@ -19,7 +19,7 @@ _NO_FACTORS = {"study", "seed", "draw", "metric", "value"}
 
 
 def derivations(
-    table: rejudge.Rows, numbers: Mapping[str, Any]
+    table: rejudge.Cells, numbers: Mapping[str, Any]
 ) -> dict[str, dict[str, str | dict[str, str]]]:
     """Metric, levels and reduction of each number that is found, by its key."""
     derived = {}
@@ -32,7 +32,7 @@ def derivations(
     return derived
 
 
-def _candidates(table: rejudge.Rows, key: str) -> Iterator[dict[str, Any]]:
+def _candidates(table: rejudge.Cells, key: str) -> Iterator[dict[str, Any]]:
     """What a key may stand for: all levels that it names, then fewer."""
     columns = {name: set(cells) for name, cells in table.columns.items()}
     reductions = sorted(rejudge.REDUCTIONS, key=lambda name: not key.endswith(f".{name}"))

@@ -46,7 +46,7 @@ def boundary(register: Record, n: int, tails: int, look: bool, share: int = 1) -
     return tail, k
 
 
-def judge(study: str, register: Record, table: Rows, seeds: Sequence[int], scale: str) -> Record:
+def judge(study: str, register: Record, table: Cells, seeds: Sequence[int], scale: str) -> Record:
     """Every row judged again: its numbers by id, and whether the study is at a look."""
     claims = register["studies"][study]
     looks = sorted(map(int, register["looks"])) if scale != "quick" else []
@@ -82,7 +82,7 @@ def _over_seeds(
     claim: Record,
     claims: Record,
     register: Record,
-    table: Rows,
+    table: Cells,
     seeds: Sequence[int],
     tails: int,
     judged: bool,
@@ -127,7 +127,7 @@ def measures_of(terms: Iterable[Any]) -> Iterator[str]:
             yield from [term["measure"]] if "measure" in term else measures_of(term["difference"])
 
 
-def _passes(claims: Record, name: str, table: Rows, seeds: Sequence[int]) -> bool:
+def _passes(claims: Record, name: str, table: Cells, seeds: Sequence[int]) -> bool:
     gate = claims["gates"][name]
     values = table.term(gate, claims["measures"], seeds)
     return bool(np.median(np.where(np.isfinite(values), values, -np.inf)) >= gate["at_least"])
@@ -238,7 +238,7 @@ def _half_width(n: int, k: int) -> float:
     return float(brentq(lambda half: inside(half) - 0.8, 0.1, 9.0))
 
 
-def _exact(claim: Record, table: Rows, seeds: Sequence[int], judged: bool) -> Record:
+def _exact(claim: Record, table: Cells, seeds: Sequence[int], judged: bool) -> Record:
     cases, region = claim["effect"]["every"], claim["region"]
     values, missing, seeded = table.cases(cases, seeds)
     upward = "at_most" in region
@@ -342,7 +342,7 @@ def row_hashes(register: Record, study: str) -> dict[str, list[str]]:
     return hashes
 
 
-class Rows:
+class Cells:
     """The measurements of a study: a CSV file with one value per row."""
 
     def __init__(self, text: str) -> None:
@@ -429,7 +429,7 @@ REDUCTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def derive(table: Rows, how: Mapping[str, Any]) -> float | None:
+def derive(table: Cells, how: Mapping[str, Any]) -> float | None:
     """A reduction of all values of a metric at levels of factors; None without a value."""
     chosen = table.match("metric", how["metric"])
     for factor, level in how["where"].items():

@@ -29,9 +29,9 @@ from typing import Any
 try:
     from rejudge import (
         NUMBERS,
+        Cells,
         MismatchError,
         Record,
-        Rows,
         agrees,
         derive,
         judge,
@@ -271,7 +271,7 @@ def check_study(deposit: Deposit, study: str, register: Record, csv: str) -> Non
     """Judge every row again, and compare with the verdicts, the numbers and the claims index."""
     file = f"results/{study}/verdicts.json"
     stated, plan = deposit.json(file), deposit.json(f"plans/{study}/judge.json")
-    table = Rows(deposit.files[csv].decode())
+    table = Cells(deposit.files[csv].decode())
     again = judge(study, register, table, plan["seeds"], plan["settings"]["scale"])
     claims = {claim["id"]: claim for claim in register["studies"][study]["claims"]}
     rows = {row["id"]: row for row in stated["verdicts"]}
@@ -385,7 +385,7 @@ def check_parquet(deposit: Deposit, study: str, table: Record) -> None:
 
     content = deposit.files[f"results/{study}/measurements.parquet"]
     columns = parquet.read_table(BufferReader(content)).to_pydict()
-    shown = Rows(deposit.files[table["csv"]].decode())
+    shown = Cells(deposit.files[table["csv"]].decode())
     same = list(columns) == list(shown.columns) and len(columns["value"]) == shown.values.size
     for name, cells in columns.items() if same else ():
         text = ["" if cell is None or cell != cell else str(cell) for cell in cells]
