@@ -17,12 +17,14 @@ export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-# Only the pages need pdoc: it stays outside the environment of the jobs.
-PDOC   := build/pdoc
+# Only the pages need pdoc, and only tests the validators: they stay outside the environment of the
+# jobs. The validators need other versions of libraries than the jobs.
+PDOC       := build/pdoc
+VALIDATORS := build/validators
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup all arxiv paper docs recorded quick ui check format test test-system slurm-demo slurm-stop verify bench schemas gallery unlock clean
+.PHONY: help setup all arxiv paper docs recorded deposit quick ui check format test test-system slurm-demo slurm-stop verify bench schemas gallery unlock clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,8 +55,18 @@ $(PDOC): constraints.txt | setup
 	python -m pip install --disable-pip-version-check --quiet --target $@ --constraint $< pdoc
 	touch $@
 
+$(VALIDATORS): Makefile | setup
+	rm -rf $@
+	python -m pip install --disable-pip-version-check --quiet --target $@ roc-validator==0.13.0 mlcroissant==1.1.1
+	touch $@
+
 recorded: setup ## all reports without training, from evidence/; studies without complete evidence are left out
 	$(RUN) all --config evidence=only
+
+deposit: setup ## one archive of code, evidence and reports that checks itself; for a blind review: ANONYMOUS=1
+	$(if $(ANONYMOUS),mkdir -p build/anonymous && ln -sfn ../../evidence build/anonymous/evidence)
+	$(RUN) all --config evidence=only $(if $(ANONYMOUS),anonymous=True root=build/anonymous)
+	journeylab deposit $(if $(ANONYMOUS),--anonymous)
 
 quick: setup ## every study with 2 seeds and short budgets, under build/quick (not evidence)
 	$(RUN) all --config scale=quick root=build/quick
@@ -80,7 +92,7 @@ format: setup ## format Python and Snakemake files
 test: setup ## run the tests that need only pip
 	python -m pytest -m "not system" -n 2 --dist worksteal
 
-test-system: setup $(PDOC) ## run the tests that need LaTeX, Chromium, SLURM, or minutes
+test-system: setup $(PDOC) $(VALIDATORS) ## run the tests that need LaTeX, Chromium, SLURM, or minutes
 	python -m pytest -m system
 
 slurm-demo: setup ## boot a real SLURM cluster of two nodes on this machine, to try profiles/slurm

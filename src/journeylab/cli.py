@@ -11,6 +11,7 @@ from journeylab import imports
 from journeylab.catalogue import STAGES, Stage
 from journeylab.commands import evidence
 from journeylab.commands.compare import compare
+from journeylab.commands.deposit import deposit
 from journeylab.commands.explain import explain
 from journeylab.commands.list import list_studies
 from journeylab.commands.register import register
@@ -73,6 +74,7 @@ def verify(
 
 app.command("register", rich_help_panel=PEOPLE)(register)
 app.add_typer(evidence.app, name="evidence", rich_help_panel=PEOPLE)
+app.command("deposit", rich_help_panel=PEOPLE)(deposit)
 
 
 @app.command(rich_help_panel=PEOPLE)

@@ -129,7 +129,7 @@ def collect_evidence(folder: Path, plan: Plan, measured: Plan) -> RunEvidence:
 def read_evidence(path: Path) -> RunEvidence:
     """Read and verify a file of evidence. Raises UserError if it is missing or damaged."""
     try:
-        return _parse(path.read_bytes())
+        return parse_evidence(path.read_bytes())
     except FileNotFoundError:
         raise UserError(f"{path} is missing") from None
     except Exception:  # a damaged archive can raise nearly anything
@@ -138,16 +138,8 @@ def read_evidence(path: Path) -> RunEvidence:
         ) from None
 
 
-def changes(evidence: RunEvidence, plan: Plan, measured: Plan) -> list[str]:
-    """What differs between the plans of the evidence and current plans, in the words of a plan."""
-    of_run = list(_differences(_fields(evidence.plan), _fields(plan)))
-    of_measuring = list(_differences(_fields(evidence.measured), _fields(measured)))
-    if of_run:  # then the key of the run, an input of measuring, differs as well
-        of_measuring = [line for line in of_measuring if line != "input run"]
-    return list(dict.fromkeys((*of_run, *of_measuring))) or ["the form of its plan"]
-
-
-def _parse(content: bytes) -> RunEvidence:
+def parse_evidence(content: bytes) -> RunEvidence:
+    """The evidence in the bytes of a file. Raises nearly anything if they are damaged."""
     if _hexdigest(content[:-_DIGEST]) != content[-_DIGEST:]:
         raise ValueError("the checksum differs")
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
@@ -164,6 +156,15 @@ def _parse(content: bytes) -> RunEvidence:
     if not whole or evidence.keys != (plan_key(plan), plan_key(measured)):
         raise ValueError("its files do not belong together")
     return evidence
+
+
+def changes(evidence: RunEvidence, plan: Plan, measured: Plan) -> list[str]:
+    """What differs between the plans of the evidence and current plans, in the words of a plan."""
+    of_run = list(_differences(_fields(evidence.plan), _fields(plan)))
+    of_measuring = list(_differences(_fields(evidence.measured), _fields(measured)))
+    if of_run:  # then the key of the run, an input of measuring, differs as well
+        of_measuring = [line for line in of_measuring if line != "input run"]
+    return list(dict.fromkeys((*of_run, *of_measuring))) or ["the form of its plan"]
 
 
 def _hexdigest(content: bytes) -> bytes:

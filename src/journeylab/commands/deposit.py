@@ -1,0 +1,78 @@
+"""``journeylab deposit``: code, evidence, results and reports in one archive that checks itself."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from journeylab.commands.results import CONFIG
+from journeylab.config import UserError, read_yaml
+
+if TYPE_CHECKING:
+    from journeylab.deposit.contents import Study
+    from journeylab.workflow.planning import WorkflowPlan
+
+OPEN, BLIND = "build/journeylab-deposit.zip", "build/journeylab-deposit-anonymous.zip"
+BLIND_ROOT = "build/anonymous"
+"""Where `make deposit ANONYMOUS=1` writes reports that name no commit."""
+
+
+def deposit(
+    overrides: Annotated[list[str] | None, typer.Argument(help="KEY=VALUE, as planned.")] = None,
+    anonymous: Annotated[bool, typer.Option(help="Hide names, hosts and commits.")] = False,
+    config: Annotated[Path, CONFIG] = Path("config.yaml"),
+    output: Annotated[Path | None, typer.Option(help=f"Default: {OPEN} or {BLIND}.")] = None,
+) -> None:
+    """Pack the complete and current studies into one archive that verify.py checks."""
+    from journeylab.commands.check import check, override
+    from journeylab.deposit.archive import assemble, pack
+    from journeylab.deposit.code import read_code
+    from journeylab.records.files import MANIFEST, write_atomic
+    from journeylab.workflow.planning import WorkflowPlan
+
+    project = config.resolve().parent
+    code = read_code(project)
+    blind = ("anonymous=True", f"root={BLIND_ROOT}") if anonymous else ()
+    given = ["evidence=only", *blind, *(overrides or ())]
+    plan = WorkflowPlan(read_yaml(config) | dict(map(override, given)))
+    if plan.config.scale == "quick":
+        raise UserError("quick runs are no evidence, and a deposit holds none")
+    _, problems = check(config, given)
+    if problems:
+        raise UserError(f"{problems[0]}; `make deposit` makes all that is outdated")
+    studies = [_study(plan, study, project) for study in plan.required]
+    files = assemble(
+        code, Path(plan.config.root), plan.register, studies, anonymous=anonymous, project=project
+    )
+    content, output = pack(files), output or Path(BLIND if anonymous else OPEN)
+    with write_atomic(output) as partial:
+        partial.write_bytes(content)
+    names = ", ".join(study.name for study in studies)
+    typer.echo(f"{output}: {names}; {len(files)} files, {len(content) / 1e6:.1f} MB")
+    if not anonymous:
+        typer.echo(f"commit: swh:1:rev:{code.commit}")
+    typer.echo(f"digest to publish: {hashlib.sha256(files[MANIFEST]).hexdigest()}")
+
+
+def _study(plan: WorkflowPlan, study: str, project: Path) -> Study:
+    """A study of the deposit, with the evidence of its runs."""
+    from journeylab.catalogue import metrics_part
+    from journeylab.claims.registration import History, registrations
+    from journeylab.deposit.contents import Study, read_study_table
+    from journeylab.records.evidence import evidence_path, read_evidence
+
+    root = Path(plan.config.root)
+    recorded = [read_evidence(evidence_path(root, study, run)) for run in plan.run_plans(study)]
+    runs: Any = [(evidence.run, evidence.host) for evidence in recorded]
+    states = registrations(plan.register, study, runs, History(project, plan.claims))
+    return Study(
+        name=study,
+        title=metrics_part(study).TITLE,
+        table=read_study_table(root, study),
+        exploratory=tuple(row for row, state in states.items() if state.exploratory),
+        commits=tuple({e.host.commit for e in recorded if e.host.commit}),
+        finished=max(evidence.host.finished for evidence in recorded).isoformat(timespec="seconds"),
+    )

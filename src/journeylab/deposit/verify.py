@@ -1,0 +1,450 @@
+"""Check a journeylab deposit with numpy and scipy alone: seals, chains, verdicts, numbers.
+
+    python verify.py journeylab-deposit.zip      (or the folder into which it was unpacked)
+
+Every claim is judged again from the measurements by rejudge.py, which lies beside this file and
+shares no code with journeylab, and is compared with the verdicts and the numbers of every report.
+Each mismatch is one line that names the file, the claim and the number; then the exit code is 1.
+
+A deposit that somebody changed and sealed again as a whole can be consistent in all that cannot be
+recomputed from it, such as a PDF. Compare the printed digest with the published one for that
+(--digest), or the commit with a copy of the repository that you trust (--commit).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import json
+import math
+import re
+import sys
+import zipfile
+from collections.abc import Callable, Collection, Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+try:
+    from rejudge import (
+        NUMBERS,
+        Cells,
+        MismatchError,
+        Record,
+        agrees,
+        derive,
+        judge,
+        key_of,
+        kind_of,
+        numbers_of,
+        region_text,
+        row_hashes,
+        short,
+    )
+except ImportError as error:
+    sys.exit(
+        f"error: {error}; verify.py needs numpy, scipy, and rejudge.py of the deposit beside it"
+    )
+
+MANIFEST, ABOUT, REGISTER = "manifest.json", "deposit.json", "register.json"
+SEALED = re.compile(rb"self-sha256:[0-9a-f]{64}")
+BLANK = b"self-sha256:" + b"0" * 64
+MUST_SEAL = (
+    "results/*.json",
+    "results/*.parquet",
+    "plans/*.json",
+    "reports/exp*.json",
+    "reports/response.json",
+    "reports/index.html",
+)
+ORIGIN = re.compile(rb'\{"inputs":\{[^{}]*\},"plan_key":"[0-9a-f]{16}"\}')
+OPENINGS = {"supported": "Supported", "refuted": "Refuted", "inconclusive": "Undecided"}
+ROUNDED = ("mean", "detectable", "tail")
+
+
+class Deposit:
+    """The files of a deposit by name, and the mismatches that were found in them."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files = files
+        self.problems: list[str] = []
+        self.lines: list[str] = []
+
+    def check(self, right: bool, *problem: object) -> None:
+        """Note a mismatch, from general to particular, unless all is right."""
+        if not right:
+            self.problems.append(": ".join(map(str, problem)))
+
+    def json(self, name: str) -> Any:
+        """The content of a JSON file. Raises MismatchError if it is missing or no JSON."""
+        try:
+            return json.loads(self.files[name])
+        except KeyError:
+            raise MismatchError(f"{name}: is missing") from None
+        except ValueError:
+            raise MismatchError(f"{name}: is damaged: no JSON") from None
+
+    def named(self, pattern: str) -> Iterator[str]:
+        """The names that match a pattern."""
+        return (name for name in self.files if fnmatchcase(name, pattern))
+
+
+def sha256(content: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def read(path: Path) -> Deposit:
+    """The files of a zip archive or of a folder. Raises MismatchError if it is damaged."""
+    if path.is_dir():
+        paths = (p for p in sorted(path.rglob("*")) if p.is_file())
+        kept = {p.relative_to(path).as_posix(): p for p in paths}
+        return Deposit({n: p.read_bytes() for n, p in kept.items() if "__pycache__" not in n})
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            deposit = Deposit({name: archive.read(name) for name in names})
+    except FileNotFoundError:
+        raise MismatchError(f"{path}: is missing") from None
+    except Exception as error:  # a damaged archive can raise nearly anything
+        raise MismatchError(f"{path}: cannot be read: {error}") from None
+    deposit.check(len(set(names)) == len(names), path, "holds two files of the same name")
+    return deposit
+
+
+def check_manifest(deposit: Deposit) -> None:
+    """Every file is listed with its SHA-256, and none is missing."""
+    listed = deposit.json(MANIFEST)["files"]
+    for name in sorted(listed.keys() | deposit.files.keys() - {MANIFEST}):
+        if name not in deposit.files:
+            deposit.check(False, name, "is missing")
+        elif name not in listed:
+            deposit.check(False, name, f"is not in {MANIFEST}")
+        else:
+            deposit.check(sha256(deposit.files[name]) == listed[name], name, "its SHA-256 differs")
+    deposit.lines.append(f"{len(listed)} files against {MANIFEST}")
+
+
+def is_intact(content: bytes) -> bool:
+    """Whether a file agrees with the one checksum that it contains."""
+    digest = b"self-sha256:" + sha256(SEALED.sub(BLANK, content)).encode()
+    return SEALED.findall(content) == [digest]
+
+
+def check_seals(deposit: Deposit) -> None:
+    """Each sealed file agrees with its own checksum, also within archives of evidence."""
+    sealed = sorted({name for pattern in MUST_SEAL for name in deposit.named(pattern)})
+    for name in sealed:
+        deposit.check(is_intact(deposit.files[name]), name, "its own checksum differs")
+    count = len(sealed)
+    for name in deposit.named("code/evidence/*.zip"):
+        content = deposit.files[name]
+        intact = sha256(content[:-64]).encode() == content[-64:]
+        deposit.check(intact, name, "its checksum differs")
+        for member, inner in (unpack(content) if intact else {}).items():
+            deposit.check(is_intact(inner), name, member, "its own checksum differs")
+            count += 1
+    for name in deposit.named("reports/*/manifest.json"):
+        folder = name.removesuffix(MANIFEST)
+        for part, digest in deposit.json(name)["files"].items():
+            listed = deposit.files.get(folder + part)
+            right = listed is not None and sha256(listed) == digest
+            deposit.check(right, folder + part, f"differs from {name}")
+    deposit.lines.append(f"{count} sealed files against their own checksums")
+
+
+def unpack(content: bytes) -> dict[str, bytes]:
+    """The members of an archive of evidence."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def check_code(deposit: Deposit, about: Record) -> None:
+    """The git hash of the folder ``code`` is the stated one, and the commit names it."""
+    if about["anonymous"]:
+        deposit.lines.append("code/ has its SHA-256 only: anonymous, so no commit is named")
+        return
+    files = {n.removeprefix("code/"): c for n, c in deposit.files.items() if n.startswith("code/")}
+    tree, commit = git_tree(files, set(about["executables"])), deposit.files.get("commit", b"")
+    deposit.check(about["swhid"] == f"swh:1:dir:{tree}", "code/", f"is the git tree {tree}")
+    deposit.check(commit.startswith(f"tree {tree}\n".encode()), "commit", "is of another tree")
+    name = git_hash("commit", commit)
+    deposit.check(name == about["commit"], "commit", f"its hash is {name}")
+    deposit.lines.append(f"code/ against git: its tree is {tree}, its commit {name}")
+
+
+def git_hash(kind: str, content: bytes) -> str:
+    """The name of an object of git."""
+    return hashlib.sha1(f"{kind} {len(content)}\0".encode() + content).hexdigest()
+
+
+def git_tree(files: Mapping[str, bytes], executables: set[str], below: str = "") -> str:
+    """The name of git's tree of these files."""
+    entries, folders = [], dict[str, dict[str, bytes]]()
+    for name, content in files.items():
+        folder, _, rest = name.partition("/")
+        if rest:
+            folders.setdefault(folder, {})[rest] = content
+        else:
+            mode = "100755" if below + name in executables else "100644"
+            entries.append((name, mode, git_hash("blob", content)))
+    for folder, inner in folders.items():
+        entries.append((folder + "/", "40000", git_tree(inner, executables, f"{below}{folder}/")))
+    content = b"".join(
+        f"{mode} {name.removesuffix('/')}\0".encode() + bytes.fromhex(digest)
+        for name, mode, digest in sorted(entries, key=lambda entry: entry[0].encode())
+    )
+    return git_hash("tree", content)
+
+
+def check_register(deposit: Deposit, about: Record) -> Record:
+    """The register has the YAML's checksum, and is that of the verdicts and of the runs."""
+    register: Record = deposit.json(REGISTER)
+    for name, digest in about["claims"].items():
+        content = deposit.files.get(f"code/{name}", b"")
+        deposit.check(sha256(content) == digest, f"code/{name}", f"{REGISTER} is of another file")
+    for study in about["studies"]:
+        hashes, exploratory = row_hashes(register, study), about["exploratory"][study]
+        plan = deposit.json(f"plans/{study}/judge.json")["settings"]["register"]
+        of_study = register | {"studies": {study: register["studies"][study]}}
+        deposit.check(plan == of_study, f"plans/{study}/judge.json", f"differs from {REGISTER}")
+        for name in deposit.named(f"code/evidence/{study}/*.zip"):
+            host = json.loads(unpack(deposit.files[name])["run.host.json"])
+            for row, (content, _) in host["rows"].items():
+                known = hashes.get(row, [""])[0]
+                right = known == content or row in exploratory
+                deposit.check(right, REGISTER, row, f"was another when the run of {name} began")
+    deposit.lines.append("the register against its YAML, the verdicts and the runs' records")
+    return register
+
+
+def origin_of(deposit: Deposit, name: str) -> Record:
+    """The plan key and the inputs with which a file was made."""
+    content = deposit.files.get(name, b"")
+    if name.endswith(".json"):
+        made = deposit.json(name).get("origin")
+    else:
+        written = ORIGIN.findall(content)
+        made = json.loads(written[0]) if written else None
+    return made or {"plan_key": "", "inputs": {}}
+
+
+def check_chain(deposit: Deposit, study: str, table: Record) -> None:
+    """From every run to the numbers, each file was made from the one before, by its plan."""
+    joint, verdicts = f"results/{study}/measurements.parquet", f"results/{study}/verdicts.json"
+    manifest = f"reports/{study}/manifest.json"
+    plans = {s: f"plans/{study}/{s}.json" for s in ("collect", "judge", "draw")}
+    for stage, name in {"collect": joint, "judge": verdicts, "draw": manifest}.items():
+        plan = {key: v for key, v in deposit.json(plans[stage]).items() if key != "seal"}
+        made = origin_of(deposit, name)["plan_key"]
+        deposit.check(made == key_of(plan), name, f"was not made by {plans[stage]}")
+    of = {name: sha256(deposit.files.get(name, b"")) for name in (joint, verdicts)}
+    read = {verdicts: {"measurements": of[joint]}}
+    read[manifest] = {"measurements": of[joint], "verdicts": of[verdicts]}
+    for name, inputs in read.items():
+        right = origin_of(deposit, name)["inputs"] == inputs
+        deposit.check(right, name, "was made from other measurements or verdicts")
+    deposit.check(table["parquet"] == of[joint], table["csv"], f"was not made from {joint}")
+    digest = sha256(deposit.files.get(table["csv"], b""))
+    deposit.check(digest == table["sha256"], table["csv"], f"is not the table that {ABOUT} lists")
+    _check_runs(deposit, study, joint, deposit.json(plans["collect"])["runs"])
+
+
+def _check_runs(deposit: Deposit, study: str, joint: str, planned: list[list[str]]) -> None:
+    """The table was collected from the measurements in the evidence of all planned runs."""
+    collected, folder = origin_of(deposit, joint)["inputs"], f"code/evidence/{study}/"
+    present = {n.removeprefix(folder)[:-4] for n in deposit.named(f"{folder}*.zip")}
+    for run in sorted(present ^ {run for run, _ in planned}):
+        deposit.check(False, f"{folder}{run}.zip", "no such run was collected, or it is missing")
+    for run, key in planned:
+        name = f"{folder}{run}.zip"
+        inner = unpack(deposit.files[name]) if run in present else {}
+        measured = inner.get("measurements.parquet", b"")
+        deposit.check(sha256(measured) == collected.get(run), name, f"{joint} holds other values")
+        plan = json.loads(inner.get("measure.json", b"{}"))
+        plan.pop("seal", None)
+        deposit.check(key_of(plan) == key, name, "its measurements were made by another plan")
+
+
+def check_study(deposit: Deposit, study: str, register: Record, csv: str) -> None:
+    """Judge every row again, and compare with the verdicts, the numbers and the claims index."""
+    file = f"results/{study}/verdicts.json"
+    stated, plan = deposit.json(file), deposit.json(f"plans/{study}/judge.json")
+    table = Cells(deposit.files[csv].decode())
+    again = judge(study, register, table, plan["seeds"], plan["settings"]["scale"])
+    claims = {claim["id"]: claim for claim in register["studies"][study]["claims"]}
+    rows = {row["id"]: row for row in stated["verdicts"]}
+    for name in sorted(claims.keys() ^ rows.keys()):
+        deposit.check(False, file, name, "is missing here or in the register")
+    whole = {"scale": plan["settings"]["scale"], "seeds": len(plan["seeds"])}
+    whole |= {"M": again["M"], "alpha": register["alpha"]}
+    about = {"look": again["look"], "revision": register["studies"][study]["revision"]}
+    for key, value in (whole | about).items():
+        deposit.check(stated[key] == value, file, key, f"is {stated[key]}, judged again {value}")
+    numbers: Record = {f"{study}.{key}": value for key, value in whole.items()}
+    solving = set()
+    for name in (name for name in claims if name in rows):
+        _compare_row(deposit, file, claims[name], rows[name], again["rows"][name])
+        of_row = numbers_of(claims[name], again["rows"][name])
+        numbers |= of_row
+        if "solves" in (claims[name]["region"] or {}):
+            solving |= {key.rpartition(".")[0] for key in of_row}
+    derived = deposit.json(ABOUT)["derived"][study]
+    rest = _compare_numbers(deposit, study, numbers, solving) - len(derived)
+    shown = deposit.json(f"reports/{study}/numbers.json")
+    for key, how in derived.items():
+        value = derive(table, how)
+        right = value is not None and agrees(shown.get(key), value)
+        deposit.check(right, f"reports/{study}/numbers.json", key, f"is {shown.get(key)}: {value}")
+    _compare_index(deposit, rows)
+    deposit.lines.append(
+        f"{study}: {table.values.size} measurements; {len(claims)} rows judged again; "
+        f"{len(numbers) + len(derived)} numbers recomputed, {rest} others have checksums only"
+    )
+
+
+def differ(a: Any, b: Any, key: str, solves: bool = False) -> bool:
+    """Whether two numbers or texts differ; those that need scipy's functions up to rounding."""
+    if not all(isinstance(x, float | int) for x in (a, b)):
+        return bool(a != b)
+    if solves and key in ("low", "high"):  # probabilities, which scipy solves for
+        return not math.isclose(a, b, rel_tol=0.0, abs_tol=1e-9)
+    return a != b and not (key in ROUNDED and math.isclose(a, b, rel_tol=1e-9))
+
+
+def _compare_row(deposit: Deposit, file: str, claim: Record, row: Record, again: Record) -> None:
+    name, solves = claim["id"], "solves" in (claim["region"] or {})
+    for key in (*NUMBERS, "tail", "k", "detectable"):
+        if differ(row[key], again[key], key, solves):
+            deposit.check(False, file, name, key, f"is {row[key]}, judged again {again[key]}")
+    right = {key: claim[key] for key in ("primary", "source", "theorem")}
+    right |= {"region": claim["region"] or {}, "kind": kind_of(claim)}
+    for key, value in (right | {"region_text": region_text(claim)}).items():
+        deposit.check(row[key] == value, file, name, key, f"is {row[key]}")
+    deposit.check(bool(row["withheld"]) == again["withheld"], file, name, "withheld")
+    deposit.check(row["points"] == again["points"], file, name, "points: values of seeds differ")
+    deposit.check(len(row["parts"]) == len(again["parts"]), file, name, "parts")
+    for i, (part, other) in enumerate(zip(row["parts"], again["parts"], strict=False), start=1):
+        for key in (*NUMBERS, "points"):
+            if differ(part[key], other[key], key, solves):
+                deposit.check(False, file, f"{name}, part {i}", key, f"is {part[key]}")
+    word = OPENINGS.get(row["verdict"] or "", "Cannot" if row["verdict"] else "")
+    word = word or ("Withheld" if row["withheld"] else "Not" if row["primary"] else "Secondary")
+    deposit.check(row["opening"].startswith(word), file, name, f"opening: is {row['opening']!r}")
+    said = row["sentence"].startswith(row["statement"].removesuffix("."))
+    said &= row["statement"] == (claim["statement"] or row["statement"])
+    low, high = (short(row[k], s) for k, s in (("low", -math.inf), ("high", math.inf)))
+    printed = [short(row["effect"])] if row["effect"] else []
+    printed += [region_text(claim), f"{row['n']} {'cases' if row['k'] is None else 'seeds'}"]
+    if row["k"] is not None and row["effect"] is not None:
+        printed.append(f"[{low}, {high}]")
+    said &= all(text in row["sentence"] for text in printed)
+    deposit.check(said, file, name, "sentence: differs from the claim or its numbers")
+
+
+def _compare_numbers(
+    deposit: Deposit, study: str, numbers: Record, solving: Collection[str]
+) -> int:
+    """Compare with numbers.json, and that with the LaTeX macros; how many others there are."""
+    file = f"reports/{study}/numbers.json"
+    stated = {key: value for key, value in deposit.json(file).items() if key != "seal"}
+    for key, value in numbers.items():
+        if key not in stated:
+            deposit.check(False, file, key, "is missing")
+            continue
+        claim, _, name = key.rpartition(".")
+        if differ(stated[key], value, name, claim in solving):
+            deposit.check(False, file, key, f"is {stated[key]}, judged again {value}")
+    macros = f"reports/{study}/numbers.tex"
+    text = deposit.files.get(macros, b"").decode()
+    raw = dict(re.findall(r"@namedef\{journeylab@raw@(.+?)\}\{(.+?)\}$", text, re.MULTILINE))
+    finite = {k: v for k, v in stated.items() if isinstance(v, float | int)}
+    for key in sorted(raw.keys() ^ finite.keys()):
+        deposit.check(False, macros, key, "is missing here or in numbers.json")
+    for key in raw.keys() & finite.keys():
+        deposit.check(float(raw[key]) == finite[key], macros, key, f"is {raw[key]}")
+    return len(stated.keys() - numbers.keys())
+
+
+def _compare_index(deposit: Deposit, rows: Mapping[str, Record]) -> None:
+    """Compare the claims index, whose rows have all digits in their attributes."""
+    page, file = deposit.files.get("reports/index.html", b"").decode(), "reports/index.html"
+    for name, row in rows.items():
+        [tag] = re.findall(rf'<tbody [^>]*id="{re.escape(name)}"[^>]*>', page) or [""]
+        shown = dict(re.findall(r'data-([a-z]+)="([^"]*)"', tag))
+        for key in ("effect", "low", "high", "mean", "detectable", "n", "failures"):
+            value = float(shown[key]) if shown.get(key) else None
+            deposit.check(value == row[key], file, name, key, f"is {value}")
+        deposit.check(shown.get("judged") == (row["verdict"] or ""), file, name, "verdict")
+
+
+def check_parquet(deposit: Deposit, study: str, table: Record) -> None:
+    """Compare the CSV with the sealed parquet, value by value; needs pyarrow."""
+    from pyarrow import BufferReader, parquet
+
+    content = deposit.files[f"results/{study}/measurements.parquet"]
+    columns = parquet.read_table(BufferReader(content)).to_pydict()
+    shown = Cells(deposit.files[table["csv"]].decode())
+    same = list(columns) == list(shown.columns) and len(columns["value"]) == shown.values.size
+    for name, cells in columns.items() if same else ():
+        text = ["" if cell is None or cell != cell else str(cell) for cell in cells]
+        same &= text == list(shown.columns[name])
+    deposit.check(same, table["csv"], f"differs from results/{study}/measurements.parquet")
+    deposit.lines.append(f"{study}: the CSV against the sealed parquet")
+
+
+def verify(deposit: Deposit, digest: str = "", commit: str = "", parquet: bool = False) -> None:
+    """Check a deposit; its ``lines`` say what was checked, its ``problems`` what is wrong."""
+
+    def attempt(check: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return check(deposit, *arguments)
+        except MismatchError as error:
+            deposit.check(False, error)
+        except Exception as error:  # other files than expected can raise nearly anything
+            words = ", ".join(str(x) for x in arguments if isinstance(x, str))
+            deposit.check(False, f"{check.__name__} {words}", f"{type(error).__name__}: {error}")
+        return None
+
+    attempt(check_manifest)
+    attempt(check_seals)
+    about = attempt(Deposit.json, ABOUT) or {"studies": [], "tables": {}}
+    attempt(check_code, about)
+    register = attempt(check_register, about)
+    for study, table in about["tables"].items():
+        attempt(check_chain, study, table)
+        if register:
+            attempt(check_study, study, register, table["csv"])
+        if parquet:
+            attempt(check_parquet, study, table)
+    studies = {name.split("/")[1] for name in deposit.named("results/*/*")}
+    deposit.check(studies == {*about["studies"]} == {*about["tables"]}, ABOUT, "studies")
+    deposit.lines.append(f"digest: {(actual := sha256(deposit.files.get(MANIFEST, b'')))}")
+    deposit.check(digest in ("", actual), MANIFEST, f"its digest is {actual}, expected {digest}")
+    deposit.check(commit in ("", about.get("commit")), ABOUT, f"is not of commit {commit}")
+
+
+def main() -> int:
+    """Print what was checked, then each mismatch; 1 if there is one."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    here = Path(__file__).resolve().parent
+    parser.add_argument("deposit", nargs="?", type=Path, default=here, help="zip file or folder")
+    parser.add_argument("--digest", default="", help="the published digest of the deposit")
+    parser.add_argument("--commit", default="", help="the commit that the code must be of")
+    parser.add_argument("--parquet", action="store_true", help="compare CSV and parquet (pyarrow)")
+    try:
+        deposit = read((given := parser.parse_args()).deposit)
+    except MismatchError as error:
+        print(f"MISMATCH {error}")
+        return 1
+    verify(deposit, given.digest, given.commit, given.parquet)
+    lines = [f"checked: {line}" for line in deposit.lines]
+    lines += [f"MISMATCH {line}" for line in deposit.problems]
+    ending = f"{len(deposit.problems)} mismatches"
+    print(*lines, ending if deposit.problems else "everything checked agrees", sep="\n")
+    return min(len(deposit.problems), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,225 @@
+"""A repository with two judged studies, and its deposit; nothing is trained or drawn.
+
+The scripts of the deposit are loaded as a reader runs them: from their folder, without journeylab.
+"""
+
+import io
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from pypdfium2 import PdfDocument
+
+import journeylab
+from journeylab.chunks.tables import joined, labelled
+from journeylab.claims.judge import judge_study
+from journeylab.claims.register import Register, row_hashes
+from journeylab.deposit.archive import assemble
+from journeylab.deposit.code import read_code
+from journeylab.deposit.contents import Study, read_study_table
+from journeylab.records import files, runs
+from journeylab.records.cost import Cost
+from journeylab.records.evidence import collect_evidence, evidence_path
+from journeylab.records.plans import Plan, write_plan
+from journeylab.reports.latex import latex_macros
+from journeylab.reports.numbers import study_numbers
+
+sys.path.insert(0, str(Path(journeylab.__file__).parent / "deposit"))
+
+PROJECT = Path(__file__).parents[2]
+WHEN = datetime(2026, 1, 2, tzinfo=UTC)
+AUTHOR, ADDRESS = "Grace Brewster Hopper", "hopper@navy.example"
+REMOTE = "git@code.example:hopper/flowmatic.git"
+SEEDS = range(12)
+X, Y, Z = ({"run": f"a/{name}", "measure": "score"} for name in "xyz")
+COMMON = {"theorem": "thm:x", "source": "corrected"}
+REGISTER = {
+    "alpha": 0.05,
+    "looks": {12: 0.89, 30: 0.11},
+    "studies": {
+        "exp1": {
+            "measures": {"score": {"label": "score", "metric": "accuracy", "at": {"N": 8}}},
+            "gates": {"learned": {"run": "a/z", "measure": "score", "at_least": 2.0}},
+            "claims": [
+                {"effect": {"difference": [X, Y]}, "region": {"above": 0.1}},
+                {"effect": {"difference": [Y, X]}, "region": {"above": 0.0}},
+                {"effect": {"difference": [X, Y]}, "region": {"inside": [0.2, 0.4]}},
+                {"effect": Y, "region": {"solves": {"at_least": 0.5}}},
+                {"effect": {"all_of": [X, {"difference": [X, Y]}]}, "region": {"above": 0.2}},
+                {"effect": {"any_of": [X, Y]}, "region": {"below": 0.8}},
+                {"effect": X, "region": {"above": 0.5}, "gate": ["learned"]},
+                {"id": "exp1.s1", "effect": X},
+            ],
+        },
+        "exp2": {
+            "claims": [
+                {
+                    "effect": {"every": {"label": "error", "metric": "error", "arm": "b"}},
+                    "region": {"at_most": 0.5},
+                },
+            ],
+        },
+    },
+}
+for _study, _claims in REGISTER["studies"].items():
+    for _i, _claim in enumerate(_claims["claims"], start=1):
+        _claim.update({"id": f"{_study}.{_i}", "statement": f"Claim {_i}."} | COMMON | _claim)
+
+
+class Lab(NamedTuple):
+    """A repository with results; `files` are those of its deposit."""
+
+    path: Path
+    register: Register
+    studies: tuple[Study, ...]
+    files: dict[str, bytes]
+
+    def deposit(self, **options):
+        """The deposit once more."""
+        code = read_code(self.path)
+        return assemble(code, self.path, self.register, self.studies, project=self.path, **options)
+
+
+def git(folder, *arguments):
+    identity = ("-c", f"user.name={AUTHOR}", "-c", f"user.email={ADDRESS}")
+    command = ("git", "-C", str(folder), *identity, *arguments)
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def measure(variant, seed):
+    """Made-up measurements of a run; x is about 0.3 above y."""
+    draw = np.random.default_rng([seed or 0, ord(variant)])
+    level = {"x": 0.9, "y": 0.6, "z": 0.7}[variant]
+    value = round(level + 0.01 * draw.normal(), 4)
+    metric = "error" if seed is None else "accuracy"
+    return pd.DataFrame({"metric": metric, "N": [8, 16], "value": [value / 2, 0.1]})
+
+
+def record_run(root, study, folder, rows, commit=None):
+    """Write a finished run with its evidence; the key of its plan."""
+    arm, variant, seeds = folder.split("/")
+    plan = Plan(
+        stage="compute",
+        study=study,
+        arm=arm,
+        variant=variant,
+        seeds=tuple(SEEDS) if seeds != "once" else None,
+    )
+    where = root / "results" / study / folder
+    of_seed = [labelled(measure(variant, s), plan.run, s) for s in plan.seeds or (None,)]
+    files.write_table(where / files.MEASUREMENTS, joined(of_seed), plan.origin())
+    outcomes = [
+        runs.SeedOutcome(seed=seed, status="finished", seconds=1.0) for seed in plan.seeds or ()
+    ]
+    hashes = {files.MEASUREMENTS: files.sha256(where / files.MEASUREMENTS)}
+    run = runs.describe_run(plan, inputs={}, outcomes=outcomes, files=hashes)
+    state = runs.RegisterState(commit=commit, registered=True, rows=rows)
+    start = runs.RunStart(plan_key=plan.key, started=WHEN, **dict(state))
+    cost = Cost(cpu_seconds=1.0, imports_seconds=0.1, wall_seconds=1.0, peak_mib=10.0)
+    host = runs.describe_host(start=start, finished=WHEN, outcomes=outcomes, cost=cost)
+    runs.write_run(where, run, host)
+    path = evidence_path(root, study, folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(collect_evidence(where, plan, plan).packed)
+    return plan.key
+
+
+def judge_runs(root, study, register, keys):
+    """Collect, judge and report runs, as the stages do."""
+    results, reports, plans = (root / name / study for name in ("results", "reports", "plans"))
+    collect = Plan(stage="collect", study=study, runs=tuple(keys.items()))
+    paths = {folder: results / folder / files.MEASUREMENTS for folder in keys}
+    table = joined([files.read_table(path) for path in paths.values()])
+    files.write_table(results / files.MEASUREMENTS, table, collect.origin(**paths))
+    own = register.model_copy(update={"studies": {study: register.studies[study]}})
+    settings = {"register": own.model_dump(mode="json"), "scale": "default"}
+    judge = Plan(
+        stage="judge",
+        study=study,
+        seeds=tuple(SEEDS),
+        settings=settings,
+        inputs={"measurements": collect.key},
+    )
+    verdicts = judge_study(table, study, register, SEEDS, "default", evidence=True)
+    measurements, judged = results / files.MEASUREMENTS, results / files.VERDICTS
+    files.write_json(judged, verdicts, origin=judge.origin(measurements=measurements))
+    inputs = {"measurements": collect.key, "verdicts": judge.key}
+    draw = Plan(stage="draw", study=study, inputs=inputs)
+    made = draw.origin(measurements=measurements, verdicts=judged)
+    with files.write_folder(reports, made) as folder:
+        largest = float(table["value"].max())
+        numbers = study_numbers(verdicts, {"rows": len(table), "accuracy.max": largest})
+        (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
+        files.write_json(folder / "numbers.json", numbers)
+        (folder / "figures").mkdir()
+        (folder / "figures/one.svg").write_text("<svg/>\n")
+    for plan in (collect, judge, draw, Plan(stage="typeset", study=study)):
+        write_plan(plans / f"{plan.stage}.json", plan)
+    (root / f"reports/{study}.pdf").write_bytes(empty_pdf())
+    return verdicts
+
+
+def empty_pdf():
+    """A PDF of one empty page."""
+    document, content = PdfDocument.new(), io.BytesIO()
+    document.new_page(200, 200)
+    document.save(content)
+    return content.getvalue()
+
+
+def index_row(verdict):
+    """The attributes of a claim in the claims index."""
+    keys = ("effect", "low", "high", "mean", "detectable", "n", "failures")
+    values = {key: getattr(verdict, key) for key in keys}
+    shown = " ".join(f'data-{k}="{"" if v is None else repr(v)}"' for k, v in values.items())
+    return f'<tbody id="{verdict.id}" data-judged="{verdict.verdict or ""}" {shown}>\n'
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory):
+    root = tmp_path_factory.mktemp("lab")
+    register = Register.model_validate(REGISTER)
+    for name in ("CITATION.cff", "constraints.txt", "pyproject.toml", "Snakefile", "config.yaml"):
+        (root / name).write_bytes((PROJECT / name).read_bytes())
+    (root / "claims").mkdir()
+    looks = {key: REGISTER[key] for key in ("alpha", "looks")}
+    (root / "claims/looks.yaml").write_text(yaml.safe_dump(looks))
+    for study, claims in REGISTER["studies"].items():
+        (root / f"claims/{study}.yaml").write_text(yaml.safe_dump(claims))
+    (root / "src").mkdir()
+    (root / "src/run.py").write_text(f"# by {AUTHOR}, {REMOTE}\n")
+    (root / "run.sh").write_text("exit\n")
+    (root / "run.sh").chmod(0o755)
+    (root / "README.md").write_text(f"By {AUTHOR.upper()}.\n")
+    (root / ".gitignore").write_text("/results\n/reports\n/plans\n")
+    git(root, "init", "-q")
+    git(root, "remote", "add", "origin", REMOTE)
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "claims")
+    commit = git(root, "rev-parse", "HEAD").strip()
+    folders = {"exp1": [f"a/{x}/seeds-00-11" for x in "xyz"], "exp2": ["b/x/once", "b/y/once"]}
+    page = ""
+    for study, names in folders.items():
+        rows = row_hashes(register, study)
+        keys = {name: record_run(root, study, name, rows, commit) for name in names}
+        page += "".join(map(index_row, judge_runs(root, study, register, keys).verdicts))
+    (root / "reports/response.pdf").write_bytes(empty_pdf())
+    (root / "reports/response.md").write_text("no points\n")
+    files.write_json(root / "reports/response.json", {})
+    blank = "self-sha256:" + "0" * 64
+    (root / "reports/index.html").write_text(f"<!-- {blank} -->\n{page}")
+    files.seal(root / "reports/index.html")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "evidence")
+    studies = tuple(
+        Study(study, study, read_study_table(root, study), (), (commit,), WHEN.isoformat())
+        for study in folders
+    )
+    of_deposit = Lab(root, register, studies, {}).deposit()
+    return Lab(root, register, studies, of_deposit)

@@ -1,0 +1,126 @@
+"""The second judge gives the numbers and the words of the first, on studies of every kind."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import rejudge
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from verify import differ
+
+from journeylab.claims.judge import judge_study
+from journeylab.claims.register import Register
+from journeylab.deposit.contents import csv_bytes
+from journeylab.reports.numbers import study_numbers
+
+LOOKS = {12: 0.89, 30: 0.11}
+RUNS = ("a/x", "a/y", "b/x")
+CELLS = [{"run": run, "measure": measure} for run in RUNS for measure in ("score", "last")]
+TERMS = [*CELLS, *({"difference": [CELLS[i], CELLS[j]]} for i, j in ((0, 2), (0, 4), (1, 3)))]
+TERMS += [{"difference": [TERMS[6], TERMS[7]]}, {"difference": [CELLS[0], 0.1]}]
+REGIONS = [
+    {"above": 0.02},
+    {"below": 0.1},
+    {"inside": [-0.3, 0.3]},
+    {"solves": {"above": 0.0}},
+    {"solves": {"at_least": 0.1}},
+]
+CASES = {"label": "error", "metric": "error", "arm": "c"}
+EXACT = [
+    ({**CASES, "at": {"N": [8, 16]}}, {"at_most": 1.0}),
+    ({**CASES, "variant": "y", "at": {"kind": "p"}}, {"at_least": -1.0}),
+    ({**CASES, "arm": "d", "at": {"N": [8]}}, {"at_most": 1.0}),
+    ({**CASES, "arm": "nowhere", "at": {}}, {"at_most": 1.0}),
+    ({**CASES, "at": {"N": [8, 99]}}, {"at_most": 1e9}),
+]
+
+
+@st.composite
+def studies(draw):
+    """A register, measurements and seeds; with ties, gaps, failures and effects at margins."""
+    n = draw(st.sampled_from([2, 4, 12, 12, 13, 30, 30]))
+    claims = []
+    for _ in range(draw(st.integers(1, 6))):
+        terms = draw(st.lists(st.sampled_from(TERMS), min_size=1, max_size=3, unique_by=repr))
+        of = draw(st.sampled_from(["all_of", "any_of"]))
+        effect = {of: terms} if len(terms) > 1 else terms[0]
+        gate = draw(st.sampled_from([[], [], ["learned"], ["learned", "hard"]]))
+        claims.append({"effect": effect, "region": draw(st.sampled_from(REGIONS)), "gate": gate})
+    for cases, region in draw(st.lists(st.sampled_from(EXACT), max_size=3)):
+        claims.append({"effect": {"every": cases}, "region": region})
+    claims.append({"effect": CELLS[0]})
+    ids = ("s1", *map(str, range(1, len(claims))))
+    common = {"theorem": "thm:x", "source": "corrected", "statement": "It is so."}
+    claims = [{"id": f"exp1.{i}", **common, **c} for i, c in zip(ids, claims[::-1], strict=True)]
+    first = draw(st.sampled_from([0, 0, 0, 100]))
+    register = {
+        "alpha": 0.05,
+        "looks": LOOKS,
+        "studies": {
+            "exp1": {
+                "measures": {
+                    "score": {"label": "s", "metric": "m", "at": {"N": 8}, "step": 0.05},
+                    "last": {"label": "l", "metric": "m", "at": {"kind": None, "N": 16}},
+                },
+                "gates": {
+                    "learned": {"run": "a/x", "measure": "score", "at_least": 0.05},
+                    "hard": {"run": "b/x", "measure": "last", "at_least": 0.2},
+                },
+                "claims": claims,
+            }
+        },
+    }
+    random = np.random.default_rng(draw(st.integers(0, 10**6)))
+    shift, spread = draw(st.sampled_from([(0.0, 1.0), (0.3, 0.1), (0.02, 0.0), (-0.2, 0.05)]))
+    rows = []
+    for run in RUNS:
+        for seed in range(first, first + n):
+            for level in (8, 16):
+                value = round(shift * (run == "a/x") + spread * random.normal(), 2)
+                value = random.choice([value, math.nan, math.inf], p=[0.94, 0.03, 0.03])
+                if random.random() > 0.02:
+                    rows.append(("exp1", *run.split("/"), seed, "m", level, None, value))
+    for arm, seeds in (("c", [None]), ("d", range(first, first + n))):
+        for seed in seeds:
+            for i in range(6):
+                value = random.choice([1.0, math.inf, -random.random()], p=[0.2, 0.02, 0.78])
+                kind = "pq"[i % 2]
+                rows.append(("exp1", arm, "xy"[i % 2], seed, "error", (8, 16)[i // 3], kind, value))
+    columns = ["study", "arm", "variant", "seed", "metric", "N", "kind", "value"]
+    table = pd.DataFrame(rows, columns=columns).astype({"seed": "Int64"})
+    return Register.model_validate(register), table, range(first, first + n)
+
+
+@settings(max_examples=60, deadline=None, phases=[Phase.generate])
+@given(studies(), st.sampled_from(["default", "default", "paper", "quick"]))
+def test_both_judges_agree(study, scale):
+    register, table, seeds = study
+    verdicts = judge_study(table, "exp1", register, seeds, scale, evidence=scale != "quick")
+    read = rejudge.Cells(csv_bytes(table).decode())
+    again = rejudge.judge("exp1", register.model_dump(mode="json"), read, list(seeds), scale)
+    assert (verdicts.look, verdicts.M) == (again["look"], again["M"])
+    claims = register.model_dump(mode="json")["studies"]["exp1"]["claims"]
+    numbers = study_numbers(verdicts, {})
+    for verdict, claim in zip(verdicts.verdicts, claims, strict=True):
+        row, solves = again["rows"][verdict.id], verdict.region_text.endswith("seeds")
+        first = verdict.model_dump(mode="json")
+        assert first["points"] == row["points"], verdict.id
+        for key in (*rejudge.NUMBERS, "tail", "k", "detectable"):
+            assert not differ(first[key], row[key], key, solves), (verdict.id, key)
+        assert bool(verdict.withheld) == row["withheld"]
+        assert verdict.region_text == rejudge.region_text(claim)
+        for part, other in zip(first["parts"], row["parts"], strict=True):
+            assert part["points"] == other["points"]
+            for key in rejudge.NUMBERS:
+                assert not differ(part[key], other[key], key, solves), (verdict.id, key)
+        for key, value in rejudge.numbers_of(claim, row).items():
+            assert not differ(numbers[key], value, key.rpartition(".")[2], solves), key
+
+
+@pytest.mark.parametrize("value", [0.02, 1e-5, -2.5e-12, 123456.0, 1.0, 0.0, 1e22, math.inf])
+def test_numbers_print_as_in_reports(value):
+    from journeylab.typography import short
+
+    assert rejudge.short(value) == short(value)

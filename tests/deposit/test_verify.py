@@ -1,0 +1,481 @@
+"""verify.py accepts a deposit, and names every change that somebody plants in it."""
+
+import hashlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy
+import verify
+
+from journeylab.deposit.archive import pack
+from journeylab.records import files as sealed
+from journeylab.records.evidence import parse_evidence
+from journeylab.records.files import json_bytes
+
+from .conftest import AUTHOR
+
+
+def problems(files, **options):
+    deposit = verify.Deposit(files)
+    verify.verify(deposit, **options)
+    return deposit.problems
+
+
+def reseal(files):
+    """What an adversary can do without the register, the runs, or git: every hash made anew."""
+    files = dict(files)
+    for name, content in files.items():
+        if not name.startswith("code/") and len(verify.SEALED.findall(content)) == 1:
+            blank = verify.SEALED.sub(verify.BLANK, content)
+            digest = hashlib.sha256(blank).hexdigest().encode()
+            files[name] = blank.replace(verify.BLANK, b"self-sha256:" + digest)
+    about = json.loads(files[verify.ABOUT])
+    for study, table in about["tables"].items():
+        for key, name in (("sha256", table["csv"]), ("parquet", parquet(study))):
+            if name in files:
+                table[key] = verify.sha256(files[name])
+    for name in about["claims"]:
+        about["claims"][name] = verify.sha256(files.get(f"code/{name}", b""))
+    files[verify.ABOUT] = json_bytes(about, sealed=False)
+    for name in [name for name in files if re.fullmatch("reports/exp[12]/manifest.json", name)]:
+        folder, manifest = name.removesuffix("manifest.json"), json.loads(files[name])
+        listed = {part: verify.sha256(files.get(folder + part, b"")) for part in manifest["files"]}
+        own = {key: value for key, value in manifest.items() if key not in ("seal", "origin")}
+        origin = sealed.Origin(**manifest["origin"])
+        files[name] = json_bytes(own | {"files": listed}, origin=origin)
+    files.pop(verify.MANIFEST, None)
+    hashes = {name: verify.sha256(content) for name, content in files.items()}
+    return files | {verify.MANIFEST: json_bytes({"files": hashes}, sealed=False)}
+
+
+def parquet(study):
+    return f"results/{study}/measurements.parquet"
+
+
+# ---- an intact deposit ---------------------------------------------------------------------------
+
+
+def test_an_intact_deposit_is_accepted(lab):
+    assert problems(lab.files) == []
+    assert problems(reseal(lab.files)) == []
+    assert problems(lab.files, parquet=True) == []
+
+
+def test_every_kind_of_verdict_is_checked(lab):
+    verdicts = json.loads(lab.files["results/exp1/verdicts.json"])["verdicts"]
+    words = {row["verdict"] for row in verdicts}
+    assert words >= {"supported", "refuted", None}
+    assert any(row["withheld"] for row in verdicts)
+    assert {row["kind"] for row in verdicts} >= {"above", "inside", "solves", "all_of", "any_of"}
+
+
+def test_equal_contents_give_equal_bytes(lab):
+    assert pack(lab.files) == pack(lab.deposit())
+    assert list(zipfile.ZipFile(io.BytesIO(pack(lab.files))).namelist()) == sorted(lab.files)
+
+
+def test_the_script_needs_numpy_and_scipy_only(lab, tmp_path):
+    path = tmp_path / "journeylab-deposit.zip"
+    path.write_bytes(pack(lab.files))
+    with zipfile.ZipFile(path) as archive:
+        for name in ("verify.py", "rejudge.py"):
+            archive.extract(name, tmp_path)
+    libraries = tmp_path / "libraries"
+    libraries.mkdir()
+    for module in (np, scipy):
+        for folder in (Path(module.__file__).parent, Path(f"{Path(module.__file__).parent}.libs")):
+            if folder.exists():
+                (libraries / folder.name).symlink_to(folder)
+    code = (
+        "import sys, runpy\n"
+        "sys.argv = ['verify.py', *sys.argv[1:]]; sys.path.insert(0, '.')\n"
+        "try: runpy.run_path('verify.py', run_name='__main__')\n"
+        "finally: print(*sorted({m.partition('.')[0] for m in sys.modules}), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code, path.name],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(libraries), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "everything checked agrees")
+    loaded = set(done.stderr.split())
+    assert loaded >= {"numpy", "scipy"}
+    assert not loaded & {"journeylab", "pandas", "pyarrow", "torch", "yaml", "snakemake"}
+
+
+# ---- planted changes, without a new manifest -----------------------------------------------------
+
+KINDS = (
+    *("README.md", "verify.py", "rejudge.py", "commit", ".zenodo.json", "croissant.json"),
+    *("sbom.cdx.json", "ro-crate-metadata.json", "register.json", "deposit.json", "manifest.json"),
+    *("code/Snakefile", "code/src/run.py", "code/config.yaml", "code/claims/exp1.yaml"),
+    *("code/claims/looks.yaml", "code/evidence/exp1/a/x/seeds-00-11.zip", "code/CITATION.cff"),
+    *("code/constraints.txt", "code/pyproject.toml", "measurements/exp1.csv"),
+    *("results/exp1/measurements.parquet", "results/exp1/verdicts.json", "reports/exp1.pdf"),
+    *("reports/exp1/numbers.json", "reports/exp1/numbers.tex", "reports/exp1/figures/one.svg"),
+    *("reports/exp1/manifest.json", "reports/index.html", "plans/exp1/judge.json"),
+)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_flipped_byte_is_named(lab, name):
+    content = bytearray(lab.files[name])
+    content[len(content) // 2] ^= 1
+    found = problems(lab.files | {name: bytes(content)})
+    assert found
+    assert name == verify.MANIFEST or any(name in line for line in found)
+
+
+@pytest.mark.parametrize("name", KINDS[::3])
+def test_a_missing_file_is_named(lab, name):
+    files = {key: content for key, content in lab.files.items() if key != name}
+    assert any(name in line for line in problems(files))
+
+
+def test_an_added_file_is_named(lab):
+    assert "reports/more.pdf: is not in manifest.json" in problems(
+        lab.files | {"reports/more.pdf": b""}
+    )
+
+
+def test_a_damaged_archive_is_a_mismatch(lab, tmp_path):
+    path, content = tmp_path / "deposit.zip", pack(lab.files)
+    for damaged in (content[:-100], b"", b"no zip"):
+        path.write_bytes(damaged)
+        with pytest.raises(verify.MismatchError, match="cannot be read"):
+            verify.read(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("README.md", "")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("README.md", "")
+    assert "two files of the same name" in verify.read(path).problems[0]
+
+
+# ---- planted changes, with every hash made anew --------------------------------------------------
+
+
+def replaced(name, old, new):
+    """A change of a file's text."""
+
+    def change(files, lab):
+        text = files[name].decode()
+        assert old in text, (name, old)
+        return {name: text.replace(old, new, 1).encode()}
+
+    return change
+
+
+def edited(name, edit):
+    """A change of the content of a JSON file, sealed or not."""
+
+    def change(files, lab):
+        content = json.loads(files[name])
+        before = json.dumps(content)
+        edit(content)
+        assert json.dumps(content) != before
+        return {name: json.dumps(content, indent=2, ensure_ascii=False).encode()}
+
+    return change
+
+
+def row(study, claim, **values):
+    """A change of a row of the verdicts."""
+
+    def edit(content):
+        [found] = [x for x in content["verdicts"] if x["id"] == f"{study}.{claim}"]
+        found.update(values)
+
+    return edited(f"results/{study}/verdicts.json", edit)
+
+
+def number(key, value):
+    """A change of a number of a report, in its LaTeX macros as well."""
+    name = f"reports/{key.partition('.')[0]}/numbers"
+
+    def change(files, lab):
+        content = json.loads(files[f"{name}.json"])
+        assert content[key] != value
+        raw = f"journeylab@raw@{key}}}{{{content[key]!r}}}".encode()
+        new = f"journeylab@raw@{key}}}{{{value!r}}}".encode()
+        macros = files[f"{name}.tex"].replace(raw, new)
+        return {
+            f"{name}.json": json.dumps(content | {key: value}).encode(),
+            f"{name}.tex": macros,
+        }
+
+    return change
+
+
+def both(*changes):
+    def change(files, lab):
+        made = {}
+        for each in changes:
+            made |= each({**files, **made}, lab)
+        return made
+
+    return change
+
+
+def claim_of(content, study, i):
+    return content["studies"][study]["claims"][i]
+
+
+def registered(edit):
+    """A change of the register: of its JSON, of the verdicts' plan, and a touched YAML file."""
+
+    return both(
+        edited("register.json", edit),
+        edited("plans/exp1/judge.json", lambda content: edit(content["settings"]["register"])),
+        lambda files, lab: {"code/claims/exp1.yaml": files["code/claims/exp1.yaml"] + b"\n"},
+    )
+
+
+def swapped(first, second):
+    return lambda files, lab: {first: files[second], second: files[first]}
+
+
+def removed(name):
+    return lambda files, lab: {name: None}
+
+
+def lines(edit):
+    """A change of the lines of a table."""
+
+    def change(files, lab):
+        name = "measurements/exp1.csv"
+        rows = files[name].decode().splitlines()
+        return {name: ("\n".join(edit(rows)) + "\n").encode()}
+
+    return change
+
+
+def value(rows, i, new):
+    return [*rows[:i], rows[i].rpartition(",")[0] + f",{new}", *rows[i + 1 :]]
+
+
+def older(files, lab):
+    """Evidence that was made by another plan: valid in itself."""
+    name = "code/evidence/exp1/a/x/seeds-00-11.zip"
+    old = parse_evidence(files[name])
+    plan = old.plan.model_copy(update={"code": "01d"})
+    run = sealed.json_bytes(old.run.model_copy(update={"plan_key": plan.key}))
+    host = old.host.model_copy(update={"plan_key": plan.key})
+    contents = {**old.contents, "run.json": run}
+    return {name: old._replace(plan=plan, measured=plan, host=host, contents=contents).packed}
+
+
+def swap_values(rows):
+    first, second = rows[1].rpartition(",")[2], rows[3].rpartition(",")[2]
+    return value(value(rows, 1, second), 3, first)
+
+
+VERDICTS, NUMBERS = "results/exp1/verdicts.json", "reports/exp1/numbers.json"
+CHANGES = {
+    # measurements
+    "a value of a seed": (lines(lambda rows: value(rows, 1, 0.1)), "exp1.1"),
+    "the last digit of a value": (lines(lambda rows: value(rows, 1, 0.45000001)), "points"),
+    "a value that is missing": (lines(lambda rows: value(rows, 1, "")), "failures"),
+    "a seed less": (lines(lambda rows: rows[:1] + rows[3:]), "exp1.1"),
+    "a row twice": (lines(lambda rows: [*rows, rows[1]]), "two values"),
+    "seeds swapped": (lines(swap_values), "points"),
+    "a metric renamed": (
+        lines(lambda rows: [rows[0], *(r.replace("accuracy", "loss") for r in rows[1:])]),
+        "exp1.1",
+    ),
+    "variants swapped": (
+        lines(
+            lambda rows: [
+                re.sub(",[xy],", lambda m: {",x,": ",y,"}.get(m[0], ",x,"), r) for r in rows
+            ]
+        ),
+        "effect",
+    ),
+    "tables of two studies swapped": (
+        swapped("measurements/exp1.csv", "measurements/exp2.csv"),
+        "exp1",
+    ),
+    "the largest error": (
+        lambda files, lab: {
+            "measurements/exp2.csv": re.sub(rb"0\.4\d+", b"0.55", files["measurements/exp2.csv"])
+        },
+        "exp2.1: verdict",
+    ),
+    "sealed tables swapped": (swapped(parquet("exp1"), parquet("exp2")), "was not made by"),
+    # verdicts
+    "a verdict": (row("exp1", 1, verdict="refuted"), "exp1.1: verdict"),
+    "a verdict everywhere": (
+        both(
+            row("exp1", 1, verdict="refuted", opening="Refuted"),
+            number("exp1.1.verdict", "refuted"),
+            replaced("reports/index.html", 'data-judged="supported"', 'data-judged="refuted"'),
+        ),
+        "exp1.1: verdict",
+    ),
+    "an opening": (row("exp1", 1, opening="Refuted"), "exp1.1: opening"),
+    "a sentence": (row("exp1", 1, sentence="Claim 1 (median effect 9)."), "exp1.1: sentence"),
+    "a statement": (row("exp1", 1, statement="All is well."), "exp1.1: sentence"),
+    "an effect": (row("exp1", 1, effect=0.31), "exp1.1: effect"),
+    "a lower end": (row("exp1", 1, low=0.29), "exp1.1: low"),
+    "an upper end": (row("exp1", 3, high=0.3), "exp1.3: high"),
+    "a mean": (row("exp1", 1, mean=0.3), "exp1.1: mean"),
+    "a count of seeds": (row("exp1", 1, n=30), "exp1.1: n"),
+    "a count of failures": (row("exp1", 1, failures=1), "exp1.1: failures"),
+    "a rank": (row("exp1", 1, k=3), "exp1.1: k"),
+    "a tail": (row("exp1", 1, tail=0.05), "exp1.1: tail"),
+    "a detectable distance": (row("exp1", 1, detectable=0.001), "exp1.1: detectable"),
+    "a withheld reason": (row("exp1", 7, withheld="", verdict="supported"), "exp1.7: withheld"),
+    "a share of seeds": (row("exp1", 4, low=0.6), "exp1.4: low"),
+    "a part": (
+        edited(VERDICTS, lambda c: c["verdicts"][4]["parts"][0].update(verdict="refuted")),
+        "part 1: verdict",
+    ),
+    "a part less": (edited(VERDICTS, lambda c: c["verdicts"][4]["parts"].pop()), "exp1.5: parts"),
+    "a row less": (edited(VERDICTS, lambda c: c["verdicts"].pop()), "exp1.s1: is missing"),
+    "a look": (edited(VERDICTS, lambda c: c.update(look=False)), "look"),
+    "a margin beside a verdict": (row("exp1", 1, region={"above": 0.2}), "exp1.1: region"),
+    "verdicts of the other study": (
+        swapped(VERDICTS, "results/exp2/verdicts.json"),
+        "was not made by",
+    ),
+    # numbers
+    "an effect in the numbers": (number("exp1.1.effect", 0.5), "exp1.1.effect"),
+    "a rank in the numbers": (number("exp1.1.k", 4), "exp1.1.k"),
+    "an exact number": (number("exp2.1.effect", 0.2), "exp2.1.effect"),
+    "a part of the numbers": (number("exp1.5.2.low", 0.5), "exp1.5.2.low"),
+    "an unbounded end": (number("exp1.1.high", "∞"), "exp1.1.high"),
+    "a verdict in the numbers": (number("exp1.2.verdict", "supported"), "exp1.2.verdict"),
+    "the probability of errors": (number("exp1.alpha", 0.01), "exp1.alpha"),
+    "a number that no claim has": (number("exp1.accuracy.max", 0.9), "exp1.accuracy.max"),
+    "a number less": (edited(NUMBERS, lambda c: c.pop("exp1.1.low")), "exp1.1.low"),
+    "a macro": (
+        lambda files, lab: {
+            "reports/exp1/numbers.tex": re.sub(
+                rb"(raw@exp1.1.effect\}\{)[^}]*", rb"\g<1>0.5", files["reports/exp1/numbers.tex"]
+            )
+        },
+        "numbers.tex: exp1.1.effect",
+    ),
+    "an effect in the index": (
+        lambda files, lab: {
+            "reports/index.html": re.sub(
+                rb'(id="exp1.1".*?data-effect=")[^"]*', rb"\g<1>0.5", files["reports/index.html"]
+            )
+        },
+        "index.html: exp1.1: effect",
+    ),
+    # the register
+    "a margin": (
+        registered(lambda c: claim_of(c, "exp1", 0)["region"].update(above=0.2)),
+        "exp1.1",
+    ),
+    "a wider band": (
+        registered(lambda c: claim_of(c, "exp1", 2)["region"].update(inside=[0.0, 9.0])),
+        "exp1.3",
+    ),
+    "a gate": (
+        registered(lambda c: c["studies"]["exp1"]["gates"]["learned"].update(at_least=0.1)),
+        "exp1.7",
+    ),
+    "a measure": (
+        registered(lambda c: c["studies"]["exp1"]["measures"]["score"]["at"].update(N=16)),
+        "exp1.1",
+    ),
+    "the weight of a look": (registered(lambda c: c["looks"].update({"12": 1.0})), "exp1.1"),
+    "a claim less": (registered(lambda c: c["studies"]["exp1"]["claims"].pop(0)), "exp1.2"),
+    "a claim made secondary": (
+        registered(lambda c: claim_of(c, "exp1", 1).update(primary=False)),
+        "exp1.2",
+    ),
+    "a margin in the JSON only": (
+        edited("register.json", lambda c: claim_of(c, "exp1", 0)["region"].update(above=0.2)),
+        "register.json",
+    ),
+    "a margin in the YAML only": (
+        replaced("code/claims/exp1.yaml", "above: 0.1", "above: 0.2"),
+        "git tree",
+    ),
+    # evidence, plans and code
+    "older evidence": (older, "measurements"),
+    "evidence of another run": (
+        swapped(*(f"code/evidence/exp1/a/{x}/seeds-00-11.zip" for x in "xy")),
+        "holds other values",
+    ),
+    "evidence of the other study": (
+        swapped("code/evidence/exp1/a/x/seeds-00-11.zip", "code/evidence/exp2/b/x/once.zip"),
+        "holds other values",
+    ),
+    "evidence less": (removed("code/evidence/exp1/a/x/seeds-00-11.zip"), "is missing"),
+    "evidence more": (
+        lambda files, lab: {
+            "code/evidence/exp1/a/w/once.zip": files["code/evidence/exp2/b/x/once.zip"]
+        },
+        "no such run was collected",
+    ),
+    "the seeds of a plan": (
+        edited("plans/exp1/judge.json", lambda c: c.update(seeds=list(range(100, 112)))),
+        "was not made by",
+    ),
+    "the runs of a plan": (
+        edited("plans/exp1/collect.json", lambda c: c["runs"].pop()),
+        "was not made by",
+    ),
+    "plans swapped": (swapped("plans/exp1/judge.json", "plans/exp2/judge.json"), "exp1"),
+    "a line of code": (replaced("code/src/run.py", "by", "not by"), "git tree"),
+    "a file of code more": (lambda files, lab: {"code/src/more.py": b"1\n"}, "git tree"),
+    "a file of code less": (removed("code/src/run.py"), "git tree"),
+    "the mode of a file": (edited("deposit.json", lambda c: c["executables"].clear()), "git tree"),
+    "the commit": (edited("deposit.json", lambda c: c.update(commit="c0ffee")), "commit"),
+    "the author of the commit": (replaced("commit", AUTHOR, "Ada"), "commit: its hash is"),
+    "a study less": (edited("deposit.json", lambda c: c["tables"].pop("exp2")), "studies"),
+    "a figure of the other study": (removed("reports/exp1/figures/one.svg"), "one.svg"),
+    "a seal removed": (
+        lambda files, lab: {VERDICTS: verify.SEALED.sub(b"", files[VERDICTS])},
+        "its own checksum differs",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_that_is_sealed_again_is_named(lab, name):
+    change, named = CHANGES[name]
+    made = {**lab.files, **change(lab.files, lab)}
+    assert made != lab.files
+    found = problems(reseal({key: content for key, content in made.items() if content is not None}))
+    assert any(named in line for line in found), found
+
+
+def test_at_least_fifty_changes_are_planted():
+    assert len(CHANGES) + len(KINDS) >= 50
+
+
+# ---- what only the published digest can show -----------------------------------------------------
+
+
+def test_a_report_that_is_replaced_as_a_whole_needs_the_published_digest(lab):
+    published = verify.sha256(lab.files[verify.MANIFEST])
+    forged = reseal(lab.files | {"reports/exp1.pdf": b"%PDF-1.7 another report %%EOF"})
+    assert problems(lab.files, digest=published) == []
+    assert problems(forged) == []
+    [line] = problems(forged, digest=published)
+    assert "its digest is" in line
+
+
+def test_another_commit_than_expected_is_named(lab):
+    assert "deposit.json: is not of commit c0ffee" in problems(lab.files, commit="c0ffee")
+
+
+def test_a_value_that_no_claim_reads_needs_the_parquet(lab):
+    text = lab.files["measurements/exp1.csv"]
+    forged = reseal(lab.files | {"measurements/exp1.csv": text.replace(b",16,0.1\n", b",16,0.2\n")})
+    assert problems(forged) == []
+    assert any("differs from results" in line for line in problems(forged, parquet=True))

@@ -1,0 +1,156 @@
+"""The deposit of the recorded studies: verify.py accepts it, and so do the formats' validators."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+VALIDATORS = PROJECT / "build/validators"
+
+pytestmark = pytest.mark.system
+validated = pytest.mark.skipif(
+    not VALIDATORS.exists(), reason="roc-validator and mlcroissant are missing (make test-system)"
+)
+
+
+def run(folder, *command, check=True, path=()):
+    known = os.environ.get("PYTHONPATH", "")
+    search = os.pathsep.join(filter(None, (*map(str, (*path, folder / "src")), known)))
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": search, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    if check and done.returncode:
+        pytest.fail(f"{command} failed:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+    return done
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """A repository with all files of this one, and the reports of its evidence."""
+    folder = tmp_path_factory.mktemp("deposit") / "project"
+    listed = run(PROJECT, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    for name in filter(None, listed.stdout.split("\0")):
+        if (PROJECT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(PROJECT / name, folder / name)
+    git = ("git", "-c", "user.name=Ada Lovelace", "-c", "user.email=ada@engine.example")
+    run(folder, "git", "init", "-q")
+    run(folder, "git", "add", "-A")
+    run(folder, *git, "commit", "-qm", "all")
+    made = run(folder, "snakemake", "-c2", "all", "--config", "evidence=only", check=False)
+    if "no study has complete evidence" in made.stderr + made.stdout:
+        pytest.skip("no study has complete evidence (journeylab evidence check)")
+    assert made.returncode == 0, made.stderr[-3000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def archive(copy):
+    run(copy, sys.executable, "-m", "journeylab.cli", "deposit")
+    return copy / "build/journeylab-deposit.zip"
+
+
+@pytest.fixture(scope="module")
+def unpacked(archive, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("unpacked")
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(folder)
+    return folder
+
+
+def validate(script, *arguments, check=True):
+    return run(PROJECT, sys.executable, *script, *arguments, check=check, path=[VALIDATORS])
+
+
+def test_the_deposit_verifies_packed_and_unpacked(archive, unpacked):
+    for where in (archive, unpacked):
+        done = run(unpacked, sys.executable, "verify.py", str(where), "--parquet")
+        assert done.stdout.splitlines()[-1] == "everything checked agrees"
+
+
+def test_a_second_deposit_has_the_same_bytes(copy, archive):
+    other = copy / "build/other.zip"
+    run(copy, sys.executable, "-m", "journeylab.cli", "deposit", "--output", str(other))
+    assert other.read_bytes() == archive.read_bytes()
+
+
+def test_the_anonymous_deposit_verifies_and_names_no_author(copy, unpacked):
+    blind = copy / "build/anonymous"
+    blind.mkdir(parents=True)
+    (blind / "evidence").symlink_to(copy / "evidence")
+    settings = ("evidence=only", "anonymous=True", "root=build/anonymous")
+    run(copy, "snakemake", "-c2", "all", "--config", *settings)
+    run(copy, sys.executable, "-m", "journeylab.cli", "deposit", "--anonymous")
+    archive = copy / "build/journeylab-deposit-anonymous.zip"
+    done = run(unpacked, sys.executable, "verify.py", str(archive))
+    assert done.stdout.splitlines()[-1] == "everything checked agrees"
+    commit = run(copy, "git", "rev-parse", "HEAD").stdout.strip()
+    with zipfile.ZipFile(archive) as packed:
+        text = b"".join(map(packed.read, packed.namelist())).lower()
+    authors = (b"Ada" + b" Lovelace", b"ada@" + b"engine.example", commit.encode())
+    assert [name for name in authors if name.lower() in text] == []
+
+
+@validated
+@pytest.mark.parametrize(
+    "profile", ["ro-crate-1.1", "process-run-crate", "workflow-ro-crate", "workflow-run-crate"]
+)
+def test_the_crate_follows_its_profiles(unpacked, profile):
+    context = str(files("rocrate") / "data/ro-crate.jsonld")
+    script = [str(Path(__file__).with_name("validate_crate.py"))]
+    validate(script, str(unpacked), context, profile)
+
+
+@validated
+def test_the_validator_refuses_a_crate_without_a_workflow(unpacked, tmp_path):
+    context = str(files("rocrate") / "data/ro-crate.jsonld")
+    name = "ro-crate-metadata.json"
+    crate = shutil.copytree(unpacked, tmp_path / "crate")
+    content = json.loads((crate / name).read_text(encoding="utf-8"))
+    del next(entity for entity in content["@graph"] if entity["@id"] == "./")["mainEntity"]
+    (crate / name).write_text(json.dumps(content), encoding="utf-8")
+    script = [str(Path(__file__).with_name("validate_crate.py"))]
+    done = validate(script, str(crate), context, "workflow-run-crate", check=False)
+    assert done.returncode == 1
+    assert "mainEntity" in done.stdout
+
+
+@validated
+def test_croissant_reads_every_measurement(unpacked):
+    code = (
+        "import sys, mlcroissant\n"
+        "dataset = mlcroissant.Dataset(jsonld=sys.argv[1])\n"
+        "for records in dataset.metadata.record_sets:\n"
+        "    print(records.name, sum(1 for _ in dataset.records(records.uuid)))\n"
+    )
+    done = validate(["-c", code], str(unpacked / "croissant.json"))
+    counts = dict(line.split() for line in done.stdout.splitlines())
+    tables = unpacked.glob("measurements/*.csv")
+    rows = {path.stem: path.read_text(encoding="utf-8").count("\n") - 1 for path in tables}
+    assert {study: int(n) for study, n in counts.items()} == rows
+
+
+def test_the_bill_of_materials_follows_its_schema(unpacked):
+    from cyclonedx.exception import MissingOptionalDependencyException
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
+    content = (unpacked / "sbom.cdx.json").read_text(encoding="utf-8")
+    try:
+        error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(content)
+    except MissingOptionalDependencyException as missing:
+        pytest.skip(f"{missing}")
+    assert error is None
+    names = {component["name"] for component in json.loads(content)["components"]}
+    assert names >= {"torch", "snakemake", "numpy"}
