@@ -8,7 +8,7 @@ from snakemake.utils import min_version, validate
 
 from journeylab.workflow.captions import Captions
 from journeylab.workflow.cluster import prepare_cluster, submitted_studies
-from journeylab.config import UserError, chunk_seeds, read_yaml
+from journeylab.config import UserError, read_yaml
 from journeylab.workflow.recovery import begin_run
 from journeylab.workflow.planning import WorkflowPlan
 
@@ -79,8 +79,7 @@ onstart:
                 f"error: evidence=only trains nothing; remove {job.output.run}, which is outdated"
             )
         if job.rule.name == "train":
-            seeds = chunk_seeds(job.wildcards.seeds)
-            training[str(job.input.plan)] = plan.steps(job.wildcards) * len(seeds)
+            training[str(job.input.plan)] = plan.steps(job.wildcards)
     logger.info("", extra={"training": training})  # for the logger plugin
 
 

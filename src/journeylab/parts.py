@@ -45,7 +45,7 @@ class MetricsPart(Protocol):
 
 
 class DataPart(Protocol):
-    """``data.py``: generates one seed of a named dataset."""
+    """``data.py``: generates one seed of a named dataset, or one world of a seed with several."""
 
     def generate(self, data: Frozen, streams: Streams) -> pd.DataFrame:
         """The rows of one seed."""
@@ -74,7 +74,12 @@ class MeasurePart(Protocol):
     def measure(
         self, job: Frozen, evaluation: Frozen, problem: Problem, model: nn.Module
     ) -> pd.DataFrame:
-        """Tidy measurements of one seed: metric, factors …, value."""
+        """Tidy measurements of one seed: metric, factors …, value.
+
+        If a seed has several worlds, those of one world. Every world must then have the same rows,
+        and a row must mean the same in every world: the seed's ``value`` is their mean. Rows by
+        question, or sums over questions, have no meaningful mean.
+        """
         ...
 
 

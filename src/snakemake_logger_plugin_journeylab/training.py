@@ -132,6 +132,8 @@ def planned_steps(plan: str) -> int:
     """The training steps of a plan, over all its seeds; 0 if it cannot be read."""
     try:
         content = json.loads(Path(plan).read_text(encoding="utf-8"))
-        return int(content["settings"]["training"]["steps"]) * len(content["seeds"])
+        settings = content["settings"]
+        worlds = settings.get("data", {}).get("worlds", 1)
+        return int(settings["training"]["steps"]) * len(content["seeds"]) * int(worlds)
     except (OSError, ValueError, KeyError, TypeError):
         return 0

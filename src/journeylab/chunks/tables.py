@@ -1,12 +1,17 @@
-"""Tidy tables: labels of rows, joining, and the rows of one seed."""
+"""Tidy tables: labels of rows, joining, the rows of one world of a seed, and means over worlds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from journeylab.config import UserError
+
+if TYPE_CHECKING:
+    from journeylab.streams import Streams
 
 LABELS = ("study", "arm", "variant", "seed")
 
@@ -32,9 +37,30 @@ def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     )
 
 
-def of_seed(dataset: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """The rows of one seed of a dataset. Raises UserError if there are none."""
-    chosen = dataset[dataset["seed"] == seed].drop(columns="seed").reset_index(drop=True)
+def of_world(dataset: pd.DataFrame, streams: Streams, worlds: int) -> pd.DataFrame:
+    """The rows of one of a seed's ``worlds``. Raises UserError if there are none."""
+    chosen = dataset[dataset["seed"] == streams.seed].drop(columns="seed")
+    if worlds > 1:
+        chosen = chosen[chosen["world"] == streams.world].drop(columns="world")
     if chosen.empty:
-        raise UserError(f"the dataset holds no seed {seed}; generate its chunk again")
-    return chosen
+        raise UserError(f"the dataset holds no seed {streams.replicate}; generate its chunk again")
+    return chosen.reset_index(drop=True)
+
+
+def mean_over_worlds(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The rows of a seed from those of its worlds: ``value`` is their mean, rounded once.
+
+    The mean does not depend on the order of the worlds. A single table is returned as it is. Raises
+    ValueError if a row of one world (all columns but ``value``) is missing or repeated in another.
+    """
+    first, *others = tables
+    if not others:
+        return first
+    keys = [name for name in first.columns if name != "value"]
+    rows = pd.concat(tables, ignore_index=True)
+    values = rows.groupby(keys, dropna=False, sort=False)["value"]
+    repeated = any(table.duplicated(keys).any() for table in tables)
+    if repeated or not (values.size() == len(tables)).all():
+        raise ValueError("the worlds of a seed must have the same rows, each once")
+    means = values.agg(fmean).reset_index()
+    return means[list(first.columns)].astype(first.dtypes)

@@ -16,6 +16,7 @@ from journeylab.config.fields import (
     Metric,
     Name,
     Scale,
+    SeveralWorlds,
 )
 from journeylab.config.grids import merge
 from journeylab.config.reading import canonical, check_plain, read_yaml
@@ -52,6 +53,7 @@ __all__ = [
     "Name",
     "RunSettings",
     "Scale",
+    "SeveralWorlds",
     "StudySettings",
     "TrainedArm",
     "TrainedJob",

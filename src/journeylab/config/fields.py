@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 MOST, MOST_SEEDS, MOST_RUNS, MOST_BYTES = 1_000_000, 10_000, 20_000, 10**10
 """Upper bounds: of a count, seeds of a scale, runs of a workflow, bytes of an external file."""
+MOST_WORLDS = 100
+"""Upper bound of the worlds of a seed."""
 
 
 def _number(value: Any) -> Any:
@@ -138,6 +140,17 @@ class FromFile(Frozen):
     """A dataset made from an external file; studies add their own settings."""
 
     file: ExternalFile
+
+
+class SeveralWorlds(Frozen):
+    """A dataset of which a seed may draw several ``worlds``; studies add their own settings.
+
+    Every world has its own data and its own model, with streams of its own. The seed's value of a
+    metric is the mean over its worlds: it is less noisy where a world asks few questions. Worlds
+    are no seeds; the judge reads one value a seed.
+    """
+
+    worlds: Annotated[int, Field(ge=1, le=MOST_WORLDS)] = 1
 
 
 def check_case(names: Iterable[str]) -> None:

@@ -23,6 +23,7 @@ from journeylab.config.fields import (
     Frozen,
     Name,
     Scale,
+    SeveralWorlds,
     check_case,
 )
 from journeylab.config.grids import by_name, span
@@ -52,6 +53,12 @@ class TrainedJob(Frozen):
 
     variant: str
     training: TrainingSettings
+
+    @property
+    def worlds(self) -> int:
+        """How many worlds a seed draws and trains; 1 unless its dataset says more."""
+        data = getattr(self, "data", None)
+        return data.worlds if isinstance(data, SeveralWorlds) else 1
 
 
 class VariantSettings(Frozen):

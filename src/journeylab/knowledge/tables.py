@@ -11,12 +11,27 @@ PRIMARY: dict[str, str | int] = {"format": "text", "template": 0, "candidates": 
 
 
 def world_size(results: StudyResults, quantity: str, arms: Sequence[str] = ()) -> int | str:
-    """Return the median size over the worlds of some arms (default: all), or "n/a" without runs."""
+    """Return the size of a world of some arms (default: all), or "n/a" without runs.
+
+    It is the median over seeds; a seed with several worlds has their mean size.
+    """
     where = {"arm": arms} if arms else {}
     rows = results.pool("world_size", quantity=quantity, **where)
     if rows.empty:
         return "n/a"
     return round(float(rows.drop_duplicates(["arm", "seed"])["value"].median()))
+
+
+def worlds_per_seed(results: StudyResults) -> str:
+    """Return how many worlds a seed has, in words, with the arms that differ from the first."""
+    settings, by_number = results.settings, dict[int, list[str]]()
+    for arm, variant in settings.trained():
+        arms = by_number.setdefault(settings.resolve(arm, variant).data["worlds"], [])
+        arms += [arm] * (arm not in arms)
+    [(worlds, _), *others] = by_number.items() or [(1, [])]
+    exceptions = "; ".join(f"{other} in {', '.join(arms)}" for other, arms in others)
+    phrase = "one world" if worlds == 1 else f"{worlds} worlds"
+    return f"{phrase} ({exceptions})" if exceptions else phrase
 
 
 def tier_cells(

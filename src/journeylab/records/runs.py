@@ -36,7 +36,10 @@ class SeedRecord(Frozen):
 
 
 class Training(Frozen):
-    """The cost of training one seed: parameters, floating-point operations, tokens."""
+    """The cost of training one model: parameters, floating-point operations, tokens.
+
+    A seed trains one model, or one for each of its worlds.
+    """
 
     parameters: int
     flops: float

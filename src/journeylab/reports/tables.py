@@ -59,6 +59,7 @@ def fairness(
         seeds = [seed for run in chunks for seed in run.seeds]
         failed = sum(seed.status == "failed" for seed in seeds)
         settings = first.settings["training"]
+        worlds = first.settings.get("data", {}).get("worlds", 1)
         budget = tuning if isinstance(tuning, str) else tuning.get(f"{arm}/{variant}", "")
         rows.append(
             {
@@ -70,6 +71,7 @@ def fairness(
                 "Steps": plain(settings["steps"]),
                 "Rate": short(settings["learning_rate"]),
                 "Seeds": plain(len(seeds)),
+                "Worlds": plain(worlds),
                 "Failed": plain(failed),
                 "Tuning": budget,
             }
@@ -77,7 +79,10 @@ def fairness(
     if not rows:
         return None
     frame = pd.DataFrame(rows)
-    notes = "Parameters, training FLOPs, tokens and steps are per seed."
+    if (frame["Worlds"] == "1").all():
+        frame = frame.drop(columns="Worlds")
+    unit = "world of a seed" if "Worlds" in frame else "seed"
+    notes = f"Parameters, training FLOPs, tokens and steps are per {unit}."
     if frame["Tuning"].nunique() == 1:
         notes += f" Tuning of every variant: {frame['Tuning'].iloc[0]}."
         frame = frame.drop(columns="Tuning")

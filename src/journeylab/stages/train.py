@@ -23,7 +23,7 @@ def run(call: Call) -> None:
     dataset = read_table(call.data, plan.inputs["data"])
     inputs = {"data": sha256(call.data)}
     seeds = plan.seeds or ()
-    steps = job.training.steps * len(seeds)
+    steps = job.training.steps * job.worlds * len(seeds)
     with training.count_steps(call.progress, steps) if call.progress else nullcontext():
         chunk = train(
             catalogue.models_part(plan.study),
@@ -48,12 +48,13 @@ def _write_records(call: Call, chunk: TrainedChunk, inputs: dict[str, str]) -> N
     plan, folder = call.plan, call.output.parent
     outcomes = [
         runs.SeedOutcome(
-            seed=seed, status=result.status, reason=result.reason, seconds=result.seconds
+            seed=each.seed, status=each.status, reason=each.reason, seconds=each.seconds
         )
-        for seed, result in zip(chunk.seeds, chunk.results, strict=True)
+        for each in chunk.seeds
     ]
-    processors = (name for result in chunk.results for name in result.processors)
-    last = chunk.results[-1]
+    results = [result for each in chunk.seeds for result in each.worlds]
+    processors = (name for result in results for name in result.processors)
+    last = results[-1]
     record = runs.describe_run(
         plan,
         inputs=inputs,

@@ -105,7 +105,7 @@ class Ensemble:
                 0.0 if rate is None else rate,
             ),
             generators={
-                f"{stream.seed}/{name}": generator
+                f"{stream.replicate}/{name}": generator
                 for stream, generators in zip(streams, self.generators, strict=True)
                 for name, generator in zip(STREAMS, generators, strict=True)
             },

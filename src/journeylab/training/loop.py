@@ -290,7 +290,7 @@ def build_optimizer(
 
 def identify(settings: TrainingSettings, streams: Sequence[Streams], identity: str) -> str:
     """Return the identity string of a run; it must match for a checkpoint to be resumed."""
-    seeds = ",".join(str(stream.seed) for stream in streams)
+    seeds = ",".join(stream.replicate for stream in streams)
     return " | ".join((settings.model_dump_json(), f"seed {seeds}", identity))
 
 

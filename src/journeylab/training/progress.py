@@ -127,7 +127,7 @@ class Lines:
         self.began = time.monotonic()
         self.due = self.began
         resumed = f", resumed after step {done}" if done else ""
-        together = f" of {seeds} seeds" if seeds > 1 else ""
+        together = f" of {seeds} models" if seeds > 1 else ""
         print(f"{label}: {steps} steps{together}{resumed}", file=stream, flush=True)
 
     def advance(self, step: int, loss: Callable[[], float]) -> None:

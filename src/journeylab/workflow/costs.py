@@ -51,8 +51,8 @@ def record_costs(results: Path, references: Path) -> None:
             except UserError:
                 continue
             seconds += host.cost.cpu_seconds
-            training = record.settings.get("training", {}) if record.kind == "trained" else {}
-            steps += training.get("steps", 0) * len(record.seeds)
+            if record.kind == "trained":
+                steps += training_steps(record.settings, len(record.seeds))
         if seconds:
             costs[folder.name] = StudyCost(seconds=round(seconds, 1), steps=steps)
     write_json(references / COSTS, Costs(studies=costs), sealed=False)
@@ -75,7 +75,7 @@ def outline(
         counts[f"{plan.stage} {plan.arm or ''}".strip()] += 1
         computed += plan.stage == "compute"
         if plan.stage == "train":
-            steps[path] = plan.settings["training"]["steps"] * len(plan.seeds or ())
+            steps[path] = training_steps(plan.settings, len(plan.seeds or ()))
     trained = cost is not None and cost.steps > 0
     return {
         "jobs": dict(counts),
@@ -83,3 +83,9 @@ def outline(
         "seconds_per_step": cost.seconds / cost.steps if cost and trained else None,
         "seconds_per_job": cost.seconds / max(computed, 1) if cost and not trained else None,
     }
+
+
+def training_steps(settings: Mapping[str, Any], seeds: int) -> int:
+    """The steps of a training job over all its seeds and their worlds."""
+    worlds = settings.get("data", {}).get("worlds", 1)
+    return int(settings["training"]["steps"]) * seeds * int(worlds)

@@ -37,6 +37,7 @@ from journeylab.config import (
     StudySettings,
     UserError,
     accepted,
+    chunk_seeds,
 )
 from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import MANIFEST, VERDICTS, read_json
@@ -49,7 +50,7 @@ from journeylab.records.runs import (
     is_committed,
     read_start,
 )
-from journeylab.workflow.costs import outline, read_costs
+from journeylab.workflow.costs import outline, read_costs, training_steps
 from journeylab.workflow.evidence import (
     Plans,
     StudyEvidence,
@@ -241,8 +242,9 @@ class WorkflowPlan:
         return self.seeds(study).taken(self._record, before).select(self.jobs[study])
 
     def steps(self, wildcards: Wildcards) -> int:
-        """Training steps per seed of a job."""
-        return int(self._job(wildcards).run.settings["training"]["steps"])
+        """Training steps of a job over all its seeds."""
+        job = self._job(wildcards)
+        return training_steps(job.run.settings, len(chunk_seeds(job.seeds)))
 
     def write(self) -> None:
         """Write the plans that changed, and remove the plans of jobs that no longer exist.

@@ -4,6 +4,7 @@ import numpy as np
 
 from journeylab.plotting import styled
 from journeylab.studies.exp7_native_kg.figures import draw, numbers, tabulate
+from journeylab.studies.exp7_native_kg.settings import Data
 
 from .results import RUNS
 
@@ -73,8 +74,19 @@ def test_numbers_are_the_measured_sizes(results):
         "slot.width": 6,
         "runs.finished": 8,
         "runs.undertrained": 8,
+        "worlds": "one world",
     }
     assert expected.items() <= printed.items()
+
+
+def test_worlds_of_a_seed_are_printed_and_sizes_stay_those_of_one_world(results):
+    settings = results.settings
+    several = settings.model_copy(update={"datasets": {"world": Data(worlds=4)}})
+    assert numbers(replace(results, settings=several)) == numbers(results) | {"worlds": "4 worlds"}
+    arm = settings.arms["7b-held"].model_copy(update={"data": {"worlds": 1}})
+    mixed = several.model_copy(update={"arms": {**settings.arms, "7b-held": arm}})
+    printed = numbers(replace(results, settings=mixed))
+    assert printed["worlds"] == "4 worlds (1 in 7b-held)"
 
 
 def test_sizes_without_a_run_are_not_available(results):

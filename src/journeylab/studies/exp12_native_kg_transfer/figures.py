@@ -6,7 +6,13 @@ from typing import cast
 import pandas as pd
 from matplotlib.figure import Figure
 
-from journeylab.knowledge.tables import PRIMARY, TIER_TITLES, tier_cells, world_size
+from journeylab.knowledge.tables import (
+    PRIMARY,
+    TIER_TITLES,
+    tier_cells,
+    world_size,
+    worlds_per_seed,
+)
 from journeylab.plotting import (
     RunName,
     StudyResults,
@@ -27,7 +33,7 @@ CAPTIONS = {
         "in template 0, with one token per name. Tier 2 (middle) tests facts that were read as "
         "triples only (A) or in template 1 only (B); tiers 1 and 3 are taught and unread facts. "
         f"{SEEDS} Horizontal lines: the gate, below which a run is undertrained, and the "
-        "relation marginal, which guesses the relation's most frequent tail (median over worlds)."
+        "relation marginal, which guesses the relation's most frequent tail (median over seeds)."
     ),
     "tokens": (
         "Transfer against the number m of tokens of a name: a symbol of its own (1), syllables (2) "
@@ -129,6 +135,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         for world, arm in _WORLDS.items()
         for key, quantity in _QUANTITIES.items()
     }
+    values["worlds"] = worlds_per_seed(results)
     tier1 = results.pool("hits@1", **{**PRIMARY, "tier": "T1"})
     values["runs.finished"] = len(tier1)
     values["runs.undertrained"] = int((tier1["value"] < _gate(results)).sum())
@@ -199,7 +206,7 @@ def _own_format(run: RunName) -> dict[str, str | int]:
 
 
 def _floor(results: StudyResults, tier: str, arms: list[str]) -> float:
-    """The median over the worlds of some arms; the floor of a seed is the same in every run."""
+    """The median over the seeds of some arms; the floor of a seed is the same in every run."""
     rows = results.pool("floor_marginal", tier=tier, arm=arms)
     return float(rows.drop_duplicates(["arm", "seed"])["value"].median())
 

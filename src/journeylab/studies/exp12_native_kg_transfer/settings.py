@@ -11,6 +11,7 @@ from journeylab.config import (
     Count,
     Frozen,
     Name,
+    SeveralWorlds,
     StudySettings,
     TrainedArm,
     TrainedJob,
@@ -44,7 +45,7 @@ WITH_REPOSITORY: tuple[Variant, ...] = ("A-repository", "B-repository")
 Check = Literal["cache", "order", "splits"]
 
 
-class Data(Frozen):
+class Data(SeveralWorlds):
     """One of two worlds, ``k`` times the size of exp7's world.
 
     ``family``: the kinship and geography of exp7, where some facts follow from others.

@@ -10,7 +10,13 @@ from matplotlib.figure import Figure
 from journeylab.datasets.triples import SPLITS
 from journeylab.knowledge.metrics import FAMILY_RELATIONS
 from journeylab.knowledge.settings import LINEARISED_TEMPLATES, TIERS
-from journeylab.knowledge.tables import PRIMARY, TIER_TITLES, tier_cells, world_size
+from journeylab.knowledge.tables import (
+    PRIMARY,
+    TIER_TITLES,
+    tier_cells,
+    world_size,
+    worlds_per_seed,
+)
 from journeylab.plotting import (
     RunName,
     StudyResults,
@@ -33,15 +39,15 @@ CAPTIONS = {
         "hits@1 among all entities for English prompts in template 0, by tier, model and form of "
         f"the KG rows. {SEEDS} Vertical lines are floors: "
         "a random entity, a random entity of the tail's type, and the most frequent tail among the "
-        "relation's other facts in training (medians over worlds); in tier 1 also the gate, below "
+        "relation's other facts in training (medians over seeds); in tier 1 also the gate, below "
         "which a run is undertrained. Controls: A with θ = 0, A (causal KG), A (predict all), B "
         "(MLM), and B with KG rows in the same template as the prompts."
     ),
     "paired": (
         "Each model against A, paired by seed and therefore by world, in template 0: right of the "
         "line A is better. Log rank is the mean natural logarithm of the rank of the true tail. It "
-        f"is finer than hits@1, which changes in steps of one fact. {AS_BEFORE} A seed that "
-        "failed in either model counts as failed."
+        "is finer than hits@1, which changes in steps of one fact of one world. "
+        f"{AS_BEFORE} A seed that failed in either model counts as failed."
     ),
     "metrics": (
         "The other metrics in template 0, at every tier (rows). Lower is better for log rank and "
@@ -163,9 +169,8 @@ def _print_size(quantity: str, value: float) -> str:
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """Measured sizes of the worlds and rows, floors, and numbers of undertrained runs."""
-    sizes: dict[str, float | int | str] = {
-        key: world_size(results, quantity) for key, quantity in _SIZES.items()
-    }
+    sizes: dict[str, float | int | str] = {"worlds": worlds_per_seed(results)}
+    sizes |= {key: world_size(results, quantity) for key, quantity in _SIZES.items()}
     total, base = world_size(results, "facts"), sizes["facts.base"]
     measured = isinstance(total, int) and isinstance(base, int)
     sizes["facts.derived"] = int(total) - int(base) if measured else "n/a"
@@ -340,6 +345,6 @@ def _secondary(results: StudyResults, run: RunName) -> dict[str, str]:
 
 
 def _floor(results: StudyResults, name: str, tier: str) -> float:
-    """The median over worlds; the floor of a seed is the same in every run."""
+    """The median over seeds; the floor of a seed is the same in every run."""
     rows = results.pool(f"floor_{name}", tier=tier)
     return float(rows.drop_duplicates("seed")["value"].median())

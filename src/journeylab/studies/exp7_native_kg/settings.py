@@ -12,6 +12,7 @@ from journeylab.config import (
     Count,
     Frozen,
     Name,
+    SeveralWorlds,
     StudySettings,
     TrainedArm,
     TrainedJob,
@@ -75,7 +76,7 @@ SPECS: dict[str, Spec] = {
 """Name in config.yaml → model."""
 
 
-class Data(Frozen):
+class Data(SeveralWorlds):
     """Sizes of the generations and of the geography, and the split of the derived facts.
 
     In every relation ``teaching`` and ``transfer`` are rounded up; generalisation gets the rest.

@@ -1,0 +1,75 @@
+"""The files of a run whose seeds have several worlds, through the stages that write them."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import torch
+
+from journeylab.records.cost import start_counting
+from journeylab.records.files import MEASUREMENTS, read_table, read_tensors
+from journeylab.records.plans import Plan
+from journeylab.records.runs import RunStart, read_host, read_run
+from journeylab.stages import generate, measure, train
+from journeylab.stages.running import Call
+
+SEEDS, WORLDS = (100, 101), 2
+TRAINING = {"steps": 4, "learning_rate": 0.003, "evaluate_every": 2, "checkpoint_every": 2}
+JOB = {"variant": "A", "data": {"worlds": WORLDS}, "model": {"d": 8}, "training": TRAINING}
+RUN = {"study": "exp7", "arm": "native", "variant": "A", "seeds": SEEDS}
+
+
+@pytest.fixture(autouse=True)
+def ordinary_algorithms() -> Iterator[None]:
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+def call(plan: Plan, output: Path, **files: Path) -> Call:
+    start = RunStart(plan_key=plan.key, started=datetime.now(UTC))
+    return Call(plan, output, start, start_counting(), **files)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    data = Plan(stage="generate", study="exp7", dataset="world", seeds=SEEDS, settings=JOB["data"])
+    trained = Plan(
+        stage="train", settings=JOB, engine="sequential", inputs={"data": data.key}, **RUN
+    )
+    measured = Plan(
+        stage="measure",
+        settings={"templates": [0]},
+        inputs={"data": data.key, "run": trained.key},
+        **RUN,
+    )
+    (tmp_path / "run").mkdir()
+    table, run = tmp_path / "data.parquet", tmp_path / "run/run.json"
+    progress = tmp_path / "progress.json"
+    generate.run(call(data, table))
+    train.run(call(trained, run, data=table, progress=progress))
+    measure.run(call(measured, tmp_path / "run" / MEASUREMENTS, data=table, run=run))
+    return tmp_path
+
+
+def test_every_world_is_saved_and_every_seed_has_one_outcome_and_one_value(folder: Path):
+    names = {name.partition("/")[0] for name in read_tensors(folder / "run/weights.safetensors")}
+    assert names == {"100", "100.1", "101", "101.1"}
+    record = read_run(folder / "run")
+    assert [(each.seed, each.status) for each in record.seeds] == [(s, "finished") for s in SEEDS]
+    assert set(read_host(folder / "run").seconds) == set(SEEDS)
+    for file, factors in (("curves.parquet", ["step"]), (MEASUREMENTS, ["quantity"])):
+        table = read_table(folder / "run" / file)
+        assert set(table["seed"]) == set(SEEDS)
+        assert "world" not in table
+        [rows] = {len(rows) for _, rows in table.groupby("seed")}
+        assert len(table) == len(SEEDS) * rows
+        assert set(factors) < set(table)
+    assert not list((folder / "run").glob("*.checkpoint"))
+
+
+def test_progress_counts_the_steps_of_all_worlds(folder: Path):
+    steps = 4 * WORLDS * len(SEEDS)
+    progress = json.loads((folder / "progress.json").read_text())
+    assert progress == {"done": steps, "before": 0, "total": steps}
