@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeylab.commands.results import CONFIG, current_plan, judged_studies, read_verdicts
+from journeylab.commands.results import (
+    CONFIG,
+    PILOTS,
+    current_plan,
+    judged_studies,
+    read_verdicts,
+)
 from journeylab.config import UserError, accepted
 
 if TYPE_CHECKING:
     from journeylab.claims.register import Claim, StudyClaims
     from journeylab.workflow.planning import WorkflowPlan
-
-PILOTS = Path("build/quick")
 
 
 def register(
@@ -33,6 +37,7 @@ def register(
 
 def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     """The register of a study under the questions of AsPredicted and OSF."""
+    from journeylab.claims.looks import looks_text
     from journeylab.claims.register import register_hash
     from journeylab.records.runs import git_state, is_committed
 
@@ -40,7 +45,7 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     git = git_state(Path.cwd())
     names = [f"{plan.claims}/{study}.yaml", f"{plan.claims}/looks.yaml"]
     committed = {True: "", False: " (with uncommitted changes)", None: ""}
-    looks = ", ".join(f"{n} ({weight:g} of α)" for n, weight in plan.register.looks.items())
+    looks = looks_text(plan.register, claims)
     seeds = plan.seeds(study).all
     yield f"# {study}, revision {claims.revision}"
     yield ""
@@ -94,7 +99,7 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     yield ""
     yield "## How many observations will be collected, or what determines the sample size?"
     yield ""
-    yield f"Seeds {seeds[0]} to {seeds[-1]}; looks at {looks}. Pilots use seeds from 1000."
+    yield f"Seeds {seeds[0]} to {seeds[-1]}; {looks}. Pilots use seeds from 1000."
     yield ""
     yield "## Anything else?"
     yield ""
@@ -119,15 +124,16 @@ def _rule(claim: Claim, study: str, claims: StudyClaims) -> str:
 
 def _pilot(plan: WorkflowPlan, study: str) -> dict[str, float]:
     """The effect that the first look detects at the spread of a quick run, if there is a run."""
-    from journeylab.claims.statistics import detectable, interval_rank
+    from journeylab.claims.looks import schedule
+    from journeylab.claims.statistics import detectable
 
     if study not in judged_studies(PILOTS):
         return {}
     import numpy as np
 
     claims = plan.register.studies[study]
-    n, weight = next(iter(sorted(plan.register.looks.items())))
-    k = interval_rank(n, weight * plan.register.alpha / max(claims.tails, 1))
+    looks = schedule(plan.register, claims)
+    k = looks.level(looks.looks[0]).k
     known = {}
     for row in read_verdicts(PILOTS, study).verdicts:
         values = np.array([point.value for point in row.points], dtype=float)

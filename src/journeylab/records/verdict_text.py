@@ -113,6 +113,11 @@ def remarks(row: Verdict) -> list[str]:
     return [*([row.withheld] if row.withheld else []), *row.notes]
 
 
+def seed_numbers(study: StudyVerdicts) -> str:
+    """The number of seeds of a study: “12”, or “12 to 36” where its rows differ."""
+    return " to ".join(plain(n) for n in sorted({study.fewest, study.seeds}))
+
+
 def measured_text(row: Verdict) -> str:
     """What was measured: the effect, then its metric unless the effect names it."""
     if row.kind == "exact":
@@ -298,10 +303,13 @@ def certainty(
     judged = [row for row in study.verdicts if row.primary and row.verdict is not None]
     exact = [row for row in judged if row.kind == "exact"]
     numbers = sorted({row.n for row in judged if row.kind != "exact"})
+    how_many = " or ".join(map(str, numbers))
+    if study.looks and numbers:
+        how_many = " to ".join(dict.fromkeys((str(numbers[0]), str(numbers[-1]))))
     texts = []
     if numbers:
         texts.append(
-            f"claims over seeds rest on {' or '.join(map(str, numbers))} seeds each; the "
+            f"claims over seeds rest on {how_many} seeds each; the "
             f"probability that any verdict of this study is wrong is at most {study.alpha}"
         )
     if exact:

@@ -14,7 +14,7 @@ from journeylab.records.verdict_numbers import (
     places,
     printed_numbers,
 )
-from journeylab.records.verdict_text import outcome, run_text, source_letter
+from journeylab.records.verdict_text import outcome, run_text, seed_numbers, source_letter
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.typography import plain, short
 
@@ -25,7 +25,7 @@ def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
     exact = [v for v in study.verdicts if v.kind == "exact"]
     secondary = [v for v in study.verdicts if not v.primary and v.kind != "exact"]
     sources = "D: as the document states it; C: corrected."
-    seeds = f"{plain(study.seeds)} seeds."
+    seeds = f"{seed_numbers(study)} seeds."
     numbers = ("Effect", "Interval", "Detectable")
     return {
         name: Table(name=name, caption=caption, frame=frame, notes=notes, numeric=numeric)

@@ -23,6 +23,7 @@ from journeylab.records.verdict_text import (
     measured_text,
     outcome,
     registration_lines,
+    seed_numbers,
     source_letter,
     theorem_text,
 )
@@ -61,7 +62,7 @@ def describe(
         "title": drawn["title"],
         "stamp": None if verdicts.evidence else STAMP,
         "scale": verdicts.scale,
-        "seeds": plain(verdicts.seeds),
+        "seeds": seed_numbers(verdicts),
         "front": front_page(
             verdicts,
             drawn,
