@@ -55,7 +55,8 @@ def forecast(
     (N + 1, N + 1), without the sequences that have ended.
     """
     last = looks[-1]
-    verdicts, ends = [0.0, 0.0], []
+    supported, refuted = 0.0, 0.0
+    ends = []
     counts = _start(last)
     at = 0
     for n, b, c in zip(looks, support, refute, strict=True):
@@ -63,14 +64,14 @@ def forecast(
             counts = _next(counts, sides)
         at = n
         decided = _decided(last, n, b, c, region)
-        for i, where in enumerate(decided):
-            verdicts[i] += float(counts[where].sum())
+        supported += float(counts[decided[0]].sum())
+        refuted += float(counts[decided[1]].sum())
         # as many seeds contradict a verdict at the last look as do now, if all further ones agree
         possible = _decided(last, n, support[-1], refute[-1], region)
         over = decided[0] | decided[1] | ~(possible[0] | possible[1]) | (n == last)
         ends.append(float(counts[over].sum()))
         counts = np.where(over, 0.0, counts)
-    return Forecast(*verdicts, tuple(ends))
+    return Forecast(supported, refuted, tuple(ends))
 
 
 def single_look(tail: float, region: Interval, sides: Sides) -> int | None:

@@ -244,7 +244,7 @@ def _advice(row: Verdict, claim: Claim, claims: StudyClaims, looks: Schedule) ->
     import numpy as np
 
     from journeylab.claims.estimates import bounds
-    from journeylab.claims.forecast import MOST_SEEDS, claim_forecast, beyond, single_look, within
+    from journeylab.claims.forecast import MOST_SEEDS, beyond, claim_forecast, single_look, within
     from journeylab.claims.register import Solves, cells
 
     if row.state == "decided":

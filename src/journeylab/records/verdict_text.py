@@ -113,9 +113,10 @@ def remarks(row: Verdict) -> list[str]:
     return [*([row.withheld] if row.withheld else []), *row.notes]
 
 
-def seed_numbers(study: StudyVerdicts) -> str:
-    """The number of seeds of a study: “12”, or “12 to 36” where its rows differ."""
-    return " to ".join(plain(n) for n in sorted({study.fewest, study.seeds}))
+def seed_numbers(study: StudyVerdicts, rows: Sequence[Verdict] = ()) -> str:
+    """The number of seeds of a study, or of some of its rows: “12”, or “12 to 36”."""
+    over = [row.n for row in rows or study.verdicts if row.kind != "exact"] if study.looks else []
+    return " to ".join(map(plain, sorted({min(over), max(over)} if over else {study.seeds})))
 
 
 def measured_text(row: Verdict) -> str:
@@ -302,10 +303,9 @@ def certainty(
         return f"Not at all: this is a quick run of {study.seeds} seeds, with cut budgets."
     judged = [row for row in study.verdicts if row.primary and row.verdict is not None]
     exact = [row for row in judged if row.kind == "exact"]
-    numbers = sorted({row.n for row in judged if row.kind != "exact"})
-    how_many = " or ".join(map(str, numbers))
-    if study.looks and numbers:
-        how_many = " to ".join(dict.fromkeys((str(numbers[0]), str(numbers[-1]))))
+    rows = [row for row in judged if row.kind != "exact"]
+    numbers = sorted({row.n for row in rows})
+    how_many = seed_numbers(study, rows) if study.looks else " or ".join(map(str, numbers))
     texts = []
     if numbers:
         texts.append(

@@ -172,12 +172,6 @@ class StudyVerdicts(Frozen):
         """The sequential look, counted from 1, at which the looks at a row ended, if it has any."""
         return self.looks.index(row.n) + 1 if row.state else None
 
-    @property
-    def fewest(self) -> int:
-        """The smallest number of seeds that a row over seeds rests on; ``seeds`` without looks."""
-        numbers = [row.n for row in self.verdicts if row.kind != "exact"] if self.looks else []
-        return min(numbers, default=self.seeds)
-
     def select(self, runs: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Of the planned runs and their keys, those that lie within the seeds of the looks."""
         known = dict(runs)
