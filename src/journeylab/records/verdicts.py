@@ -55,8 +55,8 @@ class Part(Estimate):
 class Outcome(Frozen):
     """Effect, interval and verdict of a claim, as a reference keeps them; None as in `Estimate`.
 
-    ``withheld`` is the reason if a gate withheld the verdict. An empty one is not written, so that
-    files from before this field stay as they are.
+    ``withheld`` is the reason if a gate withheld the verdict; ``seeds`` is the number of seeds at
+    which sequential looks at it ended. Fields that do not apply are not written.
     """
 
     effect: float | None
@@ -64,6 +64,7 @@ class Outcome(Frozen):
     high: float | None
     verdict: Word | None
     withheld: Annotated[str, Field(exclude_if=lambda reason: not reason)] = ""
+    seeds: Annotated[NonNegativeInt | None, Field(exclude_if=lambda seeds: seeds is None)] = None
 
     @property
     def word(self) -> str:
