@@ -83,8 +83,8 @@ def single_look(tail: float, region: Interval, sides: Sides) -> int | None:
     for n in range(1, MOST_SEEDS + 1):
         counts = _next(counts, sides)
         b = interval_rank(n, tail) - 1
-        supported, refuted = _decided(MOST_SEEDS, n, b, b, region)
-        if b >= 0 and counts[supported | refuted].sum() >= DETECTED:
+        supported, refuted = _decided(n, n, b, b, region)
+        if b >= 0 and counts[: n + 1, : n + 1][supported | refuted].sum() >= DETECTED:
             return n
     return None
 

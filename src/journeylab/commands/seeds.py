@@ -194,6 +194,7 @@ def _expected_by_run(
 
 def _cost(plan: WorkflowPlan, study: str, looks: Schedule, expected: Mapping[str, float]) -> str:
     """The CPU time at the expected seeds, if they are known, and at the first and last look."""
+    from journeylab.typography import plain
     from journeylab.workflow.costs import expected_seconds
 
     cost = plan.costs.get(study)
@@ -201,14 +202,14 @@ def _cost(plan: WorkflowPlan, study: str, looks: Schedule, expected: Mapping[str
         return f"  CPU time: unknown, the reference runs have no cost of {study}"
     runs, first, last = _runs(plan, study), looks.looks[0], looks.looks[-1]
 
-    def hours(seeds: Mapping[str, float], otherwise: float) -> str:
+    def minutes(seeds: Mapping[str, float], otherwise: float) -> str:
         numbers = [(run, seeds.get(name, otherwise)) for name, run in runs.items()]
-        return f"{expected_seconds(cost, numbers, first) / 3600:.1f} hours"
+        return f"{plain(expected_seconds(cost, numbers, first) / 60)} CPU-minutes"
 
-    about = f"about {hours(expected, first)}; " if expected else ""
+    about = f"about {minutes(expected, first)}; " if expected else ""
     return (
-        f"  CPU time, at the rate of the reference runs: {about}{hours({}, first)} with {first} "
-        f"seeds of every run, {hours({}, last)} with {last}"
+        f"  at the rate of the reference runs: {about}{minutes({}, first)} with {first} "
+        f"seeds of every run, {minutes({}, last)} with {last}"
     )
 
 

@@ -19,7 +19,7 @@ def stopping(study: StudyVerdicts) -> Figure | None:
     rows = [row for row in study.verdicts if row.state]
     if not study.looks or not rows:
         return None
-    names = [f"{row.id.removeprefix('exp')}" for row in rows]
+    names = [row.id.removeprefix("exp") for row in rows]
     table = pd.DataFrame(
         {"row": range(len(rows)), "seeds": [row.n for row in rows], "end": [*map(_end, rows)]}
     )
@@ -40,10 +40,10 @@ def stopping(study: StudyVerdicts) -> Figure | None:
         ax=axes,
         zorder=3,
     )
-    for place, row in enumerate(rows):
+    for height, row in enumerate(rows):
         axes.annotate(
             tag(_end(row)),
-            (1.0, place),
+            (1.0, height),
             xycoords=("axes fraction", "data"),
             xytext=(5, 0),
             textcoords="offset points",
