@@ -17,6 +17,7 @@ from journeylab.commands.list import list_studies
 from journeylab.commands.register import register
 from journeylab.commands.reproduce import reproduce
 from journeylab.commands.results import CONFIG, ROOT
+from journeylab.commands.seeds import seeds
 from journeylab.commands.status import status
 from journeylab.config import UserError, refusal
 
@@ -38,6 +39,7 @@ for _command, _name in (
     (explain, "explain"),
     (list_studies, "list"),
     (compare, "compare"),
+    (seeds, "seeds"),
     (reproduce, "reproduce"),
 ):
     app.command(_name, rich_help_panel=PEOPLE)(_command)

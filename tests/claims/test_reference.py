@@ -177,3 +177,26 @@ def test_the_reference_of_the_previous_revision_must_exist(folders):
     with pytest.raises(UserError, match=r"exp1-r1.json is missing: .* copy .*exp1.json") as caught:
         read_earlier(references, "exp1", claims({"id": "exp1.1"}))
     assert "\n" not in str(caught.value)
+
+
+def sequential(judge, values, n=16):
+    """A judged study whose only claim was decided at a look of ``n`` seeds."""
+    verdicts = judge({"a/x": values}, ROWS)
+    rows = [row.model_copy(update={"state": "decided", "n": n}) for row in verdicts.verdicts]
+    more = {"looks": (12, 16, 20), "seeds": n, "verdicts": tuple(rows)}
+    return verdicts.model_copy(update=more)
+
+
+def test_a_reference_of_sequential_looks_keeps_the_seeds_of_each_row(judge):
+    reference = reference_of(sequential(judge, FIRST))
+    assert [row.seeds for row in reference.claims.values()] == [16]
+    assert b'"seeds":16' in json_bytes(reference).replace(b" ", b"")
+    fixed = reference_of(judge({"a/x": FIRST}, ROWS))
+    assert "seeds" not in fixed.claims["exp1.1"].model_dump()
+
+
+def test_a_claim_may_end_at_another_look_with_the_same_verdict(judge):
+    reference = reference_of(sequential(judge, FIRST))
+    assert list(differences(sequential(judge, FIRST, n=20), reference)) == []
+    [line] = differences(sequential(judge, [x + 1 for x in FIRST], n=20), reference)
+    assert "outside the reference's interval" in line

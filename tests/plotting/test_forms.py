@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgb
 from scipy.stats import quantile_test
 
@@ -21,6 +22,7 @@ from journeylab.plotting import (
     median_interval,
     save,
     seeds,
+    stopping,
     styled,
 )
 from journeylab.records.verdicts import Part, Point, StudyVerdicts, Verdict
@@ -265,3 +267,41 @@ def test_every_part_is_a_row_and_metrics_have_panels_of_their_own():
 def test_a_claim_without_a_range_of_its_effect_is_not_drawn():
     solves = claim("exp1.1", kind="solves", region={"solves": {"at_least": 0.99}})
     assert effects(claims(solves, claim("exp1.s1", primary=False))) is None
+
+
+STATES = [("supported", "decided"), ("refuted", "decided"), (None, "withheld")]
+STATES += [("inconclusive", "settled"), ("inconclusive", "open")]
+
+
+def looked(*ends: int):
+    rows = [
+        claim(f"exp1.{i}", verdict=word, state=state, n=n)
+        for i, ((word, state), n) in enumerate(zip(STATES, ends, strict=True), 1)
+    ]
+    return claims(*rows, claim("exp1.s1", primary=False)).model_copy(update={"looks": (12, 16, 20)})
+
+
+def test_every_judged_claim_has_a_marker_where_its_looks_ended():
+    ends = [12, 16, 12, 12, 20]
+    with styled():
+        [axes] = stopping(looked(*ends)).axes
+    [markers] = [each for each in axes.collections if isinstance(each, PathCollection)]
+    assert markers.get_offsets().tolist() == [[n, row] for row, n in enumerate(ends)]
+    assert len({color.tobytes() for color in markers.get_facecolors()}) == 5
+    assert len({path.vertices.tobytes() for path in markers.get_paths()}) == 5
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == [f"1.{i}" for i in range(1, 6)]
+    assert list(axes.get_xticks()) == [12, 16, 20]
+    words = ["✓ supported", "✗ refuted", "withheld", "settled", "open"]
+    assert [text.get_text() for text in axes.texts] == words
+
+
+def test_looks_without_a_sequence_are_not_drawn():
+    assert stopping(claims(claim("exp1.1"))) is None
+    assert stopping(claims().model_copy(update={"looks": (12, 16)})) is None
+
+
+def test_the_figure_of_looks_is_the_same_file(tmp_path):
+    for name in ("a", "b"):
+        with styled():
+            save(stopping(looked(12, 16, 12, 12, 20)), tmp_path / f"{name}.pdf")
+    assert (tmp_path / "a.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()

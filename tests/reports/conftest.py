@@ -171,6 +171,23 @@ def trained_verdicts(*, evidence: bool) -> StudyVerdicts:
     )
 
 
+def sequential_verdicts() -> StudyVerdicts:
+    """The same claims over seeds, which ended at different looks and in every state."""
+    study = trained_verdicts(evidence=True)
+    ends = ((12, "decided"), (16, "decided"), (20, "settled"), (12, "decided"), (36, "open"))
+    ends += ((12, "withheld"),)
+    rows = [
+        row.model_copy(
+            update={"n": n, "state": state}
+            | ({"verdict": None, "withheld": "Not learned."} if state == "withheld" else {})
+        )
+        for row, (n, state) in zip(study.verdicts, ends, strict=False)
+    ]
+    kept = (*rows, *study.verdicts[len(rows) :])
+    more = {"looks": (12, 16, 20, 24, 28, 32, 36), "seeds": 36, "verdicts": kept}
+    return study.model_copy(update=more)
+
+
 def trained_records() -> list[tuple[RunRecord, RunHost]]:
     records = []
     when = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)

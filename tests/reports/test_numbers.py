@@ -7,7 +7,7 @@ from journeylab.records.verdicts import Estimate
 from journeylab.reports.numbers import study_numbers
 from journeylab.typography import plain
 
-from .conftest import exact
+from .conftest import exact, sequential_verdicts
 
 
 def test_every_number_of_a_verdict_has_a_key(trained):
@@ -43,3 +43,10 @@ def test_rounding_errors_print_as_zero_and_tiny_nonzero_in_scientific_notation()
     assert mean(9.3e-18, -0.02, None) == "0.0000"
     assert mean(2e-6, -0.02, 0.02) == plain(2e-6, 2) != "0.0000"
     assert mean(2e-18, -1e-17, 1e-17) == plain(2e-18, 2)
+
+
+def test_a_row_with_a_state_has_its_look_and_its_seeds(trained):
+    numbers = study_numbers(sequential_verdicts(), {})
+    assert [numbers[f"exp7.2.{name}"] for name in ("look", "seeds", "state")] == [2, 16, "decided"]
+    assert "exp7.s1.look" not in numbers
+    assert not any(key.endswith((".look", ".state")) for key in study_numbers(trained[0], {}))

@@ -11,16 +11,18 @@ import typst
 
 from journeylab.catalogue import PACKAGE, study_folder
 from journeylab.config import UserError
-from journeylab.records.files import read_json, verify, write_folder
+from journeylab.plotting import save, stopping, styled
+from journeylab.records.files import read_json, verify, write_folder, write_json
 from journeylab.records.verdict_text import COARSE, headline
 from journeylab.records.verdicts import Earlier, Registration
 from journeylab.reports.draw import draw_results
 from journeylab.reports.front import first_sentence
+from journeylab.reports.tables import verdict_tables
 from journeylab.reports.typeset import compile_report, describe
 from journeylab.studies.exp5_ssm_bridge import figures, metrics
 from journeylab.typography import plain
 
-from .conftest import THEOREMS, WHY
+from .conftest import THEOREMS, WHY, sequential_verdicts, trained_verdicts, write_trained_content
 
 STAMP, KEY = "quick run – not evidence", "0123456789abcdef"
 TEMPLATES = PACKAGE / "reports" / "templates"
@@ -433,3 +435,34 @@ def test_typst_needs_no_system_fonts(computed, exp5_report, exp5_prose, tmp_path
     monkeypatch.setattr(typst, "compile", watch)
     compile_report(exp5_report, computed[1], exp5_prose, tmp_path / "x.pdf")
     assert seen["ignore_system_fonts"] is True
+
+
+def test_the_table_of_claims_has_seeds_where_rows_differ():
+    looked = sequential_verdicts()
+    tables = verdict_tables(looked)
+    frame = tables["verdicts"].frame
+    assert list(frame["Seeds"]) == [str(row.n) for row in looked.verdicts[:6]]
+    assert list(frame["Verdict"])[2] == "inconclusive (settled)"
+    assert tables["verdicts"].notes.startswith("12 to 36 seeds.")
+    assert tables["secondary"].notes.startswith("12 seeds.")
+    for table in verdict_tables(trained_verdicts(evidence=True)).values():
+        assert "Seeds" not in table.frame.columns
+        assert table.name == "certificates" or table.notes.startswith("12 seeds.")
+
+
+def test_the_figure_of_looks_stands_once_below_the_verdicts(records, prose, tmp_path):
+    looked = sequential_verdicts()
+    content = tmp_path / "exp7"
+    write_trained_content(content, looked)
+    with styled():
+        save(stopping(looked), content / "figures/looks.pdf")
+    drawn = read_json(content / "content.json")
+    drawn["figures"].append({"name": "looks", "caption": "How many seeds."})
+    write_json(content / "content.json", drawn)
+    report = describe(looked, {}, content, records, {}, THEOREMS, plan_key=KEY)
+    rows = {row["id"]: row["end"] for row in report["verdicts"]}
+    assert rows["exp7.2"] == f"look 2, 16 seeds, k = {looked.verdicts[1].k}"
+    compile_report(report, content, prose, tmp_path / "exp7.pdf")
+    text = pages(tmp_path / "exp7.pdf")
+    assert sum("How many seeds." in page for page in text) == 1
+    assert "look 2, 16 seeds" in "\n".join(text)

@@ -17,10 +17,11 @@ from journeylab.records.verdict_text import (
     outcome,
     registration_lines,
     run_text,
+    seed_numbers,
 )
 from journeylab.records.verdicts import WORDS, Registration, StudyVerdicts
 
-from .conftest import THEOREMS, WHY, effect, exact, trained_verdicts
+from .conftest import THEOREMS, WHY, effect, exact, sequential_verdicts, trained_verdicts
 
 VALUES = [0.1] * 12
 GATE = "“B” has not learned its task: its median is 0.25, needed is 0.95"
@@ -209,3 +210,11 @@ def test_a_run_prints_by_its_labels_and_leaves_out_an_empty_one():
     assert run_text("7a", "B", labels, arms) == "B (MLM), all templates"
     assert run_text("native", "B", labels, arms) == "B (MLM)"
     assert run_text("7b", "C", labels, arms) == "C, 7b"
+
+
+def test_the_seeds_of_sequential_looks_are_a_range_where_rows_differ():
+    looked = sequential_verdicts()
+    assert seed_numbers(looked) == "12 to 36"
+    assert seed_numbers(looked, looked.verdicts[1:2]) == "16"
+    assert seed_numbers(trained_verdicts(evidence=True)) == "12"
+    assert "rest on 12 to 36 seeds each" in certainty(looked, {}, failed=0, trained=0)

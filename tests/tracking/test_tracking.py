@@ -302,7 +302,20 @@ def test_a_study_has_its_verdicts_and_its_report(filled, client):
     assert len(cut) < 8000
 
 
-def write_verdicts(root, sentence="It holds."):
+def test_the_looks_of_every_claim_are_tags_of_the_study(filled, client):
+    connection = client(LOCAL, filled)
+    write_verdicts(filled)
+    tracking.import_runs(filled, "exp7")
+    assert not any(name.startswith("exp7.") for name in parent_run(connection).data.tags)
+    write_verdicts(filled, state="decided")
+    tracking.import_runs(filled, "exp7")
+    tags = parent_run(connection).data.tags
+    names = ("look", "seeds", "state")
+    assert [tags[f"exp7.1.{name}"] for name in names] == ["1", "12", "decided"]
+    assert "exp7.3.look" not in tags
+
+
+def write_verdicts(root, sentence="It holds.", state=None):
     """Two judged rows, of which one is withheld, and a secondary one, with title and report."""
     common = {"source": "document", "kind": "number", "theorem": "thm:x", "region_text": "> 0"}
     common |= {
@@ -314,7 +327,7 @@ def write_verdicts(root, sentence="It holds."):
     common |= {"effect": 0.1, "mean": 0.1, "low": 0.0, "high": 0.2, "n": 12, "failures": 0}
     common |= {"tail": 0.01, "k": 1, "detectable": None, "region": {}, "sentence": sentence}
     rows = [
-        Verdict(id="exp7.1", primary=True, verdict="supported", **common),
+        Verdict(id="exp7.1", primary=True, verdict="supported", state=state, **common),
         Verdict(id="exp7.2", primary=True, verdict=None, withheld="Not learned.", **common),
         Verdict(id="exp7.3", primary=False, verdict=None, **common),
     ]
@@ -325,6 +338,7 @@ def write_verdicts(root, sentence="It holds."):
         "evidence": True,
         "alpha": 0.05,
         "M": 2,
+        "looks": (12, 16) if state else (),
     }
     study = StudyVerdicts(study="exp7", verdicts=rows, **judged)
     files.write_json(root / "results/exp7/verdicts.json", study)

@@ -28,17 +28,17 @@ def estimate_term(
     """
     finished = values[np.isfinite(values)]
     if isinstance(region, reg.Solves):
-        solved = np.where(np.isfinite(values), _reaches(values, region), np.nan)
+        solved = np.where(np.isfinite(values), reaches(values, region), np.nan)
         effect = float(np.nansum(solved)) / max(values.size, 1)
         supporting, refuting = (success_interval(solved, level.tail) for level in (support, refute))
     else:
         effect = float(np.median(finished)) if finished.size else math.nan
         supporting, refuting = (median_interval(values, level.k) for level in (support, refute))
-    bounds = _bounds(region)
+    allowed = bounds(region)
     word: Word = "inconclusive"
-    if decide(supporting, bounds) == "supported":
+    if decide(supporting, allowed) == "supported":
         word = "supported"
-    elif decide(refuting, bounds) == "refuted":
+    elif decide(refuting, allowed) == "refuted":
         word = "refuted"
     low, high = {
         "up": (supporting[0], refuting[1]),
@@ -79,8 +79,8 @@ def combine_parts(claim: reg.Claim, parts: Sequence[Estimate]) -> Estimate:
         unbounded = {"effect": math.nan, "mean": math.nan, "low": -math.inf, "high": math.inf}
         for name in numbers:
             of_parts = [getattr(part, name) for part in parts]
-            bounds = [unbounded[name] if value is None else value for value in of_parts]
-            numbers[name] = finite(math.nan if any(map(math.isnan, bounds)) else pick(bounds))
+            known = [unbounded[name] if value is None else value for value in of_parts]
+            numbers[name] = finite(math.nan if any(map(math.isnan, known)) else pick(known))
     failed = {point.seed for part in parts for point in part.points if point.value is None}
     return Estimate(**numbers, n=parts[0].n, failures=len(failed), verdict=word)
 
@@ -91,7 +91,7 @@ def between_margins(region: reg.Region | None) -> list[float]:
         threshold = region.solves
         ends = [threshold.above if isinstance(threshold, reg.Above) else threshold.at_least]
     else:
-        ends = [end for end in _bounds(region) if math.isfinite(end)]
+        ends = [end for end in bounds(region) if math.isfinite(end)]
     if not ends:
         return []
     low, high = min(ends), max(ends)
@@ -103,7 +103,7 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _bounds(region: reg.Region | None) -> Interval:
+def bounds(region: reg.Region | None) -> Interval:
     """The open interval that the estimate's interval must lie in; (½, ∞) for ``solves``."""
     if isinstance(region, reg.Above):
         return region.above, math.inf
@@ -120,7 +120,8 @@ def _direction(region: reg.Region | None) -> Literal["up", "down", "band"]:
     return "down" if isinstance(region, reg.Below) else "up"
 
 
-def _reaches(values: Values, region: reg.Solves) -> Any:
+def reaches(values: Values, region: reg.Solves) -> Any:
+    """Whether each value reaches the threshold of a claim about most seeds, shape (n,)."""
     threshold = region.solves
     if isinstance(threshold, reg.Above):
         return values > threshold.above

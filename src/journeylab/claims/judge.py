@@ -17,7 +17,13 @@ from journeylab.claims.estimates import (
     estimate_term,
     finite,
 )
-from journeylab.claims.looks import FixedLooks, Level, Schedule, schedule, why_exploratory
+from journeylab.claims.looks import (
+    FixedLooks,
+    Schedule,
+    schedule,
+    term_levels,
+    why_exploratory,
+)
 from journeylab.claims.reading import read, read_rows
 from journeylab.claims.statistics import (
     Values,
@@ -227,17 +233,6 @@ def _common_seeds(claim: reg.Claim, study: _Study, taken: SeedRange) -> int:
     return min(taken.end(f"{arm}/{variant}") for arm, variant in runs) - study.seeds[0]
 
 
-def _levels(claim: reg.Claim, study: _Study, n: int) -> tuple[Level, Level]:
-    """The levels at which one term of a claim may be supported and refuted, at a look.
-
-    A single part can refute an ``all_of`` claim, or support an ``any_of`` claim: there each part
-    has its share of the tail.
-    """
-    full = study.schedule.level(n)
-    share = study.schedule.level(n, len(claim.terms)) if len(claim.terms) > 1 else full
-    return (share, full) if claim.kind == "any_of" else (full, share)
-
-
 def _estimate(claim: reg.Claim, values: Sequence[Values], study: _Study, n: int) -> Estimate:
     """The estimate of a whole claim at a look."""
     estimates = _estimates(claim, values, study, n)
@@ -246,7 +241,7 @@ def _estimate(claim: reg.Claim, values: Sequence[Values], study: _Study, n: int)
 
 def _estimates(claim: reg.Claim, values: Sequence[Values], study: _Study, n: int) -> list[Estimate]:
     """The estimate of each term of a claim at a look."""
-    support, refute = _levels(claim, study, n)
+    support, refute = term_levels(study.schedule, claim, n)
     seeds = study.seeds[:n] if n <= len(study.seeds) else range(n)
     return [estimate_term(of_term, claim.region, seeds, support, refute) for of_term in values]
 
@@ -387,7 +382,7 @@ def _failed_gates(claim: reg.Claim, study: _Study, n: int) -> str:
 
 def _detectable(claim: reg.Claim, study: _Study, values: Sequence[Values], n: int) -> float | None:
     """Minimum detectable effect (power 0.8), largest over parts; at least a step of the measure."""
-    k = min(level.k for level in _levels(claim, study, n))
+    k = min(level.k for level in term_levels(study.schedule, claim, n))
     if isinstance(claim.region, reg.Solves):
         return success_needed(n, k) if k else None
     band = isinstance(claim.region, reg.Inside)

@@ -19,7 +19,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
-from journeylab.claims.schema import PILOT, Looks, StudyClaims
+from journeylab.claims.schema import PILOT, Claim, Looks, StudyClaims
 from journeylab.config import Scale
 
 
@@ -128,11 +128,35 @@ def single_level(n: int, tail: float) -> Level:
     return Level(interval_rank(n, tail), tail)
 
 
-def schedule(register: Looks, claims: StudyClaims) -> Schedule:
+def schedule(register: Looks, claims: StudyClaims) -> FixedLooks | SequentialLooks:
     """The looks of a study, as its file in the register chooses them."""
     if claims.looks == "sequential":
         return SequentialLooks(register.sequential, register.alpha, claims.tails)
     return FixedLooks(register.looks, register.alpha, claims.tails)
+
+
+def term_levels(plan: Schedule, claim: Claim, n: int) -> tuple[Level, Level]:
+    """The levels at which one term of a claim may be supported and refuted, at a look.
+
+    A single part can refute an ``all_of`` claim, or support an ``any_of`` claim: there each part
+    has its share of the tail.
+    """
+    full = plan.level(n)
+    share = plan.level(n, len(claim.terms)) if len(claim.terms) > 1 else full
+    return (share, full) if claim.kind == "any_of" else (full, share)
+
+
+def looks_text(register: Looks, claims: StudyClaims) -> str:
+    """The looks of a study, as commands print them."""
+    plan = schedule(register, claims)
+    if not plan.sequential:
+        return "looks at " + ", ".join(f"{n} ({w:g} of α)" for n, w in register.looks.items())
+    limits = ", ".join(str(plan.level(n).k - 1) for n in plan.looks).replace("-1", "none")
+    numbers = ", ".join(map(str, plan.looks))
+    return (
+        f"sequential looks at {numbers} seeds, of which at most {limits} may contradict a verdict "
+        f"(α = {plan.alpha:g}, M = {claims.tails})"
+    )
 
 
 def why_exploratory(

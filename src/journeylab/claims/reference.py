@@ -1,7 +1,8 @@
 """Reference results: the outcome of every claim, small enough to be kept beside the code.
 
 A result reproduces if its verdict is the same and its effect lies within the reference's interval.
-If that interval is unbounded, or the claim is exact, the verdict alone decides. Results are
+If that interval is unbounded, or the claim is exact, the verdict alone decides. A claim judged at
+sequential looks may end at another look. Results are
 compared only with a reference of the same revision of the register. The outcomes of an earlier
 revision are kept as ``expN-r1.json``; a report prints them beside the rows that continue them.
 """
@@ -138,7 +139,8 @@ def reference_of(verdicts: StudyVerdicts) -> Reference:
 
 def differences(verdicts: StudyVerdicts, reference: Reference) -> Iterator[str]:
     """One line for every claim that does not reproduce."""
-    if (verdicts.scale, verdicts.seeds) != (reference.scale, reference.seeds):
+    same_seeds = bool(verdicts.looks) or verdicts.seeds == reference.seeds
+    if verdicts.scale != reference.scale or not same_seeds:
         yield (
             f"{verdicts.study}: scale {verdicts.scale} with {verdicts.seeds} seeds, the reference "
             f"has scale {reference.scale} with {reference.seeds}"
@@ -164,6 +166,7 @@ def _outcome(verdict: Verdict) -> ReferenceClaim:
         high=verdict.high,
         verdict=verdict.verdict,
         withheld=verdict.withheld,
+        seeds=verdict.n if verdict.state else None,
     )
 
 

@@ -51,13 +51,15 @@ def compare(
 
 
 def _changes(old: ReferenceClaim, new: ReferenceClaim) -> list[str]:
-    """The effect and the verdict, old → new, where they differ."""
+    """The effect, the verdict and the seeds of sequential looks, old → new, where they differ."""
     from journeylab.typography import short
 
     def printed(value: float | str | None) -> str:
         return short(value) if isinstance(value, float) else str(value or "not judged")
 
-    pairs = (("effect", old.effect, new.effect), ("verdict", old.verdict, new.verdict))
+    pairs = [("effect", old.effect, new.effect), ("verdict", old.verdict, new.verdict)]
+    if old.seeds and new.seeds:
+        pairs.append(("seeds", old.seeds, new.seeds))
     return [f"{name} {printed(a)} → {printed(b)}" for name, a, b in pairs if a != b]
 
 

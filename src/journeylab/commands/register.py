@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeylab.commands.results import CONFIG, current_plan, judged_studies, read_verdicts
+from journeylab.commands.results import (
+    CONFIG,
+    PILOTS,
+    current_plan,
+    judged_studies,
+    read_verdicts,
+)
 from journeylab.config import UserError, accepted
 
 if TYPE_CHECKING:
     from journeylab.claims.register import Claim, StudyClaims
     from journeylab.workflow.planning import WorkflowPlan
-
-PILOTS = Path("build/quick")
 
 
 def register(
@@ -33,6 +37,7 @@ def register(
 
 def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     """The register of a study under the questions of AsPredicted and OSF."""
+    from journeylab.claims.looks import looks_text
     from journeylab.claims.register import register_hash
     from journeylab.records.runs import git_state, is_committed
 
@@ -40,9 +45,7 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     git = git_state(Path.cwd())
     names = [f"{plan.claims}/{study}.yaml", f"{plan.claims}/looks.yaml"]
     committed = {True: "", False: " (with uncommitted changes)", None: ""}
-    looks = ", ".join(f"{n} ({weight:g} of α)" for n, weight in plan.register.looks.items())
-    if claims.looks == "sequential":
-        looks = f"{', '.join(map(str, plan.register.sequential))} with exact boundaries"
+    looks = looks_text(plan.register, claims)
     seeds = plan.seeds(study).all
     yield f"# {study}, revision {claims.revision}"
     yield ""
@@ -96,9 +99,7 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     yield ""
     yield "## How many observations will be collected, or what determines the sample size?"
     yield ""
-    yield f"Seeds {seeds[0]} to {seeds[-1]}; looks at {looks}. Pilots use seeds from 1000."
-    if claims.looks == "sequential":
-        yield "After a look, only runs that undecided claims read get the seeds of the next one."
+    yield f"Seeds {seeds[0]} to {seeds[-1]}; {looks}. Pilots use seeds from 1000."
     yield ""
     yield "## Anything else?"
     yield ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ ROOT = typer.Option(help="Folder with results/ and reports/.")
 CONFIG = typer.Option(help="Configuration file.")
 REFERENCES = Path("reference")
 CLAIMS = Path("claims")
+PILOTS = Path("build/quick")
+"""Where a quick run writes, whose seeds are pilots."""
 
 
 def read_verdicts(root: Path, study: str) -> StudyVerdicts:
@@ -69,3 +71,17 @@ def current_plan(config: Path) -> WorkflowPlan:
     from journeylab.workflow.planning import WorkflowPlan
 
     return WorkflowPlan(read_yaml(config))
+
+
+def printed_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, markdown: bool = False
+) -> str:
+    """A table for a terminal, its columns padded, or in Markdown."""
+    if markdown:
+        lines = (head, tuple("---" for _ in head), *rows)
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in (head, *rows)
+    )

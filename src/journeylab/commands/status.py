@@ -14,6 +14,7 @@ from journeylab.commands.results import (
     ROOT,
     current_register,
     judged_studies,
+    printed_table,
     printed_theorems,
     read_records,
     read_verdicts,
@@ -42,7 +43,7 @@ def status(
         (group.name, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
         for group in at_a_glance(rows, printed_theorems())
     ]
-    typer.echo(_table((*HEAD, "Studies"), lines, markdown=markdown))
+    typer.echo(printed_table((*HEAD, "Studies"), lines, markdown=markdown))
 
 
 def _of_results(root: Path, register: Register) -> Iterator[Judged]:
@@ -81,14 +82,3 @@ def _of_references(register: Register) -> Iterator[Judged]:
 
 def _counts(cell: tuple[tuple[str, int], ...]) -> str:
     return ", ".join(f"{number} {word}" for word, number in cell) or "–"
-
-
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]], *, markdown: bool) -> str:
-    if markdown:
-        lines = (head, tuple("---" for _ in head), *rows)
-        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in (head, *rows)
-    )

@@ -11,6 +11,7 @@ from journeylab.plotting.forms import (
     seeds,
 )
 from journeylab.plotting.results import RunName, StudyResults, Table, median, summary
+from journeylab.plotting.stopping import stopping
 from journeylab.plotting.style import TEXT, Look, looks, save, styled
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "median_interval",
     "save",
     "seeds",
+    "stopping",
     "styled",
     "summary",
 ]

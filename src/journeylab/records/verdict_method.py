@@ -53,7 +53,8 @@ def _sequential_method(study: StudyVerdicts, rows: Sequence[Verdict]) -> str:
     texts = [looks]
     if any("solves" not in row.region for row in rows):
         texts.append(
-            f"{_MEDIAN} Its interval lies between two of the ordered differences; {_INTERVAL}"
+            f"{_MEDIAN} Its interval reaches from the k-th smallest to the k-th largest one; "
+            f"{_INTERVAL}"
         )
     share = (
         "An end is wrong at any of the looks with probability at most "

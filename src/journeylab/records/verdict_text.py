@@ -113,6 +113,12 @@ def remarks(row: Verdict) -> list[str]:
     return [*([row.withheld] if row.withheld else []), *row.notes]
 
 
+def seed_numbers(study: StudyVerdicts, rows: Sequence[Verdict] = ()) -> str:
+    """The number of seeds of a study, or of some of its rows: “12”, or “12 to 36”."""
+    over = [row.n for row in rows or study.verdicts if row.kind != "exact"] if study.looks else []
+    return " to ".join(map(plain, sorted({min(over), max(over)} if over else {study.seeds})))
+
+
 def measured_text(row: Verdict) -> str:
     """What was measured: the effect, then its metric unless the effect names it."""
     if row.kind == "exact":
@@ -297,11 +303,13 @@ def certainty(
         return f"Not at all: this is a quick run of {study.seeds} seeds, with cut budgets."
     judged = [row for row in study.verdicts if row.primary and row.verdict is not None]
     exact = [row for row in judged if row.kind == "exact"]
-    numbers = sorted({row.n for row in judged if row.kind != "exact"})
+    rows = [row for row in judged if row.kind != "exact"]
+    numbers = sorted({row.n for row in rows})
+    how_many = seed_numbers(study, rows) if study.looks else " or ".join(map(str, numbers))
     texts = []
     if numbers:
         texts.append(
-            f"claims over seeds rest on {' or '.join(map(str, numbers))} seeds each; the "
+            f"claims over seeds rest on {how_many} seeds each; the "
             f"probability that any verdict of this study is wrong is at most {study.alpha}"
         )
     if exact:

@@ -55,8 +55,8 @@ class Part(Estimate):
 class Outcome(Frozen):
     """Effect, interval and verdict of a claim, as a reference keeps them; None as in `Estimate`.
 
-    ``withheld`` is the reason if a gate withheld the verdict. An empty one is not written, so that
-    files from before this field stay as they are.
+    ``withheld`` is the reason if a gate withheld the verdict; ``seeds`` is the number of seeds at
+    which sequential looks at it ended. Fields that do not apply are not written.
     """
 
     effect: float | None
@@ -64,6 +64,7 @@ class Outcome(Frozen):
     high: float | None
     verdict: Word | None
     withheld: Annotated[str, Field(exclude_if=lambda reason: not reason)] = ""
+    seeds: Annotated[NonNegativeInt | None, Field(exclude_if=lambda seeds: seeds is None)] = None
 
     @property
     def word(self) -> str:
@@ -167,6 +168,10 @@ class StudyVerdicts(Frozen):
     looks: Annotated[tuple[int, ...], Field(exclude_if=lambda looks: not looks)] = ()
     taken: Annotated[SeedRange | None, Field(exclude_if=lambda taken: taken is None)] = None
     verdicts: tuple[Verdict, ...]
+
+    def look_of(self, row: Verdict) -> int | None:
+        """The sequential look, counted from 1, at which the looks at a row ended, if it has any."""
+        return self.looks.index(row.n) + 1 if row.state else None
 
     def select(self, runs: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Of the planned runs and their keys, those that lie within the seeds of the looks."""

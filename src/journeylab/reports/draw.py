@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pandas as pd
 
-from journeylab.plotting import StudyResults, Table, effects, save, styled
+from journeylab.plotting import StudyResults, Table, effects, save, stopping, styled
 from journeylab.records.files import write_json
 from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.reports.numbers import study_numbers
@@ -19,13 +19,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_EFFECTS = {
+_OF_CLAIMS = {
     "effects": (
         "The primary claims about effects, by metric. Dots are seeds, diamonds medians, lines the "
         "intervals that decide (with an arrow where they are unbounded); the claimed region is "
         "shaded. D is the document's claim, C its corrected form; ✗ counts failed seeds. "
         "Differences are paired by seed."
-    )
+    ),
+    "looks": (
+        "The number of seeds at which the looks at each claim ended. Markers and words say how: "
+        "supported or refuted; withheld, since a model has not learned its task; settled, since "
+        "no number of further seeds up to the last look could decide the claim; or open."
+    ),
 }
 
 
@@ -61,11 +66,12 @@ def draw_results(results: StudyResults, figures: Figures, words: Words, folder: 
         raise ValueError("a study is drawn after it is judged")
     for name in ("figures", "tables"):
         (folder / name).mkdir()
-    captions = {**figures.CAPTIONS, **_EFFECTS}
+    captions = {**figures.CAPTIONS, **_OF_CLAIMS}
     with styled():
         drawn = figures.draw(results)
-        if (claims := effects(results.verdicts)) is not None:
-            drawn["effects"] = claims
+        for name, of_claims in (("effects", effects), ("looks", stopping)):
+            if (figure := of_claims(results.verdicts)) is not None:
+                drawn[name] = figure
         for name, figure in drawn.items():
             save(figure, folder / "figures" / f"{name}.pdf")
     own = figures.tabulate(results)

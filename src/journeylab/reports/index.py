@@ -15,6 +15,7 @@ from journeylab.records.verdict_text import (
     SYMBOLS,
     outcome,
     run_text,
+    seed_numbers,
     source_letter,
     theorem_text,
 )
@@ -164,7 +165,7 @@ def _study(study: JudgedStudy, *, anonymous: bool) -> dict[str, Any]:
         "title": study.content["title"],
         "revision": verdicts.revision,
         "scale": verdicts.scale,
-        "seeds": plain(verdicts.seeds),
+        "seeds": seed_numbers(verdicts),
         "judged": plain(len(judged)),
         "secondary": plain(len(verdicts.verdicts) - len(judged)),
         "runs": plain(len(study.records)),

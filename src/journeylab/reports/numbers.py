@@ -9,7 +9,8 @@ from journeylab.typography import Number, plain
 def study_numbers(verdicts: StudyVerdicts, extra: Mapping[str, Number]) -> dict[str, Number]:
     """All numbers by key: ``exp7.2.effect`` of a claim, ``exp7.1.3.low`` of its third part.
 
-    Unbounded ends of intervals are the texts −∞ and ∞; a missing verdict is “not judged”.
+    Unbounded ends of intervals are the texts −∞ and ∞; a missing verdict is “not judged”. A claim
+    judged at sequential looks has the look at which they ended, its seeds and its state.
     """
     study = verdicts.study
     numbers: dict[str, Number] = {
@@ -28,6 +29,10 @@ def study_numbers(verdicts: StudyVerdicts, extra: Mapping[str, Number]) -> dict[
         numbers[f"{verdict.id}.region"] = verdict.region_text
         numbers[f"{verdict.id}.source"] = verdict.source
         numbers[f"{verdict.id}.kind"] = verdict.kind
+        if verdict.state:
+            numbers[f"{verdict.id}.seeds"] = verdict.n
+            numbers[f"{verdict.id}.look"] = verdicts.look_of(verdict)
+            numbers[f"{verdict.id}.state"] = verdict.state
         for i, part in enumerate(verdict.parts, start=1):
             numbers |= _estimate(f"{verdict.id}.{i}", part, bounded=True)
     return numbers | {f"{study}.{key}": value for key, value in extra.items()}

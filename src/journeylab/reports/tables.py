@@ -14,7 +14,7 @@ from journeylab.records.verdict_numbers import (
     places,
     printed_numbers,
 )
-from journeylab.records.verdict_text import outcome, run_text, source_letter
+from journeylab.records.verdict_text import outcome, run_text, seed_numbers, source_letter
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.typography import plain, short
 
@@ -25,18 +25,23 @@ def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
     exact = [v for v in study.verdicts if v.kind == "exact"]
     secondary = [v for v in study.verdicts if not v.primary and v.kind != "exact"]
     sources = "D: as the document states it; C: corrected."
-    seeds = f"{plain(study.seeds)} seeds."
-    numbers = ("Effect", "Interval", "Detectable")
+    numbers = ("Seeds", "Effect", "Interval", "Detectable")
     return {
         name: Table(name=name, caption=caption, frame=frame, notes=notes, numeric=numeric)
         for name, caption, frame, notes, numeric in (
-            ("verdicts", "Verdicts.", _effects(judged), f"{seeds} {sources}", numbers),
+            (
+                "verdicts",
+                "Verdicts.",
+                _effects(judged),
+                f"{seed_numbers(study, judged)} seeds. {sources}",
+                numbers,
+            ),
             ("certificates", "Certificates.", _exact(exact), sources, ("Value", "Cases")),
             (
                 "secondary",
                 "Secondary measurements, without verdicts.",
                 _effects(secondary),
-                f"{seeds} {sources}",
+                f"{seed_numbers(study, secondary)} seeds. {sources}",
                 numbers,
             ),
         )
@@ -117,18 +122,21 @@ def printed_table(table: Table) -> dict[str, Any]:
 
 def _effects(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     rows, digits = [], places(verdicts)
+    differ = len({verdict.n for verdict in verdicts}) > 1
     for verdict in verdicts:
         printed = printed_numbers(verdict, digits)
         row = {
             "Claim": verdict.id,
             "Source": source_letter(verdict),
             "Statement": verdict.statement,
+            **({"Seeds": plain(verdict.n)} if differ else {}),
             "Effect": printed["effect"],
             "Interval": printed["interval"],
             "Detectable": plain(verdict.detectable, 2),
             "Claimed": verdict.region_text,
         }
-        judged = {"Verdict": outcome(verdict, {})} if verdict.primary else {}
+        settled = " (settled)" if verdict.state == "settled" else ""
+        judged = {"Verdict": outcome(verdict, {}) + settled} if verdict.primary else {}
         rows.append(row | judged)
     return pd.DataFrame(rows)
 

@@ -23,6 +23,7 @@ from journeylab.records.verdict_text import (
     measured_text,
     outcome,
     registration_lines,
+    seed_numbers,
     source_letter,
     theorem_text,
 )
@@ -61,7 +62,7 @@ def describe(
         "title": drawn["title"],
         "stamp": None if verdicts.evidence else STAMP,
         "scale": verdicts.scale,
-        "seeds": plain(verdicts.seeds),
+        "seeds": seed_numbers(verdicts),
         "front": front_page(
             verdicts,
             drawn,
@@ -117,11 +118,12 @@ def printed_rows(
         "secondary": [_effect(row, digits[1]) for row in secondary],
         "certificates": [_certificate(row, powers=powers) for row in exact],
     }
-    claimed = {row.id: _claimed(row, study.revision, theorems) for row in study.verdicts}
-    return {
-        name: [row | claimed[row["id"]] | {"marks": marks.get(row["id"], "")} for row in rows]
-        for name, rows in printed.items()
+    claimed = {
+        row.id: _claimed(row, study.revision, theorems)
+        | {"marks": marks.get(row.id, ""), "end": _end(row, study)}
+        for row in study.verdicts
     }
+    return {name: [row | claimed[row["id"]] for row in rows] for name, rows in printed.items()}
 
 
 def compile_report(report: dict[str, Any], content: Path, prose: str, output: Path) -> None:
@@ -185,6 +187,14 @@ def _effect(verdict: Verdict, digits: int) -> dict[str, Any]:
         "withheld": verdict.withheld,
         "parts": parts,
     }
+
+
+def _end(row: Verdict, study: StudyVerdicts) -> str:
+    """Where sequential looks ended: the look, its seeds, and the rank that bounds the interval."""
+    if not study.looks or row.kind == "exact":
+        return ""
+    look = f"look {study.look_of(row)}, " if row.state else ""
+    return f"{look}{row.n} seeds, k = {row.k}"
 
 
 def _certificate(verdict: Verdict, *, powers: bool) -> dict[str, Any]:

@@ -150,14 +150,34 @@ def medians(chunks: Iterable[Chunk]) -> Iterator[MetricPoint]:
         yield MetricPoint(metric, step, statistics.median(values))
 
 
-def describe_study(root: Path, study: str) -> str:
+def read_study(root: Path, study: str) -> StudyVerdicts | None:
+    """The verdicts of a study; None if it is not judged yet."""
+    path = root / "results" / study / files.VERDICTS
+    return build(StudyVerdicts, files.read_json(path), str(path)) if path.exists() else None
+
+
+def look_tags(verdicts: StudyVerdicts | None) -> dict[str, str]:
+    """Look, seeds and state of every claim that is judged at sequential looks, as tags."""
+    if verdicts is None:
+        return {}
+    return {
+        f"{row.id}.{name}": str(value)
+        for row in verdicts.verdicts
+        if row.state
+        for name, value in (
+            ("look", verdicts.look_of(row)),
+            ("seeds", row.n),
+            ("state", row.state),
+        )
+    }
+
+
+def describe_study(root: Path, study: str, verdicts: StudyVerdicts | None) -> str:
     """A study's title and verdicts in Markdown; lists of studies show the first line only."""
     content = root / "reports" / study / "content.json"
     title = files.read_json(content)["title"] if content.exists() else study
-    path = root / "results" / study / files.VERDICTS
-    if not path.exists():
+    if verdicts is None:
         return f"{title} – not judged yet"
-    verdicts = build(StudyVerdicts, files.read_json(path), str(path))
     judged = [
         (row, row.verdict or ("withheld" if row.withheld else "not judged"))
         for row in verdicts.verdicts

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 from journeylab.config import Frozen
 from journeylab.records import files, runs
 from journeylab.records.plans import plan_key
-from journeylab.tracking.contents import Chunk, MetricPoint, describe_study, medians
+from journeylab.tracking.contents import (
+    Chunk,
+    MetricPoint,
+    describe_study,
+    look_tags,
+    medians,
+    read_study,
+)
 from journeylab.tracking.store import ARTIFACTS
 
 if TYPE_CHECKING:
@@ -160,16 +167,19 @@ class StudyImport:
         report = self.root / "reports" / f"{self.study}.pdf"
         figures = self.root / "reports" / self.study / "figures"
         drawn = [path for path in sorted(figures.glob("*")) if path.suffix in _FIGURES]
-        description = describe_study(self.root, self.study)
+        verdicts = read_study(self.root, self.study)
+        description = describe_study(self.root, self.study, verdicts)
+        looks = look_tags(verdicts)
         typeset = [report] if report.exists() else []
         hashes = [files.sha256(path) for path in (*typeset, *drawn)]
-        content = plan_key({"description": description, "files": hashes})
+        content = plan_key({"description": description, "files": hashes, **looks})
         if run.data.tags.get(_CONTENT) != content:
             for path in typeset:
                 self.client.log_artifact(parent, str(path))
             for path in drawn:
                 self.client.log_artifact(parent, str(path), "figures")
-            self.client.set_tag(parent, _NOTE, description)
+            for name, text in {_NOTE: description, **looks}.items():
+                self.client.set_tag(parent, name, text)
             self.client.set_experiment_tag(self.experiment, _NOTE, description)
             self.client.set_experiment_tag(self.experiment, _KIND, "custom_model_development")
             self.client.set_tag(parent, _CONTENT, content)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from journeylab.config import Frozen, UserError, build
+from journeylab.config import Frozen, RunSettings, UserError, build
 from journeylab.records.files import read_json, write_json
 from journeylab.records.looks import SeedRange
 from journeylab.records.plans import Plan
@@ -56,6 +56,22 @@ def record_costs(results: Path, references: Path) -> None:
         if seconds:
             costs[folder.name] = StudyCost(seconds=round(seconds, 1), steps=steps)
     write_json(references / COSTS, Costs(studies=costs), sealed=False)
+
+
+def expected_seconds(
+    cost: StudyCost, runs: Sequence[tuple[RunSettings, float]], reference: int
+) -> float:
+    """The CPU-seconds of runs with these numbers of seeds, at the rate of the reference runs.
+
+    Training steps decide; where nothing is trained, a reference run is taken to have ``reference``
+    seeds, and to cost as much as any other.
+    """
+    if cost.steps:
+        trained = [(run, seeds) for run, seeds in runs if not run.computed]
+        steps: float = sum(run.settings["training"]["steps"] * seeds for run, seeds in trained)
+        return cost.seconds / cost.steps * steps
+    sizes = (1.0 if run.once else seeds / reference for run, seeds in runs)
+    return cost.seconds * sum(sizes) / len(runs)
 
 
 def outline(

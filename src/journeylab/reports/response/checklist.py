@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from journeylab.plotting.results import Table
+from journeylab.records.verdict_text import seed_numbers
 from journeylab.records.verdicts import Registration, Verdict
 from journeylab.reports.judged import JudgedStudy
 from journeylab.typography import plain
@@ -72,8 +73,9 @@ def checklist(
 
 def _seeds(study: JudgedStudy) -> str:
     """The seeds of a study, as first to last; empty where nothing has seeds."""
+    looks = f" ({seed_numbers(study.verdicts)} for each claim)" if study.verdicts.looks else ""
     seeds = sorted({seed.seed for run, _ in study.records for seed in run.seeds})
-    return f"{seeds[0]} to {seeds[-1]}" if seeds else ""
+    return f"{seeds[0]} to {seeds[-1]}{looks}" if seeds else ""
 
 
 def runs_table(studies: Sequence[JudgedStudy], *, anonymous: bool) -> Table:

@@ -1,0 +1,181 @@
+"""What further seeds would decide, if they were drawn like the seeds that exist.
+
+A seed lies below a region's margins, above them, or between them; on a single margin, and where it
+failed, it counts for neither side. Given the probabilities of the sides, sums over the counts of
+all sequences of seeds are exact.
+
+Source of the normal approximation: :func:`journeylab.claims.statistics.detectable`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import norm
+
+from journeylab.claims import register as reg
+from journeylab.claims.estimates import bounds, reaches
+from journeylab.claims.looks import Schedule, term_levels
+from journeylab.claims.statistics import DETECTED, Interval, Values, decide, interval_rank
+
+MOST_SEEDS = 200
+"""Beyond this number of seeds nothing is said of a single look."""
+
+
+class Sides(NamedTuple):
+    """The probabilities that a seed lies below a region's margins and above them."""
+
+    below: float
+    above: float
+
+
+class Forecast(NamedTuple):
+    """The probabilities of the two verdicts, and those that the looks end at each look."""
+
+    supported: float
+    refuted: float
+    ends: tuple[float, ...]
+
+
+def forecast(
+    looks: Sequence[int],
+    support: Sequence[int],
+    refute: Sequence[int],
+    region: Interval,
+    sides: Sides,
+) -> Forecast:
+    """How the looks at one term end, for independent seeds with the given sides.
+
+    ``support`` and ``refute`` are the boundaries of every look, −1 where it cannot decide: the
+    largest numbers of seeds that may contradict the verdict. Looks also end where seeds cannot
+    reach a verdict at the last look. Exact: the probabilities of all counts (below, above), shape
+    (N + 1, N + 1), without the sequences that have ended.
+    """
+    last = looks[-1]
+    supported, refuted = 0.0, 0.0
+    ends = []
+    counts = _start(last)
+    at = 0
+    for n, b, c in zip(looks, support, refute, strict=True):
+        for _ in range(n - at):
+            counts = _next(counts, sides)
+        at = n
+        decided = _decided(last, n, b, c, region)
+        supported += float(counts[decided[0]].sum())
+        refuted += float(counts[decided[1]].sum())
+        # as many seeds contradict a verdict at the last look as do now, if all further ones agree
+        possible = _decided(last, n, support[-1], refute[-1], region)
+        over = decided[0] | decided[1] | ~(possible[0] | possible[1]) | (n == last)
+        ends.append(float(counts[over].sum()))
+        counts = np.where(over, 0.0, counts)
+    return Forecast(supported, refuted, tuple(ends))
+
+
+def single_look(tail: float, region: Interval, sides: Sides) -> int | None:
+    """The least number of seeds at which a single look decides with power 0.8.
+
+    None if that needs more than :data:`MOST_SEEDS`. ``tail`` is the tail of the interval.
+    """
+    counts = _start(MOST_SEEDS)
+    for n in range(1, MOST_SEEDS + 1):
+        counts = _next(counts, sides)
+        b = interval_rank(n, tail) - 1
+        supported, refuted = _decided(n, n, b, b, region)
+        if b >= 0 and counts[: n + 1, : n + 1][supported | refuted].sum() >= DETECTED:
+            return n
+    return None
+
+
+def claim_forecast(
+    claim: reg.Claim, plan: Schedule, values: Sequence[Values]
+) -> tuple[Values, Sides, Forecast]:
+    """The forecast of a claim, with the values and the sides of the term that it rests on.
+
+    ``values`` are those of its terms. A claim with parts rests on one of them: ``all_of`` on the
+    part that is supported least often, ``any_of`` on the one that is supported most often.
+    """
+    levels = [term_levels(plan, claim, n) for n in plan.looks]
+    support, refute = ([level.k - 1 for level in kind] for kind in zip(*levels, strict=True))
+    region = bounds(claim.region)
+    forecasts = [
+        (of_term, sides, forecast(plan.looks, support, refute, region, sides))
+        for of_term in values
+        for sides in [sides_of(of_term, claim.region)]
+    ]
+    pick = max if claim.kind == "any_of" else min
+    return pick(forecasts, key=lambda each: (each[2].supported, -each[2].refuted))
+
+
+def sides_of(values: Values, region: reg.Region | None) -> Sides:
+    """The sides of seeds like ``values``, shape (n,), of which NaN failed; 0 without values.
+
+    Finished seeds are normal around their median with the robust standard deviation
+    1.4826 · median |d − median d|. For a claim about most seeds, of n finished seeds s solve, and
+    (s + ½) / (n + 1) is the probability. The share of failed seeds fails; a failed seed contradicts
+    a band like one outside it, on either side alike.
+    """
+    finished = values[np.isfinite(values)]
+    if not finished.size:
+        return Sides(0.0, 0.0)
+    share = finished.size / values.size
+    if isinstance(region, reg.Solves):
+        solved = float(reaches(finished, region).sum() + 0.5) / (finished.size + 1)
+        return Sides(share * (1.0 - solved), share * solved)
+    margins = [end for end in bounds(region) if math.isfinite(end)]
+    low, high = min(margins), max(margins)
+    median = float(np.median(finished))
+    spread = 1.4826 * float(np.median(np.abs(finished - median)))
+    if spread:
+        below, above = norm.cdf(low, median, spread), norm.sf(high, median, spread)
+    else:
+        below = decide((median, median), (-math.inf, low)) == "supported"
+        above = decide((median, median), (high, math.inf)) == "supported"
+    failed = (1.0 - share) / 2 if low < high else 0.0
+    return Sides(share * float(below) + failed, share * float(above) + failed)
+
+
+def within(sides: Sides, region: reg.Region | None) -> float:
+    """The probability that a seed lies in the region."""
+    low, high = map(math.isfinite, bounds(region))
+    if low and high:
+        return 1.0 - sides.below - sides.above
+    return sides.above if low else sides.below
+
+
+def beyond(sides: Sides, region: reg.Region | None) -> float:
+    """The probability that a seed lies outside the region, and not on its margin."""
+    low, high = map(math.isfinite, bounds(region))
+    if low and high:
+        return sides.below + sides.above
+    return sides.below if low else sides.above
+
+
+def _start(most: int) -> Any:
+    counts = np.zeros((most + 1, most + 1))
+    counts[0, 0] = 1.0
+    return counts
+
+
+def _next(counts: Any, sides: Sides) -> Any:
+    """The probabilities of all counts after one more seed."""
+    following = max(1.0 - sides.below - sides.above, 0.0) * counts
+    following[1:] += sides.below * counts[:-1]
+    following[:, 1:] += sides.above * counts[:, :-1]
+    return following
+
+
+def _decided(most: int, n: int, support: int, refute: int, region: Interval) -> tuple[Any, Any]:
+    """At which counts of ``n`` seeds, shape (most + 1, most + 1), a term is supported, refuted."""
+    below, above = np.indices((most + 1, most + 1))
+    upward, downward = n - above, n - below  # the seeds that contradict a median above, below
+    low, high = map(math.isfinite, region)
+    if low and high:
+        return (
+            (below <= support) & (above <= support),
+            (upward <= refute) | (downward <= refute),
+        )
+    for_it, against = (upward, downward) if low else (downward, upward)
+    return for_it <= support, against <= refute

@@ -1,0 +1,290 @@
+"""``journeylab seeds``: how many seeds a study will probably need, and what would decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from journeylab.commands.results import (
+    CONFIG,
+    PILOTS,
+    current_plan,
+    judged_studies,
+    printed_table,
+    read_verdicts,
+)
+from journeylab.config import UserError, accepted
+
+if TYPE_CHECKING:
+    from journeylab.claims.looks import Schedule
+    from journeylab.claims.register import Claim, StudyClaims
+    from journeylab.claims.statistics import Values
+    from journeylab.config import RunSettings
+    from journeylab.records.verdicts import StudyVerdicts, Verdict
+    from journeylab.workflow.planning import WorkflowPlan
+
+_ENOUGH = 12
+"""Fewer pilot seeds than this give rough probabilities."""
+
+
+class Pilots(NamedTuple):
+    """Pilot seeds of a study: their values of every judged claim over seeds, term by term.
+
+    ``failed`` are the claims with a gate that the pilots fail. Claims without any value are left
+    out.
+    """
+
+    seeds: Sequence[int]
+    values: Mapping[str, Sequence[Values]]
+    failed: frozenset[str]
+
+
+def seeds(
+    studies: Annotated[list[str] | None, typer.Argument(help="Studies; default: all.")] = None,
+    pilots: Annotated[Path, typer.Option(help="Root with results of pilot seeds.")] = PILOTS,
+    config: Annotated[Path, CONFIG] = Path("config.yaml"),
+) -> None:
+    """Estimate from pilots how many seeds a study needs; after its run, what open rows need."""
+    plan = current_plan(config)
+    known = [study for study in plan.studies if study in plan.register.studies]
+    for study in studies or known:
+        if study not in known:
+            raise UserError(f"{study!r} has no claims;{accepted(study, known)}")
+        typer.echo("\n".join(_lines(plan, study, pilots)))
+
+
+def _lines(plan: WorkflowPlan, study: str, folder: Path) -> Iterator[str]:
+    from journeylab.claims.looks import looks_text, schedule
+
+    claims = plan.register.studies[study]
+    looks = schedule(plan.register, claims)
+    kind = "" if looks.sequential else "fixed "
+    yield f"{study}: {kind}{looks_text(plan.register, claims)}"
+    if not looks.sequential:
+        return
+    root = Path(plan.config.root)
+    judged = read_verdicts(root, study) if study in judged_studies(root) else None
+    if judged is not None and judged.looks and judged.revision == claims.revision:
+        yield from _after(judged, claims, looks)
+    else:
+        yield from _before(plan, study, looks, folder)
+
+
+# ---- before a run --------------------------------------------------------------------------------
+
+
+def _before(plan: WorkflowPlan, study: str, looks: Schedule, folder: Path) -> Iterator[str]:
+    """The forecast of every judged claim over seeds, the seeds of every run, and their cost."""
+    claims = plan.register.studies[study]
+    rows = _over_seeds(claims)
+    pilots = _read_pilots(folder, study, claims, rows)
+    if not pilots.values:
+        yield (
+            f"  no pilots in {folder}: `snakemake --cores 8 --config root=build/pilots "
+            f"seeds_from=1000 seeds=4 -- build/pilots/results/{study}/verdicts.json` runs four "
+            f"pilot seeds, and `journeylab seeds {study} --pilots build/pilots` reads them"
+        )
+        yield _cost(plan, study, looks, {})
+        return
+    few = "; so few give rough probabilities" if len(pilots.seeds) < _ENOUGH else ""
+    yield (
+        f"  forecast from {len(pilots.seeds)} pilot seeds ({pilots.seeds[0]} to "
+        f"{pilots.seeds[-1]}) in {folder}: their median and spread, values as if normal{few}"
+    )
+    if read_verdicts(folder, study).scale == "quick":
+        yield "  these pilots are a quick run: its budgets are shorter than those of the study"
+    ends = {}
+    table = []
+    for claim in rows:
+        cells, ends[claim.id] = _forecast(claim, looks, pilots)
+        table.append((claim.id, *cells))
+    head = ("claim", "seed in region", "supported", "refuted", "seeds", "")
+    yield from _indented(printed_table(head, table))
+    expected = _expected_by_run(plan, study, looks, ends)
+    runs = [(name, f"{number:.1f}") for name, number in expected.items()]
+    yield from _indented(printed_table(("run", "seeds"), runs))
+    yield _cost(plan, study, looks, expected)
+
+
+def _forecast(
+    claim: Claim, looks: Schedule, pilots: Pilots
+) -> tuple[tuple[str, ...], Sequence[float]]:
+    """The printed forecast of a claim, and the probabilities that it ends at each look."""
+    from journeylab.claims.forecast import claim_forecast, within
+
+    at_last = (*(0.0 for _ in looks.looks[1:]), 1.0)
+    if claim.id not in pilots.values:
+        return ("", "", "", "", "no pilots"), at_last
+    values, sides, outlook = claim_forecast(claim, looks, pilots.values[claim.id])
+    inside = f"{within(sides, claim.region):.2f}"
+    if claim.id in pilots.failed:
+        note = "withheld: the pilots fail its gate"
+        return (inside, "", "", str(looks.looks[0]), note), at_last[::-1]
+    note = f"{len(claim.terms)} parts, by the one that decides" if len(claim.terms) > 1 else ""
+    if failed := int((values != values).sum()):
+        note = "; ".join(filter(None, (note, f"{failed} of {values.size} pilots failed")))
+    chances = (f"{chance:.2f}" for chance in (outlook.supported, outlook.refuted))
+    return (inside, *chances, f"{_mean(looks, outlook.ends):.1f}", note), outlook.ends
+
+
+def _read_pilots(folder: Path, study: str, claims: StudyClaims, rows: Sequence[Claim]) -> Pilots:
+    """The values of the pilot seeds; results of seeds below 1000 are no pilots."""
+    import numpy as np
+
+    from journeylab.claims.reading import read
+    from journeylab.claims.register import PILOT
+    from journeylab.records.files import MEASUREMENTS, read_table
+
+    if study not in judged_studies(folder):
+        return Pilots((), {}, frozenset())
+    table = read_table(folder / "results" / study / MEASUREMENTS)
+    chosen = sorted({int(seed) for seed in table["seed"].dropna() if seed >= PILOT})
+    values = {
+        claim.id: [read(term, table, claims.measures, chosen) for term in claim.terms]
+        for claim in rows
+    }
+    medians = {
+        name: np.nan_to_num(read(gate.cell, table, claims.measures, chosen), nan=-np.inf)
+        for name, gate in claims.gates.items()
+    }
+    failed = {
+        name
+        for name, gate in claims.gates.items()
+        if chosen and not np.median(medians[name]) >= gate.at_least
+    }
+    return Pilots(
+        chosen,
+        {
+            name: terms
+            for name, terms in values.items()
+            if chosen and all(np.isfinite(of_term).any() for of_term in terms)
+        },
+        frozenset(claim.id for claim in rows if failed.intersection(claim.gate)),
+    )
+
+
+def _expected_by_run(
+    plan: WorkflowPlan, study: str, looks: Schedule, ends: Mapping[str, Sequence[float]]
+) -> dict[str, float]:
+    """The expected seeds of every run with seeds, which ends with the last claim that reads it.
+
+    Claims count as independent of each other.
+    """
+    from journeylab.claims.register import is_read
+
+    claims = plan.register.studies[study]
+    expected = {}
+    for name, run in _runs(plan, study).items():
+        reading = [
+            accumulate(ends[claim.id])
+            for claim in _over_seeds(claims)
+            if is_read(claims, claim, run.arm, run.variant)
+        ]
+        over = [prod(column) for column in zip(*reading, strict=True)]
+        shares = [after - before for before, after in pairwise((0.0, *over))]
+        if not run.once:
+            expected[name] = _mean(looks, shares) if reading else float(looks.looks[0])
+    return expected
+
+
+def _cost(plan: WorkflowPlan, study: str, looks: Schedule, expected: Mapping[str, float]) -> str:
+    """The CPU time at the expected seeds, if they are known, and at the first and last look."""
+    from journeylab.typography import plain
+    from journeylab.workflow.costs import expected_seconds
+
+    cost = plan.costs.get(study)
+    if cost is None:
+        return f"  CPU time: unknown, the reference runs have no cost of {study}"
+    runs, first, last = _runs(plan, study), looks.looks[0], looks.looks[-1]
+
+    def minutes(seeds: Mapping[str, float], otherwise: float) -> str:
+        numbers = [(run, seeds.get(name, otherwise)) for name, run in runs.items()]
+        return f"{plain(expected_seconds(cost, numbers, first) / 60)} CPU-minutes"
+
+    about = f"about {minutes(expected, first)}; " if expected else ""
+    return (
+        f"  at the rate of the reference runs: {about}{minutes({}, first)} with {first} "
+        f"seeds of every run, {minutes({}, last)} with {last}"
+    )
+
+
+def _runs(plan: WorkflowPlan, study: str) -> dict[str, RunSettings]:
+    return {f"{job.run.arm}/{job.run.variant}": job.run for job in plan.jobs[study].values()}
+
+
+# ---- after a run ---------------------------------------------------------------------------------
+
+
+def _after(judged: StudyVerdicts, claims: StudyClaims, looks: Schedule) -> Iterator[str]:
+    """The look at which each claim over seeds ended, and what would decide an open one."""
+    from journeylab.records.verdict_text import seed_numbers
+
+    yield f"  results of {seed_numbers(judged)} seeds"
+    verdicts = {row.id: row for row in judged.verdicts if row.state}
+    table = []
+    for claim in _over_seeds(claims):
+        if claim.id not in verdicts:
+            table.append((claim.id, "not judged", "", "", ""))
+            continue
+        row = verdicts[claim.id]
+        look = f"{judged.look_of(row)} of {len(judged.looks)}"
+        word = row.verdict if row.state == "decided" else row.state
+        advice = _advice(row, claim, claims, looks)
+        table.append((row.id, str(word), look, str(row.n), advice))
+    head = ("claim", "state", "look", "seeds", "what would decide it")
+    yield from _indented(printed_table(head, table))
+
+
+def _advice(row: Verdict, claim: Claim, claims: StudyClaims, looks: Schedule) -> str:
+    """What would decide a claim that is not decided; "" for one that is."""
+    import numpy as np
+
+    from journeylab.claims.estimates import bounds
+    from journeylab.claims.forecast import MOST_SEEDS, beyond, claim_forecast, single_look, within
+    from journeylab.claims.register import Solves, cells
+
+    if row.state == "decided":
+        return ""
+    if row.state == "withheld":
+        return "models that learn the task of its gate"
+    if row.state == "open" and row.n < looks.looks[-1]:
+        return f"the looks that are left, to {looks.looks[-1]} seeds"
+    values = [
+        np.array([point.value for point in part.points], dtype=float)
+        for part in row.parts or (row,)
+    ]
+    of_term, sides, _ = claim_forecast(claim, looks, values)
+    step = max(
+        (claims.measures[cell.measure].step or 0.0 for cell in cells(claim.terms)), default=0
+    )
+    if np.isfinite(of_term).any() and not isinstance(claim.region, Solves):
+        median = float(np.nanmedian(of_term))
+        distance = min(abs(median - end) for end in bounds(claim.region) if np.isfinite(end))
+        if step > distance:
+            return (
+                f"a finer measure: its step is {step:.2g}, and the median lies {distance:.2g} from "
+                "the margin"
+            )
+    inside, outside = within(sides, claim.region), beyond(sides, claim.region)
+    chance = f"a seed lies in the region with probability {inside:.2f}, outside with {outside:.2f}"
+    needed = single_look(looks.tail(row.n), bounds(claim.region), sides)
+    if needed is None:
+        return f"nothing: {chance}; a single look would need more than {MOST_SEEDS} seeds"
+    return f"more seeds: {chance}; a single look would need {needed}"
+
+
+def _over_seeds(claims: StudyClaims) -> list[Claim]:
+    return [claim for claim in claims.claims if claim.primary and claim.kind != "exact"]
+
+
+def _mean(looks: Schedule, ends: Sequence[float]) -> float:
+    return sum(n * share for n, share in zip(looks.looks, ends, strict=True))
+
+
+def _indented(table: str) -> Iterator[str]:
+    return (f"  {line}" for line in table.splitlines())

@@ -1,0 +1,64 @@
+"""The figure of sequential looks: with how many seeds each claim ended, and how."""
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from journeylab.plotting.style import TEXT, looks
+from journeylab.records.verdict_text import tag
+from journeylab.records.verdicts import StudyVerdicts, Verdict
+
+_ENDS = ("supported", "refuted", "withheld", "settled", "open")
+
+
+def stopping(study: StudyVerdicts) -> Figure | None:
+    """The claims over seeds against the looks: a marker where each claim ended.
+
+    None if the study has no sequential looks, or no claim that is judged at them.
+    """
+    rows = [row for row in study.verdicts if row.state]
+    if not study.looks or not rows:
+        return None
+    names = [row.id.removeprefix("exp") for row in rows]
+    table = pd.DataFrame(
+        {"row": range(len(rows)), "seeds": [row.n for row in rows], "end": [*map(_end, rows)]}
+    )
+    figure = Figure(figsize=(TEXT, 0.155 * len(rows) + 0.62), layout="constrained")
+    axes = figure.subplots()
+    styles = looks(_ENDS)
+    axes.hlines(table["row"], 0, table["seeds"], color="#c8c8c8", linewidth=1.0, zorder=1)
+    sns.scatterplot(
+        table,
+        x="seeds",
+        y="row",
+        hue="end",
+        style="end",
+        palette={name: look.color for name, look in styles.items()},
+        markers={name: look.marker for name, look in styles.items()},
+        s=26,
+        legend=False,
+        ax=axes,
+        zorder=3,
+    )
+    for height, row in enumerate(rows):
+        axes.annotate(
+            tag(_end(row)),
+            (1.0, height),
+            xycoords=("axes fraction", "data"),
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=6.2,
+        )
+    axes.set(xlabel="seeds, with ticks at the looks", ylabel="", ylim=(len(rows) - 0.4, -0.6))
+    axes.set(xlim=(0, study.looks[-1] + 1), xticks=study.looks)
+    axes.set_yticks(range(len(rows)), names)
+    axes.tick_params(axis="y", length=0, labelsize=6.2)
+    axes.grid(visible=False, axis="y")
+    axes.grid(visible=True, axis="x")
+    return figure
+
+
+def _end(row: Verdict) -> str:
+    """The verdict of a decided claim, or the state of another one."""
+    return str(row.verdict if row.state == "decided" else row.state)

@@ -1,0 +1,161 @@
+"""``journeylab seeds``: a forecast from pilots, and what open rows need."""
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from journeylab.claims.judge import judge_study
+from journeylab.claims.register import cells, read_register
+from journeylab.cli import app
+from journeylab.config import UserError
+from journeylab.records.files import write_json, write_table
+
+PROJECT = Path(__file__).parents[2]
+STUDY = "exp7"
+FIRST = 100
+POINTS = 'points: [{id: a, reviewer: R1, point: "Better?", claims: [exp7]}]'
+
+
+def invoke(*arguments: str) -> str:
+    done = CliRunner().invoke(app, ["seeds", *arguments])
+    if done.exception:
+        raise done.exception
+    return done.stdout
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """Two studies of the project without results; the looks of exp7 are sequential."""
+    config = yaml.safe_load((PROJECT / "config.yaml").read_text(encoding="utf-8"))
+    config["studies"] = {study: config["studies"][study] for study in ("exp5", STUDY)}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    (tmp_path / "response.yaml").write_text(POINTS, encoding="utf-8")
+    for name in ("claims", "reference"):
+        shutil.copytree(PROJECT / name, tmp_path / name)
+    for file in (tmp_path / "claims").glob("exp*.yaml"):
+        if file.stem not in config["studies"]:
+            file.unlink()
+    file = tmp_path / "claims" / f"{STUDY}.yaml"
+    claims = yaml.safe_load(file.read_text(encoding="utf-8"))
+    claims["claims"] = [row for row in claims["claims"] if ".s" not in row["id"]]
+    for row in claims["claims"]:
+        row.pop("finer", None)
+    file.write_text(yaml.safe_dump({"looks": "sequential"} | claims), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def record(root: Path, seeds, value, scale="default") -> None:
+    """Results of exp7 in which ``value(run, measure, seed)`` is what each seed measures."""
+    register = read_register(Path("claims"))
+    claims = register.studies[STUDY]
+    gates = [gate.cell for gate in claims.gates.values()]
+    read = {cell for claim in claims.claims for cell in cells(claim.terms)} | {*gates}
+    rows = [
+        {
+            "study": STUDY,
+            "arm": cell.arm,
+            "variant": cell.variant,
+            "seed": seed,
+            "metric": claims.measures[cell.measure].metric,
+            "value": value(cell.run, cell.measure, seed),
+            **claims.measures[cell.measure].at,
+        }
+        for cell in sorted(read, key=str)
+        for seed in seeds
+    ]
+    table = pd.DataFrame(rows).drop_duplicates([name for name in rows[0] if name != "value"])
+    for factor in ("tier", "format", "candidates"):
+        table[factor] = table[factor].astype("string")
+    folder = root / "results" / STUDY
+    folder.mkdir(parents=True)
+    write_table(folder / "measurements.parquet", table)
+    judged = judge_study(table, STUDY, register, seeds, scale, evidence=scale != "quick")
+    write_json(folder / "verdicts.json", judged)
+
+
+def learned(run: str, measure: str, seed: int) -> float:
+    """Everything is learned; seeds differ by noise of their run."""
+    noise = np.random.default_rng([seed, *map(ord, run + measure)]).normal(0, 0.01)
+    return (0.99 if measure == "T1" else 0.5) + float(noise)
+
+
+def rows_of(output: str) -> dict[str, str]:
+    return dict(re.findall(r"^  (exp7\.\d+) +(.*)$", output, re.MULTILINE))
+
+
+def test_fixed_looks_are_one_line(project):
+    expected = "exp5: fixed looks at 12 (0.89 of α), 30 (0.11 of α)\n"
+    assert invoke("exp5") == expected
+    with pytest.raises(UserError, match="'exp99' has no claims"):
+        invoke("exp99")
+
+
+def test_without_pilots_the_command_that_makes_them_is_named(project):
+    output = invoke(STUDY)
+    assert (
+        "sequential looks at 12, 16, 20, 24, 28, 32, 36 seeds, of which at most 0, 1, 3" in output
+    )
+    assert "no pilots in build/quick: `snakemake" in output
+    assert re.search(r"148 CPU-minutes with 12 seeds of every run, 444 CPU-minutes with 36", output)
+
+
+def test_pilots_forecast_claims_runs_and_cost(project):
+    record(project / "build/pilots", range(1000, 1004), learned)
+    output = invoke(STUDY, "--pilots", "build/pilots")
+    assert "from 4 pilot seeds (1000 to 1003)" in output
+    assert "so few give rough probabilities" in output
+    rows = rows_of(output)
+    claims = read_register(Path("claims")).studies[STUDY]
+    assert set(rows) == {row.id for row in claims.claims if row.primary and row.kind != "exact"}
+    inside, supported, refuted, seeds = (float(cell) for cell in rows["exp7.2"].split())
+    assert supported + refuted <= 1
+    assert 12 <= seeds <= 36
+    assert 0 <= inside < 0.5  # no difference, and a claimed one above the margin
+    assert re.search(r"^  native/A +\d\d\.\d$", output, re.MULTILINE)
+    [about, least, most] = map(float, re.findall(r"(\d+) CPU-minutes", output))
+    assert least <= about <= most
+
+
+def test_pilots_that_fail_a_gate_forecast_no_verdict(project):
+    record(project / "build/pilots", range(1000, 1004), lambda *_: 0.2)
+    rows = rows_of(invoke(STUDY, "--pilots", "build/pilots"))
+    claims = read_register(Path("claims")).studies[STUDY].claims
+    gated = {row.id for row in claims if row.gate}
+    assert gated
+    for name, text in rows.items():
+        assert ("withheld: the pilots fail its gate" in text) == (name in gated)
+
+
+def test_a_quick_run_is_said_to_be_short_and_judged_seeds_are_no_pilots(project):
+    record(project / "build/quick", range(1000, 1002), learned, scale="quick")
+    assert "are a quick run: its budgets are shorter" in invoke(STUDY)
+    record(project / "build/judged", range(12), learned)
+    assert "no pilots in build/judged" in invoke(STUDY, "--pilots", "build/judged")
+
+
+def test_open_rows_name_what_would_decide_them(project):
+    def mixed(run, measure, seed):
+        if measure == "T1":
+            return 0.99
+        if measure.startswith("T2") and run == "native/A":
+            return 1.0
+        if measure.startswith("T2"):
+            return 0.98 + (0.1 if seed % 2 else -0.1)  # on the margin, by less than a step
+        if run == "7a/B" and measure == "logrank-T3":
+            return 0.0
+        return 0.5 + 0.3 * (seed % 3 == 0)
+
+    record(project, range(FIRST, FIRST + 36), mixed)
+    rows = rows_of(invoke(STUDY))
+    assert any("a finer measure: its step is 0.091" in text for text in rows.values())
+    assert any(re.match(r"(supported|refuted) +1 of 7 +12$", text) for text in rows.values())
+    for text in rows.values():
+        decided = text.startswith(("supported", "refuted"))
+        assert decided != bool(re.search(r"more seeds|finer measure|nothing: |gate", text)), text
