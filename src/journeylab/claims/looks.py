@@ -42,7 +42,7 @@ def boundaries(looks: tuple[int, ...], tail: float) -> tuple[int, ...]:
     tail · n / (last look), where Fₘ ~ Bin(m, ½) counts over the same seeds; what a look leaves
     unspent, later looks may spend. Exact: 2ⁿ-fold probabilities are counted as integers.
     """
-    found: list[int] = []
+    chosen: list[int] = []
     paths, spent = [1], Fraction(0)  # paths[f]: sequences of seeds with Fₙ = f and no decision yet
     for before, n in pairwise((0, *looks)):
         for _ in range(n - before):
@@ -54,8 +54,8 @@ def boundaries(looks: tuple[int, ...], tail: float) -> tuple[int, ...]:
             decided += paths[boundary]
             paths[boundary] = 0
         spent += Fraction(decided, 2**n)
-        found.append(boundary)
-    return tuple(found)
+        chosen.append(boundary)
+    return tuple(chosen)
 
 
 class Schedule(Protocol):
