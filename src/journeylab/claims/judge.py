@@ -16,6 +16,7 @@ from journeylab.claims.estimates import (
     combine_parts,
     estimate_term,
     finite,
+    settling_words,
 )
 from journeylab.claims.looks import FixedLooks, Level, Schedule, schedule, why_exploratory
 from journeylab.claims.reading import read, read_rows
@@ -191,19 +192,27 @@ def _stop(claim: reg.Claim, study: _Study) -> _Stop:
 
 
 def _can_be_decided(claim: reg.Claim, study: _Study, values: Sequence[Values]) -> bool:
-    """Whether a claim could be decided at the last registered look if all further seeds agreed.
+    """Whether a claim could be decided at the last registered look by some further seeds.
 
-    The further seeds are put into each of the intervals between the margins in turn.
+    The further seeds of a term are put into each of the intervals between the margins in turn,
+    those of one part independently of those of the others.
     """
     last = study.schedule.looks[-1]
-
-    def extended(value: float) -> list[Values]:
-        return [np.append(of_term, np.full(last - of_term.size, value)) for of_term in values]
-
-    return any(
-        _estimate(claim, extended(value), study, last).verdict in ("supported", "refuted")
-        for value in between_margins(claim.region)
-    )
+    levels = _levels(claim, study, last)
+    possible = [
+        {
+            estimate_term(
+                np.append(of_term, np.full(last - of_term.size, value)),
+                claim.region,
+                range(last),
+                *levels,
+            ).verdict
+            for value in between_margins(claim.region)
+        }
+        for of_term in values
+    ]
+    by_all, by_any = settling_words(claim)
+    return all(by_all in words for words in possible) or any(by_any in words for words in possible)
 
 
 def _seeds_taken(study: _Study, stops: Mapping[str, _Stop]) -> SeedRange | None:
@@ -247,7 +256,7 @@ def _estimate(claim: reg.Claim, values: Sequence[Values], study: _Study, n: int)
 def _estimates(claim: reg.Claim, values: Sequence[Values], study: _Study, n: int) -> list[Estimate]:
     """The estimate of each term of a claim at a look."""
     support, refute = _levels(claim, study, n)
-    seeds = study.seeds[:n] if n <= len(study.seeds) else range(n)
+    seeds = study.seeds[:n]
     return [estimate_term(of_term, claim.region, seeds, support, refute) for of_term in values]
 
 
