@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from journeylab.claims.estimates import (
     settling_words,
 )
 from journeylab.claims.looks import FixedLooks, Level, Schedule, schedule, why_exploratory
-from journeylab.claims.reading import read, read_rows
+from journeylab.claims.reading import read, read_rows, taken_rows
 from journeylab.claims.statistics import (
     Values,
     detectable,
@@ -73,7 +73,7 @@ def judge_study(
     ``measurements`` is the tidy table (study, arm, variant, seed, metric, factors …, value).
     ``seeds`` are all planned seeds in order: a seed without a value counts as failed. If their
     number is not a registered look, or the scale is not ``evidence``, results are exploratory. If
-    looks are sequential, the table need not hold seeds after the looks that decide what reads them.
+    looks are sequential, seeds after the looks that decide what reads them are left out.
     ``labels`` and ``arms`` are the printed names of variants and arms.
     Raises UserError if a cell selects several values of the same seed.
     """
@@ -86,7 +86,8 @@ def judge_study(
     names = wording.Names(labels, arms, claims.measures)
     judged = _Study(claims, names, table, seeds, looks, bool(exploratory))
     stops = _stops(judged)
-    taken = _seeds_taken(judged, stops)
+    if taken := _seeds_taken(judged, stops):
+        judged = replace(judged, table=taken_rows(table, taken))
 
     def verdict(claim: reg.Claim) -> Verdict:
         n = len(seeds) if taken is None else _common_seeds(claim, judged, taken)
