@@ -14,6 +14,7 @@ import torch
 from attention import written_out_against_fused
 from ensembles import batched_against_sequential
 from gpu import seeds_on_a_gpu
+from judge_power import wrong_verdicts
 from pairs import Row, print_table, product_rate, with_floor, write
 from pipeline import time_pipeline
 from places import places_against_whole_rows
@@ -141,6 +142,7 @@ PARTS: dict[str, Callable[[int], list[Row]]] = {
     "ensembles": batched_against_sequential,
     "gpu": seeds_on_a_gpu,
     "pipeline": time_pipeline,
+    "judge": wrong_verdicts,
 }
 
 

@@ -60,13 +60,20 @@ def estimate_term(
     )
 
 
+def settling_words(claim: reg.Claim) -> tuple[Word, Word]:
+    """The verdict that a claim has if all its parts have it, and the one that a part alone gives.
+
+    They are supported and refuted, reversed for ``any_of``.
+    """
+    return ("refuted", "supported") if claim.kind == "any_of" else ("supported", "refuted")
+
+
 def combine_parts(claim: reg.Claim, parts: Sequence[Estimate]) -> Estimate:
     """The worst part of an ``all_of`` claim, the best part of an ``any_of`` claim.
 
     For a band there is no worst or best part: effect, mean, low and high are None.
     """
-    settling: tuple[Word, Word] = ("supported", "refuted")
-    by_all, by_any = settling if claim.kind == "all_of" else settling[::-1]
+    by_all, by_any = settling_words(claim)
     word: Word = "inconclusive"
     if all(part.verdict == by_all for part in parts):
         word = by_all

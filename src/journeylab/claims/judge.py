@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from journeylab.claims.estimates import (
     combine_parts,
     estimate_term,
     finite,
+    settling_words,
 )
 from journeylab.claims.looks import (
     FixedLooks,
@@ -24,7 +25,7 @@ from journeylab.claims.looks import (
     term_levels,
     why_exploratory,
 )
-from journeylab.claims.reading import read, read_rows
+from journeylab.claims.reading import read, read_rows, taken_rows
 from journeylab.claims.statistics import (
     Values,
     detectable,
@@ -78,7 +79,7 @@ def judge_study(
     ``measurements`` is the tidy table (study, arm, variant, seed, metric, factors …, value).
     ``seeds`` are all planned seeds in order: a seed without a value counts as failed. If their
     number is not a registered look, or the scale is not ``evidence``, results are exploratory. If
-    looks are sequential, the table need not hold seeds after the looks that decide what reads them.
+    looks are sequential, seeds after the looks that decide what reads them are left out.
     ``labels`` and ``arms`` are the printed names of variants and arms.
     Raises UserError if a cell selects several values of the same seed.
     """
@@ -91,7 +92,8 @@ def judge_study(
     names = wording.Names(labels, arms, claims.measures)
     judged = _Study(claims, names, table, seeds, looks, bool(exploratory))
     stops = _stops(judged)
-    taken = _seeds_taken(judged, stops)
+    if taken := _seeds_taken(judged, stops):
+        judged = replace(judged, table=taken_rows(table, taken))
 
     def verdict(claim: reg.Claim) -> Verdict:
         n = len(seeds) if taken is None else _common_seeds(claim, judged, taken)
@@ -197,19 +199,27 @@ def _stop(claim: reg.Claim, study: _Study) -> _Stop:
 
 
 def _can_be_decided(claim: reg.Claim, study: _Study, values: Sequence[Values]) -> bool:
-    """Whether a claim could be decided at the last registered look if all further seeds agreed.
+    """Whether a claim could be decided at the last registered look by some further seeds.
 
-    The further seeds are put into each of the intervals between the margins in turn.
+    The further seeds of a term are put into each of the intervals between the margins in turn,
+    those of one part independently of those of the others.
     """
     last = study.schedule.looks[-1]
-
-    def extended(value: float) -> list[Values]:
-        return [np.append(of_term, np.full(last - of_term.size, value)) for of_term in values]
-
-    return any(
-        _estimate(claim, extended(value), study, last).verdict in ("supported", "refuted")
-        for value in between_margins(claim.region)
-    )
+    levels = term_levels(study.schedule, claim, last)
+    possible = [
+        {
+            estimate_term(
+                np.append(of_term, np.full(last - of_term.size, value)),
+                claim.region,
+                range(last),
+                *levels,
+            ).verdict
+            for value in between_margins(claim.region)
+        }
+        for of_term in values
+    ]
+    by_all, by_any = settling_words(claim)
+    return all(by_all in words for words in possible) or any(by_any in words for words in possible)
 
 
 def _seeds_taken(study: _Study, stops: Mapping[str, _Stop]) -> SeedRange | None:
@@ -242,7 +252,7 @@ def _estimate(claim: reg.Claim, values: Sequence[Values], study: _Study, n: int)
 def _estimates(claim: reg.Claim, values: Sequence[Values], study: _Study, n: int) -> list[Estimate]:
     """The estimate of each term of a claim at a look."""
     support, refute = term_levels(study.schedule, claim, n)
-    seeds = study.seeds[:n] if n <= len(study.seeds) else range(n)
+    seeds = study.seeds[:n]
     return [estimate_term(of_term, claim.region, seeds, support, refute) for of_term in values]
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 from journeylab.claims import register as reg
 from journeylab.claims.statistics import Values
 from journeylab.config import UserError
+from journeylab.records.looks import SeedRange
 
 
 def read(
@@ -72,6 +73,12 @@ def read_rows(
         complete = set(table.loc[chosen, "seed"]).intersection(*measured)
         missing += [f"seed {seed}" for seed in seeds if seed not in complete]
     return table.loc[chosen, "value"].to_numpy(dtype=np.float64), missing, seeded
+
+
+def taken_rows(table: pd.DataFrame, taken: SeedRange) -> pd.DataFrame:
+    """The rows of the seeds that the looks took of every run, and the rows without a seed."""
+    ends = (table["arm"] + "/" + table["variant"]).map(taken.end)
+    return table[table["seed"].isna() | (table["seed"] < ends)]
 
 
 def _matches(table: pd.DataFrame, factor: str, level: reg.Level) -> "pd.Series[bool]":

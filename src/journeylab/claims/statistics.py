@@ -6,12 +6,12 @@ Source: Conover, Practical Nonparametric Statistics, 3rd ed., section 3.2.
 """
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.stats import beta, binom, binomtest, multinomial, norm, quantile_test
+from scipy.stats import beta, binom, binomtest, multinomial, norm
 
 Values = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -38,13 +38,9 @@ def median_interval(differences: Values, k: int) -> Interval:
     if k == 0:
         return -math.inf, math.inf
     failed = ~np.isfinite(differences)
-    # scipy returns d₍ₖ₋₁₎ if P(Bin ≤ k − 1) equals the tail exactly, so pass a level between steps
-    level = 1.0 - float(np.mean(binom.cdf([k - 1, k], n, 0.5)))
-    pessimistic = np.where(failed, -np.inf, differences)
-    optimistic = np.where(failed, np.inf, differences)
-    below: Any = quantile_test(pessimistic, alternative="greater").confidence_interval(level)
-    above: Any = quantile_test(optimistic, alternative="less").confidence_interval(level)
-    return float(below.low), float(above.high)
+    pessimistic = np.sort(np.where(failed, -np.inf, differences))
+    optimistic = np.sort(np.where(failed, np.inf, differences))
+    return float(pessimistic[k - 1]), float(optimistic[n - k])
 
 
 def success_interval(solved: Values, tail: float) -> Interval:

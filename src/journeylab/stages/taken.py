@@ -17,12 +17,13 @@ def taken_runs(call: Call) -> Mapping[str, str]:
     Looks are read in order, up to the first after which no run goes on. A plan without looks takes
     all of its runs; before the first look, they are those of the first look.
     """
-    known = dict(call.plan.runs)
-    looks = {name: key for name, key in call.plan.inputs.items() if name.startswith(LOOK)}
+    known, results = dict(call.plan.runs), call.read_from
+    inputs = call.plan.inputs
+    looks = [int(name.removeprefix(LOOK)) for name in inputs if name.startswith(LOOK)]
     taken: SeedRange | None = None
-    for name, key in looks.items():
-        path = call.read_from / FOLDER / f"{name.removeprefix(LOOK)}.json"
-        record = build(LookRecord, read_json(path, key), str(path))
+    for n in sorted(looks):
+        path = results / FOLDER / f"{n}.json"
+        record = build(LookRecord, read_json(path, inputs[f"{LOOK}{n}"]), str(path))
         taken = record.taken
         if not record.goes_on:
             break
