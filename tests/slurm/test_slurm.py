@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from slurm_cluster import NODES
+from slurm_cluster import NODES, Cluster
 
 from journeylab.records.files import read_json
 
 from ..workflow.conftest import Copy
+from ..workflow.test_looks import SEEDS as PLANTED_SEEDS
+from ..workflow.test_looks import STATES, STUDY, plant, seeds_of, states
 from ..workflow.test_runs import RESULTS, hashes
 from .conftest import PROFILE, Submitting, environment_of, is_training
 
@@ -127,3 +129,17 @@ def test_sacct_works_with_accounting(accounted: Submitting) -> None:
     assert state == "COMPLETED"
     host = read_json(accounted.copy.path / "results/exp7/algebra/slots/once/run.host.json")
     assert (host["scheduler"]["job"], host["scheduler"]["nodes"]) == (job, node)
+
+
+def test_looks_submit_only_the_runs_that_open_claims_read(cluster: Cluster, tmp_path: Path) -> None:
+    work = Submitting(plant(tmp_path / "project"), cluster)
+    try:
+        process = work.start(f"reports/{STUDY}.pdf")
+        assert process.wait(timeout=600) == 0, work.output
+    finally:
+        work.end()
+    assert seeds_of(work.copy) == PLANTED_SEEDS
+    assert states(work.copy) == STATES
+    submitted = [job for job in cluster.jobs() if job["WorkDir"] == str(work.copy.path)]
+    assert len(submitted) == len(list((work.copy.path / "results").glob("*/*/x/*/run.json")))
+    assert "look 1, 12 seeds: 4 of 6 claims open" in work.output
