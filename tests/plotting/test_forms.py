@@ -18,12 +18,12 @@ from journeylab.plotting import (
     effects,
     facets,
     legend_above,
-    looks,
     median_interval,
     save,
     seeds,
     stopping,
     styled,
+    styles,
 )
 from journeylab.records.verdicts import Part, Point, StudyVerdicts, Verdict
 
@@ -57,7 +57,7 @@ def test_every_seed_is_a_point_and_failures_are_counted_beside_the_axes(down):
     with styled():
         _, (axes,) = canvas(2.0)
         axes.set(xlim=(0, 1)) if down else axes.set(ylim=(0, 1))
-        seeds(axes, rows.reset_index(drop=True), looks("AB"), **where)
+        seeds(axes, rows.reset_index(drop=True), styles("AB"), **where)
     points = np.concatenate([np.asarray(c.get_offsets()) for c in axes.collections])
     assert sorted(points[:, 0 if down else 1]) == [0.1, 0.2, 0.5, 0.5, 0.5]
     [mark] = axes.texts
@@ -75,7 +75,7 @@ def test_the_line_of_seeds_is_the_interval(scale, failed):
     with styled():
         _, (axes,) = canvas(2.0)
         axes.set(xscale=scale, xlim=(0.5, 20.0))
-        seeds(axes, rows, looks("A"))
+        seeds(axes, rows, styles("A"))
     drawn = np.concatenate([np.asarray(line.get_xdata(), dtype=float) for line in axes.lines])
     expected = (max(low, 0.5), min(high, 20.0))
     assert (np.nanmin(drawn), np.nanmax(drawn)) == pytest.approx(expected)
@@ -90,7 +90,7 @@ def test_groups_stand_side_by_side_and_name_themselves():
     with styled():
         figure, (axes,) = canvas(2.0, y="bits")
         axes.set(ylim=(0, 3))
-        seeds(axes, rows, looks("AB"), x="n", y="value")
+        seeds(axes, rows, styles("AB"), x="n", y="value")
         legend_above(figure)
     marked = sorted(text.xy[0] for text in axes.texts)
     assert np.allclose(marked, [-0.2, 0.2, 0.8, 1.2])
@@ -106,7 +106,7 @@ def test_curves_count_seeds_without_a_line_and_widen_their_interval():
     with styled():
         _, (axes,) = canvas(2.0)
         axes.set(ylim=(-1.0, 13.0))
-        curves(axes, rows, looks("A"))
+        curves(axes, rows, styles("A"))
     assert axes.get_title("right") == "✗2"
     thin = [line for line in axes.lines if line.get_linewidth() < 0.5]
     assert len(thin) == 10
@@ -136,13 +136,13 @@ def test_few_facets_fill_the_width():
     assert figure.axes[0].get_subplotspec().get_gridspec().ncols == 2
 
 
-def test_looks_differ_without_colour():
-    chosen = looks([str(i) for i in range(12)]).values()
+def test_styles_differ_without_colour():
+    chosen = styles([str(i) for i in range(12)]).values()
     for kind in ("color", "marker", "dashes"):
-        assert len({getattr(look, kind) for look in chosen}) == 12
+        assert len({getattr(style, kind) for style in chosen}) == 12
     with pytest.raises(ValueError, match="13 names"):
-        looks(map(str, range(13)))
-    light = [np.dot(to_rgb(look.color), (0.299, 0.587, 0.114)) for look in chosen]
+        styles(map(str, range(13)))
+    light = [np.dot(to_rgb(style.color), (0.299, 0.587, 0.114)) for style in chosen]
     assert min(light) < 0.2
     assert max(light) > 0.6
 
@@ -155,8 +155,8 @@ def test_the_same_figure_is_the_same_file_with_embedded_fonts(tmp_path):
     for name in ("first.pdf", "second.pdf"):
         with styled():
             figure, (left, right) = canvas(2.0, 2)
-            curves(left, rows, looks("A"))
-            seeds(right, rows, looks("A"))
+            curves(left, rows, styles("A"))
+            seeds(right, rows, styles("A"))
             anchors(right, {"ceiling": 0.9, "absent": None, "floor": ([0.1, 0.2], [0, 0])}, x=True)
             legend_above(figure)
             save(figure, tmp_path / name)

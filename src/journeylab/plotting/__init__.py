@@ -12,13 +12,13 @@ from journeylab.plotting.forms import (
 )
 from journeylab.plotting.results import RunName, StudyResults, Table, median, summary
 from journeylab.plotting.stopping import stopping
-from journeylab.plotting.style import TEXT, Look, looks, save, styled
+from journeylab.plotting.style import TEXT, Style, save, styled, styles
 
 __all__ = [
     "TEXT",
-    "Look",
     "RunName",
     "StudyResults",
+    "Style",
     "Table",
     "anchors",
     "canvas",
@@ -26,12 +26,12 @@ __all__ = [
     "effects",
     "facets",
     "legend_above",
-    "looks",
     "median",
     "median_interval",
     "save",
     "seeds",
     "stopping",
     "styled",
+    "styles",
     "summary",
 ]

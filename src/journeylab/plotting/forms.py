@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
-from journeylab.plotting.style import TEXT, Look
+from journeylab.plotting.style import TEXT, Style
 from journeylab.records.verdict_text import source_letter, tag
 from journeylab.records.verdicts import Estimate, StudyVerdicts, Verdict
 
@@ -90,7 +90,7 @@ def canvas(
 def seeds(
     axes: Axes,
     rows: pd.DataFrame,
-    looks: Mapping[str, Look],
+    styles: Mapping[str, Style],
     *,
     x: str = "value",
     y: str = "model",
@@ -103,7 +103,7 @@ def seeds(
     ✗ beside the axes counts the rows without a value.
     """
     down = x == "value"
-    shown = [name for name in looks if name in set(rows[hue])]
+    shown = [name for name in styles if name in set(rows[hue])]
     if not shown:
         return
     category = y if down else x
@@ -120,7 +120,7 @@ def seeds(
         "order": ordered,
         "hue": hue,
         "hue_order": shown,
-        "palette": {name: looks[name].color for name in shown},
+        "palette": {name: styles[name].color for name in shown},
         "orient": "y" if down else "x",
         "legend": False,
         "ax": axes,
@@ -136,7 +136,7 @@ def seeds(
         dodge=spread or False,
         estimator=_median(axes.xaxis if down else axes.yaxis),
         errorbar=_interval(rows, [category, hue], axes.xaxis if down else axes.yaxis),
-        markers=[looks[name].marker for name in shown],
+        markers=[styles[name].marker for name in shown],
         linestyles="none",
         markersize=4.4,
         markeredgecolor="white",
@@ -154,13 +154,13 @@ def seeds(
         shift = spread * (shown.index(str(name)) / (len(shown) - 1) - 0.5) if spread else 0.0
         _count_failures(axes, positions[level] + shift, len(lost), down)
     if hue != category:
-        _name(axes, {name: looks[name] for name in shown}, lines=False)
+        _name(axes, {name: styles[name] for name in shown}, lines=False)
 
 
 def curves(
     axes: Axes,
     rows: pd.DataFrame,
-    looks: Mapping[str, Look],
+    styles: Mapping[str, Style],
     *,
     x: str = "step",
     hue: str = "model",
@@ -170,12 +170,12 @@ def curves(
 
     ✗ above the axes counts the seeds without a line.
     """
-    shown = {name: look for name, look in looks.items() if name in set(rows[hue])}
+    shown = {name: style for name, style in styles.items() if name in set(rows[hue])}
     if not shown:
         return
     axis_labels = axes.get_xlabel(), axes.get_ylabel()
     rows = rows.astype({hue: str})
-    palette = {name: look.color for name, look in shown.items()}
+    palette = {name: style.color for name, style in shown.items()}
     given: dict[str, Any] = {
         "x": x,
         "y": "value",
@@ -189,7 +189,7 @@ def curves(
         rows,
         **given,
         style=hue,
-        dashes={name: look.dashes or "" for name, look in shown.items()},
+        dashes={name: style.dashes or "" for name, style in shown.items()},
         estimator=_median(axes.yaxis),
         errorbar=_interval(rows, [x, hue], axes.yaxis),
         err_kws={"alpha": 0.13, "linewidth": 0},
@@ -314,11 +314,11 @@ def _count_failures(axes: Axes, position: float, count: int, down: bool) -> None
             each.set_title(each.get_title("left"), loc="left", pad=11)
 
 
-def _name(axes: Axes, looks: Mapping[str, Look], *, lines: bool) -> None:
+def _name(axes: Axes, styles: Mapping[str, Style], *, lines: bool) -> None:
     """Add entries to the legend: a line or a marker."""
-    for name, look in looks.items():
-        kind = {"linestyle": look.line} if lines else {"linestyle": "none", "marker": look.marker}
-        axes.plot([], [], color=look.color, label=name, **kind)
+    for name, style in styles.items():
+        kind = {"linestyle": style.line} if lines else {"linestyle": "none", "marker": style.marker}
+        axes.plot([], [], color=style.color, label=name, **kind)
 
 
 def _rows(verdict: Verdict, wrap: int = 56) -> list[_Row]:

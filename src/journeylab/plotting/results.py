@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from journeylab.config import StudySettings, TrainedArm
-from journeylab.plotting.style import Look, looks
+from journeylab.plotting.style import Style, styles
 from journeylab.records.runs import RunRecord
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.typography import fixed
@@ -42,9 +42,9 @@ class StudyResults:
     arms: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
-    def looks(self) -> dict[str, Look]:
+    def styles(self) -> dict[str, Style]:
         """Color, marker and dashes of each model, by its printed name."""
-        return looks(self.labels.values())
+        return styles(self.labels.values())
 
     @cached_property
     def failed(self) -> pd.DataFrame:

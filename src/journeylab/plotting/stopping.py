@@ -4,7 +4,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from journeylab.plotting.style import TEXT, looks
+from journeylab.plotting.style import TEXT, styles
 from journeylab.records.verdict_text import tag
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 
@@ -25,7 +25,7 @@ def stopping(study: StudyVerdicts) -> Figure | None:
     )
     figure = Figure(figsize=(TEXT, 0.155 * len(rows) + 0.62), layout="constrained")
     axes = figure.subplots()
-    styles = looks(_ENDS)
+    drawn = styles(_ENDS)
     axes.hlines(table["row"], 0, table["seeds"], color="#c8c8c8", linewidth=1.0, zorder=1)
     sns.scatterplot(
         table,
@@ -33,8 +33,8 @@ def stopping(study: StudyVerdicts) -> Figure | None:
         y="row",
         hue="end",
         style="end",
-        palette={name: look.color for name, look in styles.items()},
-        markers={name: look.marker for name, look in styles.items()},
+        palette={name: look.color for name, look in drawn.items()},
+        markers={name: look.marker for name, look in drawn.items()},
         s=26,
         legend=False,
         ax=axes,

@@ -32,7 +32,7 @@ _UNDATED: dict[str, dict[str, None]] = {
 
 
 @dataclass(frozen=True)
-class Look:
+class Style:
     """Colour, marker and dashes of a model (or length, …) in every figure of a study."""
 
     color: str
@@ -45,16 +45,16 @@ class Look:
         return (0, self.dashes) if self.dashes else "-"
 
 
-def looks(names: Iterable[str]) -> dict[str, Look]:
-    """A look per name; names differ by colour and, in greyscale, by marker and line.
+def styles(names: Iterable[str]) -> dict[str, Style]:
+    """A style per name; names differ by colour and, in greyscale, by marker and line.
 
     Raises ValueError for more names than there are colours.
     """
     known = list(names)
     if len(known) > len(_COLORS):
-        raise ValueError(f"{len(known)} names, but {len(_COLORS)} looks: draw fewer in a figure")
+        raise ValueError(f"{len(known)} names, but {len(_COLORS)} styles: draw fewer in a figure")
     kinds = zip(_COLORS, _MARKERS, _DASHES, strict=True)
-    return dict(zip(known, starmap(Look, kinds), strict=False))
+    return dict(zip(known, starmap(Style, kinds), strict=False))
 
 
 @contextmanager

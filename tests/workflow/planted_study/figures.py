@@ -12,7 +12,7 @@ def draw(results: StudyResults) -> dict[str, Figure]:
     rows = results.tidy("value")
     figure, panels = facets(rows, 1.0, "value", col="data")
     for axes, part in panels.values():
-        seeds(axes, part, results.looks)
+        seeds(axes, part, results.styles)
     return {"values": figure}
 
 

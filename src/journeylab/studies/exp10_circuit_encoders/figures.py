@@ -126,7 +126,7 @@ def _draw_accuracy(results: StudyResults, arms: list[str]) -> Figure:
     height = 0.75 + 0.13 * rows["model"].nunique()
     figure, panels = facets(rows, height, "accuracy", col="data", xlim=(0.0, 1.05))
     for axes, part in panels.values():
-        seeds(axes, part, results.looks)
+        seeds(axes, part, results.styles)
         anchors(axes, _lines(results, part["arm"].iloc[0]), x=True)
     legend_above(figure)
     return figure
@@ -137,7 +137,7 @@ def _draw_learning(results: StudyResults, arms: list[str]) -> Figure:
     options = {"col": "data", "sharex": False, "ylim": (0.0, 1.05)}
     figure, panels = facets(rows, 2.4, "step", "accuracy", **options)
     for axes, part in panels.values():
-        curves(axes, part, results.looks)
+        curves(axes, part, results.styles)
         anchors(axes, _lines(results, part["arm"].iloc[0]))
     legend_above(figure)
     return figure

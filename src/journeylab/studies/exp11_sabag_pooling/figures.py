@@ -10,9 +10,9 @@ from journeylab.plotting import (
     curves,
     facets,
     legend_above,
-    looks,
     median,
     seeds,
+    styles,
 )
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp11_sabag_pooling.metrics import ARMS, TASKS
@@ -142,7 +142,7 @@ def _draw_accuracy(results: StudyResults) -> Figure:
         rows, 1.25, "accuracy", col="data", col_order=order, col_wrap=4, xlim=(-0.05, 1.05)
     )
     for axes, part in panels.values():
-        seeds(axes, part, results.looks)
+        seeds(axes, part, results.styles)
         anchors(axes, _line(results, part["arm"].iloc[0]), x=True)
     legend_above(figure)
     return figure
@@ -154,7 +154,7 @@ def _draw_learning(results: StudyResults) -> Figure:
         rows, 1.4, "step", "accuracy", col="data", col_wrap=3, sharex=False, ylim=(-0.02, 1.05)
     )
     for axes, part in panels.values():
-        curves(axes, part, results.looks)
+        curves(axes, part, results.styles)
         anchors(axes, _line(results, part["arm"].iloc[0]))
     legend_above(figure)
     return figure
@@ -168,7 +168,7 @@ def _draw_ratio(results: StudyResults) -> Figure:
     figure, panels = facets(
         rows, 1.7, "standard deviation", "ratio", col="shape", col_order=order, col_wrap=3
     )
-    shown = looks(f"τ = {temperature:g}" for temperature in TEMPERATURES)
+    shown = styles(f"τ = {temperature:g}" for temperature in TEMPERATURES)
     for (axes, part), shape in zip(panels.values(), panels, strict=True):
         axes.set(yscale="log", ylim=(0.03, 3e4))
         seeds(axes, part, shown, x="scale", y="value", hue="hue")
@@ -186,7 +186,7 @@ def _draw_rates(results: StudyResults) -> Figure:
     rows["case"] = rows["optimiser"] + ", " + rows["scale"] + " start"
     rows["hue"] = rows["optimiser"]
     figure, panels = facets(rows, 1.7, "ratio of rates, queries / others", "final loss", col="case")
-    shown = looks(("SGD", "Adam"))
+    shown = styles(("SGD", "Adam"))
     for axes, part in panels.values():
         seeds(axes, part, shown, x="multiplier", y="value", hue="hue")
     legend_above(figure)

@@ -162,7 +162,9 @@ def _draw_against(results: StudyResults, levels: Mapping[str, str], x: str) -> F
         rows, 2.0, x, "hits@1", col="tier", col_order=titles, ylim=(-0.04, 1.04)
     )
     shown = {
-        name: look for name, look in results.looks.items() if name in set(rows["model"].astype(str))
+        name: style
+        for name, style in results.styles.items()
+        if name in set(rows["model"].astype(str))
     }
     for tier, title in TIER_TITLES.items():
         axes, part = panels[title]
@@ -185,7 +187,7 @@ def _draw_models(results: StudyResults, arms: Sequence[str]) -> Figure:
     for tier, title in TIER_TITLES.items():
         axes, part = panels[title]
         part = part.assign(model=part["model"].cat.remove_unused_categories())
-        seeds(axes, part, results.looks)
+        seeds(axes, part, results.styles)
         gate = _gate(results) if tier == "T1" else None
         anchors(axes, {_MARGINAL: _floor(results, tier, list(arms)), "gate": gate}, x=True)
     legend_above(figure)

@@ -16,8 +16,8 @@ from journeylab.plotting import (
     curves,
     facets,
     legend_above,
-    looks,
     seeds,
+    styles,
 )
 from journeylab.plotting.captions import CURVES, seed_dots
 from journeylab.studies.exp1_group_languages.metrics import ARMS, FAMILY_LABELS, FORM_LABELS
@@ -142,7 +142,7 @@ def _draw_accuracy(results: StudyResults) -> Figure:
         xlim=(SHORTEST - 1, LONGEST + 1),
     )
     for (title, _), (axes, part) in panels.items():
-        curves(axes, part, looks(FAMILY_LABELS.values()), x="n", hue="family")
+        curves(axes, part, styles(FAMILY_LABELS.values()), x="n", hue="family")
         task = next(task for task in TASK_NAMES if _TITLES[task] == title)
         ceiling, chance = (_within(results, metric, task) for metric in ("ceiling", "chance"))
         anchors(
@@ -172,7 +172,7 @@ def _draw_worst(results: StudyResults) -> Figure:
         xlim=(-0.04, 1.04),
     )
     for axes, part in panels.values():
-        seeds(axes, part, looks(FORM_LABELS.values()), y="family", hue="form")
+        seeds(axes, part, styles(FORM_LABELS.values()), y="family", hue="form")
         lowest = min(_within(results, "ceiling", part["task"].iloc[0]).values())
         ceiling = lowest if lowest < SOLVED else None
         lines = {"Parikh ceiling": ceiling, "constant answer": None, f"solved, {SOLVED}": SOLVED}

@@ -14,8 +14,8 @@ from journeylab.plotting import (
     curves,
     facets,
     legend_above,
-    looks,
     seeds,
+    styles,
     summary,
 )
 from journeylab.plotting.captions import AS_BEFORE, CURVES, seed_dots
@@ -159,7 +159,7 @@ def _draw_orders(results: StudyResults) -> Figure:
         xlim=(-0.03, 1.05),
     )
     for (_, tested), (axes, part) in panels.items():
-        seeds(axes, part, results.looks)
+        seeds(axes, part, results.styles)
         if tested != shown[-1]:
             vote_of_slots = vote(data, size).value if tested == "tested sorted" else None
             lines = {"chance": float(chance(data))}
@@ -182,7 +182,7 @@ def _draw_sizes(results: StudyResults) -> Figure:
         rows, 1.9, "entries M", "accuracy", row="trained", col="order", ylim=(0.0, 1.05), **orders
     )
     for (_, tested), (axes, part) in panels.items():
-        seeds(axes, part, results.looks, x="M", y="value")
+        seeds(axes, part, results.styles, x="M", y="value")
         positions = range(len(sizes))  # M is a category on the axis
         votes = [vote(data, size).value for size in sizes]
         blind = [float(key_blind(data, size)) for size in sizes]
@@ -206,7 +206,7 @@ def _draw_logits(results: StudyResults) -> Figure:
     figure, panels = facets(rows, 1.75, "max |Δlogit|", col="M")
     for axes, part in panels.values():
         axes.set(xscale="log", xlim=(least / 3, 3 * rows["value"].max()))
-        seeds(axes, part, looks(f"trained {o}" for o in ORDERS), hue="seen")
+        seeds(axes, part, styles(f"trained {o}" for o in ORDERS), hue="seen")
         anchors(axes, {"tolerance": _TOLERANCE}, x=True)
     legend_above(figure)
     return figure
@@ -217,7 +217,7 @@ def _draw_relations(results: StudyResults) -> Figure:
     rows = results.tidy("accuracy", variant=_RELATIONS, order="shuffled")
     figure, [axes] = canvas(0.7 + 0.22 * rows["run"].nunique(), x="accuracy")
     axes.set(xlim=(0.0, 1.05))
-    seeds(axes, rows, results.looks, y="model" if rows["data"].nunique() == 1 else "run")
+    seeds(axes, rows, results.styles, y="model" if rows["data"].nunique() == 1 else "run")
     ceiling = float(untagged_ceiling(data))
     anchors(axes, {"chance": float(chance(data)), "ceiling without a tag": ceiling}, x=True)
     legend_above(figure)
@@ -242,7 +242,7 @@ def _draw_learning(results: StudyResults) -> Figure:
         ylim=(0.0, 1.05),
     )
     for axes, part in panels.values():
-        curves(axes, part, results.looks)
+        curves(axes, part, results.styles)
     legend_above(figure)
     return figure
 

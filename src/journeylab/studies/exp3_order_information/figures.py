@@ -15,9 +15,9 @@ from journeylab.plotting import (
     curves,
     facets,
     legend_above,
-    looks,
     median,
     seeds,
+    styles,
 )
 from journeylab.plotting.captions import AS_BEFORE, CURVES, seed_dots
 from journeylab.studies.exp3_order_information.information import (
@@ -142,14 +142,14 @@ def _draw_information(results: StudyResults) -> Figure:
         ylim=(-0.05 * top, top),
         xlim=_CELLS,
     )
-    look = looks(f"N = {length}" for length in LENGTHS)
+    style = styles(f"N = {length}" for length in LENGTHS)
     for axes, part in panels.values():
         axes.set(xscale="log")
-        curves(axes, part, look, x="epsilon", hue="length", units="draw")
+        curves(axes, part, style, x="epsilon", hue="length", units="draw")
         for length, draws in part.groupby("N"):
             alike = known[(known["N"] == length) & known["variant"].isin(draws["variant"])]
             ceiling = float(alike.loc[alike["d"].isin(draws["d"]), "value"].median())
-            axes.axhline(ceiling, color=look[f"N = {length}"].color, lw=0.7, zorder=1)
+            axes.axhline(ceiling, color=style[f"N = {length}"].color, lw=0.7, zorder=1)
         [width], [variant] = part["d"].unique(), part["variant"].unique()
         reach = _reach(results, {"C": 2, "d": width, "frequencies": variant, "N": longest})
         cells = np.geomspace(*_CELLS)
@@ -219,7 +219,7 @@ def _against_length(
         lowest = float((part if bits else rows)["value"].min())
         low = min(least, lowest - 0.05 * (most - lowest))
         axes.set_ylim(low, most + 0.04 * (most - low))
-        seeds(axes, part, results.looks, x="N", y="value")
+        seeds(axes, part, results.styles, x="N", y="value")
         coloured.append((axes, colours))
     return figure, coloured
 
@@ -232,7 +232,7 @@ def _draw_training(results: StudyResults) -> Figure:
     rows = results.learning(f"position_accuracy_{max(LENGTHS)}")
     figure, panels = facets(rows, 1.35, "step", "position accuracy", col="data", col_wrap=2)
     for axes, part in panels.values():
-        curves(axes, part, results.looks)
+        curves(axes, part, results.styles)
     legend_above(figure)
     return figure
 

@@ -15,9 +15,9 @@ from journeylab.plotting import (
     curves,
     facets,
     legend_above,
-    looks,
     median,
     seeds,
+    styles,
 )
 from journeylab.plotting.captions import CURVES, SEEDS_UNBOUNDED, seed_dots
 from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS, METRICS
@@ -75,7 +75,7 @@ SHORT = {
     "journey_linearity": "R², product",
 }
 """Short names of metrics for narrow columns, in the order of the tables."""
-_LOOKS = looks((STAGE["initial"], STAGE["trained"], NULL))
+_STYLES = styles((STAGE["initial"], STAGE["trained"], NULL))
 _ONE, _EACH = ("single-0", "single-0.1", "single-1"), tuple(n for n in ARMS if "positions" in n)
 _OF_ONE = ("off_block", "block_defect", "modulus_spread", "orthogonality_defect", "angle_linearity")
 _OF_EACH = ("off_block", "block_defect", "commutator", "joint_off_block", "linearity")
@@ -163,7 +163,7 @@ def _draw_beside_null(
     height = 0.5 + 0.28 * len(names)
     figure, panels = facets(rows, height, col="measure", sharex=False)
     for axes, part in panels.values():
-        seeds(axes, part, _LOOKS, y="run", hue="shown")
+        seeds(axes, part, _STYLES, y="run", hue="shown")
         axes.locator_params(axis="x", nbins=3)  # labels of narrow panels would overlap
     legend_above(figure)
     return figure
@@ -182,14 +182,14 @@ def _draw_eigenvalues(results: StudyResults) -> Figure:
         axes.set_aspect("equal")
         anchors(axes, {"unit circle": (np.cos(around), np.sin(around))})
         for stage, label in STAGE.items():
-            here, look = part[part["stage"] == stage], _LOOKS[label]
+            here, style = part[part["stage"] == stage], _STYLES[label]
             points = here["value_modulus"] * np.exp(1j * here["value"])
             axes.scatter(
                 np.real(points),
                 np.imag(points),
                 s=7,
-                color=look.color,
-                marker=look.marker,
+                color=style.color,
+                marker=style.marker,
                 alpha=0.7,
                 linewidth=0,
                 label=label,
@@ -207,7 +207,7 @@ def _draw_angles(results: StudyResults) -> Figure:
         rows, 1.5, "position s", "angle, radians", row="model", col="data", sharey="row"
     )
     for axes, part in panels.values():
-        curves(axes, part, _LOOKS, x="position", hue="shown")
+        curves(axes, part, _STYLES, x="position", hue="shown")
     legend_above(figure)
     return figure
 
@@ -219,7 +219,7 @@ def _draw_loss(results: StudyResults) -> Figure:
     figure, panels = facets(rows, 0.5 + 0.16 * runs, METRICS["loss"].label, col="all")
     [(axes, part)] = panels.values()
     axes.set_title("")
-    seeds(axes, part, results.looks, y="run")
+    seeds(axes, part, results.styles, y="run")
     anchors(axes, _bigram(results), x=True)
     legend_above(figure)
     return figure
@@ -229,7 +229,7 @@ def _draw_training(results: StudyResults) -> Figure:
     rows = results.learning("loss")
     figure, panels = facets(rows, 1.5, "step", "held-out loss", col="data", col_wrap=3)
     for axes, part in panels.values():
-        curves(axes, part, results.looks)
+        curves(axes, part, results.styles)
         anchors(axes, _bigram(results))
     legend_above(figure)
     return figure

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from journeylab.plotting import StudyResults, Table, anchors, facets, legend_above, looks, seeds
+from journeylab.plotting import StudyResults, Table, anchors, facets, legend_above, seeds, styles
 from journeylab.plotting.captions import seed_dots
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, PRECISIONS
 from journeylab.typography import scientific
@@ -136,7 +136,7 @@ def _against_length(results: StudyResults, metric: str, limits: tuple[float, flo
     )
     for axes, part in panels.values():
         axes.set(yscale="log")
-        seeds(axes, part, looks(PRECISIONS), x="N", y="value", hue="precision")
+        seeds(axes, part, styles(PRECISIONS), x="N", y="value", hue="precision")
         if metric == "relative_error":
             bounds = results.select("bound", operator=list(part["operator"].unique()))
             largest = bounds.groupby(["precision", "N"])["value"].max()

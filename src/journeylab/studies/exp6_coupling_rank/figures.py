@@ -12,9 +12,9 @@ from journeylab.plotting import (
     curves,
     facets,
     legend_above,
-    looks,
     median,
     seeds,
+    styles,
 )
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp6_coupling_rank.metrics import (
@@ -145,7 +145,7 @@ def _draw_heads(results: StudyResults, arms: list[str]) -> Figure:
     )
     for axes, part in panels.values():
         axes.set(xticks=HEADS)
-        curves(axes, part, results.looks, x="H")
+        curves(axes, part, results.styles, x="H")
         arm = part["arm"].iloc[0]
         lines = {
             "journey": results.pool("accuracy", arm=arm, variant="journey")["value"],
@@ -175,7 +175,7 @@ def _draw_models(results: StudyResults, arms: list[str]) -> Figure:
         xlim=(0.0, 1.05),
     )
     for axes, part in panels.values():
-        seeds(axes, part, results.looks, y="case", hue="model")
+        seeds(axes, part, results.styles, y="case", hue="model")
         ceiling = float(_anchor(results, "blind_ceiling", part["arm"].iloc[0]).median())
         lines = {
             "journey": None,
@@ -200,7 +200,7 @@ def _draw_errors(results: StudyResults, arms: list[str]) -> Figure:
     )
     for axes, part in panels.values():
         axes.set(yscale="log")
-        seeds(axes, part, results.looks, x="H", y="value")
+        seeds(axes, part, results.styles, x="H", y="value")
         least = results.pool("eckart_young", arm=part["arm"].iloc[0], variant="separable")
         line = least.groupby("H")["value"].median().clip(lower=_LOWEST).to_numpy(float)
         anchors(axes, {"Eckart–Young": (range(len(line)), line)})
@@ -222,7 +222,7 @@ def _draw_spectrum(results: StudyResults) -> Figure:
     )
     for axes, part in panels.values():
         axes.set(yscale="log")
-        seeds(axes, part, looks(ARITHMETICS), x="i", y="value", hue="arithmetic")
+        seeds(axes, part, styles(ARITHMETICS), x="i", y="value", hue="arithmetic")
     legend_above(figure)
     return figure
 
@@ -238,7 +238,7 @@ def _draw_learning(results: StudyResults, arms: list[str]) -> Figure:
         rows, 1.4, "step", "accuracy", col="data", col_wrap=3, col_order=order, ylim=(0.0, 1.05)
     )
     for axes, part in panels.values():
-        curves(axes, part, results.looks)
+        curves(axes, part, results.styles)
     legend_above(figure)
     return figure
 

@@ -26,9 +26,9 @@ from journeylab.plotting import (
     curves,
     facets,
     legend_above,
-    looks,
     median,
     seeds,
+    styles,
 )
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp7_native_kg.metrics import METRICS
@@ -199,7 +199,7 @@ def _draw_tiers(results: StudyResults) -> Figure:
     floors = {label: name for name, label in _FLOORS.items()}
     for tier, title in TIER_TITLES.items():
         axes, part = panels[title]
-        seeds(axes, part, looks(rows["data"].cat.categories), y="run", hue="data")
+        seeds(axes, part, styles(rows["data"].cat.categories), y="run", hue="data")
         lines = {label: _floor(results, name, tier) for label, name in floors.items()}
         gate = _settings(results).evaluation.gate if tier == "T1" else None
         anchors(axes, {**lines, "gate": gate}, x=True)
@@ -223,7 +223,7 @@ def _draw_paired(results: StudyResults) -> Figure:
     for axes, part in panels.values():
         reach = 1.1 * float(part["value"].abs().max()) or 1.0
         axes.set(xlim=(-reach, reach))
-        seeds(axes, part, looks(rows["data"].cat.categories), y="run", hue="data")
+        seeds(axes, part, styles(rows["data"].cat.categories), y="run", hue="data")
         axes.axvline(0, color="#202020", linewidth=0.6, zorder=1)
     legend_above(figure)
     return figure
@@ -252,7 +252,7 @@ def _draw_metrics(results: StudyResults) -> Figure:
             _set_ticks(axes.xaxis, (1, 3, 10, 30, 100, 300, 1000))
         else:
             axes.set(xlim=(-0.05, 1.05 * max(1.0, everywhere.max())))
-        seeds(axes, part, looks(rows["data"].cat.categories), y="run", hue="data")
+        seeds(axes, part, styles(rows["data"].cat.categories), y="run", hue="data")
     legend_above(figure)
     return figure
 
@@ -270,7 +270,7 @@ def _draw_formats(results: StudyResults) -> Figure:
     rows = pd.concat(tables, ignore_index=True).astype({"run": str})
     figure, [axes] = canvas(0.8 + 0.21 * len(runs), x="hits@1, tier 2")
     axes.set(xlim=(-0.03, 1.03))
-    seeds(axes, rows, looks(rows["prompts"].unique()), y="run", hue="prompts")
+    seeds(axes, rows, styles(rows["prompts"].unique()), y="run", hue="prompts")
     lines = {
         label: _floor(results, name, "T2") if name == "marginal" else None
         for name, label in _FLOORS.items()
@@ -299,7 +299,7 @@ def _draw_perplexity(results: StudyResults) -> Figure:
     )
     for axes, rows in panels.values():
         axes.set(yscale="log")
-        curves(axes, rows, results.looks)
+        curves(axes, rows, results.styles)
         _set_ticks(axes.yaxis, (1, 1.5, 2, 3, 4, 5, 7, 10, 20, 50, 100))
     legend_above(figure)
     return figure

@@ -10,9 +10,9 @@ from journeylab.plotting import (
     curves,
     facets,
     legend_above,
-    looks,
     median,
     seeds,
+    styles,
 )
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS_UNBOUNDED
 from journeylab.studies.exp8_value_embeddings.metrics import (
@@ -145,7 +145,7 @@ def _draw_tests(results: StudyResults) -> Figure:
     label = "rate of optimal answers"
     figure, panels = facets(rows, 0.5 + 0.17 * count, label, col="shown", xlim=(-0.03, 1.03))
     for axes, part in panels.values():
-        seeds(axes, part, results.looks)
+        seeds(axes, part, results.styles)
         test = part["test"].iloc[0]
         lines = {"greedy": "greedy_optimal", "random permutation": "random_optimal"}
         rates = {name: _anchor(results, metric, test) for name, metric in lines.items()}
@@ -168,7 +168,7 @@ def _draw_decoders(results: StudyResults) -> Figure:
         rows, 0.4 + 0.15 * count, "rate", row="measure", col="shown", xlim=(-0.03, 1.03)
     )
     for axes, part in panels.values():
-        seeds(axes, part, results.looks)
+        seeds(axes, part, results.styles)
     return figure
 
 
@@ -180,7 +180,7 @@ def _draw_arms(results: StudyResults) -> Figure:
     count = rows["model"].nunique()
     figure, panels = facets(rows, 0.5 + 0.22 * count, label, col="data", xlim=(-0.03, 1.03))
     for axes, part in panels.values():
-        seeds(axes, part, results.looks)
+        seeds(axes, part, results.styles)
     return figure
 
 
@@ -192,7 +192,7 @@ def _draw_learning(results: StudyResults) -> Figure:
     rows = pd.concat(parts, ignore_index=True)
     figure, panels = facets(rows, 2.2, "step", col="measure", sharey=False)
     for axes, part in panels.values():
-        curves(axes, part, results.looks)
+        curves(axes, part, results.styles)
     legend_above(figure)
     return figure
 
@@ -205,7 +205,7 @@ def _draw_similarity(results: StudyResults) -> Figure:
         rows, 1.15, "distance", "cosine", col="model", col_wrap=3, ylim=(-1.05, 1.05)
     )
     for axes, part in panels.values():
-        curves(axes, part, looks(_STAGE_TITLES.values()), x="distance", hue="shown")
+        curves(axes, part, styles(_STAGE_TITLES.values()), x="distance", hue="shown")
     legend_above(figure)
     return figure
 
@@ -216,7 +216,7 @@ def _draw_printed(results: StudyResults) -> Figure:
     figure, panels = facets(rows.assign(all=""), 2.0, "width d", "cosine of 10 and 50", col="all")
     [(axes, part)] = panels.values()
     axes.set(xscale="log", ylim=(0.985, 0.9975))
-    curves(axes, part, looks(_EXPONENT.values()), x="d", hue="shown", units="draw")
+    curves(axes, part, styles(_EXPONENT.values()), x="d", hue="shown", units="draw")
     anchors(axes, {"printed": PRINTED[10, 50]})
     anchors(axes, {"": None, "width of the document": DOCUMENT_WIDTH}, x=True)
     legend_above(figure)

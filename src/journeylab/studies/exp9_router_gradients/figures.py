@@ -4,16 +4,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from journeylab.plotting import (
-    Look,
     StudyResults,
+    Style,
     Table,
     anchors,
     curves,
     facets,
     legend_above,
-    looks,
     median,
     seeds,
+    styles,
 )
 from journeylab.plotting.captions import AS_BEFORE, CURVES_FINISHED, SEEDS, seed_dots
 from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS, METRICS
@@ -162,7 +162,7 @@ def _draw_scales(results: StudyResults) -> Figure:
     )
     for axes, part in panels.values():
         axes.set(yscale="log", ylim=(0.03, 100))
-        shown = looks(part["model"].cat.remove_unused_categories().cat.categories)
+        shown = styles(part["model"].cat.remove_unused_categories().cat.categories)
         seeds(axes, part, shown, x="scale", y="value", hue="model")
         axes.legend(fontsize=5.5, loc="upper right")
     return figure
@@ -195,7 +195,7 @@ def _draw_path(results: StudyResults) -> Figure:
     figure, panels = facets(
         rows, 1.5, "% of the steps", row="measure", col="column", col_order=order, sharey="row"
     )
-    shown = looks(LABELS[name] for name in columns)
+    shown = styles(LABELS[name] for name in columns)
     for axes, part in panels.values():
         curves(axes, part.astype({"model": str}), shown, x="share")
     legend_above(figure)
@@ -312,8 +312,8 @@ def _named(rows: pd.DataFrame, column: str, known: tuple[str, ...]) -> pd.DataFr
     )
 
 
-def _families() -> dict[str, Look]:
-    return looks(FAMILIES)
+def _families() -> dict[str, Style]:
+    return styles(FAMILIES)
 
 
 def _middle(results: StudyResults, metric: str) -> float | None:
