@@ -19,6 +19,8 @@ export MKL_NUM_THREADS := 1
 
 # Only the pages need pdoc: it stays outside the environment of the jobs.
 PDOC   := build/pdoc
+# So do the packages of servers: PostgreSQL's client, MLflow's users, S3 for DVC, a server for its tests.
+SERVICES := build/services
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -53,6 +55,12 @@ $(PDOC): constraints.txt | setup
 	python -m pip install --disable-pip-version-check --quiet --target $@ --constraint $< pdoc
 	touch $@
 
+$(SERVICES): constraints.txt | setup
+	rm -rf $@
+	python -m pip install --disable-pip-version-check --quiet --target $@ --constraint $< \
+	  psycopg2-binary Flask-WTF dvc-s3 'moto[server]'
+	touch $@
+
 recorded: setup ## all reports without training, from evidence/; studies without complete evidence are left out
 	$(RUN) all --config evidence=only
 
@@ -80,7 +88,7 @@ format: setup ## format Python and Snakemake files
 test: setup ## run the tests that need only pip
 	python -m pytest -m "not system" -n 2 --dist worksteal
 
-test-system: setup $(PDOC) ## run the tests that need LaTeX, Chromium, SLURM, or minutes
+test-system: setup $(PDOC) $(SERVICES) ## run the tests that need LaTeX, Chromium, SLURM, PostgreSQL, or minutes
 	python -m pytest -m system
 
 slurm-demo: setup ## boot a real SLURM cluster of two nodes on this machine, to try profiles/slurm
