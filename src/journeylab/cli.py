@@ -46,11 +46,13 @@ for _command, _name in (
 def check(
     overrides: Annotated[list[str] | None, typer.Argument(help="KEY=VALUE, as planned.")] = None,
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
+    remote: Annotated[bool, typer.Option(help="Check the objects of the DVC remote.")] = False,
 ) -> None:
     """Find damaged, missing and outdated files, with the command that makes each anew."""
     from journeylab.commands.check import check as check_outputs
+    from journeylab.commands.remote import check_remote
 
-    _end(*check_outputs(config, overrides or ()))
+    _end(*(check_remote() if remote else check_outputs(config, overrides or ())))
 
 
 @app.command(rich_help_panel=PEOPLE)
