@@ -17,6 +17,7 @@ from journeylab.commands.register import register
 from journeylab.commands.reproduce import reproduce
 from journeylab.commands.results import CONFIG, ROOT
 from journeylab.commands.status import status
+from journeylab.commands.watch import watch
 from journeylab.config import UserError, refusal
 
 ADDRESS = typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow tracking URI.")
@@ -34,6 +35,7 @@ def journeylab(debug: Annotated[bool, typer.Option(help="Show tracebacks.")] = F
 
 for _command, _name in (
     (status, "status"),
+    (watch, "watch"),
     (explain, "explain"),
     (list_studies, "list"),
     (compare, "compare"),
@@ -121,12 +123,14 @@ def track(
     study: Annotated[str | None, typer.Argument(help="A study; default: all.")] = None,
     root: Annotated[Path, ROOT] = Path(),
     uri: Annotated[str, ADDRESS] = "sqlite:///mlflow.db",
-    watch: Annotated[bool, typer.Option(help="Keep importing while jobs run.")] = False,
+    keep_watching: Annotated[
+        bool, typer.Option("--watch", help="Keep importing while jobs run, with their curves.")
+    ] = False,
 ) -> None:
     """Import runs into MLflow; an unreachable server causes only a warning."""
     from journeylab import tracking
 
-    if watch:
+    if keep_watching:
         tracking.watch(root, uri, report=tracking.tell)
     for summary in tracking.import_studies(root, uri, [study] if study else None):
         tracking.tell(summary)
