@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -168,15 +167,25 @@ def clones(tmp_path) -> list[Path]:
     return [tmp_path / "a", tmp_path / "b"]
 
 
-def track(root: Path, *options: str, **more: Any) -> subprocess.Popen[str]:
+def track(root: Path, *options: str, **streams: Any) -> subprocess.Popen[str]:
     """`journeylab track` as a process of its own, which may be killed."""
-    return subprocess.Popen(
-        [str(Path(sys.executable).with_name("journeylab")), "track", "--root", str(root), *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **more,
-    )
+    program = str(Path(sys.executable).with_name("journeylab"))
+    command = [program, "track", "--root", str(root), *options]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
+    return subprocess.Popen(command, text=True, **pipes)
+
+
+@contextlib.contextmanager
+def watched(root: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """`journeylab track --watch` and the file with its warnings; interrupted at the end."""
+    errors = root.with_name("warnings")
+    with errors.open("w") as stream:
+        process = track(root, "--watch", stdout=subprocess.DEVNULL, stderr=stream)
+    try:
+        yield process, errors
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
 
 
 def shown(kind: str, study: str = "exp7") -> dict[str, Any]:
@@ -201,6 +210,7 @@ def test_two_clones_import_into_one_experiment_at_the_same_time(
     processes = [track(root) for root in clones]
     outputs = [process.communicate(timeout=300) for process in processes]
     assert [error for _, error in outputs] == ["", ""]
+    assert all(len(output.splitlines()) == 1 for output, _ in outputs)  # MLflow prints nothing
     seeds = [f"journey/A/{seed}" for seed in range(4)] + ["journey/B/0", "journey/B/1"]
     assert sorted(shown("seed")) == seeds
     variants = shown("variant")
@@ -220,6 +230,20 @@ def test_two_clones_import_into_one_experiment_at_the_same_time(
     assert not [path for path in written for word in passwords if word in path.read_bytes()]
 
 
+def test_a_password_in_the_address_is_used_and_not_printed(
+    clones, server, write_chunk, monkeypatch
+):
+    write_chunk(clones[0], "journey", "D")
+    for name in ("USERNAME", "PASSWORD"):
+        monkeypatch.delenv(f"MLFLOW_TRACKING_{name}")
+    address = f"http://admin:{server.password}@127.0.0.1:{server.port}"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+    output, error = track(clones[0]).communicate(timeout=120)
+    assert (output, error) == ("exp7: 2 runs imported, 0 were there\n", "")
+    held = [path for path in clones[0].rglob("*") if path.is_file()]
+    assert not [path for path in held if server.password.encode() in path.read_bytes()]
+
+
 def test_a_wrong_password_is_a_warning_that_does_not_repeat_it(clones, write_chunk, monkeypatch):
     write_chunk(clones[0], "journey", "C")
     wrong = secrets.token_hex(12)
@@ -237,21 +261,15 @@ def test_a_wrong_password_is_a_warning_that_does_not_repeat_it(clones, write_chu
 def test_an_outage_loses_nothing(clones, server, database, write_chunk, killed):
     variant = killed
     write_chunk(clones[0], "journey", variant, seeds=(0,))
-    watching = track(clones[0], "--watch")
-    warnings: list[str] = []
-    reader = threading.Thread(target=lambda: warnings.extend(watching.stderr), daemon=True)
-    reader.start()
-    try:
+    with watched(clones[0]) as (watching, errors):
         wait_for(lambda: f"journey/{variant}/0" in shown("seed"))
         (server.kill if killed == "server" else database.stop)()
         write_chunk(clones[0], "journey", variant, seeds=(1,))
-        wait_for(lambda: bool(warnings))
+        wait_for(lambda: "warning" in errors.read_text())
         (server.start if killed == "server" else database.start)()
         wait_for(lambda: f"journey/{variant}/1" in shown("seed"))
         assert watching.poll() is None
-    finally:
-        watching.send_signal(signal.SIGINT)
-        watching.wait(30)
+    warnings = [line for line in errors.read_text().splitlines() if line != "Aborted!" and line]
     seeds = [name for name in shown("seed") if name.startswith(f"journey/{variant}/")]
     assert sorted(seeds) == [f"journey/{variant}/{seed}" for seed in (0, 1)]
     assert all(line.startswith("warning: MLflow at ") for line in warnings), warnings
@@ -289,18 +307,19 @@ def test_a_job_of_the_workflow_is_shown_while_it_trains(tmp_path):
             stderr=output,
             start_new_session=True,
         )
-    watching = track(copy.path, "--watch")
     try:
-        wait_for(lambda: "native/A/1000 (in training)" in shown("live"))
-        wait_for(lambda: "live/loss" in shown("live")["native/A/1000 (in training)"].data.metrics)
-        wait_for(lambda: "train_loss" in shown("live")["native/A/1000 (in training)"].data.metrics)
-        assert not (copy.path / run).exists()
-        assert "native/A/1000" not in shown("seed")
+        with watched(copy.path):
+            seed = "native/A/1000 (in training)"
+            wait_for(lambda: {"live/loss", "train_loss"} <= metrics_of(seed))
+            assert not (copy.path / run).exists()
+            assert "native/A/1000" not in shown("seed")
     finally:
-        for process in (workflow, watching):
-            if process.poll() is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL) if process is workflow else (
-                        process.kill()
-                    )
-            process.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(workflow.pid, signal.SIGKILL)
+        workflow.wait()
+
+
+def metrics_of(name: str) -> set[str]:
+    """The metrics of a live run so far."""
+    live = shown("live")
+    return set(live[name].data.metrics) if name in live else set()

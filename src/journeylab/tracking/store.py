@@ -85,6 +85,8 @@ def client_environment(root: Path, timeout: float) -> Iterator[None]:
     """Set what MLflow's client reads from the environment only, partly while it is imported."""
     settings = {
         "MLFLOW_DISABLE_TELEMETRY": "true",
+        # else each run prints its address, which may hold a password
+        "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
         "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
         "MLFLOW_HTTP_REQUEST_TIMEOUT": str(max(1, round(timeout))),
         # without it a local client creates ./mlruns in the current folder
