@@ -160,6 +160,7 @@ def credentials(server, monkeypatch) -> None:
     """Every client of a test has the password in its environment, and nowhere else."""
     for name, value in server.environment.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "60")  # a test machine may be busy
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from journeylab.tracking.store import (
     client_environment,
     is_local,
     locate,
+    request_timeout,
     secrets,
 )
 
@@ -41,13 +42,19 @@ _WARNING = 250  # characters
 
 
 def import_runs(
-    root: Path, study: str, uri: str = LOCAL, *, timeout: float = 3.0, patience: float = 60.0
+    root: Path,
+    study: str,
+    uri: str = LOCAL,
+    *,
+    timeout: float | None = None,
+    patience: float = 60.0,
 ) -> TrackingSummary:
     """Bring MLflow up to date with a study's runs, measurements and figures.
 
     Complete runs are not imported again. Runs of an interrupted import are replaced, and so are
     runs that were measured again. `sqlite:///mlflow.db` and local artifacts lie in `root`. A server
-    has `timeout` seconds for each request; another import has `patience` seconds to finish.
+    has `timeout` seconds for each request, by default MLFLOW_HTTP_REQUEST_TIMEOUT or 3; another
+    import has `patience` seconds to finish.
     Failures of MLflow are returned as the summary's `warning`, without passwords. Raises UserError
     for damaged records.
     """
@@ -67,10 +74,11 @@ def _with_client(
     uri: str,
     work: Callable[[MlflowClient], TrackingSummary],
     *,
-    timeout: float = 3.0,
+    timeout: float | None = None,
     patience: float = 60.0,
 ) -> TrackingSummary:
     """Call `work` with a client, alone in this root; a failure of MLflow becomes a warning."""
+    timeout = request_timeout() if timeout is None else timeout
     with client_environment(root, timeout):
         import mlflow.exceptions
         import mlflow.store.db.utils

@@ -40,6 +40,12 @@ def importer_id(root: Path) -> str:
     return hashlib.sha256(f"{socket.gethostname()}:{root.resolve()}".encode()).hexdigest()[:16]
 
 
+def request_timeout() -> float:
+    """Seconds for a request to a server: MLFLOW_HTTP_REQUEST_TIMEOUT, or 3."""
+    written = os.environ.get("MLFLOW_HTTP_REQUEST_TIMEOUT", "")
+    return float(written) if re.fullmatch(r"[1-9]\d*", written) else 3.0
+
+
 def check_reachable(uri: str, timeout: float) -> None:
     """Raise OSError unless a server answers within `timeout` seconds; MLflow would wait minutes."""
     try:
