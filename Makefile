@@ -17,10 +17,12 @@ export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-# Only the pages need pdoc, and only tests the validators: they stay outside the environment of the
-# jobs. The validators need other versions of libraries than the jobs.
+# Only the pages need pdoc, and only tests the validators and the packages of servers (PostgreSQL's
+# client, MLflow's users, S3 for DVC with a server to test it): they stay outside the environment of
+# the jobs. The validators need other versions of libraries than the jobs.
 PDOC       := build/pdoc
 VALIDATORS := build/validators
+SERVICES   := build/services
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -60,6 +62,12 @@ $(VALIDATORS): Makefile | setup
 	python -m pip install --disable-pip-version-check --quiet --target $@ roc-validator==0.13.0 mlcroissant==1.1.1
 	touch $@
 
+$(SERVICES): constraints.txt | setup
+	rm -rf $@
+	python -m pip install --disable-pip-version-check --quiet --target $@ --constraint $< \
+	  psycopg2-binary Flask-WTF dvc-s3 'moto[server]'
+	touch $@
+
 recorded: setup ## all reports without training, from evidence/; studies without complete evidence are left out
 	$(RUN) all --config evidence=only
 
@@ -92,7 +100,7 @@ format: setup ## format Python and Snakemake files
 test: setup ## run the tests that need only pip
 	python -m pytest -m "not system" -n 2 --dist worksteal
 
-test-system: setup $(PDOC) $(VALIDATORS) ## run the tests that need LaTeX, Chromium, SLURM, or minutes
+test-system: setup $(PDOC) $(VALIDATORS) $(SERVICES) ## run the tests that need LaTeX, Chromium, SLURM, PostgreSQL, or minutes
 	python -m pytest -m system
 
 slurm-demo: setup ## boot a real SLURM cluster of two nodes on this machine, to try profiles/slurm

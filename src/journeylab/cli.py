@@ -19,6 +19,7 @@ from journeylab.commands.reproduce import reproduce
 from journeylab.commands.results import CONFIG, ROOT
 from journeylab.commands.seeds import seeds
 from journeylab.commands.status import status
+from journeylab.commands.watch import watch
 from journeylab.config import UserError, refusal
 
 ADDRESS = typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow tracking URI.")
@@ -36,6 +37,7 @@ def journeylab(debug: Annotated[bool, typer.Option(help="Show tracebacks.")] = F
 
 for _command, _name in (
     (status, "status"),
+    (watch, "watch"),
     (explain, "explain"),
     (list_studies, "list"),
     (compare, "compare"),
@@ -49,11 +51,13 @@ for _command, _name in (
 def check(
     overrides: Annotated[list[str] | None, typer.Argument(help="KEY=VALUE, as planned.")] = None,
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
+    remote: Annotated[bool, typer.Option(help="Check the objects of the DVC remote.")] = False,
 ) -> None:
     """Find damaged, missing and outdated files, with the command that makes each anew."""
     from journeylab.commands.check import check as check_outputs
+    from journeylab.commands.remote import check_remote
 
-    _end(*check_outputs(config, overrides or ()))
+    _end(*(check_remote() if remote else check_outputs(config, overrides or ())))
 
 
 @app.command(rich_help_panel=PEOPLE)
@@ -123,12 +127,14 @@ def track(
     study: Annotated[str | None, typer.Argument(help="A study; default: all.")] = None,
     root: Annotated[Path, ROOT] = Path(),
     uri: Annotated[str, ADDRESS] = "sqlite:///mlflow.db",
-    watch: Annotated[bool, typer.Option(help="Keep importing while jobs run.")] = False,
+    keep_watching: Annotated[
+        bool, typer.Option("--watch", help="Keep importing while jobs run, with their curves.")
+    ] = False,
 ) -> None:
     """Import runs into MLflow; an unreachable server causes only a warning."""
     from journeylab import tracking
 
-    if watch:
+    if keep_watching:
         tracking.watch(root, uri, report=tracking.tell)
     for summary in tracking.import_studies(root, uri, [study] if study else None):
         tracking.tell(summary)

@@ -99,3 +99,16 @@ def test_a_database_is_served_without_its_password_in_the_command(tmp_path, monk
     with pytest.raises(UserError) as caught:
         tracking.serve(tmp_path, f"https://me:{SECRET}@127.0.0.1")
     assert str(caught.value) == "tracking.uri is a server: open https://***@127.0.0.1"
+
+
+@pytest.mark.parametrize("name", ["MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN"])
+def test_a_password_of_the_environment_is_masked_in_a_message(
+    tmp_path, monkeypatch, name: str
+) -> None:
+    def refuse(uri: str, timeout: float) -> None:
+        raise OSError(f"401: {SECRET} is wrong")
+
+    monkeypatch.setenv(name, SECRET)
+    monkeypatch.setattr("journeylab.tracking.importer.check_reachable", refuse)
+    warning = tracking.import_runs(tmp_path, "exp7", "http://127.0.0.1:1").warning
+    assert warning == "MLflow at http://127.0.0.1:1 was not updated: 401: *** is wrong"

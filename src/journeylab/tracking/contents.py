@@ -48,6 +48,7 @@ class Chunk:
         self.measurements = folder / files.MEASUREMENTS
         exists = self.measurements.exists()
         self.measured = files.sha256(self.measurements)[:16] if exists else ""
+        self.measured_at = int(self.measurements.stat().st_mtime * 1000) if exists else 0
 
     @property
     def group(self) -> str:
@@ -66,7 +67,7 @@ class Chunk:
     def params(self) -> dict[str, str]:
         """Settings and environment; `variant` includes the arm, since arms share variant names."""
         run = self.run
-        params = dict(_flatten(run.settings))
+        params = flat_settings(run.settings)
         params |= {"engine": run.engine, "device": run.device, "threads": str(run.threads)}
         params |= {f"versions.{name}": text for name, text in run.versions.items()}
         return params | {"arm": run.arm, "variant": f"{run.arm}/{run.variant}"}
@@ -89,6 +90,7 @@ class Chunk:
             "dirty": str(host.dirty).lower(),
             "cpu": ", ".join(run.cpu),
             "measurements": self.measured,
+            "measured_at": str(self.measured_at),
         }
 
     @cached_property
@@ -107,7 +109,7 @@ class Chunk:
         for step, metric, value in zip(
             points["step"], points["metric"], points["value"], strict=True
         ):
-            yield MetricPoint(_name(metric), int(step), float(value))
+            yield MetricPoint(metric_name(metric), int(step), float(value))
 
     def _costs(self, seed: int | None) -> Iterator[MetricPoint]:
         trained = self.run.training
@@ -135,17 +137,17 @@ class Chunk:
                 if level not in ("None", "<NA>", "nan")
             ]
             # the largest of all draws of a case, as an exact claim reads it
-            yield MetricPoint(_name("/".join(["final", metric, *levels])), 0, float(values.max()))
+            name = metric_name("/".join(["final", metric, *levels]))
+            yield MetricPoint(name, 0, float(values.max()))
 
 
-def medians(chunks: Iterable[Chunk]) -> Iterator[MetricPoint]:
+def medians(seeds: Iterable[Iterable[MetricPoint]]) -> Iterator[MetricPoint]:
     """The median of every metric at every step, over the seeds with a finite value there."""
     finite: dict[tuple[str, int], list[float]] = {}
-    for chunk in chunks:
-        for seed in chunk.run.seeds:
-            for metric, step, value in chunk.points(seed.seed):
-                if math.isfinite(value):
-                    finite.setdefault((metric, step), []).append(value)
+    for points in seeds:
+        for metric, step, value in points:
+            if math.isfinite(value):
+                finite.setdefault((metric, step), []).append(value)
     for (metric, step), values in finite.items():
         yield MetricPoint(metric, step, statistics.median(values))
 
@@ -195,16 +197,23 @@ def describe_study(root: Path, study: str, verdicts: StudyVerdicts | None) -> st
     return text
 
 
+def flat_settings(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Settings as params: names of nested keys are joined by dots."""
+    return dict(_flatten(settings))
+
+
+def metric_name(text: str) -> str:
+    """A name of a metric or param with the characters that MLflow accepts."""
+    return re.sub(r"[^/\w.\- ]", "_", text.replace("@", "_at_"), flags=re.ASCII)
+
+
 def _flatten(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     for key, value in settings.items():
         if isinstance(value, Mapping):
             yield from _flatten(value, f"{prefix}{key}.")
         else:
-            yield _name(f"{prefix}{key}"), value if isinstance(value, str) else canonical(value)
-
-
-def _name(text: str) -> str:
-    return re.sub(r"[^/\w.\- ]", "_", text.replace("@", "_at_"), flags=re.ASCII)
+            name = metric_name(f"{prefix}{key}")
+            yield name, value if isinstance(value, str) else canonical(value)
 
 
 def _of_seed(table: pd.DataFrame, seed: int | None) -> pd.DataFrame:

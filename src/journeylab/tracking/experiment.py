@@ -1,14 +1,14 @@
 """Import of one study into its MLflow experiment.
 
 An experiment has a run for every seed (or for a run without seeds), identified by its `run_key`; a
-parent run for the seeds of a variant, with their medians; and a run with the study's verdicts and
-report.
+parent run for the seeds of a variant, with their medians; a run with the study's verdicts and
+report; and, while `watch` follows them, a live run for every seed in training.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,10 @@ from journeylab.tracking.contents import (
     medians,
     read_study,
 )
-from journeylab.tracking.store import ARTIFACTS
+from journeylab.tracking.store import ARTIFACTS, importer_id
 
 if TYPE_CHECKING:
-    from mlflow.entities import Run
+    from mlflow.entities import Metric, Run
     from mlflow.tracking import MlflowClient
 
 _METRICS_PER_BATCH = 1000
@@ -37,8 +37,14 @@ _NOTE = "mlflow.note.content"
 """The tag that MLflow shows as a description."""
 _KIND = "mlflow.experimentKind"
 """The tag that selects how the MLflow page shows an experiment."""
+_PARENT = "mlflow.parentRunId"
 _CONTENT = "content"
-"""The tag with the hash of the description, report and figures that were imported last."""
+"""The tag with the hash of the description, report and figures that a root imported last."""
+_COMPLETE = ("FINISHED", "FAILED")
+_LEASE = 3_600_000
+"""Milliseconds after which an unfinished run of another importer counts as left behind."""
+LIVE = "live"
+"""The kind of a run that shows a job while it trains."""
 
 
 class TrackingSummary(Frozen):
@@ -52,19 +58,25 @@ class TrackingSummary(Frozen):
 
 
 class StudyImport:
-    """One import of one study; the caller holds the lock."""
+    """One import of one study; the caller holds the lock of the root.
+
+    Importers of other roots, on this host or another, may write to the same experiment at the same
+    time. Each leaves alone what another is writing. The last to finish sees the runs of all, so
+    that every seed is there once and every variant has its medians over the seeds of all roots.
+    """
 
     def __init__(self, client: MlflowClient, root: Path, study: str, local: bool) -> None:
         self.client = client
         self.root = root
         self.study = study
+        self.importer = importer_id(root)
         artifacts = (root / ARTIFACTS / study).resolve().as_uri() if local else None
-        self.experiment = _open_experiment(client, study, artifacts)
-        self.known = list(_all_runs(client, self.experiment))
+        self.experiment = open_experiment(client, study, artifacts)
+        self.known = list(all_runs(client, self.experiment))
 
     def run(self) -> TrackingSummary:
         """Import what is new. Raises UserError for damaged records."""
-        for run in [run for run in self.known if _is_stale(run)]:
+        for run in [run for run in self.known if self._is_stale(run)]:
             self._delete(run)
         groups: dict[str, list[Chunk]] = {}
         for folder in runs.find_runs(self.root, self.study):
@@ -72,6 +84,15 @@ class StudyImport:
             groups.setdefault(chunk.group, []).append(chunk)
         # MLflow lists the newest runs first, so the first group is written last
         imported = sum(self._import_group(group, groups[group]) for group in reversed(groups))
+        if imported:
+            self._refresh()
+        self._finish_live_runs({c.run.plan_key for chunks in groups.values() for c in chunks})
+        variants = {group: chunks for group, chunks in groups.items() if chunks[0].run.seeds}
+        written = [self._complete_variant(group, variants[group]) for group in reversed(variants)]
+        if any(written):
+            self._refresh()
+        for group in variants:
+            self._link(group)
         self._import_study()
         keys = sorted(c.key(seed) for chunks in groups.values() for c in chunks for seed in c.seeds)
         return TrackingSummary(
@@ -82,87 +103,125 @@ class StudyImport:
         )
 
     def _import_group(self, group: str, chunks: list[Chunk]) -> int:
-        """Import the new seeds of a variant below a run with their medians; how many were new."""
-        held = [run for run in self.known if run.data.tags.get("group") == group]
-        seeds = {run.data.tags["run_key"]: run for run in held if "run_key" in run.data.tags}
-        on_disk = {c.key(seed): (c, seed) for c in chunks for seed in c.seeds}
-        for key, (chunk, _) in on_disk.items():
-            if key in seeds and seeds[key].data.tags["measurements"] != chunk.measured:
-                self._delete(seeds.pop(key))
-        due = [entry for key, entry in on_disk.items() if key not in seeds]
-        if not chunks[0].run.seeds:
-            for chunk, seed in due:
-                self._import_seed(chunk, seed, {})
-            return len(due)
-        of = plan_key({key: chunk.measured for key, (chunk, _) in on_disk.items()})
-        parents = [run for run in held if run.data.tags["kind"] == "variant"]
-        if len(parents) == 1 and parents[0].data.tags["of"] == of:
-            parent = parents[0].info.run_id
-        else:
-            for run in parents:
+        """Import the new seeds of a variant, or its run without seeds; how many were new."""
+        held = self._seeds(group)
+        imported = 0
+        for chunk in chunks:
+            for seed in chunk.seeds:
+                known = held.get(chunk.key(seed))
+                if known and self._is_outdated(known, chunk):
+                    self._delete(known)
+                elif known:
+                    continue
+                self._import_seed(chunk, seed)
+                imported += 1
+        return imported
+
+    def _seeds(self, group: str) -> dict[str, Run]:
+        """The complete runs of a group by run key; equal ones are reduced to the one measured last.
+
+        Two importers that began at the same time may both have written a seed.
+        """
+        best: dict[str, Run] = {}
+        for run in sorted(self._complete(group, "seed", "run"), key=_precedence):
+            if run.data.tags["run_key"] in best:
                 self._delete(run)
-            parent = self._open_variant(chunks[0], of)
-            for run in seeds.values():
-                self.client.set_tag(run.info.run_id, "mlflow.parentRunId", parent)
-        for chunk, seed in due:
-            self._import_seed(chunk, seed, {"mlflow.parentRunId": parent})
-        if not parents or parent != parents[0].info.run_id:
-            settings = chunks[0].params()
-            del settings["variant"]  # grouping by it would mix medians with seeds
-            self._log(parent, medians(chunks), int(time.time() * 1000), settings)
-            self.client.set_terminated(parent)
-        return len(due)
+            else:
+                best[run.data.tags["run_key"]] = run
+        return best
 
-    def _open_variant(self, chunk: Chunk, of: str) -> str:
-        name = f"{chunk.run.arm}/{chunk.run.variant}"
-        tags = chunk.tags() | {"kind": "variant", "of": of}
-        return str(self.client.create_run(self.experiment, tags=tags, run_name=name).info.run_id)
+    def _complete(self, group: str, *kinds: str) -> list[Run]:
+        return [
+            run
+            for run in self.known
+            if run.data.tags.get("group") == group
+            and run.data.tags["kind"] in kinds
+            and run.info.status in _COMPLETE
+        ]
 
-    def _import_seed(
-        self, chunk: Chunk, seed: runs.SeedRecord | None, parent: dict[str, str]
-    ) -> None:
+    def _complete_variant(self, group: str, chunks: list[Chunk]) -> bool:
+        """Write the medians over all seeds of a group, unless they are there; whether it did."""
+        seeds = self._seeds(group)
+        of = plan_key({key: run.data.tags["measurements"] for key, run in seeds.items()})
+        parents = self._complete(group, "variant")
+        for run in parents:
+            if run.data.tags["of"] != of:
+                self._delete(run)
+        if any(run.data.tags["of"] == of for run in parents):
+            return False
+        on_disk = {chunk.key(seed): (chunk, seed) for chunk in chunks for seed in chunk.run.seeds}
+        points = [
+            on_disk[key][0].points(on_disk[key][1].seed) if key in on_disk else self._points(run)
+            for key, run in seeds.items()
+        ]
+        name = f"{chunks[0].run.arm}/{chunks[0].run.variant}"
+        parent = self._open(name, chunks[0].tags() | {"kind": "variant", "of": of})
+        settings = chunks[0].params()
+        del settings["variant"]  # grouping by it would mix medians with seeds
+        self._log(parent, medians(points), _now(), settings)
+        self.client.set_terminated(parent)
+        return True
+
+    def _points(self, run: Run) -> list[MetricPoint]:
+        """All numbers of a seed that another importer wrote."""
+        return [
+            MetricPoint(metric, point.step, point.value)
+            for metric in run.data.metrics
+            for point in self.client.get_metric_history(run.info.run_id, metric)
+        ]
+
+    def _link(self, group: str) -> None:
+        """Put the seeds of a group below its only parent; two importers may have written one."""
+        parents = sorted(self._complete(group, "variant"), key=_precedence)
+        for run in parents[1:]:
+            self._delete(run)
+        for run in self._seeds(group).values() if parents else ():
+            if run.data.tags.get(_PARENT) != parents[0].info.run_id:
+                self.client.set_tag(run.info.run_id, _PARENT, parents[0].info.run_id)
+
+    def _import_seed(self, chunk: Chunk, seed: runs.SeedRecord | None) -> None:
         run, host = chunk.run, chunk.host
         number = seed.seed if seed else None
         started = int(host.started.timestamp() * 1000)
         seconds = host.cost.wall_seconds if number is None else host.seconds.get(number, 0.0)
         ended = started + int(seconds * 1000)
-        tags = (
-            chunk.tags() | parent | {"kind": "seed" if seed else "run", "run_key": chunk.key(seed)}
-        )
+        tags = chunk.tags() | {"kind": "seed" if seed else "run", "run_key": chunk.key(seed)}
         if seed and seed.reason:
             tags["reason"] = seed.reason
         own = {} if number is None else {"seed": str(number)}
-        opened = self.client.create_run(
-            self.experiment,
-            start_time=started,
-            tags=tags,
-            run_name="/".join((run.arm, run.variant, *own.values())),
-        )
-        self._log(opened.info.run_id, chunk.points(number), ended, chunk.params() | own)
+        opened = self._open("/".join((run.arm, run.variant, *own.values())), tags, started)
+        self._log(opened, chunk.points(number), ended, chunk.params() | own)
         status = "FAILED" if seed is not None and seed.status == "failed" else "FINISHED"
-        self.client.set_terminated(opened.info.run_id, status=status, end_time=ended)
+        self.client.set_terminated(opened, status=status, end_time=ended)
+
+    def _open(self, name: str, tags: Mapping[str, str], started: int | None = None) -> str:
+        written = {"importer": self.importer, "opened": str(_now())}
+        run = self.client.create_run(
+            self.experiment, start_time=started, tags={**tags, **written}, run_name=name
+        )
+        return str(run.info.run_id)
 
     def _log(
         self, run_id: str, points: Iterable[MetricPoint], moment: int, params: Mapping[str, str]
     ) -> None:
-        from mlflow.entities import Metric, Param
+        from mlflow.entities import Metric
 
         metrics = [Metric(name, value, moment, step) for name, step, value in points]
-        for first in range(0, len(metrics), _METRICS_PER_BATCH):
-            self.client.log_batch(run_id, metrics=metrics[first : first + _METRICS_PER_BATCH])
-        named = [Param(name, value) for name, value in sorted(params.items())]
-        for first in range(0, len(named), _PARAMS_PER_BATCH):
-            self.client.log_batch(run_id, params=named[first : first + _PARAMS_PER_BATCH])
+        log_values(self.client, run_id, metrics, params)
 
     def _import_study(self) -> None:
-        """Update the study's own run, and its experiment, to the current verdicts and figures."""
-        own = [run for run in self.known if run.data.tags.get("kind") == "study"]
-        tags = {"kind": "study", "study": self.study}
-        run = (
-            own[0]
-            if own
-            else self.client.create_run(self.experiment, tags=tags, run_name=self.study)
-        )
+        """Update the study's own run, and its experiment, to this root's verdicts and figures.
+
+        A root without any leaves those of others alone; among several, the last to change wins.
+        """
+        own = sorted(self._study_runs(), key=_precedence)
+        if not own:
+            self._open(self.study, {"kind": "study", "study": self.study})
+            self._refresh()
+            own = sorted(self._study_runs(), key=_precedence)
+        run = own[0]
+        for other in own[1:]:
+            self._delete(other)
         parent = run.info.run_id
         report = self.root / "reports" / f"{self.study}.pdf"
         figures = self.root / "reports" / self.study / "figures"
@@ -171,9 +230,12 @@ class StudyImport:
         description = describe_study(self.root, self.study, verdicts)
         looks = look_tags(verdicts)
         typeset = [report] if report.exists() else []
+        judged = verdicts is not None
         hashes = [files.sha256(path) for path in (*typeset, *drawn)]
         content = plan_key({"description": description, "files": hashes, **looks})
-        if run.data.tags.get(_CONTENT) != content:
+        tag = f"{_CONTENT}.{self.importer}"
+        shown = judged or typeset or drawn or _NOTE not in run.data.tags
+        if shown and run.data.tags.get(tag) != content:
             for path in typeset:
                 self.client.log_artifact(parent, str(path))
             for path in drawn:
@@ -182,32 +244,86 @@ class StudyImport:
                 self.client.set_tag(parent, name, text)
             self.client.set_experiment_tag(self.experiment, _NOTE, description)
             self.client.set_experiment_tag(self.experiment, _KIND, "custom_model_development")
-            self.client.set_tag(parent, _CONTENT, content)
+            self.client.set_tag(parent, tag, content)
         if run.info.status != "FINISHED":
             self.client.set_terminated(parent)
+
+    def _study_runs(self) -> list[Run]:
+        return [run for run in self.known if run.data.tags.get("kind") == "study"]
+
+    def _finish_live_runs(self, complete: Collection[str]) -> None:
+        """Delete the live runs of this root's jobs that are complete."""
+        for run in [run for run in self.known if is_live(run, self.importer)]:
+            if run.data.tags["plan_key"] in complete:
+                self._delete(run)
+
+    def _refresh(self) -> None:
+        self.known = list(all_runs(self.client, self.experiment))
 
     def _delete(self, run: Run) -> None:
         self.client.delete_run(run.info.run_id)
         self.known.remove(run)
 
+    def _is_mine(self, run: Run) -> bool:
+        return run.data.tags.get("importer", self.importer) == self.importer
 
-def _is_stale(run: Run) -> bool:
-    """Whether one of our runs was left by an interrupted import, or is older than groups."""
+    def _is_stale(self, run: Run) -> bool:
+        """Whether one of our runs was left by an interrupted import, or is older than groups.
+
+        What another importer is writing counts as left behind after an hour.
+        """
+        tags = run.data.tags
+        if tags.get("kind") not in ("variant", "seed", "run"):
+            return False
+        if run.info.status not in _COMPLETE:
+            return self._is_mine(run) or _now() - int(tags["opened"]) > _LEASE
+        return "group" not in tags
+
+    def _is_outdated(self, run: Run, chunk: Chunk) -> bool:
+        """Whether a seed was measured otherwise; among several roots, the last measurement wins."""
+        tags = run.data.tags
+        newer = chunk.measured_at > int(tags.get("measured_at", 0))
+        return tags["measurements"] != chunk.measured and (self._is_mine(run) or newer)
+
+
+def is_live(run: Run, importer: str) -> bool:
+    """Whether a run shows a job that was training, as `importer` saw it."""
     tags = run.data.tags
-    ours = tags.get("kind") in ("variant", "seed", "run")
-    return ours and not ("group" in tags and run.info.status in ("FINISHED", "FAILED"))
+    return tags.get("kind") == LIVE and tags.get("importer") == importer
 
 
-def _open_experiment(client: MlflowClient, study: str, artifacts: str | None) -> str:
+def log_values(
+    client: MlflowClient, run_id: str, metrics: Sequence[Metric], params: Mapping[str, str]
+) -> None:
+    """Write metrics and params of a run in batches of the size that MLflow accepts."""
+    from mlflow.entities import Param
+
+    for first in range(0, len(metrics), _METRICS_PER_BATCH):
+        client.log_batch(run_id, metrics=metrics[first : first + _METRICS_PER_BATCH])
+    named = [Param(name, value) for name, value in sorted(params.items())]
+    for first in range(0, len(named), _PARAMS_PER_BATCH):
+        client.log_batch(run_id, params=named[first : first + _PARAMS_PER_BATCH])
+
+
+def open_experiment(client: MlflowClient, study: str, artifacts: str | None) -> str:
+    """The id of a study's experiment, which is made if it is missing."""
+    from mlflow.exceptions import MlflowException
+
     experiment = client.get_experiment_by_name(study)
     if experiment is None:
-        return str(client.create_experiment(study, artifact_location=artifacts))
+        try:
+            return str(client.create_experiment(study, artifact_location=artifacts))
+        except MlflowException:
+            experiment = client.get_experiment_by_name(study)
+            if experiment is None:  # no other importer made it meanwhile
+                raise
     if experiment.lifecycle_stage == "deleted":
         client.restore_experiment(experiment.experiment_id)
     return str(experiment.experiment_id)
 
 
-def _all_runs(client: MlflowClient, experiment: str) -> Iterator[Run]:
+def all_runs(client: MlflowClient, experiment: str) -> Iterator[Run]:
+    """All runs of an experiment that are not deleted."""
     token = None
     while True:
         page = client.search_runs([experiment], max_results=_RUNS_PER_PAGE, page_token=token)
@@ -215,3 +331,13 @@ def _all_runs(client: MlflowClient, experiment: str) -> Iterator[Run]:
         token = page.token
         if not token:
             return
+
+
+def _precedence(run: Run) -> tuple[int, int, str]:
+    """The order in which importers agree which of several equal runs stays."""
+    tags = run.data.tags
+    return -int(tags.get("measured_at", 0)), int(tags.get("opened", 0)), str(run.info.run_id)
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

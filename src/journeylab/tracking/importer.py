@@ -12,11 +12,14 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from journeylab.config import UserError, masked
 from journeylab.records import files, runs
 from journeylab.tracking.experiment import StudyImport, TrackingSummary
+from journeylab.tracking.live import LiveStudy
 from journeylab.tracking.store import (
     ARTIFACTS,
     LOCAL,
@@ -26,8 +29,12 @@ from journeylab.tracking.store import (
     client_environment,
     is_local,
     locate,
+    request_timeout,
     secrets,
 )
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
 
 _ATTEMPTS = 2
 """Attempts to open a database; MLflow's own default is ten attempts, which take two minutes."""
@@ -35,16 +42,43 @@ _WARNING = 250  # characters
 
 
 def import_runs(
-    root: Path, study: str, uri: str = LOCAL, *, timeout: float = 3.0, patience: float = 60.0
+    root: Path,
+    study: str,
+    uri: str = LOCAL,
+    *,
+    timeout: float | None = None,
+    patience: float = 60.0,
 ) -> TrackingSummary:
     """Bring MLflow up to date with a study's runs, measurements and figures.
 
     Complete runs are not imported again. Runs of an interrupted import are replaced, and so are
     runs that were measured again. `sqlite:///mlflow.db` and local artifacts lie in `root`. A server
-    has `timeout` seconds for each request; another import has `patience` seconds to finish.
+    has `timeout` seconds for each request, by default MLFLOW_HTTP_REQUEST_TIMEOUT or 3; another
+    import has `patience` seconds to finish.
     Failures of MLflow are returned as the summary's `warning`, without passwords. Raises UserError
     for damaged records.
     """
+    return _with_client(
+        root,
+        study,
+        uri,
+        lambda client: StudyImport(client, root, study, is_local(uri)).run(),
+        timeout=timeout,
+        patience=patience,
+    )
+
+
+def _with_client(
+    root: Path,
+    study: str,
+    uri: str,
+    work: Callable[[MlflowClient], TrackingSummary],
+    *,
+    timeout: float | None = None,
+    patience: float = 60.0,
+) -> TrackingSummary:
+    """Call `work` with a client, alone in this root; a failure of MLflow becomes a warning."""
+    timeout = request_timeout() if timeout is None else timeout
     with client_environment(root, timeout):
         import mlflow.exceptions
         import mlflow.store.db.utils
@@ -69,8 +103,7 @@ def import_runs(
             (root / ARTIFACTS).mkdir(parents=True, exist_ok=True)
             with FileLock(root / LOCK, timeout=patience):
                 check_writable(uri, root)
-                client = mlflow.tracking.MlflowClient(tracking_uri=locate(uri, root))
-                return StudyImport(client, root, study, is_local(uri)).run()
+                return work(mlflow.tracking.MlflowClient(tracking_uri=locate(uri, root)))
         except Timeout:
             return _warned(summary, uri, f"{root / LOCK} is held by another import")
         except failures as error:
@@ -103,33 +136,66 @@ def watch(
     root: Path,
     uri: str = LOCAL,
     *,
-    interval: float = 5.0,
+    interval: float = 3.0,
     report: Callable[[TrackingSummary], None] = lambda summary: None,
     rounds: int | None = None,
 ) -> None:
-    """Import new results every `interval` seconds until interrupted.
+    """Import new results, and the curves of jobs in training, every `interval` seconds.
 
-    `report` is called after every import that changed something or failed; `rounds` limits the
-    number of passes.
+    `report` is called after every import that changed something, and for a warning that differs
+    from the last; after a warning, everything that is due is tried again. `rounds` limits the
+    number of passes; without it, only an interrupt ends them.
     """
-    seen: dict[str, object] = {}
+    watched: dict[str, _Watched] = {}
     passes = 0
     while rounds is None or passes < rounds:
         if passes:
             time.sleep(interval)
         passes += 1
+        reachable = True
         for study in find_studies(root):
-            state = _state(root, study)
-            if seen.get(study) == state:
+            each = watched.setdefault(study, _Watched(LiveStudy(root, study)))
+            if not reachable:  # the other studies would fail for the same reason
+                each.live.read()
                 continue
             try:
-                summary = import_runs(root, study, uri)
+                summary = _update(root, study, uri, each)
+                reachable = summary.warning is None
             except UserError as error:
                 summary = TrackingSummary(study=study, warning=str(error))
-            if summary.warning is None:
-                seen[study] = state
-            if summary.warning or summary.imported:
+            if summary.imported or (summary.warning and summary.warning != each.warning):
                 report(summary)
+            each.warning = summary.warning
+
+
+@dataclass
+class _Watched:
+    """A study that is watched: its results when they were imported last, its last warning."""
+
+    live: LiveStudy
+    seen: object = None
+    warning: str | None = None
+
+
+def _update(root: Path, study: str, uri: str, watched: _Watched) -> TrackingSummary:
+    """Import what changed since the last success, then send new points of live runs."""
+    summary = TrackingSummary(study=study)
+    state = _state(root, study)
+    try:
+        if watched.seen != state:
+            summary = import_runs(root, study, uri)
+            if summary.warning is None:
+                watched.seen = state
+    finally:
+        watched.live.read()  # also while a server is down, so that no point is lost
+    if summary.warning is None and watched.live.is_due:
+
+        def send(client: MlflowClient) -> TrackingSummary:
+            watched.live.send(client, is_local(uri))
+            return summary
+
+        summary = _with_client(root, study, uri, send)
+    return summary
 
 
 def find_studies(root: Path) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import http.client
 import os
 import re
@@ -19,6 +20,7 @@ ARTIFACTS = "mlartifacts"
 LOCK = f"{ARTIFACTS}/.lock"
 _NEEDED = 1 << 20
 """Bytes that must fit on the disk before an import begins."""
+_PASSWORDS = ("MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN")
 _PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
 
 
@@ -31,6 +33,17 @@ def locate(uri: str, root: Path) -> str:
     """The address with a relative sqlite path made absolute, relative to `root`."""
     match = re.fullmatch(r"sqlite:///(?!/)(.+)", uri)
     return f"sqlite:///{(root / match[1]).resolve()}" if match else uri
+
+
+def importer_id(root: Path) -> str:
+    """16 hexadecimal characters that stand for a results root on a host, in tags of MLflow."""
+    return hashlib.sha256(f"{socket.gethostname()}:{root.resolve()}".encode()).hexdigest()[:16]
+
+
+def request_timeout() -> float:
+    """Seconds for a request to a server: MLFLOW_HTTP_REQUEST_TIMEOUT, or 3."""
+    written = os.environ.get("MLFLOW_HTTP_REQUEST_TIMEOUT", "")
+    return float(written) if re.fullmatch(r"[1-9]\d*", written) else 3.0
 
 
 def check_reachable(uri: str, timeout: float) -> None:
@@ -78,6 +91,8 @@ def client_environment(root: Path, timeout: float) -> Iterator[None]:
     """Set what MLflow's client reads from the environment only, partly while it is imported."""
     settings = {
         "MLFLOW_DISABLE_TELEMETRY": "true",
+        # else each run prints its address, which may hold a password
+        "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
         "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
         "MLFLOW_HTTP_REQUEST_TIMEOUT": str(max(1, round(timeout))),
         # without it a local client creates ./mlruns in the current folder
@@ -96,9 +111,9 @@ def client_environment(root: Path, timeout: float) -> Iterator[None]:
 
 
 def secrets(uri: str) -> set[str]:
-    """The password in an address, as it is written and decoded; empty without one."""
+    """Passwords in an address, as written and decoded, and those that MLflow's client reads."""
+    held = {os.environ.get(name, "") for name in _PASSWORDS}
     with contextlib.suppress(ValueError):
-        password = urlsplit(uri).password
-        if password:
-            return {password, unquote(password)}
-    return set()
+        password = urlsplit(uri).password or ""
+        held |= {password, unquote(password)}
+    return held - {""}

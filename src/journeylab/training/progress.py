@@ -5,6 +5,7 @@ No result depends on this module.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -50,13 +51,13 @@ class Progress(Protocol):
 class StepFile:
     """A JSON file with the number of steps that a job has done over all its seeds.
 
-    Keys: `done`, `before` (how many of these an earlier attempt of the job did) and `total`.
+    Keys: those of `records.live.JobProgress`.
     """
 
     def __init__(self, path: Path, total: int) -> None:
         self.path, self.total = path, total
         self.ended = self.before = 0
-        self.due = 0.0
+        self.due, self.began = 0.0, time.monotonic()
 
     @contextmanager
     def count(self, steps: int, done: int, seeds: int, shown: Progress) -> Iterator[Progress]:
@@ -68,17 +69,26 @@ class StepFile:
         class Counted:
             def advance(self, step: int, loss: Callable[[], float]) -> None:
                 if time.monotonic() >= outer.due:
-                    outer.write(seeds * step)
+                    outer.write(seeds * step, seeds=seeds, step=step, loss=loss())
                 shown.advance(step, loss)
 
         yield Counted()
         self.ended += seeds * steps  # a failed seed counts as done
         self.write(0)
 
-    def write(self, more: int) -> None:
+    def write(self, more: int, *, seeds: int = 1, step: int = 0, loss: float | None = None) -> None:
         """Write the steps of the finished seeds plus `more`; errors of the disk are ignored."""
-        self.due = time.monotonic() + SECONDS_BETWEEN_FILES
-        content = {"done": self.ended + more, "before": self.before, "total": self.total}
+        now = time.monotonic()
+        self.due = now + SECONDS_BETWEEN_FILES
+        content = {
+            "done": self.ended + more,
+            "before": self.before,
+            "total": self.total,
+            "seconds": round(now - self.began, 3),
+            "seeds": seeds,
+            "step": step,
+            "loss": loss if loss is not None and math.isfinite(loss) else None,
+        }
         with suppress(OSError), write_atomic(self.path, durable=False) as partial:
             partial.write_bytes(json_bytes(content, sealed=False))
 

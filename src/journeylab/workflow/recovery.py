@@ -52,6 +52,18 @@ def begin_run(folder: Path = Path(".snakemake")) -> None:
     atexit.register(_end_run, mine.absolute(), os.getpid())
 
 
+def active_since(folder: Path = Path(".snakemake")) -> float | None:
+    """When the oldest workflow run that is alive in this folder began; None if none is.
+
+    A run on another machine counts as alive until a later run finds that it is dead.
+    """
+    try:
+        began = [run.stat().st_mtime for run in (folder / "runs").glob("[!.]*") if _is_alive(run)]
+    except OSError:  # it ended meanwhile
+        return None
+    return min(began, default=None) if fcntl is not None else None
+
+
 def _end_run(mine: Path, process: int) -> None:
     if os.getpid() == process:  # not in a fork
         mine.unlink(missing_ok=True)

@@ -1,0 +1,274 @@
+"""`journeylab watch`: what a workflow does, read from its files."""
+
+import fcntl
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+
+import pytest
+from typer.testing import CliRunner
+
+from journeylab.cli import app
+from journeylab.commands.watch import judged, read_page
+from journeylab.records import files, runs
+from journeylab.records.cost import Cost
+from journeylab.records.plans import Plan, write_plan
+from journeylab.records.verdicts import StudyVerdicts, Verdict
+from journeylab.workflow.activity import Activity
+from journeylab.workflow.recovery import active_since
+
+STARTED = datetime(2026, 1, 2, tzinfo=UTC)
+LONG_AGO = time.time() - 3600
+
+
+class Root:
+    """A results root with jobs of exp7 that each train or compute one seed."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def plan(self, variant, seed=0, stage="train", study="exp7", steps=100):
+        plan = Plan(
+            stage=stage,
+            study=study,
+            arm="native",
+            variant=variant,
+            seeds=(seed,),
+            settings={"training": {"steps": steps}} if stage == "train" else {},
+        )
+        self.names = f"{study}/native/{variant}/seeds-{seed:02d}-{seed:02d}"
+        write_plan(self.path / f"plans/{self.names}/{stage}.json", plan)
+        return plan
+
+    def begin(self, *arguments, **named):
+        plan = self.plan(*arguments, **named)
+        start = runs.RunStart(plan_key=plan.key, started=STARTED)
+        runs.begin_run(self.path / "results" / self.names, start)
+        return plan
+
+    def progress(self, done, seconds=10.0, **more):
+        path = self.path / f"plans/{self.names}/train.progress.json"
+        content = {"done": done, "before": 0, "total": 100, "seconds": seconds, **more}
+        files.write_json(path, content, sealed=False)
+
+    def log(self, text, stage="train"):
+        path = self.path / f"logs/{stage}/{self.names}.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def finish(self, variant, reason=None, **named):
+        plan = self.begin(variant, **named)
+        outcomes = [
+            runs.SeedOutcome(seed=seed, status="failed" if reason else "finished", reason=reason)
+            for seed in plan.seeds
+        ]
+        cost = Cost(cpu_seconds=1.0, imports_seconds=0.5, wall_seconds=1.0, peak_mib=1.0)
+        start = runs.RunStart(plan_key=plan.key, started=STARTED)
+        runs.write_run(
+            self.path / "results" / self.names,
+            runs.describe_run(plan, inputs={}, outcomes=outcomes, files={}),
+            runs.describe_host(start=start, finished=STARTED, outcomes=outcomes, cost=cost),
+        )
+
+    def age(self):
+        """Make all files of the last job an hour old."""
+        for folder in ("plans", "results", "logs"):
+            for path in self.path.glob(f"{folder}/**/*"):
+                if path.is_file() and str(path).find(self.names) >= 0:
+                    os.utime(path, (LONG_AGO, LONG_AGO))
+
+    def page(self):
+        return read_page(Activity(self.path, self.path))
+
+    def states(self):
+        jobs = [job for jobs in Activity(self.path, self.path).read().values() for job in jobs]
+        return {job.plan.variant: job.state for job in jobs}
+
+
+@pytest.fixture
+def root(tmp_path):
+    return Root(tmp_path)
+
+
+def test_the_state_of_a_job_follows_from_its_files(root):
+    root.plan("waits")
+    root.begin("runs")
+    root.progress(50)
+    root.begin("stopped")
+    root.progress(50)
+    root.age()
+    root.begin("failed")
+    root.log("training\nerror: no such arm\n")
+    root.finish("done")
+    assert root.states() == {
+        "waits": "waiting",
+        "runs": "running",
+        "stopped": "stopped",
+        "failed": "failed",
+        "done": "done",
+    }
+
+
+def test_a_run_of_an_older_plan_is_not_done(root):
+    root.finish("A", steps=100)
+    root.plan("A", steps=200)
+    assert root.states() == {"A": "waiting"}
+
+
+def test_an_error_of_an_earlier_plan_does_not_count(root):
+    root.plan("A")
+    root.log("error: no such arm\n")
+    assert root.states() == {"A": "failed"}
+    root.age()
+    root.plan("A", steps=200)  # the plan is newer than the log
+    assert root.states() == {"A": "waiting"}
+
+
+def test_a_computed_run_may_be_silent_as_long_as_its_workflow_is_alive(root):
+    root.begin("rank", stage="compute")
+    root.log("", stage="compute")
+    assert root.states() == {"rank": "running"}
+    root.age()
+    assert root.states() == {"rank": "stopped"}
+    folder = root.path / ".snakemake/runs"
+    folder.mkdir(parents=True)
+    path = folder / f"{socket.gethostname()}:{os.getpid()}"
+    with path.open("w") as held:
+        os.utime(path, (LONG_AGO - 60, LONG_AGO - 60))
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert root.states() == {"rank": "running"}
+        assert active_since(root.path / ".snakemake") == pytest.approx(LONG_AGO - 60)
+    assert active_since(root.path / ".snakemake") is None
+
+
+def test_steps_rates_and_time_left_add_up_over_jobs(root):
+    for seed, done in enumerate((20, 40)):
+        root.begin("A", seed)
+        root.progress(done, seconds=10.0, step=done, loss=0.5)
+    root.finish("B")
+    root.plan("C")
+    page = root.page()
+    [study, arm] = page.rows
+    assert (study.study, study.arm, arm.arm) == ("exp7", "", "native")
+    assert study.jobs == "1 done, 2 running, 1 waiting"
+    assert study.steps == "160 of 400"
+    assert study.rate == "6.0"
+    assert study.left == "40 s"  # 240 steps
+    assert study.share == 0.4
+    assert study.seeds == "0 of 2"  # seed 0 of A and C is not done
+    assert [(job.name, job.rate, job.left, job.loss) for job in page.jobs] == [
+        ("train exp7 native/A seed 0", "2.0", "40 s", "0.5000"),
+        ("train exp7 native/A seed 1", "4.0", "20 s", "0.5000"),
+    ]
+
+
+def test_failures_name_the_job_or_the_log(root):
+    root.finish("A", reason="the loss was nan at step 3")
+    root.begin("B")
+    root.log('Traceback (most recent call last):\n  File "x"\nValueError: [red]\n')
+    log = root.path / "logs/judge/exp7.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("error: claims/exp7.yaml: wrong\n")
+    assert root.page().failures == [
+        ("train exp7 native/A seed 0", "seed 0: the loss was nan at step 3"),
+        ("train exp7 native/B seed 0", "ValueError: [red]"),
+        (str(log), "claims/exp7.yaml: wrong"),
+    ]
+
+
+def test_a_study_that_has_not_begun_is_only_named(root):
+    root.plan("A")
+    root.plan("A", study="exp10")
+    root.finish("A", study="exp9")
+    page = root.page()
+    assert [row.study for row in page.rows] == ["exp9"]
+    assert page.waiting == "exp7, exp10"
+
+
+def test_open_rows_are_those_that_the_seeds_do_not_decide(tmp_path):
+    assert judged(tmp_path, "exp7") == ""
+    common = {"source": "document", "theorem": "thm:x", "region_text": "> 0", "opening": ""}
+    common |= {"effect_text": "A", "metric_label": "m", "statement": "It is.", "sentence": "."}
+    common |= {"effect": 0.1, "mean": 0.1, "low": 0.0, "high": 0.2, "n": 12, "failures": 0}
+    common |= {"tail": 0.01, "k": 1, "detectable": None, "region": {}}
+    rows = [
+        Verdict(id="exp7.1", primary=True, kind="above", verdict="supported", **common),
+        Verdict(id="exp7.2", primary=True, kind="above", verdict="inconclusive", **common),
+        Verdict(id="exp7.3", primary=True, kind="exact", verdict=None, **common),
+        Verdict(id="exp7.s1", primary=False, kind="number", verdict=None, **common),
+    ]
+    verdicts = StudyVerdicts(
+        study="exp7", scale="default", seeds=12, look=True, evidence=True, alpha=0.05, M=2,
+        verdicts=rows,
+    )  # fmt: skip
+    path = tmp_path / "results/exp7/verdicts.json"
+    files.write_json(path, verdicts)
+    assert judged(tmp_path, "exp7") == "look 12: 1 of 2 rows open"
+    path.write_bytes(path.read_bytes()[:-9])
+    assert "is damaged" in judged(tmp_path, "exp7")
+
+
+def test_the_terminal_and_the_page_show_the_same(root):
+    root.begin("A")
+    root.progress(50, step=50, loss=0.25)
+    root.begin("B")
+    root.log("error: <b> [red] is no arm\n")
+    page = root.path / "build/watch.html"
+    options = ["watch", "--root", str(root.path), "--once", "--html", str(page)]
+    done = CliRunner().invoke(app, options, env={"COLUMNS": "160"})
+    assert done.exit_code == 0, done.output
+    html = page.read_text()
+    for words in ("train exp7 native/A seed 0", "50 of 100", "0.2500", "1 running, 1 failed"):
+        assert words in done.stdout
+        assert words in html
+    assert "<b> [red] is no arm" in done.stdout
+    assert "&lt;b&gt; [red] is no arm" in html
+    assert 'http-equiv="refresh"' not in html
+    assert not re.search(r"<script|src=|href=", html)
+
+
+def test_a_folder_without_plans_is_an_error_in_one_line(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "journeylab.cli", "watch", "--root", str(tmp_path)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"error: {tmp_path}/plans is missing: no workflow has run here; write its --root\n"
+    )
+
+
+def test_the_page_is_refreshed_until_an_interrupt(root):
+    root.begin("A")
+    root.progress(50)
+    page = root.path / "watch.html"
+    watching = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "journeylab.cli", "watch", "--root", str(root.path)),
+            *("--html", str(page), "--interval", "0.5"),
+        ],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        wait(lambda: page.exists() and "50 of 100" in page.read_text())
+        assert 'http-equiv="refresh" content="1"' in page.read_text()
+        root.progress(75)
+        wait(lambda: "75 of 100" in page.read_text())
+    finally:
+        watching.send_signal(signal.SIGINT)
+        code = watching.wait(30)
+    assert code == 0
+    assert "no longer updated" in page.read_text()
+
+
+def wait(condition):
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.1)

@@ -1,0 +1,167 @@
+"""Curves of jobs in training are in MLflow while they train, and only once afterwards."""
+
+import json
+import os
+import time
+
+import pytest
+
+from journeylab import tracking
+from journeylab.records import files
+from journeylab.records.live import CurvePoint
+from journeylab.records.plans import Plan, write_plan
+from journeylab.tracking import live
+from journeylab.tracking.store import LOCAL, locate
+
+pytestmark = [
+    pytest.mark.timeout(180),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+FOLDER = "exp7/journey/A/seeds-00-01"
+
+
+@pytest.fixture
+def job(tmp_path):
+    """Writes the files of a job that trains two seeds, one after the other, in 100 steps each."""
+    plan = Plan(
+        stage="train",
+        study="exp7",
+        arm="journey",
+        variant="A",
+        seeds=(0, 1),
+        settings={"training": {"steps": 5, "rates": [0.1, 0.2]}, "note": "plain"},
+    )
+    write_plan(tmp_path / "plans" / FOLDER / "train.json", plan)
+    (tmp_path / "results" / FOLDER).mkdir(parents=True)
+
+    def write(done, step, loss=0.5, written=None):
+        path = tmp_path / "plans" / FOLDER / "train.progress.json"
+        content = {"done": done, "before": 0, "total": 200, "step": step, "loss": loss}
+        files.write_json(path, content, sealed=False)
+        if written:
+            os.utime(path, (written, written))
+
+    return write
+
+
+@pytest.fixture
+def save_curve(tmp_path):
+    """Writes the points of a checkpoint."""
+
+    def save(seed, *points):
+        import torch
+
+        notes = {"run": json.dumps({"curves": [[(step, "loss", value) for step, value in points]]})}
+        path = tmp_path / "results" / FOLDER / f"seed-{seed:02d}.checkpoint"
+        files.write_tensors(path, {"a": torch.zeros(1)}, notes)
+
+    return save
+
+
+def live_curves(root, uri=LOCAL):
+    """Metric → {step: value} of every live run, by name; several runs of a name are an error."""
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(tracking_uri=locate(uri, root))
+    experiment = client.get_experiment_by_name("exp7")
+    shown = client.search_runs([experiment.experiment_id], "tags.kind = 'live'")
+    assert len({run.info.run_name for run in shown}) == len(shown)
+    return {
+        run.info.run_name: {
+            metric: {
+                point.step: point.value
+                for point in client.get_metric_history(run.info.run_id, metric)
+            }
+            for metric in run.data.metrics
+        }
+        for run in shown
+    }
+
+
+def test_curves_grow_while_a_job_trains(tmp_path, job, save_curve, monkeypatch):
+    def second(_):
+        save_curve(0, (50, 0.75), (100, 0.25))
+        job(done=110, step=10, loss=0.375)
+
+    monkeypatch.setattr("journeylab.tracking.importer.time.sleep", second)
+    job(done=60, step=60)
+    save_curve(0, (50, 0.75))
+    seen = []
+    tracking.watch(tmp_path, rounds=2, report=seen.append)
+    assert seen == []
+    first, other = "journey/A/0 (in training)", "journey/A/1 (in training)"
+    assert live_curves(tmp_path) == {
+        first: {"loss": {50: 0.75, 100: 0.25}, "live/loss": {60: 0.5}},
+        other: {"live/loss": {10: 0.375}},
+    }
+
+
+def test_a_complete_run_replaces_its_live_runs(tmp_path, job, write_chunk, monkeypatch):
+    job(done=60, step=60)
+    tracking.watch(tmp_path, rounds=1)
+    assert len(live_curves(tmp_path)) == 1
+    monkeypatch.setattr(
+        "journeylab.tracking.importer.time.sleep", lambda _: write_chunk(tmp_path, "journey", "A")
+    )
+    seen = []
+    tracking.watch(tmp_path, rounds=2, report=seen.append)
+    assert [(summary.imported, summary.warning) for summary in seen] == [(2, None)]
+    assert live_curves(tmp_path) == {}
+
+
+def test_a_later_watch_shows_a_seed_once(tmp_path, job, save_curve):
+    for step in (60, 70):
+        job(done=step, step=step)
+        save_curve(0, (50, 0.75))
+        tracking.watch(tmp_path, rounds=1)
+    [curves] = live_curves(tmp_path).values()
+    assert curves == {"loss": {50: 0.75}, "live/loss": {70: 0.5}}
+
+
+def test_a_dead_job_has_no_live_run(tmp_path, job, monkeypatch):
+    job(done=60, step=60)
+    monkeypatch.setattr(
+        "journeylab.tracking.importer.time.sleep",
+        lambda _: job(done=60, step=60, written=time.time() - 1000),
+    )
+    tracking.watch(tmp_path, rounds=2)
+    assert live_curves(tmp_path) == {}
+
+
+def test_points_of_an_outage_are_written_after_it(tmp_path, job, save_curve, monkeypatch):
+    """The store is away in the second and third round; the loss of each round is kept."""
+    rounds = iter(range(2, 5))
+
+    def sleep(_):
+        number = next(rounds)
+        away, back = tmp_path / "away.db", tmp_path / "mlflow.db"
+        if number == 2:
+            back.rename(away)
+            back.mkdir()
+        if number == 4:
+            back.rmdir()
+            away.rename(back)
+        job(done=10 * number, step=10 * number, loss=0.1 * number)
+
+    monkeypatch.setattr("journeylab.tracking.importer.time.sleep", sleep)
+    job(done=10, step=10, loss=0.1)
+    seen = []
+    tracking.watch(tmp_path, rounds=4, report=seen.append)
+    [curves] = live_curves(tmp_path).values()
+    assert curves["live/loss"] == {10 * n: pytest.approx(0.1 * n) for n in range(1, 5)}
+    [summary] = seen  # the same warning is reported once
+    assert "was not updated" in summary.warning
+
+
+def test_the_loss_of_seeds_trained_at_once_is_that_of_each(tmp_path, job):
+    job(done=60, step=60)
+    path = tmp_path / "plans" / FOLDER / "train.progress.json"
+    at_once = {"done": 80, "before": 0, "total": 200, "step": 40, "loss": 0.5, "seeds": 2}
+    files.write_json(path, at_once, sealed=False)
+    study = live.LiveStudy(tmp_path, "exp7")
+    study.read()
+    points = [point[:4] for points in study.points.values() for point in points.values()]
+    assert points == [CurvePoint(seed, live.LOSS, 40, 0.5, 0.0)[:4] for seed in (0, 1)]

@@ -1,0 +1,162 @@
+"""Several roots import into the same store: clones of the project on one or several hosts."""
+
+import os
+import shutil
+
+import pytest
+
+from journeylab import tracking
+from journeylab.records import files
+from journeylab.tracking import experiment as imported
+
+pytestmark = [
+    pytest.mark.timeout(180),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def initialised(tmp_path_factory):
+    root = tmp_path_factory.mktemp("initialised")
+    assert tracking.import_runs(root, "exp1").warning is None
+    return root / "mlflow.db"
+
+
+@pytest.fixture
+def store(tmp_path, initialised):
+    """The address of a store that all roots of a test share."""
+    shutil.copy(initialised, tmp_path / "shared.db")
+    return f"sqlite:///{tmp_path}/shared.db"
+
+
+@pytest.fixture
+def roots(tmp_path):
+    found = tmp_path / "a", tmp_path / "b"
+    for root in found:
+        root.mkdir()
+    return found
+
+
+@pytest.fixture
+def listed(store):
+    """Returns a function: the runs of a kind by name and id."""
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(tracking_uri=store)
+
+    def of_kind(kind):
+        number = client.get_experiment_by_name("exp7").experiment_id
+        found = client.search_runs([number], f"tags.kind = '{kind}'")
+        assert len({run.info.run_name for run in found}) == len(found)
+        return {run.info.run_name: run for run in found}
+
+    of_kind.client = client
+    return of_kind
+
+
+def ids(runs):
+    return {name: run.info.run_id for name, run in runs.items()}
+
+
+def import_from(root, store, imported=None):
+    summary = tracking.import_runs(root, "exp7", store)
+    assert summary.warning is None
+    assert imported is None or summary.imported == imported
+    return summary
+
+
+def test_chunks_of_two_roots_form_one_variant(store, roots, listed, write_chunk):
+    for root, seeds in zip(roots, ((0, 1), (2, 3)), strict=True):
+        write_chunk(root, "journey", "A", seeds=seeds, steps=2)
+        import_from(root, store, imported=2)
+    seeds = listed("seed")
+    [(_, parent)] = listed("variant").items()
+    assert sorted(seeds) == [f"journey/A/{seed}" for seed in range(4)]
+    assert {run.data.tags["mlflow.parentRunId"] for run in seeds.values()} == {parent.info.run_id}
+    curve = listed.client.get_metric_history(parent.info.run_id, "loss")
+    assert {point.step: point.value for point in curve} == {0: 2.5, 1: 2.0}  # of four seeds
+    before = ids(seeds), ids(listed("variant")), ids(listed("study"))
+    for root in roots:
+        import_from(root, store, imported=0)
+    assert (ids(listed("seed")), ids(listed("variant")), ids(listed("study"))) == before
+
+
+def test_a_result_that_two_roots_hold_is_there_once(store, roots, listed, write_chunk):
+    for root in roots:
+        write_chunk(root, "journey", "A")
+    import_from(roots[0], store, imported=2)
+    before = ids(listed("seed"))
+    import_from(roots[1], store, imported=0)
+    assert ids(listed("seed")) == before
+
+
+def test_simultaneous_imports_leave_nothing_twice(store, roots, listed, write_chunk, monkeypatch):
+    for root in roots:
+        write_chunk(root, "journey", "A")
+    import_from(roots[0], store)
+    everything = imported.all_runs
+    answers = iter([[]])  # the second import begins before the first has written anything
+    monkeypatch.setattr(imported, "all_runs", lambda *of: next(answers, everything(*of)))
+    import_from(roots[1], store, imported=2)
+    [parent] = listed("variant").values()
+    assert {run.data.tags["mlflow.parentRunId"] for run in listed("seed").values()} == {
+        parent.info.run_id
+    }
+    assert len(listed("seed")) == 2
+    assert len(listed("study")) == 1
+
+
+def test_a_run_that_another_root_is_writing_is_left_alone(
+    store, roots, listed, write_chunk, monkeypatch
+):
+    write_chunk(roots[0], "journey", "A")
+    write_chunk(roots[1], "journey", "B")
+    from mlflow.tracking import MlflowClient
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, "set_terminated", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            tracking.import_runs(roots[0], "exp7", store)
+    [(name, run)] = listed("seed").items()
+    assert run.info.status == "RUNNING"
+    import_from(roots[1], store)
+    assert listed("seed")[name].info.run_id == run.info.run_id
+    monkeypatch.setattr(imported, "_LEASE", -1)  # an hour later
+    import_from(roots[1], store)
+    assert name not in listed("seed")
+    import_from(roots[0], store, imported=2)
+
+
+def interrupt(*arguments, **named):
+    raise KeyboardInterrupt
+
+
+def test_the_last_measurement_of_a_result_stays(
+    store, roots, listed, write_chunk, write_measurements
+):
+    for age, (root, value) in enumerate(zip(roots, (0.5, 0.25), strict=True)):
+        chunk = write_chunk(root, "journey", "A")
+        write_measurements(chunk, value)
+        os.utime(chunk / files.MEASUREMENTS, (0, 1_000_000 + age))
+    import_from(roots[0], store, imported=2)
+    import_from(roots[1], store, imported=2)
+    import_from(roots[0], store, imported=0)
+    import_from(roots[1], store, imported=0)
+    assert listed("seed")["journey/A/0"].data.metrics["final/loss"] == 0.25
+
+
+def test_a_root_without_a_report_keeps_those_of_others(store, roots, listed, write_chunk):
+    note = "mlflow.note.content"
+    for root in roots:
+        write_chunk(root, "journey", "A")
+    report = roots[0] / "reports/exp7.pdf"
+    report.parent.mkdir()
+    report.write_text("%PDF")
+    files.write_json(report.with_name("exp7") / "content.json", {"title": "Triples"})
+    for root in roots:
+        import_from(root, store)
+    [run] = listed("study").values()
+    assert run.data.tags[note] == "Triples – not judged yet"
+    assert [file.path for file in listed.client.list_artifacts(run.info.run_id)] == ["exp7.pdf"]

@@ -1,0 +1,191 @@
+"""DVC with a remote that speaks S3: push, pull, credentials, damaged objects."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import PROJECT
+
+SERVICES = PROJECT / "build/services"
+"""Python packages of servers and of S3, which no job of the project needs."""
+KEY, SECRET = "AKIAJOURNEYLAB", "s3cret-w0rd"
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(
+        not (SERVICES / "moto").exists(), reason="needs moto and dvc-s3 (make build/services)"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def endpoint(free_port, tmp_path_factory) -> Iterator[str]:
+    """A server that speaks S3, with one bucket."""
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    with (tmp_path_factory.mktemp("s3") / "log").open("w") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+            env=os.environ | {"PYTHONPATH": str(SERVICES)},
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        for _ in range(600):
+            try:
+                request = urllib.request.Request(f"{address}/store", method="PUT")
+                urllib.request.urlopen(request, timeout=5).close()
+                break
+            except OSError:
+                assert server.poll() is None
+                time.sleep(0.1)
+        yield address
+    finally:
+        server.kill()
+        server.wait()
+
+
+class Clone:
+    """A folder under git and DVC with the project's DVC settings; the key is in its environment."""
+
+    def __init__(self, path: Path, endpoint: str) -> None:
+        self.path, self.endpoint = path, endpoint
+
+    def run(self, *command: str, key: bool = True, check: bool = True) -> Any:
+        known = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET} if key else {}
+        known |= {"AWS_EC2_METADATA_DISABLED": "true"}
+        identity = {
+            f"GIT_{role}_{name}": value
+            for role in ("AUTHOR", "COMMITTER")
+            for name, value in (("NAME", "Test"), ("EMAIL", "test@example.org"))
+        }
+        done = subprocess.run(
+            command,
+            cwd=self.path,
+            env=os.environ
+            | {"PYTHONPATH": f"{PROJECT / 'src'}:{SERVICES}", "DVC_NO_ANALYTICS": "1"}
+            | {"DVC_SITE_CACHE_DIR": f"{self.path}-site"}
+            | identity
+            | known,
+            capture_output=True,
+            text=True,
+        )
+        assert not check or done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    def dvc(self, *arguments: str, **options: Any) -> Any:
+        return self.run("dvc", *arguments, **options)
+
+    def check(self, **options: Any) -> Any:
+        return self.run("journeylab", "check", "--remote", check=False, **options)
+
+    def use_remote(self) -> None:
+        """The commands of docs/clusters.md, with this server's address."""
+        self.dvc("remote", "add", "--local", "--default", "store", "s3://store/journeylab")
+        self.dvc("remote", "modify", "--local", "store", "endpointurl", self.endpoint)
+        self.dvc("remote", "modify", "--local", "store", "verify", "true")
+
+
+@pytest.fixture
+def pushed(tmp_path, endpoint) -> Clone:
+    """A repository with two results, pushed."""
+    clone = Clone(tmp_path / "first", endpoint)
+    (clone.path / ".dvc").mkdir(parents=True)
+    for name in (".dvc/config", ".dvc/.gitignore", ".dvcignore"):
+        (clone.path / name).write_bytes((PROJECT / name).read_bytes())
+    (clone.path / "results").mkdir()
+    for name in ("a", "b"):
+        (clone.path / "results" / name).write_text(f"{name} of {tmp_path}")
+    clone.run("git", "init", "--quiet")
+    clone.dvc("add", "results")
+    clone.run("git", "add", "--all")
+    clone.run("git", "commit", "--quiet", "--message", "results")
+    clone.use_remote()
+    clone.dvc("push")
+    return clone
+
+
+@pytest.fixture
+def cloned(pushed, tmp_path) -> Clone:
+    clone = Clone(tmp_path / "second", pushed.endpoint)
+    pushed.run("git", "clone", "--quiet", str(pushed.path), str(clone.path))
+    clone.use_remote()
+    return clone
+
+
+def change(clone: Clone, address: str, call: str) -> None:
+    """Damage or delete an object."""
+    script = (
+        "import sys, boto3\n"
+        "endpoint, bucket, key = sys.argv[1:]\n"
+        "s3 = boto3.client('s3', endpoint_url=endpoint, region_name='us-east-1')\n"
+        f"s3.{call.replace('(', '(Bucket=bucket, Key=key, ')}"
+    )
+    bucket, _, key = address.removeprefix("s3://").partition("/")
+    clone.run("python", "-c", script, clone.endpoint, bucket, key)
+
+
+def address_of(name: str) -> str:
+    return f"s3://store/journeylab/files/md5/{name[:2]}/{name[2:]}"
+
+
+def test_a_clone_pulls_what_was_pushed(pushed, cloned):
+    cloned.dvc("pull")
+    for name in ("a", "b"):
+        file = f"results/{name}"
+        assert (cloned.path / file).read_bytes() == (pushed.path / file).read_bytes()
+    done = cloned.check()
+    assert (done.returncode, done.stdout, done.stderr) == (0, "3 objects checked, 0 problems\n", "")
+
+
+def test_git_holds_neither_the_key_nor_the_address(pushed):
+    pushed.dvc("remote", "modify", "--local", "store", "secret_access_key", SECRET)
+    assert SECRET in (pushed.path / ".dvc/config.local").read_text()
+    assert pushed.run("git", "status", "--porcelain").stdout == ""
+    pushed.run("git", "add", "--all")
+    held = pushed.run("git", "grep", "--cached", "-e", SECRET, "-e", pushed.endpoint, check=False)
+    assert held.stdout == ""
+
+
+def test_a_damaged_object_is_named_and_not_pulled(pushed, cloned):
+    content = (pushed.path / "results/a").read_bytes()
+    address = address_of(hashlib.md5(content, usedforsecurity=False).hexdigest())
+    [folder] = re.findall(r"md5: (\w+\.dir)", (pushed.path / "results.dvc").read_text())
+    change(pushed, address, "put_object(Body=b'damaged')")
+    assert cloned.dvc("pull", check=False).returncode != 0
+    assert not (cloned.path / "results/a").exists()
+    done = cloned.check()
+    push = "run `dvc push` in a folder that has the file\n"
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"results/a: object {address} is damaged (its MD5 differs); "
+        f"delete {address} and {address_of(folder)}, then {push}"
+    )
+    change(pushed, address, "delete_object()")
+    assert cloned.check().stderr == (
+        f"results/a: object {address} is missing; delete {address_of(folder)}, then {push}"
+    )
+    change(pushed, address_of(folder), "delete_object()")
+    pushed.dvc("push")
+    cloned.dvc("pull")
+    assert cloned.check().returncode == 0
+
+
+@pytest.mark.parametrize("problem", ["no key", "no remote"])
+def test_a_remote_that_cannot_be_read_is_one_line(pushed, problem):
+    if problem == "no remote":
+        (pushed.path / ".dvc/config.local").unlink()
+    done = pushed.check(key=problem != "no key")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the DVC remote cannot be checked: ")
+    assert len(done.stderr.splitlines()) == 1
