@@ -20,8 +20,9 @@ from journeylab.training import (
     train_ensemble,
     train_seeds,
 )
-from journeylab.training.ensemble import Ensemble, Stack
+from journeylab.training.ensemble import Ensemble
 from journeylab.training.loop import learn
+from journeylab.training.parameters import Stack
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import POSITIONS, Reader, Repeating, flip, settings
