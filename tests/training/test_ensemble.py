@@ -285,6 +285,13 @@ def test_cpu_batches_small_steps_and_not_large_ones() -> None:
     assert choose_execution("batched", "cpu", seeds=12, flops=1.5e9) == ("batched", "cpu")
 
 
+@pytest.mark.parametrize(("wins", "expected"), [(False, "batched"), (True, "sequential")])
+def test_fast_maps_of_one_seed_lower_the_limit(monkeypatch, wins: bool, expected: str) -> None:
+    monkeypatch.setattr("journeylab.training.engine.onednn_wins", lambda: wins)
+    assert choose_execution("auto", "cpu", seeds=4, flops=5e8) == (expected, "cpu")
+    assert choose_execution("auto", "cpu", seeds=4, flops=3e8) == ("batched", "cpu")
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
 def test_missing_gpu_is_a_one_line_error() -> None:
     assert choose_execution("auto", "auto", seeds=12, flops=1.5e9).device == "cpu"
