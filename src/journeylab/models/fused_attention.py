@@ -152,8 +152,8 @@ def _grads_of_turned(
     grads = torch.empty(3, *inner.shape, dtype=inner.dtype, device=inner.device)
     scale = q.shape[-1] ** -0.5
     # with β = 0 the former content is ignored, and the products are scaled at no cost
-    grads[0].baddbmm_(scores, k, beta=0, alpha=scale)
-    grads[1].baddbmm_(scores.mT, q, beta=0, alpha=scale)
+    torch.baddbmm(grads[0], scores, k, beta=0, alpha=scale, out=grads[0])
+    torch.baddbmm(grads[1], scores.mT, q, beta=0, alpha=scale, out=grads[1])
     torch.bmm(weights.mT, inner, out=grads[2])
     return grads
 
