@@ -80,7 +80,7 @@ def fused_blocks(
     angles; a second derivative raises RuntimeError. Works on any device, in any floating-point
     dtype, and under `torch.func.vmap`.
     """
-    flat = [tensor for block in weights for tensor in block]
+    flat: list[Tensor | None] = [tensor for block in weights for tensor in block]
     flat += [tensor for group in groups for tensor in group]
     function = _Mapped if transforming() else _Blocks
     y: Tensor = function.apply(  # type: ignore[no-untyped-call]
@@ -292,7 +292,7 @@ def _block_backward(
         below += middle
     else:
         below.index_add_(-2, selected, middle)
-    grads = BlockWeights(
+    grads = (
         *grads_norm,
         weight_gradient(projected, kept.normal),
         projected.sum(-2),
@@ -304,7 +304,7 @@ def _block_backward(
         weight_gradient(fed, kept.active),
         fed.sum(-2),
     )
-    return below, grads, grads_angles
+    return below, BlockWeights._make(grads), grads_angles
 
 
 def _sort(depth: int, tensors: Sequence[Any]) -> tuple[list[BlockWeights], list[RotationGroup]]:

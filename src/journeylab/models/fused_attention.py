@@ -182,7 +182,7 @@ def cut(tokens: Tensor, layout: Layout) -> Sequence[Tensor]:
     """Split concatenated tokens into groups."""
     if len(layout.shapes) == 1:
         return (tokens,)
-    return tokens.split([rows * length for rows, length in layout.shapes], -2)
+    return torch.split(tokens, [rows * length for rows, length in layout.shapes], -2)
 
 
 def merge(rows: Tensor, inner: int = 3) -> Tensor:

@@ -59,7 +59,7 @@ def draw_masks(
     if rate == 0.0:
         return torch.ones(shape, dtype=dtype, device=key.device)
     draw = _Masks.apply if transforming() else _draw
-    masks: Tensor = draw(key, shape, rate, dtype)  # type: ignore[no-untyped-call]
+    masks: Tensor = draw(key, shape, rate, dtype)
     return masks
 
 

@@ -78,7 +78,8 @@ def flat_gradients(
 
 def norms_of(gradients: Sequence[Float[Tensor, "seeds _"]]) -> Float[Tensor, " seeds"]:
     """Return the norm of every seed's gradient, over all matrices."""
-    return torch.stack([gradient.norm(dim=1) for gradient in gradients]).norm(dim=0)
+    norms: Tensor = torch.stack([gradient.norm(dim=1) for gradient in gradients]).norm(dim=0)
+    return norms
 
 
 def split_decayed(
