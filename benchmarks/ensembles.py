@@ -16,7 +16,7 @@ from journeylab.operators.chain import chain_states
 from journeylab.operators.dropout import Dropout, draw_key
 from journeylab.operators.journey import accumulate
 from journeylab.operators.orthogonal import exponential
-from journeylab.operators.rotary import standard_frequencies
+from journeylab.operators.rotary import Rotation, Turn, standard_frequencies
 from journeylab.records.cost import Step, compare
 from journeylab.streams import Streams
 from journeylab.training import Problem
@@ -34,16 +34,30 @@ ADAMW_TRAFFIC = 7
 
 @dataclass
 class Text:
-    """A tiny transformer of width 32 with one layer, 32 rows of 20 tokens, and angles per token."""
+    """A tiny transformer with angles per token reads rows of random tokens."""
 
-    name = "transformer d 32, 1 layer, T 20"
-    width = 32
-    rows, length = 32, 20
-    tokens_per_step = rows * length
+    width: int = 32
+    layers: int = 1
+    length: int = 20
+    rows: int = 32
+    turn: type[Turn] = Rotation
+
+    @property
+    def name(self) -> str:
+        return f"transformer d {self.width}, {self.layers} layers, T {self.length}"
+
+    @property
+    def tokens_per_step(self) -> int:
+        return self.rows * self.length
 
     def build(self, generator: Generator) -> nn.Module:
         model = Transformer(
-            VOCABULARY, width=self.width, layers=1, transport=True, generator=generator
+            VOCABULARY,
+            width=self.width,
+            layers=self.layers,
+            transport=True,
+            turn=self.turn,
+            generator=generator,
         )
         spread = 1.0 + 0.1 * torch.randn(VOCABULARY, self.width // 2, generator=generator)
         model.angles = nn.Parameter(standard_frequencies(self.width) * spread)
@@ -64,7 +78,7 @@ class Text:
         return {}
 
     def flops_per_step(self, model: nn.Module) -> float:
-        shape = {"width": self.width, "layers": 1, "vocabulary": VOCABULARY}
+        shape = {"width": self.width, "layers": self.layers, "vocabulary": VOCABULARY}
         return training_flops([(self.rows, self.length)], **shape)
 
 

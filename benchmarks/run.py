@@ -7,12 +7,13 @@ Prints a table, writes a JSON file per part, and draws cost against work from al
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
 import torch
 from attention import written_out_against_fused
-from ensembles import batched_against_sequential
+from ensembles import SETTINGS, VOCABULARY, Text, batched_against_sequential
 from gpu import seeds_on_a_gpu
 from judge_power import wrong_verdicts
 from pairs import Row, print_table, product_rate, with_floor, write
@@ -22,41 +23,37 @@ from plot import draw
 from scans import against_the_loop
 from timelines import blocks_against_all_scores
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, embedding, linear
+from torch.nn.functional import linear
 
-from journeylab.models.attention import causal_mask
 from journeylab.models.decoding import decode_greedily
-from journeylab.models.flops import training_flops
-from journeylab.models.transformer import Rows, Transformer
-from journeylab.operators.dropout import Dropout, draw_key
-from journeylab.operators.journey import accumulate, slot_angles
+from journeylab.models.transformer import Transformer
+from journeylab.operators.journey import slot_angles
 from journeylab.operators.naive import BlockTurn
-from journeylab.operators.rotary import Rotation, Turn, rotary_angles, standard_frequencies
+from journeylab.operators.rotary import Rotation, rotary_angles, standard_frequencies
 from journeylab.records.cost import Step, compare
+from journeylab.streams import Streams
 from journeylab.training import prepare_process
+from journeylab.training.loop import SingleSeed
 
-VOCABULARY = 55
+
+def engine_step(problem: Text) -> Step:
+    """Return a training step as the engine takes it, progress and checkpoints aside."""
+    learner = SingleSeed(problem, SETTINGS, Streams("exp0", 0), "", torch.device("cpu"))
+    return lambda: learner.advance(1, SETTINGS.learning_rate)
 
 
-def training_step(turn: type[Turn], width: int, layers: int, length: int, rows: int) -> Step:
-    """Return a whole training step with transported values and per-token angles."""
+def plain_step(problem: Text) -> Step:
+    """Return the same training step with a module, `clip_grad_norm_` and `AdamW`."""
     generator = torch.Generator().manual_seed(0)
-    model = Transformer(
-        VOCABULARY, width=width, layers=layers, transport=True, turn=turn, generator=generator
-    )
-    spread = 1.0 + 0.1 * torch.randn(VOCABULARY, width // 2, generator=generator)
-    table = nn.Parameter(standard_frequencies(width) * spread)
-    parameters = [*model.parameters(), table]
-    optimizer = torch.optim.AdamW(parameters, fused=True)
+    model = problem.build(generator)
+    parameters = list(model.parameters())
+    optimizer = torch.optim.AdamW(parameters, lr=SETTINGS.learning_rate, fused=True)
 
     def step() -> None:
-        tokens = torch.randint(VOCABULARY, (rows, length), generator=generator)
-        dropout = Dropout(0.05, draw_key(generator))
-        group = Rows(tokens, accumulate(embedding(tokens, table)), causal_mask(length))
-        loss = cross_entropy(model([group], dropout), tokens.roll(-1, 1).flatten())
+        loss = problem.loss(model, problem.batch(1, generator, generator))
         optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(parameters, 1.0)
+        nn.utils.clip_grad_norm_(parameters, SETTINGS.clip)
         optimizer.step()
 
     return step
@@ -108,11 +105,9 @@ def repository_scores(baked: bool) -> Step:
 def step_against_twin(pairs: int) -> list[Row]:
     rows: list[Row] = []
     for width, layers, length, count in ((64, 2, 48, 32), (90, 3, 20, 32), (32, 1, 20, 32)):
-        fast, matrices = (
-            training_step(turn, width, layers, length, count) for turn in (Rotation, BlockTurn)
-        )
-        shape = {"width": width, "layers": layers, "vocabulary": VOCABULARY}
-        operations = training_flops([(count, length)], **shape)
+        problem = Text(width, layers, length, count)
+        fast, matrices = engine_step(problem), plain_step(replace(problem, turn=BlockTurn))
+        operations = problem.flops_per_step(nn.Module())
         sizes = f"d {width}, {layers} layers, T {length}, batch {count}"
         for twin, slow in {"2×2": matrices, "2×2, textbook maps": textbook(matrices)}.items():
             result = compare(fast, slow, pairs)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from journeylab.models.attention import causal_mask
-from journeylab.models.transformer import Rows, Transformer, TransformerBlock
+from journeylab.models.transformer import Rows, Transformer
 from journeylab.operators import affine as maps
 from journeylab.operators.dropout import Dropout
 from journeylab.operators.journey import accumulate
@@ -79,7 +79,7 @@ def test_fused_block_equals_its_steps_in_values_and_gradients(
     dropout = None if rate is None else Dropout(rate, torch.tensor(5))
     predicted = None if selected is None else torch.tensor(selected)
     fused = outcome(model, kind, dropout, predicted=predicted)
-    monkeypatch.setattr(TransformerBlock, "forward", TransformerBlock.compute)
+    monkeypatch.setattr(Transformer, "fused", Transformer.block_by_block)
     steps = outcome(model, kind, dropout, predicted=predicted)
     for actual, expected in zip(fused, steps, strict=True):
         torch.testing.assert_close(actual, expected, rtol=1e-9, atol=1e-9)

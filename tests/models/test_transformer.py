@@ -131,6 +131,15 @@ def test_groups_do_not_affect_each_other() -> None:
     torch.testing.assert_close(joint, separate, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("rate", [0.0, 0.2])
+def test_rows_of_one_kind_may_be_one_group_or_two(rate: float) -> None:
+    model, (tokens, angles, mask) = build(transport=True), text(20, 13, 1)
+    dropout = Dropout(rate, torch.tensor(3))
+    halves = [Rows(tokens[part], angles, mask) for part in (slice(8), slice(8, 20))]
+    joint = model([Rows(tokens, angles, mask)], dropout)
+    torch.testing.assert_close(joint, model(halves, dropout), rtol=1e-4, atol=1e-5)
+
+
 def test_dropout_changes_logits_unless_its_rate_is_zero() -> None:
     model, rows = build(), [text(20, 13, 1), text(12, 7, 2)]
     key = torch.tensor(3)

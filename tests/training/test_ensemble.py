@@ -20,8 +20,9 @@ from journeylab.training import (
     train_ensemble,
     train_seeds,
 )
-from journeylab.training.ensemble import Ensemble, Stack
+from journeylab.training.ensemble import Ensemble
 from journeylab.training.loop import learn
+from journeylab.training.parameters import Stack
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import POSITIONS, Reader, Repeating, flip, settings
@@ -282,6 +283,13 @@ def test_cpu_batches_small_steps_and_not_large_ones() -> None:
     assert choose_execution("auto", "cpu", seeds=1, flops=6e7) == ("sequential", "cpu")
     assert choose_execution("sequential", "cpu", seeds=12, flops=6e7) == ("sequential", "cpu")
     assert choose_execution("batched", "cpu", seeds=12, flops=1.5e9) == ("batched", "cpu")
+
+
+@pytest.mark.parametrize(("wins", "expected"), [(False, "batched"), (True, "sequential")])
+def test_fast_maps_of_one_seed_lower_the_limit(monkeypatch, wins: bool, expected: str) -> None:
+    monkeypatch.setattr("journeylab.training.engine.onednn_wins", lambda: wins)
+    assert choose_execution("auto", "cpu", seeds=4, flops=5e8) == (expected, "cpu")
+    assert choose_execution("auto", "cpu", seeds=4, flops=3e8) == ("batched", "cpu")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")

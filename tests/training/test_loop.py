@@ -24,7 +24,8 @@ from journeylab.training import (
     prepare_process,
     report_progress,
 )
-from journeylab.training.loop import build_optimizer, split_decayed
+from journeylab.training.loop import SingleSeed
+from journeylab.training.parameters import Stack, build_optimizer, split_decayed
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import POSITIONS, Reader, Repeating, flip, run, settings
@@ -121,7 +122,7 @@ def test_checkpoint_of_another_model_warns_and_training_starts_over(
     class Wider(Repeating):
         def build(self, generator):
             model = super().build(generator)
-            model.register_buffer("added", torch.zeros(1))
+            model.added = torch.nn.Parameter(torch.zeros(1))
             return model
 
     path = tmp_path / "a.checkpoint"
@@ -252,9 +253,40 @@ def test_weight_decay_acts_on_affine_maps_only() -> None:
     decayed, free = split_decayed(model)
     assert sum(p.numel() for p in decayed.values()) == 12 * 16 * 16 + 16 * 7
     assert free["angles"] is model.angles
-    first, second = build_optimizer(decayed.values(), free.values(), settings()).param_groups
+    stack = Stack([model])
+    first, second = build_optimizer(stack, settings()).param_groups
     assert (first["weight_decay"], second["weight_decay"]) == (0.1, 0.0)
-    assert len(second["params"]) == len(free)
+    assert [group["params"] for group in (first, second)] == [[stack.decayed], [stack.free]]
+
+
+@pytest.mark.parametrize("clip", [0.05, 100.0])
+def test_step_equals_clip_grad_norm_and_adamw_on_the_module(clip: float) -> None:
+    class Double(Repeating):
+        def build(self, generator):
+            return super().build(generator).double()
+
+    problem, budget, streams = Double(), settings(clip=clip), Streams("exp0", 5)
+    learner = SingleSeed(problem, budget, streams, "", torch.device("cpu"))
+    model = problem.build(streams.generator("init"))
+    decayed, free = (list(part.values()) for part in split_decayed(model))
+    groups = [
+        {"params": decayed, "weight_decay": budget.weight_decay},
+        {"params": free, "weight_decay": 0.0},
+    ]
+    plain = torch.optim.AdamW(groups, fused=True)
+    order, dropout = (streams.generator(name) for name in ("order", "dropout"))
+    for step in range(1, 301):
+        rate = learning_rate(step, peak=3e-3, warmup=20, steps=300)
+        learner.advance(step, rate)
+        for group in plain.param_groups:
+            group["lr"] = rate
+        plain.zero_grad()
+        loss = problem.loss(model, problem.batch(step, order, dropout))
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_([*decayed, *free], clip)
+        plain.step()
+        assert learner.run.tallies.total.item() == pytest.approx(loss.item(), rel=1e-9)
+        learner.run.tallies.total.zero_()
 
 
 def test_schedule_warms_up_and_decays() -> None:

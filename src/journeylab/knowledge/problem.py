@@ -138,10 +138,18 @@ class Knowledge:
 
     def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Float[Tensor, ""]:
         """Mean cross-entropy of the text rows + λ · that of the KG rows, over predicted tokens."""
-        if "predicted" in batch:
-            return self._loss_of_predicted(_reader(model), batch)
-        text, *kg = self._losses(model, batch)
-        return text + self.job.training.kg_weight * sum(kg)
+        reader, predicted = _reader(model), batch.get("predicted")
+        rows, dropout = self._read(reader, batch), self._dropout(batch)
+        logits = reader.transformer(rows, dropout, batch.get("present"), predicted)
+        text, *kg = (rows.weights.flatten() for rows in _parts(batch))
+        weight = self.job.training.kg_weight
+        shares = torch.cat(
+            (text / text.sum(), *(part * (weight / part.sum().clamp(min=1.0)) for part in kg))
+        )
+        targets = _end_to_end("targets", batch)
+        if predicted is not None:
+            targets, shares = targets[predicted], shares[predicted]
+        return cross_entropy(logits, targets, reduction="none") @ shares
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         """Return the training losses without dropout, and every tier's perplexity in template 0."""
@@ -218,32 +226,28 @@ class Knowledge:
 
     def _losses(self, model: nn.Module, batch: dict[str, Tensor]) -> list[Tensor]:
         """Mean losses of the text rows and of every reading of the KG rows."""
-        logits = model(self._read(_reader(model), batch), self._dropout(batch))
-        return [_mean_loss(*pair) for pair in zip(logits, _parts(batch), strict=True)]
-
-    def _loss_of_predicted(self, reader: Reader, batch: dict[str, Tensor]) -> Tensor:
-        """The loss of a compacted batch."""
-        predicted = batch["predicted"]
-        rows, dropout = self._read(reader, batch), self._dropout(batch)
-        logits = reader.transformer(rows, dropout, batch["present"], predicted)
-        lost = cross_entropy(logits, _end_to_end("targets", batch)[predicted], reduction="none")
-        text, *kg = (rows.weights.flatten() for rows in _parts(batch))
-        weight = self.job.training.kg_weight
-        shares = torch.cat(
-            (text / text.sum(), *(weight * part / part.sum().clamp(min=1.0) for part in kg))
-        )
-        return (lost * shares[predicted]).sum()
+        reader, parts = _reader(model), _parts(batch)
+        logits = reader.transformer(self._read(reader, batch), self._dropout(batch))
+        shapes = [rows.inputs.shape for rows in parts]
+        of_parts = logits.split([shape.numel() for shape in shapes])
+        return [
+            _mean_loss(of_part.unflatten(0, shape), rows)
+            for of_part, shape, rows in zip(of_parts, shapes, parts, strict=True)
+        ]
 
     def _read(self, reader: Reader, batch: dict[str, Tensor]) -> list[Rows]:
-        text = reader.sentences(batch["text_inputs"])
+        inputs, kg = batch["text_inputs"], batch["kg_inputs"]
         if self.job.spec.kg == "native":
-            rows = [text, reader.triples(batch["kg_inputs"])]
+            rows = [reader.sentences(inputs), reader.triples(kg)]
             if "causal_inputs" in batch:
                 rows.append(reader.causal_triples(batch["causal_inputs"]))
             return rows
         if self.job.spec.objective == "mlm":
-            return [text, reader.hidden_sentences(batch["kg_inputs"], batch["kg_present"])]
-        return [text, reader.sentences(batch["kg_inputs"])]
+            return [reader.sentences(inputs), reader.hidden_sentences(kg, batch["kg_present"])]
+        if inputs.shape[1] == kg.shape[1]:
+            # one group calls fewer operations than two
+            return [reader.sentences(torch.cat((inputs, kg)))]
+        return [reader.sentences(inputs), reader.sentences(kg)]
 
     def _dropout(self, batch: dict[str, Tensor]) -> Dropout | None:
         key = batch.get("dropout")

@@ -9,7 +9,7 @@ rows of triples therefore share a forward pass without being padded to the same 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, gelu
 
 from journeylab.models.attention import Weighting, attend, mask_scores
-from journeylab.models.fused import BlockWeights, Layout, RotationGroup, fused_block, pick
+from journeylab.models.fused import BlockWeights, fused_blocks, pick
+from journeylab.models.fused_attention import Layout, RotationGroup
 from journeylab.operators.affine import affine
 from journeylab.operators.dropout import Dropout, draw_masks
 from journeylab.operators.rotary import Rotation, Turn, count_planes
@@ -123,20 +124,6 @@ class TransformerBlock(nn.Module):
         fed: Tensor = self.contract(gelu(self.expand(self.mlp_norm(x))))
         return fed
 
-    def compute(
-        self,
-        x: Float[Tensor, "tokens width"],
-        groups: Sequence[Group],
-        dropout: Float[Tensor, "2 selected width"] | None,
-        selected: Int[Tensor, " selected"] | None = None,
-    ) -> Float[Tensor, "selected width"]:
-        """Return the same as `forward`, step by step and for any kind of operators."""
-        mixed = self.mix(self.project(self.attention_norm(x)), groups)
-        x, mixed = pick(x, selected), self.output(pick(mixed, selected))
-        x = x + mixed if dropout is None else torch.addcmul(x, mixed, dropout[0])
-        fed = self.feed(x)
-        return x + fed if dropout is None else torch.addcmul(x, fed, dropout[1])
-
     def forward(
         self,
         x: Float[Tensor, "tokens width"],
@@ -147,15 +134,18 @@ class TransformerBlock(nn.Module):
         """Return y of equation (1) in `fused` for the concatenated tokens of all groups.
 
         With `selected`, distinct indices into these tokens, only their outputs are computed;
-        `dropout` holds the factors of both branches for these tokens. If all operators are
-        rotations, the block is one fused operation (`fused.fused_block`).
+        `dropout` holds the factors of both branches for these tokens.
         """
-        rotated = [_rotation(group) for group in groups if isinstance(group.turn, Rotation | None)]
-        if len(rotated) < len(groups):
-            return self.compute(x, groups, dropout, selected)
-        shapes = tuple((group.rows, group.length) for group in groups)
-        layout = Layout(shapes, self.weighting, self.transport)
-        weights = BlockWeights(
+        mixed = self.mix(self.project(self.attention_norm(x)), groups)
+        x, mixed = pick(x, selected), self.output(pick(mixed, selected))
+        x = x + mixed if dropout is None else torch.addcmul(x, mixed, dropout[0])
+        fed = self.feed(x)
+        return x + fed if dropout is None else torch.addcmul(x, fed, dropout[1])
+
+    @property
+    def weights(self) -> BlockWeights:
+        """The parameters, for `fused.fused_blocks`."""
+        return BlockWeights(
             self.attention_norm.weight,
             self.attention_norm.bias,
             self.project.weight,
@@ -169,15 +159,6 @@ class TransformerBlock(nn.Module):
             self.contract.weight,
             self.contract.bias,
         )
-        return fused_block(layout, x, dropout, weights, rotated, selected)
-
-
-def _rotation(group: Group) -> RotationGroup:
-    if not isinstance(group.turn, Rotation):
-        return RotationGroup(None, None, None, group.mask)
-    angles, unit, inverse = group.turn
-    # The fused block computes the gradient of the angles itself, so e^{iφ} needs no graph.
-    return RotationGroup(angles, unit.detach(), inverse.detach(), group.mask)
 
 
 class Transformer(nn.Module):
@@ -228,10 +209,14 @@ class Transformer(nn.Module):
     def prepare(self, rows: Rows) -> Group:
         """Return a group's operators and mask, shared by all layers."""
         turn = None if rows.angles is None else self.turn.by(rows.angles)
-        dtype = self.embedding.dtype
-        mask = None if rows.mask is None else mask_scores(rows.mask, self.weighting, dtype)
         count, length = rows.tokens.shape
-        return Group(count, length, turn, mask)
+        return Group(count, length, turn, self.scores(rows))
+
+    def scores(self, rows: Rows) -> Float[Tensor, "#rows #length length"] | None:
+        """Return a group's mask as numbers."""
+        if rows.mask is None:
+            return None
+        return mask_scores(rows.mask, self.weighting, self.embedding.dtype)
 
     def hidden(
         self,
@@ -247,21 +232,49 @@ class Transformer(nn.Module):
         the masks must ensure that no other token is attended to. In the last block they are
         computed for the tokens in `predicted` only, and only these are returned.
         """
-        groups = [self.prepare(group) for group in rows]
         tokens = torch.cat([group.tokens.flatten() for group in rows])
         x: Tensor = embedding(tokens, self.embedding)
+        masks = None if dropout is None else self.draw(dropout, x)
+        compute = self.fused if self.turn is Rotation else self.block_by_block
+        return compute(x, rows, masks, present, predicted)
+
+    def fused(
+        self,
+        x: Float[Tensor, "tokens width"],
+        rows: Sequence[Rows],
+        dropout: Float[Tensor, "sites tokens width"] | None,
+        present: Int[Tensor, " present"] | None,
+        predicted: Int[Tensor, " predicted"] | None,
+    ) -> Float[Tensor, "predicted width"]:
+        """Return the last block's output; all blocks are one operation."""
+        first = cast(TransformerBlock, self.blocks[0])
+        shapes = tuple((len(group.tokens), group.tokens.shape[1]) for group in rows)
+        layout = Layout(shapes, self.weighting, first.transport)
+        weights = [cast(TransformerBlock, block).weights for block in self.blocks]
+        groups = [RotationGroup(group.angles, self.scores(group)) for group in rows]
+        return fused_blocks(layout, x, dropout, weights, groups, present, predicted)
+
+    def block_by_block(
+        self,
+        x: Float[Tensor, "tokens width"],
+        rows: Sequence[Rows],
+        dropout: Float[Tensor, "sites tokens width"] | None,
+        present: Int[Tensor, " present"] | None,
+        predicted: Int[Tensor, " predicted"] | None,
+    ) -> Float[Tensor, "predicted width"]:
+        """Return the same as `fused`, step by step and for any kind of operators."""
+        groups = [self.prepare(group) for group in rows]
         *inner, last = self.blocks
         masks: Sequence[Tensor | None] = [None] * self.layers
         if dropout is not None:
-            first, *masks = self.draw(dropout, x).split([1] + [2] * self.layers)
+            first, *masks = dropout.split([1] + [2] * self.layers)
             x = x * first[0]
         for block, pair in zip(inner, masks, strict=False):
             y = block(x, groups, None if pair is None else pick(pair, present), present)
             # Absent tokens become 0, not NaN, so a mask can still exclude them.
             x = y if present is None else torch.zeros_like(x).index_copy(0, present, y)
-        final: Tensor = last(
-            x, groups, None if masks[-1] is None else pick(masks[-1], predicted), predicted
-        )
+        pair = None if masks[-1] is None else pick(masks[-1], predicted)
+        final: Tensor = last(x, groups, pair, predicted)
         return final
 
     def draw(

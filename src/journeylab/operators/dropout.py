@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from journeylab.operators.batching import transforming
+
 LANES = 2
 """32-bit numbers per 64-bit word."""
 LEVELS = 1 << 32
@@ -56,8 +58,26 @@ def draw_masks(
         raise ValueError(f"dropout rate {rate} is outside [0, 1)")
     if rate == 0.0:
         return torch.ones(shape, dtype=dtype, device=key.device)
-    masks: Tensor = _Masks.apply(key, shape, rate, dtype)  # type: ignore[no-untyped-call]
+    draw = _Masks.apply if transforming() else _draw
+    masks: Tensor = draw(key, shape, rate, dtype)
     return masks
+
+
+def _draw(key: Tensor, shape: tuple[int, ...], rate: float, dtype: torch.dtype) -> Tensor:
+    size = math.prod(shape)
+    expected = rate * size
+    gaps = math.ceil(expected + DEVIATIONS * math.sqrt(expected)) + SPARE
+    words = torch.arange(-(-gaps // LANES), dtype=torch.int64, device=key.device)
+    words = words.mul_(GOLDEN) + key.unsqueeze(-1)
+    # In double precision the 32 bits are exact, the added half keeps u above 0, and the
+    # logarithm is accurate enough that all devices round it down to the same integer.
+    uniform = _finalise(words).view(torch.int32).double().add_(LEVELS // 2 + 0.5).div_(LEVELS)
+    dropped = uniform.log_().div_(math.log1p(-rate)).long().add_(1).cumsum(-1).sub_(1)
+    kept = 1.0 / (1.0 - rate)
+    # Positions beyond the end are clamped to one extra element, which is cut off.
+    factors = torch.full((*key.shape, size + 1), kept, dtype=dtype, device=key.device)
+    factors.scatter_(-1, dropped.clamp_(max=size), 0.0)
+    return factors[..., :size].reshape(*key.shape, *shape)
 
 
 class _Masks(torch.autograd.Function):
@@ -65,20 +85,7 @@ class _Masks(torch.autograd.Function):
 
     @staticmethod
     def forward(key: Tensor, shape: tuple[int, ...], rate: float, dtype: torch.dtype) -> Tensor:
-        size = math.prod(shape)
-        expected = rate * size
-        gaps = math.ceil(expected + DEVIATIONS * math.sqrt(expected)) + SPARE
-        words = torch.arange(-(-gaps // LANES), dtype=torch.int64, device=key.device)
-        words = words.mul_(GOLDEN) + key.unsqueeze(-1)
-        # In double precision the 32 bits are exact, the added half keeps u above 0, and the
-        # logarithm is accurate enough that all devices round it down to the same integer.
-        uniform = _finalise(words).view(torch.int32).double().add_(LEVELS // 2 + 0.5).div_(LEVELS)
-        dropped = uniform.log_().div_(math.log1p(-rate)).long().add_(1).cumsum(-1).sub_(1)
-        kept = 1.0 / (1.0 - rate)
-        # Positions beyond the end are clamped to one extra element, which is cut off.
-        factors = torch.full((*key.shape, size + 1), kept, dtype=dtype, device=key.device)
-        factors.scatter_(-1, dropped.clamp_(max=size), 0.0)
-        return factors[..., :size].reshape(*key.shape, *shape)
+        return _draw(key, shape, rate, dtype)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -91,7 +98,7 @@ class _Masks(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], key: Tensor, *rest: Any) -> tuple[Tensor, int]:
         keys = key if in_dims[0] is None else key.movedim(in_dims[0], 0)
-        return _Masks.apply(keys, *rest), 0  # type: ignore[no-untyped-call]
+        return _draw(keys, *rest), 0
 
 
 def _finalise(words: Tensor) -> Tensor:

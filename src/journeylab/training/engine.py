@@ -9,15 +9,19 @@ from typing import Literal, NamedTuple
 import torch
 
 from journeylab.config import TrainingSettings, UserError
+from journeylab.operators.affine import onednn_wins
 from journeylab.streams import Streams
 from journeylab.training.ensemble import train_ensemble
 from journeylab.training.loop import Problem, Trained, train
 
 Engine = Literal["sequential", "batched"]
-BATCH_BELOW = 2.5e8
+BATCH_BELOW = 8e8
 """Seeds are batched on CPU if a step has fewer floating-point operations than this. A small step
 spends most of its time in calling operations, which seeds can share; a larger step spends it in
 matrix products, which they cannot share."""
+BATCH_BELOW_CONVOLVED = 4e8
+"""The same where the maps of a seed that is trained alone run as convolutions, which are faster
+than products (`journeylab.operators.affine`). Below it, maps are too small for that."""
 
 
 class Execution(NamedTuple):
@@ -45,7 +49,8 @@ def choose_execution(
         raise UserError("device: 'cuda': there is no usable CUDA GPU here; write auto or cpu")
     on_gpu = gpu and device != "cpu"
     if engine == "auto":
-        engine = "batched" if seeds > 1 and (on_gpu or flops < BATCH_BELOW) else "sequential"
+        below = BATCH_BELOW_CONVOLVED if onednn_wins() else BATCH_BELOW
+        engine = "batched" if seeds > 1 and (on_gpu or flops < below) else "sequential"
     return Execution(engine, "cuda" if on_gpu else "cpu")
 
 

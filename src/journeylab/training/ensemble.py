@@ -21,7 +21,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
@@ -32,11 +31,10 @@ from journeylab.training.loop import (
     STREAMS,
     Problem,
     Trained,
-    build_optimizer,
     identify,
     learn,
-    split_decayed,
 )
+from journeylab.training.parameters import NORM_EPSILON, Stack, build_optimizer, norms_of
 
 EAGER_STEPS = 3
 """Steps of every batch shape before its step is captured; they warm the libraries up."""
@@ -98,12 +96,7 @@ class Ensemble:
         self.run = State(
             identity=identify(settings, streams, identity),
             model=self.stack,
-            optimizer=build_optimizer(
-                [self.stack.decayed] if self.stack.decayed.numel() else [],
-                [self.stack.free] if self.stack.free.numel() else [],
-                settings,
-                0.0 if rate is None else rate,
-            ),
+            optimizer=build_optimizer(self.stack, settings, 0.0 if rate is None else rate),
             generators={
                 f"{stream.replicate}/{name}": generator
                 for stream, generators in zip(streams, self.generators, strict=True)
@@ -152,13 +145,13 @@ class Ensemble:
 
     def _step(self, batch: Batch) -> None:
         losses = vmap(self._loss)(self.stack.views() | self.varying, batch)
-        matrices = [matrix for matrix in self.stack.parameters() if matrix.numel()]
+        matrices = self.stack.matrices
         gradients = torch.autograd.grad(losses.sum(), matrices)
         losses, tallies = losses.detach(), self.run.tallies
-        norms = torch.stack([g.norm(dim=1) for g in gradients]).norm(dim=0)
+        norms = norms_of(gradients)
         learning = tallies.failed_at == 0
         healthy = losses.isfinite() & norms.isfinite() & learning
-        scale = (self.clip / (norms + 1e-6)).clamp(max=1.0)[:, None]
+        scale = (self.clip / (norms + NORM_EPSILON)).clamp(max=1.0)[:, None]
         for matrix, gradient in zip(matrices, gradients, strict=True):
             matrix.grad = gradient.mul_(scale)
         if self.device.type == "cpu" and bool(healthy.all()):
@@ -191,36 +184,6 @@ class Ensemble:
         named = {f"model.{name}": value for name, value in tensors.items()}
         loss: Tensor = functional_call(self.objective, named, (batch,))
         return loss
-
-
-class Stack(nn.Module):
-    """The trainable parameters of several models of one shape: two matrices, one row per seed.
-
-    `decayed` and `free` [seeds, numbers] hold the parameters with and without weight decay. Every
-    parameter is a view of some columns, so clipping and AdamW handle two tensors, not dozens.
-    Raises ValueError if the models differ in the names or shapes of their parameters.
-    """
-
-    def __init__(self, models: Sequence[nn.Module]) -> None:
-        super().__init__()
-        split = [split_decayed(model) for model in models]
-        shapes = [[{n: p.shape for n, p in part.items()} for part in parts] for parts in split]
-        if any(others != shapes[0] for others in shapes):
-            raise ValueError("seeds are trained at once only if their models have the same shapes")
-        self.shapes = shapes[0]
-        self.decayed, self.free = (
-            nn.Parameter(torch.stack([_flatten(part) for part in parts]))
-            for parts in zip(*split, strict=True)
-        )
-
-    def views(self) -> dict[str, Float[Tensor, "seeds ..."]]:
-        """Return the parameters of all seeds by name."""
-        named: dict[str, Tensor] = {}
-        for matrix, shapes in zip((self.decayed, self.free), self.shapes, strict=True):
-            parts = matrix.split([shape.numel() for shape in shapes.values()], 1)
-            for (name, shape), part in zip(shapes.items(), parts, strict=True):
-                named[name] = part.unflatten(1, tuple(shape)) if shape else part[:, 0]
-        return named
 
 
 class _Objective(nn.Module):
@@ -286,8 +249,3 @@ def _stack_differing(fixed: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]
         for name, value in first.items()
         if any(not torch.equal(value, tensors[name]) for tensors in others)
     }
-
-
-def _flatten(parameters: Mapping[str, nn.Parameter]) -> Tensor:
-    flat = [parameter.detach().flatten() for parameter in parameters.values()]
-    return torch.cat(flat) if flat else torch.empty(0)

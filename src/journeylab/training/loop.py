@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
@@ -22,6 +22,13 @@ from journeylab.training.checkpoint import (
     Tallies,
     load_checkpoint,
     save_checkpoint,
+)
+from journeylab.training.parameters import (
+    NORM_EPSILON,
+    Stack,
+    build_optimizer,
+    flat_gradients,
+    norms_of,
 )
 from journeylab.training.process import flush_denormals
 from journeylab.training.progress import report_progress
@@ -199,7 +206,7 @@ def learn(
 
 
 class SingleSeed:
-    """One seed, trained as an ordinary module."""
+    """One seed, trained as an ordinary module whose parameters share the memory of a `Stack`."""
 
     def __init__(
         self,
@@ -209,14 +216,16 @@ class SingleSeed:
         identity: str,
         device: torch.device,
     ) -> None:
-        model = problem.build(streams.generator("init")).to(device)
-        decayed, free = split_decayed(model)
+        self.model = problem.build(streams.generator("init")).to(device)
         self.problems, self.device, self.clip = (problem,), device, settings.clip
-        self.trainable = [*decayed.values(), *free.values()]
+        # asking takes longer than some steps, because it evaluates the properties of the problem
+        self.compact = problem.compact if isinstance(problem, Compacting) else None
+        self.stack = Stack([self.model])
+        self.parts = self.stack.attach(self.model)
         self.run = State(
             identity=identify(settings, [streams], identity),
-            model=model,
-            optimizer=build_optimizer(decayed.values(), free.values(), settings),
+            model=self.stack,
+            optimizer=build_optimizer(self.stack, settings),
             generators={name: streams.generator(name) for name in STREAMS},
             tallies=Tallies.zeros(1),
         )
@@ -227,15 +236,20 @@ class SingleSeed:
         for group in run.optimizer.param_groups:
             group["lr"] = rate
         batch = problem.batch(step, *(run.generators[name] for name in STREAMS))
-        if isinstance(problem, Compacting):
-            batch = problem.compact(batch)
-        loss = problem.loss(run.model, {k: v.to(self.device) for k, v in batch.items()})
+        if self.compact is not None:
+            batch = self.compact(batch)
+        if self.device.type != "cpu":
+            batch = {name: value.to(self.device) for name, value in batch.items()}
+        loss = problem.loss(self.model, batch)
         value, norm = loss.item(), math.nan
         if math.isfinite(value):
-            run.optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            norm = nn.utils.clip_grad_norm_(self.trainable, self.clip).item()
+            gradients = flat_gradients(loss, self.parts)
+            norm = norms_of(gradients).item()
         if math.isfinite(norm):
+            for matrix, gradient in zip(self.stack.matrices, gradients, strict=True):
+                if norm > self.clip:
+                    gradient.mul_(self.clip / (norm + NORM_EPSILON))
+                matrix.grad = gradient
             run.optimizer.step()
             tallies.total.add_(value)
             tallies.steps.add_(1.0)
@@ -246,46 +260,7 @@ class SingleSeed:
 
     def model_of(self, index: int) -> nn.Module:
         """Return the model."""
-        return self.run.model
-
-
-def split_decayed(
-    model: nn.Module,
-) -> tuple[dict[str, nn.Parameter], dict[str, nn.Parameter]]:
-    """Return the trainable parameters with weight decay, and those without, by name.
-
-    The matrices of affine maps decay. Embeddings, biases, norms and angle tables do not, because
-    their scale has a meaning.
-    """
-    decayed: dict[str, nn.Parameter] = {}
-    free: dict[str, nn.Parameter] = {}
-    for name, parameter in model.named_parameters():
-        if parameter.requires_grad:
-            in_affine_map = name.rpartition(".")[2] == "weight" and parameter.ndim == 2
-            (decayed if in_affine_map else free)[name] = parameter
-    return decayed, free
-
-
-def build_optimizer(
-    decayed: Iterable[nn.Parameter],
-    free: Iterable[nn.Parameter],
-    settings: TrainingSettings,
-    rate: float | Tensor = 0.0,
-) -> torch.optim.AdamW:
-    """Return fused AdamW (β = 0.9, 0.999), with weight decay on the parameters in `decayed` only.
-
-    If `rate` is a tensor, its value may change between the replays of a captured step.
-    """
-    groups = [
-        {"params": list(decayed), "weight_decay": settings.weight_decay},
-        {"params": list(free), "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(
-        [group for group in groups if group["params"]],
-        lr=rate,
-        fused=True,
-        capturable=isinstance(rate, Tensor),
-    )
+        return self.model
 
 
 def identify(settings: TrainingSettings, streams: Sequence[Streams], identity: str) -> str:
