@@ -11,6 +11,7 @@ from journeylab.workflow.cluster import prepare_cluster, submitted_studies
 from journeylab.config import UserError, chunk_seeds, read_yaml
 from journeylab.workflow.recovery import begin_run
 from journeylab.workflow.planning import WorkflowPlan
+from journeylab.workflow.scheduling import lift_default_limit
 
 min_version("9.27")
 
@@ -67,6 +68,8 @@ localrules:
 
 
 onstart:
+    # the timers of the limit would take a third of a core
+    lift_default_limit(workflow.scheduler)
     try:
         prepare_cluster(workflow)
     except UserError as problem:
