@@ -8,6 +8,7 @@ report.
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
-_METRICS_PER_BATCH = 1000
-_PARAMS_PER_BATCH = 100
+_METRICS_PER_BATCH, _PARAMS_PER_BATCH = 900, 100  # MLflow accepts 1000 in all
 _RUNS_PER_PAGE = 1000
 _FIGURES = (".pdf", ".png", ".svg")
 _NOTE = "mlflow.note.content"
@@ -54,6 +54,10 @@ class StudyImport:
         artifacts = (root / ARTIFACTS / study).resolve().as_uri() if local else None
         self.experiment = _open_experiment(client, study, artifacts)
         self.known = list(_all_runs(client, self.experiment))
+        self.groups: defaultdict[str, list[Run]] = defaultdict(list)
+        """The known runs by group: a sweep has thousands of groups."""
+        for run in self.known:
+            self.groups[run.data.tags.get("group", "")].append(run)
 
     def run(self) -> TrackingSummary:
         """Import what is new. Raises UserError for damaged records."""
@@ -76,7 +80,7 @@ class StudyImport:
 
     def _import_group(self, group: str, chunks: list[Chunk]) -> int:
         """Import the new seeds of a variant below a run with their medians; how many were new."""
-        held = [run for run in self.known if run.data.tags.get("group") == group]
+        held = list(self.groups[group])
         seeds = {run.data.tags["run_key"]: run for run in held if "run_key" in run.data.tags}
         on_disk = {c.key(seed): (c, seed) for c in chunks for seed in c.seeds}
         for key, (chunk, _) in on_disk.items():
@@ -141,11 +145,12 @@ class StudyImport:
         from mlflow.entities import Metric, Param
 
         metrics = [Metric(name, value, moment, step) for name, step, value in points]
-        for first in range(0, len(metrics), _METRICS_PER_BATCH):
-            self.client.log_batch(run_id, metrics=metrics[first : first + _METRICS_PER_BATCH])
         named = [Param(name, value) for name, value in sorted(params.items())]
-        for first in range(0, len(named), _PARAMS_PER_BATCH):
-            self.client.log_batch(run_id, params=named[first : first + _PARAMS_PER_BATCH])
+        while metrics or named:  # together: each request is a transaction
+            self.client.log_batch(
+                run_id, metrics=metrics[:_METRICS_PER_BATCH], params=named[:_PARAMS_PER_BATCH]
+            )
+            del metrics[:_METRICS_PER_BATCH], named[:_PARAMS_PER_BATCH]
 
     def _import_study(self) -> None:
         """Update the study's own run, and its experiment, to the current verdicts and figures."""
@@ -179,6 +184,7 @@ class StudyImport:
     def _delete(self, run: Run) -> None:
         self.client.delete_run(run.info.run_id)
         self.known.remove(run)
+        self.groups[run.data.tags.get("group", "")].remove(run)
 
 
 def _is_stale(run: Run) -> bool:
