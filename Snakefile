@@ -9,6 +9,7 @@ from snakemake.utils import min_version, validate
 from journeylab.workflow.captions import Captions
 from journeylab.workflow.cluster import prepare_cluster, submitted_studies
 from journeylab.config import UserError, chunk_seeds, read_yaml
+from journeylab.workflow.forking import start_server
 from journeylab.workflow.recovery import begin_run
 from journeylab.workflow.planning import WorkflowPlan
 from journeylab.workflow.scheduling import lift_default_limit
@@ -84,6 +85,8 @@ onstart:
             seeds = chunk_seeds(job.wildcards.seeds)
             training[str(job.input.plan)] = plan.steps(job.wildcards) * len(seeds)
     logger.info("", extra={"training": training})  # for the logger plugin
+    if workflow.executor_plugin.name == "local":
+        start_server(sum(1 for _ in workflow.dag.needrun_jobs()))
 
 
 wildcard_constraints:
