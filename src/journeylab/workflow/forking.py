@@ -47,8 +47,8 @@ def start_server(jobs: int) -> None:
     import tempfile
 
     usual = str(Path(sys.executable).with_name("journeylab"))
-    found = os.path.realpath(shutil.which("journeylab") or "")
-    if sys.platform != "linux" or jobs < WORTHWHILE or found != os.path.realpath(usual):
+    offered = os.path.realpath(shutil.which("journeylab") or "")
+    if sys.platform != "linux" or jobs < WORTHWHILE or offered != os.path.realpath(usual):
         return
     folder = Path(tempfile.mkdtemp(prefix="journeylab-"))
     address, script = str(folder / "socket"), str(Path(__file__).absolute())
