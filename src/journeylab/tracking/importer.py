@@ -27,7 +27,6 @@ from journeylab.tracking.store import (
     is_local,
     locate,
     secrets,
-    write_ahead,
 )
 
 _ATTEMPTS = 2
@@ -50,7 +49,6 @@ def import_runs(
         import mlflow.exceptions
         import mlflow.store.db.utils
         import mlflow.tracking
-        import sqlalchemy
         import sqlalchemy.exc
         from filelock import FileLock, Timeout
 
@@ -58,8 +56,6 @@ def import_runs(
             logging.getLogger(name).setLevel(logging.WARNING)
         logging.getLogger("mlflow.store.db.utils").setLevel(logging.ERROR)
         mlflow.store.db.utils.MAX_RETRY_COUNT = _ATTEMPTS
-        if not sqlalchemy.event.contains(sqlalchemy.Engine, "connect", write_ahead):
-            sqlalchemy.event.listen(sqlalchemy.Engine, "connect", write_ahead)
         failures = (
             mlflow.exceptions.MlflowException,
             sqlalchemy.exc.SQLAlchemyError,

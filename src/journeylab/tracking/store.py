@@ -73,16 +73,6 @@ def check_writable(uri: str, root: Path) -> None:
             connection.execute("ROLLBACK")
 
 
-def write_ahead(connection: object, _record: object) -> None:
-    """Let a new connection to SQLite commit without waiting for the disk.
-
-    A power cut loses at most the last runs, which the next import writes again.
-    """
-    if isinstance(connection, sqlite3.Connection):
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-
-
 @contextlib.contextmanager
 def client_environment(root: Path, timeout: float) -> Iterator[None]:
     """Set what MLflow's client reads from the environment only, partly while it is imported."""
