@@ -6,8 +6,8 @@
 Most of the time of a short job goes into importing its libraries. The command runs in a process of
 its own with the caller's folder, environment and streams; it ends if its caller is killed. The
 server imports no module of this project: a job compiles those itself and compares them with its
-plan. It ends when the process that started it has ended. COMMAND is a console script, or `python`
-with -c or -m.
+plan. It ends, and removes the folder of the socket, when the process that started it has ended.
+COMMAND is a console script, or `python` with -c or -m.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ def start_server(jobs: int) -> None:
 def serve(address: str, libraries: Sequence[str]) -> dict[str, Any] | None:
     """Fork for each request. Returns the request in the child that runs it, None in the server."""
     import importlib
+    import shutil
 
     parent = os.getppid()
     for name in libraries:
@@ -106,7 +107,7 @@ def serve(address: str, libraries: Sequence[str]) -> dict[str, Any] | None:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             return watch(connection)
         connection.close()
-    Path(address).unlink(missing_ok=True)
+    shutil.rmtree(Path(address).parent, ignore_errors=True)
     return None
 
 
