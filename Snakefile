@@ -9,8 +9,10 @@ from snakemake.utils import min_version, validate
 from journeylab.workflow.captions import Captions
 from journeylab.workflow.cluster import prepare_cluster, submitted_studies
 from journeylab.config import UserError, read_yaml
+from journeylab.workflow.forking import start_server
 from journeylab.workflow.recovery import begin_run
 from journeylab.workflow.planning import WorkflowPlan
+from journeylab.workflow.scheduling import lift_default_limit
 
 min_version("9.27")
 
@@ -68,6 +70,8 @@ localrules:
 
 
 onstart:
+    # the timers of the limit would take a third of a core
+    lift_default_limit(workflow.scheduler)
     try:
         prepare_cluster(workflow)
     except UserError as problem:
@@ -81,6 +85,8 @@ onstart:
         if job.rule.name == "train":
             training[str(job.input.plan)] = plan.steps(job.wildcards)
     logger.info("", extra={"training": training})  # for the logger plugin
+    if workflow.executor_plugin.name == "local":
+        start_server(sum(1 for _ in workflow.dag.needrun_jobs()))
 
 
 wildcard_constraints:

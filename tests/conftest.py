@@ -21,6 +21,13 @@ jaxtyping.install_import_hook(
 import pytest  # noqa: E402
 import torch  # noqa: E402
 
+from journeylab.workflow import forking  # noqa: E402
+
+LIBRARIES = (
+    *("torch", "pandas", "pyarrow.parquet", "scipy.stats", "seaborn", "safetensors.torch"),
+    *("snakemake.cli", "snakemake.api", "mlflow", "mlflow.tracking", "mlflow.store.db.utils"),
+    *("typst", "typer", "pydantic", "grimp", "dvc.cli", "dvc.repo", "dvc.commands.repro"),
+)
 COLD = str(Path(sys.executable).parent)
 """The folder of the ordinary commands, which import their libraries at each start."""
 
@@ -37,9 +44,9 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     Tests that kill a process, or that check its imports, start `sys.executable` instead.
     """
     folder = tmp_path_factory.mktemp("warm")
-    address, script = folder / "socket", Path(__file__).with_name("warm.py")
+    address, script = folder / "socket", Path(forking.__file__)
     server = subprocess.Popen(
-        [sys.executable, str(script), "serve", str(address)],
+        [sys.executable, "-P", str(script), "serve", str(address), *LIBRARIES],
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
     for name in ("journeylab", "snakemake", "dvc", "python"):

@@ -247,6 +247,19 @@ def test_a_file_is_committed_if_it_equals_its_committed_version(tmp_path):
     assert runs.is_committed(tmp_path, ["a"]) is False
 
 
+def test_files_below_a_folder_count_as_committed_unless_changed_or_new(tmp_path):
+    git(tmp_path, "init")
+    project = tmp_path / "project"  # a folder of a larger repository
+    (project / "claims").mkdir(parents=True)
+    for name in "abc":
+        (project / "claims" / name).write_text("1")
+    git(tmp_path, "add", "project/claims/a", "project/claims/b")
+    git(tmp_path, "commit", "-m", "claims")
+    (project / "claims" / "b").write_text("2")
+    git(tmp_path, "add", "project/claims/c")
+    assert runs.committed_files(project, ["claims"]) == {"claims/a"}
+
+
 def test_a_resumed_run_keeps_its_start(tmp_path):
     first, later = start(), start(commit="badcafe", rows={})
     assert runs.begin_run(tmp_path, first) == first

@@ -46,8 +46,8 @@ from journeylab.records.runs import (
     HOST,
     GitState,
     RegisterState,
+    committed_files,
     git_state,
-    is_committed,
     read_start,
 )
 from journeylab.workflow.costs import outline, read_costs, training_steps
@@ -254,11 +254,12 @@ class WorkflowPlan:
         folder = Path(self.folder("plans"))
         planned = {folder / name: plan for name, plan in self.plans()}
         git = git_state(Path.cwd())
+        committed = None if git.commit is None else committed_files(Path.cwd(), [str(self.claims)])
         history = History(Path.cwd(), self.claims)
         runs = {path.parent: plan for path, plan in planned.items() if plan.stage in _RUNS}
         written: dict[Path, Frozen] = {**planned}
         for study in self.studies:
-            state = self._state(study, git)
+            state = self._state(study, git, committed)
             written[folder / study / REGISTER] = state
             path = folder / study / HISTORY
             written[path] = self._history(study, state, history, recorded_rows(path), runs)
@@ -384,15 +385,15 @@ class WorkflowPlan:
         register = self.register.model_copy(update={"studies": {study: own} if own else {}})
         return register.model_dump(mode="json")
 
-    def _state(self, study: str, git: GitState) -> RegisterState:
+    def _state(self, study: str, git: GitState, committed: frozenset[str] | None) -> RegisterState:
         """Commit and register, as the runs of the study record them when they begin."""
         if study not in self.register.studies:
             return RegisterState(**dict(git))
-        files = [(self.claims / name).as_posix() for name in (f"{study}.yaml", LOOKS)]
+        files = {(self.claims / name).as_posix() for name in (f"{study}.yaml", LOOKS)}
         return RegisterState(
             **dict(git),
             rows=row_hashes(self.register, study),
-            registered=None if git.commit is None else is_committed(Path.cwd(), files),
+            registered=None if committed is None else files <= committed,
         )
 
     def _history(

@@ -1,12 +1,16 @@
-"""Fast commands: a server imports the libraries once and forks a process for each command.
+"""Fast starts of jobs: a server imports the libraries once and forks a process for each command.
 
-    python warm.py serve SOCKET                       import the libraries, fork for commands
-    python -IS warm.py run SOCKET COMMAND ARGUMENT…   run a command in a forked process
+    python forking.py serve SOCKET LIBRARY…             import the libraries, fork for commands
+    python -IS forking.py run SOCKET COMMAND ARGUMENT…  run a command in a forked process
 
 Most of the time of a short job goes into importing its libraries. The command runs in a process of
-its own with the caller's folder, environment and streams. The server imports no module of this
-project. COMMAND is a console script, or `python` with -c or -m.
+its own with the caller's folder, environment and streams; it ends if its caller is killed. The
+server imports no module of this project: a job compiles those itself and compares them with its
+plan. It ends, and removes the folder of the socket, when the process that started it has ended.
+COMMAND is a console script, or `python` with -c or -m.
 """
+
+from __future__ import annotations
 
 import contextlib
 import gc
@@ -15,32 +19,83 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-LIBRARIES = (
-    *("torch", "pandas", "pyarrow.parquet", "scipy.stats", "seaborn", "safetensors.torch"),
-    *("snakemake.cli", "snakemake.api", "mlflow", "mlflow.tracking", "mlflow.store.db.utils"),
-    *("typst", "typer", "pydantic", "grimp", "dvc.cli", "dvc.repo", "dvc.commands.repro"),
-)
-LARGEST = 1 << 20
+LARGEST: Final = 1 << 20
 """Maximum bytes of a request, which holds the environment and the arguments."""
+WORTHWHILE: Final = 8
+"""The fewest jobs for which a server pays: it takes as long as the start of two or three."""
+LIBRARIES: Final = (
+    *("torch", "numpy", "pandas", "pyarrow.parquet", "safetensors.torch", "scipy.stats", "mpmath"),
+    *("matplotlib.pyplot", "seaborn", "typst", "jinja2", "typer", "pydantic", "grimp", "yaml"),
+)
+"""What stages import."""
 
 
-def serve(address: str) -> dict[str, Any] | None:
+def start_server(jobs: int) -> None:
+    """Let `journeylab` start from a server in all later processes, if there are enough jobs.
+
+    Commands start as usual until the server is ready, and where `journeylab` is not the command of
+    this environment.
+    """
+    import atexit
+    import shlex
+    import shutil
+    import subprocess
+    import tempfile
+
+    usual = str(Path(sys.executable).with_name("journeylab"))
+    offered = os.path.realpath(shutil.which("journeylab") or "")
+    if sys.platform != "linux" or jobs < WORTHWHILE or offered != os.path.realpath(usual):
+        return
+    folder = Path(tempfile.mkdtemp(prefix="journeylab-"))
+    address, script = str(folder / "socket"), str(Path(__file__).absolute())
+    fast = shlex.join([sys.executable, "-IS", script, "run", address, "journeylab"])
+    command = folder / "journeylab"
+    command.write_text(
+        f'#!/bin/sh\n[ ! -S {shlex.quote(address)} ] || exec {fast} "$@"\n'
+        f'exec {shlex.quote(usual)} "$@"\n'
+    )
+    command.chmod(0o755)
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    # after a crash, the environment of a process says that a job of the run is still active
+    environment = {name: text for name, text in os.environ.items() if name != "JOURNEYLAB_RUN"}
+    server = subprocess.Popen(
+        [sys.executable, "-P", script, "serve", address, *LIBRARIES],
+        env=environment | one_thread,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+    @atexit.register
+    def _end() -> None:
+        server.terminate()
+        server.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def serve(address: str, libraries: Sequence[str]) -> dict[str, Any] | None:
     """Fork for each request. Returns the request in the child that runs it, None in the server."""
     import importlib
+    import shutil
 
-    for name in LIBRARIES:
+    parent = os.getppid()
+    for name in libraries:
         importlib.import_module(name)
     assert not any("journeylab" in name for name in sys.modules)
     gc.collect()
     gc.freeze()  # the collector would write to pages that children share
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    listening.bind(address)
+    unready = f"{address}.unready"
+    listening.bind(unready)
     listening.listen(64)
+    Path(unready).rename(address)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system reaps the watching processes
-    parent = os.getppid()
     listening.settimeout(5.0)
     while os.getppid() == parent:
         try:
@@ -52,6 +107,7 @@ def serve(address: str) -> dict[str, Any] | None:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             return watch(connection)
         connection.close()
+    shutil.rmtree(Path(address).parent, ignore_errors=True)
     return None
 
 
@@ -71,7 +127,7 @@ def watch(connection: socket.socket) -> dict[str, Any]:
     import select
 
     ended = os.pidfd_open(worker)
-    ready, _, _ = select.select([ended, connection], [], [])
+    ready, _, _ = select.select([ended, connection.fileno()], [], [])
     if ended not in ready:
         os.kill(worker, signal.SIGKILL)
     _, status = os.waitpid(worker, 0)
@@ -97,7 +153,7 @@ def work(request: dict[str, Any]) -> None:
     except BaseException:
         traceback.print_exc()
         code = 1
-    threading._shutdown()
+    threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):
@@ -115,7 +171,7 @@ def execute(request: dict[str, Any]) -> None:
     os.environ.update(request["environment"])
     command, *arguments = request["command"]
     folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[0:1] = [folder for folder in folders if folder]
+    sys.path[0:0] = [folder for folder in folders if folder]
     sys.argv = [command, *arguments]
     if command != "python":
         [script] = importlib.metadata.entry_points(group="console_scripts", name=command)
@@ -130,11 +186,14 @@ def execute(request: dict[str, Any]) -> None:
 
 
 def run(address: str, command: list[str]) -> int:
-    """Send a command to the server; return its exit status."""
+    """Send a command to the server; return its exit status. Without a server, run it as usual."""
     request = {"command": command, "folder": str(Path.cwd()), "environment": dict(os.environ)}
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LARGEST)
-        connection.connect(address)
+        try:
+            connection.connect(address)
+        except OSError:
+            os.execv(Path(sys.executable).with_name(command[0]), command)
         socket.send_fds(connection, [json.dumps(request).encode()], [0, 1, 2])
         return int(connection.recv(16))
 
@@ -147,5 +206,5 @@ if __name__ == "__main__":
             signal.signal(-code, signal.SIG_DFL)
             os.kill(os.getpid(), -code)
         sys.exit(code)
-    if (request := serve(address)) is not None:
+    if (request := serve(address, rest)) is not None:
         work(request)

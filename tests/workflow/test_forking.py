@@ -1,0 +1,63 @@
+"""A server imports the libraries of stages once; commands start from it and from nothing alike."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BIN = str(Path(sys.executable).parent)
+SCRIPT = """
+import shutil, subprocess, sys, time
+from pathlib import Path
+from journeylab.workflow.forking import start_server
+
+def outcome(*command):
+    done = subprocess.run(["journeylab", *command], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+commands = (["list"], ["judge", "--plan", "missing.json", "--output", "verdicts.json"])
+usual = [outcome(*command) for command in commands]
+start_server(jobs=8)
+command = Path(shutil.which("journeylab"))
+assert [outcome(*each) for each in commands] == usual, "before the server is ready"
+while not (command.parent / "socket").exists():
+    time.sleep(0.05)
+assert [outcome(*each) for each in commands] == usual, "from the server"
+print(command.parent)
+"""
+
+
+def run(script: str, folder: Path, **environment: str) -> str:
+    path = os.pathsep.join((BIN, os.environ["PATH"]))
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=folder,
+        env=os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"} | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_commands_from_a_server_behave_as_usual_and_it_ends_with_its_run(tmp_path: Path) -> None:
+    folder = Path(run(SCRIPT, tmp_path))
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("jobs", [1, 8])
+def test_few_jobs_and_another_command_of_that_name_start_no_server(
+    jobs: int, tmp_path: Path
+) -> None:
+    other = tmp_path / "journeylab"
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    search = os.environ["PATH"] if jobs == 1 else f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    script = (
+        "import os\nfrom journeylab.workflow.forking import start_server\n"
+        f"before = os.environ['PATH']\nstart_server({jobs})\nprint(before == os.environ['PATH'])"
+    )
+    assert run(script, tmp_path, PATH=search) == "True"
