@@ -1,4 +1,4 @@
-"""A repository with two judged studies, and its deposit; nothing is trained or drawn.
+"""A repository with three judged studies, and its deposit; nothing is trained or drawn.
 
 The scripts of the deposit are loaded as a reader runs them: from their folder, without journeylab.
 """
@@ -20,6 +20,7 @@ import journeylab
 from journeylab.chunks.tables import joined, labelled
 from journeylab.claims.judge import judge_study
 from journeylab.claims.register import Register, row_hashes
+from journeylab.config import ONCE, chunk_seeds
 from journeylab.deposit.archive import assemble
 from journeylab.deposit.code import read_code
 from journeylab.deposit.contents import Study, read_study_table
@@ -37,6 +38,9 @@ WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 AUTHOR, ADDRESS = "Grace Brewster Hopper", "hopper@navy.example"
 REMOTE = "git@code.example:hopper/flowmatic.git"
 SEEDS = range(12)
+CHUNKS = ("seeds-00-11", *(f"seeds-{n}-{n + 3}" for n in range(12, 36, 4)))
+P, Q, R = ({"run": f"a/{name}", "measure": "score"} for name in "pqr")
+WRONG = {"p": (), "q": (3, 5), "r": range(0, 36, 2)}
 X, Y, Z = ({"run": f"a/{name}", "measure": "score"} for name in "xyz")
 COMMON = {"theorem": "thm:x", "source": "corrected"}
 REGISTER = {
@@ -63,6 +67,23 @@ REGISTER = {
                     "effect": {"every": {"label": "error", "metric": "error", "arm": "b"}},
                     "region": {"at_most": 0.5},
                 },
+            ],
+        },
+        "exp3": {
+            "looks": "sequential",
+            "measures": {"score": {"label": "score", "metric": "accuracy", "at": {"N": 8}}},
+            "gates": {"learned": {"run": "a/r", "measure": "score", "at_least": 2.0}},
+            "claims": [
+                {"effect": P, "region": {"above": 0.5}},
+                {"effect": Q, "region": {"above": 0.5}},
+                {"effect": R, "region": {"above": 0.5}},
+                {"effect": {"all_of": [P, Q]}, "region": {"above": 0.3}},
+                {"effect": P, "region": {"above": 0.5}, "gate": ["learned"]},
+                {
+                    "effect": {"every": {"label": "score", "metric": "accuracy", "arm": "a"}},
+                    "region": {"at_most": 1.0},
+                },
+                {"id": "exp3.s1", "effect": {"difference": [Q, R]}},
             ],
         },
     },
@@ -93,27 +114,31 @@ def git(folder, *arguments):
 
 
 def measure(variant, seed):
-    """Made-up measurements of a run; x is about 0.3 above y."""
+    """Made-up measurements of a run; x is about 0.3 above y, and q above 0.5 but for two seeds."""
     draw = np.random.default_rng([seed or 0, ord(variant)])
-    level = {"x": 0.9, "y": 0.6, "z": 0.7}[variant]
+    level = {"x": 0.9, "y": 0.6, "z": 0.7}.get(variant) or 1.2 - 0.4 * (seed in WRONG[variant])
     value = round(level + 0.01 * draw.normal(), 4)
     metric = "error" if seed is None else "accuracy"
     return pd.DataFrame({"metric": metric, "N": [8, 16], "value": [value / 2, 0.1]})
 
 
-def record_run(root, study, folder, rows, commit=None):
-    """Write a finished run with its evidence; the key of its plan."""
+def plan_of(study, folder):
+    """The plan of a run."""
     arm, variant, seeds = folder.split("/")
-    plan = Plan(
-        stage="compute",
-        study=study,
-        arm=arm,
-        variant=variant,
-        seeds=tuple(SEEDS) if seeds != "once" else None,
-    )
-    where = root / "results" / study / folder
-    of_seed = [labelled(measure(variant, s), plan.run, s) for s in plan.seeds or (None,)]
-    files.write_table(where / files.MEASUREMENTS, joined(of_seed), plan.origin())
+    of_run = None if seeds == ONCE else tuple(chunk_seeds(seeds))
+    return Plan(stage="compute", study=study, arm=arm, variant=variant, seeds=of_run)
+
+
+def measured(plan):
+    """The measurements of a run."""
+    of_seed = (labelled(measure(plan.variant, s), plan.run, s) for s in plan.seeds or (None,))
+    return joined(list(of_seed))
+
+
+def record_run(root, plan, folder, rows, commit=None):
+    """Write a finished run with its evidence."""
+    where = root / "results" / plan.study / folder
+    files.write_table(where / files.MEASUREMENTS, measured(plan), plan.origin())
     outcomes = [
         runs.SeedOutcome(seed=seed, status="finished", seconds=1.0) for seed in plan.seeds or ()
     ]
@@ -124,29 +149,41 @@ def record_run(root, study, folder, rows, commit=None):
     cost = Cost(cpu_seconds=1.0, imports_seconds=0.1, wall_seconds=1.0, peak_mib=10.0)
     host = runs.describe_host(start=start, finished=WHEN, outcomes=outcomes, cost=cost)
     runs.write_run(where, run, host)
-    path = evidence_path(root, study, folder)
+    path = evidence_path(root, plan.study, folder)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(collect_evidence(where, plan, plan).packed)
-    return plan.key
 
 
-def judge_runs(root, study, register, keys):
+def seeds_of(register, study):
+    """All seeds that may be run."""
+    return range(36) if register.studies[study].looks == "sequential" else SEEDS
+
+
+def taken_runs(register, study, plans):
+    """Of the planned runs, those that the looks take."""
+    table, seeds = joined([measured(plan) for plan in plans.values()]), seeds_of(register, study)
+    verdicts = judge_study(table, study, register, seeds, "default", evidence=True)
+    return verdicts.select((folder, plan.key) for folder, plan in plans.items())
+
+
+def judge_runs(root, study, register, keys, taken):
     """Collect, judge and report runs, as the stages do."""
     results, reports, plans = (root / name / study for name in ("results", "reports", "plans"))
     collect = Plan(stage="collect", study=study, runs=tuple(keys.items()))
-    paths = {folder: results / folder / files.MEASUREMENTS for folder in keys}
+    paths = {folder: results / folder / files.MEASUREMENTS for folder in taken}
     table = joined([files.read_table(path) for path in paths.values()])
     files.write_table(results / files.MEASUREMENTS, table, collect.origin(**paths))
     own = register.model_copy(update={"studies": {study: register.studies[study]}})
     settings = {"register": own.model_dump(mode="json"), "scale": "default"}
+    seeds = seeds_of(register, study)
     judge = Plan(
         stage="judge",
         study=study,
-        seeds=tuple(SEEDS),
+        seeds=tuple(seeds),
         settings=settings,
         inputs={"measurements": collect.key},
     )
-    verdicts = judge_study(table, study, register, SEEDS, "default", evidence=True)
+    verdicts = judge_study(table, study, register, seeds, "default", evidence=True)
     measurements, judged = results / files.MEASUREMENTS, results / files.VERDICTS
     files.write_json(judged, verdicts, origin=judge.origin(measurements=measurements))
     inputs = {"measurements": collect.key, "verdicts": judge.key}
@@ -204,11 +241,16 @@ def lab(tmp_path_factory):
     git(root, "commit", "-qm", "claims")
     commit = git(root, "rev-parse", "HEAD").strip()
     folders = {"exp1": [f"a/{x}/seeds-00-11" for x in "xyz"], "exp2": ["b/x/once", "b/y/once"]}
+    folders["exp3"] = [f"a/{x}/{chunk}" for x in "pqr" for chunk in CHUNKS]
     page = ""
     for study, names in folders.items():
         rows = row_hashes(register, study)
-        keys = {name: record_run(root, study, name, rows, commit) for name in names}
-        page += "".join(map(index_row, judge_runs(root, study, register, keys).verdicts))
+        plans = {name: plan_of(study, name) for name in names}
+        keys = {name: plan.key for name, plan in plans.items()}
+        taken = taken_runs(register, study, plans)
+        for name in taken:
+            record_run(root, plans[name], name, rows, commit)
+        page += "".join(map(index_row, judge_runs(root, study, register, keys, taken).verdicts))
     (root / "reports/response.pdf").write_bytes(empty_pdf())
     (root / "reports/response.md").write_text("no points\n")
     files.write_json(root / "reports/response.json", {})

@@ -6,12 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import rejudge
+import rows
+from cells import Cells
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from verify import differ
+from verify import LOOKED, differ
 
+from journeylab.claims.hashes import row_hashes
 from journeylab.claims.judge import judge_study
+from journeylab.claims.reading import taken_rows
 from journeylab.claims.register import Register
+from journeylab.claims.schema import SEQUENTIAL
 from journeylab.deposit.contents import csv_bytes
 from journeylab.reports.numbers import study_numbers
 
@@ -34,19 +39,25 @@ EXACT = [
     ({**CASES, "arm": "d", "at": {"N": [8]}}, {"at_most": 1.0}),
     ({**CASES, "arm": "nowhere", "at": {}}, {"at_most": 1.0}),
     ({**CASES, "at": {"N": [8, 99]}}, {"at_most": 1e9}),
+    ({**CASES, "metric": "m", "arm": "a", "variant": "x", "at": {"N": [8]}}, {"at_most": 9.0}),
+    ({**CASES, "metric": "m", "arm": "a", "at": {}}, {"at_least": -9.0}),
 ]
+LOOK_NUMBERS = ("look", "seeds", "state")
 
 
 @st.composite
-def studies(draw):
+def studies(draw, looks):
     """A register, measurements and seeds; with ties, gaps, failures and effects at margins."""
-    n = draw(st.sampled_from([2, 4, 12, 12, 13, 30, 30]))
+    sequential = draw(st.sampled_from([SEQUENTIAL, SEQUENTIAL, (3, 6, 7, 20)]))
+    off = [4, 13, 17] if looks == "sequential" else [2, 4, 13]
+    at = (sequential[-1], *sequential) if looks == "sequential" else LOOKS
+    n = draw(st.sampled_from([*at, *at, *off]))
     claims = []
     for _ in range(draw(st.integers(1, 6))):
         terms = draw(st.lists(st.sampled_from(TERMS), min_size=1, max_size=3, unique_by=repr))
         of = draw(st.sampled_from(["all_of", "any_of"]))
         effect = {of: terms} if len(terms) > 1 else terms[0]
-        gate = draw(st.sampled_from([[], [], ["learned"], ["learned", "hard"]]))
+        gate = draw(st.sampled_from([[], [], [], ["learned"], ["learned", "hard"]]))
         claims.append({"effect": effect, "region": draw(st.sampled_from(REGIONS)), "gate": gate})
     for cases, region in draw(st.lists(st.sampled_from(EXACT), max_size=3)):
         claims.append({"effect": {"every": cases}, "region": region})
@@ -54,18 +65,20 @@ def studies(draw):
     ids = ("s1", *map(str, range(1, len(claims))))
     common = {"theorem": "thm:x", "source": "corrected", "statement": "It is so."}
     claims = [{"id": f"exp1.{i}", **common, **c} for i, c in zip(ids, claims[::-1], strict=True)]
-    first = draw(st.sampled_from([0, 0, 0, 100]))
+    first = draw(st.sampled_from([0, 0, 0, 0, 0, 100]))
     register = {
         "alpha": 0.05,
         "looks": LOOKS,
+        "sequential": sequential,
         "studies": {
             "exp1": {
+                "looks": looks,
                 "measures": {
                     "score": {"label": "s", "metric": "m", "at": {"N": 8}, "step": 0.05},
                     "last": {"label": "l", "metric": "m", "at": {"kind": None, "N": 16}},
                 },
                 "gates": {
-                    "learned": {"run": "a/x", "measure": "score", "at_least": 0.05},
+                    "learned": {"run": "b/y", "measure": "score", "at_least": -0.2},
                     "hard": {"run": "b/x", "measure": "last", "at_least": 0.2},
                 },
                 "claims": claims,
@@ -74,53 +87,90 @@ def studies(draw):
     }
     random = np.random.default_rng(draw(st.integers(0, 10**6)))
     shift, spread = draw(st.sampled_from([(0.0, 1.0), (0.3, 0.1), (0.02, 0.0), (-0.2, 0.05)]))
-    rows = []
-    for run in RUNS:
+    failing = draw(st.sampled_from([0.0, 0.06, 0.06, 0.3]))
+    measured = []
+    for run in (*RUNS, "b/y"):
         for seed in range(first, first + n):
             for level in (8, 16):
                 value = round(shift * (run == "a/x") + spread * random.normal(), 2)
-                value = random.choice([value, math.nan, math.inf], p=[0.94, 0.03, 0.03])
+                value = random.choice(
+                    [value, math.nan, math.inf], p=[1 - failing, failing / 2, failing / 2]
+                )
                 if random.random() > 0.02:
-                    rows.append(("exp1", *run.split("/"), seed, "m", level, None, value))
+                    measured.append(("exp1", *run.split("/"), seed, "m", level, None, value))
     for arm, seeds in (("c", [None]), ("d", range(first, first + n))):
         for seed in seeds:
             for i in range(6):
                 value = random.choice([1.0, math.inf, -random.random()], p=[0.2, 0.02, 0.78])
                 kind = "pq"[i % 2]
-                rows.append(("exp1", arm, "xy"[i % 2], seed, "error", (8, 16)[i // 3], kind, value))
+                measured.append(
+                    ("exp1", arm, "xy"[i % 2], seed, "error", (8, 16)[i // 3], kind, value)
+                )
     columns = ["study", "arm", "variant", "seed", "metric", "N", "kind", "value"]
-    table = pd.DataFrame(rows, columns=columns).astype({"seed": "Int64"})
+    table = pd.DataFrame(measured, columns=columns).astype({"seed": "Int64"})
     return Register.model_validate(register), table, range(first, first + n)
 
 
-@settings(max_examples=60, deadline=None, phases=[Phase.generate])
-@given(studies(), st.sampled_from(["default", "default", "paper", "quick"]))
-def test_both_judges_agree(study, scale):
-    register, table, seeds = study
+def agree(register, table, seeds, scale):
+    """Judge a study twice and compare every field and number; the first judge's verdicts.
+
+    The second judge reads the table of runs that stopped where the looks did; more seeds change
+    nothing.
+    """
     verdicts = judge_study(table, "exp1", register, seeds, scale, evidence=scale != "quick")
-    read = rejudge.Cells(csv_bytes(table).decode())
-    again = rejudge.judge("exp1", register.model_dump(mode="json"), read, list(seeds), scale)
-    assert (verdicts.look, verdicts.M) == (again["look"], again["M"])
-    claims = register.model_dump(mode="json")["studies"]["exp1"]["claims"]
+    content = register.model_dump(mode="json")
+    ran = taken_rows(table, verdicts.taken) if verdicts.taken else table
+    read = Cells(csv_bytes(ran).decode())
+    again = rejudge.judge("exp1", content, read, list(seeds), scale)
+    if len(ran) < len(table):
+        more = Cells(csv_bytes(table).decode())
+        assert repr(again) == repr(rejudge.judge("exp1", content, more, list(seeds), scale))
+    whole = verdicts.model_dump(mode="json")
+    for key in ("look", "M", "seeds", "looks", "taken"):
+        assert whole.get(key) == again[key], key
+    claims = content["studies"]["exp1"]["claims"]
     numbers = study_numbers(verdicts, {})
     for verdict, claim in zip(verdicts.verdicts, claims, strict=True):
         row, solves = again["rows"][verdict.id], verdict.region_text.endswith("seeds")
         first = verdict.model_dump(mode="json")
         assert first["points"] == row["points"], verdict.id
-        for key in (*rejudge.NUMBERS, "tail", "k", "detectable"):
+        for key in (*rows.NUMBERS, "tail", "k", "detectable"):
             assert not differ(first[key], row[key], key, solves), (verdict.id, key)
         assert bool(verdict.withheld) == row["withheld"]
-        assert verdict.region_text == rejudge.region_text(claim)
+        assert verdict.state == row["state"]
+        noted = [note for note in verdict.notes if note.startswith(LOOKED)]
+        assert noted == ([row["note"]] if row["note"] else [])
+        assert verdict.region_text == rows.region_text(claim)
         for part, other in zip(first["parts"], row["parts"], strict=True):
             assert part["points"] == other["points"]
-            for key in rejudge.NUMBERS:
+            for key in rows.NUMBERS:
                 assert not differ(part[key], other[key], key, solves), (verdict.id, key)
-        for key, value in rejudge.numbers_of(claim, row).items():
+        of_row = rows.numbers_of(claim, row)
+        assert {f"{verdict.id}.{key}" for key in LOOK_NUMBERS} & numbers.keys() <= of_row.keys()
+        for key, value in of_row.items():
             assert not differ(numbers[key], value, key.rpartition(".")[2], solves), key
+    hashes = {row: list(pair) for row, pair in row_hashes(register, "exp1").items()}
+    assert rows.row_hashes(content, "exp1") == hashes
+    return verdicts
+
+
+generated = settings(max_examples=40, deadline=None, phases=[Phase.generate])
+
+
+@generated
+@given(studies("fixed"), st.sampled_from(["default", "default", "paper", "quick"]))
+def test_both_judges_agree(study, scale):
+    agree(*study, scale)
+
+
+@generated
+@given(studies("sequential"), st.sampled_from(["default", "default", "default", "quick"]))
+def test_both_judges_agree_at_sequential_looks(study, scale):
+    agree(*study, scale)
 
 
 @pytest.mark.parametrize("value", [0.02, 1e-5, -2.5e-12, 123456.0, 1.0, 0.0, 1e22, math.inf])
 def test_numbers_print_as_in_reports(value):
     from journeylab.typography import short
 
-    assert rejudge.short(value) == short(value)
+    assert rows.short(value) == short(value)

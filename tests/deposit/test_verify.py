@@ -12,10 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import reading
 import scipy
 import verify
 
 from journeylab.deposit.archive import pack
+from journeylab.deposit.contents import SCRIPTS
 from journeylab.records import files as sealed
 from journeylab.records.evidence import parse_evidence
 from journeylab.records.files import json_bytes
@@ -33,10 +35,10 @@ def reseal(files):
     """What an adversary can do without the register, the runs, or git: every hash made anew."""
     files = dict(files)
     for name, content in files.items():
-        if not name.startswith("code/") and len(verify.SEALED.findall(content)) == 1:
-            blank = verify.SEALED.sub(verify.BLANK, content)
+        if not name.startswith("code/") and len(reading.SEALED.findall(content)) == 1:
+            blank = reading.SEALED.sub(reading.BLANK, content)
             digest = hashlib.sha256(blank).hexdigest().encode()
-            files[name] = blank.replace(verify.BLANK, b"self-sha256:" + digest)
+            files[name] = blank.replace(reading.BLANK, b"self-sha256:" + digest)
     about = json.loads(files[verify.ABOUT])
     for study, table in about["tables"].items():
         for key, name in (("sha256", table["csv"]), ("parquet", parquet(study))):
@@ -45,7 +47,7 @@ def reseal(files):
     for name in about["claims"]:
         about["claims"][name] = verify.sha256(files.get(f"code/{name}", b""))
     files[verify.ABOUT] = json_bytes(about, sealed=False)
-    for name in [name for name in files if re.fullmatch("reports/exp[12]/manifest.json", name)]:
+    for name in [name for name in files if re.fullmatch("reports/exp[123]/manifest.json", name)]:
         folder, manifest = name.removesuffix("manifest.json"), json.loads(files[name])
         listed = {part: verify.sha256(files.get(folder + part, b"")) for part in manifest["files"]}
         own = {key: value for key, value in manifest.items() if key not in ("seal", "origin")}
@@ -77,6 +79,14 @@ def test_every_kind_of_verdict_is_checked(lab):
     assert {row["kind"] for row in verdicts} >= {"above", "inside", "solves", "all_of", "any_of"}
 
 
+def test_every_state_after_looks_is_checked(lab):
+    content = json.loads(lab.files["results/exp3/verdicts.json"])
+    states = {row["id"]: (row["n"], row.get("state")) for row in content["verdicts"]}
+    assert {state for _, state in states.values()} == {"decided", "withheld", "settled", None}
+    assert states["exp3.2"] == (16, "decided")
+    assert content["taken"] == {"first": 12, "further": {"a/q": 16, "a/r": states["exp3.3"][0]}}
+
+
 def test_equal_contents_give_equal_bytes(lab):
     assert pack(lab.files) == pack(lab.deposit())
     assert list(zipfile.ZipFile(io.BytesIO(pack(lab.files))).namelist()) == sorted(lab.files)
@@ -86,7 +96,7 @@ def test_the_script_needs_numpy_and_scipy_only(lab, tmp_path):
     path = tmp_path / "journeylab-deposit.zip"
     path.write_bytes(pack(lab.files))
     with zipfile.ZipFile(path) as archive:
-        for name in ("verify.py", "rejudge.py"):
+        for name in SCRIPTS:
             archive.extract(name, tmp_path)
     libraries = tmp_path / "libraries"
     libraries.mkdir()
@@ -116,7 +126,7 @@ def test_the_script_needs_numpy_and_scipy_only(lab, tmp_path):
 # ---- planted changes, without a new manifest -----------------------------------------------------
 
 KINDS = (
-    *("README.md", "verify.py", "rejudge.py", "commit", ".zenodo.json", "croissant.json"),
+    *("README.md", *SCRIPTS, "commit", ".zenodo.json", "croissant.json"),
     *("sbom.cdx.json", "ro-crate-metadata.json", "register.json", "deposit.json", "manifest.json"),
     *("code/Snakefile", "code/src/run.py", "code/config.yaml", "code/claims/exp1.yaml"),
     *("code/claims/looks.yaml", "code/evidence/exp1/a/x/seeds-00-11.zip", "code/CITATION.cff"),
@@ -153,12 +163,12 @@ def test_a_damaged_archive_is_a_mismatch(lab, tmp_path):
     for damaged in (content[:-100], b"", b"no zip"):
         path.write_bytes(damaged)
         with pytest.raises(verify.MismatchError, match="cannot be read"):
-            verify.read(path)
+            reading.read(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("README.md", "")
         with pytest.warns(UserWarning, match="Duplicate"):
             archive.writestr("README.md", "")
-    assert "two files of the same name" in verify.read(path).problems[0]
+    assert "two files of the same name" in reading.read(path).problems[0]
 
 
 # ---- planted changes, with every hash made anew --------------------------------------------------
@@ -230,13 +240,13 @@ def claim_of(content, study, i):
     return content["studies"][study]["claims"][i]
 
 
-def registered(edit):
+def registered(edit, study="exp1"):
     """A change of the register: of its JSON, of the verdicts' plan, and a touched YAML file."""
-
+    plan, written = f"plans/{study}/judge.json", f"code/claims/{study}.yaml"
     return both(
         edited("register.json", edit),
-        edited("plans/exp1/judge.json", lambda content: edit(content["settings"]["register"])),
-        lambda files, lab: {"code/claims/exp1.yaml": files["code/claims/exp1.yaml"] + b"\n"},
+        edited(plan, lambda content: edit(content["settings"]["register"])),
+        lambda files, lab: {written: files[written] + b"\n"},
     )
 
 
@@ -248,11 +258,11 @@ def removed(name):
     return lambda files, lab: {name: None}
 
 
-def lines(edit):
+def lines(edit, study="exp1"):
     """A change of the lines of a table."""
 
     def change(files, lab):
-        name = "measurements/exp1.csv"
+        name = f"measurements/{study}.csv"
         rows = files[name].decode().splitlines()
         return {name: ("\n".join(edit(rows)) + "\n").encode()}
 
@@ -279,6 +289,12 @@ def swap_values(rows):
     return value(value(rows, 1, second), 3, first)
 
 
+def later(rows):
+    """The lines of a table without the later seeds of q."""
+    return [row for row in rows if not re.match(r"exp3,a,q,1[2-9],", row)]
+
+
+LATER = "code/evidence/exp3/a/q/seeds-12-15.zip"
 VERDICTS, NUMBERS = "results/exp1/verdicts.json", "reports/exp1/numbers.json"
 CHANGES = {
     # measurements
@@ -404,6 +420,60 @@ CHANGES = {
         replaced("code/claims/exp1.yaml", "above: 0.1", "above: 0.2"),
         "git tree",
     ),
+    # looks
+    "the state of a claim": (row("exp3", 2, state="settled"), "exp3.2: state"),
+    "no state of a claim": (row("exp3", 2, state=None), "exp3.2: state"),
+    "the state of an exact claim": (row("exp3", 6, state="open"), "exp3.6: state"),
+    "the seeds of a claim": (row("exp3", 2, n=12), "exp3.2: n:"),
+    "the rank of a claim": (row("exp3", 2, k=1), "exp3.2: k:"),
+    "what is said of a look": (
+        row("exp3", 2, notes=["decided at look 1 of 7, with 12 seeds"]),
+        "exp3.2: notes",
+    ),
+    "a withheld verdict": (row("exp3", 5, withheld="", verdict="supported"), "exp3.5: withheld"),
+    "the state in the numbers": (number("exp3.2.state", "open"), "exp3.2.state"),
+    "the look in the numbers": (number("exp3.2.look", 1), "exp3.2.look"),
+    "the seeds in the numbers": (number("exp3.3.seeds", 36), "exp3.3.seeds"),
+    "the seeds of the study": (number("exp3.seeds", 36), "exp3.seeds"),
+    "a run that went further": (
+        edited("results/exp3/verdicts.json", lambda c: c["taken"]["further"].update({"a/p": 16})),
+        "verdicts.json: taken",
+    ),
+    "a run that stopped": (
+        edited("results/exp3/verdicts.json", lambda c: c["taken"]["further"].pop("a/q")),
+        "verdicts.json: taken",
+    ),
+    "the looks of the verdicts": (
+        edited("results/exp3/verdicts.json", lambda c: c["looks"].pop()),
+        "verdicts.json: looks",
+    ),
+    "a seed that no look took": (
+        lines(lambda rows: [*rows, "exp3,a,p,12,accuracy,8,0.6"], "exp3"),
+        "exp3.csv: a/p: seed 12: no look took it",
+    ),
+    "seeds that an open claim needs": (lines(later, "exp3"), "exp3.2"),
+    "evidence that no look took": (
+        lambda files, lab: {LATER.replace("/q/", "/p/"): files[LATER]},
+        "a/p/seeds-12-15.zip: no look took its seeds",
+    ),
+    "evidence that an open claim needs": (removed(LATER), f"{LATER}: is missing"),
+    "seeds, evidence and verdict of a claim": (
+        both(
+            lines(later, "exp3"),
+            removed(LATER),
+            row("exp3", 2, state="open", n=12, verdict="inconclusive", opening="Undecided"),
+            edited("results/exp3/verdicts.json", lambda c: c["taken"]["further"].pop("a/q")),
+        ),
+        "verdicts.json: taken",
+    ),
+    "fixed looks in place of sequential ones": (
+        registered(lambda c: c["studies"]["exp3"].update(looks="fixed"), "exp3"),
+        "exp3.1",
+    ),
+    "looks in the register": (
+        registered(lambda c: c["sequential"].remove(16), "exp3"),
+        "register.json: exp3.1",
+    ),
     # evidence, plans and code
     "older evidence": (older, "measurements"),
     "evidence of another run": (
@@ -439,7 +509,7 @@ CHANGES = {
     "a study less": (edited("deposit.json", lambda c: c["tables"].pop("exp2")), "studies"),
     "a figure of the other study": (removed("reports/exp1/figures/one.svg"), "one.svg"),
     "a seal removed": (
-        lambda files, lab: {VERDICTS: verify.SEALED.sub(b"", files[VERDICTS])},
+        lambda files, lab: {VERDICTS: reading.SEALED.sub(b"", files[VERDICTS])},
         "its own checksum differs",
     ),
 }

@@ -5,13 +5,14 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 import yaml
 
-from .conftest import Copy, copy_project, made_once
+from .conftest import PROJECT, Copy, copy_project, made_once
 
 STUDY = "exp13"
 PATTERNS = {
@@ -225,3 +226,32 @@ def test_evidence_without_a_needed_later_run_is_not_complete(project):
     refused = project.snakemake("all", "--config", "evidence=only", check=False)
     assert refused.returncode
     assert "no study has complete evidence" in refused.stdout + refused.stderr
+
+
+def test_a_missing_look_or_run_that_was_needed_is_a_problem(project):
+    assert "0 problems" in project.run("journeylab", "check").stdout
+    results = project.path / "results" / STUDY
+    shutil.rmtree(results / "hopeless/x/seeds-16-19")
+    named = project.run("journeylab", "check", check=False)
+    assert "hopeless/x/seeds-16-19" in named.stdout + named.stderr
+    assert "seeds-20-23" not in named.stdout + named.stderr
+    (results / "looks/16.json").unlink()
+    named = project.run("journeylab", "check", check=False)
+    assert "looks/16.json" in named.stdout + named.stderr
+
+
+def test_a_deposit_is_judged_again(project, tmp_path):
+    for name in ("CITATION.cff", "constraints.txt", "pyproject.toml"):
+        shutil.copy2(PROJECT / name, project.path / name)
+    project.run("journeylab", "evidence", "add", STUDY)
+    project.run("git", "add", "-A")
+    project.run("git", "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "b")
+    project.snakemake("all", "--config", "evidence=only")
+    project.run("journeylab", "deposit", "--output", "deposit.zip")
+    deposit = tmp_path / "deposit"
+    shutil.unpack_archive(project.path / "deposit.zip", deposit)
+    checked = project.run(sys.executable, str(deposit / "verify.py"), "--parquet").stdout
+    assert checked.splitlines()[-1] == "everything checked agrees"
+    (deposit / f"code/evidence/{STUDY}/close/x/seeds-12-15.zip").unlink()
+    named = project.run(sys.executable, str(deposit / "verify.py"), check=False).stdout
+    assert "close/x/seeds-12-15.zip: is missing: the claims that read it need its seeds" in named

@@ -6,7 +6,8 @@ byte that changed on the disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, NoReturn
@@ -24,6 +25,7 @@ from journeylab.records.files import (
     verify,
     verify_files,
 )
+from journeylab.records.looks import LookRecord, SeedRange
 from journeylab.records.plans import Plan
 from journeylab.records.runs import HOST, RUN, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
@@ -55,7 +57,7 @@ def check(config: Path, overrides: Sequence[str] = ()) -> tuple[list[str], list[
     workflow = WorkflowPlan(read_yaml(config) | dict(map(override, overrides)))
     options = "".join(f" {word}" for word in ("--config", *overrides)) if overrides else ""
     jobs = list(find_jobs(workflow))
-    read = {key for job in jobs if job.made for key in _read(job.plan)}
+    read = {key for job in jobs if job.made for key in _read(job.plan)} - _later(workflow, jobs)
     checked = [job for job in jobs if job.made or _identities(job.plan) & read]
     problems = [
         f"{fault.partition(';')[0]}; `{_command(job, fault)}{options}` makes it anew"
@@ -86,6 +88,7 @@ def _outputs(name: str, plan: Plan) -> tuple[str, ...]:
         "compute": tuple(f"{folder}/{file}" for file in (RUN, HOST, MEASUREMENTS)),
         "measure": (f"{folder}/{MEASUREMENTS}",),
         "restore": tuple(f"{results}/{file}" for file in plan.settings.get("files", ())),
+        "look": (f"results/{name}",),
         "collect": (f"{results}/{MEASUREMENTS}",),
         "judge": (f"{results}/{VERDICTS}",),
         "draw": (f"{reports}/{MANIFEST}",),
@@ -155,6 +158,11 @@ def _judged(job: Job) -> list[str]:
     return _fault(path, lambda: StudyVerdicts.model_validate(read_json(path, job.plan.key)))
 
 
+def _looked(job: Job) -> list[str]:
+    [path] = job.outputs
+    return _fault(path, lambda: LookRecord.model_validate(read_json(path, job.plan.key)))
+
+
 def _drawn(job: Job) -> list[str]:
     [path] = job.outputs
     return _files(path.parent, lambda: read_json(path, job.plan.key)["files"])
@@ -211,6 +219,31 @@ def _read(plan: Plan) -> list[str]:
     return [*plan.inputs.values(), *dict(plan.runs).values()]
 
 
+def _later(workflow: WorkflowPlan, jobs: Iterable[Job]) -> set[str]:
+    """The keys of runs and looks that plans name, but that no job reads: the looks ended before."""
+    taken, made = dict[str, SeedRange](), set[tuple[str, int]]()
+
+    def find(study: str, n: int) -> str:
+        made.add((study, n))
+        return workflow.folder(f"results/{study}/looks/{n}.json")
+
+    for study in workflow.studies:
+        seeds = workflow.seeds(study)
+        taken[study] = seeds.first
+        with suppress(UserError, OSError):  # a look that is missing or damaged: its job is checked
+            for _, record in seeds.records(find):
+                taken[study] = record.taken
+
+    def is_later(plan: Plan) -> bool:
+        if plan.stage == "look":
+            return (plan.study, len(plan.seeds or ())) not in made
+        if plan.arm is None or plan.seeds is None:
+            return False
+        return plan.seeds[-1] >= taken[plan.study].end(f"{plan.arm}/{plan.variant}")
+
+    return {job.plan.key for job in jobs if is_later(job.plan)}
+
+
 def _answered(job: Job) -> list[str]:
     """The files of the response, and those of its LaTeX folder."""
     [path] = job.outputs
@@ -226,6 +259,7 @@ _CHECKS: Mapping[str, Callable[[Job], list[str]]] = {
     "compute": _computed,
     "measure": _table,
     "restore": _restored,
+    "look": _looked,
     "collect": _table,
     "judge": _judged,
     "draw": _drawn,

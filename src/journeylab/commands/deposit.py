@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeylab.commands.results import CONFIG
+from journeylab.commands.results import CONFIG, read_verdicts
 from journeylab.config import UserError, read_yaml
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def _study(plan: WorkflowPlan, study: str, project: Path) -> Study:
     from journeylab.records.evidence import evidence_path, read_evidence
 
     root = Path(plan.config.root)
-    recorded = [read_evidence(evidence_path(root, study, run)) for run in plan.run_plans(study)]
+    taken = read_verdicts(root, study).select((run, "") for run in plan.run_plans(study))
+    recorded = [read_evidence(evidence_path(root, study, run)) for run in taken]
     runs: Any = [(evidence.run, evidence.host) for evidence in recorded]
     states = registrations(plan.register, study, runs, History(project, plan.claims))
     return Study(

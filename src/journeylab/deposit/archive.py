@@ -11,6 +11,7 @@ from typing import Any
 
 from journeylab.claims.register import Register
 from journeylab.deposit.anonymous import hide, identifying
+from journeylab.deposit.cells import Cells
 from journeylab.deposit.code import Code
 from journeylab.deposit.contents import (
     Study,
@@ -22,7 +23,6 @@ from journeylab.deposit.contents import (
 from journeylab.deposit.crate import METADATA, describe
 from journeylab.deposit.derived import derivations
 from journeylab.deposit.metadata import croissant, read_citation, sbom, zenodo
-from journeylab.deposit.rejudge import Cells
 from journeylab.records.files import MANIFEST, MEASUREMENTS, VERDICTS, json_bytes, parse_json
 
 ABOUT, README = "deposit.json", "README.md"

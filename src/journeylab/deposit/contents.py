@@ -21,7 +21,7 @@ from journeylab.records.files import (
 
 PLANS = ("collect", "judge", "draw", "typeset")
 SHARED = ("response.pdf", "response.json", "response.md", "index.html")
-SCRIPTS = ("verify.py", "rejudge.py")
+SCRIPTS = ("verify.py", "rejudge.py", "cells.py", "reading.py", "rows.py")
 
 
 class Study(NamedTuple):

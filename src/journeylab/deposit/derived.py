@@ -13,29 +13,29 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations, product
 from typing import Any
 
-from journeylab.deposit import rejudge
+from journeylab.deposit.cells import REDUCTIONS, Cells, agrees, derive
 
 _NO_FACTORS = {"study", "seed", "draw", "metric", "value"}
 
 
 def derivations(
-    table: rejudge.Cells, numbers: Mapping[str, Any]
+    table: Cells, numbers: Mapping[str, Any]
 ) -> dict[str, dict[str, str | dict[str, str]]]:
     """Metric, levels and reduction of each number that is found, by its key."""
     derived = {}
     for key, stated in numbers.items():
         for how in _candidates(table, key.partition(".")[2]):
-            value = rejudge.derive(table, how)
-            if value is not None and rejudge.agrees(stated, value):
+            value = derive(table, how)
+            if value is not None and agrees(stated, value):
                 derived[key] = how
                 break
     return derived
 
 
-def _candidates(table: rejudge.Cells, key: str) -> Iterator[dict[str, Any]]:
+def _candidates(table: Cells, key: str) -> Iterator[dict[str, Any]]:
     """What a key may stand for: all levels that it names, then fewer."""
     columns = {name: set(cells) for name, cells in table.columns.items()}
-    reductions = sorted(rejudge.REDUCTIONS, key=lambda name: not key.endswith(f".{name}"))
+    reductions = sorted(REDUCTIONS, key=lambda name: not key.endswith(f".{name}"))
     for metric in sorted(filter(lambda name: _names(key, name), columns["metric"]), key=len)[::-1]:
         rest = re.sub(rf"(^|\.){re.escape(metric)}(?=\.|$)", "", key, count=1)
         named = {

@@ -1,130 +1,254 @@
 """The judge of journeylab's claims once more, for verify.py: it shares no code with journeylab.
 
-It follows docs/judge.md, with numpy and scipy alone. :func:`judge` gives the numbers and the word
-of every row of a study's register; :func:`boundary` alone knows the looks and their weights.
+It follows docs/judge.md, with numpy and scipy alone. :func:`judge` gives the numbers, the word and
+the state of every row of a study's register; :class:`StudyLooks` knows what a look decides.
 """
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
-import json
 import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
+from cells import Cells, Record
+from rows import kind_of, measures_of, runs_of, tails_of, terms_of
 from scipy.optimize import brentq
 from scipy.stats import beta, norm
 
-Record = dict[str, Any]
 PILOT = 1000
-NUMBERS = ("effect", "mean", "low", "high", "n", "failures", "verdict")
-WORDING = ("before", "finer", "statement", "cites", "theorem", "source")
-PLAIN = str.maketrans(dict(zip("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹∞", [*"--0123456789", "inf"], strict=True)))
-SUPERSCRIPTS = str.maketrans("−0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-class MismatchError(Exception):
-    """What is wrong with a deposit, in one line."""
+@dataclass(frozen=True)
+class StudyLooks:
+    """The looks at a study: ``numbers`` of seeds, of which ``seeds`` are there.
 
-
-def boundary(register: Record, n: int, tails: int, look: bool, share: int = 1) -> tuple[float, int]:
-    """Tail and rank at n seeds: the only function that knows the looks and their weights.
-
-    The tail is w·α/M; w is 1 if n is no look. The rank is the largest k with P(Bin(n, ½) ≤ k − 1)
-    ≤ tail/share, 0 if there is none; sums of integers are exact.
+    ``judged`` is whether the seeds are registered. Fixed looks have ``weights``; sequential looks
+    share the tail α/M exactly, and a claim stops at the first look that leaves nothing to decide.
     """
-    weight = register["looks"][str(n)] if look else 1.0
-    tail = weight * register["alpha"] / max(tails, 1)
-    k, below = 0, 0
-    while k < n and (below + math.comb(n, k)) / 2**n <= tail / share:
-        below += math.comb(n, k)
-        k += 1
-    return tail, k
+
+    numbers: tuple[int, ...]
+    seeds: Sequence[int]
+    weights: Mapping[int, float]
+    alpha: float
+    tails: int
+    judged: bool
+    sequential: bool
+
+    def tail(self, n: int) -> float:
+        """The tail of an interval at n seeds; of all looks together if they are sequential."""
+        weight = 1.0 if self.sequential else self.weights.get(n, 1.0)
+        return weight * self.alpha / max(self.tails, 1)
+
+    def rank(self, n: int, share: int = 1) -> int:
+        """The rank at n seeds; 0 if nothing can be decided. A part has 1/share of the tail.
+
+        Of fixed looks it is the largest k with P(Bin(n, ½) ≤ k − 1) ≤ tail.
+        """
+        tail = self.tail(n) / share
+        if self.sequential:
+            return ranks(self.numbers, tail)[self.numbers.index(n)]
+        return ranks((n,), tail)[0]
+
+    def level(self, n: int, share: int = 1) -> float:
+        """The tail of a Clopper–Pearson interval that decides about ½ as the rank does."""
+        if not self.sequential:
+            return self.tail(n) / share
+        k = self.rank(n, share)
+        counts = [math.comb(n, i) for i in range(k + 1)]
+        return (2 * sum(counts) - counts[k]) / (2 << n)
+
+
+@cache
+def ranks(looks: tuple[int, ...], tail: float) -> tuple[int, ...]:
+    """The rank at every look, for looks that share a tail; sums of integers are exact.
+
+    ``going[f]`` is the number of sequences of seeds with f of them on the wrong side that were not
+    decided at an earlier look. By the look of n seeds, at most tail · n / N of all 2ᴺ sequences of
+    all N seeds may have been decided; the rank is as large as this allows.
+    """
+    last, (above, below) = looks[-1], tail.as_integer_ratio()
+    going, spent, before, at = {0: 1}, 0, 0, []
+    for n in looks:
+        added, more = n - before, dict[int, int]()
+        for f, count in going.items():
+            for i in range(added + 1):
+                more[f + i] = more.get(f + i, 0) + count * math.comb(added, i)
+        k, before = 0, n
+        while k <= n:
+            with_next = spent + more.get(k, 0) * 2 ** (last - n)
+            if with_next * last * below > above * n * 2**last:
+                break
+            spent, k = with_next, k + 1
+        going = {f: count for f, count in more.items() if f >= k}
+        at.append(k)
+    return tuple(at)
 
 
 def judge(study: str, register: Record, table: Cells, seeds: Sequence[int], scale: str) -> Record:
-    """Every row judged again: its numbers by id, and whether the study is at a look."""
-    claims = register["studies"][study]
-    looks = sorted(map(int, register["looks"])) if scale != "quick" else []
-    judged = len(seeds) in looks and min(seeds) == claims["seeds_from"] and max(seeds) < PILOT
-    tails = tails_of(claims)
-    rows = {}
+    """Every row judged again: its numbers by id, and whether the study is at a look.
+
+    ``taken`` are the seeds that sequential looks took: the end of the first look, and the ends of
+    the runs ``arm/variant`` that went further; ``seeds`` is the largest number of seeds of a run.
+    """
+    claims, tails = register["studies"][study], tails_of(register["studies"][study])
+    sequential = claims["looks"] == "sequential"
+    registered = register["sequential"] if sequential else map(int, register["looks"])
+    numbers = tuple(sorted(registered)) if scale != "quick" else ()
+    judged = len(seeds) in numbers and min(seeds) == claims["seeds_from"] and max(seeds) < PILOT
+    weights = {int(n): weight for n, weight in register["looks"].items()} if judged else {}
+    at = numbers if judged else (len(seeds),)
+    looks = StudyLooks(at, seeds, weights, register["alpha"], tails, judged, sequential and judged)
+    rows = {
+        claim["id"]: _stop(claim, claims, table, looks)
+        for claim in claims["claims"]
+        if claim["primary"] and "every" not in claim["effect"]
+    }
+    taken = _taken(claims, rows, looks) if looks.sequential else None
+    known = table.where(table.taken(seeds[0], taken)) if taken else table
     for claim in claims["claims"]:
+        n = _shared(claims, claim, taken, seeds[0]) if taken else len(seeds)
         if "every" in claim["effect"]:
-            rows[claim["id"]] = _exact(claim, table, seeds, judged)
-            continue
-        for n in [look for look in looks if look < len(seeds)] * judged + [len(seeds)]:
-            row = _over_seeds(claim, claims, register, table, seeds[:n], tails, judged)
-            if row["verdict"] in ("supported", "refuted"):
-                break
-        rows[claim["id"]] = row
-    return {"look": judged, "M": tails, "rows": rows}
+            rows[claim["id"]] = _exact(claim, known, seeds[:n], judged)
+        elif not claim["primary"]:
+            rows[claim["id"]] = _over_seeds(claim, claims, table, looks, n)
+    longest = max([taken["first"], *taken["further"].values()]) - seeds[0] if taken else len(seeds)
+    about = {"look": judged, "M": tails, "seeds": longest, "taken": taken}
+    return about | {"looks": list(at) if taken else None, "rows": rows}
 
 
-def tails_of(claims: Record) -> int:
-    """M: the tails that primary rows cost, 1 for each one-sided row and 2 for each band."""
-    primary = [claim for claim in claims["claims"] if claim["primary"]]
-    over_seeds = [claim for claim in primary if "every" not in claim["effect"]]
-    return sum(2 if "inside" in claim["region"] else 1 for claim in over_seeds)
+def _stop(claim: Record, claims: Record, table: Cells, looks: StudyLooks) -> Record:
+    """A primary row over seeds at the look where the looks at it end."""
+    row: Record = {}
+    for n in (n for n in looks.numbers if n <= len(looks.seeds)):
+        row = _over_seeds(claim, claims, table, looks, n)
+        if row["verdict"] in ("supported", "refuted"):
+            row["state"] = "decided"
+        elif row["withheld"]:
+            row["state"] = "withheld"
+        elif looks.sequential and not _remains_open(claim, claims, table, looks, n):
+            row["state"] = "settled"
+        else:
+            row["state"] = "open"
+        if row["state"] == "decided" or (looks.sequential and row["state"] != "open"):
+            break
+    row["note"] = _note(row["state"], row["n"], looks)
+    if looks.sequential:
+        return row | {"look": looks.numbers.index(row["n"]) + 1}
+    return row | {"state": None}
 
 
-def terms_of(claim: Record) -> list[Any]:
-    """The numbers per seed that are compared with the region."""
-    kind = kind_of(claim)
-    return [] if kind == "exact" else claim["effect"].get(kind) or [claim["effect"]]
+def _remains_open(claim: Record, claims: Record, table: Cells, looks: StudyLooks, n: int) -> bool:
+    """Whether seeds up to the last look could still decide a row that n seeds leave open.
+
+    Best for a decision is that all further seeds lie on its side; they must then leave fewer seeds
+    on the wrong side of each margin than the rank at the last look.
+    """
+    kind, last = kind_of(claim), looks.numbers[-1]
+    terms = terms_of(claim)
+    support, refute = (looks.rank(last, share) for share in shares_of(kind, len(terms)))
+    yes, no = [], []
+    for term in terms:
+        wrong = _wrong_sides(table.term(term, claims["measures"], looks.seeds[:n]), claim["region"])
+        yes.append(max(wrong["supported"]) < support)
+        no.append(min(wrong["refuted"]) < refute)
+    by_all, by_any = (no, yes) if kind == "any_of" else (yes, no)
+    return all(by_all) or any(by_any)
 
 
-def _over_seeds(
-    claim: Record,
-    claims: Record,
-    register: Record,
-    table: Cells,
-    seeds: Sequence[int],
-    tails: int,
-    judged: bool,
-) -> Record:
-    kind, region, n = kind_of(claim), claim["region"] or {}, len(seeds)
+def _wrong_sides(values: Any, region: Record) -> dict[str, list[int]]:
+    """The seeds on the wrong side of each margin; a failed seed is always on the wrong side.
+
+    A row is supported if they are few at every margin, and refuted if they are few at some margin.
+    """
+    known = values[np.isfinite(values)]
+    failed = int(values.size - known.size)
+
+    def failing(met: Iterable[bool]) -> int:
+        return failed + sum(not right for right in met)
+
+    if "solves" in region:
+        [(bound, limit)] = region["solves"].items()
+        reached = known > limit if bound == "above" else known >= limit
+        return {"supported": [failing(reached)], "refuted": [failing(~reached)]}
+    low, high = region.get("inside", (region.get("above"), region.get("below")))
+    wrong: dict[str, list[int]] = {"supported": [], "refuted": []}
+    if low is not None:
+        wrong["supported"].append(failing(_less(low, x) for x in known))
+        wrong["refuted"].append(failing(_less(x, low) for x in known))
+    if high is not None:
+        wrong["supported"].append(failing(_less(x, high) for x in known))
+        wrong["refuted"].append(failing(_less(high, x) for x in known))
+    return wrong
+
+
+def _note(state: str, n: int, looks: StudyLooks) -> str:
+    """What a report says of the look at which the looks at a row ended; "" if nothing."""
+    last, left = looks.numbers[-1], looks.numbers[-1] - n
+    if state == "withheld" or not looks.judged:
+        return ""
+    if not looks.sequential:
+        return f"decided at the look of {n} seeds" * (state == "decided" and n < len(looks.seeds))
+    number = looks.numbers.index(n) + 1
+    if state == "decided":
+        return f"decided at look {number} of {len(looks.numbers)}, with {n} seeds"
+    if not left:
+        return f"open after all {n} seeds"
+    if state == "settled":
+        return f"stopped at {n} seeds: {left} further seeds could not decide it"
+    return f"not finished: {n} of up to {last} seeds"
+
+
+def _taken(claims: Record, rows: Mapping[str, Record], looks: StudyLooks) -> Record:
+    """The seeds of every run: those of the last row that reads it, at least the first look."""
+    start, first = looks.seeds[0], looks.numbers[0]
+    further: dict[str, int] = {}
+    for claim in claims["claims"]:
+        n = rows[claim["id"]]["n"] if claim["id"] in rows else first
+        for run in runs_of(claims, claim) if n > first else ():
+            further[run] = max(start + n, further.get(run, 0))
+    return {"first": start + first, "further": further}
+
+
+def _shared(claims: Record, claim: Record, taken: Record, start: int) -> int:
+    """The number of seeds that all runs of a row have; of all variants, those of the first look."""
+    cases = claim["effect"].get("every")
+    runs = [f"{cases['arm']}/{cases['variant']}"] if cases else runs_of(claims, claim)
+    return int(min(taken["further"].get(run, taken["first"]) for run in runs)) - start
+
+
+def shares_of(kind: str, parts: int) -> tuple[int, int]:
+    """By how many a part's tail is divided where it is supported, and where it is refuted."""
+    return {"all_of": (1, parts), "any_of": (parts, 1)}.get(kind, (1, 1))
+
+
+def _over_seeds(claim: Record, claims: Record, table: Cells, looks: StudyLooks, n: int) -> Record:
+    """A row over the first n seeds."""
+    kind, region, seeds = kind_of(claim), claim["region"] or {}, looks.seeds[:n]
     terms = terms_of(claim)
     values = [table.term(term, claims["measures"], seeds) for term in terms]
-    share = {"all_of": (1, len(terms)), "any_of": (len(terms), 1)}.get(kind, (1, 1))
-    supporting, refuting = (boundary(register, n, tails, judged, part)[1] for part in share)
-    levels = [boundary(register, n, tails, judged)[0] / part for part in share]
-    tail, k = boundary(register, n, tails, judged)
-    parts = [_estimate(v, region, seeds, (supporting, refuting), levels) for v in values]
+    shares = shares_of(kind, len(terms))
+    at = [looks.rank(n, share) for share in shares]
+    levels = [looks.level(n, share) for share in shares]
+    k = looks.rank(n)
+    parts = [_estimate(v, region, seeds, at, levels) for v in values]
     row = dict(parts[0]) if len(parts) == 1 else _combine(kind, region, parts)
+    judged = claim["primary"] and looks.judged
     failed = [name for name in claim["gate"] if not _passes(claims, name, table, seeds)]
-    decided = claim["primary"] and judged and not failed
+    decided = judged and not failed
     if not decided:
         row["verdict"] = None
     elif not k:
         row["verdict"] = "undecidable"
     for part in parts:
         part["verdict"] = part["verdict"] if decided and k else None
-    held = bool(failed) and claim["primary"] and judged
-    reach = boundary(register, n, tails, judged, max(share))[1]
     steps = [claims["measures"][m]["step"] or 0.0 for m in measures_of(terms)]
-    smallest = _detectable(values, region, n, k if len(parts) == 1 else reach, steps)
+    smallest = _detectable(values, region, n, min(at), steps)
     shown = parts if len(parts) > 1 else []
-    return row | {"tail": tail, "k": k, "detectable": smallest, "withheld": held, "parts": shown}
-
-
-def kind_of(claim: Record) -> str:
-    """How a row is judged."""
-    for kind in ("all_of", "any_of"):
-        if kind in claim["effect"]:
-            return kind
-    return "exact" if "every" in claim["effect"] else next(iter(claim["region"] or {}), "number")
-
-
-def measures_of(terms: Iterable[Any]) -> Iterator[str]:
-    """The names of the measures in terms."""
-    for term in terms:
-        if isinstance(term, Mapping):
-            yield from [term["measure"]] if "measure" in term else measures_of(term["difference"])
+    row |= {"tail": looks.tail(n), "k": k, "detectable": smallest, "parts": shown}
+    return row | {"withheld": judged and bool(failed), "state": None, "note": ""}
 
 
 def _passes(claims: Record, name: str, table: Cells, seeds: Sequence[int]) -> bool:
@@ -255,6 +379,8 @@ def _exact(claim: Record, table: Cells, seeds: Sequence[int], judged: bool) -> R
         "failures": int((~np.isfinite(values)).sum()),
         "verdict": word if claim["primary"] and (judged or not seeded) else None,
         "withheld": False,
+        "state": None,
+        "note": "",
         "points": [],
         "parts": [],
         "extreme": extreme,
@@ -267,184 +393,3 @@ def _less(a: float, b: float) -> bool:
 
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
-
-
-def short(value: float | None, unknown: float = math.nan) -> str:
-    """A number as sentences print it, with three significant digits: 0.02, 1 × 10⁻⁵."""
-    value = unknown if value is None else value
-    if not math.isfinite(value):
-        return "∞" if value > 0 else "−∞"
-    digits, _, power = f"{value + 0.0:.3g}".replace("-", "−").partition("e")
-    raised = power.replace("+", "").replace("−0", "−").lstrip("0").translate(SUPERSCRIPTS)
-    return f"{digits}\u202f×\u202f10{raised}" if power else digits
-
-
-def region_text(claim: Record) -> str:
-    """The region of a row as reports print it."""
-    if not claim["region"]:
-        return ""
-    [(name, limit)] = claim["region"].items()
-    most = " in most seeds" if name == "solves" else ""
-    if name == "solves":
-        [(name, limit)] = limit.items()
-    sign = {"above": ">", "below": "<", "at_most": "≤", "at_least": "≥"}.get(name, "in")
-    text = f"({short(limit[0])}, {short(limit[1])})" if sign == "in" else short(limit)
-    of = {"all_of": "all ", "any_of": "some "}.get(kind_of(claim), "")
-    return f"{of}{sign}{' ' if sign == 'in' else chr(160)}{text}{most}"
-
-
-def numbers_of(claim: Record, again: Record) -> Record:
-    """The numbers that a report has of a row."""
-    exact = kind_of(claim) == "exact"
-    keys = {"region": region_text(claim), "source": claim["source"], "kind": kind_of(claim)}
-    numbers = {f"{claim['id']}.{key}": value for key, value in keys.items()}
-    for key in ("tail", "k", "detectable"):
-        numbers[f"{claim['id']}.{key}"] = again[key]
-    for i, row in enumerate((again, *again["parts"])):
-        name = f"{claim['id']}.{i}" if i else claim["id"]
-        numbers |= {f"{name}.{key}": row[key] for key in NUMBERS}
-        numbers[f"{name}.verdict"] = row["verdict"] or "not judged"
-        if not exact:
-            numbers |= {f"{name}.low": "−∞"} if row["low"] is None else {}
-            numbers |= {f"{name}.high": "∞"} if row["high"] is None else {}
-        elif row["effect"] is None and row["n"]:
-            numbers[f"{name}.effect"] = short(again["extreme"])
-    return numbers
-
-
-def key_of(content: Any) -> str:
-    """The key of a plan, or of a row of the register."""
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def row_hashes(register: Record, study: str) -> dict[str, list[str]]:
-    """Two hashes of every row: of all that decides its verdict, and of its wording."""
-    claims = register["studies"][study]
-    looks = {int(n): weight for n, weight in register["looks"].items()}
-    hashes = {}
-    for claim in claims["claims"]:
-        gates = {name: claims["gates"][name] for name in claim["gate"]}
-        measures = {*measures_of(terms_of(claim)), *(gate["measure"] for gate in gates.values())}
-        family = {"alpha": register["alpha"], "looks": looks, "M": tails_of(claims)}
-        content = {
-            "claim": {key: value for key, value in claim.items() if key not in WORDING},
-            "gates": gates,
-            "measures": {
-                name: {key: v for key, v in claims["measures"][name].items() if key != "label"}
-                for name in measures
-            },
-            "seeds_from": claims["seeds_from"],
-            "family": family if claim["primary"] and kind_of(claim) != "exact" else {},
-        }
-        wording = {key: claim[key] for key in WORDING[2:]}
-        hashes[claim["id"]] = [key_of(content), key_of(wording)]
-    return hashes
-
-
-class Cells:
-    """The measurements of a study: a CSV file with one value per row."""
-
-    def __init__(self, text: str) -> None:
-        names, *rows = csv.reader(io.StringIO(text, newline=""))
-        cells = np.array(rows, dtype=object).reshape(len(rows), len(names))
-        self.columns = {name: cells[:, i] for i, name in enumerate(names)}
-        self.values = np.array([float(x or "nan") for x in self.columns["value"]])
-        self._matches: dict[tuple[str, Any], Any] = {}
-
-    def match(self, factor: str, level: str | int | None) -> Any:
-        """The rows at a level of a factor; None: where the factor does not apply."""
-        key = (factor, level)
-        if key not in self._matches:
-            column = self.columns.get(factor)
-            if column is None:
-                chosen = np.full(self.values.size, level is None)
-            elif isinstance(level, int):
-                chosen = np.array([_number(x) == level for x in column], dtype=bool)
-            else:
-                chosen = column == ("" if level is None else level)
-            self._matches[key] = chosen
-        return self._matches[key]
-
-    def term(self, term: Any, measures: Record, seeds: Sequence[int]) -> Any:
-        """The term at each seed; NaN where the seed failed or was not measured."""
-        if not isinstance(term, Mapping):
-            return np.full(len(seeds), float(term))
-        if "difference" in term:
-            first, second = (self.term(part, measures, seeds) for part in term["difference"])
-            with np.errstate(invalid="ignore"):
-                values = first - second
-            return np.where(np.isfinite(values), values, np.nan)
-        arm, variant = term["run"].split("/")
-        measure = measures[term["measure"]]
-        chosen = self.match("arm", arm) & self.match("variant", variant)
-        chosen &= self.match("metric", measure["metric"])
-        for factor, level in measure["at"].items():
-            chosen &= self.match(factor, level)
-        known: dict[str, float] = {}
-        for seed, value in zip(self.columns["seed"][chosen], self.values[chosen], strict=True):
-            if seed in known:
-                raise MismatchError(f"seed {seed} of {term['run']} has two values of {measure}")
-            known[seed] = value
-        values = np.array([known.get(str(seed), math.nan) for seed in seeds])
-        return np.where(np.isfinite(values), values, np.nan)
-
-    def cases(self, cases: Record, seeds: Sequence[int]) -> tuple[Any, bool, bool]:
-        """All values of the cases, whether levels or seeds are missing, whether rows have seeds."""
-        chosen = self.match("arm", cases["arm"]) & self.match("metric", cases["metric"])
-        if cases["variant"] is not None:
-            chosen = chosen & self.match("variant", cases["variant"])
-        matches = []
-        for factor, levels in cases["at"].items():
-            each = [
-                self.match(factor, x) for x in (levels if isinstance(levels, list) else [levels])
-            ]
-            chosen = chosen & np.logical_or.reduce(each)
-            matches += each
-        if not chosen.any():
-            return self.values[chosen], True, True
-        missing = any(not (match & chosen).any() for match in matches)
-        column = self.columns["seed"]
-        seeded = any(column[chosen])
-        if seeded:
-            complete = set(column[chosen]).intersection(*(column[chosen & m] for m in matches))
-            missing |= any(str(seed) not in complete for seed in seeds)
-        return self.values[chosen], missing, seeded
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text or "nan")
-    except ValueError:
-        return math.nan
-
-
-REDUCTIONS: dict[str, Callable[[Any], Any]] = {
-    "max": np.max,
-    "min": np.min,
-    "median": np.median,
-    "size": lambda values: np.median(np.abs(values)),
-    "positive": lambda values: (values > 0).sum(),
-    "count": np.size,
-}
-
-
-def derive(table: Cells, how: Mapping[str, Any]) -> float | None:
-    """A reduction of all values of a metric at levels of factors; None without a value."""
-    chosen = table.match("metric", how["metric"])
-    for factor, level in how["where"].items():
-        chosen = chosen & table.match(factor, level)
-    values = table.values[chosen & ~np.isnan(table.values)]
-    return float(REDUCTIONS[how["reduce"]](values)) if values.size else None
-
-
-def agrees(stated: Any, value: float) -> bool:
-    """Whether a number, or a printed number such as “1.4 × 10⁻⁴”, is this value when rounded."""
-    if not isinstance(stated, str):
-        return stated is not None and math.isclose(stated, value, rel_tol=1e-12)
-    text = stated.translate(PLAIN).replace("\u202f", "").replace("×10", "e")
-    if not re.fullmatch(r"-?(\d+(\.\d+)?(e-?\d+)?|inf)", text):
-        return False
-    digits, _, power = text.partition("e")
-    half = 0.5 * 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
-    return float(text) == value or abs(float(text) - value) <= half * (1 + 1e-9)

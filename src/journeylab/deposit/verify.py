@@ -14,42 +14,26 @@ recomputed from it, such as a PDF. Compare the printed digest with the published
 from __future__ import annotations
 
 import argparse
-import hashlib
-import io
 import json
 import math
 import re
 import sys
-import zipfile
-from collections.abc import Callable, Collection, Iterator, Mapping
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 try:
-    from rejudge import (
-        NUMBERS,
-        Cells,
-        MismatchError,
-        Record,
-        agrees,
-        derive,
-        judge,
-        key_of,
-        kind_of,
-        numbers_of,
-        region_text,
-        row_hashes,
-        short,
-    )
+    from cells import Cells, MismatchError, Record, agrees, derive
+    from reading import Deposit, git_hash, git_tree, is_intact, read, sha256, unpack
+    from rejudge import judge
+    from rows import NUMBERS, key_of, kind_of, numbers_of, region_text, row_hashes, short
 except ImportError as error:
     sys.exit(
-        f"error: {error}; verify.py needs numpy, scipy, and rejudge.py of the deposit beside it"
+        f"error: {error}; verify.py needs numpy, scipy, and the other scripts of the deposit "
+        "beside it: cells.py, reading.py, rejudge.py, rows.py"
     )
 
 MANIFEST, ABOUT, REGISTER = "manifest.json", "deposit.json", "register.json"
-SEALED = re.compile(rb"self-sha256:[0-9a-f]{64}")
-BLANK = b"self-sha256:" + b"0" * 64
 MUST_SEAL = (
     "results/*.json",
     "results/*.parquet",
@@ -60,57 +44,10 @@ MUST_SEAL = (
 )
 ORIGIN = re.compile(rb'\{"inputs":\{[^{}]*\},"plan_key":"[0-9a-f]{16}"\}')
 OPENINGS = {"supported": "Supported", "refuted": "Refuted", "inconclusive": "Undecided"}
+LABELS = ("arm", "variant", "seed")
+LOOKED = ("decided at", "open after", "stopped at", "not finished")
+"""How notes about the looks at a row begin."""
 ROUNDED = ("mean", "detectable", "tail")
-
-
-class Deposit:
-    """The files of a deposit by name, and the mismatches that were found in them."""
-
-    def __init__(self, files: Mapping[str, bytes]) -> None:
-        self.files = files
-        self.problems: list[str] = []
-        self.lines: list[str] = []
-
-    def check(self, right: bool, *problem: object) -> None:
-        """Note a mismatch, from general to particular, unless all is right."""
-        if not right:
-            self.problems.append(": ".join(map(str, problem)))
-
-    def json(self, name: str) -> Any:
-        """The content of a JSON file. Raises MismatchError if it is missing or no JSON."""
-        try:
-            return json.loads(self.files[name])
-        except KeyError:
-            raise MismatchError(f"{name}: is missing") from None
-        except ValueError:
-            raise MismatchError(f"{name}: is damaged: no JSON") from None
-
-    def named(self, pattern: str) -> Iterator[str]:
-        """The names that match a pattern."""
-        return (name for name in self.files if fnmatchcase(name, pattern))
-
-
-def sha256(content: bytes) -> str:
-    """SHA-256 in hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
-
-
-def read(path: Path) -> Deposit:
-    """The files of a zip archive or of a folder. Raises MismatchError if it is damaged."""
-    if path.is_dir():
-        paths = (p for p in sorted(path.rglob("*")) if p.is_file())
-        kept = {p.relative_to(path).as_posix(): p for p in paths}
-        return Deposit({n: p.read_bytes() for n, p in kept.items() if "__pycache__" not in n})
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            deposit = Deposit({name: archive.read(name) for name in names})
-    except FileNotFoundError:
-        raise MismatchError(f"{path}: is missing") from None
-    except Exception as error:  # a damaged archive can raise nearly anything
-        raise MismatchError(f"{path}: cannot be read: {error}") from None
-    deposit.check(len(set(names)) == len(names), path, "holds two files of the same name")
-    return deposit
 
 
 def check_manifest(deposit: Deposit) -> None:
@@ -124,12 +61,6 @@ def check_manifest(deposit: Deposit) -> None:
         else:
             deposit.check(sha256(deposit.files[name]) == listed[name], name, "its SHA-256 differs")
     deposit.lines.append(f"{len(listed)} files against {MANIFEST}")
-
-
-def is_intact(content: bytes) -> bool:
-    """Whether a file agrees with the one checksum that it contains."""
-    digest = b"self-sha256:" + sha256(SEALED.sub(BLANK, content)).encode()
-    return SEALED.findall(content) == [digest]
 
 
 def check_seals(deposit: Deposit) -> None:
@@ -154,12 +85,6 @@ def check_seals(deposit: Deposit) -> None:
     deposit.lines.append(f"{count} sealed files against their own checksums")
 
 
-def unpack(content: bytes) -> dict[str, bytes]:
-    """The members of an archive of evidence."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
 def check_code(deposit: Deposit, about: Record) -> None:
     """The git hash of the folder ``code`` is the stated one, and the commit names it."""
     if about["anonymous"]:
@@ -172,30 +97,6 @@ def check_code(deposit: Deposit, about: Record) -> None:
     name = git_hash("commit", commit)
     deposit.check(name == about["commit"], "commit", f"its hash is {name}")
     deposit.lines.append(f"code/ against git: its tree is {tree}, its commit {name}")
-
-
-def git_hash(kind: str, content: bytes) -> str:
-    """The name of an object of git."""
-    return hashlib.sha1(f"{kind} {len(content)}\0".encode() + content).hexdigest()
-
-
-def git_tree(files: Mapping[str, bytes], executables: set[str], below: str = "") -> str:
-    """The name of git's tree of these files."""
-    entries, folders = [], dict[str, dict[str, bytes]]()
-    for name, content in files.items():
-        folder, _, rest = name.partition("/")
-        if rest:
-            folders.setdefault(folder, {})[rest] = content
-        else:
-            mode = "100755" if below + name in executables else "100644"
-            entries.append((name, mode, git_hash("blob", content)))
-    for folder, inner in folders.items():
-        entries.append((folder + "/", "40000", git_tree(inner, executables, f"{below}{folder}/")))
-    content = b"".join(
-        f"{mode} {name.removesuffix('/')}\0".encode() + bytes.fromhex(digest)
-        for name, mode, digest in sorted(entries, key=lambda entry: entry[0].encode())
-    )
-    return git_hash("tree", content)
 
 
 def check_register(deposit: Deposit, about: Record) -> Record:
@@ -248,18 +149,29 @@ def check_chain(deposit: Deposit, study: str, table: Record) -> None:
     deposit.check(table["parquet"] == of[joint], table["csv"], f"was not made from {joint}")
     digest = sha256(deposit.files.get(table["csv"], b""))
     deposit.check(digest == table["sha256"], table["csv"], f"is not the table that {ABOUT} lists")
-    _check_runs(deposit, study, joint, deposit.json(plans["collect"])["runs"])
 
 
-def _check_runs(deposit: Deposit, study: str, joint: str, planned: list[list[str]]) -> None:
-    """The table was collected from the measurements in the evidence of all planned runs."""
-    collected, folder = origin_of(deposit, joint)["inputs"], f"code/evidence/{study}/"
+def check_runs(deposit: Deposit, study: str, again: Record | None) -> None:
+    """The table was collected from the evidence of all planned runs that the looks took.
+
+    ``again`` is the study judged again; without it the verdicts say what the looks took.
+    """
+    joint, folder = f"results/{study}/measurements.parquet", f"code/evidence/{study}/"
+    taken = (again or deposit.json(f"results/{study}/verdicts.json")).get("taken")
+    planned = dict(deposit.json(f"plans/{study}/collect.json")["runs"])
+    needed = {run: key for run, key in planned.items() if not taken or reached(run, taken)}
+    collected = origin_of(deposit, joint)["inputs"]
+    deposit.check(collected.keys() == needed.keys(), joint, "was collected from other runs")
     present = {n.removeprefix(folder)[:-4] for n in deposit.named(f"{folder}*.zip")}
-    for run in sorted(present ^ {run for run, _ in planned}):
-        deposit.check(False, f"{folder}{run}.zip", "no such run was collected, or it is missing")
-    for run, key in planned:
+    for run in sorted(present - needed.keys()):
+        why = "no look took its seeds" if run in planned else "no such run was collected"
+        deposit.check(False, f"{folder}{run}.zip", why)
+    for run, key in needed.items():
         name = f"{folder}{run}.zip"
-        inner = unpack(deposit.files[name]) if run in present else {}
+        if run not in present:
+            deposit.check(False, name, "is missing: the claims that read it need its seeds")
+            continue
+        inner = unpack(deposit.files[name])
         measured = inner.get("measurements.parquet", b"")
         deposit.check(sha256(measured) == collected.get(run), name, f"{joint} holds other values")
         plan = json.loads(inner.get("measure.json", b"{}"))
@@ -267,7 +179,14 @@ def _check_runs(deposit: Deposit, study: str, joint: str, planned: list[list[str
         deposit.check(key_of(plan) == key, name, "its measurements were made by another plan")
 
 
-def check_study(deposit: Deposit, study: str, register: Record, csv: str) -> None:
+def reached(folder: str, taken: Record) -> bool:
+    """Whether looks took a run ``arm/variant/seeds-12-15``, or ``arm/variant/once``."""
+    run, _, seeds = folder.rpartition("/")
+    last = seeds.rpartition("-")[2]
+    return not last.isdigit() or int(last) < taken["further"].get(run, taken["first"])
+
+
+def check_study(deposit: Deposit, study: str, register: Record, csv: str) -> Record:
     """Judge every row again, and compare with the verdicts, the numbers and the claims index."""
     file = f"results/{study}/verdicts.json"
     stated, plan = deposit.json(file), deposit.json(f"plans/{study}/judge.json")
@@ -277,11 +196,18 @@ def check_study(deposit: Deposit, study: str, register: Record, csv: str) -> Non
     rows = {row["id"]: row for row in stated["verdicts"]}
     for name in sorted(claims.keys() ^ rows.keys()):
         deposit.check(False, file, name, "is missing here or in the register")
-    whole = {"scale": plan["settings"]["scale"], "seeds": len(plan["seeds"])}
+    whole = {"scale": plan["settings"]["scale"], "seeds": again["seeds"]}
     whole |= {"M": again["M"], "alpha": register["alpha"]}
-    about = {"look": again["look"], "revision": register["studies"][study]["revision"]}
+    about = {key: again[key] for key in ("look", "looks", "taken")}
+    about["revision"] = register["studies"][study]["revision"]
     for key, value in (whole | about).items():
-        deposit.check(stated[key] == value, file, key, f"is {stated[key]}, judged again {value}")
+        shown = stated.get(key)
+        deposit.check(shown == value, file, key, f"is {shown}, judged again {value}")
+    start = plan["seeds"][0]
+    taken = again["taken"] or {"first": start + len(plan["seeds"]), "further": {}}
+    others = table.where(~table.taken(start, taken)).columns
+    for arm, variant, seed in sorted(set(zip(*map(others.get, LABELS), strict=True))):
+        deposit.check(False, csv, f"{arm}/{variant}", f"seed {seed}: no look took it")
     numbers: Record = {f"{study}.{key}": value for key, value in whole.items()}
     solving = set()
     for name in (name for name in claims if name in rows):
@@ -302,6 +228,7 @@ def check_study(deposit: Deposit, study: str, register: Record, csv: str) -> Non
         f"{study}: {table.values.size} measurements; {len(claims)} rows judged again; "
         f"{len(numbers) + len(derived)} numbers recomputed, {rest} others have checksums only"
     )
+    return again
 
 
 def differ(a: Any, b: Any, key: str, solves: bool = False) -> bool:
@@ -323,6 +250,12 @@ def _compare_row(deposit: Deposit, file: str, claim: Record, row: Record, again:
     for key, value in (right | {"region_text": region_text(claim)}).items():
         deposit.check(row[key] == value, file, name, key, f"is {row[key]}")
     deposit.check(bool(row["withheld"]) == again["withheld"], file, name, "withheld")
+    state, looked = row.get("state"), [n for n in row["notes"] if n.startswith(LOOKED)]
+    deposit.check(
+        state == again["state"], file, name, f"state: is {state}, judged again {again['state']}"
+    )
+    expected = [again["note"]] if again["note"] else []
+    deposit.check(looked == expected, file, name, f"notes: is {looked}, judged again {expected}")
     deposit.check(row["points"] == again["points"], file, name, "points: values of seeds differ")
     deposit.check(len(row["parts"]) == len(again["parts"]), file, name, "parts")
     for i, (part, other) in enumerate(zip(row["parts"], again["parts"], strict=False), start=1):
@@ -414,8 +347,8 @@ def verify(deposit: Deposit, digest: str = "", commit: str = "", parquet: bool =
     register = attempt(check_register, about)
     for study, table in about["tables"].items():
         attempt(check_chain, study, table)
-        if register:
-            attempt(check_study, study, register, table["csv"])
+        again = attempt(check_study, study, register, table["csv"]) if register else None
+        attempt(check_runs, study, again)
         if parquet:
             attempt(check_parquet, study, table)
     studies = {name.split("/")[1] for name in deposit.named("results/*/*")}

@@ -1,0 +1,143 @@
+"""The measurements of a deposit, as its scripts read them, and reductions of their values."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+Record = dict[str, Any]
+PLAIN = str.maketrans(dict(zip("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹∞", [*"--0123456789", "inf"], strict=True)))
+
+
+class MismatchError(Exception):
+    """What is wrong with a deposit, in one line."""
+
+
+class Cells:
+    """The measurements of a study: a CSV file with one value per row."""
+
+    def __init__(self, text: str) -> None:
+        names, *rows = csv.reader(io.StringIO(text, newline=""))
+        cells = np.array(rows, dtype=object).reshape(len(rows), len(names))
+        self.columns = {name: cells[:, i] for i, name in enumerate(names)}
+        self.values = np.array([float(x or "nan") for x in self.columns["value"]])
+        self._matches: dict[tuple[str, Any], Any] = {}
+
+    def where(self, chosen: Any) -> Cells:
+        """The same table with the chosen rows only."""
+        part = object.__new__(Cells)
+        part.columns = {name: column[chosen] for name, column in self.columns.items()}
+        part.values, part._matches = self.values[chosen], {}
+        return part
+
+    def taken(self, start: int, taken: Record) -> Any:
+        """Which rows have no seed, or a seed from ``start`` to the end that looks took of the run.
+
+        That is the ``further`` end of the run ``arm/variant``, or the ``first`` one.
+        """
+        of_row = zip(*(self.columns[name] for name in ("seed", "arm", "variant")), strict=True)
+        ends = ((seed, taken["further"].get(f"{a}/{v}", taken["first"])) for seed, a, v in of_row)
+        return np.array([not seed or start <= int(seed) < end for seed, end in ends], dtype=bool)
+
+    def match(self, factor: str, level: str | int | None) -> Any:
+        """The rows at a level of a factor; None: where the factor does not apply."""
+        key = (factor, level)
+        if key not in self._matches:
+            column = self.columns.get(factor)
+            if column is None:
+                chosen = np.full(self.values.size, level is None)
+            elif isinstance(level, int):
+                chosen = np.array([_number(x) == level for x in column], dtype=bool)
+            else:
+                chosen = column == ("" if level is None else level)
+            self._matches[key] = chosen
+        return self._matches[key]
+
+    def term(self, term: Any, measures: Record, seeds: Sequence[int]) -> Any:
+        """The term at each seed; NaN where the seed failed or was not measured."""
+        if not isinstance(term, Mapping):
+            return np.full(len(seeds), float(term))
+        if "difference" in term:
+            first, second = (self.term(part, measures, seeds) for part in term["difference"])
+            with np.errstate(invalid="ignore"):
+                values = first - second
+            return np.where(np.isfinite(values), values, np.nan)
+        arm, variant = term["run"].split("/")
+        measure = measures[term["measure"]]
+        chosen = self.match("arm", arm) & self.match("variant", variant)
+        chosen &= self.match("metric", measure["metric"])
+        for factor, level in measure["at"].items():
+            chosen &= self.match(factor, level)
+        known: dict[str, float] = {}
+        for seed, value in zip(self.columns["seed"][chosen], self.values[chosen], strict=True):
+            if seed in known:
+                raise MismatchError(f"seed {seed} of {term['run']} has two values of {measure}")
+            known[seed] = value
+        values = np.array([known.get(str(seed), math.nan) for seed in seeds])
+        return np.where(np.isfinite(values), values, np.nan)
+
+    def cases(self, cases: Record, seeds: Sequence[int]) -> tuple[Any, bool, bool]:
+        """All values of the cases, whether levels or seeds are missing, whether rows have seeds."""
+        chosen = self.match("arm", cases["arm"]) & self.match("metric", cases["metric"])
+        if cases["variant"] is not None:
+            chosen = chosen & self.match("variant", cases["variant"])
+        matches = []
+        for factor, levels in cases["at"].items():
+            each = [
+                self.match(factor, x) for x in (levels if isinstance(levels, list) else [levels])
+            ]
+            chosen = chosen & np.logical_or.reduce(each)
+            matches += each
+        if not chosen.any():
+            return self.values[chosen], True, True
+        missing = any(not (match & chosen).any() for match in matches)
+        column = self.columns["seed"]
+        seeded = any(column[chosen])
+        if seeded:
+            complete = set(column[chosen]).intersection(*(column[chosen & m] for m in matches))
+            missing |= any(str(seed) not in complete for seed in seeds)
+        return self.values[chosen], missing, seeded
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text or "nan")
+    except ValueError:
+        return math.nan
+
+
+REDUCTIONS: dict[str, Callable[[Any], Any]] = {
+    "max": np.max,
+    "min": np.min,
+    "median": np.median,
+    "size": lambda values: np.median(np.abs(values)),
+    "positive": lambda values: (values > 0).sum(),
+    "count": np.size,
+}
+
+
+def derive(table: Cells, how: Mapping[str, Any]) -> float | None:
+    """A reduction of all values of a metric at levels of factors; None without a value."""
+    chosen = table.match("metric", how["metric"])
+    for factor, level in how["where"].items():
+        chosen = chosen & table.match(factor, level)
+    values = table.values[chosen & ~np.isnan(table.values)]
+    return float(REDUCTIONS[how["reduce"]](values)) if values.size else None
+
+
+def agrees(stated: Any, value: float) -> bool:
+    """Whether a number, or a printed number such as “1.4 × 10⁻⁴”, is this value when rounded."""
+    if not isinstance(stated, str):
+        return stated is not None and math.isclose(stated, value, rel_tol=1e-12)
+    text = stated.translate(PLAIN).replace("\u202f", "").replace("×10", "e")
+    if not re.fullmatch(r"-?(\d+(\.\d+)?(e-?\d+)?|inf)", text):
+        return False
+    digits, _, power = text.partition("e")
+    half = 0.5 * 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+    return float(text) == value or abs(float(text) - value) <= half * (1 + 1e-9)

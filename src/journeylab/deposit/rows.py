@@ -1,0 +1,135 @@
+"""The rows of a register: what they read, how reports print them, and their hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from cells import Record
+
+NUMBERS = ("effect", "mean", "low", "high", "n", "failures", "verdict")
+WORDING = ("before", "finer", "statement", "cites", "theorem", "source")
+SUPERSCRIPTS = str.maketrans("−0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def kind_of(claim: Record) -> str:
+    """How a row is judged."""
+    for kind in ("all_of", "any_of"):
+        if kind in claim["effect"]:
+            return kind
+    return "exact" if "every" in claim["effect"] else next(iter(claim["region"] or {}), "number")
+
+
+def measures_of(terms: Iterable[Any]) -> Iterator[str]:
+    """The names of the measures in terms."""
+    for term in terms:
+        if isinstance(term, Mapping):
+            yield from [term["measure"]] if "measure" in term else measures_of(term["difference"])
+
+
+def tails_of(claims: Record) -> int:
+    """M: the tails that primary rows cost, 1 for each one-sided row and 2 for each band."""
+    primary = [claim for claim in claims["claims"] if claim["primary"]]
+    over_seeds = [claim for claim in primary if "every" not in claim["effect"]]
+    return sum(2 if "inside" in claim["region"] else 1 for claim in over_seeds)
+
+
+def terms_of(claim: Record) -> list[Any]:
+    """The numbers per seed that are compared with the region."""
+    kind = kind_of(claim)
+    return [] if kind == "exact" else claim["effect"].get(kind) or [claim["effect"]]
+
+
+def runs_of(claims: Record, claim: Record) -> list[str]:
+    """The runs ``arm/variant`` that a row reads over seeds, those of its gates among them."""
+    return [
+        *(run for term in terms_of(claim) for run in _runs_in(term)),
+        *(claims["gates"][name]["run"] for name in claim["gate"]),
+    ]
+
+
+def _runs_in(term: Any) -> Iterator[str]:
+    if isinstance(term, Mapping):
+        nested = term.get("difference", ())
+        yield from [term["run"]] if "run" in term else [r for t in nested for r in _runs_in(t)]
+
+
+def short(value: float | None, unknown: float = math.nan) -> str:
+    """A number as sentences print it, with three significant digits: 0.02, 1 × 10⁻⁵."""
+    value = unknown if value is None else value
+    if not math.isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    digits, _, power = f"{value + 0.0:.3g}".replace("-", "−").partition("e")
+    raised = power.replace("+", "").replace("−0", "−").lstrip("0").translate(SUPERSCRIPTS)
+    return f"{digits}\u202f×\u202f10{raised}" if power else digits
+
+
+def region_text(claim: Record) -> str:
+    """The region of a row as reports print it."""
+    if not claim["region"]:
+        return ""
+    [(name, limit)] = claim["region"].items()
+    most = " in most seeds" if name == "solves" else ""
+    if name == "solves":
+        [(name, limit)] = limit.items()
+    sign = {"above": ">", "below": "<", "at_most": "≤", "at_least": "≥"}.get(name, "in")
+    text = f"({short(limit[0])}, {short(limit[1])})" if sign == "in" else short(limit)
+    of = {"all_of": "all ", "any_of": "some "}.get(kind_of(claim), "")
+    return f"{of}{sign}{' ' if sign == 'in' else chr(160)}{text}{most}"
+
+
+def numbers_of(claim: Record, again: Record) -> Record:
+    """The numbers that a report has of a row."""
+    exact = kind_of(claim) == "exact"
+    keys = {"region": region_text(claim), "source": claim["source"], "kind": kind_of(claim)}
+    numbers = {f"{claim['id']}.{key}": value for key, value in keys.items()}
+    for key in ("tail", "k", "detectable"):
+        numbers[f"{claim['id']}.{key}"] = again[key]
+    if again["state"]:
+        looked = {"seeds": again["n"], "look": again["look"], "state": again["state"]}
+        numbers |= {f"{claim['id']}.{key}": value for key, value in looked.items()}
+    for i, row in enumerate((again, *again["parts"])):
+        name = f"{claim['id']}.{i}" if i else claim["id"]
+        numbers |= {f"{name}.{key}": row[key] for key in NUMBERS}
+        numbers[f"{name}.verdict"] = row["verdict"] or "not judged"
+        if not exact:
+            numbers |= {f"{name}.low": "−∞"} if row["low"] is None else {}
+            numbers |= {f"{name}.high": "∞"} if row["high"] is None else {}
+        elif row["effect"] is None and row["n"]:
+            numbers[f"{name}.effect"] = short(again["extreme"])
+    return numbers
+
+
+def key_of(content: Any) -> str:
+    """The key of a plan, or of a row of the register."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def row_hashes(register: Record, study: str) -> dict[str, list[str]]:
+    """Two hashes of every row: of all that decides its verdict, and of its wording."""
+    claims = register["studies"][study]
+    looks = register["sequential"]
+    if claims["looks"] == "fixed":
+        looks = {int(n): weight for n, weight in register["looks"].items()}
+    hashes = {}
+    for claim in claims["claims"]:
+        gates = {name: claims["gates"][name] for name in claim["gate"]}
+        measures = {*measures_of(terms_of(claim)), *(gate["measure"] for gate in gates.values())}
+        family = {"alpha": register["alpha"], "looks": looks, "M": tails_of(claims)}
+        content = {
+            "claim": {key: value for key, value in claim.items() if key not in WORDING},
+            "gates": gates,
+            "measures": {
+                name: {key: v for key, v in claims["measures"][name].items() if key != "label"}
+                for name in measures
+            },
+            "seeds_from": claims["seeds_from"],
+            "family": family if claim["primary"] and kind_of(claim) != "exact" else {},
+        }
+        wording = {key: claim[key] for key in WORDING[2:]}
+        hashes[claim["id"]] = [key_of(content), key_of(wording)]
+    return hashes
