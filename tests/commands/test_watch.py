@@ -17,6 +17,7 @@ from journeylab.cli import app
 from journeylab.commands.watch import judged, read_page
 from journeylab.records import files, runs
 from journeylab.records.cost import Cost
+from journeylab.records.looks import LookRecord, SeedRange
 from journeylab.records.plans import Plan, write_plan
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.workflow.activity import Activity
@@ -208,9 +209,23 @@ def test_open_rows_are_those_that_the_seeds_do_not_decide(tmp_path):
     )  # fmt: skip
     path = tmp_path / "results/exp7/verdicts.json"
     files.write_json(path, verdicts)
-    assert judged(tmp_path, "exp7") == "look 12: 1 of 2 rows open"
+    assert judged(tmp_path, "exp7") == "12 seeds: 1 of 2 claims open"
     path.write_bytes(path.read_bytes()[:-9])
     assert "is damaged" in judged(tmp_path, "exp7")
+
+
+def test_the_last_look_says_what_is_open(tmp_path):
+    for number, seeds, goes_on in ((1, 12, ("a/x", "b/x")), (2, 16, ("b/x",))):
+        record = LookRecord(
+            study="exp7",
+            number=number,
+            seeds=seeds,
+            states={"exp7.1": "decided", "exp7.2": "open"},
+            goes_on=goes_on,
+            taken=SeedRange(first=12),
+        )
+        files.write_json(tmp_path / f"results/exp7/looks/{seeds}.json", record)
+    assert judged(tmp_path, "exp7") == "look 2, 16 seeds: 1 of 2 claims open, 1 runs go on"
 
 
 def test_the_terminal_and_the_page_show_the_same(root):

@@ -139,25 +139,28 @@ def read_page(activity: Activity) -> Page:
 
 
 def judged(root: Path, study: str) -> str:
-    """How far the verdicts of a study are: “look 12: 3 of 9 rows open”; "" before the first.
+    """How far the verdicts of a study are: “look 1, 12 seeds: 4 of 9 claims open, 6 runs go on”.
 
-    A look is a number of seeds on which claims are judged. A row is open if it is primary, judged
-    over seeds, and inconclusive. After several looks, `verdicts.json` holds the last of them.
+    The last look of a study with sequential looks, else its verdicts; "" before the first.
     """
     from journeylab.records.files import VERDICTS, read_json
+    from journeylab.records.looks import FOLDER, LookRecord
     from journeylab.records.verdicts import StudyVerdicts
 
-    path = root / "results" / study / VERDICTS
+    results = root / "results" / study
+    looks = sorted((results / FOLDER).glob("*.json"), key=lambda path: int(path.stem))
+    path = looks[-1] if looks else results / VERDICTS
     if not path.exists():
         return ""
     try:
+        if looks:
+            return build(LookRecord, read_json(path), str(path)).summary
         verdicts = build(StudyVerdicts, read_json(path), str(path))
     except UserError:
         return f"{path} is damaged"
     rows = [row for row in verdicts.verdicts if row.primary and row.kind != "exact"]
     still_open = sum(row.verdict in (None, "inconclusive") for row in rows)
-    name = f"look {verdicts.seeds}" if verdicts.look else f"{verdicts.seeds} seeds"
-    return f"{name}: {still_open} of {len(rows)} rows open"
+    return f"{verdicts.seeds} seeds: {still_open} of {len(rows)} claims open"
 
 
 def show(page: Page) -> Group:

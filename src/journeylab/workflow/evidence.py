@@ -99,10 +99,10 @@ def needed_runs(
     known, taken = needed, seeds.first
     for n in seeds.looks:
         needed = taken.select(known)
-        known_evidence = [recorded[folder].current for folder in needed]
-        if n == seeds.looks[-1] or None in known_evidence:
+        evidence = [recorded[folder].current for folder in needed]
+        if n == seeds.looks[-1] or None in evidence:
             break
-        tables = [parse_table(of_run.contents[MEASUREMENTS]) for of_run in known_evidence if of_run]
+        tables = [parse_table(of_run.contents[MEASUREMENTS]) for of_run in evidence if of_run]
         runs = seeded_runs(needed)
         record = judge_look(joined(tables), seeds.study, register, seeds.all[:n], runs)
         if not record.goes_on:
