@@ -269,6 +269,8 @@ def test_the_page_is_refreshed_until_an_interrupt(root):
             *("--html", str(page), "--interval", "0.5"),
         ],
         stdout=subprocess.DEVNULL,
+        # a shell starts background processes with interrupts ignored, which children inherit
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         wait(lambda: page.exists() and "50 of 100" in page.read_text())
