@@ -48,6 +48,7 @@ def make_results() -> StudyResults:
     arms = {
         "C2-d4": Arm(colours=2, d=4, variants={"sum": {}, "mean": off, "standard": {}}),
         "C2-d16": Arm(colours=2, d=16, variants={"sum": off, "standard": {}}),
+        "C3-d4": Arm(colours=3, d=4, enabled=False, variants={"sum": {}}),
         "C4-d4": Arm(colours=4, d=4, enabled=False, variants={"sum": {}}),
     }
     settings = Settings(

@@ -2,6 +2,7 @@ import re
 from dataclasses import replace
 from importlib.resources import files
 from math import comb
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,12 +10,17 @@ import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 
+from journeylab.catalogue import resolve_run
+from journeylab.config import read_yaml
 from journeylab.plotting import styled
 from journeylab.studies.exp3_order_information import figures
 from journeylab.studies.exp3_order_information.information import precision_law
-from journeylab.studies.exp3_order_information.settings import LENGTHS, SETS
+from journeylab.studies.exp3_order_information.search import POINTS, TIE, search_table
+from journeylab.studies.exp3_order_information.settings import LENGTHS, SETS, Job, Settings
 
 from .results import RUNS, enumerate_sets
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_every_seed_is_a_point_and_every_length_has_a_ceiling(drawn):
@@ -71,6 +77,40 @@ def test_table_has_every_set_length_and_width(results):
     assert frame[["d", "N", "Frequencies"]].drop_duplicates().shape == (2 * 2 * len(SETS), 3)
     full = frame[(frame["Frequencies"] == "fast {1, 2}") & (frame["d"] == "16")]
     assert full["ε = 0.001"].tolist() == full["H"].tolist()
+
+
+def test_the_table_of_retrieval_has_limits_and_probes(results):
+    """The enumeration of these results has N = 8 and 12; no probe of {0, 1} is trained."""
+    frame = figures.tabulate(results)["retrieval"].frame.set_index(["C", "N"])
+    assert len(frame) == 3 * len(LENGTHS)
+    assert frame.loc[("2", "8"), "Sum"] == "0.637"
+    assert frame.loc[("2", "8"), "ε = 0.001"] == "1.000"
+    assert frame.loc[("2", "20"), "ε = 0.001"] == frame.loc[("4", "12"), "ε = 0.001"] == "–"
+    assert (frame["Probe of {0, 1}"] == "–").all()
+    assert frame.loc[("2", "8"), "Its probe"] != "–"
+
+
+def test_the_search_chooses_the_best_point_unless_the_default_is_as_good():
+    table = search_table()
+    points = [name for name in table if name[0] == "0"]
+    assert len(points) == 6
+    for _, rows in table.groupby(["C", "d", "frequencies"]):
+        [chosen] = rows["chosen"].unique()
+        means = rows[points].astype(float).mean()
+        assert means[chosen] >= means.max() - 1e-9 or (
+            chosen == "0.01" and means["0.01"] >= means.max() - TIE
+        )
+
+
+def test_runs_have_the_settings_that_the_search_chose():
+    raw = read_yaml(ROOT / "config.yaml")
+    settings = Settings.model_validate(raw["studies"]["exp3"] | {"scales": {}})
+    for row in search_table().itertuples():
+        job = Job.model_validate(
+            resolve_run("exp3", settings, f"C{row.C}-d{row.d}", row.frequencies).settings
+        )
+        assert (job.training.learning_rate, job.model.initial_scale) == POINTS[row.chosen]
+        assert job.training.steps == 2000
 
 
 def test_failed_seeds_are_counted_at_every_length(results):

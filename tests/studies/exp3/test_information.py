@@ -1,5 +1,5 @@
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from math import comb, log2
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import torch
 
-from journeylab.claims.register import AtMost, read_register
+from journeylab.claims.register import AtLeast, AtMost, read_register
 from journeylab.streams import data_streams
 from journeylab.studies.exp3_order_information import compute as enumeration
 from journeylab.studies.exp3_order_information import information
@@ -40,19 +40,29 @@ def added(variant: str, length: int, colours: int = 2, width: int = 4) -> np.nda
     return terms(variant, values, length).numpy()
 
 
-def brute_force(steps: np.ndarray, precision: float, offset: np.ndarray) -> tuple[float, float]:
-    """H(X | n) and I(X; Q(s) | n), string by string and from the definition of entropy."""
+def gap_of(strings: information.Enumeration, precision: float, offset: np.ndarray) -> float:
+    return information.information_gap(information.share_cells(strings, precision, offset))
+
+
+def brute_force(
+    steps: np.ndarray, precision: float, offset: np.ndarray
+) -> tuple[float, float, float]:
+    """H(X | n), I(X; Q(s) | n) and the best accuracy, string by string and from definitions."""
     length, colours, _ = steps.shape
-    cells, counts = Counter(), Counter()
+    cells, counts, named = Counter(), Counter(), defaultdict(Counter)
     for string in itertools.product(range(colours), repeat=length):
         aggregate = sum(steps[t, colour] for t, colour in enumerate(string))
         count = tuple(sorted(Counter(string).items()))
         counts[count] += 1
-        cells[count, tuple(np.floor(aggregate / precision + offset))] += 1
+        cell = count, tuple(np.floor(aggregate / precision + offset))
+        cells[cell] += 1
+        for position, colour in enumerate(string):
+            named[cell, position][colour] += 1
     total = colours**length
     known = -sum(m / total * log2(m / total) for m in counts.values())
     read = -sum(m / total * log2(m / total) for m in cells.values())
-    return length * log2(colours) - known, read - known
+    right = sum(max(chosen.values()) for chosen in named.values())
+    return length * log2(colours) - known, read - known, right / (length * total)
 
 
 @pytest.mark.parametrize("variant", SETS)
@@ -62,18 +72,19 @@ def test_information_equals_brute_force(variant, length, colours):
     strings = information.enumerate_strings(steps)
     for precision in (1e-3, 0.5, 3.0):
         offset = np.random.default_rng(length).uniform(size=4)
-        entropy, carried = brute_force(steps, precision, offset)
+        entropy, carried, accuracy = brute_force(steps, precision, offset)
         assert information.order_entropy(strings.classes) == pytest.approx(entropy)
-        gap = information.information_gap(strings, precision, offset)
-        assert entropy - gap == pytest.approx(carried, abs=1e-9)
+        shared = information.share_cells(strings, precision, offset)
+        assert entropy - information.information_gap(shared) == pytest.approx(carried, abs=1e-9)
+        assert information.best_accuracy(shared, length, colours) == pytest.approx(accuracy)
 
 
 def test_cells_of_many_coordinates_do_not_overflow(monkeypatch):
     strings = information.enumerate_strings(added("as-shipped", 10, width=16))
     offset = np.full(16, 0.3)
-    coarse = [information.information_gap(strings, e, offset) for e in (0.3, 2.0, 8.0)]
+    coarse = [gap_of(strings, e, offset) for e in (0.3, 2.0, 8.0)]
     monkeypatch.setattr(information, "MOST_LABELS", 2**12)
-    again = [information.information_gap(strings, e, offset) for e in (0.3, 2.0, 8.0)]
+    again = [gap_of(strings, e, offset) for e in (0.3, 2.0, 8.0)]
     assert coarse == pytest.approx(again)
     assert coarse[-1] > 0.1
 
@@ -83,7 +94,7 @@ def test_order_of_two_tokens_is_half_a_bit():
     for variant, gap in (("sum", 0.5), ("mean", 0.5), ("standard", 0.0), ("quarter-turns", 0.0)):
         strings = information.enumerate_strings(added(variant, 2))
         assert information.order_entropy(strings.classes) == 0.5
-        assert information.information_gap(strings, 1e-3, np.zeros(4)) == gap
+        assert gap_of(strings, 1e-3, np.zeros(4)) == gap
 
 
 @pytest.mark.parametrize("length", [8, 12, 16])
@@ -91,7 +102,7 @@ def test_order_entropy_is_n_minus_the_entropy_of_the_counts(length):
     strings = information.enumerate_strings(added("sum", length))
     expected = length - binomial_entropy(length)
     assert information.order_entropy(strings.classes) == pytest.approx(expected)
-    assert information.information_gap(strings, 1e-3, np.full(4, 0.5)) == pytest.approx(expected)
+    assert gap_of(strings, 1e-3, np.full(4, 0.5)) == pytest.approx(expected)
 
 
 def test_quarter_turns_carry_the_counts_of_four_classes_of_positions():
@@ -101,7 +112,7 @@ def test_quarter_turns_carry_the_counts_of_four_classes_of_positions():
     lost = 16 - binomial_entropy(16) - carried
     assert lost == pytest.approx(7.877, abs=1e-3)
     offset = np.random.default_rng(0).uniform(size=4)
-    assert information.information_gap(strings, 1e-3, offset) == pytest.approx(lost)
+    assert gap_of(strings, 1e-3, offset) == pytest.approx(lost)
 
 
 def test_the_precision_law_holds_on_average_over_offsets():
@@ -112,9 +123,7 @@ def test_the_precision_law_holds_on_average_over_offsets():
     )
     rng = np.random.default_rng(5)
     for precision in (0.5, 2.0, 10.0, 100.0):
-        gaps = [
-            information.information_gap(strings, precision, rng.uniform(size=4)) for _ in range(200)
-        ]
+        gaps = [gap_of(strings, precision, rng.uniform(size=4)) for _ in range(200)]
         law = information.precision_law(4, reach, precision)
         assert entropy - np.mean(gaps) <= law
     assert entropy - np.mean(gaps) > 0.0
@@ -126,8 +135,8 @@ def test_a_single_offset_may_exceed_the_precision_law():
     law = information.precision_law(4, information.widest_range(strings), 50.0)
     ab, ba = strings.aggregate[0, [1, 2]]
     border = np.array([-(ab + ba) / 100.0, 0.5, 0.5, 0.5])
-    assert 0.5 - information.information_gap(strings, 50.0, border) == 0.5 > law
-    assert 0.5 - information.information_gap(strings, 50.0, np.full(4, 0.5)) == 0.0
+    assert 0.5 - gap_of(strings, 50.0, border) == 0.5 > law
+    assert 0.5 - gap_of(strings, 50.0, np.full(4, 0.5)) == 0.0
 
 
 @pytest.mark.parametrize("bits", [0.5, 13.0, 40.0])
@@ -176,7 +185,7 @@ def test_every_case_has_every_metric_once(table):
     assert list(table.columns) == list(COLUMNS)
     assert not table.duplicated(list(COLUMNS[:-1])).any()
     cases, precisions = 2 * len(SETS), len(TINY.precisions)
-    assert len(table) == cases * (TINY.draws * (1 + 3 * precisions) + precisions)
+    assert len(table) == cases * (TINY.draws * (1 + 4 * precisions) + precisions)
     for metric, rows in table.groupby("metric"):
         for factor, levels in METRICS[metric].factors.items():
             assert set(rows[factor].dropna()) <= set(levels)
@@ -229,10 +238,15 @@ def remember(patch, variant):
     patch.setitem(SETS, variant, FrequencySet(**turned))
 
 
+def separate(patch, variant):
+    """Every string is alone in its cell: an aggregate that loses nothing."""
+    patch.setattr(enumeration, "information_gap", lambda shared: 0.0)
+
+
 def refine(patch, variant):
     """The grid that is read is finer than the one that the law is about."""
-    read = enumeration.information_gap
-    patch.setattr(enumeration, "information_gap", lambda s, e, offset: read(s, e / 100, offset))
+    read = enumeration.share_cells
+    patch.setattr(enumeration, "share_cells", lambda s, e, offset: read(s, e / 100, offset))
 
 
 def widen(patch, variant):
@@ -243,12 +257,14 @@ def widen(patch, variant):
 
 BREAKS = {
     "mutual_information": remember,
+    "best_accuracy": remember,
     "information_gap": forget,
     "law_excess": refine,
     "precision_law": widen,
 }
 REGISTERED = read_register(Path(__file__).parents[3] / "claims").studies["exp3"].claims
 BOUNDED = [claim for claim in REGISTERED if isinstance(claim.region, AtMost)]
+LEAST = [claim for claim in REGISTERED if isinstance(claim.region, AtLeast)]
 
 
 @pytest.mark.parametrize("claim", BOUNDED, ids=lambda claim: claim.id)
@@ -271,8 +287,47 @@ def test_a_broken_computation_exceeds_its_registered_tolerance(monkeypatch, clai
         assert worst[0] <= tolerance < worst[1]
 
 
+@pytest.mark.parametrize("claim", LEAST, ids=lambda claim: claim.id)
+def test_an_aggregate_without_order_is_below_its_registered_least_value(monkeypatch, claim):
+    """And a grid a hundred times as fine is not, so that the claim can come out both ways."""
+    rows, least = claim.effect.every, claim.region.at_least
+    lengths = (8, 16) if rows.metric == "information_growth" else (8,)
+    sizes = {"lengths": lengths, "strings": 2 ** max(lengths), "draws": 1}
+    sizes["precisions"] = (float(rows.at.get("epsilon", 0.001)),)
+    breaks = (forget, refine) if rows.metric != "information_gap" else (separate, forget)
+    worst = []
+    for broken in breaks:
+        with monkeypatch.context() as patch:
+            broken(patch, rows.variant)
+            table = compute_set(rows.variant, **sizes)
+        table = table[(table["metric"] == rows.metric) & (table["d"] == rows.at["d"])]
+        worst.append(table["value"].min())
+    assert worst[0] < least <= worst[1]
+
+
+@pytest.mark.parametrize("variant", ["sum", "mean"])
+def test_the_best_reader_of_the_sum_is_the_best_reader_of_the_counts(table, variant):
+    rows = table[(table["metric"] == "best_accuracy") & (table["frequencies"] == variant)]
+    assert rows["value"].to_numpy() == pytest.approx(information.blind_ceiling(8, 2))
+
+
+def test_a_first_draw_shifts_the_draws(table):
+    later = compute_set("standard", draws=1, first_draw=1)
+    alone = later[later["metric"] != "law_excess"].reset_index(drop=True)
+    rows = table[(table["frequencies"] == "standard") & (table["draw"] == 1)]
+    pd.testing.assert_frame_equal(alone, rows.reset_index(drop=True), check_dtype=False)
+
+
 def test_only_cases_with_few_enough_strings_are_enumerable():
-    assert list(enumerable(Enumerated())) == [(2, 8), (2, 12), (2, 16), (2, 20), (4, 8)]
+    assert list(enumerable(Enumerated())) == [
+        (2, 8),
+        (2, 12),
+        (2, 16),
+        (2, 20),
+        (3, 8),
+        (3, 12),
+        (4, 8),
+    ]
     assert list(enumerable(TINY)) == [(2, 8)]
 
 

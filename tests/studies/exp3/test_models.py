@@ -51,13 +51,13 @@ def tables():
 
 @pytest.fixture(scope="module")
 def make(tables):
-    def make_problem(variant="standard", colours=2, d=4, seed=1000, **training):
+    def make_problem(variant="standard", colours=2, d=4, seed=1000, scale=1.0, **training):
         job = Job(
             variant=variant,
             colours=colours,
             d=d,
             data=SMALL,
-            model=Model(hidden=16),
+            model=Model(hidden=16, initial_scale=scale),
             training=TRAINING.model_copy(update=training),
         )
         return ProbeTraining(job, tables[seed])
@@ -79,7 +79,7 @@ def test_a_seed_determines_its_data(tables):
     assert not tables[1000].equals(tables[1001])
 
 
-@pytest.mark.parametrize("colours", [2, 4])
+@pytest.mark.parametrize("colours", [2, 3, 4])
 @pytest.mark.parametrize("length", LENGTHS)
 def test_held_out_and_seen_strings_are_distinct_and_disjoint(tables, colours, length):
     held_out = strings_of(tables[1000], "held-out", colours, length)
@@ -110,7 +110,7 @@ def test_arms_share_the_values_of_a_seed(tables):
         np.testing.assert_array_equal(drawn, whole[:colours, :width])
 
 
-@pytest.mark.parametrize("colours", [2, 4])
+@pytest.mark.parametrize("colours", [2, 3, 4])
 def test_training_never_draws_a_held_out_string(make, colours):
     problem = make(colours=colours, strings=500)
     held_out = [set(strings.tolist()) for strings in problem.held_out]
@@ -134,6 +134,11 @@ def test_variants_of_a_seed_share_strings_and_initial_parameters(make):
             torch.equal(value, fresh(other).state_dict()[name])
             for name, value in fresh(first).state_dict().items()
         )
+
+
+def test_the_initial_scale_multiplies_all_initial_parameters(make):
+    once, twice = fresh(make()).state_dict(), fresh(make(scale=2.0)).state_dict()
+    assert all(torch.equal(2.0 * value, twice[name]) for name, value in once.items())
 
 
 @pytest.mark.parametrize("variant", SETS)
@@ -248,7 +253,7 @@ def test_training_raises_position_accuracy_at_every_length(make, tmp_path):
     assert problem.evaluate(model)["count_accuracy_20"] == curve["count_accuracy_20"]
 
 
-@pytest.mark.parametrize("colours", [2, 4])
+@pytest.mark.parametrize("colours", [2, 3, 4])
 def test_measurements_are_tidy_and_complete(make, colours):
     problem = make(colours=colours)
     table = measure(problem.job, Evaluation(), problem, fresh(problem))

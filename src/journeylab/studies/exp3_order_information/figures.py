@@ -27,7 +27,9 @@ from journeylab.studies.exp3_order_information.information import (
     coarsest_precision,
     precision_law,
 )
+from journeylab.studies.exp3_order_information.search import SEEDS, TIE, search_table
 from journeylab.studies.exp3_order_information.settings import (
+    COLOURS,
     LENGTHS,
     PROBES,
     SETS,
@@ -92,12 +94,14 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Exact information by set and precision; accuracy of the probes by arm, set and N."""
+    """Exact information and best accuracy; accuracy of the probes; the search of their settings."""
     tables = {}
     if len(results.select("mutual_information")):
         tables["information"] = _tabulate_information(results)
+        tables["retrieval"] = _tabulate_retrieval(results)
     if results.present():
         tables["probes"] = _tabulate_probes(results)
+        tables["search"] = _tabulate_search(results)
     return tables
 
 
@@ -260,6 +264,59 @@ def _tabulate_information(results: StudyResults) -> Table:
         "allows H bits. The frequencies are those of d = 4; at d = 16 they are the ends of a "
         "geometric grid.",
         numeric=tuple(head for head in columns if head != "Frequencies"),
+    )
+
+
+def _tabulate_retrieval(results: StudyResults) -> Table:
+    """The accuracy that the sum and the journey as shipped allow, and that of the probes, d = 4."""
+    best = results.select("best_accuracy", frequencies="as-shipped", d=4)
+    heads = [f"{precision:g}" for precision in sorted({float(e) for e in best["epsilon"]})[:4]]
+    mlp: dict[str, str | int] = {"probe": "mlp", "strings": "held-out"}
+    arms = {arm.colours: name for name, arm in _trained_arms(results).items() if arm.d == 4}
+    shown = []
+    for colours, length in product(COLOURS, LENGTHS):
+        rows = best[(best["C"] == colours) & (best["N"] == length)]
+        allowed = rows.groupby("epsilon")["value"].median().reindex(heads)
+        probed = [
+            median(results.values("position_accuracy", (arms[colours], variant), **mlp, N=length))
+            if (arms.get(colours), variant) in results.present()
+            else "–"
+            for variant in ("sum", "as-shipped")
+        ]
+        exact = ["–" if np.isnan(value) else f"{value:.3f}" for value in allowed]
+        blind = f"{blind_ceiling(length, colours):.3f}"
+        shown.append([str(colours), str(length), blind, probed[0], *exact, probed[1]])
+    columns = ["C", "N", "Sum", "Its probe", *(f"ε = {head}" for head in heads), "Probe of {0, 1}"]
+    return Table(
+        name="retrieval",
+        caption="Position accuracy that an aggregate allows and that a probe reaches, d = 4.",
+        frame=pd.DataFrame(shown, columns=columns),
+        notes="Sum: the best reader of the sum, at every precision. ε: the best reader of the "
+        "counts and of the journey as shipped, {0, 1}, rounded to this grid, by enumeration (– "
+        "where there are too many strings): medians over draws. Probes: medians over the seeds "
+        "that did not fail, on held-out strings.",
+        numeric=tuple(columns),
+    )
+
+
+def _tabulate_search(results: StudyResults) -> Table:
+    """The search of learning rates and initial scales on pilot seeds."""
+    frame = search_table().astype(str)
+    frame["frequencies"] = frame["frequencies"].map(results.labels)
+    columns = {name: name.capitalize() for name in ("frequencies", "question", "chosen", "twice")}
+    frame = frame.rename(columns=columns)
+    return Table(
+        name="search",
+        caption="Search of the peak learning rate and the initial scale, on the pilot seeds "
+        f"{' and '.join(map(str, SEEDS))}: held-out accuracy of the MLP probe.",
+        frame=frame,
+        notes="Every judged run has the same six points: four rates at scale 1 and, with ×, two "
+        "other scales at rate 0.01. Chosen: the point with the highest mean accuracy over the "
+        f"judged questions of a run; within {TIE} of it, rate 0.01 and scale 1 are kept. This "
+        "tolerance was set when the values were known; at half of it, {0, 1} with two colours "
+        "would have rate 0.1, the edge of the grid. Twice: the accuracy after twice the steps, at "
+        "the best point of the row's length.",
+        numeric=tuple(str(c) for c in frame if c not in ("Frequencies", "Question", "Chosen")),
     )
 
 

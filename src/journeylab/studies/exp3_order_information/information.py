@@ -6,7 +6,9 @@ a random offset. Given the counts n = n(X), the rounded aggregate carries
     I(X; Q_ε(s) | n) = H(X | n) − Σ_cells (m/C^N) log₂ m                                      (1)
 
 bits, where m is the number of strings with the same counts and cell. H(X | n) is the same sum over
-the classes of equal counts. Both are exact. An interval of length r meets 1 + r/ε cells of a grid
+the classes of equal counts. Both are exact. The best reader of the counts and the cell names, at
+each position, the most frequent colour among the strings with these counts in this cell; its
+accuracy is :func:`best_accuracy`. An interval of length r meets 1 + r/ε cells of a grid
 with a random offset on average, so by Jensen's inequality the mean over offsets obeys the precision
 law
 
@@ -49,17 +51,30 @@ def enumerate_strings(added: Floats) -> Enumeration:
     return Enumeration(np.unique(labels, return_inverse=True)[1], aggregate)
 
 
+class Shared(NamedTuple):
+    """The strings that may share counts and cell with others, of ``total`` strings.
+
+    ``strings`` are their numbers and ``cells`` the labels of counts and cell, both ``(shared,)``.
+    All other strings are alone in their cells.
+    """
+
+    strings: Integers
+    cells: Integers
+    total: int
+
+
 def order_entropy(classes: Integers) -> float:
     """H(X | n) in bits: the information about the order that the counts leave open."""
     return _entropy_within(np.bincount(classes), classes.size)
 
 
-def information_gap(strings: Enumeration, precision: float, offset: ArrayLike) -> float:
-    """H(X | n) − I(X; Q_ε(s) | n) in bits, the last term of (1); ``offset`` in cells, ``(d,)``.
+def share_cells(strings: Enumeration, precision: float, offset: ArrayLike) -> Shared:
+    """The cells of the strings on a grid of width ``precision``; ``offset`` in cells, ``(d,)``.
 
     The cell is refined by one coordinate after the other. A string that is alone in its cell stays
-    alone and adds nothing to the sum, so it is dropped.
+    alone, so it is dropped.
     """
+    total = strings.classes.size
     labels, crowded = strings.classes, np.arange(strings.classes.size)
     span = int(labels.max()) + 1
     for column, shift in zip(strings.aggregate, np.asarray(offset), strict=True):
@@ -69,12 +84,38 @@ def information_gap(strings: Enumeration, precision: float, offset: ArrayLike) -
         if span * width > MOST_LABELS:
             _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
             shared = sizes[labels] > 1
-            if not shared.any():
-                return 0.0
             labels, crowded, cells = labels[shared], crowded[shared], cells[shared]
+            if not crowded.size:
+                break
             span = len(sizes)
         labels, span = labels * width + cells, span * width
-    return _entropy_within(np.unique(labels, return_counts=True)[1], strings.classes.size)
+    return Shared(crowded, np.unique(labels, return_inverse=True)[1], total)
+
+
+def information_gap(shared: Shared) -> float:
+    """H(X | n) − I(X; Q_ε(s) | n) in bits, the last term of (1)."""
+    return _entropy_within(np.bincount(shared.cells), shared.total)
+
+
+def best_accuracy(shared: Shared, length: int, colours: int) -> float:
+    """The best position accuracy of a reader of the counts and the cell, over C^N strings.
+
+    Strings that are alone in their cells are known. Of the others, the reader names the most
+    frequent colour of the cell at each position.
+    """
+    several = np.bincount(shared.cells) > 1
+    crowded = several[shared.cells]
+    strings, cells = shared.strings[crowded], (np.cumsum(several) - 1)[shared.cells[crowded]]
+    right = length * (shared.total - strings.size)
+    for _ in range(length if strings.size else 0):
+        # The last digit by multiplication: a remainder takes several times as long.
+        rest = strings // colours
+        named = np.bincount(
+            cells * colours + strings - rest * colours, minlength=several.sum() * colours
+        )
+        right += int(named.reshape(-1, colours).max(1).sum())
+        strings = rest
+    return right / (length * shared.total)
 
 
 def widest_range(strings: Enumeration) -> float:

@@ -17,8 +17,8 @@ QUESTION = (
     "carry, and how many of them does a trained probe extract?"
 )
 TUNING = (
-    "one setting for all variants, fixed on pilot seeds (1000 and above) before the first reported "
-    "run: the learning rate was the best of three for sets {1, 0.01} and {1, 2} at d = 16"
+    "six points of learning rate and initial scale, the same for every judged run, on two pilot "
+    "seeds; the table of the search has all values, and unjudged runs have the common setting"
 )
 
 LABELS: dict[str, str] = {name: frequencies.label for name, frequencies in SETS.items()}
@@ -53,6 +53,9 @@ METRICS = {
     "mutual_information": Metric(label="I(X; Q(s) | counts), bits", factors=_READ),
     "information_gap": Metric(
         label="H(order | counts) − I(X; Q(s) | counts), bits", factors=_READ, better="lower"
+    ),
+    "best_accuracy": Metric(
+        label="position accuracy of the best reader of the counts and Q(s)", factors=_READ
     ),
     "information_growth": Metric(
         label="growth of I(X; Q(s) | counts) since the shortest length, bits per token",

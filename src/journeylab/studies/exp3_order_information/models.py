@@ -75,14 +75,16 @@ class Score(NamedTuple):
 class Layers(nn.Module):
     """Several networks of equal shape: affine maps with ReLU between them.
 
-    Parameters are uniform within ±1/√inputs, drawn from ``generator``.
+    Parameters are uniform within ±scale/√inputs, drawn from ``generator``.
     """
 
-    def __init__(self, networks: int, widths: Sequence[int], generator: Generator) -> None:
+    def __init__(
+        self, networks: int, widths: Sequence[int], generator: Generator, scale: float = 1.0
+    ) -> None:
         super().__init__()
         self.weights, self.biases = nn.ParameterList(), nn.ParameterList()
         for inputs, outputs in pairwise(widths):
-            bound = 1.0 / math.sqrt(inputs)
+            bound = scale / math.sqrt(inputs)
             for parameters, rows in ((self.weights, inputs), (self.biases, 1)):
                 drawn = torch.empty(networks, rows, outputs)
                 parameters.append(nn.Parameter(drawn.uniform_(-bound, bound, generator=generator)))
@@ -119,8 +121,9 @@ class Probes(nn.Module):
         self.register_buffer("barred", barred, persistent=False)
         self.answers = job.colours * LONGEST, job.colours * (LONGEST + 1)
         hidden = job.model.hidden
-        self.mlp = Layers(count, (job.d, hidden, hidden, sum(self.answers)), generator)
-        self.linear = Layers(count, (job.d, sum(self.answers)), generator)
+        scale = job.model.initial_scale
+        self.mlp = Layers(count, (job.d, hidden, hidden, sum(self.answers)), generator, scale)
+        self.linear = Layers(count, (job.d, sum(self.answers)), generator, scale)
 
     def read(self, strings: Int[Tensor, "lengths strings"], index: int | None = None) -> Truth:
         """Return the right answers and the aggregates of strings given as numbers.

@@ -51,8 +51,8 @@ Length = Literal[8, 12, 16, 20]
 LENGTHS: tuple[Length, ...] = (8, 12, 16, 20)
 PRECISIONS = (0.001, 0.01, 0.1, 0.5, 2.0, 8.0, 32.0)
 """Cell widths, from grids that lose almost nothing to grids at which the precision law binds."""
-Colours = Literal[2, 4]
-COLOURS: tuple[Colours, ...] = (2, 4)
+Colours = Literal[2, 3, 4]
+COLOURS: tuple[Colours, ...] = (2, 3, 4)
 Width = Literal[4, 16]
 WIDTHS: tuple[Width, ...] = (4, 16)
 Probe = Literal["mlp", "linear"]
@@ -74,9 +74,13 @@ class Data(Frozen):
 
 
 class Model(Frozen):
-    """The width of the two hidden layers of the MLP probe."""
+    """The width of the two hidden layers of the MLP probe, and the initial scale of both probes.
+
+    Initial parameters are uniform within ± ``initial_scale``/√inputs.
+    """
 
     hidden: Annotated[int, Field(gt=0, le=65_536)] = 128
+    initial_scale: Annotated[float, Field(gt=0.0, le=100.0), AsNumber] = 1.0
 
 
 class Training(TrainingSettings):
@@ -94,10 +98,12 @@ class Evaluation(Frozen):
 class Enumerated(Frozen):
     """The enumerated cases: every width, alphabet and length with at most ``strings`` strings.
 
-    ``precisions`` are the cell widths ε of the grid; values have standard normal coordinates.
+    ``precisions`` are the cell widths ε of the grid; values have standard normal coordinates. Draws
+    are numbered from ``first_draw``, and a number names the same draw everywhere.
     """
 
     draws: Count = 12
+    first_draw: Annotated[int, Field(ge=0, le=10**6), AsNumber] = 0
     precisions: Levels[Annotated[float, Field(gt=0.0), AsNumber]] = PRECISIONS
     lengths: Levels[Annotated[Length, AsNumber]] = LENGTHS
     strings: Annotated[int, Field(ge=2, le=2**20)] = 2**20
