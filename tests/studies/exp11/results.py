@@ -1,5 +1,7 @@
 """Small jobs and results of exp11."""
 
+from typing import get_args
+
 from torch import nn
 
 from journeylab.catalogue import resolve_run
@@ -11,6 +13,7 @@ from journeylab.studies.exp11_sabag_pooling.measure import measure
 from journeylab.studies.exp11_sabag_pooling.models import PoolingProblem
 from journeylab.studies.exp11_sabag_pooling.settings import (
     Arm,
+    Check,
     Computation,
     Data,
     Evaluation,
@@ -72,10 +75,12 @@ def make_results() -> StudyResults:
                 tables.append(table.assign(**run))
                 curves += flat_curve(run, {"accuracy": 0.3})
         for kind in ("ratio", "sign", "rates"):
-            job = Computation(computed=kind, variant="all", steps=1)
+            job = Computation(computed=kind, variant="all", steps=10, starts=2)
             table = compute(job, Streams("exp11", seed))
             tables.append(table.assign(**of_seed("exp11", kind, "all", seed)))
-    for check in ("forward", "hello", "kmeans", "shapes", "printed", "backward"):
-        job = Computation(computed="exact", variant=check, draws=1)
+    for check in get_args(Check):
+        job = Computation(computed="exact", variant=check, draws=1, steps=2)
         tables.append(of_computed("exp11", "exact", check, compute(job, None)))
+    job = Computation(computed="search", variant="all", steps=2)
+    tables.append(of_computed("exp11", "search", "all", compute(job, None)))
     return gather("exp11", settings, tables, curves)

@@ -6,13 +6,9 @@ import torch
 
 from journeylab.streams import Streams
 from journeylab.studies.exp11_sabag_pooling import compute as module
-from journeylab.studies.exp11_sabag_pooling.compute import (
-    HELLO,
-    compute,
-    document_gradient,
-    draw_start,
-)
+from journeylab.studies.exp11_sabag_pooling.compute import HELLO, compute, document_gradient
 from journeylab.studies.exp11_sabag_pooling.settings import SHAPES, SMALL, Computation
+from journeylab.studies.exp11_sabag_pooling.starts import draw_start, norms
 
 
 def exact(check, draws=2):
@@ -176,16 +172,19 @@ def test_a_gradient_step_lowers_the_loss():
     assert change["float64", "1"] / change["float64", "0.001"] == pytest.approx(1000, rel=0.05)
 
 
-def test_rates_share_their_start_and_scale_the_step_of_the_queries():
-    """One step of SGD from the same start equals a step by hand."""
-    rows = by_seed("rates", steps=1)
-    assert len(rows) == 2 * 2 * 4
-    small = rows[rows["scale"] == "small"]
-    sgd = small[small["optimiser"] == "SGD"].set_index("multiplier")["value"]
-    start = draw_start(SHAPES[0], SMALL, Streams("exp11", 1000).generator("start"))
-    h, q, w = torch.autograd.grad(start.loss(), (start.h, start.q, start.w))
-    for multiplier in (1, 1000):
-        moved = start._replace(
-            h=start.h - 1e-3 * h, q=start.q - 1e-3 * multiplier * q, w=start.w - 1e-3 * w
-        )
-        assert sgd[multiplier] == pytest.approx(float(moved.loss().detach()), abs=1e-12)
+@pytest.mark.parametrize("norm", [0.0049, 0.02])
+def test_the_matched_start_has_the_norm(norm):
+    generator = Streams("exp11", 1000).generator("start")
+    state = generator.get_state()
+    matched = {row["metric"]: row["value"] for row in module._match(generator, norm)}
+    generator.set_state(state)
+    h, q = norms(draw_start(SHAPES[0], matched["matched_scale"], generator))
+    assert q == pytest.approx(norm)
+    assert matched["matched_ratio"] == pytest.approx(h / norm)
+    assert matched["matched_norm"] == pytest.approx(h)
+
+
+def test_some_weights_produce_the_sentence_and_zero_queries_do_not():
+    values = exact("expansion")
+    assert values["characters"].item() == 44
+    assert values["characters_control"].item() < 10

@@ -26,9 +26,12 @@
 | | h_unscored_error | the same, without the part through the scores |
 | | h_untempered_error | the same, without 1/τ |
 | | omitted_share | ‖∂L/∂H‖ / ‖(∂L/∂H, ∂L/∂Q)‖: the omitted share of the gradient |
+| steps | see ``descent.py`` | finite steps on the queries |
+| expansion | characters | characters of the sentence that chosen weights produce from “Hi” |
+| | characters_control | the same with queries of 0 |
 
-*ratio*, *sign*, *rates*: computed per seed. One string of n different symbols, k targets (symbol
-j mod n), logits (S H) W with W from N(0, 1/d), embeddings and queries from N(0, scale²):
+*ratio*, computed per seed, from the starts of ``starts.py``; *sign*, *rates* and *search* are in
+``descent.py``:
 
 | metric | meaning |
 | --- | --- |
@@ -37,26 +40,28 @@ j mod n), logits (S H) W with W from N(0, 1/d), embeddings and queries from N(0,
 | ratio_apart | gradient_ratio with queries from N(0, queries²), at 3 → 2 and τ = 1 |
 | law_error | |ratio · scale² / (the same at 0.1 for both) − 1|: 0 if proportional to 1/scale² |
 | law_control | the same at deviation 1 for both, where S is not nearly even |
-| loss_change | loss after one gradient step on Q − loss before |
-| final_loss | loss after ``steps`` steps at rate 0.001; the rate of Q is a multiple of it |
+| matched_ratio | gradient_ratio at the deviation of both at which ‖∂L/∂Q‖ is 0.0049, 3 → 2, τ = 1 |
+| matched_scale | that deviation |
+| matched_norm | ‖∂L/∂H‖ there; the document prints 0.58 |
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
+from scipy.optimize import brentq
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
 from journeylab.models.pooling import ClusterPooling, SabagPooling
+from journeylab.studies.exp11_sabag_pooling.descent import check_steps, rates, search, sign
 from journeylab.studies.exp11_sabag_pooling.settings import (
     APART,
-    MULTIPLIERS,
-    PRECISIONS,
     SCALES,
     SHAPES,
     SMALL,
@@ -65,25 +70,19 @@ from journeylab.studies.exp11_sabag_pooling.settings import (
     Check,
     Computation,
     D,
-    Precision,
 )
-from journeylab.studies.exp11_sabag_pooling.tasks import SENTENCE, SOURCE
+from journeylab.studies.exp11_sabag_pooling.starts import Row, Start, draw_start, name_shape, norms
+from journeylab.studies.exp11_sabag_pooling.tasks import ALPHABET, SENTENCE, SOURCE
 
 if TYPE_CHECKING:
     from journeylab.streams import Streams
 
 COLUMNS = (
     *("draw", "metric", "shape", "scale", "queries", "temperature", "precision", "rate"),
-    *("optimiser", "multiplier", "item", "value"),
+    *("moved", "optimiser", "base", "multiplier", "after", "item", "value"),
 )
-RATES = (0.001, 1.0)
-BASE_RATE = 0.001
-SYMBOLS = 12
-OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "SGD": torch.optim.SGD,
-    "Adam": torch.optim.Adam,
-}
-STARTS = {"small": SMALL, "unit": UNIT}
+PRINTED_NORM = 0.0049
+"""The norm of the queries' gradient that the document prints."""
 CERTIFIED = ((5, 2), (5, 5), (5, 10), (2, 44))
 """Shapes (n, k): the document's three for “Hello”, and one for “Hi”."""
 HELLO = torch.tensor([0, 1, 2, 2, 3])
@@ -101,7 +100,7 @@ def farthest_sum(rows: Iterable[Iterable[float]]) -> float:
 PRINTED: dict[str, tuple[float, float, int]] = {
     "characters": (44, len(SENTENCE), 0),
     "expansion": (22, len(SENTENCE) / len(SOURCE), 0),
-    "gradient ratio": (100, 0.58 / 0.0049, -2),
+    "gradient ratio": (100, 0.58 / PRINTED_NORM, -2),
     "rate ratio": (1000, 1.0 / 0.001, 0),
     "change at 0.001": (0.0004, 2.6000 - 2.5996, 4),
     "change at 1.0": (-0.0001, 2.5995 - 2.5996, 4),
@@ -110,60 +109,19 @@ PRINTED: dict[str, tuple[float, float, int]] = {
 }
 """Printed number, correct number, and printed decimals (“about 100” has one digit: −2)."""
 
-Row = dict[str, str | int | float]
-
-
-class Start(NamedTuple):
-    """Embeddings of the inputs, queries, readout and targets, as drawn."""
-
-    h: Float[Tensor, "n d"]
-    q: Float[Tensor, "k d"]
-    w: Float[Tensor, "d V"]
-    targets: Int[Tensor, " k"]
-
-    def loss(self, temperature: float = 1.0) -> Float[Tensor, ""]:
-        """Mean cross-entropy of the k outputs, in nats."""
-        weights = torch.softmax(self.q @ self.h.mT / temperature, -1)
-        return cross_entropy(weights @ self.h @ self.w, self.targets)
-
 
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
     """Tidy rows: draw, metric, factors …, value."""
     if job.computed == "exact":
         rows = list(CHECKS[cast(Check, job.variant)](job))
+    elif job.computed == "search":
+        rows = list(search(job))
     else:
         generator = Generator().manual_seed(0) if streams is None else streams.generator("start")
         rows = list(STARTED[job.computed](job, generator))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     table["draw"] = table["draw"].fillna(0).astype("int64")
     return table.astype({"multiplier": "Int64", "value": "float64"})
-
-
-def draw_start(
-    shape: tuple[int, int],
-    scale: float,
-    generator: Generator,
-    precision: Precision = "float64",
-    queries: float | None = None,
-) -> Start:
-    """Draw a start of shape (n, k) in float64, then round to ``precision``.
-
-    Embeddings have standard deviation ``scale``, queries ``queries`` (default: ``scale``).
-    """
-    n, k = shape
-    query_scale = scale if queries is None else queries
-    h, q, w = (
-        torch.randn(size, generator=generator, dtype=torch.float64) * spread
-        for size, spread in (((n, D), scale), ((k, D), query_scale), ((D, SYMBOLS), D**-0.5))
-    )
-    dtype = torch.float32 if precision == "float32" else torch.float64
-    h, q, w = (x.to(dtype).requires_grad_() for x in (h, q, w))
-    return Start(h, q, w, torch.arange(k) % n)
-
-
-def name_shape(shape: tuple[int, int]) -> str:
-    """``3 → 2`` for (3, 2): three inputs and two outputs."""
-    return f"{shape[0]} → {shape[1]}"
 
 
 def document_gradient(
@@ -183,13 +141,14 @@ def softmax_backward(
 def _ratio(job: Computation, generator: Generator) -> Iterator[Row]:
     del job
     yield from _law(generator.clone_state())
+    yield from _match(generator.clone_state())
     for shape in SHAPES:
         state = generator.get_state()
         for scale in SCALES:
             generator.set_state(state)
             start = draw_start(shape, scale, generator)
             for temperature in TEMPERATURES:
-                h, q = _norms(start, temperature)
+                h, q = norms(start, temperature)
                 where: Row = {"shape": name_shape(shape), "scale": f"{scale:g}"}
                 where |= {"temperature": f"{temperature:g}"}
                 yield where | {"metric": "gradient_ratio", "value": h / q}
@@ -202,7 +161,7 @@ def _law(generator: Generator) -> Iterator[Row]:
 
     def ratio(scale: float, queries: float) -> float:
         generator.set_state(state)
-        h, q = _norms(draw_start(SHAPES[0], scale, generator, queries=queries))
+        h, q = norms(draw_start(SHAPES[0], scale, generator, queries=queries))
         return h / q
 
     constant = ratio(SMALL, SMALL) * SMALL**2
@@ -215,49 +174,24 @@ def _law(generator: Generator) -> Iterator[Row]:
     yield {"metric": "law_control", "value": broken}
 
 
-def _norms(start: Start, temperature: float = 1.0) -> tuple[float, float]:
-    """‖∂L/∂H‖ and ‖∂L/∂Q‖."""
-    h, q = torch.autograd.grad(start.loss(temperature), (start.h, start.q))
-    return float(h.norm()), float(q.norm())
-
-
-def _sign(job: Computation, generator: Generator) -> Iterator[Row]:
-    del job
+def _match(generator: Generator, norm: float = PRINTED_NORM) -> Iterator[Row]:
+    """The gradients of a start whose deviation gives the queries' gradient this norm."""
     state = generator.get_state()
-    for precision in PRECISIONS:
+
+    def drawn(log_scale: float) -> Start:
         generator.set_state(state)
-        start = draw_start(SHAPES[0], SMALL, generator, precision)
-        before = start.loss()
-        [grad] = torch.autograd.grad(before, start.q)
-        for rate in RATES:
-            after = start._replace(q=start.q - rate * grad).loss()
-            change = float((after - before).detach())
-            where: Row = {"precision": precision, "rate": f"{rate:g}"}
-            yield where | {"metric": "loss_change", "value": change}
+        return draw_start(SHAPES[0], math.exp(log_scale), generator)
 
-
-def _rates(job: Computation, generator: Generator) -> Iterator[Row]:
-    for name, scale in STARTS.items():
-        state = generator.get_state()
-        for optimiser, kind in OPTIMISERS.items():
-            for multiplier in MULTIPLIERS:
-                generator.set_state(state)
-                start = draw_start(SHAPES[0], scale, generator)
-                groups = [
-                    {"params": [start.h, start.w], "lr": BASE_RATE},
-                    {"params": [start.q], "lr": BASE_RATE * multiplier},
-                ]
-                stepper = kind(groups)
-                for _ in range(job.steps):
-                    stepper.zero_grad()
-                    start.loss().backward()
-                    stepper.step()
-                where: Row = {"optimiser": optimiser, "scale": name, "multiplier": multiplier}
-                yield where | {"metric": "final_loss", "value": float(start.loss().detach())}
+    # The norm grows with the deviation as long as weights are near even.
+    log_scale = brentq(lambda x: norms(drawn(x))[1] - norm, math.log(1e-3), math.log(0.3))
+    h, q = norms(drawn(log_scale))
+    values = {"matched_ratio": h / q, "matched_scale": math.exp(log_scale), "matched_norm": h}
+    for metric, value in values.items():
+        yield {"metric": metric, "value": value}
 
 
 def _check_forward(job: Computation) -> Iterator[Row]:
-    for draw in range(job.draws):
+    for draw in job.numbered:
         generator = Generator().manual_seed(draw)
         for n, k in CERTIFIED:
             where: Row = {"draw": draw, "shape": name_shape((n, k))}
@@ -287,7 +221,7 @@ def _check_forward(job: Computation) -> Iterator[Row]:
 
 
 def _check_hello(job: Computation) -> Iterator[Row]:
-    for draw in range(job.draws):
+    for draw in job.numbered:
         generator = Generator().manual_seed(draw)
         letters = torch.randn(4, D, generator=generator, dtype=torch.float64)
         h = letters[HELLO][None]
@@ -305,7 +239,7 @@ def _check_hello(job: Computation) -> Iterator[Row]:
 
 
 def _check_kmeans(job: Computation) -> Iterator[Row]:
-    for draw in range(job.draws):
+    for draw in job.numbered:
         generator = Generator().manual_seed(draw)
         for n, k in ((5, 10), (2, 44), (3, 50)):
             h = torch.randn(1, n, D, generator=generator, dtype=torch.float64)
@@ -361,7 +295,7 @@ def _check_printed(job: Computation) -> Iterator[Row]:
 
 
 def _check_backward(job: Computation) -> Iterator[Row]:
-    for draw in range(job.draws):
+    for draw in job.numbered:
         generator = Generator().manual_seed(draw)
         for temperature in TEMPERATURES:
             start = draw_start((5, 2), SMALL, generator)
@@ -385,6 +319,28 @@ def _check_backward(job: Computation) -> Iterator[Row]:
             yield from (where | {"metric": m, "value": float(x)} for m, x in values.items())
 
 
+def _check_expansion(job: Computation) -> Iterator[Row]:
+    """Weights that produce the sentence: outputs on a segment, and the nearest of its points.
+
+    The embeddings are (1, 1, 0, …) and (−1, 1, 0, …). Output j is (x, 1, 0, …) with x = tanh(q) for
+    the query (q, 0, …). Character v has a point c_v in (−1, 1) and the readout (2c_v, −c_v², 0, …),
+    so that the largest logit belongs to the nearest point.
+    """
+    del job
+    points = torch.linspace(-0.9, 0.9, len(ALPHABET), dtype=torch.float64)
+    target = torch.tensor([ALPHABET.index(sign) for sign in SENTENCE])
+    h, readout = torch.zeros(1, 2, D).double(), torch.zeros(D, len(ALPHABET)).double()
+    h[0, :, 0], h[0, :, 1] = torch.tensor([1.0, -1.0]), 1.0
+    readout[0], readout[1] = 2 * points, -points.square()
+    pool = SabagPooling(len(SENTENCE), D, generator=Generator().manual_seed(0)).double()
+    for metric, size in (("characters", 1.0), ("characters_control", 0.0)):
+        with torch.no_grad():
+            pool.queries.zero_()
+            pool.queries[:, 0] = size * points[target].atanh()
+            answers = (pool(h).features[0] @ readout).argmax(-1)
+        yield {"metric": metric, "value": int((answers == target).sum())}
+
+
 CHECKS: dict[Check, Callable[[Computation], Iterator[Row]]] = {
     "forward": _check_forward,
     "hello": _check_hello,
@@ -392,9 +348,11 @@ CHECKS: dict[Check, Callable[[Computation], Iterator[Row]]] = {
     "shapes": _check_shapes,
     "printed": _check_printed,
     "backward": _check_backward,
+    "steps": check_steps,
+    "expansion": _check_expansion,
 }
 STARTED: dict[str, Callable[[Computation, Generator], Iterator[Row]]] = {
     "ratio": _ratio,
-    "sign": _sign,
-    "rates": _rates,
+    "sign": sign,
+    "rates": rates,
 }

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from journeylab.config import Metric
 from journeylab.studies.exp11_sabag_pooling.settings import (
     APART,
+    BASES,
+    COMPARED,
     MULTIPLIERS,
     PRECISIONS,
     SCALES,
@@ -18,8 +20,8 @@ QUESTION = (
     "and multi-head attention, and do they need a 1000 times higher rate?"
 )
 TUNING = (
-    "rate, batch and budget were fixed in advance, with one setting for all variants; pilot seeds "
-    "(1000 and above) only showed what is learned with it"
+    "rate and deviation of the initial embeddings from one grid on pilot seeds (1000 and above), "
+    "for every compared pooling; the table of the search shows it"
 )
 
 ARMS = {
@@ -33,6 +35,7 @@ ARMS = {
     "ratio": "gradient ratio",
     "sign": "one gradient step",
     "rates": "rates of the queries",
+    "search": "search for rates",
     "exact": "certificates",
 }
 """Arms in print, in the order of figures."""
@@ -69,6 +72,13 @@ _TAU: dict[str, tuple[str | int, ...]] = {"temperature": _levels(TEMPERATURES)}
 _APART = {
     name: _levels(sorted(set(deviations)))
     for name, deviations in zip(("scale", "queries"), zip(*APART, strict=True), strict=True)
+}
+_SCALE: dict[str, tuple[str | int, ...]] = {"scale": _levels(SCALES)}
+_RATES: dict[str, tuple[str | int, ...]] = {
+    "optimiser": ("SGD", "Adam"),
+    "scale": ("small", "unit"),
+    "base": _levels(sorted({base for bases in COMPARED.values() for base in bases})),
+    "multiplier": (1, MULTIPLIERS[-1]),
 }
 _GRID = _shapes(*SHAPES) | _TAU | {"scale": _levels(SCALES)}
 
@@ -127,13 +137,31 @@ METRICS = {
         factors={"precision": PRECISIONS, "rate": ("0.001", "1")},
         better="lower",
     ),
+    "mean_loss": Metric(label="mean training loss", factors=_RATES, better="lower"),
     "final_loss": Metric(
-        label="final loss",
-        factors={
-            "optimiser": ("SGD", "Adam"),
-            "scale": ("small", "unit"),
-            "multiplier": MULTIPLIERS,
-        },
+        label="final loss", factors=_RATES | {"after": ("tenth", "end")}, better="lower"
+    ),
+    "learned": Metric(label="share of starts that learn their targets", factors=_RATES),
+    "search_loss": Metric(
+        label="mean training loss of pilot seeds",
+        factors=_RATES | {"base": _levels(BASES), "multiplier": MULTIPLIERS},
         better="lower",
     ),
+    "matched_ratio": Metric(label="‖∂L/∂H‖ / ‖∂L/∂Q‖ at ‖∂L/∂Q‖ = 0.0049"),
+    "matched_scale": Metric(label="deviation at ‖∂L/∂Q‖ = 0.0049"),
+    "matched_norm": Metric(label="‖∂L/∂H‖ at ‖∂L/∂Q‖ = 0.0049"),
+    "largest_rise": Metric(label="largest rise of the loss at rate 0.001"),
+    "largest_change": Metric(
+        label="largest change of the loss",
+        factors=_SCALE | {"rate": ("0.001", "1"), "moved": ("queries", "all")},
+        better="lower",
+    ),
+    "safe_rate": Metric(label="rate up to which no step raises the loss", factors=_SCALE),
+    "safe_change": Metric(
+        label="largest change of the loss up to that rate", factors=_SCALE, better="lower"
+    ),
+    "ascent_change": Metric(label="change of the loss in a step upwards", factors=_SCALE),
+    "rise_rate": Metric(label="smallest rate that raises the loss", factors=_SCALE),
+    "characters": Metric(label="characters produced"),
+    "characters_control": Metric(label="the same with queries of 0"),
 }

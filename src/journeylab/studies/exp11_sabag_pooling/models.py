@@ -48,12 +48,13 @@ class Pooler(nn.Module):
         super().__init__()
         n, vocabulary = _sizes(job)
         k = OUTPUTS[job.task](n)
-        self.embedding = nn.Parameter(torch.randn(vocabulary, D, generator=generator))
+        scale = job.model.scale
+        self.embedding = nn.Parameter(scale * torch.randn(vocabulary, D, generator=generator))
         self.pooling = _pooling(job, k, generator)
         self.readout = Affine(D, vocabulary, D**-0.5, generator)
         self.positions: nn.Parameter | None = None
         if job.variant.endswith("-positions"):
-            self.positions = nn.Parameter(torch.randn(n, D, generator=generator))
+            self.positions = nn.Parameter(scale * torch.randn(n, D, generator=generator))
 
     def pool(self, symbols: Int[Tensor, "rows n"], start: Int[Tensor, " rows"]) -> Pooled:
         """The k vectors of every string and their weights; ``start``: first centre of k-means++."""

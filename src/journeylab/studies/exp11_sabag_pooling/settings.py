@@ -21,7 +21,7 @@ Task = Literal["first2", "copy", "reverse", "double", "sorted", "extremes", "sen
 Variant = Literal["sabag", "sabag-positions", "pma", "pma-positions", "kmeans", "mean"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 """The poolings that are trained."""
-Check = Literal["forward", "hello", "kmeans", "shapes", "printed", "backward"]
+Check = Literal["forward", "hello", "kmeans", "shapes", "printed", "backward", "steps", "expansion"]
 D = 64
 """Width of the embeddings, as in the source document."""
 
@@ -41,6 +41,10 @@ TEMPERATURES: tuple[float, ...] = (0.25, 1.0, 4.0)
 SHAPES: tuple[tuple[int, int], ...] = ((3, 2), (5, 2), (5, 5), (5, 10), (2, 44))
 """Pairs of n inputs and k outputs; the first is the training example of the document."""
 MULTIPLIERS: tuple[int, ...] = (1, 10, 100, 1000)
+BASES: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+"""Base rates of the search: of all weights but the queries, whose rate is a multiple of it."""
+COMPARED: dict[str, tuple[float, ...]] = {"SGD": (0.001, 0.1, 1.0), "Adam": (0.001, 0.01, 0.1)}
+"""The document's base rate, and the best ones of the search for multiples of 1 and 1000."""
 
 
 class Data(Frozen):
@@ -58,6 +62,7 @@ class Model(Frozen):
 
     heads: Annotated[int, Field(gt=0, le=32)] = 4
     temperature: PositiveFloat = 1.0
+    scale: PositiveFloat = 1.0  # standard deviation of embeddings and positions at the start
 
 
 class Training(TrainingSettings):
@@ -71,22 +76,29 @@ class Evaluation(Frozen):
 
 
 class PoolingSizes(Frozen):
-    """Draws of a certificate, and training steps for every rate of the queries."""
+    """Draws of a certificate, steps of descent, and the starts that a seed draws."""
 
     draws: Count = 20
-    steps: Count = 100
+    first_draw: Annotated[int, Field(ge=0, le=10**6)] = 0
+    steps: Count = 1000
+    starts: Count = 8
+
+    @property
+    def numbered(self) -> range:
+        """The numbers of the draws, which are the seeds of their generators."""
+        return range(self.first_draw, self.first_draw + self.draws)
 
 
 class PoolingArm(ComputedArm, PoolingSizes):
     """Certificates, computed once; gradients and steps from a drawn start, computed per seed."""
 
-    computed: Literal["exact", "ratio", "sign", "rates"]
+    computed: Literal["exact", "ratio", "sign", "rates", "search"]
 
 
 class Computation(PoolingSizes):
     """All that determines the computed results of one variant."""
 
-    computed: Literal["exact", "ratio", "sign", "rates"]
+    computed: Literal["exact", "ratio", "sign", "rates", "search"]
     variant: str
 
 
