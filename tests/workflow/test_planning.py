@@ -70,11 +70,11 @@ def test_an_optional_study_enters_the_response_when_its_verdicts_are_current(
     tmp_path: Path,
 ) -> None:
     """After a changed setting or damage to its verdicts the response leaves the study out again."""
-    written = {study: WRITTEN["studies"][study] for study in ("exp5", "exp6")}
+    written = {study: WRITTEN["studies"][study] for study in ("exp5", "exp10")}
 
     def plan(**changed: Any) -> WorkflowPlan:
-        optional = written["exp6"] | {"optional": True} | changed
-        return planned(root=str(tmp_path), studies=written | {"exp6": optional})
+        optional = written["exp10"] | {"optional": True} | changed
+        return planned(root=str(tmp_path), studies=written | {"exp10": optional})
 
     def inputs(plan: WorkflowPlan) -> set[str]:
         [response] = [job for name, job in plan.plans() if name == "respond.json"]
@@ -83,24 +83,24 @@ def test_an_optional_study_enters_the_response_when_its_verdicts_are_current(
     alone = plan()
     assert alone.required == alone.covered == ["exp5"]
     assert inputs(alone) == {"exp5"}
-    assert "exp6/judge.json" in {name for name, _ in alone.plans()}
-    assert not any("/exp6/" in host for host in alone.hosts(None))
-    [judged] = [job for name, job in alone.plans() if name == "exp6/judge.json"]
-    verdicts = tmp_path / "results/exp6/verdicts.json"
+    assert "exp10/judge.json" in {name for name, _ in alone.plans()}
+    assert not any("/exp10/" in host for host in alone.hosts(None))
+    [judged] = [job for name, job in alone.plans() if name == "exp10/judge.json"]
+    verdicts = tmp_path / "results/exp10/verdicts.json"
     write_json(verdicts, {}, origin=judged.origin())
     together = plan()
     assert together.required == ["exp5"]
-    assert together.covered == ["exp5", "exp6"]
-    assert inputs(together) == {"exp5", "exp6"}
-    assert any("/exp6/" in host for host in together.hosts(None))
+    assert together.covered == ["exp5", "exp10"]
+    assert inputs(together) == {"exp5", "exp10"}
+    assert any("/exp10/" in host for host in together.hosts(None))
     assert not together.warnings
-    outdated = plan(model={"spread": 0.25})
+    outdated = plan(training=WRITTEN["studies"]["exp10"]["training"] | {"steps": 500})
     assert outdated.covered == ["exp5"]
-    assert any("exp6: its results were made with other settings" in w for w in outdated.warnings)
+    assert any("exp10: its results were made with other settings" in w for w in outdated.warnings)
     verdicts.write_text(verdicts.read_text().replace("{", "{ ", 1), encoding="utf-8")
     assert plan().covered == ["exp5"]
     assert planned(
-        root=str(tmp_path), studies={"exp6": written["exp6"] | {"optional": True}}
+        root=str(tmp_path), studies={"exp10": written["exp10"] | {"optional": True}}
     ).covered
 
 

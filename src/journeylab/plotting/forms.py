@@ -332,7 +332,9 @@ def _rows(verdict: Verdict, wrap: int = 56) -> list[_Row]:
     if not verdict.parts:
         return [_Row(name, verdict, region, word)]
     how = "all of:" if verdict.kind == "all_of" else "any of:"
-    parts = [_Row(part.effect_text, part, region, "") for part in verdict.parts]
+    parts = [
+        _Row(textwrap.fill(part.effect_text, wrap), part, region, "") for part in verdict.parts
+    ]
     first = parts[0]._replace(name=f"{name}\n{how}  {parts[0].name}", word=word)
     return [first, *parts[1:]]
 

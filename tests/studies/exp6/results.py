@@ -25,8 +25,8 @@ from ..gathering import flat_curve, gather, of_computed, of_seed
 
 SMALL = {"positions": 12, "roles": 3, "entities": 8, "queries": 300}
 RUNS = {
-    "random-toral": ("journey", "separable", "additive-scores"),
-    "random-labels": ("journey-learned", "separable-matched"),
+    "random-toral": ("journey", "separable", "additive"),
+    "random-labels": ("journey-learned", "separable"),
     "random-toral-scores": ("journey", "separable"),
 }
 

@@ -62,14 +62,41 @@ def test_expected_rank_counts_distinct_frequencies():
     assert expected_rank([0.0, 0.0, 1.0, 1.0]) == 3
 
 
-def test_softmax_cancels_the_position_of_additive_scores_only():
+def test_softmax_cancels_a_position_that_does_not_choose_among_entities_only():
     changes = {
         variant: compute(Computation(computed="cancellation", variant=variant, draws=2), None)
-        for variant in ("additive-scores", "separable")
+        for variant in ("additive-scores", "additive", "separable")
     }
     assert all(len(rows) == 2 * 8 for rows in changes.values())
     assert changes["additive-scores"]["value"].max() < 1e-12
     assert changes["separable"]["value"].min() > 0.01
+    assert changes["additive"]["value"].min() > 0.01
+
+
+def test_fewer_additive_heads_lose_nothing_and_fewer_separable_heads_do():
+    lost = {
+        variant: compute(Computation(computed="fewer", variant=variant, draws=2), None)
+        for variant in ("additive", "separable")
+    }
+    assert all(rows["H"].tolist() == 2 * list(range(1, 8)) for rows in lost.values())
+    assert lost["additive"]["value"].max() == 0.0
+    assert lost["separable"]["value"].min() > 0.02
+
+
+def test_merged_heads_that_drop_a_table_are_found(monkeypatch):
+    """The certificate can come out the other way."""
+    monkeypatch.setattr(compute_module, "_merge", lambda tables, heads: [x[:heads] for x in tables])
+    rows = compute(Computation(computed="fewer", variant="additive", draws=2), None)
+    assert rows["value"].min() > 0.02
+
+
+def test_d_minus_1_terms_miss_the_scores_of_distinct_frequencies_only(ranks):
+    for frequencies, rows in ranks.items():
+        errors = rows[rows["metric"] == "least_error"]["value"]
+        if RANKS[frequencies] == 8:
+            assert errors.min() > 1e-10
+        else:
+            assert errors.max() < 1e-13
 
 
 def test_a_variant_of_another_check_is_refused():

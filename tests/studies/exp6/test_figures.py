@@ -31,8 +31,8 @@ def test_the_line_of_errors_is_the_eckart_young_error(results, drawn):
 def test_tables_list_every_run_and_every_rank(results):
     tables = figures.tabulate(results)
     accuracies = tables["accuracies"].frame
-    assert len(accuracies) == 4 + 3
-    rows = accuracies.set_index(["Arm", "Model"]).loc[ARMS["random-toral-scores"]]
+    assert len(accuracies) == 3 + 2 + 2
+    rows = accuracies.set_index(["Arm", "Model"]).loc["scores, random toral"]
     assert (rows.loc[LABELS["separable"], ["Accuracy", "8"]] == "").tolist() == [True, False]
     assert (rows.loc[LABELS["journey"], ["Accuracy", "8"]] == "").tolist() == [False, True]
     assert rows.loc[LABELS["separable"], "Parameters"] == "36 H"  # 12 positions, 3·8 others

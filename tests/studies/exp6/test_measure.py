@@ -5,14 +5,10 @@ import pytest
 import torch
 from torch import nn
 
-from journeylab.studies.exp6_coupling_rank.measure import (
-    accuracy,
-    blind_ceiling,
-    measure,
-    truncations,
-)
+from journeylab.studies.exp6_coupling_rank.measure import accuracy, blind_ceiling, measure
 from journeylab.studies.exp6_coupling_rank.metrics import METRICS
 from journeylab.studies.exp6_coupling_rank.settings import HEADS, Evaluation
+from journeylab.studies.exp6_coupling_rank.tables import truncations
 
 
 class FixedScores(nn.Module):
@@ -60,7 +56,8 @@ def test_a_model_with_the_exact_scores_has_accuracy_one(make_problem):
 def test_excess_is_relative_to_the_smallest_error_of_the_same_rank(make_problem):
     problem = make_problem("separable", fit="scores")
     scale = problem.scores.square().mean().sqrt()
-    best = [scores / scale for _, _, scores in truncations(problem.scores)]
+    restarts = problem.job.model.restarts
+    best = [x / scale for _, _, x in truncations(problem.scores) for _ in range(restarts)]
     table = measure(problem.job, Evaluation(), problem, FixedScores(*best))
     wide = table.pivot_table(index="H", columns="metric", values="value")
     np.testing.assert_allclose(wide["squared_error"], wide["eckart_young"], atol=1e-6)
@@ -83,15 +80,17 @@ def test_every_row_is_declared_and_unique(make_problem, build, variant, fit):
     assert ("squared_error" in set(table["metric"])) == (fit == "scores")
     sizes = table[table["metric"] == "parameters"]
     total = sum(p.numel() for p in model.parameters())
-    assert sizes["value"].sum() * (1 if variant == "separable" else 2) == total
+    assert sizes["value"].sum() * problem.job.model.restarts == total
     assert set(sizes["H"].dropna()) == (set(HEADS) if variant == "separable" else set())
 
 
-def test_the_restart_with_the_smallest_training_loss_is_measured(make_problem):
-    problem = make_problem("journey-learned")
+@pytest.mark.parametrize("variant", ["journey-learned", "separable"])
+def test_the_restart_with_the_smallest_training_loss_is_measured(make_problem, variant):
+    problem = make_problem(variant)
     worst, best = -4.0 * problem.target, 500.0 * problem.target
+    groups = len(HEADS) if variant == "separable" else 1
     for copies in ((worst, best), (best, worst)):
-        table = measure(problem.job, Evaluation(), problem, FixedScores(*copies))
-        [value] = table[table["metric"] == "accuracy"]["value"]
-        assert value == accuracy(best, problem.scores)
-        assert value > accuracy(worst, problem.scores)
+        table = measure(problem.job, Evaluation(), problem, FixedScores(*groups * copies))
+        values = table[table["metric"] == "accuracy"]["value"]
+        assert values.tolist() == [accuracy(best, problem.scores)] * groups
+        assert values.max() > accuracy(worst, problem.scores)

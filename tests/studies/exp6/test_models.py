@@ -9,14 +9,14 @@ from torch.nn.functional import cross_entropy
 
 from journeylab.streams import Streams
 from journeylab.studies.exp6_coupling_rank.data import draw_teacher
-from journeylab.studies.exp6_coupling_rank.measure import truncations
 from journeylab.studies.exp6_coupling_rank.models import Journey, journey_parameters, matched_heads
 from journeylab.studies.exp6_coupling_rank.settings import HEADS, TableSizes
+from journeylab.studies.exp6_coupling_rank.tables import truncations
 from journeylab.training.engine import Execution, train_seeds
 
 VARIANTS = (
     *("journey", "journey-learned", "separable"),
-    *("separable-matched", "additive-scores", "additive-outputs"),
+    *("separable-matched", "additive", "additive-outputs"),
 )
 
 
@@ -51,33 +51,43 @@ def test_a_journey_head_can_represent_the_teacher(make_problem, operators):
 
 
 def test_h_separable_heads_have_rank_h(make_problem, build):
-    for heads, scores in zip(HEADS, build(make_problem("separable"))(), strict=True):
-        assert rank(scores) == heads
+    copies = build(make_problem("separable"))()
+    for heads, restarts in zip(HEADS, copies.unflatten(0, (len(HEADS), -1)), strict=True):
+        assert [rank(scores) for scores in restarts] == [heads, heads]
 
 
-def test_additive_scores_give_the_same_softmax_at_every_position(make_problem, build):
-    scores = build(make_problem("additive-scores"))()
-    assert (scores[:, 0] - scores[:, 1]).abs().max() > 0.1
-    shares = scores.softmax(-1)
-    torch.testing.assert_close(shares, shares[:, :1].expand_as(shares))
+def test_additive_scores_have_no_interaction_of_position_and_role(make_problem, build):
+    """For every entity, S[t, s] − S[t, 0] − S[0, s] + S[0, 0] = 0; S depends on t and on s."""
+    scores = build(make_problem("additive"))()
+    by_position, by_role = (scores - scores.narrow(axis, 0, 1) for axis in (1, 2))
+    torch.testing.assert_close(by_role, by_role[:, :1].expand_as(by_role), atol=1e-5, rtol=0.0)
+    assert by_position.abs().max() > 0.1
+    assert by_role.abs().max() > 0.1
+
+
+def test_additive_heads_of_fewer_tables_hold_every_sum(make_problem, build):
+    model = build(make_problem("additive"))
+    *_, (first, second) = model.tables()
+    merged = [x.sum(1, keepdim=True) for x in (first, second)]
+    torch.testing.assert_close(model.form.join(*merged), model()[-len(first) :])
 
 
 def test_additive_outputs_are_the_mean_of_separate_softmaxes(make_problem, build):
     model = build(make_problem("additive-outputs"))
     scores = model()
     torch.testing.assert_close(scores.exp().sum(-1), torch.ones(scores.shape[:-1]))
-    positions, roles = (table.softmax(-1) for table in model.copies[2])
+    positions, roles = (table[0].softmax(-1) for table in model.copies[2])
     expected = sum(positions[h][:, None] + roles[h] for h in range(3)) / 6
-    torch.testing.assert_close(scores[2].exp(), expected)
+    torch.testing.assert_close(scores.unflatten(0, (len(HEADS), -1))[2, 0].exp(), expected)
 
 
 @pytest.mark.parametrize("operators", ["toral", "orthogonal"])
 def test_matched_heads_use_the_journeys_parameter_budget(make_problem, build, operators):
-    journey = build(make_problem("journey", operators=operators))
+    journey = build(make_problem("journey-learned", operators=operators))
     problem = make_problem("separable-matched", operators=operators)
-    allowed = sum(p.numel() for p in journey.parameters())
+    allowed = sum(p.numel() for p in journey.parameters()) // problem.job.model.restarts
     assert journey_parameters(problem.job) == allowed
-    size = sum(p.numel() for p in build(problem).parameters())
+    size = sum(p.numel() for p in build(problem).parameters()) // problem.job.model.restarts
     assert size <= allowed < size + size // matched_heads(problem.job)
 
 

@@ -12,6 +12,7 @@ contributes one direction instead of two: each distinct ω counts 2, and ω = 0 
 | gap | σ_r / σ_{r+1} at the rank r; 1 if r > d |
 | rounded_error | rank_error in float64 of M rounded to single precision: the negative control |
 | singular_value | σ_i / σ_1, i = 1 … d + 1 |
+| least_error | the smallest ‖S − M‖ / ‖M‖ of d − 1 separable terms: √(Σ_{i ≥ d} σ_i² / Σ_i σ_i²) |
 
 float64 computes the singular values of M and counts those above 100·2⁻⁵² times the largest. mpmath
 works with 60 digits and takes the float64 values of ω, q and the keys as exact. It computes square
@@ -19,7 +20,11 @@ roots of the eigenvalues of M Mᵀ and counts those above 10⁻²⁰ times the l
 zero in exact arithmetic are below 10⁻²⁵ there.
 
 *cancellation*: the largest |softmax_e S(t) − softmax_e S(0)| over all entries, for the scores S of
-H heads with standard normal tables. Additive scores leave only rounding, separable scores more.
+H heads with standard normal tables. Scores A(t) + B(s, e) leave only rounding, other scores more.
+
+*fewer*: the accuracy that H < d heads lose against d heads with standard normal tables: the share
+of (t, s) at which their argmax_e differs. Additive heads hold the sums of the tables of d heads.
+The control has the H separable terms of smallest squared error.
 """
 
 from __future__ import annotations
@@ -44,7 +49,7 @@ from journeylab.studies.exp6_coupling_rank.settings import (
     D,
     Frequencies,
 )
-from journeylab.studies.exp6_coupling_rank.tables import FORMS
+from journeylab.studies.exp6_coupling_rank.tables import FORMS, truncations
 
 if TYPE_CHECKING:
     from journeylab.streams import Streams
@@ -60,7 +65,9 @@ Row = dict[str, str | int | float]
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
     """Tidy rows: draw, metric, frequencies, operators, arithmetic, i, H, value."""
     del streams  # draws are numbered from 0 and do not depend on a seed
-    check = _check_rank if job.computed == "rank" else _check_cancellation
+    check = {"rank": _check_rank, "cancellation": _check_cancellation, "fewer": _check_fewer}[
+        job.computed
+    ]
     rows = [row for draw in range(job.draws) for row in check(job, draw)]
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     return table.astype({"i": "Int64", "H": "Int64", "value": "float64"})
@@ -102,6 +109,7 @@ def _check_rank(job: Computation, draw: int) -> Iterator[Row]:
                 "rank_defect": abs(rank - D),
                 "rank_error": abs(rank - expected),
                 "gap": _gap(values, rank),
+                "least_error": math.hypot(*values[D - 1 :]) / math.hypot(*values),
             }
             row = case | {"arithmetic": arithmetic}
             yield from (row | {"metric": name, "value": x} for name, x in metrics.items())
@@ -138,11 +146,29 @@ def _exact_values(teacher: Teacher, positions: int) -> list[mpf]:
 
 
 def _check_cancellation(job: Computation, draw: int) -> Iterator[Row]:
-    form = FORMS[job.variant]
     rng = np.random.default_rng([draw, len(OPERATORS)])
     for heads in HEADS:
-        shapes = form.shapes(heads, job.positions, job.roles, job.entities)
-        scores = form.join(*(torch.from_numpy(rng.standard_normal(shape)) for shape in shapes))
-        shares = scores.softmax(-1)
+        shares = FORMS[job.variant].join(*_draw_tables(job, heads, rng)).softmax(-1)
         change = float((shares - shares[0]).abs().max())
         yield {"draw": draw, "metric": "cancellation", "H": heads, "value": change}
+
+
+def _check_fewer(job: Computation, draw: int) -> Iterator[Row]:
+    tables = _draw_tables(job, D, np.random.default_rng([draw, len(OPERATORS) + 1]))
+    join = FORMS[job.variant].join
+    scores = join(*tables)
+    best = {heads: approximation for heads, _, approximation in truncations(scores)}
+    for heads in HEADS[:-1]:
+        fewer = best[heads] if job.variant == "separable" else join(*_merge(tables, heads))
+        lost = float((fewer.argmax(-1) != scores.argmax(-1)).double().mean())
+        yield {"draw": draw, "metric": "lost_accuracy", "H": heads, "value": lost}
+
+
+def _draw_tables(job: Computation, heads: int, rng: np.random.Generator) -> list[Tensor]:
+    shapes = FORMS[job.variant].shapes(heads, job.positions, job.roles, job.entities)
+    return [torch.from_numpy(rng.standard_normal(shape)) for shape in shapes]
+
+
+def _merge(tables: list[Tensor], heads: int) -> list[Tensor]:
+    """Tables of ``heads`` heads; the last head has the sum of all that are left."""
+    return [torch.cat((x[: heads - 1], x[heads - 1 :].sum(0, keepdim=True))) for x in tables]

@@ -24,9 +24,11 @@ from journeylab.studies.exp6_coupling_rank.metrics import (
     LABELLED,
     LABELS,
 )
+from journeylab.studies.exp6_coupling_rank.search import CHOSEN, RATES, SEARCH, SPREADS
 from journeylab.studies.exp6_coupling_rank.settings import (
     ARITHMETICS,
     HEADS,
+    JOURNEYS,
     OPERATORS,
     STACKED,
     D,
@@ -34,13 +36,19 @@ from journeylab.studies.exp6_coupling_rank.settings import (
 from journeylab.typography import scientific, short
 
 CAPTIONS = {
+    "fitted": (
+        "Accuracy of separable heads that were fitted to the noiseless scores, against the number "
+        f"of heads H. A panel is named after its teacher. {CURVES} The horizontal line is a "
+        "journey head, with learned frequencies if they were trained, median over seeds."
+    ),
     "heads": (
         "Accuracy on the whole noiseless table against the number of heads H, for models that were "
         "trained on the labels of noisy queries. A panel is named after the frequencies of its "
         "teacher and the kind of its role operators. "
-        f"{CURVES} Horizontal lines are medians over seeds: of one journey head with given "
-        "frequencies, of the most frequent noisy label at every position and role, and of the "
-        "exact ceiling of answers that do not depend on the position."
+        f"{AS_BEFORE} Horizontal lines are medians over seeds: of one journey head, of the most "
+        "frequent noisy label at every position and role, and of the exact ceiling of answers that "
+        "do not depend on the position. Models at the line of the most frequent label have learned "
+        "their labels with the noise, and differences between them cannot show."
     ),
     "models": (
         "Accuracy of models with eight heads, and of models without a number of heads. "
@@ -60,8 +68,8 @@ CAPTIONS = {
     ),
     "learning": (
         "Accuracy on the whole noiseless table against the training step. Models with several "
-        "heads are shown with eight, learned frequencies with the restart of smallest training "
-        f"loss at that step. {CURVES}"
+        "heads are shown with eight, models with several restarts with the restart of smallest "
+        f"training loss at that step. {CURVES}"
     ),
 }
 
@@ -75,6 +83,8 @@ _ERRORS = ("Error", "Smallest", "Excess", "Largest excess", "Accuracy", "Truncat
 def draw(results: StudyResults) -> dict[str, Figure]:
     """Accuracy by heads and by model, errors of fitted scores, singular values, and learning."""
     figures: dict[str, Figure] = {}
+    if arms := _arms(results, FITTED, STACKED):
+        figures["fitted"] = _draw_heads(results, arms)
     if arms := _arms(results, LABELLED, STACKED):
         figures["heads"] = _draw_heads(results, arms)
     if arms := _arms(results, LABELLED, LABELS):
@@ -88,15 +98,16 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracies, errors against the Eckart–Young error, and ranks with their gaps."""
+    """Accuracies, errors against the Eckart–Young error, ranks with gaps, and the search."""
     return {
         "accuracies": Table(
             name="accuracies",
             caption="Median accuracy over the seeds on the whole noiseless table.",
             frame=_accuracies(results),
             notes=(
-                "Columns 1 … 8: number of heads H. Arms whose name begins with “scores” are fitted "
-                "to the noiseless scores, all others to noisy labels."
+                "Arms are named after their frequencies and roles; those whose name begins with "
+                "“scores” are fitted to the noiseless scores, all others to noisy labels. Columns "
+                "1 … 8: number of heads H."
             ),
             numeric=_NUMERIC,
         ),
@@ -111,6 +122,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             numeric=("H", *_ERRORS),
         ),
         "ranks": _ranks(results),
+        "search": _search(),
     }
 
 
@@ -141,17 +153,17 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 def _draw_heads(results: StudyResults, arms: list[str]) -> Figure:
     rows = results.tidy("accuracy", arm=arms, variant=STACKED).astype({"H": int})
     figure, panels = facets(
-        rows, 1.4, "heads H", "accuracy", col="data", col_wrap=3, ylim=(0.0, 1.05)
+        rows, 1.4, "heads H", "accuracy", col="data", col_wrap=2, ylim=(0.0, 1.05)
     )
     for axes, part in panels.values():
         axes.set(xticks=HEADS)
         curves(axes, part, results.styles, x="H")
         arm = part["arm"].iloc[0]
-        lines = {
-            "journey": results.pool("accuracy", arm=arm, variant="journey")["value"],
-            "most frequent noisy label": _anchor(results, "memory", arm),
-            "position-blind ceiling": _anchor(results, "blind_ceiling", arm),
-        }
+        trained = (results.pool("accuracy", arm=arm, variant=head)["value"] for head in JOURNEYS)
+        lines = {"journey": next((values for values in trained if len(values)), pd.Series())}
+        if arm in LABELLED:
+            lines["most frequent noisy label"] = _anchor(results, "memory", arm)
+            lines["position-blind ceiling"] = _anchor(results, "blind_ceiling", arm)
         anchors(axes, {name: float(x.median()) if len(x) else None for name, x in lines.items()})
     legend_above(figure)
     return figure
@@ -168,7 +180,7 @@ def _draw_models(results: StudyResults, arms: list[str]) -> Figure:
     rows["data"] = pd.Categorical(rows["data"], [ARMS[arm] for arm in arms])
     figure, panels = facets(
         rows,
-        0.3 + 0.14 * len(present),
+        0.5 + 0.17 * len(present),
         "accuracy",
         col="data",
         col_wrap=2,
@@ -235,7 +247,7 @@ def _draw_learning(results: StudyResults, arms: list[str]) -> Figure:
     rows = pd.concat([table for table in tables if len(table)], ignore_index=True)
     order = [ARMS[arm] for arm in arms]
     figure, panels = facets(
-        rows, 1.4, "step", "accuracy", col="data", col_wrap=3, col_order=order, ylim=(0.0, 1.05)
+        rows, 1.4, "step", "accuracy", col="data", col_wrap=2, col_order=order, ylim=(0.0, 1.05)
     )
     for axes, part in panels.values():
         curves(axes, part, results.styles)
@@ -249,7 +261,9 @@ def _accuracies(results: StudyResults) -> pd.DataFrame:
         sizes = results.pool("parameters", arm=arm, variant=variant)["value"]
         heads = HEADS if variant in STACKED else ()
         size = median(sizes.nsmallest(1), 0) + (" H" if heads else "")
-        row = {"Arm": ARMS[arm], "Model": results.labels[variant], "Parameters": size}
+        # Shorter names, so that the table fits a page.
+        row = {"Arm": ARMS[arm].replace(" frequencies,", ""), "Model": results.labels[variant]}
+        row["Parameters"] = size
         for h in heads or (None,):
             row[str(h or _WHOLE_MODEL)] = median(_accuracy(results, arm, variant, h))
         rows.append(row | {"Failed": str(results.failures(arm, variant))})
@@ -292,6 +306,30 @@ def _ranks(results: StudyResults) -> Table:
         caption="Rank r of the coupling in all draws and both arithmetics, with σ(r) / σ(r + 1).",
         frame=pd.DataFrame(rows, columns=["Frequencies", "Roles", *heads]),
         numeric=heads,
+    )
+
+
+def _search() -> Table:
+    rows = []
+    for (arm, variant), (restarts, losses) in SEARCH.items():
+        for spread, row in zip(SPREADS, losses, strict=True):
+            cells = [
+                f"{loss:.4f}" + (" *" if (spread, rate) == CHOSEN else "")
+                for rate, loss in zip(RATES, row, strict=True)
+            ]
+            rows.append([ARMS[arm], LABELS[variant], str(restarts), short(spread), *cells])
+    columns = ["Arm", "Model", "Restarts", "Spread", *(f"Rate {short(rate)}" for rate in RATES)]
+    return Table(
+        name="search",
+        caption="Search for rate and initial spread: training loss, median of four pilot seeds.",
+        frame=pd.DataFrame(rows, columns=columns),
+        notes=(
+            "The grid, the seeds and 1000 steps are the same for all. The loss is that of the best "
+            "restart; for 1 … 8 heads it is the mean over the numbers of heads. An asterisk marks "
+            "the chosen setting: of those within 4 % of the smallest loss the most central spread "
+            "and the largest rate inside the grid. The choice is the same for every run."
+        ),
+        numeric=tuple(columns[2:]),
     )
 
 

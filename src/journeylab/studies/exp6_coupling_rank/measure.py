@@ -11,8 +11,8 @@
 | excess | squared_error / eckart_young − 1, for H < d |
 | truncated_accuracy | accuracy of M truncated to its H largest singular values |
 
-M is unfolded to T × SE with a row per t. Of learned frequencies, the restart with the smallest
-training loss is measured.
+M is unfolded to T × SE with a row per t. Of several restarts, the one with the smallest training
+loss is measured.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from journeylab.studies.exp6_coupling_rank.models import Coupling, losses
+from journeylab.studies.exp6_coupling_rank.models import Coupling, best_copies, losses
 from journeylab.studies.exp6_coupling_rank.settings import HEADS, STACKED, D, Evaluation, Job
+from journeylab.studies.exp6_coupling_rank.tables import truncations
 
 if TYPE_CHECKING:
     from journeylab.training import Problem
@@ -42,14 +43,15 @@ def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module
         scores = model()
         copy_losses = losses(scores, coupling.target, job)
     rows = [*_anchors(coupling)]
+    chosen, restarts = best_copies(copy_losses, job), job.model.restarts
     if job.variant in STACKED:
-        for copy, heads in enumerate(HEADS):
+        for group, (copy, heads) in enumerate(zip(chosen, HEADS, strict=True)):
             rows += [row | {"H": heads} for row in _evaluate(coupling, scores[copy], heads)]
-            size = sum(p.numel() for n, p in model.named_parameters() if f".{copy}." in n)
-            rows.append({"metric": "parameters", "H": heads, "value": size})
+            size = sum(p.numel() for n, p in model.named_parameters() if f".{group}." in n)
+            rows.append({"metric": "parameters", "H": heads, "value": size // restarts})
     else:
-        rows += _evaluate(coupling, scores[int(copy_losses.argmin())], None)
-        size = sum(p.numel() for p in model.parameters()) // len(scores)
+        rows += _evaluate(coupling, scores[chosen[0]], None)
+        size = sum(p.numel() for p in model.parameters()) // restarts
         rows.append({"metric": "parameters", "value": size})
     table = pd.DataFrame(rows, columns=["metric", "H", "value"])
     return table.astype({"H": "Int64", "value": "float64"})
@@ -65,21 +67,6 @@ def blind_ceiling(truth: Float[Tensor, "T S E"]) -> float:
     positions, roles, entities = truth.shape
     counts = torch.eye(entities, dtype=torch.int64)[truth.argmax(-1)].sum(0)
     return int(counts.amax(-1).sum()) / (positions * roles)
-
-
-def truncations(
-    truth: Float[Tensor, "T S E"],
-) -> Iterator[tuple[int, float, Float[Tensor, "T S E"]]]:
-    """For every H: H, the smallest relative squared error of H separable terms, and their scores.
-
-    Source: Eckart and Young, The approximation of one matrix by another of lower rank, 1936.
-    """
-    left, values, right = torch.linalg.svd(truth.flatten(1), full_matrices=False)
-    energy = values.square()
-    for heads in HEADS:
-        best = left[:, :heads] * values[:heads] @ right[:heads]
-        error = float(energy[heads:].sum() / energy.sum())
-        yield heads, error, best.reshape(truth.shape)
 
 
 def _anchors(coupling: Coupling) -> Iterator[Row]:

@@ -2,14 +2,15 @@
 
 Every model computes scores S[t, s, e]; its answer is argmax_e. T, S and E count t, s and e.
 
-    journey            ⟨R_t q, R_s k_e⟩            frequencies given, or learned with restarts
+    journey            ⟨R_t q, R_s k_e⟩            the teacher's frequencies
+    journey-learned    ⟨R_t q, R_s k_e⟩            frequencies are learned
     separable          Σ_h f_h(t)·g_h(s, e)        tables f, g
     separable-matched  Σ_h f_h(t)·a_h(s)·b_h(e)    as many heads as the journey's parameters allow
-    additive-scores    Σ_h A_h(t) + B_h(s, e)      a softmax over e cancels every A_h
+    additive           Σ_h f_h(t, e) + g_h(s, e)   heads that read the position, or the role
     additive-outputs   log mean of softmax_e A_h(t, e) and softmax_e B_h(s, e) over all heads
 
-One run trains the models of all H together, and all restarts of learned frequencies together. These
-*copies* share no parameter and their losses are added, so that each trains as if it were alone.
+One run trains the models of all H and all restarts together. These *copies* share no parameter and
+their losses are added, so that each trains as if it were alone.
 
 *Labels* are fitted by the cross-entropy over all noisy queries, *scores* by the squared error over
 the whole noiseless table; every step uses all of them.
@@ -54,7 +55,7 @@ Copies = Float[Tensor, "copies T S E"]
 
 
 class Tables(nn.Module):
-    """Models of one form, a copy per number of heads."""
+    """Models of one form: for every number of heads, a copy per restart."""
 
     def __init__(self, job: Job, heads: tuple[int, ...], generator: Generator) -> None:
         super().__init__()
@@ -63,24 +64,25 @@ class Tables(nn.Module):
         for count in heads:
             tables = nn.ParameterList()
             for shape in self.form.shapes(count, *_shape(job)):
-                drawn = job.model.spread * torch.randn(shape, generator=generator)
+                drawn = job.model.spread * torch.randn(
+                    (job.model.restarts, *shape), generator=generator
+                )
                 tables.append(nn.Parameter(drawn))
             self.copies.append(tables)
 
     def forward(self) -> Copies:
         """The scores of every copy."""
-        return torch.stack([self.form.join(*tables) for tables in self.tables()])
+        return torch.cat([self.form.join(*tables) for tables in self.tables()])
 
     def tables(self) -> list[list[Tensor]]:
-        """The tables of every copy; a table has a row per head."""
+        """The tables for every number of heads, (restarts, heads, …)."""
         return [list(cast(nn.ParameterList, copy)) for copy in self.copies]
 
 
 class Journey(nn.Module):
     """One journey head of d coordinates, S[t, s, e] = ⟨R_t q, R_s k_e⟩.
 
-    With given ``frequencies`` there is one copy. With None, frequencies are learned, and every
-    restart is a copy.
+    Without given ``frequencies``, they are learned. Every restart is a copy.
     """
 
     frequencies: Float[Tensor, "copies planes"]
@@ -90,10 +92,11 @@ class Journey(nn.Module):
     ) -> None:
         super().__init__()
         self.positions, roles, entities = _shape(job)
-        copies = job.model.restarts if frequencies is None else 1
+        copies, spread = job.model.restarts, job.model.spread
         self.toral = job.data.operators == "toral"
-        self.query = nn.Parameter(torch.randn(copies, D, generator=generator))
-        self.keys = nn.Parameter(torch.randn(copies, entities, D, generator=generator))
+        self.query = nn.Parameter(spread * torch.randn(copies, D, generator=generator))
+        keys = torch.randn(copies, entities, D, generator=generator)
+        self.keys = nn.Parameter(spread * keys)
         width = D // 2 if self.toral else D * (D - 1) // 2
         drawn = 2.0 * torch.rand(copies, roles, width, generator=generator) - 1.0
         self.roles = nn.Parameter(math.pi * drawn if self.toral else drawn)
@@ -166,16 +169,17 @@ class Coupling:
         """For the curve: accuracy or squared error by number of heads, or of the best restart."""
         scores, target = model(), self.target
         device = scores.device
-        copy_losses = losses(scores, target.to(device), self.job).tolist()
+        copy_losses = losses(scores, target.to(device), self.job)
         if self.job.fit == "scores":
-            values = copy_losses
+            values = copy_losses.tolist()
         else:
             correct = scores.argmax(-1) == self.scores.to(device).argmax(-1)
             values = correct.double().mean((1, 2)).tolist()
         name = "accuracy" if self.job.fit == "labels" else "squared_error"
+        chosen = [values[copy] for copy in best_copies(copy_losses, self.job)]
         if self.job.variant in STACKED:
-            return {f"{name}_{heads}": values[copy] for copy, heads in enumerate(HEADS)}
-        return {name: values[copy_losses.index(min(copy_losses))]}
+            return {f"{name}_{heads}": value for heads, value in zip(HEADS, chosen, strict=True)}
+        return {name: chosen[0]}
 
     def flops_per_step(self, model: nn.Module) -> float:
         """Floating-point operations of the products of a step; the backward pass counts twice."""
@@ -184,7 +188,7 @@ class Coupling:
         if isinstance(model, Journey):
             products = positions * D**2 + roles * entities * D**2 + table * D
             return 3.0 * 2.0 * len(model.query) * products
-        heads = [len(first) for first, *_ in cast(Tables, model).tables()]
+        heads = [first.shape[:2].numel() for first, *_ in cast(Tables, model).tables()]
         return 3.0 * 2.0 * sum(heads) * table
 
 
@@ -201,10 +205,17 @@ def losses(scores: Copies, target: Scores, job: Job) -> Float[Tensor, " copies"]
     return (scores - target).square().mean((1, 2, 3))
 
 
+def best_copies(losses: Float[Tensor, " copies"], job: Job) -> list[int]:
+    """The copy with the smallest loss for every number of heads, or of all copies."""
+    restarts = job.model.restarts
+    best = losses.unflatten(0, (-1, restarts)).argmin(-1).tolist()
+    return [group * restarts + restart for group, restart in enumerate(best)]
+
+
 def journey_parameters(job: Job) -> int:
-    """Number of parameters of a journey head with given frequencies: query, keys and roles."""
+    """Number of parameters of a journey head: frequencies, query, keys and roles."""
     width = D // 2 if job.data.operators == "toral" else D * (D - 1) // 2
-    return D + job.data.entities * D + job.data.roles * width
+    return D // 2 + D + job.data.entities * D + job.data.roles * width
 
 
 def matched_heads(job: Job) -> int:

@@ -41,12 +41,16 @@ Variant = Literal[
     "journey-learned",
     "separable",
     "separable-matched",
-    "additive-scores",
+    "additive",
     "additive-outputs",
 ]
-STACKED: tuple[Variant, ...] = ("separable", "additive-scores", "additive-outputs")
+STACKED: tuple[Variant, ...] = ("separable", "additive", "additive-outputs")
 """The variants with one model per number of heads."""
-Check = Literal["decaying", "random", "integer", "repeated", "additive-scores", "separable"]
+JOURNEYS: tuple[Variant, ...] = ("journey-learned", "journey")
+"""The journey heads: with learned frequencies, and with the teacher's."""
+Check = Literal[
+    "decaying", "random", "integer", "repeated", "additive", "additive-scores", "separable"
+]
 
 
 class TableSizes(Frozen):
@@ -72,10 +76,14 @@ class Data(TableSizes):
 
 
 class Model(Frozen):
-    """The standard deviation of the initial tables, and the restarts of learned frequencies."""
+    """How models start.
 
-    spread: PositiveFloat = 0.5
-    restarts: Annotated[int, Field(gt=0, le=100)] = 5
+    ``spread`` is the standard deviation of the initial tables, and of a journey head's query and
+    keys. Of ``restarts`` starts, the one with the smallest training loss counts.
+    """
+
+    spread: PositiveFloat = 0.3
+    restarts: Annotated[int, Field(gt=0, le=1000)] = 1
 
 
 class Evaluation(Frozen):
@@ -91,20 +99,19 @@ class CouplingDraws(TableSizes):
 class CouplingCertificate(ComputedArm, CouplingDraws):
     """An arm of checks without training, computed once."""
 
-    computed: Literal["rank", "cancellation"]
+    computed: Literal["rank", "cancellation", "fewer"]
     replicates: Literal["once"]
 
 
 class Computation(CouplingDraws):
     """The settings of one check."""
 
-    computed: Literal["rank", "cancellation"]
+    computed: Literal["rank", "cancellation", "fewer"]
     variant: Check
 
     @model_validator(mode="after")
     def _check_variant_belongs_to_computed(self) -> Self:
-        tables = self.variant in ("additive-scores", "separable")
-        if tables != (self.computed == "cancellation"):
+        if (self.variant in FREQUENCIES) != (self.computed == "rank"):
             raise ValueError(f"computed {self.computed!r} has no variant {self.variant!r}")
         return self
 
