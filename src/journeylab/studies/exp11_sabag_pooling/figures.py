@@ -1,5 +1,7 @@
 """Figures, tables and numbers of exp11."""
 
+from itertools import product
+
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -135,6 +137,10 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
                     for after in ("tenth", "end"):
                         rows = results.pool("final_loss", **cell, after=after)
                         numbers[f"loss.{name}.{after}"] = _short(rows["value"])
+    for optimiser, start in product(COMPARED, ("small", "unit")):
+        below, starts = _search_signs(results, optimiser, start)
+        numbers[f"search_below.{optimiser}.{start}"] = below
+        numbers["search_starts"] = starts
     for metric in ("matched_ratio", "matched_scale", "matched_norm"):
         numbers[metric] = _short(results.pool(metric)["value"])
     for scale in (f"{scale:g}" for scale in SCALES):
@@ -314,6 +320,21 @@ def _searched_rates(results: StudyResults) -> Table:
         notes="One start of each of twelve pilot seeds (1000 to 1011). *: the best base rate.",
         numeric=tuple(bases),
     )
+
+
+def _search_signs(results: StudyResults, optimiser: str, start: str) -> tuple[int, int]:
+    """Pilot starts whose loss is lower with the higher rate of Q, each at its best; all starts."""
+    rows = results.select("search_loss", optimiser=optimiser, scale=start)
+    best = []
+    for multiplier in (1, MULTIPLIERS[-1]):
+        losses = rows[rows["multiplier"] == multiplier].pivot(
+            index="draw", columns="base", values="value"
+        )
+        best.append(losses.loc[:, [losses.mean().idxmin()]].iloc[:, 0] if len(losses) else None)
+    equal, higher = best
+    if equal is None or higher is None:
+        return 0, 0
+    return int((higher < equal).sum()), len(equal)
 
 
 def _searched_poolings(results: StudyResults) -> Table:

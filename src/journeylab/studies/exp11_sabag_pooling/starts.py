@@ -59,8 +59,9 @@ def draw_start(
 
 def stack(starts: Sequence[Start]) -> Start:
     """Starts of one shape along a new first axis, as leaves of their own."""
-    columns = list(zip(*starts, strict=True))[:3]
-    h, q, w = (torch.stack(tensors).detach().requires_grad_() for tensors in columns)
+    h = torch.stack([start.h for start in starts]).detach().requires_grad_()
+    q = torch.stack([start.q for start in starts]).detach().requires_grad_()
+    w = torch.stack([start.w for start in starts]).detach().requires_grad_()
     return Start(h, q, w, starts[0].targets)
 
 
