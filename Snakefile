@@ -35,9 +35,8 @@ try:
         plan.write()
         for warning in plan.warnings:
             logger.warning(warning)
-        logger.info(
-            "", extra={"outline": plan.outline}
-        )  # called for the summary of a dry run
+        # the logger plugin calls it for the summary of a dry run
+        logger.info("", extra={"outline": plan.outline})
     else:  # a job on a cluster keeps the plan with which it was submitted
         plan = WorkflowPlan(config, studies=submitted_studies(sys.argv))
 except (UserError, OSError) as problem:

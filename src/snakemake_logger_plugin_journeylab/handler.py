@@ -54,6 +54,7 @@ class _Job:
     input: list[str]
     output: list[str]
     log: list[str]
+    rule: str = ""
 
     @property
     def plan(self) -> str:
@@ -194,6 +195,7 @@ class LogHandler(LogHandlerBase):
             input=list(about["input"]),
             output=list(about["output"]),
             log=list(about["log"]),
+            rule=about["rule_name"],
         )
         self.jobs[about["jobid"]] = job
         self.failed.pop(about["jobid"], None)  # a retry
@@ -214,9 +216,8 @@ class LogHandler(LogHandlerBase):
         self.total = max(self.total, self.finished + len(self.jobs))  # a look adds jobs
         count = f"[{self.finished}/{self.total}]"
         self._say(f"{count} {job.name} · {clock(now - job.began)}", Quietness.RULES)
-        if job.name.startswith("look "):
-            study = job.name.split()[1]
-            self._say(f"{study}: {describe_look(Path(job.output[0]))}", Quietness.PROGRESS)
+        if job.rule == "look":
+            self._say(describe_look(Path(job.output[0])), Quietness.PROGRESS)
 
     def _fail(self, about: dict[str, Any], now: float) -> None:
         job = self.jobs.pop(about["jobid"], None)

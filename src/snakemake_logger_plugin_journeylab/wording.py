@@ -86,12 +86,13 @@ def count_verdicts(verdicts: Path) -> str:
 
 
 def describe_look(record: Path) -> str:
-    """A look in a line: “look 2, 16 seeds: 3 of 14 claims open, 6 runs go on”."""
+    """A look in a line: “exp7: look 2, 16 seeds: 3 of 14 claims open, 6 runs go on”."""
     from journeylab.records.looks import LookRecord  # loaded only after a look
 
     try:
         content = json.loads(record.read_text(encoding="utf-8"))
         fields = {name: content[name] for name in LookRecord.model_fields}
-        return LookRecord.model_validate(fields).summary
+        look = LookRecord.model_validate(fields)
     except (OSError, ValueError, KeyError):
         return f"{record} cannot be read"
+    return f"{look.study}: {look.summary}"

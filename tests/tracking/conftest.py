@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 import pandas as pd
 import pytest
 
+from journeylab import tracking
 from journeylab.records import files, runs
 from journeylab.records.cost import Cost
 from journeylab.records.plans import Plan
@@ -108,3 +109,11 @@ def write_measurements():
         files.write_table(folder / "measurements.parquet", pd.DataFrame(rows, columns=columns))
 
     return write
+
+
+@pytest.fixture(scope="module")
+def initialised(tmp_path_factory):
+    """A store that MLflow has initialised, which takes seconds; tests copy it."""
+    root = tmp_path_factory.mktemp("initialised")
+    assert tracking.import_runs(root, "exp1").warning is None
+    return root / "mlflow.db"

@@ -17,13 +17,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def initialised(tmp_path_factory):
-    root = tmp_path_factory.mktemp("initialised")
-    assert tracking.import_runs(root, "exp1").warning is None
-    return root / "mlflow.db"
-
-
 @pytest.fixture
 def store(tmp_path, initialised):
     """The address of a store that all roots of a test share."""

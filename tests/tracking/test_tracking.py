@@ -30,13 +30,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def initialised(tmp_path_factory):
-    root = tmp_path_factory.mktemp("initialised")
-    assert tracking.import_runs(root, "exp1").warning is None
-    return root / "mlflow.db"
-
-
 @pytest.fixture(autouse=True)
 def store(tmp_path, initialised):
     """Copy a store that holds another study only: initialising a store takes over a second."""
