@@ -71,7 +71,8 @@ def check(
             elif entry.state != "current" and states["missing"] < len(needed):
                 changed = f": {'; '.join(entry.reasons)}" if entry.reasons else ""
                 typer.echo(f"{study}/{run} is {entry.state}{changed}")
-        others = ", ".join(f"{n} {state}" for state, n in states.items() if state != "current")
+        del states["current"]
+        others = ", ".join(f"{states[state]} {state}" for state in sorted(states, reverse=True))
         typer.echo(f"{_summary(study, needed, recorded)}{f'; {others}' if others else ''}")
     _refuse(damaged)
 
@@ -102,7 +103,7 @@ def _add_study(plan: WorkflowPlan, study: str, root: Path, history: History) -> 
 
     planned = plan.run_plans(study)
     recorded = read_recorded(root, study, planned)
-    counts: Counter[str] = Counter()
+    counts = {"recorded": 0, "unchanged": 0, "started and not finished": 0, "refused": 0}
     refused = []
     for run, plans in planned.items():
         folder = root / "results" / study / run
