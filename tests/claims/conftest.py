@@ -36,6 +36,7 @@ def judge() -> Judge:
         evidence: bool = True,
         seeds: Sequence[int] | None = None,
         measure: Mapping[str, Any] | None = None,
+        sequential: bool = False,
         **study: Any,
     ) -> StudyVerdicts:
         n = max((len(values) for values in runs.values()), default=0)
@@ -43,8 +44,10 @@ def judge() -> Judge:
             {
                 "alpha": alpha,
                 "looks": looks or {12: 1},
+                "sequential": (12, 16),
                 "studies": {
                     "exp1": {
+                        "looks": "sequential" if sequential else "fixed",
                         "measures": {"x": {"label": "x", "metric": "x", **(measure or {})}},
                         "claims": [row(index, claim) for index, claim in enumerate(claims, 1)],
                         **study,

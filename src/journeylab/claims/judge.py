@@ -1,7 +1,7 @@
 """Judge the claims of a study: measurements → estimates → verdicts."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from journeylab.claims.estimates import (
     finite,
     settling_words,
 )
+from journeylab.claims.headroom import saturation_notes
 from journeylab.claims.looks import (
     FixedLooks,
     Schedule,
@@ -50,10 +51,14 @@ class _Study:
     schedule: Schedule
     exploratory: bool = False
 
+    def reader(self, n: int) -> Callable[[reg.Term], Values]:
+        """Reads a term at the first ``n`` seeds."""
+        seeds = self.seeds[:n]
+        return lambda term: read(term, self.table, self.claims.measures, seeds)
+
     def values(self, claim: reg.Claim, n: int) -> list[Values]:
         """Every term of a claim at the first ``n`` seeds."""
-        seeds = self.seeds[:n]
-        return [read(term, self.table, self.claims.measures, seeds) for term in claim.terms]
+        return list(map(self.reader(n), claim.terms))
 
 
 class _Stop(NamedTuple):
@@ -273,6 +278,8 @@ def _judge(claim: reg.Claim, study: _Study, stop: _Stop) -> Verdict:
         notes.append(f"no values of {'; '.join(absent)}")
     if claim.primary and claims.is_coarse(claim):
         notes.append(COARSE)
+    if claim.primary and study.schedule.sequential:
+        notes += saturation_notes(claim.terms, study.reader(n), measures, study.names)
     judged = claim.primary and not study.exploratory and not stop.withheld
     parts = [
         Part(
@@ -375,7 +382,7 @@ def _failed_gates(claim: reg.Claim, study: _Study, n: int) -> str:
     failed = []
     for name in claim.gate:
         gate = study.claims.gates[name]
-        values = read(gate.cell, study.table, study.claims.measures, study.seeds[:n])
+        values = study.reader(n)(gate.cell)
         median = float(np.median(np.where(np.isfinite(values), values, -np.inf)))
         if not median >= gate.at_least:
             reason = (
