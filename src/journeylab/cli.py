@@ -11,6 +11,7 @@ from journeylab import imports
 from journeylab.catalogue import STAGES, Stage
 from journeylab.commands import evidence
 from journeylab.commands.compare import compare
+from journeylab.commands.coverage import coverage
 from journeylab.commands.deposit import deposit
 from journeylab.commands.explain import explain
 from journeylab.commands.list import list_studies
@@ -41,6 +42,7 @@ for _command, _name in (
     (explain, "explain"),
     (list_studies, "list"),
     (compare, "compare"),
+    (coverage, "coverage"),
     (seeds, "seeds"),
     (reproduce, "reproduce"),
 ):

@@ -20,7 +20,7 @@ LOOKS = PROJECT / "claims/looks.yaml"
 STUDIES = sorted((PROJECT / "claims").glob("exp*.yaml"))
 FILES = [("config", PROJECT / "config.yaml"), ("looks", LOOKS)]
 FILES += [("response", PROJECT / "response.yaml")]
-FILES += [("theorems", PROJECT / "claims/theorems.yaml")]
+FILES += [(name, PROJECT / f"claims/{name}.yaml") for name in ("theorems", "statements")]
 FILES += [("claims", file) for file in STUDIES]
 
 

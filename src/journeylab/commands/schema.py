@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from journeylab.catalogue import discover, settings_part
 from journeylab.claims.register import Looks, StudyClaims
 from journeylab.claims.response import Response
+from journeylab.claims.statements import Statements
 from journeylab.claims.theorems import Theorems
 from journeylab.config import Config
 from journeylab.records.files import write_json
@@ -49,6 +50,7 @@ SCHEMAS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "claims": partial(_file_schema, "claims/expN.yaml", StudyClaims),
     "looks": partial(_file_schema, "claims/looks.yaml", Looks),
     "theorems": partial(_file_schema, "claims/theorems.yaml", Theorems),
+    "statements": partial(_file_schema, "claims/statements.yaml", Statements),
     "response": partial(_file_schema, "response.yaml", Response),
 }
 """The schema of every kind of file, by its name in ``workflow/schemas``."""

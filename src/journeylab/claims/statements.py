@@ -1,0 +1,71 @@
+"""The checkable statements of the source documents, each with the claims that test it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from pydantic import RootModel, model_validator
+
+from journeylab.claims.register import Register
+from journeylab.claims.theorems import Theorems
+from journeylab.config import Frozen, Name, UserError, accepted, build, read_yaml
+
+STATEMENTS = "statements.yaml"
+
+
+class Statement(Frozen):
+    """What a document says in a ``section``: ``claims`` test it, or ``untested`` says why not.
+
+    A statement may have both, if claims test a part of it.
+    """
+
+    section: str
+    says: str
+    claims: tuple[str, ...] = ()
+    untested: str = ""
+
+    @model_validator(mode="after")
+    def _is_tested_or_says_why_not(self) -> Self:
+        if not self.claims and not self.untested:
+            raise ValueError("claims: name those that test it, or write `untested: the reason`")
+        return self
+
+
+class Statements(RootModel[Mapping[Name, tuple[Statement, ...]]]):
+    """The statements of every source document, by the document's id in ``theorems.yaml``."""
+
+
+def read_statements(
+    claims: Path, register: Register, theorems: Theorems
+) -> Mapping[str, tuple[Statement, ...]]:
+    """Read ``statements.yaml`` of the folder of claims.
+
+    Raises UserError for a mistake in the file, an unknown document or claim, and if a claim whose
+    source is a document is named by no statement.
+    """
+    path = claims / STATEMENTS
+    known = {claim.id: claim for study in register.studies.values() for claim in study.claims}
+    documents = build(Statements, read_yaml(path), str(path)).root
+    named = set()
+    for document, statements in documents.items():
+        if document not in theorems.documents:
+            raise UserError(
+                f"{path}: {document!r} is no document of theorems.yaml;"
+                f"{accepted(document, theorems.documents)}"
+            )
+        for statement in statements:
+            for claim in statement.claims:
+                if claim not in known:
+                    raise UserError(
+                        f"{path}: {document}: {statement.section}: {claim!r} is no claim;"
+                        f"{accepted(claim, known)}"
+                    )
+                named.add(claim)
+    if missing := [c.id for c in known.values() if c.source == "document" and c.id not in named]:
+        raise UserError(
+            f"{path}: no statement names {', '.join(missing)}, whose source is a document; add "
+            "each to the claims of the statement that it tests"
+        )
+    return documents

@@ -1,0 +1,49 @@
+"""``journeylab coverage``: the checkable statements of the documents, with their claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import typer
+
+from journeylab.commands.results import CLAIMS, current_register, printed_table
+
+if TYPE_CHECKING:
+    from journeylab.claims.register import Claim
+    from journeylab.claims.statements import Statement
+
+HEAD = ("Section", "Statement", "Claims")
+LEGEND = (
+    "Every checkable statement of the source documents, with the claims that test it. D: judged, "
+    "as the document states it; C: judged, corrected; s: a secondary measurement."
+)
+
+
+def coverage() -> None:
+    """List the checkable statements of the source documents with the claims that test them."""
+    from journeylab.claims.statements import read_statements
+    from journeylab.claims.theorems import read_theorems
+    from journeylab.records.verdict_text import capital
+
+    register, theorems = current_register(), read_theorems(CLAIMS)
+    known = {claim.id: claim for study in register.studies.values() for claim in study.claims}
+    documents = read_statements(CLAIMS, register, theorems)
+    typer.echo(f"# What the documents state, and what tests it\n\n{LEGEND}")
+    for document, statements in documents.items():
+        typer.echo(f"\n## {capital(theorems.documents[document].title)}\n")
+        rows = [(s.section, s.says, "; ".join(_tests(s, known))) for s in statements]
+        typer.echo(printed_table(HEAD, rows, markdown=True))
+
+
+def _tests(statement: Statement, known: Mapping[str, Claim]) -> Iterator[str]:
+    if statement.claims:
+        yield ", ".join(f"{name} {_kind(known[name])}" for name in statement.claims)
+    if statement.untested:
+        yield f"not tested: {statement.untested}" if not statement.claims else statement.untested
+
+
+def _kind(claim: Claim) -> str:
+    if not claim.primary:
+        return "s"
+    return "D" if claim.source == "document" else "C"
