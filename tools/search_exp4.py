@@ -1,0 +1,100 @@
+"""Search of learning rates and initial scales for the judged runs of exp4, on pilot seeds.
+
+    python tools/search_exp4.py TEXT [RUN …]            (about 12 CPU-minutes for all runs)
+    python tools/search_exp4.py TEXT RUN=RATE,SCALE …   (one setting, 10,000 and 20,000 steps)
+
+TEXT is a copy of Tiny Shakespeare. The first form prints, for every run and point of the grid, the
+mean held-out loss after ``STEPS`` steps: the rows that
+``journeylab/studies/exp4_operator_recovery/search.py`` keeps. The second prints the losses on
+training and held-out text of a run with its setting, and with twice the steps.
+"""
+
+import sys
+import tempfile
+from itertools import product
+from pathlib import Path
+
+from journeylab import training
+from journeylab.config import ExternalFile
+from journeylab.streams import Streams, data_streams
+from journeylab.studies.exp4_operator_recovery.data import generate
+from journeylab.studies.exp4_operator_recovery.models import RecoveryProblem
+from journeylab.studies.exp4_operator_recovery.search import RATES, SCALES, SEEDS, STEPS
+from journeylab.studies.exp4_operator_recovery.settings import Data, Job, Model, Training
+
+PRESSED = {"orthogonality": 0.1}
+RUNS = {
+    "single-0/near-identity": {},
+    "single-0.1/near-identity": PRESSED,
+    "positions-free/near-identity": {"operators": "each"},
+    "positions-pressed/near-identity": {"operators": "each", "commutator": 0.1, **PRESSED},
+    "controls/rope": {"operators": "fixed"},
+    "controls/frozen": {"operators": "fixed"},
+    "controls/identity": {"operators": "fixed"},
+}
+DATA = Data(file=ExternalFile(sha256="0" * 64))
+BUDGET = 10_000
+
+Setting = tuple[float, float]
+"""A learning rate and an initial scale."""
+
+
+def main(text: Path, asked: list[str]) -> None:
+    """Print the losses of all runs, or of those that are asked for."""
+    training.prepare_process(threads=1)
+    for run in asked or RUNS:
+        name, _, chosen = run.partition("=")
+        if chosen:
+            rate, scale = map(float, chosen.split(","))
+            for steps in (BUDGET, 2 * BUDGET):
+                print(name, steps, *train(text, name, rate, [scale], steps), flush=True)
+        else:
+            for rate in RATES:
+                print(name, rate, *train(text, name, rate, SCALES, STEPS), flush=True)
+
+
+def train(text: Path, run: str, rate: float, scales, steps: int) -> list[str]:
+    """For every scale, the mean over the pilot seeds of the held-out and the training loss."""
+    budget = Training(
+        steps=steps,
+        learning_rate=rate,
+        warmup=50,
+        weight_decay=0.01,
+        evaluate_every=steps // 4,
+    )
+    replicates = list(product(scales, SEEDS))
+    problems = [
+        RecoveryProblem(
+            Job(
+                variant=run.split("/")[1],
+                data=DATA,
+                model=Model(initial_scale=scale),
+                training=budget,
+                **RUNS[run],
+            ),
+            generate(DATA, data_streams("exp4", "corpus", seed), text),
+            Streams("exp4", seed),
+        )
+        for scale, seed in replicates
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        trained = training.train_seeds(
+            problems,
+            budget,
+            [problem.streams for problem in problems],
+            Path(folder),
+            training.Execution("batched", "cpu"),
+            label=f"{run}, rate {rate}:",
+            identity="search",
+        )
+    printed = []
+    for scale in scales:
+        each = [t.curve for t, (of, _) in zip(trained, replicates, strict=True) if of == scale]
+        last = [curve[curve["step"] == steps].set_index("metric")["value"] for curve in each]
+        means = {name: sum(values[name] for values in last) / len(last) for name in last[0].index}
+        printed.append(f"{scale:g}: {means['loss']:.4f} ({means['train_loss']:.4f})")
+    return printed
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])
