@@ -118,7 +118,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         for name, known in runs.items()
         if known
     }
-    return tables | {"null": _tabulate_null(results), "search": tabulate_search()}
+    return tables | {"null": _tabulate_null(results), "search": tabulate_search(ARMS, LABELS)}
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:

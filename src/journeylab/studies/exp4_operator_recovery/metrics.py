@@ -9,8 +9,8 @@ QUESTION = (
     "commuting rotations of planes?"
 )
 TUNING = (
-    "nothing was tuned: all arms have one setting, fixed before the first run; pilot seeds (1000 "
-    "and above) only showed that the models learn within half of the steps in the source document"
+    "peak rate and initial scale of every run from one grid of five points, by held-out loss after "
+    "2,000 steps on pilot seeds 1000 and 1001; the table of the search has every loss"
 )
 
 LABELS = {

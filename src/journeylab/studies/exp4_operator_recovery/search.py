@@ -1,7 +1,7 @@
 """The search of learning rates and initial scales of exp4, on pilot seeds.
 
 ``python tools/search_exp4.py TEXT`` prints the losses. They are kept here, because a study trains
-with the chosen settings only. The best setting of a run has the smallest mean held-out loss.
+with the chosen settings only.
 """
 
 import pandas as pd
@@ -10,42 +10,47 @@ from journeylab.plotting import Table
 
 SEEDS = (1000, 1001)
 STEPS = 2000
-RATES = (0.01, 0.03, 0.1)
-SCALES = (0.25, 0.5, 1.0)
+CENTRE = (0.03, 0.5)
+GRID = (CENTRE, (0.01, 0.5), (0.1, 0.5), (0.03, 0.25), (0.03, 1.0))
+"""The points that every run is trained at: peak learning rate and initial scale."""
+TIE = 0.005
+"""A difference of losses that is too small to leave the centre: a quarter of the margins."""
 
-SEARCH: dict[tuple[str, str], tuple[tuple[float, ...], ...]] = {}
-"""Printed run → mean held-out loss, one row for each rate and one column for each scale."""
+Point = tuple[float, float]
 
-
-def best(losses: tuple[tuple[float, ...], ...]) -> tuple[float, float]:
-    """The rate and the initial scale with the smallest loss."""
-    cells = {
-        (rate, scale): loss
-        for rate, row in zip(RATES, losses, strict=True)
-        for scale, loss in zip(SCALES, row, strict=True)
-    }
-    return min(cells, key=lambda cell: cells[cell])
+SEARCH: dict[tuple[str, str], dict[Point, float]] = {}
+"""Arm and variant → held-out loss after ``STEPS`` steps, mean over ``SEEDS``; some have points
+beside the grid."""
 
 
-def tabulate_search() -> Table:
-    """Every run and rate: the losses by initial scale, the chosen one marked."""
+def choose(losses: dict[Point, float]) -> Point:
+    """The point with the smallest loss; the centre, if it is within ``TIE`` of it."""
+    best = min(losses, key=lambda point: losses[point])
+    return best if losses[CENTRE] - losses[best] > TIE else CENTRE
+
+
+def tabulate_search(arms: dict[str, str], labels: dict[str, str]) -> Table:
+    """The losses of every run, by point; the chosen one is marked."""
+    extra = {point for losses in SEARCH.values() for point in losses} - set(GRID)
+    points = sorted(extra | set(GRID))
+    heads = [f"{rate:g}, {scale:g}" for rate, scale in points]
     rows = []
     for (arm, variant), losses in SEARCH.items():
-        chosen = best(losses)
-        for rate, row in zip(RATES, losses, strict=True):
-            cells = [
-                f"{loss:.3f}" + (" *" if (rate, scale) == chosen else "")
-                for scale, loss in zip(SCALES, row, strict=True)
-            ]
-            rows.append([arm, variant, f"{rate:g}", *cells])
-    heads = [f"Scale {scale:g}" for scale in SCALES]
+        chosen = choose(losses)
+        cells = [
+            f"{losses[point]:.3f}" + (" *" if point == chosen else "") if point in losses else "–"
+            for point in points
+        ]
+        rows.append([arms[arm], labels[variant], *cells])
     return Table(
         name="search",
-        caption="Search of rate and initial scale: held-out loss, mean of two pilot seeds.",
-        frame=pd.DataFrame(rows, columns=["Operators", "Start", "Rate", *heads]),
+        caption="Search of peak rate and initial scale (column heads): held-out loss.",
+        frame=pd.DataFrame(rows, columns=["Operators", "Start", *heads]),
         notes=(
-            f"After {STEPS} steps, nats per character. The grid and the seeds are the same for all "
-            "runs. *: the smallest loss, the chosen setting."
+            f"Nats per character after {STEPS} steps, mean of two pilot seeds. All runs have the "
+            "same grid, rates 0.01, 0.03 and 0.1 at scale 0.5 and scales 0.25 and 1 at rate 0.03; "
+            "–: a point beside it that was not trained. *: the chosen point, with the smallest "
+            f"loss, or rate 0.03 and scale 0.5 if they are within {TIE:g} of it."
         ),
-        numeric=("Rate", *heads),
+        numeric=tuple(heads),
     )
