@@ -9,6 +9,7 @@ losses that ``journeylab/studies/exp4_operator_recovery/search.py`` keeps. The s
 same for a run with its setting at the budget of the study, and with twice the steps.
 """
 
+import math
 import sys
 import tempfile
 from itertools import product
@@ -91,8 +92,11 @@ def train(text: Path, run: str, rate: float, scales: list[float], steps: int) ->
     for scale in scales:
         each = [t.curve for t, (of, _) in zip(trained, replicates, strict=True) if of == scale]
         last = [curve[curve["step"] == steps].set_index("metric")["value"] for curve in each]
-        means = {name: sum(values[name] for values in last) / len(last) for name in last[0].index}
-        printed.append(f"{scale:g}: {means['loss']:.4f} ({means['train_loss']:.4f})")
+        held_out, seen = (
+            sum(values.get(name, math.inf) for values in last) / len(last)  # inf: it diverged
+            for name in ("loss", "train_loss")
+        )
+        printed.append(f"{scale:g}: {held_out:.4f} ({seen:.4f})")
     return printed
 
 

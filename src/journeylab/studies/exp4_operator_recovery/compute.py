@@ -82,7 +82,8 @@ def _of_draw(job: Computation, draw: int) -> Iterator[Row]:
 
 def _random(job: Computation, draw: int, generator: Generator) -> Iterator[Row]:
     sizes, count = job.model, 1 if job.operators == "one" else job.model.length - 1
-    operators = start(job.variant, count, sizes.d, sizes.spread, generator).double().numpy()
+    spread = sizes.spread * sizes.initial_scale
+    operators = start(job.variant, count, sizes.d, spread, generator).double().numpy()
     metrics = describe(operators, np.random.default_rng(draw))
     if count == 1:
         metrics["angle_null_share"] = null_share(metrics["angle_linearity"], sizes.d, NULL_DRAWS)

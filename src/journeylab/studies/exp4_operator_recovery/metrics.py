@@ -6,7 +6,7 @@ from journeylab.studies.exp4_operator_recovery.settings import RANDOM, STAGES
 TITLE = "Operator recovery: do unconstrained operators become rotations?"
 QUESTION = (
     "When the operators of an attention layer are trained without constraints, do they become "
-    "commuting rotations of planes?"
+    "commuting rotations of planes? Does the text ask for particular operators at all?"
 )
 TUNING = (
     "peak rate and initial scale of every run from one grid of five points, by held-out loss after "
