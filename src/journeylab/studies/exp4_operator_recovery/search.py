@@ -44,8 +44,9 @@ SEARCH: dict[tuple[str, str], dict[Point, float]] = {
         (0.1, 0.5): 2.2293,
     },
 }
-"""Arm and variant → held-out loss after ``STEPS`` steps, mean over ``SEEDS``; infinite if one diverged.
+"""Arm and variant → held-out loss after ``STEPS`` steps, mean over ``SEEDS``.
 
+The loss is infinite if a seed diverged.
 Where the best scale was at the edge of the grid, the next one was added. A first, coarser part of
 the search had rate 0.003 and scale 2 for the fixed operators, and all pairs of the other rates and
 scales for some runs; none of these points was better than the chosen one.
@@ -82,8 +83,9 @@ def tabulate_search(arms: dict[str, str], labels: dict[str, str]) -> Table:
         notes=(
             f"Nats per character after {STEPS} steps, mean of two pilot seeds. All runs have the "
             "same grid, rates 0.01, 0.03 and 0.1 at scale 0.5 and scales 0.25 and 1 at rate 0.03; "
-            "–: not trained, because the best scale of the run is inside the grid. *: the chosen point, with the smallest "
-            f"loss, or rate 0.03 and scale 0.5 if they are within {TIE:g} of it."
+            "–: not trained, because the best scale of the run is inside the grid; failed: a seed "
+            "diverged. *: the chosen point, with the smallest loss, or rate 0.03 and scale 0.5 if "
+            f"they are within {TIE:g} of it."
         ),
         numeric=tuple(heads),
     )
