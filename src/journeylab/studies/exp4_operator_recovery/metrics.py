@@ -9,8 +9,9 @@ QUESTION = (
     "commuting rotations of planes? Does the text ask for particular operators at all?"
 )
 TUNING = (
-    "peak rate and initial scale of every run from one grid of five points, by held-out loss after "
-    "2,000 steps on pilot seeds 1000 and 1001; the table of the search has every loss"
+    "peak rate and initial scale from one grid of five points, by held-out loss after 2,000 steps "
+    "on pilot seeds 1000 and 1001; runs under pressure have the settings of the same operators "
+    "without it; the table of the search has every loss"
 )
 
 LABELS = {
