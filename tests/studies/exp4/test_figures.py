@@ -2,7 +2,16 @@
 
 import pytest
 
+from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.studies.exp4_operator_recovery import figures
+from journeylab.studies.exp4_operator_recovery.answer import (
+    ANSWERS,
+    CONTROL,
+    NO_EVIDENCE,
+    OPEN,
+    WITHHELD,
+    answer,
+)
 from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS
 
 from .results import DRAWS, RUNS, SEEDS
@@ -31,8 +40,8 @@ def test_tables_show_both_stages_and_the_range_of_the_null(results):
     assert single.loc[("fixed R", "RoPE"), "off-block"] == "0.00"
     assert {"commutator", "joint off-block"} < set(tables["positions"].frame.columns)
     null = tables["null"].frame.set_index("Measure")
-    assert null.loc["commutator of R − I", "Gaussian, one R"] == "–"
-    assert " – " in null.loc["commutator of R − I", "Gaussian, R per position"]
+    assert null.loc["commutator of R − I", "orthogonal, one R"] == "–"
+    assert " – " in null.loc["commutator of R − I", "orthogonal, R per position"]
 
 
 def test_the_prose_cites_numbers_that_exist(results):
@@ -42,3 +51,25 @@ def test_the_prose_cites_numbers_that_exist(results):
     assert numbers["bigram"] < numbers["unigram"]
     assert numbers["letters"] == 10
     assert {"loss.single-0.near-identity", "loss.controls.rope"} <= set(numbers)
+
+
+def verdicts(word, withheld="", **more):
+    rows = [
+        Verdict.model_construct(id="exp4.1", verdict="supported", withheld=""),
+        Verdict.model_construct(id=CONTROL, verdict=word, withheld=withheld),
+    ]
+    given = {"evidence": True, "exploratory": "", "verdicts": tuple(rows)}
+    return StudyVerdicts.model_construct(**given | more)
+
+
+def test_the_first_page_says_what_the_verdict_of_the_control_says():
+    assert answer(verdicts("supported")) == ANSWERS["supported"]
+    assert "does not discriminate" in answer(verdicts("refuted"))
+    assert answer(verdicts("inconclusive")) == OPEN
+    assert answer(verdicts(None, "RoPE did not learn")) == WITHHELD
+    for nothing in (
+        None,
+        verdicts("refuted", evidence=False),
+        verdicts("refuted", exploratory="x"),
+    ):
+        assert answer(nothing) == NO_EVIDENCE

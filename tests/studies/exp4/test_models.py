@@ -17,6 +17,8 @@ from journeylab.studies.exp4_operator_recovery.models import (
 from journeylab.studies.exp4_operator_recovery.settings import Arm, Model, UntrainedArm
 from journeylab.training import train
 
+from .results import SMALL
+
 RUNS = {
     "single": ("near-identity", {}),
     "gaussian": ("gaussian", {}),
@@ -37,6 +39,22 @@ def test_arms_of_a_seed_start_with_the_same_weights_around_their_operators(make_
     assert names == {name for name, _ in other.named_parameters()} - {"operators"}
     weights, others = first.state_dict(), other.state_dict()
     assert all(torch.equal(weights[name], others[name]) for name in names)
+
+
+def test_the_initial_scale_is_a_factor_of_all_that_is_drawn_but_rotations(make_problem):
+    plain, halved = SMALL, SMALL.model_copy(update={"initial_scale": 0.5})
+    for variant, of in (("near-identity", {}), ("frozen", {"operators": "fixed"})):
+        first, other = (
+            fresh(make_problem(variant, model=model, **of)).state_dict()
+            for model in (plain, halved)
+        )
+        drawn = {name for name, value in first.items() if value.dim() == 2}
+        assert len(drawn) == 6
+        for name in set(first) - {"operators"}:
+            assert torch.equal(other[name], first[name] * (0.5 if name in drawn else 1.0)), name
+        away = torch.eye(4) if variant == "near-identity" else torch.zeros(4, 4)
+        factor = 0.5 if variant == "near-identity" else 1.0
+        torch.testing.assert_close(other["operators"] - away, factor * (first["operators"] - away))
 
 
 def test_arms_of_a_seed_read_the_same_windows(make_problem):

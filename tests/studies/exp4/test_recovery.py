@@ -12,7 +12,8 @@ from journeylab.studies.exp4_operator_recovery.recovery import (
     leading_angles,
     linearity,
     null_share,
-    products,
+    transport_linearity,
+    transports_to,
 )
 from journeylab.studies.exp4_operator_recovery.transport import random_rotations
 
@@ -104,11 +105,38 @@ def test_the_leading_angle_belongs_to_the_fastest_common_plane(slope, curve):
     assert metrics(operators)["linearity"] == pytest.approx(linearity(angles))
 
 
-def test_products_of_a_constant_rotation_turn_linearly():
-    operators = np.stack([rotation([0.9, 0.3])] * 20)
-    assert metrics(operators)["linearity"] == 0.0
-    assert metrics(operators)["journey_linearity"] == pytest.approx(1.0)
-    assert np.abs(leading_angles(products(operators), operators))[-1] == pytest.approx(18.0)
+def test_the_product_of_a_constant_rotation_turns_linearly_in_any_basis():
+    rope = np.stack([rotation([0.9, 0.3])] * 20)
+    for operators in (rope, basis(4) @ rope @ np.linalg.inv(basis(4))):
+        assert metrics(operators)["linearity"] == 0.0
+        assert metrics(operators)["transport_linearity"] == pytest.approx(1.0)
+        assert np.abs(leading_angles(transports_to(operators, 20), operators))[-1] == pytest.approx(
+            18.0
+        )
+
+
+def test_products_to_a_position_are_taken_from_its_own_operator_backwards():
+    operators = np.random.default_rng(1).normal(size=(6, 3, 3))
+    carried = transports_to(operators, 4)
+    assert len(carried) == 4
+    np.testing.assert_allclose(carried[0], operators[3])
+    np.testing.assert_allclose(carried[2], operators[3] @ operators[2] @ operators[1])
+
+
+def test_noise_of_one_percent_keeps_the_product_linear_and_independent_rotations_do_not():
+    rng = np.random.default_rng(2)
+    rope = np.stack([rotation([1.0, 0.1, 0.01, 0.001])] * 31)
+    noisy = rope + 0.01 * rng.normal(size=rope.shape) / np.sqrt(8)
+    independent = random_rotations(31, 8, Generator().manual_seed(3)).double().numpy()
+    assert transport_linearity(rope) == pytest.approx(1.0, abs=1e-12)
+    assert 0.999 < transport_linearity(noisy) < 1.0
+    assert transport_linearity(independent) < 0.7
+
+
+def test_angles_that_grow_with_the_position_are_not_rope():
+    growing = np.stack([rotation([0.01 * s, 0.03, 0.02, 0.005]) for s in range(1, 32)])
+    assert metrics(growing)["linearity"] == pytest.approx(1.0)
+    assert metrics(growing)["transport_linearity"] < 0.99
 
 
 def test_the_commutator_lies_between_zero_and_its_bound():

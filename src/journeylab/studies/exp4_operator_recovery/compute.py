@@ -10,9 +10,11 @@ All are computed in double precision.
 | certificates | rope | rope_error | T_ij = R^{i−j} for rotations, against RoPE with transport |
 | certificates | order | order_error | attention along R_s: scan against one product at a time |
 | certificates | blocks | blocks_found | joint off-block mass of hidden blocks, unseen operators |
+| certificates | angles | bend | 1 − transport_linearity of RoPE in another basis |
 
 Each error has a broken case as its control: weights that do not absorb S, rotations in the opposite
-direction, products in reverse order, operators without common planes.
+direction, products in reverse order, operators without common planes, independent rotations. In the
+noisy case of ``bend`` every R_s has 1 % of noise.
 """
 
 from __future__ import annotations
@@ -30,7 +32,11 @@ from journeylab.operators import naive
 from journeylab.operators.rotary import rotary_angles, standard_frequencies
 from journeylab.studies.exp4_operator_recovery.blocks import common_basis, off_block_mass
 from journeylab.studies.exp4_operator_recovery.models import CharacterModel
-from journeylab.studies.exp4_operator_recovery.recovery import describe, null_share
+from journeylab.studies.exp4_operator_recovery.recovery import (
+    describe,
+    null_share,
+    transport_linearity,
+)
 from journeylab.studies.exp4_operator_recovery.settings import RANDOM, Computation, Model
 from journeylab.studies.exp4_operator_recovery.transport import (
     attend,
@@ -44,6 +50,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ("draw", "metric", "stage", "case", "value")
 LETTERS, ROWS, NULL_DRAWS = 11, 3, 1000
+NOISE = 0.01
+"""Noise of the noisy case: ‖noise‖ over ‖R‖, on average."""
 
 Row = tuple[int, str, str | None, str | None, float]
 
@@ -65,6 +73,7 @@ def _of_draw(job: Computation, draw: int) -> Iterator[Row]:
         "rope": _check_rope,
         "order": _check_order,
         "blocks": _check_blocks,
+        "angles": _check_angles,
     }
     check = checks[job.variant]
     for metric, case, value in check(job.model, generator):
@@ -73,7 +82,8 @@ def _of_draw(job: Computation, draw: int) -> Iterator[Row]:
 
 def _random(job: Computation, draw: int, generator: Generator) -> Iterator[Row]:
     sizes, count = job.model, 1 if job.operators == "one" else job.model.length - 1
-    operators = start(job.variant, count, sizes.d, sizes.spread, generator).double().numpy()
+    spread = sizes.spread * sizes.initial_scale
+    operators = start(job.variant, count, sizes.d, spread, generator).double().numpy()
     metrics = describe(operators, np.random.default_rng(draw))
     if count == 1:
         metrics["angle_null_share"] = null_share(metrics["angle_linearity"], sizes.d, NULL_DRAWS)
@@ -83,8 +93,7 @@ def _random(job: Computation, draw: int, generator: Generator) -> Iterator[Row]:
 
 def _check_gauge(sizes: Model, generator: Generator) -> Iterator[tuple[str, str | None, float]]:
     d = sizes.d
-    basis = torch.eye(d, dtype=torch.float64)
-    basis += torch.randn(d, d, generator=generator, dtype=torch.float64) / (2.0 * math.sqrt(d))
+    basis = _basis(d, generator)
     inverse = torch.linalg.inv(basis)
     model = CharacterModel("orthogonal", "one", LETTERS, sizes, generator).double()
     characters = torch.randint(LETTERS, (ROWS, sizes.length), generator=generator)
@@ -163,6 +172,27 @@ def _check_blocks(sizes: Model, generator: Generator) -> Iterator[tuple[str, str
     for case, operators in cases.items():
         fitted = common_basis(operators[1::2], random)
         yield "blocks_found", case, off_block_mass(operators[::2], fitted)
+
+
+def _check_angles(sizes: Model, generator: Generator) -> Iterator[tuple[str, str | None, float]]:
+    count, d = sizes.length - 1, sizes.d
+    rope = naive.rotation_matrix(-standard_frequencies(d).double()).expand(count, d, d)
+    noise = torch.randn(count, d, d, generator=generator, dtype=torch.float64) / math.sqrt(d)
+    basis = _basis(d, generator)
+    cases = {
+        "exact": rope,
+        "noisy": rope + NOISE * noise,
+        "broken": random_rotations(count, d, generator).double(),
+    }
+    for case, operators in cases.items():
+        seen = basis @ operators @ torch.linalg.inv(basis)
+        yield "bend", case, 1.0 - transport_linearity(seen.numpy())
+
+
+def _basis(d: int, generator: Generator) -> Tensor:
+    """I + N(0, 1)/(2√d), the basis S of the certificates."""
+    noise = torch.randn(d, d, generator=generator, dtype=torch.float64)
+    return torch.eye(d, dtype=torch.float64) + noise / (2.0 * math.sqrt(d))
 
 
 def _largest(difference: Tensor) -> float:

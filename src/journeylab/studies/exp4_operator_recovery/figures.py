@@ -20,8 +20,10 @@ from journeylab.plotting import (
     styles,
 )
 from journeylab.plotting.captions import CURVES, SEEDS_UNBOUNDED, seed_dots
+from journeylab.studies.exp4_operator_recovery.answer import answer
 from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS, METRICS
-from journeylab.studies.exp4_operator_recovery.settings import CONTROLS, STARTS
+from journeylab.studies.exp4_operator_recovery.search import tabulate_search
+from journeylab.studies.exp4_operator_recovery.settings import CONTROLS
 from journeylab.typography import fixed
 
 _SEEDS = seed_dots(
@@ -44,8 +46,9 @@ CAPTIONS = {
         "Those of a rotation lie on the unit circle, evenly spaced if angles progress linearly."
     ),
     "angles": (
-        "The angle of R_s in the plane that turns fastest, against s, before and after training. "
-        f"{CURVES} A linear progression would be a straight line through 0."
+        "The angle of T_(i,i−s), with i the last position, in the plane that the mean of all R_s "
+        f"turns fastest, against s, before and after training. {CURVES} A linear progression would "
+        "be a straight line through 0, as RoPE has it."
     ),
     "loss": (
         f"Held-out loss, in nats per character. {SEEDS_UNBOUNDED} "
@@ -71,14 +74,16 @@ SHORT = {
     "angle_null_share": "null share",
     "commutator": "commutator",
     "joint_off_block": "joint off-block",
-    "linearity": "R² in s",
-    "journey_linearity": "R², product",
+    "linearity": "R² of R_s",
+    "transport_linearity": "R² of T",
 }
 """Short names of metrics for narrow columns, in the order of the tables."""
+NULLS = ("near-identity", "orthogonal")
+"""The initialisations of random operators in the tables."""
 _STYLES = styles((STAGE["initial"], STAGE["trained"], NULL))
-_ONE, _EACH = ("single-0", "single-0.1", "single-1"), tuple(n for n in ARMS if "positions" in n)
+_ONE, _EACH = ("single-0", "single-0.1"), ("positions-free", "positions-pressed")
 _OF_ONE = ("off_block", "block_defect", "modulus_spread", "orthogonality_defect", "angle_linearity")
-_OF_EACH = ("off_block", "block_defect", "commutator", "joint_off_block", "linearity")
+_OF_EACH = ("off_block", "block_defect", "commutator", "joint_off_block", "transport_linearity")
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
@@ -100,7 +105,7 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Every metric of every run, and of random operators."""
+    """Every metric of every run and of random operators; the search of rates and scales."""
     tabulated = {"single": (*_ONE, "controls"), "positions": _EACH}
     names = tuple(SHORT)
     metrics = {"single": names[:9], "positions": (*names[:3], *names[9:])}
@@ -113,7 +118,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         for name, known in runs.items()
         if known
     }
-    return tables | {"null": _tabulate_null(results)}
+    return tables | {"null": _tabulate_null(results), "search": tabulate_search(ARMS, LABELS)}
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
@@ -135,6 +140,11 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         "hidden_off_block.min": of("hidden_off_block", "min"),
         "blocks_found.max": of("blocks_found", "max", case="exact"),
         "blocks_found.least": of("blocks_found", "min", case="broken"),
+        "linear.noisy": 1.0 - of("bend", "max", case="noisy"),
+        "linear.broken": 1.0 - of("bend", "min", case="broken"),
+        "transport_linearity.null": of(
+            "transport_linearity", "median", arm=each, variant="near-identity"
+        ),
     }
     for arm, variant in results.present():
         of_run = results.values("loss", (arm, variant), stage="trained")
@@ -142,6 +152,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     printed: dict[str, float | int | str] = {}
     for key, value in values.items():
         printed[key] = "n/a" if math.isnan(value) else int(value) if key == "letters" else value
+    printed["answer"] = answer(results.verdicts)
     return printed
 
 
@@ -204,7 +215,7 @@ def _draw_angles(results: StudyResults) -> Figure:
     rows["shown"] = rows["stage"].map(STAGE)
     rows["position"] = rows["position"].astype(int)
     figure, panels = facets(
-        rows, 1.5, "position s", "angle, radians", row="model", col="data", sharey="row"
+        rows, 1.5, "steps s", "angle, radians", row="model", col="data", sharey="row"
     )
     for axes, part in panels.values():
         curves(axes, part, _STYLES, x="position", hue="shown")
@@ -243,7 +254,7 @@ def _tabulate(
     results: StudyResults, name: str, runs: Sequence[RunName], metrics: Sequence[str]
 ) -> Table:
     rows = [
-        {"Operators": _narrow(ARMS[arm]), "Start": _narrow(LABELS[variant])}
+        {"Operators": ARMS[arm], "Start": LABELS[variant]}
         | {"Loss": _of_stage(results, "loss", (arm, variant), "trained")}
         | {SHORT[metric]: _both(results, metric, (arm, variant)) for metric in metrics}
         for arm, variant in runs
@@ -254,19 +265,11 @@ def _tabulate(
         caption="Medians over seeds after training; before training in brackets.",
         frame=pd.DataFrame(rows, columns=["Operators", "Start", *heads]),
         notes=(
-            "Loss: held-out, nats per character. orth., comm.: penalty on RᵀR − I, on the "
-            "commutator; the number is its weight. integer: integer frequencies."
+            "Loss: held-out, nats per character. pressure: weight of the penalty on RᵀR − I, and "
+            "for R per position of the one on the commutator."
         ),
         numeric=tuple(heads),
     )
-
-
-def _narrow(name: str) -> str:
-    """A printed name for a narrow column, whose words cannot be broken."""
-    shorter = {"orthogonality": "orth.", "commutator": "comm.", "integer frequencies": "integer"}
-    for word, short in shorter.items():
-        name = name.replace(word, short)
-    return name
 
 
 def _both(results: StudyResults, metric: str, run: RunName) -> str:
@@ -282,7 +285,7 @@ def _tabulate_null(results: StudyResults) -> Table:
     heads = {
         (arm, start): f"{LABELS[start]}, {'one R' if arm == 'random-one' else 'R per position'}"
         for arm in ("random-one", "random-each")
-        for start in STARTS
+        for start in NULLS
     }
     rows = [
         {"Measure": METRICS[metric].label}

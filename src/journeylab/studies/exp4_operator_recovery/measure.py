@@ -24,6 +24,7 @@ from journeylab.studies.exp4_operator_recovery.recovery import (
     describe,
     leading_angles,
     null_share,
+    transports_to,
 )
 from journeylab.studies.exp4_operator_recovery.settings import STAGES, Evaluation, Job
 
@@ -76,12 +77,13 @@ def _operators(model: nn.Module) -> Matrices:
 
 
 def _angles(operators: Matrices, stage: str) -> Iterator[Row]:
-    """All eigenvalues of a single operator, or the leading angle of every position."""
+    """All eigenvalues of a single operator, or the leading angles of T_{i,i−s}, i the last."""
     if len(operators) == 1:
         values = np.linalg.eigvals(operators[0])
         for rank, value in enumerate(sorted(values, key=np.angle), start=1):
             yield "eigen_angle", stage, rank, None, float(np.angle(value))
             yield "eigen_modulus", stage, rank, None, float(np.abs(value))
     else:
-        for position, angle in enumerate(leading_angles(operators, operators), start=1):
-            yield "leading_angle", stage, None, position, float(angle)
+        carried = transports_to(operators, len(operators))
+        for steps, angle in enumerate(leading_angles(carried, operators), start=1):
+            yield "leading_angle", stage, None, steps, float(angle)

@@ -6,11 +6,12 @@ from journeylab.studies.exp4_operator_recovery.settings import RANDOM, STAGES
 TITLE = "Operator recovery: do unconstrained operators become rotations?"
 QUESTION = (
     "When the operators of an attention layer are trained without constraints, do they become "
-    "commuting rotations of planes?"
+    "commuting rotations of planes? Does the text ask for particular operators at all?"
 )
 TUNING = (
-    "nothing was tuned: all arms have one setting, fixed before the first run; pilot seeds (1000 "
-    "and above) only showed that the models learn within half of the steps in the source document"
+    "peak rate and initial scale from one grid of five points, by held-out loss after 2,000 steps "
+    "on pilot seeds 1000 and 1001; runs under pressure have the settings of the same operators "
+    "without it; the table of the search has every loss"
 )
 
 LABELS = {
@@ -26,22 +27,20 @@ LABELS = {
 
 ARMS = {
     "single-0": "one R",
-    "single-0.1": "one R, orthogonality 0.1",
-    "single-1": "one R, orthogonality 1",
+    "single-0.1": "one R, pressure 0.1",
     "positions-free": "R per position",
-    "positions-orthogonality": "R per position, orthogonality 0.1",
-    "positions-commutator": "R per position, commutator 0.1",
+    "positions-pressed": "R per position, pressure 0.1",
     "controls": "fixed R",
     "random-one": "random R",
     "random-each": "random R per position",
     "certificates": "certificates",
 }
-"""Arms in print; the number is the weight of the penalty."""
+"""Arms in print; the number is the weight of the penalties."""
 
 _STAGE: dict[str, tuple[str | int, ...]] = {"stage": (*STAGES, RANDOM)}
 _RANK: dict[str, tuple[str | int, ...]] = {**_STAGE, "rank": tuple(range(1, 65))}
 _POSITION: dict[str, tuple[str | int, ...]] = {**_STAGE, "position": tuple(range(1, 512))}
-_CASE: dict[str, tuple[str | int, ...]] = {"case": ("exact", "broken")}
+_CASE: dict[str, tuple[str | int, ...]] = {"case": ("exact", "noisy", "broken")}
 
 METRICS = {
     "loss": Metric(label="held-out loss, nats per character", factors=_STAGE, better="lower"),
@@ -65,10 +64,12 @@ METRICS = {
     "commutator_ratio": Metric(label="commutator, final / initial", better="lower"),
     "joint_off_block": Metric(label="joint off-block mass", factors=_STAGE, better="lower"),
     "linearity": Metric(label="R² of the leading angle of R_s against s", factors=_STAGE),
-    "journey_linearity": Metric(label="R² of the leading angle of the product", factors=_STAGE),
+    "transport_linearity": Metric(
+        label="R² of the leading angle of T_(i,i−s) against s", factors=_STAGE
+    ),
     "eigen_angle": Metric(label="arg λ", factors=_RANK),
     "eigen_modulus": Metric(label="|λ|", factors=_RANK),
-    "leading_angle": Metric(label="leading angle of R_s", factors=_POSITION),
+    "leading_angle": Metric(label="leading angle of T_(i,i−s)", factors=_POSITION),
     "gauge_error": Metric(label="change of a logit", factors=_CASE, better="lower"),
     "hidden_off_block": Metric(label="off-block ratio of rotations in another basis"),
     "rope_error": Metric(label="difference from RoPE", factors=_CASE, better="lower"),
@@ -76,4 +77,5 @@ METRICS = {
     "blocks_found": Metric(
         label="joint off-block mass of hidden blocks", factors=_CASE, better="lower"
     ),
+    "bend": Metric(label="1 − R² of the leading angle of T_(i,i−s)", factors=_CASE, better="lower"),
 }

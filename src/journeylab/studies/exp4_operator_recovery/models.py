@@ -68,8 +68,12 @@ class CharacterModel(nn.Module):
         self.block = JourneyBlock(d, 1, True, "softmax", generator)
         self.norm = nn.LayerNorm(d)
         self.head = Affine(d, letters, 0.02, generator)
+        with torch.no_grad():
+            for value in self.parameters():
+                if value.dim() > 1:  # not norms and biases, whose initial values are not drawn
+                    value.mul_(sizes.initial_scale)
         # Drawn last, so that all other weights are the same in every arm of a seed.
-        first = start(variant, count, d, sizes.spread, generator)
+        first = start(variant, count, d, sizes.spread * sizes.initial_scale, generator)
         if kind == "fixed":
             self.register_buffer("operators", first)
         else:

@@ -16,14 +16,15 @@ the metrics of a single operator are averaged over positions.
 | angle_linearity | R² of the d/2 sorted eigen-angles against their rank | 1 if equally spaced |
 | commutator | √ of ``models.commutator`` | 0 |
 | joint_off_block | off-block mass in the best common basis (``blocks``) | 0 |
-| linearity | R² against s of the angle of R_s in its leading plane | 1 if linear in s |
-| journey_linearity | the same for R_s ⋯ R_1, which carries from position 0 to s | 1 if constant |
+| linearity | R² against s of the angle of R_s in the leading plane | 0 if all R_s are equal |
+| transport_linearity | R² against s of the angle of T_{i,i−s}, mean over i | 1 if all are equal |
 
 Only the metrics of eigenvalues and of common planes do not depend on the basis. The leading plane
 is the plane that the mean of all R_s turns fastest. Take the eigenvalue of the mean with the
 largest |arg λ|, and its left and right eigenvectors u, w with uᴴw = 1: the angle of R_s is
-arg uᴴR_sw, unwrapped along s. The common basis is fitted to the operators of even positions, and
-its off-block mass is measured on those of odd positions.
+arg uᴴR_sw, unwrapped along s. That of T_{i,i−s} = R_i ⋯ R_{i−s+1}, s = 1 … i, is arg uᴴT_{i,i−s}w,
+and R² is averaged over the positions i in the second half of the window. The common basis is fitted
+to the operators of even positions, and its off-block mass is measured on those of odd positions.
 """
 
 from __future__ import annotations
@@ -98,12 +99,25 @@ def leading_angles(operators: Matrices, along: Matrices) -> Matrices:
     return unwrapped
 
 
-def products(operators: Matrices) -> Matrices:
-    """R_s ⋯ R_1 for every s: ``[s, d, d]`` → ``[s, d, d]``."""
-    carried = [operators[0]]
-    for operator in operators[1:]:
-        carried.append(operator @ carried[-1])
+def transports_to(operators: Matrices, position: int) -> Matrices:
+    """T_{i,i−s} = R_i ⋯ R_{i−s+1} for i = ``position`` and s = 1 … i: ``[i, d, d]``."""
+    carried = [operators[position - 1]]
+    for operator in operators[: position - 1][::-1]:
+        carried.append(carried[-1] @ operator)
     return np.stack(carried)
+
+
+def transport_linearity(operators: Matrices) -> float:
+    """R² against s of the leading angle of T_{i,i−s}, mean over the second half of positions i."""
+    count = len(operators)
+    return float(
+        np.mean(
+            [
+                linearity(leading_angles(transports_to(operators, position), operators))
+                for position in range((count + 1) // 2, count + 1)
+            ]
+        )
+    )
 
 
 @cache
@@ -140,5 +154,4 @@ def _of_family(operators: Matrices, generator: np.random.Generator) -> Iterator[
     basis = common_basis(away[1::2], generator)  # operators[0] belongs to position 1
     yield "joint_off_block", off_block_mass(away[::2], basis)
     yield "linearity", float(linearity(leading_angles(operators, operators)))
-    journeys = leading_angles(products(operators), operators)
-    yield "journey_linearity", float(linearity(journeys))
+    yield "transport_linearity", transport_linearity(operators)

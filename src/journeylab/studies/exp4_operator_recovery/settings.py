@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from journeylab.config import (
     Arms,
@@ -31,7 +31,7 @@ RANDOM = "random"
 
 STARTS = ("near-identity", "gaussian", "orthogonal")
 CONTROLS = ("rope", "rope-integer", "identity", "frozen")
-CHECKS = ("gauge", "rope", "order", "blocks")
+CHECKS = ("gauge", "rope", "order", "blocks", "angles")
 
 
 class Data(Shakespeare):
@@ -39,11 +39,16 @@ class Data(Shakespeare):
 
 
 class Model(LanguageModel):
-    """Width and context; near the identity, R starts at I + spread · N(0, 1)/√d."""
+    """Width, context, and how models start.
+
+    ``initial_scale`` c multiplies the standard deviation of every initial value that is drawn, and
+    is not a rotation: near the identity, R starts at I + c · spread · N(0, 1)/√d.
+    """
 
     d: Annotated[int, Field(ge=4, le=64, multiple_of=2)] = 8
     length: Annotated[int, Field(ge=8, le=512, multiple_of=8)] = 32
     spread: NonNegativeFloat = 0.3
+    initial_scale: PositiveFloat = 1.0
 
 
 class Training(LanguageTraining):
