@@ -27,14 +27,18 @@ from journeylab.training import train
 LADDER = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 
-def main(run: str) -> None:
-    """Search one run: rates at scale 1, then scales."""
-    arm, variant = run.split("/")
-    losses = {rate: trial(arm, variant, 1.0, rate) for rate in RATES}
-    rate = widen(losses, lambda x: trial(arm, variant, 1.0, x))
-    by_scale = {1.0: losses[rate]}
-    by_scale |= {s: trial(arm, variant, s, rate) for s in SCALES if s != 1.0}
-    widen(by_scale, lambda x: trial(arm, variant, x, rate))
+def main(runs: list[str]) -> None:
+    """Search the rates of all runs at scale 1, then their scales."""
+    pairs = [(arm, variant) for arm, variant in (run.split("/") for run in runs)]
+    best: dict[tuple[str, str], tuple[float, float]] = {}
+    for pair in pairs:
+        losses = {rate: trial(*pair, 1.0, rate) for rate in RATES}
+        rate = widen(losses, lambda x, pair=pair: trial(*pair, 1.0, x))
+        best[pair] = rate, losses[rate]
+    for pair in pairs:
+        rate, loss = best[pair]
+        by_scale = {s: loss if s == 1.0 else trial(*pair, s, rate) for s in SCALES}
+        widen(by_scale, lambda x, pair=pair, rate=rate: trial(*pair, x, rate))
 
 
 def widen(losses: dict[float, float], measure: Callable[[float], float]) -> float:
@@ -77,5 +81,4 @@ def trial(arm: str, variant: str, scale: float, rate: float) -> float:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for name in sys.argv[1:]:
-        main(name)
+    main(sys.argv[1:])

@@ -17,7 +17,7 @@
 | chance | P(|cosine| ≥ 0.1394) in a random table, by width |
 | upper_share, lower_share | share of ‖e(u) − e(v)‖² due to the higher or lower half of the waves |
 | rise | largest increase of similarity from a distance to the next; broken: fast waves |
-| spacing_error | largest difference of two ratios of neighbouring frequencies; broken: equal steps |
+| spacing_error | largest difference of two ratios of neighbouring frequencies; broken: even |
 | dimension_error | surplus width of hybrids and their parts; broken: parts rounded separately |
 | rms_error | |RMS of an embedding − 1|; broken: sinusoidal without scaling |
 | optimum_error | sum of scipy's assignment − smallest of all n! sums; broken: greedy |
