@@ -5,7 +5,7 @@
 Trains every rate at scale 1, then every scale at the best rate. Where the best is at an edge of the
 grid, the next value beyond the edge is trained as well. A run is judged by its training loss, the
 mean over the last tenth of its steps; the rates of optimal answers are printed and decide nothing.
-Every line is a trial as in ``search.py``: arm, variant, scale, rate, loss, i.i.d., held-out.
+Every line is a trial as in ``search.py``: arm, variant, steps, scale, rate, loss, i.i.d., held-out.
 """
 
 import sys
@@ -74,8 +74,8 @@ def trial(arm: str, variant: str, scale: float, rate: float) -> float:
     for test in ("iid", "held-out"):
         instances = problem.select(test)
         rates.append(judge(decode(predict(model, instances.shown), "row"), instances)["optimal"])
-    cells = f"{scale:g}, {rate:g}, {loss:.4f}, {rates[0]:.3f}, {rates[1]:.3f}"
-    print(f'("{arm}", "{variant}", {cells}),', flush=True)
+    cells = f"{float(scale)}, {rate:g}, {loss:.4f}, {rates[0]:.3f}, {rates[1]:.3f}"
+    print(f'("{arm}", "{variant}", {steps}, {cells}),', flush=True)
     return loss
 
 

@@ -21,7 +21,7 @@ from journeylab.studies.exp8_value_embeddings.metrics import (
     LABELS,
     TEST_SETS,
 )
-from journeylab.studies.exp8_value_embeddings.search import STEPS, TRIALS, Trial, chosen
+from journeylab.studies.exp8_value_embeddings.search import TRIALS, Trial, chosen
 from journeylab.studies.exp8_value_embeddings.settings import (
     CHANCE_WIDTHS,
     DOCUMENT_WIDTH,
@@ -99,7 +99,6 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         "geometry": _geometry(results),
         "printed": _printed(results),
         "search": _search(),
-        "scales": _scales(),
     }
 
 
@@ -357,7 +356,7 @@ def _search() -> Table:
     for arm, variant in dict.fromkeys((trial.arm, trial.variant) for trial in TRIALS):
         tried = [trial for trial in TRIALS if (trial.arm, trial.variant) == (arm, variant)]
         best = chosen(arm, variant)
-        row = {"Attention": arm, "Embedding": LABELS[variant]}
+        row = {"Attention": arm, "Embedding": LABELS[variant], "Steps": str(best.steps)}
         for rate in rates:
             row[f"Rate {short(rate)}"] = _losses(tried, best, rate=rate, scale=1.0)
         for scale in scales:
@@ -369,10 +368,9 @@ def _search() -> Table:
         caption="Search for rate and initial scale: training loss on pilot seed 1000.",
         frame=frame,
         notes=(
-            "Mean loss over the last tenth of the steps; axial models have "
-            f"{STEPS['axial']} steps, full models {STEPS['full']}. Rates are tried at scale 1, "
-            "then scales at the best rate. Where the best is at an edge, the grid goes on, so that "
-            "embeddings may have different numbers of settings. An asterisk marks the chosen one."
+            "Mean loss over the last tenth of the steps. Rates are tried at scale 1, then scales "
+            "at the best rate. Where the best is at an edge, the grid goes on, so that embeddings "
+            "may have different numbers of settings. An asterisk marks the chosen one."
         ),
         numeric=tuple(frame.columns[2:]),
     )
@@ -385,30 +383,6 @@ def _losses(trials: list[Trial], best: Trial, **where: float) -> str:
         if all(getattr(trial, name) == value for name, value in where.items())
     ]
     return ", ".join(cells) or "–"
-
-
-def _scales() -> Table:
-    rows = [
-        {
-            "Attention": trial.arm,
-            "Embedding": LABELS[trial.variant],
-            "Rate": short(trial.rate),
-            "Scale": short(trial.scale),
-            "Loss": f"{trial.loss:.4f}",
-            "I.i.d.": f"{trial.optimal:.3f}",
-            "Held-out": f"{trial.held_out:.3f}",
-        }
-        for trial in sorted(TRIALS, key=lambda trial: (trial.arm, trial.variant, trial.scale))
-        if "hybrid" in trial.variant and trial.rate == chosen(trial.arm, trial.variant).rate
-    ]
-    frame = pd.DataFrame(rows)
-    return Table(
-        name="scales",
-        caption="Initial scale of the table of hybrids in the search: one pilot seed, few steps.",
-        frame=frame,
-        notes="Rates of optimal answers by row argmax; they did not decide the choice.",
-        numeric=tuple(frame.columns[2:]),
-    )
 
 
 def _untrained(results: StudyResults, name: str, variant: str) -> "pd.Series[float]":

@@ -8,7 +8,7 @@ PILOT = 1000
 """The seed of the search."""
 RATES = (0.001, 0.003, 0.01)
 SCALES = (0.3, 1.0, 3.0)
-STEPS = {"axial": 100, "full": 300}
+STEPS = {"axial": 200, "full": 600}
 """Attention → steps of a run of the search."""
 
 
@@ -17,6 +17,7 @@ class Trial(NamedTuple):
 
     arm: str
     variant: str
+    steps: int
     scale: float
     rate: float
     loss: float
@@ -25,11 +26,17 @@ class Trial(NamedTuple):
     held_out: float
 
 
-TRIALS = (
-    Trial("axial", "scalar", 1, 0.001, 0.2030, 0.528, 0.504),
-    Trial("axial", "scalar", 1, 0.003, 0.1349, 0.806, 0.817),
+TRIALS = tuple(
+    Trial(*values)
+    for values in (
+        ("axial", "scalar", 100, 1.0, 0.001, 0.2030, 0.528, 0.504),
+        ("axial", "scalar", 100, 1.0, 0.003, 0.1349, 0.806, 0.817),
+        ("axial", "scalar", 100, 1.0, 0.01, 0.2343, 0.376, 0.371),
+        ("axial", "scalar", 100, 0.3, 0.003, 0.1770, 0.724, 0.753),
+        ("axial", "scalar", 100, 3.0, 0.003, 0.1911, 0.599, 0.604),
+    )
 )
-"""In the order of the search."""
+"""As the tool prints them. Only complete searches are listed."""
 
 
 def chosen(arm: str, variant: str) -> Trial:
