@@ -21,7 +21,7 @@ from journeylab.studies.exp8_value_embeddings.metrics import (
     LABELS,
     TEST_SETS,
 )
-from journeylab.studies.exp8_value_embeddings.search import TRIALS, Trial, chosen
+from journeylab.studies.exp8_value_embeddings.search import TRIALS, SearchRun, chosen
 from journeylab.studies.exp8_value_embeddings.settings import (
     CHANCE_WIDTHS,
     DOCUMENT_WIDTH,
@@ -376,7 +376,7 @@ def _search() -> Table:
     )
 
 
-def _losses(trials: list[Trial], best: Trial, **where: float) -> str:
+def _losses(trials: list[SearchRun], best: SearchRun, **where: float) -> str:
     cells = [
         f"{trial.loss:.4f}" + (" *" if trial == best else "")
         for trial in trials

@@ -12,7 +12,7 @@ STEPS = {"axial": 200, "full": 600}
 """Attention → steps of a run of the search."""
 
 
-class Trial(NamedTuple):
+class SearchRun(NamedTuple):
     """A run of the search: its settings, its training loss, and rates that decide nothing."""
 
     arm: str
@@ -27,7 +27,7 @@ class Trial(NamedTuple):
 
 
 TRIALS = tuple(
-    Trial(*values)
+    SearchRun(*values)
     for values in (
         ("axial", "scalar", 100, 1.0, 0.001, 0.2030, 0.528, 0.504),
         ("axial", "scalar", 100, 1.0, 0.003, 0.1349, 0.806, 0.817),
@@ -39,7 +39,7 @@ TRIALS = tuple(
 """As the tool prints them. Only complete searches are listed."""
 
 
-def chosen(arm: str, variant: str) -> Trial:
+def chosen(arm: str, variant: str) -> SearchRun:
     """The trial with the smallest loss."""
     tried = [trial for trial in TRIALS if (trial.arm, trial.variant) == (arm, variant)]
     return min(tried, key=lambda trial: trial.loss)
