@@ -21,7 +21,7 @@ from journeylab.studies.exp8_value_embeddings.metrics import (
     LABELS,
     TEST_SETS,
 )
-from journeylab.studies.exp8_value_embeddings.search import TRIALS, SearchRun, chosen
+from journeylab.studies.exp8_value_embeddings.search import TRIALS, chosen
 from journeylab.studies.exp8_value_embeddings.settings import (
     CHANCE_WIDTHS,
     DOCUMENT_WIDTH,
@@ -350,39 +350,30 @@ def _printed(results: StudyResults) -> Table:
 
 
 def _search() -> Table:
-    rates = sorted({trial.rate for trial in TRIALS if trial.scale == 1.0})
-    scales = sorted({trial.scale for trial in TRIALS} - {1.0})
     rows = []
-    for arm, variant in dict.fromkeys((trial.arm, trial.variant) for trial in TRIALS):
-        tried = [trial for trial in TRIALS if (trial.arm, trial.variant) == (arm, variant)]
-        best = chosen(arm, variant)
-        row = {"Attention": arm, "Embedding": LABELS[variant], "Steps": str(best.steps)}
-        for rate in rates:
-            row[f"Rate {short(rate)}"] = _losses(tried, best, rate=rate, scale=1.0)
-        for scale in scales:
-            row[f"Scale {short(scale)}"] = _losses(tried, best, scale=scale)
-        rows.append(row)
+    for trial in TRIALS:
+        best = trial == chosen(trial.arm, trial.variant)
+        rows.append({
+            "Attention": trial.arm,
+            "Embedding": LABELS[trial.variant],
+            "Steps": str(trial.steps),
+            "Scale": short(trial.scale),
+            "Rate": short(trial.rate),
+            "Loss": f"{trial.loss:.4f}" + (" *" if best else ""),
+            "I.i.d.": f"{trial.optimal:.3f}",
+            "Held-out": f"{trial.held_out:.3f}",
+        })  # fmt: skip
     frame = pd.DataFrame(rows)
     return Table(
         name="search",
-        caption="Search for rate and initial scale: training loss on pilot seed 1000.",
+        caption="Rates and initial scales that were tried on pilot seed 1000.",
         frame=frame,
         notes=(
-            "Mean loss over the last tenth of the steps. Rates are tried at scale 1, then scales "
-            "at the best rate. Where the best is at an edge, the grid goes on, so that embeddings "
-            "may have different numbers of settings. An asterisk marks the chosen one."
+            "Loss: training loss, mean over the last tenth of the steps; the smallest of the most "
+            "steps is marked by an asterisk and chosen. Rates of optimal answers did not decide."
         ),
         numeric=tuple(frame.columns[2:]),
     )
-
-
-def _losses(trials: list[SearchRun], best: SearchRun, **where: float) -> str:
-    cells = [
-        f"{trial.loss:.4f}" + (" *" if trial == best else "")
-        for trial in trials
-        if all(getattr(trial, name) == value for name, value in where.items())
-    ]
-    return ", ".join(cells) or "–"
 
 
 def _untrained(results: StudyResults, name: str, variant: str) -> "pd.Series[float]":
