@@ -11,6 +11,7 @@ Every line is a trial as in ``search.py``: arm, variant, steps, scale, rate, los
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -32,13 +33,13 @@ def main(runs: list[str]) -> None:
     pairs = [(arm, variant) for arm, variant in (run.split("/") for run in runs)]
     best: dict[tuple[str, str], tuple[float, float]] = {}
     for pair in pairs:
-        losses = {rate: trial(*pair, 1.0, rate) for rate in RATES}
-        rate = widen(losses, lambda x, pair=pair: trial(*pair, 1.0, x))
+        losses = {rate: trial(*pair, rate, 1.0) for rate in RATES}
+        rate = widen(losses, partial(trial, *pair, scale=1.0))
         best[pair] = rate, losses[rate]
     for pair in pairs:
         rate, loss = best[pair]
-        by_scale = {s: loss if s == 1.0 else trial(*pair, s, rate) for s in SCALES}
-        widen(by_scale, lambda x, pair=pair, rate=rate: trial(*pair, x, rate))
+        by_scale = {s: loss if s == 1.0 else trial(*pair, rate, s) for s in SCALES}
+        widen(by_scale, partial(trial, *pair, rate))
 
 
 def widen(losses: dict[float, float], measure: Callable[[float], float]) -> float:
@@ -49,7 +50,7 @@ def widen(losses: dict[float, float], measure: Callable[[float], float]) -> floa
     return best
 
 
-def trial(arm: str, variant: str, scale: float, rate: float) -> float:
+def trial(arm: str, variant: str, rate: float, scale: float) -> float:
     """Train one setting; print it and return its loss."""
     steps = STEPS[arm]
     training = {"steps": steps, "learning_rate": rate, "weight_decay": 0.01}

@@ -368,9 +368,10 @@ def _record_training(job: Computation, streams: Streams) -> Iterator[Row]:
     if trained.status == "finished":
         losses = np.array(problem.losses)
         yield {"metric": "loss_area", "value": float(losses.mean())}
-        yield from ({"metric": m, "value": x} for m, x in roughness(losses).items())
+        for metric, value in roughness(losses).items():
+            yield {"metric": metric, "value": value}
         model = problem.build(streams.generator("init"))
         model.load_state_dict(trained.state)
         instances = problem.select("iid")
-        rates = judge(decode(predict(model, instances.shown), "row"), instances)
-        yield {"metric": "reached", "value": rates["optimal"]}
+        answers = judge(decode(predict(model, instances.shown), "row"), instances)
+        yield {"metric": "reached", "value": answers["optimal"]}

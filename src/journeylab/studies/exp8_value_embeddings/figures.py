@@ -114,18 +114,18 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
                 values[f"optimal.{arm}.{variant}.{test}"] = median(optimal)
     for variant in ("discrete", "hybrid50"):
         for arm in _RECORDED:
-            run = {"arm": arm, "variant": variant}
+            where = {"arm": arm, "variant": variant}
             for step in (0, EARLY):
-                early = results.pool("early_valid", **run, step=step, decoder="row")["value"]
+                early = results.pool("early_valid", **where, step=step, decoder="row")["value"]
                 values[f"early.{arm}.{variant}.{step}"] = median(early)
             for metric in ("loss_area", "loss_kink", "reached"):
-                recorded = results.pool(metric, **run)["value"]
+                recorded = results.pool(metric, **where)["value"]
                 values[f"{metric}.{arm}.{variant}"] = median(recorded, 4 if "kink" in metric else 3)
         for arm in _ATTENTION:
-            run = {"arm": arm, "variant": variant}
-            order = results.pool("order", **run, stage="trained")["value"]
+            where = {"arm": arm, "variant": variant}
+            order = results.pool("order", **where, stage="trained")["value"]
             values[f"order.{arm}.{variant}"] = median(order)
-            added = results.pool("order_change", **run)["value"]
+            added = results.pool("order_change", **where)["value"]
             values[f"order_change.{arm}.{variant}"] = median(added)
     for anchor in ("random_optimal", "greedy_optimal"):
         for test in TESTS:
