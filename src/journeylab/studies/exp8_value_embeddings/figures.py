@@ -156,7 +156,7 @@ def _draw_tests(results: StudyResults) -> Figure:
     rows = results.tidy("optimal", arm=_ATTENTION, decoder="row")
     rows["shown"] = _named(rows["test"], TEST_SETS)
     count = rows["model"].nunique()
-    label = "rate of optimal answers"
+    label = "optimal answers"
     figure, panels = facets(
         rows, 0.5 + 0.17 * count, label, row="data", col="shown", xlim=(-0.03, 1.03)
     )
