@@ -43,7 +43,7 @@ KEPT = {
     },
     "exp8": {
         "axial": ["hybrid50"],
-        "learning": ["hybrid50"],
+        "learning-axial": ["hybrid50"],
         "geometry": ["all"],
         "certificates": ["all"],
     },

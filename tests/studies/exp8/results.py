@@ -25,6 +25,7 @@ SMALL = {"n": 3, "train": 300, "test": 60}
 RUNS = {
     "axial": ("discrete", "sinusoidal", "hybrid50"),
     "full": ("discrete",),
+    "table-small": ("hybrid50",),
     "categorical": ("discrete", "sinusoidal"),
 }
 
@@ -53,11 +54,17 @@ def make_problem(*args: str, seed: int = 1000, **keys: object) -> Assignment:
 
 
 def make_computation(
-    computed: str, variant: str = "all", draws: int = 1, steps: int = 2
+    computed: str,
+    variant: str = "all",
+    draws: int = 1,
+    steps: int = 2,
+    attention: str = "axial",
 ) -> Computation:
-    job = make_job(steps=steps)
+    job = make_job(attention=attention, steps=steps)
     sections = {"data": job.data, "model": job.model, "training": job.training}
-    return Computation(computed=computed, variant=variant, draws=draws, **sections)
+    return Computation(
+        computed=computed, variant=variant, draws=draws, attention=attention, **sections
+    )
 
 
 def build(problem: Assignment) -> nn.Module:

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from journeylab.models.value_embeddings import Fourier
 from journeylab.streams import Streams
-from journeylab.studies.exp8_value_embeddings.compute import compute
+from journeylab.studies.exp8_value_embeddings.compute import compute, roughness, upper_share
 from journeylab.studies.exp8_value_embeddings.models import predict
-from journeylab.studies.exp8_value_embeddings.settings import UNTRAINED, WIDTHS
+from journeylab.studies.exp8_value_embeddings.settings import VARIANTS, WIDTHS
 from journeylab.training import train
 
 
@@ -43,6 +44,7 @@ def test_printed_similarities_equal_the_closed_form_at_every_width(certificates)
     ("metric", "tolerance", "broken"),
     [
         ("rise", 0.0, 0.01),
+        ("spacing_error", 1e-12, 0.01),
         ("dimension_error", 0.0, 1.0),
         ("rms_error", 1e-6, 0.1),
         ("optimum_error", 0.0, 1.0),
@@ -66,7 +68,7 @@ def test_waves_complete_no_cycle_and_chance_decreases_with_width(certificates):
 
 def test_every_draw_of_every_embedding_has_its_geometry(make_computation):
     table = compute(make_computation("geometry", draws=2), None)
-    assert set(table["embedding"]) == set(UNTRAINED)
+    assert set(table["embedding"]) == set(VARIANTS)
     assert not table.duplicated(["draw", "metric", "embedding", "pair"]).any()
     cosines = table[table["metric"] == "untrained_cosine"].set_index(["embedding", "pair", "draw"])
     sinusoidal = cosines.sort_index().loc["sinusoidal", "value"]
@@ -80,11 +82,39 @@ def test_every_draw_of_every_embedding_has_its_geometry(make_computation):
     assert (values["untrained_rank", "discrete"] > 10).all()
 
 
+def test_the_higher_half_of_the_waves_carries_fine_and_coarse_differences_alike(certificates):
+    rows = certificates.dropna(subset=["pair"]).set_index(["metric", "pair"])["value"].sort_index()
+    for pair in ("50-51", "1-100"):
+        upper, lower = (rows[f"{half}_share", pair].to_numpy() for half in ("upper", "lower"))
+        assert (upper > 0.98).all()
+        assert upper + lower == pytest.approx(1)
+
+
+def test_the_share_of_a_wave_is_its_part_of_the_squared_distance():
+    waves = Fourier(4, slowest=0.5, fastest=1.0)
+    squares = [4 * math.sin(math.pi * cycles * 0.25) ** 2 for cycles in (0.5, 1.0)]
+    assert upper_share(waves, 25, 50) == pytest.approx(squares[1] / sum(squares))
+
+
+def test_a_straight_loss_is_smooth_and_one_jump_shows_in_the_root_mean_square_only():
+    straight = np.linspace(2.0, 1.0, 41)
+    assert roughness(straight)["loss_kink"] == pytest.approx(0.0, abs=1e-12)
+    jump = roughness(straight + (np.arange(41) == 20))
+    assert jump["loss_kink"] == pytest.approx(0.0, abs=1e-12)
+    assert jump["loss_roughness"] == pytest.approx(math.sqrt(6 / 39))
+    zigzag = roughness(1.0 + 0.1 * (-1.0) ** np.arange(41))
+    assert zigzag["loss_kink"] == pytest.approx(0.4)
+    assert zigzag["loss_relative_kink"] == pytest.approx(2 * math.log(1.1 / 0.9))
+    assert roughness(straight[:2]) == {}
+
+
+@pytest.mark.parametrize("attention", ["axial", "full"])
 def test_recorded_training_equals_the_training_of_the_run(
-    make_computation, make_problem, build, tmp_path
+    make_computation, make_problem, build, tmp_path, attention
 ):
-    table = compute(make_computation("learning", "hybrid50", steps=30), Streams("exp8", 1000))
-    problem = make_problem("hybrid50", steps=30)
+    job = make_computation("learning", "hybrid50", steps=30, attention=attention)
+    table = compute(job, Streams("exp8", 1000))
+    problem = make_problem("hybrid50", attention, steps=30)
     settings = problem.job.training.model_copy(update={"evaluate_every": 25})
     trained = train(problem, settings, problem.streams, tmp_path / "checkpoint")
     means = trained.curve[trained.curve["metric"] == "train_loss"]["value"].to_numpy()
@@ -96,10 +126,11 @@ def test_recorded_training_equals_the_training_of_the_run(
     logits = predict(build(problem), problem.select("iid").shown)
     valid = (np.sort(logits.argmax(-1), -1) == np.arange(3)).all(-1).mean()
     assert early[0, "row"] == pytest.approx(valid)
-    [reached, _] = trained.curve[trained.curve["metric"] == "valid_row"]["value"]
-    assert early[25, "row"] == pytest.approx(
-        reached
-    )  # the test has fewer instances than the curve uses
+    # the test has fewer instances than the curve uses
+    [valid, _] = trained.curve[trained.curve["metric"] == "valid_row"]["value"]
+    assert early[25, "row"] == pytest.approx(valid)
+    [_, optimal] = trained.curve[trained.curve["metric"] == "optimal_row"]["value"]
+    assert values["reached"] == pytest.approx(optimal)
 
 
 def test_only_learning_has_variants(make_computation):

@@ -5,7 +5,12 @@ import pandas as pd
 import pytest
 
 from journeylab.streams import data_streams
-from journeylab.studies.exp8_value_embeddings.data import assign, generate, instances_of
+from journeylab.studies.exp8_value_embeddings.data import (
+    assign,
+    generate,
+    instances_of,
+    sums_of_all,
+)
 from journeylab.studies.exp8_value_embeddings.settings import Data
 
 HELD_OUT = {3, 8, 13, 18, 23, 28, 33, 38, 43, 48, 53, 58, 63, 68, 73, 78, 83, 88, 93, 98}
@@ -28,6 +33,7 @@ def test_splits_have_their_ranges_of_costs():
     assert {split: len(each) for split, each in costs.items()} == {
         "train": 400,
         "iid": 200,
+        "close": 200,
         "held-out": 200,
         "shifted": 200,
     }
@@ -46,6 +52,14 @@ def test_labels_are_optimal_by_enumeration():
         ):
             every = [sum(costs[r, p[r]] for r in range(4)) for p in permutations(range(4))]
             assert sum(costs[r, columns[r]] for r in range(4)) == least == min(every)
+
+
+def test_close_calls_are_decided_by_one_unit_of_cost():
+    instances = instances_of(draw(), 4, "close")
+    best = np.sort(sums_of_all(instances.costs))
+    np.testing.assert_array_equal(best[:, 1] - best[:, 0], 1)
+    np.testing.assert_array_equal(best[:, 0], instances.least)
+    assert set(instances.costs.flat) == set(range(1, 101)) - HELD_OUT
 
 
 def test_assignments_have_the_smallest_cost_for_either_sign():

@@ -3,13 +3,12 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from journeylab.studies.exp8_value_embeddings.data import Instances, assign
+from journeylab.studies.exp8_value_embeddings.data import Instances, assign, sums_of_all
 from journeylab.studies.exp8_value_embeddings.decoding import (
     NOWHERE,
     decode,
     greedy,
     judge,
-    sums_of_all,
 )
 from journeylab.studies.exp8_value_embeddings.measure import anchors
 

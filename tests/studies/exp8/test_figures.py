@@ -1,23 +1,30 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from journeylab import catalogue
 from journeylab.plotting import styled
 from journeylab.studies.exp8_value_embeddings import figures
 from journeylab.studies.exp8_value_embeddings.metrics import LABELS
+from journeylab.studies.exp8_value_embeddings.search import TRIALS, chosen
 
 from .results import RUNS
 
+CONFIG = Path(__file__).parents[3] / "config.yaml"
+
 
 def test_every_test_set_has_its_anchors_and_every_seed_a_dot(results, drawn):
-    axes = {each.get_title("left"): each for each in drawn["tests"].axes}
-    assert set(axes) == {"i.i.d.", "held-out values", "shifted costs"}
-    for title, test in (("held-out values", "held-out"), ("i.i.d.", "iid")):
-        [line] = [drawn for drawn in axes[title].lines if drawn.get_label() == "greedy"]
-        rates = results.pool("greedy_optimal", test=test, arm="axial").groupby("seed")["value"]
-        assert line.get_xdata()[0] == pytest.approx(rates.first().median())
-        dots = sum(len(c.get_offsets()) for c in axes[title].collections)
-        assert dots == 2 * len(RUNS["axial"])
+    axes = drawn["tests"].axes
+    tests = ("iid", "close", "held-out", "shifted")
+    assert len(axes) == 2 * len(tests)
+    for arm, row in (("axial", axes[:4]), ("full", axes[4:])):
+        for each, test in zip(row, tests, strict=True):
+            [line] = [drawn for drawn in each.lines if drawn.get_label() == "greedy"]
+            rates = results.pool("greedy_optimal", test=test, arm="axial").groupby("seed")["value"]
+            assert line.get_xdata()[0] == pytest.approx(rates.first().median())
+            dots = sum(len(c.get_offsets()) for c in each.collections)
+            assert dots == 2 * len(RUNS[arm])
 
 
 def test_the_figure_of_printed_numbers_marks_the_documents_number_and_width(drawn):
@@ -48,3 +55,13 @@ def test_without_training_only_printed_numbers_are_drawn(results):
     with styled():
         drawn = figures.draw(replace(results, measurements=alone, curves=None))
     assert set(drawn) == {"printed"}
+
+
+def test_every_run_has_the_setting_with_the_smallest_loss_of_its_search():
+    study = catalogue.load(CONFIG).studies["exp8"]
+    for run in catalogue.runs_of("exp8", study):
+        arm = run.arm.removeprefix("learning-")
+        if (arm, run.variant) in {(trial.arm, trial.variant) for trial in TRIALS}:
+            best = chosen(arm, run.variant)
+            assert run.settings["model"]["scale"] == best.scale, run
+            assert run.settings["training"]["learning_rate"] == best.rate, run

@@ -23,7 +23,7 @@ def values_of(problem, model):
 def test_hungarian_decoding_of_negative_costs_is_optimal(make_problem):
     problem = make_problem("scalar")
     _, values = values_of(problem, NegativeCosts(problem.job, torch.Generator().manual_seed(0)))
-    for test in ("iid", "held-out", "shifted"):
+    for test in ("iid", "close", "held-out", "shifted"):
         assert values["optimal", test, "hungarian"].item() == 1.0
         assert values["gap", test, "hungarian"].item() == 0.0
         assert values["optimal", test, "row"].item() < 0.9

@@ -27,6 +27,20 @@ def test_every_embedding_starts_from_the_same_block(make_problem, build, variant
     torch.testing.assert_close(model.head.weight, other.head.weight)
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_initial_scale_is_that_of_all_vectors_and_of_a_hybrid_that_of_its_table(variant):
+    costs = torch.arange(1, 101)
+
+    def vectors(scale):
+        generator = torch.Generator().manual_seed(0)
+        return embed(variant, Model(scale=scale), generator)(costs)
+
+    plain, scaled = vectors(1.0), vectors(0.25)
+    waves = {"hybrid25": 12, "hybrid50": 24, "hybrid75": 36}.get(variant, 0)
+    torch.testing.assert_close(scaled[:, :waves], plain[:, :waves])
+    torch.testing.assert_close(scaled[:, waves:], 0.25 * plain[:, waves:])
+
+
 def test_scalar_embedding_has_no_zero_vector():
     vectors = embed("scalar", Model(), torch.Generator().manual_seed(0))(torch.arange(1, 101))
     assert vectors.norm(dim=1).min() > 0

@@ -15,20 +15,25 @@
 | printed_error | largest difference from the printed similarities, by width |
 | cycles | cycles of the fastest wave over the range of the costs, by width |
 | chance | P(|cosine| ≥ 0.1394) in a random table, by width |
+| upper_share, lower_share | share of ‖e(u) − e(v)‖² due to the higher or lower half of the waves |
 | rise | largest increase of similarity from a distance to the next; broken: fast waves |
+| spacing_error | largest difference of two ratios of neighbouring frequencies; broken: even |
 | dimension_error | surplus width of hybrids and their parts; broken: parts rounded separately |
 | rms_error | |RMS of an embedding − 1|; broken: sinusoidal without scaling |
 | optimum_error | sum of scipy's assignment − smallest of all n! sums; broken: greedy |
 | equivariance_error | change of logits if rows and columns are permuted; broken: full attention |
 | relabelling_error | change of logits if costs and table are renamed; broken: sinusoidal |
 
-*learning*: the axial model of a seed, trained as in its own run, with the loss of every step kept.
+*learning*: a model of a seed, trained with the loss of every step kept.
 
 | metric | meaning |
 | --- | --- |
 | early_valid | rate of valid answers on the i.i.d. test after 0 and 25 steps, by decoder |
 | loss_area | mean of the training loss over all steps |
-| loss_roughness | root mean square of the second differences of the training loss |
+| loss_kink | median of the absolute second differences of the training loss |
+| loss_roughness | root mean square of these differences, which the first steps dominate |
+| loss_relative_kink | loss_kink of the logarithm of the loss |
+| reached | rate of optimal answers by row argmax on the i.i.d. test, after the last step |
 """
 
 from __future__ import annotations
@@ -44,6 +49,7 @@ import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Generator, Tensor, nn
 
 from journeylab.models.value_embeddings import (
@@ -51,12 +57,19 @@ from journeylab.models.value_embeddings import (
     Fourier,
     Hybrid,
     Sinusoidal,
+    Waves,
     rms,
     split_width,
 )
 from journeylab.streams import data_streams
-from journeylab.studies.exp8_value_embeddings.data import DATASET, assign, generate, total
-from journeylab.studies.exp8_value_embeddings.decoding import decode, greedy, judge, sums_of_all
+from journeylab.studies.exp8_value_embeddings.data import (
+    DATASET,
+    assign,
+    generate,
+    sums_of_all,
+    total,
+)
+from journeylab.studies.exp8_value_embeddings.decoding import decode, greedy, judge
 from journeylab.studies.exp8_value_embeddings.geometry import (
     Vectors,
     chance_of,
@@ -69,15 +82,16 @@ from journeylab.studies.exp8_value_embeddings.geometry import (
 from journeylab.studies.exp8_value_embeddings.models import Assignment, Recursion, embed, predict
 from journeylab.studies.exp8_value_embeddings.settings import (
     CHANCE_WIDTHS,
+    COARSE,
     DOCUMENT_WIDTH,
     EARLY,
     EXPONENTS,
+    FINE,
     HIGHEST,
     PAIRS,
     PRINTED,
     PRINTED_RANDOM,
     SHARES,
-    UNTRAINED,
     VALUES,
     VARIANTS,
     WIDTHS,
@@ -121,12 +135,12 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
     elif job.computed == "geometry":
         rows = [
             row | {"draw": draw, "embedding": variant}
-            for variant in UNTRAINED
+            for variant in VARIANTS
             for draw in range(job.draws)
             for row in _describe(job, variant, draw)
         ]
     else:
-        rows = [*_compare_printed(), *_chances()]
+        rows = [*_compare_printed(job), *_chances()]
         rows += [
             {"draw": draw, "metric": metric, "case": case, "value": value}
             for metric, check in _CHECKS.items()
@@ -155,7 +169,7 @@ def _describe(job: Computation, variant: Variant, draw: int) -> Iterator[Row]:
     yield {"metric": "untrained_order", "value": correlation}
 
 
-def _compare_printed() -> Iterator[Row]:
+def _compare_printed(job: Computation) -> Iterator[Row]:
     costs = sorted({cost for pair in PRINTED for cost in pair})
     for name, exponent in EXPONENTS.items():
         for d in WIDTHS:
@@ -172,6 +186,20 @@ def _compare_printed() -> Iterator[Row]:
             yield case | {"metric": "printed_error", "value": error}
             fastest = float(waves.frequencies.max()) / (2.0 * math.pi)
             yield case | {"metric": "cycles", "value": fastest}
+    for d in (job.model.d, DOCUMENT_WIDTH // 2, DOCUMENT_WIDTH):
+        for u, v in (FINE, COARSE):
+            share = upper_share(Sinusoidal(d), u, v)
+            pair = {"d": d, "exponent": "-i/d", "pair": f"{u}-{v}"}
+            yield pair | {"metric": "upper_share", "value": share}
+            yield pair | {"metric": "lower_share", "value": 1.0 - share}
+
+
+def upper_share(waves: Waves, u: int, v: int) -> float:
+    """The share of ‖e(u) − e(v)‖² that the higher half of the frequencies contributes."""
+    first, second = waves(torch.tensor([u, v], dtype=torch.float64))
+    squares = (first - second).square().view(-1, 2).sum(-1)
+    upper = waves.frequencies.argsort(descending=True)[: len(squares) // 2]
+    return float(squares[upper].sum() / squares.sum())
 
 
 def _chances() -> Iterator[Row]:
@@ -191,6 +219,17 @@ def _rise(embedding: nn.Module) -> float:
     """The largest increase of similarity from a distance of costs to the next."""
     by_distance = similarity_by_distance(vectors_of(embedding), COSTS.long().numpy())
     return float(np.diff([by_distance[distance] for distance in sorted(by_distance)]).max())
+
+
+def _spacing(job: Computation, generator: Generator) -> Checks:
+    del generator
+    for d in (job.model.d, DOCUMENT_WIDTH):
+        frequencies = Sinusoidal(d).frequencies
+        ends = float(frequencies[0]), float(frequencies[-1])
+        even = torch.linspace(*ends, len(frequencies), dtype=torch.float64)
+        for case, each in (("exact", frequencies), ("broken", even)):
+            ratios = each[1:] / each[:-1]
+            yield cast(Case, case), float(ratios.max() - ratios.min())
 
 
 def _dimensions(job: Computation, generator: Generator) -> Checks:
@@ -251,6 +290,7 @@ def _relabelling(job: Computation, generator: Generator) -> Checks:
 
 _CHECKS = {
     "rise": _distance,
+    "spacing_error": _spacing,
     "dimension_error": _dimensions,
     "rms_error": _scale,
     "optimum_error": _optimum,
@@ -295,11 +335,26 @@ class _RecordedAssignment(Assignment):
         return {}
 
 
+def roughness(losses: NDArray[np.float64]) -> dict[str, float]:
+    """Measures of a loss curve's roughness; they are 0 where the curve is a straight line.
+
+    Empty if there are fewer than three losses.
+    """
+    if len(losses) < 3:
+        return {}
+    bends = np.diff(losses, 2)
+    return {
+        "loss_kink": float(np.median(np.abs(bends))),
+        "loss_roughness": float(np.sqrt(np.mean(bends**2))),
+        "loss_relative_kink": float(np.median(np.abs(np.diff(np.log(losses), 2)))),
+    }
+
+
 _EARLY_DECODERS: tuple[Decoder, ...] = ("token", "row")
 
 
 def _record_training(job: Computation, streams: Streams) -> Iterator[Row]:
-    trained_job = _job(job, job.variant)
+    trained_job = _job(job, job.variant, job.attention)
     table = generate(job.data, data_streams("exp8", DATASET, streams.seed))
     problem = _RecordedAssignment(trained_job, table, streams)
     problem.evaluate(problem.build(streams.generator("init")))
@@ -313,5 +368,10 @@ def _record_training(job: Computation, streams: Streams) -> Iterator[Row]:
     if trained.status == "finished":
         losses = np.array(problem.losses)
         yield {"metric": "loss_area", "value": float(losses.mean())}
-        rough = np.sqrt((np.diff(losses, 2) ** 2).mean()) if len(losses) > 2 else 0.0
-        yield {"metric": "loss_roughness", "value": float(rough)}
+        for metric, value in roughness(losses).items():
+            yield {"metric": metric, "value": value}
+        model = problem.build(streams.generator("init"))
+        model.load_state_dict(trained.state)
+        instances = problem.select("iid")
+        answers = judge(decode(predict(model, instances.shown), "row"), instances)
+        yield {"metric": "reached", "value": answers["optimal"]}

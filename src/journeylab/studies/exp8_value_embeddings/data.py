@@ -6,14 +6,16 @@
     55  17  92  38  29      the gap of a worse assignment is (sum − 89) / 89
     68  49  23  21  74
 
-Training costs are uniform on 1 … 100 without 3, 8, …, 98. Test sets: ``iid`` has the same costs,
-``held-out`` only 3, 8, …, 98, ``shifted`` is uniform on 50 … 150. If optima are tied, the label is
-the result of ``scipy.optimize.linear_sum_assignment``. With permuted labels, a model is shown
-π(cost) for a random permutation π of 1 … 100, so that the shown numbers have no order.
+Training costs are uniform on 1 … 100 without 3, 8, …, 98. Test sets: ``iid`` has the same costs;
+``close`` has those instances of this kind whose second-best assignment costs exactly 1 more than
+the best; ``held-out`` has only 3, 8, …, 98; ``shifted`` is uniform on 50 … 150. If optima are tied,
+the label is the result of ``scipy.optimize.linear_sum_assignment``. With permuted labels, a model
+is shown π(cost) for a random permutation π of 1 … 100, so that the shown numbers have no order.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +34,9 @@ from journeylab.studies.exp8_value_embeddings.settings import (
 
 DATASET = "costs"
 """The dataset that computed runs generate again."""
+
+DRAWN = 2000
+"""Number of instances from which close ones are selected at a time."""
 
 Integers = NDArray[np.int64]
 
@@ -54,6 +59,7 @@ def generate(data: Data, streams: Streams) -> pd.DataFrame:
     ranges = {
         "train": np.array(KNOWN),
         "iid": np.array(KNOWN),
+        "close": np.array(KNOWN),
         "held-out": np.array(HELD_OUT),
         "shifted": np.arange(SHIFT, HIGHEST + SHIFT + 1),
     }
@@ -63,7 +69,8 @@ def generate(data: Data, streams: Streams) -> pd.DataFrame:
     parts = []
     for split, values in ranges.items():
         count = data.train if split == "train" else data.test
-        costs = streams.numpy(split).choice(values, (count, data.n**2))
+        draw = _draw_close if split == "close" else _draw
+        costs = draw(streams.numpy(split), values, count, data.n)
         assigned = assign(costs.reshape(count, data.n, data.n))
         numbers = np.concatenate((costs, names[costs], assigned), 1).astype(np.int16)
         part = pd.DataFrame(numbers, columns=_columns(data.n))
@@ -83,10 +90,32 @@ def assign(costs: NDArray[np.generic]) -> Integers:
     return np.array([linear_sum_assignment(matrix)[1] for matrix in costs], dtype=np.int64)
 
 
+def sums_of_all(costs: Integers) -> Integers:
+    """The sums of costs ``(instances, n!)`` of all n! assignments."""
+    n = costs.shape[-1]
+    every = np.array(list(itertools.permutations(range(n))))
+    sums: Integers = costs[:, np.arange(n), every].sum(-1)
+    return sums
+
+
 def total(costs: Integers, columns: Integers) -> Integers:
     """The sums of costs ``(instances,)`` of the assignments ``columns``."""
     sums: Integers = np.take_along_axis(costs, columns[..., None], -1).sum((-2, -1))
     return sums
+
+
+def _draw(generator: np.random.Generator, values: Integers, count: int, n: int) -> Integers:
+    return generator.choice(values, (count, n**2))
+
+
+def _draw_close(generator: np.random.Generator, values: Integers, count: int, n: int) -> Integers:
+    """Uniform among the instances whose second-best assignment costs 1 more than the best."""
+    parts: list[Integers] = []
+    while sum(map(len, parts)) < count:
+        costs = _draw(generator, values, DRAWN, n)
+        least = np.partition(sums_of_all(costs.reshape(-1, n, n)), 1, axis=1)
+        parts.append(costs[least[:, 1] - least[:, 0] == 1])
+    return np.concatenate(parts)[:count]
 
 
 def _columns(n: int) -> list[str]:

@@ -11,8 +11,6 @@ A valid answer is optimal if its sum of costs is smallest; all tied optima count
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,11 +60,3 @@ def greedy(costs: Integers) -> Integers:
         free[every, row, :] = np.inf
         free[every, :, column] = np.inf
     return columns
-
-
-def sums_of_all(costs: Integers) -> Integers:
-    """The sums of costs ``(instances, n!)`` of all n! assignments."""
-    n = costs.shape[-1]
-    every = np.array(list(itertools.permutations(range(n))))
-    sums: Integers = costs[:, np.arange(n), every].sum(-1)
-    return sums

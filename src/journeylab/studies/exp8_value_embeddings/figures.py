@@ -21,29 +21,33 @@ from journeylab.studies.exp8_value_embeddings.metrics import (
     LABELS,
     TEST_SETS,
 )
+from journeylab.studies.exp8_value_embeddings.search import TRIALS, chosen
 from journeylab.studies.exp8_value_embeddings.settings import (
     CHANCE_WIDTHS,
     DOCUMENT_WIDTH,
+    EARLY,
     EXPONENTS,
     PAIRS,
     PRINTED,
     TESTS,
 )
-from journeylab.typography import plain, scientific
+from journeylab.typography import plain, scientific, short
 
 CAPTIONS = {
     "tests": (
-        "Rate of optimal answers of axial models by row argmax, on the three test sets. "
+        "Rate of optimal answers by row argmax, with axial and with full attention. In close "
+        "calls, the second-best assignment costs 1 more than the best. "
         f"{SEEDS_UNBOUNDED} Vertical lines are medians over seeds of two answers without a model: "
         "greedy choice of the cheapest free cell, and the expectation for a random permutation."
     ),
     "decoders": (
-        "The same models on i.i.d. instances with every decoder: rate of valid permutations "
+        "Axial models on i.i.d. instances with every decoder: rate of valid permutations "
         "(above) and of optimal answers (below). Hungarian decoding is always valid. " + AS_BEFORE
     ),
     "arms": (
-        "Rate of optimal answers by row argmax on i.i.d. instances: axial attention, full "
-        f"attention with learned positions, and the control with permuted cost labels. {AS_BEFORE}"
+        "Rate of optimal answers by row argmax on i.i.d. instances and on held-out values: hybrids "
+        "whose table starts at the given scale, and, with axial attention, the control with "
+        f"permuted cost labels. {AS_BEFORE}"
     ),
     "learning": (
         "Training loss (mean since the previous point) and rate of optimal answers by row argmax "
@@ -61,11 +65,14 @@ CAPTIONS = {
     ),
 }
 
-_SHOWN = ("discrete", "sinusoidal", "hybrid50", "fourier-high", "scalar", "thermometer")
+_SHOWN = ("discrete", "sinusoidal", "hybrid50", "fourier-high", "scalar")
 """The variants whose learning curves are drawn; more lines would hide each other."""
 _STAGE_TITLES = {"initial": "before training", "trained": "after training"}
 _EXPONENT = {"-i/d": "10000^(−i/d)", "-2i/d": "10000^(−2i/d)"}
-_TRAINED = ("axial", "full", "categorical")
+_ATTENTION = ("axial", "full")
+_TRAINED = (*_ATTENTION, "table-small", "table-unit", "categorical")
+_CONTROLS = ("table-small", "table-unit", "categorical")
+_RECORDED = ("learning-axial", "learning-full")
 _CURVES = {"train_loss": "training loss", "optimal_row": "optimal answers"}
 
 
@@ -75,8 +82,9 @@ def draw(results: StudyResults) -> dict[str, Figure]:
     if results.present():
         figures["tests"] = _draw_tests(results)
         figures["decoders"] = _draw_decoders(results)
-        figures["arms"] = _draw_arms(results)
         figures["similarity"] = _draw_similarity(results)
+    if others := tuple(arm for arm in _CONTROLS if arm in {arm for arm, _ in results.present()}):
+        figures["arms"] = _draw_arms(results, others)
     if results.curves is not None and results.present(_SHOWN):
         figures["learning"] = _draw_learning(results)
     figures["printed"] = _draw_printed(results)
@@ -90,6 +98,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         "anchors": _anchors(results),
         "geometry": _geometry(results),
         "printed": _printed(results),
+        "search": _search(),
     }
 
 
@@ -104,15 +113,20 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
                 optimal = run["value"][run["test"] == test]
                 values[f"optimal.{arm}.{variant}.{test}"] = median(optimal)
     for variant in ("discrete", "hybrid50"):
-        for step in (0, 25):
-            early = results.pool("early_valid", variant=variant, step=step, decoder="row")["value"]
-            values[f"early.{variant}.{step}"] = median(early)
-        area = results.pool("loss_area", variant=variant)["value"]
-        values[f"area.{variant}"] = median(area)
-        order = results.pool("order", arm="axial", variant=variant, stage="trained")["value"]
-        values[f"order.{variant}"] = median(order)
-        added = results.pool("order_change", arm="axial", variant=variant)["value"]
-        values[f"order_change.{variant}"] = median(added)
+        for arm in _RECORDED:
+            where = {"arm": arm, "variant": variant}
+            for step in (0, EARLY):
+                early = results.pool("early_valid", **where, step=step, decoder="row")["value"]
+                values[f"early.{arm}.{variant}.{step}"] = median(early)
+            for metric in ("loss_area", "loss_kink", "reached"):
+                recorded = results.pool(metric, **where)["value"]
+                values[f"{metric}.{arm}.{variant}"] = median(recorded, 4 if "kink" in metric else 3)
+        for arm in _ATTENTION:
+            where = {"arm": arm, "variant": variant}
+            order = results.pool("order", **where, stage="trained")["value"]
+            values[f"order.{arm}.{variant}"] = median(order)
+            added = results.pool("order_change", **where)["value"]
+            values[f"order_change.{arm}.{variant}"] = median(added)
     for anchor in ("random_optimal", "greedy_optimal"):
         for test in TESTS:
             values[f"{anchor}.{test}"] = median(_anchor(results, anchor, test))
@@ -139,11 +153,13 @@ def _cosine(results: StudyResults, exponent: str) -> str:
 
 
 def _draw_tests(results: StudyResults) -> Figure:
-    rows = results.tidy("optimal", arm="axial", decoder="row")
+    rows = results.tidy("optimal", arm=_ATTENTION, decoder="row")
     rows["shown"] = _named(rows["test"], TEST_SETS)
     count = rows["model"].nunique()
-    label = "rate of optimal answers"
-    figure, panels = facets(rows, 0.5 + 0.17 * count, label, col="shown", xlim=(-0.03, 1.03))
+    label = "optimal answers"
+    figure, panels = facets(
+        rows, 0.5 + 0.17 * count, label, row="data", col="shown", xlim=(-0.03, 1.03)
+    )
     for axes, part in panels.values():
         seeds(axes, part, results.styles)
         test = part["test"].iloc[0]
@@ -172,13 +188,14 @@ def _draw_decoders(results: StudyResults) -> Figure:
     return figure
 
 
-def _draw_arms(results: StudyResults) -> Figure:
-    present = {variant for arm, variant in results.present() if arm != "axial"}
-    shown = present or {variant for _, variant in results.present()}
-    rows = results.tidy("optimal", decoder="row", test="iid", variant=shown)
+def _draw_arms(results: StudyResults, others: tuple[str, ...]) -> Figure:
+    rows = results.tidy("optimal", arm=others, decoder="row", test=("iid", "held-out"))
+    rows["shown"] = _named(rows["test"], TEST_SETS)
     label = "rate of optimal answers"
     count = rows["model"].nunique()
-    figure, panels = facets(rows, 0.5 + 0.22 * count, label, col="data", xlim=(-0.03, 1.03))
+    figure, panels = facets(
+        rows, 0.5 + 0.22 * count, label, row="shown", col="data", xlim=(-0.03, 1.03)
+    )
     for axes, part in panels.values():
         seeds(axes, part, results.styles)
     return figure
@@ -186,11 +203,13 @@ def _draw_arms(results: StudyResults) -> Figure:
 
 def _draw_learning(results: StudyResults) -> Figure:
     parts = [
-        results.learning(metric, arm="axial", variant=_SHOWN).assign(measure=title)
+        results.learning(metric, arm=_ATTENTION, variant=_SHOWN).assign(measure=title)
         for metric, title in _CURVES.items()
     ]
     rows = pd.concat(parts, ignore_index=True)
-    figure, panels = facets(rows, 2.2, "step", col="measure", sharey=False)
+    figure, panels = facets(
+        rows, 1.7, "step", row="data", col="measure", sharex=False, sharey=False
+    )
     for axes, part in panels.values():
         curves(axes, part, results.styles)
     legend_above(figure)
@@ -231,6 +250,7 @@ def _rates(results: StudyResults) -> Table:
         "row ": ("optimal", "row", "iid"),
         "Hung.": ("optimal", "hungarian", "iid"),
         "Held-out": ("optimal", "row", "held-out"),
+        "Close": ("optimal", "row", "close"),
         "Shifted": ("optimal", "row", "shifted"),
         "Gap": ("gap", "hungarian", "iid"),
     }
@@ -249,8 +269,9 @@ def _rates(results: StudyResults) -> Table:
         caption="Median rates over the seeds.",
         frame=pd.DataFrame(rows, columns=["Arm", "Embedding", *heads]),
         notes=(
-            "Rates of valid and optimal answers on the i.i.d. test, by decoder; on held-out values "
-            "and shifted costs, optimal answers by row argmax. Gap: Hungarian decoding, i.i.d."
+            "Rates of valid and optimal answers on the i.i.d. test, by decoder; on held-out "
+            "values, close calls and shifted costs, optimal answers by row argmax. Gap: Hungarian "
+            "decoding, i.i.d."
         ),
         numeric=heads,
     )
@@ -324,6 +345,33 @@ def _printed(results: StudyResults) -> Table:
         caption="Widths with the printed similarities of (10, 11) and (10, 50), to four digits.",
         frame=frame,
         notes="Difference: the larger of both from the print, at some widths; smallest: at any.",
+        numeric=tuple(frame.columns[2:]),
+    )
+
+
+def _search() -> Table:
+    rows = []
+    for trial in TRIALS:
+        best = trial == chosen(trial.arm, trial.variant)
+        rows.append({
+            "Attention": trial.arm,
+            "Embedding": LABELS[trial.variant],
+            "Steps": str(trial.steps),
+            "Scale": short(trial.scale),
+            "Rate": short(trial.rate),
+            "Loss": f"{trial.loss:.4f}" + (" *" if best else ""),
+            "I.i.d.": f"{trial.optimal:.3f}",
+            "Held-out": f"{trial.held_out:.3f}",
+        })  # fmt: skip
+    frame = pd.DataFrame(rows)
+    return Table(
+        name="search",
+        caption="Rates and initial scales that were tried on pilot seed 1000.",
+        frame=frame,
+        notes=(
+            "Loss: training loss, mean over the last tenth of the steps; the smallest of the most "
+            "steps is marked by an asterisk and chosen. Rates of optimal answers did not decide."
+        ),
         numeric=tuple(frame.columns[2:]),
     )
 

@@ -26,8 +26,8 @@ import torch
 from torch import nn
 
 from journeylab.models.value_embeddings import Hybrid
-from journeylab.studies.exp8_value_embeddings.data import Instances
-from journeylab.studies.exp8_value_embeddings.decoding import decode, greedy, judge, sums_of_all
+from journeylab.studies.exp8_value_embeddings.data import Instances, sums_of_all
+from journeylab.studies.exp8_value_embeddings.decoding import decode, greedy, judge
 from journeylab.studies.exp8_value_embeddings.geometry import (
     Costs,
     Vectors,

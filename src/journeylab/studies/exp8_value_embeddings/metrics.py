@@ -4,31 +4,36 @@ from journeylab.config import Metric
 from journeylab.studies.exp8_value_embeddings.settings import (
     CASES,
     CHANCE_WIDTHS,
+    COARSE,
     DECODERS,
     DISTANCES,
     EARLY,
     EXPONENTS,
+    FINE,
     PAIRS,
     PRINTED,
     STAGES,
     TESTS,
-    UNTRAINED,
+    VARIANTS,
     WIDTHS,
 )
 
 TITLE = "Value embeddings: numeric embeddings of costs for assignment problems"
 QUESTION = "Which numeric embeddings of the costs let a small model solve assignment problems?"
 TUNING = (
-    "one learning rate and one budget for all variants, as the protocol states them; models learn "
-    "the task with them on pilot seeds (1000 and above, before the first reported run); the width "
-    "of the MLP and the spread of learned frequencies are the first values that were tried"
+    "rates and initial scales were chosen on pilot seed 1000, and the report has a table of all "
+    "that were tried; embeddings without a row there have rate 0.003 and scale 1, hybrids scale "
+    "0.1; the width of the MLP is the first value that was tried"
 )
 
 ARMS = {
     "axial": "axial attention",
     "full": "full attention",
+    "table-small": "axial attention, small table",
+    "table-unit": "axial attention, large table",
     "categorical": "permuted cost labels",
-    "learning": "loss of every step",
+    "learning-axial": "axial attention, half the steps",
+    "learning-full": "full attention, half the steps",
     "geometry": "untrained embeddings",
     "certificates": "certificates",
 }
@@ -36,7 +41,6 @@ ARMS = {
 
 LABELS: dict[str, str] = {
     "discrete": "discrete table",
-    "discrete-double": "discrete table, double budget",
     "sinusoidal": "sinusoidal",
     "sinusoidal-standardised": "sinusoidal, standardised",
     "hybrid25": "hybrid, 25 % sinusoidal",
@@ -52,6 +56,7 @@ LABELS: dict[str, str] = {
 
 TEST_SETS: dict[str, str] = {
     "iid": "i.i.d.",
+    "close": "close calls",
     "held-out": "held-out values",
     "shifted": "shifted costs",
 }
@@ -64,8 +69,13 @@ DECODING: dict[str, str] = {
 _ANSWERS: dict[str, tuple[str | int, ...]] = {"decoder": DECODERS, "test": TESTS}
 _TESTS: dict[str, tuple[str | int, ...]] = {"test": TESTS}
 _STAGES: dict[str, tuple[str | int, ...]] = {"stage": STAGES}
-_EMBEDDINGS: dict[str, tuple[str | int, ...]] = {"embedding": UNTRAINED}
+_EMBEDDINGS: dict[str, tuple[str | int, ...]] = {"embedding": VARIANTS}
 _CASES: dict[str, tuple[str | int, ...]] = {"case": CASES}
+_BANDS: dict[str, tuple[str | int, ...]] = {
+    "d": WIDTHS,
+    "exponent": tuple(EXPONENTS),
+    "pair": tuple(f"{u}-{v}" for u, v in (FINE, COARSE)),
+}
 _PRINTED: dict[str, tuple[str | int, ...]] = {"d": WIDTHS, "exponent": tuple(EXPONENTS)}
 
 METRICS = {
@@ -83,7 +93,12 @@ METRICS = {
         factors={"step": (0, EARLY), "decoder": ("token", "row")},
     ),
     "loss_area": Metric(label="mean training loss over all steps", better="lower"),
+    "loss_kink": Metric(label="median |second difference| of the loss", better="lower"),
     "loss_roughness": Metric(label="RMS second difference of the loss", better="lower"),
+    "loss_relative_kink": Metric(
+        label="median |second difference| of the log loss", better="lower"
+    ),
+    "reached": Metric(label="rate of optimal answers, half the steps"),
     "order": Metric(label="rank correlation of similarity and nearness", factors=_STAGES),
     "order_change": Metric(label="rank correlation of similarity and nearness, change by training"),
     "learned_order": Metric(
@@ -111,10 +126,15 @@ METRICS = {
         label="difference from the printed similarities", factors=_PRINTED, better="lower"
     ),
     "cycles": Metric(label="cycles of the fastest wave", factors=_PRINTED),
+    "upper_share": Metric(label="share of the higher half of the frequencies", factors=_BANDS),
+    "lower_share": Metric(label="share of the lower half of the frequencies", factors=_BANDS),
     "chance": Metric(
         label="P(|cosine| as large as printed), random table", factors={"d": CHANCE_WIDTHS}
     ),
     "rise": Metric(label="largest rise of similarity with distance", factors=_CASES),
+    "spacing_error": Metric(
+        label="largest difference of two ratios of neighbouring frequencies", factors=_CASES
+    ),
     "dimension_error": Metric(label="missing or surplus dimensions", factors=_CASES),
     "rms_error": Metric(label="|RMS − 1|", factors=_CASES, better="lower"),
     "optimum_error": Metric(label="sum − smallest sum of all permutations", factors=_CASES),

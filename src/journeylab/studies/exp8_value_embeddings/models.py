@@ -61,11 +61,14 @@ MASKED = -1e30
 
 
 def embed(variant: Variant, model: Model, generator: Generator) -> values.UnitRms:
-    """The embedding of a variant, with RMS 1 over the costs 1 … 100 before training."""
+    """The embedding of a variant, with RMS ``model.scale`` over 1 … 100 before training.
+
+    In a hybrid, the scale is that of the table, and its sinusoids have RMS 1.
+    """
     d, reference = model.d, torch.arange(1, HIGHEST + 1)
     inner: nn.Module
     match variant:
-        case "discrete" | "discrete-double":
+        case "discrete":
             inner = values.Discrete(d, size=VALUES, generator=generator)
         case "sinusoidal":
             inner = values.Sinusoidal(d)
@@ -84,7 +87,28 @@ def embed(variant: Variant, model: Model, generator: Generator) -> values.UnitRm
             inner = values.Scalar(d, generator=generator, scale=values.Range(1.0, HIGHEST))
         case "thermometer":
             inner = values.Thermometer(d, levels=VALUES - 1, generator=generator)
-    return values.UnitRms(inner, reference)
+    embedding = values.UnitRms(inner, reference)
+    with torch.no_grad():
+        _scaled(embedding).mul_(model.scale)
+    return embedding
+
+
+def _scaled(embedding: values.UnitRms) -> Tensor:
+    """What the initial scale multiplies: the drawn vectors, or the factor of fixed waves."""
+    inner = embedding.inner
+    if isinstance(inner, values.Hybrid):
+        inner = inner.learned
+    match inner:
+        case values.Discrete():
+            return inner.table
+        case values.Scalar():
+            return inner.direction
+        case values.Thermometer():
+            return inner.steps
+        case values.Periodic():
+            return inner.weight
+        case _:
+            return embedding.factor
 
 
 class RecursiveBlock(nn.Module):

@@ -39,15 +39,12 @@ Variant = Literal[
     "periodic",
     "scalar",
     "thermometer",
-    "discrete-double",
 ]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
-UNTRAINED: tuple[Variant, ...] = VARIANTS[:-1]
-"""The variants that differ before training; ``discrete-double`` differs only in its budget."""
 SHARES: dict[Variant, float] = {"hybrid25": 0.25, "hybrid50": 0.5, "hybrid75": 0.75}
 """Sinusoidal share of the width of a hybrid."""
 
-Test = Literal["iid", "held-out", "shifted"]
+Test = Literal["iid", "close", "held-out", "shifted"]
 TESTS: tuple[Test, ...] = get_args(Test)
 Decoder = Literal["token", "row", "hungarian"]
 DECODERS: tuple[Decoder, ...] = get_args(Decoder)
@@ -59,6 +56,8 @@ CASES: tuple[Case, ...] = get_args(Case)
 
 PAIRS: tuple[tuple[int, int], ...] = ((10, 11), (10, 50), (1, 100))
 """Pairs of costs whose similarity is measured."""
+FINE, COARSE = (50, 51), (1, 100)
+"""The document's examples of a fine and of a coarse difference, for high and low frequencies."""
 PRINTED: dict[tuple[int, int], float] = {(10, 11): 1.0, (10, 50): 0.9943}
 """Similarities of the sinusoidal embedding as printed in the document."""
 PRINTED_RANDOM = -0.1394
@@ -88,8 +87,9 @@ class Data(Frozen):
 class Model(Frozen):
     """Sizes of the recursive model: a cycle updates the latent ``updates`` times, the answer once.
 
-    ``spread`` is the standard deviation of the periodic embedding's initial frequencies, in cycles
-    over the range of the costs.
+    ``scale`` is the root mean square of the initial vectors of 1 … 100; of a hybrid, that of its
+    table, since its sinusoids have 1. ``spread`` is the standard deviation of the periodic
+    embedding's initial frequencies, in cycles over the range of the costs.
     """
 
     d: Annotated[int, Field(ge=8, le=512, multiple_of=8)] = 48
@@ -97,6 +97,7 @@ class Model(Frozen):
     updates: Count = 2
     cycles: Count = 2
     supervision: Count = 4
+    scale: PositiveFloat = 1.0
     spread: PositiveFloat = 2.0
 
 
@@ -120,11 +121,11 @@ class Arm(TrainedArm, AttentionConditions):
     """Models that share a dataset and a kind of attention."""
 
 
-class ComputedEmbeddings(ComputedArm):
+class ComputedEmbeddings(ComputedArm, AttentionConditions):
     """An arm whose runs are computed.
 
     Computed once: the geometry of untrained embeddings, and exact certificates. Computed for every
-    seed: the training of an axial model, repeated with the loss of every step recorded.
+    seed: a training with the loss of every step recorded.
     """
 
     computed: Literal["geometry", "certificates", "learning"]
@@ -137,7 +138,7 @@ class ComputedEmbeddings(ComputedArm):
         return self
 
 
-class Computation(Frozen):
+class Computation(AttentionConditions):
     """The settings of one computed variant."""
 
     computed: Literal["geometry", "certificates", "learning"]
