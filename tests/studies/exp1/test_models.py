@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from journeylab.studies.exp1_group_languages.settings import (
     SHORTEST,
     TASK_NAMES,
     VARIANTS,
+    Model,
 )
 from journeylab.studies.exp1_group_languages.tasks import TASKS, UNLABELLED
 from journeylab.training import train
@@ -40,12 +42,23 @@ def test_families_have_their_defining_properties(make_problem, family):
     identity = torch.eye(len(a), dtype=torch.float64)
     assert torch.allclose(a @ b, b @ a, atol=1e-4) == (family in COMMUTING)
     assert torch.allclose(a @ a.mT, identity, atol=1e-6) == (family in ("orthogonal", "toral"))
-    if family == "real":
+    if family in ("real", "diagonal"):
         assert torch.equal(a, a.diagonal().diag())
     if family == "complex":
         radii = torch.linalg.eigvals(a).abs()
         assert (radii < 1.0).all()
         assert (radii > 0.5).all()
+
+
+def test_the_initial_scale_multiplies_the_deviation_of_free_operators_from_i(make_problem):
+    operators = []
+    for scale in (1.0, 2.0):
+        problem = make_problem("diagonal-aggregation")
+        job = problem.job.model_copy(update={"model": Model(initial_scale=scale)})
+        with torch.no_grad():
+            operators.append(fresh(replace(problem, job=job)).operators())
+    identity = torch.eye(operators[0].shape[-1])
+    assert torch.allclose(2 * (operators[0] - identity), operators[1] - identity, atol=1e-6)
 
 
 @pytest.mark.parametrize("family", COMMUTING)

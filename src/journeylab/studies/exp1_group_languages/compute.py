@@ -4,12 +4,15 @@
 | --- | --- | --- |
 | Z3, S3, A5 | exact_accuracy | share of states that exp(S − Sᵀ) with exact angles names rightly |
 | Z3, S3, A5 | exact_margin, _drift | least lead of the right logit; distance from the true state |
+| Z3, S3, A5 | aggregation_accuracy, _drift | the same weights as an aggregation, see below |
+| permutations | transition_error | error of one step of an exact aggregation, see below |
 | scalar | aggregator_accuracy, _margin | R = 2.5, v = ±1 on B: all short and random long strings |
+| scalar | aggregator_misjudged | number of strings that it labels wrongly, over all lengths |
 | scalar | aggregator_bound_error | least margin against 1 − Σ_{0<t<n} R^{−t}, which exceeds ⅓ |
 | scalar | aggregator_float32 | powers of R up to 100 that overflow: the recurrence needs float64 |
 | commuting, affine | parikh_split | Parikh classes with several states, for commuting maps |
 | aggregation, S3 | parikh_split | the same for an aggregation and for S3, which do split classes |
-| toral, complex, real | parikh_spread | the trained families in float64: spread within a class |
+| families | parikh_spread | the trained families in float64: spread within a class |
 | real | missing_exponentials | a real diagonal of width d and #a mod 3 = 0, see below |
 | task | ceiling, chance | exact anchors |
 | task | ceiling_error | the ceilings by dynamic programming against those by enumeration |
@@ -17,6 +20,13 @@
 **Weights.** A permutation of m points is a matrix. With the sign of the permutation beside it, the
 whole is a rotation and has an antisymmetric logarithm. For u with distinct coordinates the points
 g·u are distinct and of equal length, so the logits ⟨g·u, h⟩ are largest at the true g.
+
+**Aggregation.** With v_x = c − R_x c for any c, h_t − c = R_{x_t} (h_{t−1} − c): an aggregation
+that starts at u + c has the states of the product state, moved by c. For a permutation automaton of
+n states, of any alphabet, let P_x be the matrix of the letter's permutation and u the unit vector
+of the first state. Then h_t = e_{q_t} + c for every string if every transition of every letter is
+made exactly; transition_error is the largest error over all n! permutations and n states, in
+integers, for c = e_1 + 2 e_2 + … + n e_n.
 
 **A real diagonal and Z/3.** λ³ = 1 has one real solution, so no real diagonal represents Z/3. A
 reader with a real diagonal product state of width d and a bias cannot label even the strings aᵏ
@@ -28,7 +38,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,6 +63,7 @@ from journeylab.studies.exp1_group_languages.settings import (
     COMMUTING,
     FAR,
     LONGEST,
+    MOST_STATES,
     SHORTEST,
     CertificateSizes,
     Computation,
@@ -108,6 +119,7 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
     del streams  # nothing depends on a seed: draws are numbered from 0
     checks: tuple[Callable[[CertificateSizes], Iterator[Row]], ...] = (
         _weights,
+        _transitions,
         _aggregator,
         _parikh_classes,
         _parikh_families,
@@ -211,15 +223,54 @@ def _weights(sizes: CertificateSizes) -> Iterator[Row]:
         yield name, 0, "exact_accuracy", None, float((right > others).double().mean())
         yield name, 0, "exact_margin", None, float((right - others).min())
         yield name, 0, "exact_drift", None, float(drift.max())
+        moved = _aggregate(weights, words)
+        named = (weights.readout @ moved).argmax(0)
+        drift = (moved - weights.readout[reached].mT).norm(dim=0)
+        yield name, 0, "aggregation_accuracy", None, float((named == reached).double().mean())
+        yield name, 0, "aggregation_drift", None, float(drift.max())
+
+
+def _aggregate(weights: ExactWeights, words: Tensor) -> Float[Tensor, "d strings"]:
+    """The last state of the aggregation with v_x = c − R_x c and c = (1, …, 1), less c."""
+    operators, shift = exponential(weights.square), torch.ones_like(weights.start)
+    inputs = shift - operators @ shift
+    return chain_states(operators, weights.start + shift, words, inputs)[:, -1] - shift[:, None]
+
+
+def transition_error(
+    permutation: Permutation, *, shift: Sequence[int], operator: Permutation | None = None
+) -> int:
+    """The largest |R (e_i + c) + c − R c − e_{g(i)} − c| over the states i, in integers.
+
+    R is the matrix of ``operator``, which is g unless another is given; ``shift`` is c.
+    """
+    size, c = len(permutation), np.array(shift)
+    basis = np.eye(size, dtype=int)
+    matrix, moved = (basis[:, list(images)] for images in (operator or permutation, permutation))
+    reached = matrix @ (basis + c[:, None]) + (c - matrix @ c)[:, None]
+    expected = moved + c[:, None]
+    return int(np.abs(reached - expected).max())
+
+
+def _transitions(sizes: CertificateSizes) -> Iterator[Row]:
+    del sizes  # the enumeration has one size
+    for states in range(2, MOST_STATES + 1):
+        errors = [
+            transition_error(permutation, shift=range(1, states + 1))
+            for permutation in itertools.permutations(range(states))
+        ]
+        yield "permutations", 0, "transition_error", states, float(max(errors))
 
 
 def _aggregator(sizes: CertificateSizes) -> Iterator[Row]:
     """The margin is h_n/R^{n−1} if the string starts with a, else −h_n/R^{n−1}; right if > 0."""
+    misjudged = 0
     for n in range(2, sizes.enumerate + 1):
         margins = [_exact_margin(word) for word in itertools.product((1, -1), repeat=n)]
         closed = 1 - sum((RADIX**-t for t in range(1, n)), Fraction(0))
-        right = sum(margin > 0 for margin in margins) / len(margins)
-        yield "scalar", 0, "aggregator_accuracy", n, right
+        right = sum(margin > 0 for margin in margins)
+        misjudged += len(margins) - right
+        yield "scalar", 0, "aggregator_accuracy", n, right / len(margins)
         yield "scalar", 0, "aggregator_margin", n, float(min(margins))
         yield "scalar", 0, "aggregator_bound_error", n, float(abs(min(margins) - closed))
     for n in (LONGEST, *FAR):
@@ -230,6 +281,8 @@ def _aggregator(sizes: CertificateSizes) -> Iterator[Row]:
         margin = state / float(RADIX) ** (n - 1) * torch.where(words[0] == 0, 1.0, -1.0)
         yield "scalar", 0, "aggregator_accuracy", n, float((margin > 0).double().mean())
         yield "scalar", 0, "aggregator_margin", n, float(margin.min())
+        misjudged += int((margin <= 0).sum())
+    yield "scalar", 0, "aggregator_misjudged", None, float(misjudged)
     powers = torch.full((FAR[0],), float(RADIX)).cumprod(0)
     yield "scalar", 0, "aggregator_float32", None, float((~powers.isfinite()).sum())
 

@@ -6,6 +6,7 @@ from journeylab.studies.exp1_group_languages.settings import (
     ENUMERABLE,
     FAR,
     LONGEST,
+    MOST_STATES,
     SHORTEST,
     TASK_NAMES,
     VARIANTS,
@@ -19,8 +20,8 @@ QUESTION = (
     "letters, and does it fail if its operators commute?"
 )
 TUNING = (
-    "none: width, budget, rate, batch, curriculum and initial scales were fixed beforehand, one "
-    "setting for all variants and tasks"
+    "five points of learning rate and initial scale, on two pilot seeds, for the runs in the "
+    "table of the search; all other runs have the common setting"
 )
 
 FAMILY_LABELS: dict[Family, str] = {
@@ -29,6 +30,7 @@ FAMILY_LABELS: dict[Family, str] = {
     "toral": "toral",
     "complex": "complex diagonal",
     "real": "real diagonal",
+    "diagonal": "free diagonal",
 }
 FORM_LABELS: dict[Form, str] = {"product": "product state", "aggregation": "aggregation"}
 LABELS = {
@@ -74,6 +76,22 @@ METRICS = {
     "exact_accuracy": Metric(label="accuracy of exact orthogonal weights", factors=_WEIGHTS),
     "exact_margin": Metric(label="least margin of exact orthogonal weights", factors=_WEIGHTS),
     "exact_drift": Metric(label="distance from the exact state", factors=_WEIGHTS, better="lower"),
+    "aggregation_accuracy": Metric(
+        label="accuracy of exact weights as an aggregation", factors=_WEIGHTS
+    ),
+    "aggregation_drift": Metric(
+        label="distance of an aggregation from the exact state", factors=_WEIGHTS, better="lower"
+    ),
+    "transition_error": Metric(
+        label="error of a transition of an exact aggregation",
+        factors={"case": ("permutations",), "n": tuple(range(2, MOST_STATES + 1))},
+        better="lower",
+    ),
+    "aggregator_misjudged": Metric(
+        label="strings of B that the scalar aggregator labels wrongly",
+        factors={"case": ("scalar",)},
+        better="lower",
+    ),
     "aggregator_accuracy": Metric(label="accuracy of the scalar aggregator on B", factors=_SCALAR),
     "aggregator_margin": Metric(
         label="least margin of the scalar aggregator on B", factors=_SCALAR

@@ -9,9 +9,10 @@ J = 0 is the product state, J = 1 journey aggregation. R_a and R_b come from one
     toral        turns of d/2 planes                    angles U(−π, π)
     complex      the same, times sigmoid(ρ) per plane   ρ ~ N(4, 1)
     real         diag tanh(r)                           r ~ N(0, 1)
+    diagonal     free                                   R = diag(1 + 0.3·N(0, 1)) at the start
 
-u and v ~ N(0, 1); W and b ~ U(−1, 1)/√d at the start. The operators of the last three families
-commute.
+`Model.initial_scale` multiplies S, the deviations from I, the angles and r at the start. u and v ~
+N(0, 1); W and b ~ U(−1, 1)/√d at the start. The operators of the last four families commute.
 """
 
 from __future__ import annotations
@@ -52,18 +53,21 @@ class Operators(nn.Module):
     def __init__(self, family: str, sizes: Model, generator: Generator) -> None:
         super().__init__()
         self.family = family
-        d, planes = sizes.d, sizes.d // 2
+        d, planes, scale = sizes.d, sizes.d // 2, sizes.initial_scale
         # Drawn for every family, so that later draws do not depend on the family.
         normal = torch.randn(LETTERS, d, d, generator=generator) / math.sqrt(d)
         uniform = torch.rand(LETTERS, planes, generator=generator)
         if family == "orthogonal":
-            self.square = nn.Parameter(normal)
+            self.square = nn.Parameter(scale * normal)
         elif family == "linear":
-            self.matrix = nn.Parameter(torch.eye(d) + sizes.linear_scale * normal)
+            self.matrix = nn.Parameter(torch.eye(d) + scale * sizes.linear_scale * normal)
         elif family == "real":
-            self.entries = nn.Parameter(torch.randn(LETTERS, d, generator=generator))
+            self.entries = nn.Parameter(scale * torch.randn(LETTERS, d, generator=generator))
+        elif family == "diagonal":
+            spread = scale * sizes.linear_scale * torch.randn(LETTERS, d, generator=generator)
+            self.entries = nn.Parameter(1.0 + spread)
         else:
-            self.angles = nn.Parameter(math.pi * (2.0 * uniform - 1.0))
+            self.angles = nn.Parameter(scale * math.pi * (2.0 * uniform - 1.0))
         if family == "complex":
             spread = torch.randn(LETTERS, planes, generator=generator)
             self.radii = nn.Parameter(sizes.radius_logit + spread)
@@ -77,6 +81,8 @@ class Operators(nn.Module):
                 return self.matrix
             case "real":
                 return torch.diag_embed(self.entries.tanh())
+            case "diagonal":
+                return torch.diag_embed(self.entries)
             case "toral":
                 return plane_turns(self.angles)
             case _:

@@ -18,13 +18,13 @@ from journeylab.config import (
 )
 
 TaskName = Literal["A", "B", "Bbal", "S3", "A5", "Z6"]
-Family = Literal["orthogonal", "linear", "toral", "complex", "real"]
+Family = Literal["orthogonal", "linear", "toral", "complex", "real", "diagonal"]
 Form = Literal["product", "aggregation"]
 
 TASK_NAMES: tuple[TaskName, ...] = get_args(TaskName)
 FAMILIES: tuple[Family, ...] = get_args(Family)
 FORMS: tuple[Form, ...] = get_args(Form)
-COMMUTING: tuple[Family, ...] = ("toral", "complex", "real")
+COMMUTING: tuple[Family, ...] = ("toral", "complex", "real", "diagonal")
 """Families whose operators commute with each other."""
 
 VARIANTS: dict[str, tuple[Family, Form]] = {
@@ -37,6 +37,8 @@ FAR = (100, 200)
 """Test lengths beyond the training lengths SHORTEST … LONGEST."""
 ENUMERABLE = 16
 """The largest length whose strings may all be enumerated."""
+MOST_STATES = 6
+"""All permutation automata of 2 … MOST_STATES states are checked."""
 
 
 class Data(Frozen):
@@ -49,13 +51,16 @@ class Data(Frozen):
 class Model(Frozen):
     """The width d of every variant, and the initial scales of the operators.
 
-    ``linear_scale``: R = I + linear_scale · N(0, 1)/√d. ``radius_logit``: the radii of the complex
-    diagonal are sigmoid(N(radius_logit, 1)).
+    ``linear_scale``: R = I + linear_scale · N(0, 1)/√d; for the free diagonal, whose eigenvalues
+    are its entries, R = diag(1 + linear_scale · N(0, 1)). ``radius_logit``: the radii of the
+    complex diagonal are sigmoid(N(radius_logit, 1)). ``initial_scale`` multiplies S, the deviations
+    from I, the angles and r of `models.Operators`.
     """
 
     d: Annotated[int, Field(ge=2, le=256, multiple_of=2)] = 16
     linear_scale: PositiveFloat = 0.3
     radius_logit: float = 4.0
+    initial_scale: PositiveFloat = 1.0
 
 
 class Training(TrainingSettings):

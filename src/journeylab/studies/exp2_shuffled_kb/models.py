@@ -85,6 +85,9 @@ class Retriever(nn.Module):
             weighting=attention,
             generator=generator,
         )
+        with torch.no_grad():
+            for parameter in self.head.parameters():
+                parameter.mul_(sizes.initial_scale)
         integer = variant == "rope-integer"
         frequencies = integer_frequencies(sizes.d) if integer else standard_frequencies(sizes.d)
         self.register_buffer("frequencies", frequencies, persistent=False)

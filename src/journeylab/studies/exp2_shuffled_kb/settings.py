@@ -8,6 +8,7 @@ from pydantic import (
     Discriminator,
     Field,
     NonNegativeFloat,
+    PositiveFloat,
     Tag,
     model_validator,
 )
@@ -104,11 +105,13 @@ class Model(Frozen):
 
     The angles of the cumulative journey start at ω·(1 + token_angle_spread · N(0, 1)). All other
     angles, those of the cumulative journey as shipped included, start at angle_scale · N(0, 1).
+    ``initial_scale`` multiplies all other initial parameters: embeddings, maps and readout.
     """
 
     d: Annotated[int, Field(ge=6, le=512, multiple_of=2)] = 32
     angle_scale: NonNegativeFloat = 1.0
     token_angle_spread: NonNegativeFloat = 0.1
+    initial_scale: PositiveFloat = 1.0
 
 
 class Training(TrainingSettings):
