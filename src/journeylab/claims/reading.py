@@ -26,6 +26,8 @@ def read(
         with np.errstate(invalid="ignore"):
             difference = first - second
         return np.where(np.isfinite(difference), difference, np.nan)
+    if isinstance(term, reg.Mean):
+        return np.mean([read(part, table, measures, seeds) for part in term.mean], axis=0)
     if not isinstance(term, reg.Cell):
         return np.full(len(seeds), float(term))
     measure = measures[term.measure]

@@ -90,6 +90,9 @@ def _term_text(term: reg.Term, names: Names, *, measured: bool) -> str:
             else:
                 joined = f"{text(left, True)} − {text(right, True)}"
             return f"({joined})" if nested else joined
+        if isinstance(part, reg.Mean):
+            listed = f"mean of {', '.join(text(each, True) for each in part.mean)}"
+            return f"({listed})" if nested else listed
         return short(part)
 
     return text(term, False)
