@@ -35,9 +35,11 @@ LABELS = {
 
 ARMS = {
     "native": "triples",
+    "controls": "triples, one world",
     "7a": "all templates",
+    "7a-controls": "all templates, one world",
     "7b-held": "other template",
-    "7b-same": "same template",
+    "7b-same": "same template, one world",
     "algebra": "algebra",
 }
 """Arm → printed name, in the order of figures."""
@@ -55,6 +57,9 @@ METRICS = {
     "decoding_mismatch": Metric(label="tokens changed by a cache of baked keys", better="lower"),
     "decoding_control": Metric(label="tokens changed by a cache of changing keys"),
     "count": Metric(label="size that the reviewer plan states", factors=_COUNTED),
+    "split_deviation": Metric(
+        label="relative deviation of the best split from the reviewer plan's", better="lower"
+    ),
     "count_deviation": Metric(
         label="relative deviation from the reviewer plan's size", factors=_COUNTED, better="lower"
     ),
