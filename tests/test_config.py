@@ -922,11 +922,11 @@ def test_a_disabled_arm_is_not_run() -> None:
 def test_a_variant_can_be_disabled_at_one_scale() -> None:
     def write(config: dict[str, Any], scale: str) -> None:
         config["scale"] = scale
-        off = {"B-mlm": {"enabled": False}, "C": {"enabled": False}}
+        off = {"Bprime": {"enabled": False}, "C": {"enabled": False}}
         exp7(config)["scales"]["quick"]["arms"] = {"7a": {"variants": off}}
 
     quick, default = (runs(partial(write, scale=scale)) for scale in ("quick", "default"))
-    assert default.keys() - quick.keys() == {("7a", "B-mlm"), ("7a", "C")}
+    assert default.keys() - quick.keys() == {("7a", "Bprime"), ("7a", "C")}
     assert quick.keys() < default.keys()
     assert "enabled" not in quick["7a", "B"].settings
 

@@ -13,9 +13,10 @@ QUESTION = (
     "read it as sentences?"
 )
 TUNING = (
-    "one setting for all variants, fixed on pilot seeds (1000 and above) before the first reported "
-    "run; the scales of the initial embeddings and outputs were chosen so that A passes the tier-1 "
-    "gate, and are the same for every model"
+    "learning rate and scale of the initial embeddings from one grid, searched on one pilot world for "
+    "A, A′, B and C alike by their perplexity on the taught facts; the table of the search is among "
+    "the results. Batch, steps and dropout were chosen on A at tier 1, because A learns slowest, and "
+    "are the same for every model"
 )
 
 LABELS = {

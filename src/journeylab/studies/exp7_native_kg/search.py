@@ -1,0 +1,14 @@
+"""The search for learning rates and initial scales, as ``tools/search_exp7.py`` makes it.
+
+The grid is a cross: three scales of the initial embeddings at one rate, and four rates at one scale. Every model is
+trained on one pilot world for ``STEPS`` steps. The criterion is the perplexity per character of the taught
+facts (tier 1, template 0), which all models read alike; it says nothing about transfer.
+"""
+
+PILOT = 1000
+STEPS = 1200
+GRID = ((0.03, 0.002), (0.1, 0.001), (0.1, 0.002), (0.1, 0.004), (0.1, 0.008), (0.3, 0.002))
+"""Scale of the initial embeddings and learning rate."""
+
+SEARCH: dict[tuple[str, str], tuple[float, ...]] = {}
+"""Arm and variant → perplexity at every setting of the grid."""
