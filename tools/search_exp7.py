@@ -2,8 +2,8 @@
 
     python tools/search_exp7.py native/A 7b-held/B 7b-held/C
 
-Prints a line for every setting: scale of the initial embeddings, rate, perplexity of the taught facts
-(tier 1, template 0) after the steps of the search, training loss. Other settings: config.yaml.
+Prints a line for every setting: scale of the initial embeddings, rate, perplexity of the taught
+facts (tier 1, template 0) after the steps of the search, training loss.
 """
 
 import sys

@@ -42,14 +42,15 @@ CAPTIONS = {
         f"the KG rows. {SEEDS} Vertical lines are floors: "
         "a random entity, a random entity of the tail's type, and the most frequent tail among the "
         "relation's other facts in training (medians over seeds); in tier 1 also the gate, below "
-        "which a run is undertrained. Controls have one world a seed, the other models four: A with "
-        "θ = 0, A (causal KG), A (predict all), B (MLM), and B with KG rows in the same template as "
-        "the prompts. In all templates, B has read the prompts of tier 2: an upper mark."
+        "which a run is undertrained. Controls have one world a seed, the other models four: A "
+        "with θ = 0, A (causal KG), A (predict all), B (MLM), and B with KG rows in the same "
+        "template as the prompts. With all templates, B has read the prompts of tier 2: an upper "
+        "mark."
     ),
     "paired": (
-        "Each model against A, paired by seed, in template 0: right of the line A is better. Controls "
-        "have the first of A's four worlds. Log rank is the mean natural logarithm of the rank of the true tail. It "
-        "is finer than hits@1, which changes in steps of a fact. "
+        "Each model against A, paired by seed, in template 0: right of the line A is better. "
+        "Controls have the first of A's four worlds. Log rank is the mean natural logarithm of the "
+        "rank of the true tail. It is finer than hits@1, which changes in steps of a fact. "
         f"{AS_BEFORE} A seed that failed in either model counts as failed."
     ),
     "metrics": (

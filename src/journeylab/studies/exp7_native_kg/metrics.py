@@ -13,10 +13,10 @@ QUESTION = (
     "read it as sentences?"
 )
 TUNING = (
-    "learning rate and scale of the initial embeddings from one grid, searched on one pilot world for "
-    "A, A′, B and C alike by their perplexity on the taught facts; the table of the search is among "
-    "the results. Batch, steps and dropout were chosen on A at tier 1, because A learns slowest, and "
-    "are the same for every model"
+    "learning rate and scale of the initial embeddings from one grid, searched on one pilot world "
+    "for A, A′, B and C alike by their perplexity on the taught facts; the table of the search is "
+    "among the results. Batch, steps and dropout were chosen on A at tier 1, because A learns "
+    "slowest, and are the same for every model"
 )
 
 LABELS = {

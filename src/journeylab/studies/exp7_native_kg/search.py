@@ -1,8 +1,9 @@
 """The search for learning rates and initial scales, as ``tools/search_exp7.py`` makes it.
 
-The grid is a cross: three scales of the initial embeddings at one rate, and four rates at one scale. Every model is
-trained on one pilot world for ``STEPS`` steps. The criterion is the perplexity per character of the taught
-facts (tier 1, template 0), which all models read alike; it says nothing about transfer.
+The grid is a cross: three scales of the initial embeddings at one rate, and four rates at one
+scale. Every model is trained on one pilot world for ``STEPS`` steps. The criterion is the
+perplexity per character of the taught facts (tier 1, template 0), which all models read alike; it
+says nothing about transfer.
 """
 
 PILOT = 1000
