@@ -11,5 +11,10 @@ STEPS = 1200
 GRID = ((0.03, 0.002), (0.1, 0.001), (0.1, 0.002), (0.1, 0.004), (0.1, 0.008), (0.3, 0.002))
 """Scale of the initial embeddings and learning rate."""
 
-SEARCH: dict[tuple[str, str], tuple[float, ...]] = {}
+SEARCH: dict[tuple[str, str], tuple[float, ...]] = {
+    ("native", "A"): (1.408, 1.434, 1.303, 1.212, 1.358, 1.374),
+    ("native", "Aprime"): (1.283, 1.396, 1.153, 1.189, 1.0, 1.301),
+    ("7b-held", "B"): (1.069, 1.140, 1.025, 1.013, 1.0, 1.0),
+    ("7b-held", "C"): (1.066, 1.146, 1.034, 1.008, 1.0, 1.0),
+}
 """Arm and variant → perplexity at every setting of the grid."""
