@@ -300,9 +300,9 @@ def test_a_mean_is_taken_seed_by_seed_and_lacks_the_seeds_that_a_term_lacks(judg
     ).verdicts
     assert (first.effect, first.failures, second.effect) == (2.0, 1, 0.5)
     assert first.effect_text == "mean of a, a; b, a; (c, a − 0.5)"
-    one = reg.Mean(mean=[reg.Cell(run=f"a/{variant}", measure="m") for variant in "bc"])
+    same = reg.Mean(mean=[reg.Cell(run=f"a/{variant}", measure="m") for variant in "bc"])
     expected = "mean of m of B, all templates; C, all templates"
-    assert wording.term_texts([one], NAMES) == [expected]
+    assert wording.term_texts([same], NAMES) == [expected]
 
 
 NAMES = wording.Names({"b": "B", "c": "C"}, {"a": "all templates", "native": ""})

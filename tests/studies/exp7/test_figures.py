@@ -69,9 +69,9 @@ def test_configured_settings_are_the_best_of_the_search_and_at_no_edge():
             assert LONGER[chosen[1]] <= EQUAL * min(LONGER.values())
         else:
             assert perplexities[GRID.index(chosen)] <= EQUAL * min(perplexities)
-        for place in (0, 1):
-            tried = [setting[place] for setting in GRID]
-            assert min(tried) < chosen[place] < max(tried)
+        for column in (0, 1):
+            tried = [setting[column] for setting in GRID]
+            assert min(tried) < chosen[column] < max(tried)
 
 
 def test_numbers_are_the_measured_sizes(results):
