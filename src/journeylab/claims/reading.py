@@ -27,7 +27,7 @@ def read(
             difference = first - second
         return np.where(np.isfinite(difference), difference, np.nan)
     if isinstance(term, reg.Mean):
-        return np.mean([read(part, table, measures, seeds) for part in term.mean], axis=0)
+        return np.stack([read(part, table, measures, seeds) for part in term.mean]).mean(axis=0)
     if not isinstance(term, reg.Cell):
         return np.full(len(seeds), float(term))
     measure = measures[term.measure]
