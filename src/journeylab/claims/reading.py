@@ -27,7 +27,8 @@ def read(
             difference = first - second
         return np.where(np.isfinite(difference), difference, np.nan)
     if isinstance(term, reg.Mean):
-        return np.stack([read(part, table, measures, seeds) for part in term.mean]).mean(axis=0)
+        parts = [read(part, table, measures, seeds) for part in term.mean]
+        return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
     if not isinstance(term, reg.Cell):
         return np.full(len(seeds), float(term))
     measure = measures[term.measure]
