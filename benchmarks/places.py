@@ -12,7 +12,7 @@ from journeylab.streams import Streams
 from journeylab.training import Problem
 from journeylab.training.loop import SingleSeed
 
-MODELS = (("native", "A"), ("7a", "B"), ("7a", "C"), ("7a", "B-mlm"))
+MODELS = (("native", "A"), ("7a", "B"), ("7a", "C"), ("7a-controls", "B-mlm"))
 
 
 def places_against_whole_rows(pairs: int, config: Path = Path("config.yaml")) -> list[Row]:

@@ -292,6 +292,19 @@ def test_differences_nest_and_take_constants(judge):
     assert study.verdicts[0].effect_text == "(a − b, a) − (c − d, a)"
 
 
+def test_a_mean_is_taken_seed_by_seed_and_lacks_the_seeds_that_a_term_lacks(judge):
+    runs = {"a/a": [4.0] * 12, "a/b": [*[1.0] * 11, math.nan], "a/c": [1.5] * 12}
+    mean = {"mean": [A, B, {"difference": [C, 0.5]}]}
+    first, second = judge(
+        runs, [(mean, {"above": 1}), ({"difference": [mean, C]}, {"above": 0})]
+    ).verdicts
+    assert (first.effect, first.failures, second.effect) == (2.0, 1, 0.5)
+    assert first.effect_text == "mean of a, a; b, a; (c, a − 0.5)"
+    same = reg.Mean(mean=[reg.Cell(run=f"a/{variant}", measure="m") for variant in "bc"])
+    expected = "mean of m of B, all templates; C, all templates"
+    assert wording.term_texts([same], NAMES) == [expected]
+
+
 NAMES = wording.Names({"b": "B", "c": "C"}, {"a": "all templates", "native": ""})
 
 

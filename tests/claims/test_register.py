@@ -135,6 +135,10 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], tuple[str, ...]]] = {
         lambda raw: claim(raw).update(effect={"difference": [first(raw), first(raw)]}),
         ("exp1", "both terms are the same"),
     ),
+    "a mean of numbers": (
+        lambda raw: claim(raw).update(effect={"mean": [1, 2]}),
+        ("exp1", "all terms are numbers"),
+    ),
     "measure": (lambda raw: first(raw).update(measure="hit"), ("exp1.1", "hit", "accepted: hits")),
     "metric": (lambda raw: measure(raw).update(metric="h"), ("hits", "accepted: hits, error")),
     "factor": (lambda raw: measure(raw)["at"].update(teir="T1"), ("teir", "accepted: tier")),
@@ -364,6 +368,8 @@ OPEN = ""
         (SHIFTED, {"below": 0.5}, "refuted"),
         ({"difference": [GAP, OTHER]}, {"above": 1.99}, OPEN),
         ({"difference": [GAP, OTHER]}, {"above": 2}, "supported"),
+        ({"mean": [X, HALF]}, {"above": 0.74}, OPEN),
+        ({"mean": [X, HALF]}, {"above": 0.75}, "supported"),
         ({"difference": [X, ANY]}, {"above": 9}, OPEN),
         ({"all_of": [X, HALF]}, {"above": 0.5}, "supported"),
         ({"all_of": [X, HALF]}, {"above": 0.49}, OPEN),
@@ -531,20 +537,23 @@ def test_every_row_of_exp5_and_exp7_is_registered(registered):
         for claim in registered.studies[study].claims
         if claim.primary
     }
-    exp7 = dict.fromkeys((f"exp7.{row}" for row in range(1, 15)), "above")
-    exp7 |= {"exp7.1": "all_of", "exp7.6": "any_of"}
+    exp7 = dict.fromkeys((f"exp7.{row}" for row in (2, 3, 4, 5, 6, 11, 13, 14)), "above")
+    exp7 |= {"exp7.7": "all_of", "exp7.10": "inside", "exp7.12": "inside"}
+    exp7 |= dict.fromkeys((f"exp7.{row}" for row in range(15, 25)), "exact")
     assert kinds == dict.fromkeys((f"exp5.{row}" for row in range(1, 5)), "exact") | exp7
 
 
 def test_sources_and_margins_are_the_documents(registered):
     claims = {claim.id: claim for claim in registered.studies["exp7"].claims}
     corrected = {id_ for id_, claim in claims.items() if claim.source == "corrected"}
-    assert {f"exp7.{row}" for row in (1, *range(6, 15))} <= corrected
-    assert not corrected & {f"exp7.{row}" for row in range(2, 6)}
+    assert {f"exp7.{row}" for row in (6, 7, *range(10, 15), 18, 19)} <= corrected
+    assert not corrected & {f"exp7.{row}" for row in (*range(2, 6), *range(15, 18), *range(20, 25))}
     assert all(claim.cites for claim in claims.values() if claim.source == "document")
-    margins = {f"exp7.{row}": 0.02 for row in range(1, 13)}
-    margins |= {"exp7.1": 0.95, "exp7.6": 0.05, "exp7.11": 0.95, "exp7.13": 0.1, "exp7.14": 0.1}
+    margins = {f"exp7.{row}": 0.02 for row in (2, 3, 4)}
+    margins |= {"exp7.5": 0.05, "exp7.6": 0, "exp7.11": 0.95, "exp7.13": 0.1, "exp7.14": 0.1}
     assert {id_: claims[id_].region.model_dump()["above"] for id_ in margins} == margins
+    bands = {claims[f"exp7.{row}"].region.inside for row in (7, 10, 12)}
+    assert bands == {(-0.1, 0.1)}
     tolerances = [claim.region.model_dump() for claim in registered.studies["exp5"].claims[:4]]
     assert tolerances == [*({"at_most": bound} for bound in (1e-6, 1.0, 1.0)), {"at_least": 1.0}]
 

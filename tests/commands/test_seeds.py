@@ -18,7 +18,7 @@ from journeylab.records.files import write_json, write_table
 
 PROJECT = Path(__file__).parents[2]
 STUDY = "exp7"
-FIRST = 100
+FIRST = 200
 POINTS = 'points: [{id: a, reviewer: R1, point: "Better?", claims: [exp7]}]'
 
 
@@ -103,7 +103,7 @@ def test_without_pilots_the_command_that_makes_them_is_named(project):
         "sequential looks at 12, 16, 20, 24, 28, 32, 36 seeds, of which at most 0, 1, 3" in output
     )
     assert "no pilots in build/quick: `snakemake" in output
-    assert re.search(r"148 CPU-minutes with 12 seeds of every run, 444 CPU-minutes with 36", output)
+    assert "604 CPU-minutes with 12 seeds of every run, 1810 CPU-minutes with 36" in output
 
 
 def test_pilots_forecast_claims_runs_and_cost(project):
@@ -154,7 +154,7 @@ def test_open_rows_name_what_would_decide_them(project):
 
     record(project, range(FIRST, FIRST + 36), mixed)
     rows = rows_of(invoke(STUDY))
-    assert any("a finer measure: its step is 0.091" in text for text in rows.values())
+    assert any("a finer measure: its step is 0.023" in text for text in rows.values())
     assert any(re.match(r"(supported|refuted) +1 of 7 +12$", text) for text in rows.values())
     for text in rows.values():
         decided = text.startswith(("supported", "refuted"))

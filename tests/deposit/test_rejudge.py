@@ -25,6 +25,7 @@ RUNS = ("a/x", "a/y", "b/x")
 CELLS = [{"run": run, "measure": measure} for run in RUNS for measure in ("score", "last")]
 TERMS = [*CELLS, *({"difference": [CELLS[i], CELLS[j]]} for i, j in ((0, 2), (0, 4), (1, 3)))]
 TERMS += [{"difference": [TERMS[6], TERMS[7]]}, {"difference": [CELLS[0], 0.1]}]
+TERMS += [{"mean": CELLS[:3]}, {"difference": [{"mean": CELLS[1:]}, CELLS[0]]}]
 REGIONS = [
     {"above": 0.02},
     {"below": 0.1},

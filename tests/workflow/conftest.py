@@ -119,7 +119,7 @@ def keep_tiny_claims(folder: Path) -> None:
     for file in folder.glob("exp*.yaml"):
         if file.stem not in TINY_STUDIES:
             file.unlink()
-    missing = ("7b-", "Bprime", "7a/C", "native/A-", "B-mlm")
+    missing = ("7b-", "Bprime", "7a/C", "native/A-", "controls")
 
     def trained(part: dict[str, Any]) -> bool:
         return not any(name in yaml.safe_dump(part) for name in missing)

@@ -98,17 +98,30 @@ class Difference(Frozen):
         return self
 
 
+class Mean(Frozen):
+    """The mean of several terms, seed by seed; a seed without one of them has none."""
+
+    mean: Annotated[tuple["Term", ...], Field(min_length=2)]
+
+    @model_validator(mode="after")
+    def _varies(self) -> Self:
+        if not any(cells(self.mean)):
+            raise ValueError("mean: all terms are numbers; write {run: arm/variant, measure: name}")
+        return self
+
+
 Term = Annotated[
     Annotated[Cell, Tag("(cell)")]
     | Annotated[Difference, Tag("(difference)")]
+    | Annotated[Mean, Tag("(mean)")]
     | Annotated[float, Tag("(number)")],
     _keyed(
-        {"cell": {"run", "measure"}, "difference": {"difference"}},
-        "{run: arm/variant, measure: name}, {difference: [first, second]}, a number",
+        {"cell": {"run", "measure"}, "difference": {"difference"}, "mean": {"mean"}},
+        "{run: arm/variant, measure: name}, {difference: [first, second]}, {mean: […]}, a number",
         number=True,
     ),
 ]
-"""A number per seed: a cell, a difference of terms, or a constant."""
+"""A number per seed: a cell, a difference or a mean of terms, or a constant."""
 
 
 class AllOf(Frozen):
@@ -142,6 +155,7 @@ class Every(Frozen):
 Effect = Annotated[
     Annotated[Cell, Tag("(cell)")]
     | Annotated[Difference, Tag("(difference)")]
+    | Annotated[Mean, Tag("(mean)")]
     | Annotated[AllOf, Tag("(all_of)")]
     | Annotated[AnyOf, Tag("(any_of)")]
     | Annotated[Every, Tag("(every)")],
@@ -149,12 +163,13 @@ Effect = Annotated[
         {
             "cell": {"run", "measure"},
             "difference": {"difference"},
+            "mean": {"mean"},
             "all_of": {"all_of"},
             "any_of": {"any_of"},
             "every": {"every"},
         },
-        "{run: arm/variant, measure: name}, {difference: [first, second]}, {all_of: […]}, "
-        "{any_of: […]}, {every: {arm: …, metric: …, at: …}}",
+        "{run: arm/variant, measure: name}, {difference: [first, second]}, {mean: […]}, "
+        "{all_of: […]}, {any_of: […]}, {every: {arm: …, metric: …, at: …}}",
     ),
 ]
 
@@ -228,6 +243,8 @@ def cells(terms: Iterable[Term]) -> Iterator[Cell]:
             yield term
         elif isinstance(term, Difference):
             yield from cells(term.difference)
+        elif isinstance(term, Mean):
+            yield from cells(term.mean)
 
 
 def extent(term: Term, measures: Mapping[str, Measure]) -> tuple[float, float]:
@@ -237,6 +254,9 @@ def extent(term: Term, measures: Mapping[str, Measure]) -> tuple[float, float]:
     if isinstance(term, Difference):
         (low, high), (least, largest) = (extent(part, measures) for part in term.difference)
         return low - largest, high - least
+    if isinstance(term, Mean):
+        lows, highs = zip(*(extent(part, measures) for part in term.mean), strict=True)
+        return sum(lows) / len(lows), sum(highs) / len(highs)
     return term, term
 
 

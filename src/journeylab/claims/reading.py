@@ -26,6 +26,9 @@ def read(
         with np.errstate(invalid="ignore"):
             difference = first - second
         return np.where(np.isfinite(difference), difference, np.nan)
+    if isinstance(term, reg.Mean):
+        parts = [read(part, table, measures, seeds) for part in term.mean]
+        return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
     if not isinstance(term, reg.Cell):
         return np.full(len(seeds), float(term))
     measure = measures[term.measure]

@@ -19,6 +19,7 @@ from journeylab.claims.effects import (
     Effect,
     Every,
     Inside,
+    Mean,
     Measure,
     Region,
     RunId,
@@ -102,7 +103,7 @@ class Claim(Frozen):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        whole = isinstance(self.effect, Cell | Difference)
+        whole = isinstance(self.effect, Cell | Difference | Mean)
         if self.region is None and (self.primary or not whole):
             raise ValueError(f"{self.id}: region is missing; write e.g. region: {{above: 0.02}}")
         exact = isinstance(self.region, AtMost | AtLeast)

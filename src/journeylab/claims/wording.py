@@ -90,9 +90,21 @@ def _term_text(term: reg.Term, names: Names, *, measured: bool) -> str:
             else:
                 joined = f"{text(left, True)} − {text(right, True)}"
             return f"({joined})" if nested else joined
+        if isinstance(part, reg.Mean):
+            listed = _mean_text(part, names) or "; ".join(text(each, True) for each in part.mean)
+            return f"(mean of {listed})" if nested else f"mean of {listed}"
         return short(part)
 
     return text(term, False)
+
+
+def _mean_text(mean: reg.Mean, names: Names) -> str:
+    """The runs of a mean of one measure, which is named once; else nothing."""
+    runs = [cell for cell in mean.mean if isinstance(cell, reg.Cell)]
+    [measure, *others] = {names.measure(cell.measure) for cell in reg.cells(mean.mean)}
+    if others or len(runs) < len(mean.mean):
+        return ""
+    return f"{measure} of {'; '.join(run_name(cell, names) for cell in runs)}"
 
 
 def _cells_text(left: reg.Cell, right: reg.Cell, names: Names, *, measured: bool) -> str:

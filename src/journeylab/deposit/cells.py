@@ -68,6 +68,8 @@ class Cells:
             with np.errstate(invalid="ignore"):
                 values = first - second
             return np.where(np.isfinite(values), values, np.nan)
+        if "mean" in term:
+            return np.mean([self.term(part, measures, seeds) for part in term["mean"]], axis=0)
         arm, variant = term["run"].split("/")
         measure = measures[term["measure"]]
         chosen = self.match("arm", arm) & self.match("variant", variant)

@@ -27,7 +27,12 @@ def measures_of(terms: Iterable[Any]) -> Iterator[str]:
     """The names of the measures in terms."""
     for term in terms:
         if isinstance(term, Mapping):
-            yield from [term["measure"]] if "measure" in term else measures_of(term["difference"])
+            yield from [term["measure"]] if "measure" in term else measures_of(parts_of(term))
+
+
+def parts_of(term: Record) -> Iterable[Any]:
+    """The terms of a difference or a mean; none for the value of a run."""
+    return term.get("difference") or term.get("mean") or ()
 
 
 def tails_of(claims: Record) -> int:
@@ -53,8 +58,11 @@ def runs_of(claims: Record, claim: Record) -> list[str]:
 
 def _runs_in(term: Any) -> Iterator[str]:
     if isinstance(term, Mapping):
-        nested = term.get("difference", ())
-        yield from [term["run"]] if "run" in term else [r for t in nested for r in _runs_in(t)]
+        yield from (
+            [term["run"]]
+            if "run" in term
+            else (run for part in parts_of(term) for run in _runs_in(part))
+        )
 
 
 def short(value: float | None, unknown: float = math.nan) -> str:

@@ -68,7 +68,7 @@ def expected_seconds(
     """
     if cost.steps:
         trained = [(run, seeds) for run, seeds in runs if not run.computed]
-        steps: float = sum(run.settings["training"]["steps"] * seeds for run, seeds in trained)
+        steps: float = sum(training_steps(run.settings, 1) * seeds for run, seeds in trained)
         return cost.seconds / cost.steps * steps
     sizes = (1.0 if run.once else seeds / reference for run, seeds in runs)
     return cost.seconds * sum(sizes) / len(runs)

@@ -11,6 +11,7 @@ from journeylab.operators.rotary import rotary_angles, standard_frequencies
 from journeylab.studies.exp7_native_kg import compute as exp7
 from journeylab.studies.exp7_native_kg.compute import (
     COLUMNS,
+    best_split,
     compute,
     count,
     recomputed_scores,
@@ -24,7 +25,7 @@ CHECKS = {
     "text": {"text_equivalence_error", "text_equivalence_control"},
     "keys": {"baked_key_error", "baked_key_control"},
     "decoding": {"decoding_mismatch", "decoding_control"},
-    "counts": {"count", "count_deviation"},
+    "counts": {"count", "count_deviation", "split_deviation"},
 }
 CONTROLS = {
     "slot_within_error": "slot_across_effect",
@@ -63,11 +64,13 @@ def test_check_has_its_metrics_once_per_draw(measured):
     assert set(measured) == set().union(*CHECKS.values()) <= set(METRICS)
     sizes = len(DOCUMENTED)
     for metric, values in measured.items():
-        assert len(values) == 3 * (sizes if metric in CHECKS["counts"] else 1), metric
+        assert len(values) == 3 * (sizes if metric.startswith("count") else 1), metric
 
 
 def test_every_identity_holds_and_its_control_exceeds_the_tolerance(measured):
-    limits = {m: r.at_most for m, r in REGISTERED.items() if isinstance(r, AtMost)}
+    limits = {metric: REGISTERED[metric].at_most for metric in CONTROLS}
+    exact = {metric for metric, region in REGISTERED.items() if isinstance(region, AtMost)}
+    assert exact == {*limits, "split_deviation"}
     assert limits.keys() == CONTROLS.keys()
     for metric, limit in limits.items():
         assert max(measured[metric]) <= limit, metric
@@ -118,6 +121,13 @@ def test_counts_are_those_of_the_world_and_deviations_are_relative():
     assert table["count", "transfer share"] == pytest.approx(11 / 47)
     larger = {(m, q): value for m, q, value in count(Data(generations=(5, 8, 9, 9)), 0)}
     assert larger["count_deviation", "people"] == pytest.approx(1 / 30)
+
+
+def test_best_split_divides_as_evenly_as_whole_numbers_allow():
+    assert best_split(10) == best_split(50) == pytest.approx(0.0, abs=1e-12)
+    # 29, 9 and 9 of 47
+    assert best_split(47) == pytest.approx(1 - 45 / 47)
+    assert best_split(4) > 0.05
 
 
 def test_timed_forms_have_the_same_result(monkeypatch: pytest.MonkeyPatch):

@@ -1,9 +1,12 @@
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
+from journeylab import catalogue
 from journeylab.plotting import styled
 from journeylab.studies.exp7_native_kg.figures import draw, numbers, tabulate
+from journeylab.studies.exp7_native_kg.search import BUDGET, EQUAL, GRID, LONGER, SEARCH
 from journeylab.studies.exp7_native_kg.settings import Data
 
 from .results import RUNS
@@ -51,9 +54,24 @@ def test_without_runs_of_a_no_paired_figure_is_drawn(results):
 
 def test_tables_have_a_row_per_run_and_count_trained_seeds(results):
     tables = tabulate(results)
-    for table in tables.values():
-        assert len(table.frame) == len(RUNS)
+    for name in ("hits", "transfer"):
+        assert len(tables[name].frame) == len(RUNS)
     assert tables["hits"].frame["Trained"].tolist() == ["0/2"] * len(RUNS)
+
+
+def test_configured_settings_are_the_best_of_the_search_and_at_no_edge():
+    settings = catalogue.load(Path(__file__).parents[3] / "config.yaml").studies["exp7"]
+    for run, perplexities in SEARCH.items():
+        own = settings.resolve(*run).settings
+        chosen = own["model"]["embedding_scale"], own["training"]["learning_rate"]
+        if run[0] == "native":
+            assert own["training"]["steps"] == BUDGET
+            assert LONGER[chosen[1]] <= EQUAL * min(LONGER.values())
+        else:
+            assert perplexities[GRID.index(chosen)] <= EQUAL * min(perplexities)
+        for column in (0, 1):
+            tried = [setting[column] for setting in GRID]
+            assert min(tried) < chosen[column] < max(tried)
 
 
 def test_numbers_are_the_measured_sizes(results):

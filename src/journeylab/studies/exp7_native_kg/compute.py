@@ -11,6 +11,7 @@
 | decoding | decoding_mismatch | tokens decoded with baked keys and values = without a cache |
 | decoding | decoding_control | angles counted from the end change, so stored keys are wrong |
 | counts | count, count_deviation | sizes of a world; relative deviation from the documented ones |
+| counts | split_deviation | the same of the shares, for the best split of its derived facts |
 
 There is one value per draw. An error is the largest absolute difference of the draw. A control is
 the same quantity for an operator that violates an assumption of the theorem.
@@ -124,6 +125,25 @@ def count(data: Data, draw: int) -> Iterator[Measured]:
         yield "count", quantity, size
         documented = DOCUMENTED[quantity]
         yield "count_deviation", quantity, abs(size - documented) / documented
+    yield "split_deviation", None, best_split(derived)
+
+
+def best_split(facts: int) -> float:
+    """Return the smallest possible deviation from the documented shares of three splits.
+
+    The deviation of a split of ``facts`` into whole numbers is that of the share that is furthest
+    from the documented one, relative to it.
+    """
+    names: tuple[Quantity, ...] = ("teaching share", "transfer share", "generalisation share")
+    shares = [DOCUMENTED[name] for name in names]
+    return min(
+        max(
+            abs(part / facts - share) / share
+            for part, share in zip((a, b, facts - a - b), shares, strict=True)
+        )
+        for a in range(facts + 1)
+        for b in range(facts + 1 - a)
+    )
 
 
 def stored_scores(
