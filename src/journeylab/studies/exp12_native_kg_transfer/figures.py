@@ -61,13 +61,13 @@ CAPTIONS = {
     ),
 }
 SEARCH_CAPTION = (
-    f"Search of the peak rate and the initial scale on pilot seed {SEED}: mean log rank of the true "
-    "tail on the tier that the claims read (lower is better)."
+    f"Search of the peak rate and the initial scale on pilot seed {SEED}: mean log rank of the "
+    "true tail on the tier that the claims read (lower is better)."
 )
 SEARCH_NOTES = (
-    "All models have the same points, where σ is the deviation of the embeddings; a rate of 0.008 was "
-    "added where 0.004 was best. The steps are those of the search; where they are fewer than in "
-    "the reported runs, large rates are favoured."
+    "σ is the deviation of the embeddings. A rate of 0.008 was added where 0.004 was best. The "
+    "steps are those of the search; where they are fewer than in the reported runs, the search "
+    "favours what learns early."
 )
 _MARGINAL = "relation marginal"
 _AGAINST = {
