@@ -14,7 +14,7 @@ def test_every_arm_has_a_name():
 
 
 def test_every_seed_is_a_point_beside_the_relation_marginal(drawn):
-    runs_of = {"size": 6, "unscaled": 2, "split": 6, "tokens": 5, "bridging": 6, "unseen": 4}
+    runs_of = {"size": 6, "unscaled": 4, "split": 6, "tokens": 5, "bridging": 6, "unseen": 4}
     assert drawn.keys() == runs_of.keys()
     for name, runs in runs_of.items():
         for axes in drawn[name].axes:

@@ -19,8 +19,8 @@ class Answer(NamedTuple):
 CONDITIONS: dict[str, Answer] = {
     "1": Answer(
         "with embeddings of deviation 1, native triples transfer better in a larger world",
-        "with embeddings of deviation 1, native triples do not transfer better in a larger world by "
-        "the claimed margin",
+        "with embeddings of deviation 1, native triples do not transfer better in a larger world "
+        "by the claimed margin",
         "whether native triples transfer better in a larger world with embeddings of deviation 1",
     ),
     "11": Answer(
