@@ -1,108 +1,81 @@
-"""Search of learning rates and initial scales for the arms of exp12, on pilot seeds.
+"""Search of learning rates and initial scales for the judged models of exp12, on a pilot seed.
 
-``python tools/search_exp12.py CASE VARIANT STEPS SEEDS SCALES RATES`` trains every combination and
-prints one row for each: hits@1 and mean log rank by tier, in text and template 0. For example
-``python tools/search_exp12.py k1 A 1000 1000,1001 own,small 0.001,0.002,0.004``.
-The table is kept in ``journeylab/studies/exp12_native_kg_transfer/search.py``.
+``python tools/search_exp12.py`` prints the rows that
+``journeylab/studies/exp12_native_kg_transfer/search.py`` keeps, ``python tools/search_exp12.py
+unseen/A size-k1/A`` those of some runs. All of it takes about 12 CPU-minutes. Models of one rate
+are trained at once.
 """
 
 import sys
 import tempfile
-import time
-from itertools import product
+from itertools import groupby
 from pathlib import Path
 
-from journeylab import training
-from journeylab.knowledge.settings import Evaluation, Model, Training
+from journeylab import catalogue, training
+from journeylab.knowledge.settings import Evaluation
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp12_native_kg_transfer.data import generate
 from journeylab.studies.exp12_native_kg_transfer.measure import measure
 from journeylab.studies.exp12_native_kg_transfer.models import problem
-from journeylab.studies.exp12_native_kg_transfer.settings import Data, Job
+from journeylab.studies.exp12_native_kg_transfer.search import CASES, MORE, POINTS, SCALES, SEED
+from journeylab.studies.exp12_native_kg_transfer.settings import Job
 
-CASES: dict[str, tuple[int, dict[str, object], dict[str, float]]] = {
-    # tokens of a name, world, regularisation
-    "k1": (1, {"k": 1}, {}),
-    "k3": (1, {"k": 3}, {}),
-    "k10": (1, {"k": 10}, {}),
-    "m2": (2, {"k": 3}, {}),
-    "m4-k1": (4, {"k": 1}, {}),
-    "m4-k3": (4, {"k": 3}, {}),
-    "m4-k10": (4, {"k": 10}, {}),
-    "p10": (1, {"world": "attributes", "bridging": 0.1}, {}),
-    "p70": (1, {"world": "attributes"}, {}),
-    "unseen-k3": (1, {"k": 3}, {"weight_decay": 0.3, "dropout": 0.2}),
-    "unseen": (1, {"k": 10}, {"weight_decay": 0.3, "dropout": 0.2}),
-}
-SCALES = {
-    "own": {"embedding_scale": 1.0, "output_scale": 1.0},
-    "small": {"embedding_scale": 0.02, "output_scale": 5.0},
-}
+Row = tuple[str, str, float, float, float]
 
 
-def main(case: str, variant: str, steps: str, seeds: str, scales: str, rates: str) -> None:
-    """Train and print."""
+def main(runs: list[str]) -> None:
+    """Print the rows of the given runs, by default of all."""
     training.prepare_process(threads=1)
-    tokens, world, regularisation = CASES[case]
-    data = Data(**world)  # type: ignore[arg-type]
-    replicates = list(product(scales.split(","), map(int, seeds.split(","))))
-    facts = {
-        seed: generate(data, data_streams("exp12", data.world, seed)) for _, seed in replicates
-    }
-    for rate in map(float, rates.split(",")):
-        budget = {"weight_decay": 0.01, "dropout": 0.05} | regularisation
-        settings = Training(
-            steps=int(steps),
-            learning_rate=rate,
-            warmup=50,
-            evaluate_every=int(steps),
-            checkpoint_every=10**6,
-            **budget,  # type: ignore[arg-type]
+    print("run,deviation,rate,hits_T1,hits,log_rank", flush=True)
+    for run in runs or CASES:
+        points = sorted(POINTS, key=lambda point: point[1])
+        rows = [row for rate, of_rate in groupby(points, lambda point: point[1])
+                for row in train(run, [scale for scale, _ in of_rate], rate)]  # fmt: skip
+        if min(rows, key=lambda row: row[-1])[1] == max(rate for _, rate in POINTS):
+            rows += train(run, [MORE[0]], MORE[1])
+        for scale, rate, *values in rows:
+            print(run, scale, rate, *(f"{value:.2f}" for value in values), sep=",", flush=True)
+
+
+def train(run: str, scales: list[str], rate: str) -> list[Row]:
+    """Train a run at one rate and several initial scales: deviation, rate, hits@1 of tier 1, and
+    hits@1 and mean log rank of the tier of its case.
+    """
+    case, streams = CASES[run], Streams("exp12", SEED)
+    study = catalogue.load(Path("config.yaml")).studies["exp12"]
+    written = study.resolve(*run.split("/")).settings
+    steps = {"steps": case.steps, "evaluate_every": case.steps, "learning_rate": float(rate)}
+    jobs = [
+        Job.model_validate(
+            written
+            | {"training": written["training"] | steps}
+            | {"model": written["model"] | SCALES[scale]}
         )
-        started = time.process_time()
-        problems = [
-            problem(
-                Job(
-                    variant=variant,
-                    tokens=tokens,
-                    data=data,
-                    model=Model(**SCALES[scale]),
-                    training=settings,
-                ),
-                facts[seed],
-                Streams("exp12", seed),
-            )
-            for scale, seed in replicates
-        ]
-        with tempfile.TemporaryDirectory() as folder:
-            trained = training.train_seeds(
-                problems,
-                settings,
-                [Streams("exp12", seed) for _, seed in replicates],
-                Path(folder),
-                training.Execution("batched", "cpu"),
-                label=f"{case} {variant} {rate}:",
-                identity="search",
-            )
-        spent = time.process_time() - started
-        for (scale, seed), posed, each in zip(replicates, problems, trained, strict=True):
-            model = posed.build(Streams("exp12", seed).generator("init"))
-            model.load_state_dict(each.state)
-            job = posed.job
-            table = measure(job, Evaluation(templates=(0,)), posed, model)
-            table = table[(table["format"] == "text") & (table["candidates"] == "all")]
-            by_tier = table.pivot_table(index="metric", columns="tier", values="value")
-            values = [
-                f"{by_tier.loc[metric, tier]:.4f}"
-                for tier in ("T1", "T2", "T3")
-                for metric in ("hits@1", "log_rank")
-            ]
-            loss = each.curve[each.curve["metric"] == "loss"]["value"].iloc[-1]
-            print(
-                case, variant, steps, scale, rate, seed, *values, f"{loss:.4f}", f"{spent:.0f}",
-                sep=",", flush=True,
-            )  # fmt: skip
+        for scale in scales
+    ]
+    facts = generate(jobs[0].data, data_streams("exp12", jobs[0].data.world, SEED))
+    problems = [problem(job, facts, streams) for job in jobs]
+    with tempfile.TemporaryDirectory() as folder:
+        results = training.train_seeds(
+            problems,
+            jobs[0].training,
+            [streams] * len(jobs),
+            Path(folder),
+            training.Execution("batched", "cpu"),
+            label=f"{run}, rate {rate}:",
+            identity="search",
+        )
+    rows = []
+    for scale, job, posed, result in zip(scales, jobs, problems, results, strict=True):
+        model = posed.build(streams.generator("init"))
+        model.load_state_dict(result.state)
+        table = measure(job, Evaluation(templates=(0,)), posed, model)
+        table = table[(table["format"] == "text") & (table["candidates"] == "all")]
+        values = table.set_index(["metric", "tier"])["value"]
+        cells = (("hits@1", "T1"), ("hits@1", case.tier), ("log_rank", case.tier))
+        rows.append((scale, rate, *(float(values[cell]) for cell in cells)))
+    return rows
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1:])

@@ -25,7 +25,7 @@ from journeylab.plotting import (
 )
 from journeylab.plotting.captions import AS_BEFORE, SEEDS
 from journeylab.studies.exp12_native_kg_transfer.answer import answer
-from journeylab.studies.exp12_native_kg_transfer.search import POINTS, SEED, search_table
+from journeylab.studies.exp12_native_kg_transfer.search import SEED, search_table
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Settings, Variant
 
 CAPTIONS = {
@@ -212,13 +212,11 @@ def _tabulate_search(results: StudyResults) -> Table:
     frame = search_table()
     frame["arm"] = frame["arm"].map(results.arms)
     frame["model"] = frame["model"].map(results.labels)
-    frame.columns = [name.capitalize() for name in frame]
+    names = [name if name.startswith("σ") else name.capitalize() for name in frame]
+    frame.columns = pd.Index(names)
+    numeric = tuple(name for name in names if name.startswith("σ"))
     return Table(
-        name="search",
-        caption=SEARCH_CAPTION,
-        frame=frame,
-        notes=SEARCH_NOTES,
-        numeric=tuple(name.capitalize() for name in POINTS),
+        name="search", caption=SEARCH_CAPTION, frame=frame, notes=SEARCH_NOTES, numeric=numeric
     )
 
 
