@@ -38,15 +38,16 @@ CAPTIONS = {
         "(median over seeds)."
     ),
     "unscaled": (
-        "The same as the first figure, with the transformer's own initial scale: embeddings of "
-        "deviation 1 and a smaller output projection."
+        "Transfer against the size of the world with the transformer's own initial scale: "
+        f"embeddings of deviation 1 and a smaller output projection. {AS_BEFORE}"
     ),
     "split": (
-        "The same as the first figure, with names of four characters, each a token of its own."
+        "Transfer against the size of the world with names of four characters, each a token of its "
+        f"own. {AS_BEFORE}"
     ),
     "tokens": (
         "Transfer against the number m of tokens of a name: a symbol of its own (1) or characters "
-        "(4); k = 3. Lines and symbols as in the first figure."
+        f"(4); k = 3. {AS_BEFORE}"
     ),
     "bridging": (
         "Transfer against the share p of facts that are read in both formats, in a world of "
