@@ -9,8 +9,8 @@ QUESTION = (
     "When can a model state in text the facts that it has read only as knowledge-graph triples?"
 )
 TUNING = (
-    "rate and initial scale of every judged model come from one grid, on a pilot seed (table of "
-    "the search)"
+    "rate and initial scale of the models in the table of the search come from one grid, on a "
+    "pilot seed; the others keep those of the study"
 )
 
 LABELS: dict[Variant, str] = {
