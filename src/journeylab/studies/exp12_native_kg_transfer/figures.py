@@ -213,7 +213,7 @@ def _tabulate_search(results: StudyResults) -> Table:
     frame = search_table()
     frame["arm"] = frame["arm"].map(results.arms)
     frame["model"] = frame["model"].map(results.labels)
-    names = [name if name.startswith("σ") else name.capitalize() for name in frame]
+    names = [name if name.startswith("σ") else name.capitalize() for name in map(str, frame)]
     frame.columns = pd.Index(names)
     numeric = tuple(name for name in names if name.startswith("σ"))
     return Table(

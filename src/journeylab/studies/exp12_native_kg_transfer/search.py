@@ -7,6 +7,7 @@ a study trains with the chosen settings only.
 from io import StringIO
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 
@@ -75,7 +76,8 @@ def chosen() -> dict[str, tuple[str, str]]:
     """Run → deviation and rate with the lowest mean log rank, the first in `POINTS` of equals."""
     rows = measured().sort_values(["run", "rate"])
     best = rows.loc[rows.groupby("run")["log_rank"].idxmin()]
-    return {run: (scale, rate) for run, scale, rate in best.iloc[:, :3].itertuples(index=False)}
+    points = zip(best["deviation"], best["rate"], strict=True)
+    return dict(zip(best["run"], points, strict=True))
 
 
 def search_table() -> pd.DataFrame:
@@ -89,8 +91,8 @@ def search_table() -> pd.DataFrame:
             "tier": case.tier,
             "steps": case.steps,
             **{
-                f"σ {scale}, {rate}": f"{value:.2f}" if pd.notna(value) else "–"
-                for (scale, rate), value in ranks.loc[run].items()
+                "σ {}, {}".format(*point): "–" if np.isnan(value) else f"{value:.2f}"
+                for point, value in zip(ranks.columns.to_list(), ranks.loc[run], strict=True)
             },
             "best": "σ {}, {}".format(*best[run]),
         }
