@@ -67,8 +67,8 @@ SEARCH_CAPTION = (
 )
 SEARCH_NOTES = (
     "σ is the deviation of the embeddings; a dash was not tried. The steps are those of the "
-    "search. Where they are fewer than in the reported runs, the search favours what learns early. Models "
-    "that are not in the table keep σ = 0.02 and the rate of the study."
+    "search. Where they are fewer than in the reported runs, the search favours what learns "
+    "early. Models that are not in the table keep σ = 0.02 and the rate of the study."
 )
 _MARGINAL = "relation marginal"
 _AGAINST = {
