@@ -210,7 +210,7 @@ def _has(results: StudyResults, arms: Mapping[str, str] | Sequence[str]) -> bool
 
 
 def _tabulate_search(results: StudyResults) -> Table:
-    frame = search_table()
+    frame = search_table().astype(str)
     frame["arm"] = frame["arm"].map(results.arms)
     frame["model"] = frame["model"].map(results.labels)
     names = [name if name.startswith("σ") else name.capitalize() for name in map(str, frame)]
