@@ -10,8 +10,6 @@ from journeylab.studies.exp12_native_kg_transfer.metrics import LABELS, METRICS
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS
 from journeylab.training import train
 
-REPOSITORIES = ["A-repository", "B-repository"]
-
 
 def fresh(problem, seed=0):
     return problem.build(Streams("exp12", seed).generator("init"))
@@ -73,7 +71,7 @@ def test_compacted_batch_has_the_loss_of_the_whole_batch(make_problem, variant):
     torch.testing.assert_close(*losses, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("variant", ["A-tail", "A-plus-causal", *REPOSITORIES])
+@pytest.mark.parametrize("variant", ["A-tail", "A-plus-causal"])
 def test_tokens_per_step_is_the_mean_number_of_predicted_tokens(make_problem, variant):
     problem = make_problem(variant)
     streams = Streams("exp12", 0)
@@ -85,45 +83,7 @@ def test_tokens_per_step_is_the_mean_number_of_predicted_tokens(make_problem, va
     assert problem.tokens_per_step == pytest.approx(seen / 100, rel=0.03)
 
 
-@pytest.mark.parametrize("variant", REPOSITORIES)
-def test_repository_adds_no_loss_and_all_entries_influence_text(make_problem, variant):
-    problem = make_problem(variant, dropout=0.0)
-    model, batch = fresh(problem).double(), first_batch(problem)
-    assert {name for name in batch if name.endswith("_weights")} == {"text_weights"}
-    shown = facts_of(problem.facts, "base", "teaching", "transfer")
-    assert len(batch["entries"]) == len(shown)
-    before = problem.loss(model, batch)
-    for entry in (0, len(shown) - 1):
-        other = batch["entries"].clone()
-        other[entry] = other[entry].roll(1)
-        assert problem.loss(model, batch | {"entries": other}) != before
-
-
-@pytest.mark.parametrize("variant", REPOSITORIES)
-def test_training_reads_the_stored_repository(make_problem, variant):
-    problem = make_problem(variant, dropout=0.0)
-    model = fresh(problem)
-    batch = first_batch(problem)
-    [logits] = problem.with_repository(model)([model.sentences(batch["text_inputs"])])
-    lost = torch.nn.functional.cross_entropy(
-        logits.flatten(0, 1), batch["text_targets"].flatten(), reduction="none"
-    )
-    weights = batch["text_weights"].flatten()
-    torch.testing.assert_close(problem.loss(model, batch), (lost * weights).sum() / weights.sum())
-
-
-def test_padding_of_an_entry_has_no_influence(make_problem):
-    problem = make_problem("B-repository", dropout=0.0)
-    model = fresh(problem)
-    batch = first_batch(problem)
-    filled = batch["entries"].masked_fill(~batch["entries_present"], 7)
-    assert not torch.equal(filled, batch["entries"])
-    torch.testing.assert_close(
-        problem.loss(model, batch), problem.loss(model, batch | {"entries": filled})
-    )
-
-
-@pytest.mark.parametrize("variant", ["A-plus-causal", *REPOSITORIES])
+@pytest.mark.parametrize("variant", ["A-plus-causal", "B-mlm"])
 def test_losses_of_batched_seeds_equal_those_of_single_seeds(make_problem, variant):
     problems = [make_problem(variant, seed=1000 + seed) for seed in range(2)]
     models = [fresh(problem, seed) for seed, problem in enumerate(problems)]
@@ -147,22 +107,20 @@ def test_losses_of_batched_seeds_equal_those_of_single_seeds(make_problem, varia
     torch.testing.assert_close(together, torch.stack(alone), atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("variant", ["A-plus-causal", "A-repository"])
+@pytest.mark.parametrize("variant", ["A-plus-causal", "B-mlm"])
 def test_models_of_exp12_learn(make_problem, tmp_path, variant):
     problem = make_problem(variant)
-    job = getattr(problem, "knowledge", problem).job
-    trained = train(problem, job.training, Streams("exp12", 0), tmp_path / "checkpoint")
+    trained = train(problem, problem.job.training, Streams("exp12", 0), tmp_path / "checkpoint")
     assert trained.status == "finished"
     last = trained.curve.set_index("metric")["value"]
     assert last["loss"] < 0.9 * problem.evaluate(fresh(problem))["loss"]
     assert trained.flops > 0
 
 
-@pytest.mark.parametrize("variant", ["A-plus-causal", "A-repository"])
-def test_measurements_are_tidy_and_a_repository_is_tested_in_text_only(make_problem, variant):
+@pytest.mark.parametrize("variant", ["A-plus-causal", "B-mlm"])
+def test_measurements_are_tidy_and_only_native_models_complete_triples(make_problem, variant):
     problem = make_problem(variant)
-    job = getattr(problem, "knowledge", problem).job
-    table = measure(job, Evaluation(templates=(0, 1)), problem, fresh(problem))
+    table = measure(problem.job, Evaluation(templates=(0, 1)), problem, fresh(problem))
     assert not table["value"].isna().any()
     assert set(table["metric"]) <= set(METRICS)
     assert ("kg" in set(table["format"])) == (variant == "A-plus-causal")

@@ -18,9 +18,16 @@ class Answer(NamedTuple):
 
 CONDITIONS: dict[str, Answer] = {
     "1": Answer(
-        "native triples transfer better in a larger world",
-        "native triples do not transfer better in a larger world by the claimed margin",
-        "whether native triples transfer better in a larger world",
+        "with embeddings of deviation 1, native triples transfer better in a larger world",
+        "with embeddings of deviation 1, native triples do not transfer better in a larger world "
+        "by the claimed margin",
+        "whether native triples transfer better in a larger world with embeddings of deviation 1",
+    ),
+    "11": Answer(
+        "with four tokens a name, they transfer better in a larger world",
+        "with four tokens a name, they do not transfer better in a larger world by the claimed "
+        "margin",
+        "whether they transfer better in a larger world with four tokens a name",
     ),
     "9": Answer(
         "in a world ten times as large as exp7's they transfer as well as sentences do",
@@ -34,26 +41,37 @@ CONDITIONS: dict[str, Answer] = {
     ),
     "5": Answer(
         "reading more facts in both formats favours native triples",
-        "reading more facts in both formats does not favour native triples",
+        "reading more facts in both formats does not favour native triples by the claimed margin",
         "whether reading more facts in both formats favours native triples",
     ),
     "6": Answer(
-        "native triples generalise to unseen facts better than sentences do",
-        "native triples do not generalise to unseen facts better than sentences do",
-        "whether native triples generalise to unseen facts better than sentences do",
+        "regularised, native triples generalise to unseen facts better than sentences do",
+        "regularised, native triples do not generalise to unseen facts better than sentences do by "
+        "the claimed margin",
+        "whether regularised native triples generalise to unseen facts better than sentences do",
+    ),
+    "10": Answer(
+        "without this regularisation, they generalise better than sentences do",
+        "without this regularisation, they do not generalise better than sentences do by the "
+        "claimed margin",
+        "whether they generalise better than sentences do without this regularisation",
     ),
 }
 """Claims on when native KG transfers and generalises, in the order of the answer."""
 
 FACTORS = {
-    "1": "the size of the world",
+    "12": "the initial scale, in the small world",
+    "1": "the size of the world, with embeddings of deviation 1",
     "2": "tokenisation",
     "3": "the objective, if names are split",
     "7": "the objective, for unseen facts",
     "8": "the format, for unseen facts",
 }
-"""The factor that each claim names as a cause; claim 8 denies that its factor is a cause."""
+"""The factor that each claim names as a cause."""
 EQUIVALENCE_CLAIMS = ("8",)
+"""Claims that deny that their factor is a cause. Only they can show that it is none: a refuted
+difference is smaller than its margin, or opposite."""
+OUTCOMES = ("Responsible", "Not responsible", "Not shown by the claimed margin", "Not decided")
 
 
 def answer(study: StudyVerdicts) -> str:
@@ -65,17 +83,11 @@ def answer(study: StudyVerdicts) -> str:
         return "These runs answer nothing: they are no evidence, and no claim is judged."
     rows = {verdict.id.partition(".")[2]: verdict for verdict in study.verdicts}
     sentences = _sentences(rows, {name: CONDITIONS[name] for name in CONDITIONS if name in rows})
-    responsible: dict[str, list[str]] = {"is": [], "is not": [], "is open": []}
+    factors: dict[str, list[str]] = {outcome: [] for outcome in OUTCOMES}
     for name, factor in FACTORS.items():
         if name in rows:
-            responsible[_responsibility(rows[name], name)].append(f"{factor} ({name})")
-    sentences += [
-        f"{lead}: {'; '.join(factors)}."
-        for lead, factors in zip(
-            ("Responsible", "Not responsible", "Not decided"), responsible.values(), strict=True
-        )
-        if factors
-    ]
+            factors[_outcome(rows[name], name)].append(f"{factor} ({name})")
+    sentences += [f"{outcome}: {'; '.join(those)}." for outcome, those in factors.items() if those]
     return " ".join(sentences)
 
 
@@ -93,10 +105,13 @@ def _sentences(rows: Mapping[str, Verdict], answers: Mapping[str, Answer]) -> li
     return sentences + ([f"Open: {'; '.join(undecided)}."] if undecided else [])
 
 
-def _responsibility(row: Verdict, name: str) -> str:
+def _outcome(row: Verdict, name: str) -> str:
+    responsible, not_responsible, not_shown, undecided = OUTCOMES
     if row.verdict not in ("supported", "refuted"):
-        return "is open"
-    return "is" if (row.verdict == "supported") != (name in EQUIVALENCE_CLAIMS) else "is not"
+        return undecided
+    if name in EQUIVALENCE_CLAIMS:
+        return not_responsible if row.verdict == "supported" else responsible
+    return responsible if row.verdict == "supported" else not_shown
 
 
 def _why(row: Verdict) -> str:

@@ -1,4 +1,4 @@
-"""Checks of exp12 without training: its repository, in float64, and its worlds.
+"""Checks of exp12 without training: reading beside stored entries, in float64, and its worlds.
 
 | variant | metric | check |
 | --- | --- | --- |
@@ -43,7 +43,6 @@ from journeylab.streams import data_streams
 from journeylab.studies.exp12_native_kg_transfer.data import generate
 from journeylab.studies.exp12_native_kg_transfer.language import language_of
 from journeylab.studies.exp12_native_kg_transfer.models import problem
-from journeylab.studies.exp12_native_kg_transfer.repository import RepositoryProblem
 from journeylab.studies.exp12_native_kg_transfer.settings import Computation, Data, Job
 
 if TYPE_CHECKING:
@@ -78,14 +77,18 @@ def time_forms(job: Computation) -> dict[str, float]:
     """
     if job.variant != "cache":
         return {}
-    repository_problem = _repository_problem(job)
-    reader = repository_problem.build(torch.Generator().manual_seed(0))
+    settings, streams = _job(job.model), data_streams("exp12", "timing", 0)
+    knowledge = problem(settings, generate(settings.data, streams), streams)
+    reader = knowledge.build(torch.Generator().manual_seed(0))
     assert isinstance(reader, Reader)
-    rows = reader.sentences(repository_problem.knowledge.text.inputs[:48])
+    model, entries = reader.transformer, reader.triples(knowledge.kg.tokens)
+    rows = reader.sentences(knowledge.text.inputs[:48])
     with torch.no_grad():
-        baked = repository_problem.with_repository(reader)
+        baked = store(model, entries)
         return compare(
-            lambda: baked([rows]), lambda: repository_problem.with_repository(reader)([rows]), PAIRS
+            lambda: read_beside(model, rows, baked),
+            lambda: read_beside(model, rows, store(model, entries)),
+            PAIRS,
         )
 
 
@@ -199,14 +202,6 @@ def _largest(difference: Tensor) -> float:
     return float(difference.abs().max())
 
 
-def _repository_problem(job: Computation) -> RepositoryProblem:
-    settings = _job(job.model)
-    facts = generate(settings.data, data_streams("exp12", "timing", 0))
-    repository_problem = problem(settings, facts, data_streams("exp12", "timing", 0))
-    assert isinstance(repository_problem, RepositoryProblem)
-    return repository_problem
-
-
 def _job(model: Model) -> Job:
     budget = Training(steps=1, learning_rate=1.0)
-    return Job(variant="A-repository", data=Data(), model=model, training=budget)
+    return Job(variant="A", data=Data(), model=model, training=budget)

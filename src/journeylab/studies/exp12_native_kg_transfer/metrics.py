@@ -9,8 +9,8 @@ QUESTION = (
     "When can a model state in text the facts that it has read only as knowledge-graph triples?"
 )
 TUNING = (
-    "one setting for all variants of an arm, fixed before the first run; pilot seeds (1000 and "
-    "above) were only used to check that the taught facts are learned"
+    "rate and initial scale of the models in the table of the search come from one grid, on a "
+    "pilot seed; the others keep those of the study"
 )
 
 LABELS: dict[Variant, str] = {
@@ -19,8 +19,6 @@ LABELS: dict[Variant, str] = {
     "A-tail": "A (tail only)",
     "B": "B",
     "B-mlm": "B (MLM)",
-    "A-repository": "repository of triples",
-    "B-repository": "repository of sentences",
 }
 """Variant → printed name, in the order of figures."""
 
@@ -28,14 +26,15 @@ ARMS = {
     "size-k1": "world ×1",
     "size-k3": "world ×3",
     "size-k10": "world ×10",
-    "tokens-m2": "2 tokens a name",
-    "tokens-m4": "4 tokens a name",
+    "unscaled-k1": "world ×1, embeddings σ = 1",
+    "unscaled-k10": "world ×10, embeddings σ = 1",
+    "split-k1": "4 tokens a name, world ×1",
+    "split-k3": "4 tokens a name, world ×3",
+    "split-k10": "4 tokens a name, world ×10",
     "bridging-p10": "10 % bridged",
     "bridging-p30": "30 % bridged",
-    "bridging-p50": "50 % bridged",
     "bridging-p70": "70 % bridged",
-    "unseen": "regularised",
-    "repository": "",  # the variants are named repository of …
+    "unseen": "regularised, world ×10",
     "certificates": "certificates",
 }
 """Arm → printed name, in the order of figures."""

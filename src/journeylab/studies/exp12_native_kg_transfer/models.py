@@ -1,4 +1,4 @@
-"""The models of exp12: those of exp7 on words, and text with a repository of facts."""
+"""The models of exp12: those of exp7 on words."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ import pandas as pd
 from journeylab.datasets.triples import entities
 from journeylab.knowledge.problem import Knowledge
 from journeylab.studies.exp12_native_kg_transfer.language import language_of
-from journeylab.studies.exp12_native_kg_transfer.repository import RepositoryProblem
-from journeylab.studies.exp12_native_kg_transfer.settings import WITH_REPOSITORY, Job
+from journeylab.studies.exp12_native_kg_transfer.settings import Job
 
 if TYPE_CHECKING:
     from journeylab.streams import Streams
 
 
-def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Knowledge | RepositoryProblem:
+def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Knowledge:
     """Return the training problem of one seed; ``dataset`` is a table of :func:`data.generate`."""
     del streams  # the dataset holds the world, and the engine passes the other streams itself
     language = language_of(job.data, job.tokens, list(entities(dataset)))
-    knowledge = Knowledge(job, dataset, language, job.linearised_templates)
-    return RepositoryProblem(knowledge) if job.variant in WITH_REPOSITORY else knowledge
+    return Knowledge(job, dataset, language, job.linearised_templates)

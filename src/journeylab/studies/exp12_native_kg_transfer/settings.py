@@ -28,19 +28,15 @@ from journeylab.knowledge.settings import (
 
 __all__ = ["Computation", "Data", "Evaluation", "Job", "Settings"]
 
-Variant = Literal["A", "A-plus-causal", "A-tail", "B", "B-mlm", "A-repository", "B-repository"]
+Variant = Literal["A", "A-plus-causal", "A-tail", "B", "B-mlm"]
 SPECS: dict[Variant, Spec] = {
     "A": native(),
     "A-plus-causal": native("both"),
     "A-tail": native("tail"),
     "B": linearised("rope"),
     "B-mlm": linearised("rope", objective="mlm"),
-    "A-repository": native(),
-    "B-repository": linearised("rope"),
 }
 """Name in config.yaml → model; B reads its KG facts in template 1 only."""
-WITH_REPOSITORY: tuple[Variant, ...] = ("A-repository", "B-repository")
-"""Models whose text attends to stored KG facts; the KG facts are not trained."""
 
 Check = Literal["cache", "order", "splits"]
 
