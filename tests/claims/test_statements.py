@@ -28,7 +28,7 @@ SAID = "{section: page 1, says: It is large., claims: [exp1.1]}"
 def statements(folder, text):
     (folder / "exp1.yaml").write_text(CLAIMS, encoding="utf-8")
     (folder / "looks.yaml").write_text("alpha: 0.05\n", encoding="utf-8")
-    (folder / STATEMENTS).write_text(text, encoding="utf-8")
+    (folder / STATEMENTS).write_text(f"documents:\n  {text}", encoding="utf-8")
     documents = {"plan": Document(title="the plan", studies=("exp1",))}
     return read_statements(folder, read_register(folder), Theorems(documents=documents))
 

@@ -148,8 +148,7 @@ def test_the_archive_compiles_elsewhere(response_data, evidence, tmp_path):
     response.write_archive(tmp_path / "latex", tmp_path / "response.tar.gz")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    with tarfile.open(tmp_path / "response.tar.gz") as archive:
-        archive.extractall(elsewhere, filter="data")
+    subprocess.run(["tar", "-xzf", tmp_path / "response.tar.gz", "-C", elsewhere], check=True)
     done = subprocess.run(
         ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "response.tex"],
         cwd=elsewhere,

@@ -36,7 +36,7 @@ KEPT = {
         "certificates": ["gauge"],
     },
     "exp6": {
-        "random-toral": ["journey"],
+        "random-toral": ["journey-learned"],
         "random-toral-scores": ["separable"],
         "rank": ["decaying"],
         "cancellation": ["separable"],

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-from pydantic import RootModel, model_validator
+from pydantic import model_validator
 
 from journeylab.claims.register import Register
 from journeylab.claims.theorems import Theorems
@@ -33,8 +33,10 @@ class Statement(Frozen):
         return self
 
 
-class Statements(RootModel[Mapping[Name, tuple[Statement, ...]]]):
+class Statements(Frozen):
     """The statements of every source document, by the document's id in ``theorems.yaml``."""
+
+    documents: Mapping[Name, tuple[Statement, ...]]
 
 
 def read_statements(
@@ -47,7 +49,7 @@ def read_statements(
     """
     path = claims / STATEMENTS
     known = {claim.id: claim for study in register.studies.values() for claim in study.claims}
-    documents = build(Statements, read_yaml(path), str(path)).root
+    documents = build(Statements, read_yaml(path), str(path)).documents
     named = set()
     for document, statements in documents.items():
         if document not in theorems.documents:

@@ -255,10 +255,10 @@ def _tabulate_ceilings(results: StudyResults) -> Table:
 
 def _tabulate_search() -> Table:
     rows = []
-    for run, found in SEARCH.items():
+    for run, tried in SEARCH.items():
         task, variant = run.split("/")
         family, form = VARIANTS[variant]
-        cells = dict(zip(POINTS, (f"{value:.4f}" for value in found), strict=True))
+        cells = dict(zip(POINTS, (f"{value:.4f}" for value in tried), strict=True))
         further = "{}: {:.4f}".format(*EDGES[run]) if run in EDGES else "–"
         named = {"Task": task, "Variant": f"{FAMILY_LABELS[family]} {FORM_LABELS[form]}"}
         rows.append(named | cells | {"Further": further, "Chosen": choose(run)})

@@ -56,8 +56,8 @@ def choose(run: str) -> str:
 
     A point beyond the grid is chosen if it is better by more than ``TIE``.
     """
-    found = dict(zip(POINTS, SEARCH[run], strict=True))
-    best = max(found, key=found.__getitem__)
-    chosen = best if found[best] - found[CENTRE] > TIE else CENTRE
-    further, accuracy = EDGES.get(run, (chosen, found[chosen]))
-    return MORE_SEEDS.get(run, further if accuracy - found[chosen] > TIE else chosen)
+    tried = dict(zip(POINTS, SEARCH[run], strict=True))
+    best = max(tried, key=tried.__getitem__)
+    chosen = best if tried[best] - tried[CENTRE] > TIE else CENTRE
+    further, accuracy = EDGES.get(run, (chosen, tried[chosen]))
+    return MORE_SEEDS.get(run, further if accuracy - tried[chosen] > TIE else chosen)
