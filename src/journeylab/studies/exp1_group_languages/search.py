@@ -43,6 +43,7 @@ SEARCH: Mapping[str, tuple[float, ...]] = {
 }
 """Run → mean validation accuracy at the points of the grid."""
 EDGES: Mapping[str, tuple[str, float]] = {
+    "B/diagonal-aggregation": ("0.1", 1.0),
     "B/real-aggregation": ("0.01 × 4", 0.6599),
     "S3/toral-product": ("0.1", 0.4019),
 }
