@@ -3,6 +3,7 @@ from dataclasses import replace
 from journeylab.plotting import styled
 from journeylab.studies.exp9_router_gradients import figures
 from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS
+from journeylab.studies.exp9_router_gradients.search import SCALES
 from journeylab.studies.exp9_router_gradients.settings import ESTIMATED, TRAINED
 
 from .results import VARIANTS
@@ -45,4 +46,11 @@ def test_without_routers_and_models_nothing_is_shown(results):
     assert figures.numbers(bare)["hard_mse.soft.long"] == "n/a"
     with styled():
         assert figures.draw(bare) == {}
-    assert figures.tabulate(bare) == {}
+    assert set(figures.tabulate(bare)) == {"search"}
+
+
+def test_the_search_prints_one_winner_per_estimator(results):
+    frame = figures.tabulate(results)["search"].frame
+    stars = frame.set_index("Estimator").map(lambda cell: "*" in cell).sum(axis=1)
+    assert (stars.groupby(level=0).sum() == 1).all()
+    assert len(frame) == len(TRAINED) * len(SCALES)
