@@ -36,8 +36,10 @@ MOMENTS = {
 }
 PLANTED = {
     **dict.fromkeys((2, 3, 4, 5, 6, 9, 23, 24), "supported"),
-    **dict.fromkeys((1, 7, 10, 25), "refuted"),
+    **dict.fromkeys((1, 7, 10), "refuted"),
+    **dict.fromkeys((8, 25), "inconclusive"),
 }
+"""Annealing at the optimum over 40 and 100 % (8), and no instability (25), lie at the margin."""
 
 
 def rows_of(arm, variant, metric, value, **levels):
@@ -73,9 +75,7 @@ CERTIFICATES = {f"exp9.{row}" for row in (*range(11, 23), *range(26, 33))}
 
 
 def test_planted_values_give_the_planted_verdicts():
-    judged = verdicts()
-    judged.pop(8)
-    assert judged == PLANTED
+    assert verdicts() == PLANTED
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,7 @@ def test_planted_values_give_the_planted_verdicts():
         (23, {("annealing", "hard_mse"): 0.22}, {}, "refuted"),
         (24, {("gumbel-0.5", "hard_mse"): 0.22}, {}, "refuted"),
         (25, {("reinforce", "flip_rate"): 0.1, ("reinforce", "spread"): 0.1}, {}, "supported"),
+        (25, {("reinforce", "flip_rate"): 0.001}, {}, "refuted"),
         (3, {("rloo", "accuracy"): 0.5}, {}, "withheld"),
     ],
 )

@@ -17,8 +17,14 @@ from journeylab.plotting import (
 )
 from journeylab.plotting.captions import AS_BEFORE, CURVES_FINISHED, SEEDS, seed_dots
 from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS, METRICS
-from journeylab.studies.exp9_router_gradients.search import RATES, SEARCH, choose
-from journeylab.studies.exp9_router_gradients.search import SCALES as SEARCHED_SCALES
+from journeylab.studies.exp9_router_gradients.search import (
+    AGAIN,
+    RATES,
+    SEARCH,
+    SECOND,
+    chosen,
+)
+from journeylab.studies.exp9_router_gradients.search import SCALES as SCALES_TRIED
 from journeylab.studies.exp9_router_gradients.settings import (
     BUDGETS,
     ESTIMATED,
@@ -286,22 +292,29 @@ def _routers(results: StudyResults) -> Table:
 
 def _search() -> Table:
     rows = []
+    rates = sorted({*RATES, *AGAIN[0]})
+    grids = (("1", SEARCH, RATES, SCALES_TRIED), ("3", SECOND, *AGAIN))
     for name in (name for name in TRAINED if name in SEARCH):
-        chosen = choose(SEARCH[name])
-        for scale, errors in zip(SEARCHED_SCALES, SEARCH[name], strict=True):
-            cells = [
-                f"{error:.3f}" + (" *" if chosen == (scale, rate) else "")
-                for rate, error in zip(RATES, errors, strict=True)
-            ]
-            rows.append([LABELS[name], short(scale), *cells])
-    columns = ["Estimator", "Scale", *(f"Rate {short(rate)}" for rate in RATES)]
+        for starts, tables, tried, scales in grids:
+            for scale, errors in zip(scales, tables.get(name, ()), strict=False):
+                known = dict(zip(tried, errors, strict=True))
+                best = chosen(name) if (name in SECOND) == (tables is SECOND) else None
+                cells = [
+                    f"{known[rate]:.3f}" + (" *" if best == (scale, rate) else "")
+                    if rate in known
+                    else ""
+                    for rate in rates
+                ]
+                rows.append([LABELS[name], starts, short(scale), *cells])
+    columns = ["Estimator", "Starts", "Scale", *(f"Rate {short(rate)}" for rate in rates)]
     return Table(
         name="search",
         caption="Search for scale and rate: hard validation error, mean of two pilot seeds.",
         frame=pd.DataFrame(rows, columns=columns),
         notes=(
-            "Grid, seeds, sequences and steps are the same for all. The error is a mean over five "
-            "steps of the last fifth of the training, of one start per seed. An asterisk marks the "
+            "Seeds, sequences and steps are the same for all. The error is a mean over five steps "
+            "of the last fifth of the training. Where the choice of the first grid had no "
+            "neighbour within 0.01, a second grid with three starts decides. An asterisk marks the "
             "chosen setting: of those within 0.001 of the lowest error, the nearest to scale 0.5 "
             "and rate 0.01 on a log scale. Estimators that are not listed have that setting."
         ),

@@ -159,7 +159,7 @@ class Computation(ComputedSizes):
 
     computed: Literal["gradients", "training", "certificates", "attention"]
     variant: str
-    scale: PositiveFloat = 1.0
+    scale: PositiveFloat = 0.5
     rate: PositiveFloat = 0.01
 
     @model_validator(mode="before")
