@@ -72,6 +72,8 @@ _CURVES = {
     "annealing, soft": ("annealing", "soft"),
     "REINFORCE, ReinMax": ("reinforce", "rloo", "reinmax"),
 }
+_NEAR = 0.01
+"""Errors this far above that of the nearest type count as equal to it."""
 _SMALLEST = 1e-9
 """Biases and variances below this are rounding."""
 
@@ -139,6 +141,9 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         for metric in ("perplexity_gap", "pair_share"):
             numbers[f"{metric}.{variant}"] = median(results.pool(metric, variant=variant)["value"])
     numbers["bigram_perplexity"] = median(results.pool("bigram_perplexity")["value"], 2)
+    numbers["reached"] = _reached(results)
+    halfway = results.pool("validation_mse", variant="straight-through", share=40)["value"]
+    numbers["half.straight-through"] = median(halfway)
     for case in ("noisy", "last phase", "end"):
         numbers[f"rerouted.{case}"] = _short(results.pool("rerouted", case=case)["value"])
     for name in ("gumbel-1", "gumbel-0.1"):
@@ -368,6 +373,19 @@ def _families() -> dict[str, Style]:
 def _middle(results: StudyResults, metric: str) -> float | None:
     value = results.pool(metric)["value"]
     return float(value.median()) if len(value) else None
+
+
+def _reached(results: StudyResults) -> str:
+    """The estimators whose median error is near that of the nearest type."""
+    best = _middle(results, "oracle_mse")
+    reached = [
+        LABELS[name]
+        for name in TRAINED
+        if len(rows := results.pool("hard_mse", variant=name, budget="long"))
+        and best is not None
+        and float(rows["value"].median()) < best + _NEAR
+    ]
+    return "; ".join(reached) if reached else "none"
 
 
 def _percent(values: "pd.Series[float]") -> str:
