@@ -23,6 +23,7 @@ from journeylab.studies.exp9_router_gradients.search import (
     SEARCH,
     SECOND,
     chosen,
+    decided_again,
 )
 from journeylab.studies.exp9_router_gradients.search import SCALES as SCALES_TRIED
 from journeylab.studies.exp9_router_gradients.settings import (
@@ -303,7 +304,8 @@ def _search() -> Table:
         for starts, tables, tried, scales in grids:
             for scale, errors in zip(scales, tables.get(name, ()), strict=False):
                 known = dict(zip(tried, errors, strict=True))
-                best = chosen(name) if (name in SECOND) == (tables is SECOND) else None
+                decides = decided_again(name) == (tables is SECOND)
+                best = chosen(name) if decides else None
                 cells = [
                     f"{known[rate]:.3f}" + (" *" if best == (scale, rate) else "")
                     if rate in known
@@ -319,9 +321,10 @@ def _search() -> Table:
         notes=(
             "Seeds, sequences and steps are the same for all. The error is a mean over five steps "
             "of the last fifth of the training. Where the choice of the first grid had no "
-            "neighbour within 0.01, a second grid with three starts decides. An asterisk marks the "
-            "chosen setting: of those within 0.001 of the lowest error, the nearest to scale 0.5 "
-            "and rate 0.01 on a log scale. Estimators that are not listed have that setting."
+            "neighbour within 0.01, a second grid with three starts was added, and decides if it contains "
+            "the first choice. An asterisk marks the chosen setting: of those within 0.001 of the "
+            "lowest error, the nearest to scale 0.5 and rate 0.01 on a log scale. Estimators that "
+            "are not listed have that setting."
         ),
         numeric=tuple(columns[1:]),
     )
