@@ -40,7 +40,7 @@ def test_certificates_hold_and_their_controls_do_not(certificates):
 
 def test_noise_reroutes_tokens_at_every_temperature_until_it_ends(certificates):
     assert largest(certificates, "rerouted", case="noisy") > 0.3
-    assert largest(certificates, "rerouted", case="last phase") > 0.3
+    assert largest(certificates, "rerouted", case="last-phase") > 0.3
     assert largest(certificates, "rerouted", case="end") == 0.0
     assert largest(certificates, "softness", estimator="gumbel-0.1") < 0.05
     assert largest(certificates, "softness", estimator="gumbel-1") > 0.2

@@ -32,7 +32,7 @@
 | soft_error | relative error of the soft gradient; case hard: from ∇J, relaxed: by differences |
 | tau_changes | one-hots that differ between temperatures; case other: with other noise |
 | rerouted | share of tokens that training sends elsewhere than inference; case noisy: Gumbel at
-  τ = 0.1, last phase: annealing from 70 to 100 % of its schedule, end: its last step |
+  τ = 0.1, last-phase: annealing from 70 to 100 % of its schedule, end: its last step |
 | softness | 1 − the largest entry of a relaxed sample, mean over tokens; at τ = 1 and 0.1 |
 | overhead | operations that an estimator adds, see ``operations`` |
 | gumbel_difference | value or gradient, document's block − library; case other: with other noise |
@@ -216,7 +216,7 @@ def _check_inference(generator: Generator) -> Iterator[Row]:
     schedule = Annealing(100)
     cases = {
         "noisy": [GumbelSoftmax(0.1)],
-        "last phase": [schedule.at(step) for step in range(70, 101)],
+        "last-phase": [schedule.at(step) for step in range(70, 101)],
         "end": [schedule.at(100)],
     }
     for case, estimators in cases.items():

@@ -145,7 +145,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     numbers["reached"] = _reached(results)
     halfway = results.pool("validation_mse", variant="straight-through", share=40)["value"]
     numbers["half.straight-through"] = median(halfway)
-    for case in ("noisy", "last phase", "end"):
+    for case in ("noisy", "last-phase", "end"):
         numbers[f"rerouted.{case}"] = _short(results.pool("rerouted", case=case)["value"])
     for name in ("gumbel-1", "gumbel-0.1"):
         numbers[f"softness.{name}"] = _short(results.pool("softness", estimator=name)["value"])
@@ -321,10 +321,10 @@ def _search() -> Table:
         notes=(
             "Seeds, sequences and steps are the same for all. The error is a mean over five steps "
             "of the last fifth of the training. Where the choice of the first grid had no "
-            "neighbour within 0.01, a second grid with three starts was added, and decides if it contains "
-            "the first choice. An asterisk marks the chosen setting: of those within 0.001 of the "
-            "lowest error, the nearest to scale 0.5 and rate 0.01 on a log scale. Estimators that "
-            "are not listed have that setting."
+            "neighbour within 0.01, a second grid with three starts was added, and decides if it "
+            "contains the first choice. An asterisk marks the chosen setting: of those within "
+            "0.001 of the lowest error, the nearest to scale 0.5 and rate 0.01 on a log scale. "
+            "Estimators that are not listed have that setting."
         ),
         numeric=tuple(columns[1:]),
     )

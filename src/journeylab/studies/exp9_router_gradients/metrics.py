@@ -116,7 +116,7 @@ METRICS = {
     ),
     "rerouted": Metric(
         label="share of tokens routed elsewhere than in inference",
-        factors={"case": ("noisy", "last phase", "end")},
+        factors={"case": ("noisy", "last-phase", "end")},
         better="lower",
     ),
     "softness": Metric(
