@@ -57,7 +57,7 @@ def test_the_search_prints_one_winner_per_estimator(results):
     frame = figures.tabulate(results)["search"].frame
     stars = frame.set_index("Estimator").map(lambda cell: "*" in cell).sum(axis=1)
     assert (stars.groupby(level=0).sum() == 1).all()
-    assert len(stars.groupby(level=0)) == len(SEARCH)
+    assert len(stars.groupby(level=0)) == len(SEARCH) == len(TRAINED)
 
 
 def test_configured_settings_are_the_winners_of_the_search():

@@ -324,7 +324,7 @@ def _search() -> Table:
             "neighbour within 0.01, a second grid with three starts was added, and decides if it "
             "contains the first choice. An asterisk marks the chosen setting: of those within "
             "0.001 of the lowest error, the nearest to scale 0.5 and rate 0.01 on a log scale. "
-            "Estimators that are not listed have that setting."
+            "Estimators that only secondary rows compare have no second grid."
         ),
         numeric=tuple(columns[1:]),
     )

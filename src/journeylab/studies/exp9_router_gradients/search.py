@@ -2,7 +2,7 @@
 
 The first grid has one start per pilot seed. Where the chosen setting had no neighbour within 0.01,
 chance may have chosen it: a second grid with three starts per pilot was added, and decides where it
-contains the first choice. Estimators that no judged row compares have the centre of the grid.
+contains the first choice. Estimators that only secondary rows compare have no second grid.
 """
 
 import math
@@ -74,6 +74,36 @@ SEARCH: dict[Trained, Errors] = {
         (0.1412, 0.1126, 0.1106, 0.1098, 0.1101),
         (0.1462, 0.1105, 0.1099, 0.1101, 0.1099),
         (0.1601, 0.1437, 0.1099, 0.1101, 0.1096),
+    ),
+    "straight-through-sampled": (
+        (0.2106, 0.2113, 0.2080, 0.2049, 0.2220),
+        (0.1920, 0.2105, 0.2095, 0.2029, 0.2310),
+        (0.1609, 0.2039, 0.2072, 0.2144, 0.2197),
+    ),
+    "straight-through-balanced": (
+        (0.2084, 0.2376, 0.2208, 0.2273, 0.2302),
+        (0.2379, 0.2315, 0.2239, 0.2328, 0.2335),
+        (0.2204, 0.2215, 0.2303, 0.2397, 0.2306),
+    ),
+    "three-phase": (
+        (0.2234, 0.2316, 0.1651, 0.1095, 0.1107),
+        (0.1992, 0.2149, 0.1476, 0.1101, 0.1107),
+        (0.1499, 0.1097, 0.1363, 0.1105, 0.1114),
+    ),
+    "reinforce-literal": (
+        (0.1592, 0.1724, 0.1099, 0.1095, 0.1115),
+        (0.1443, 0.1114, 0.1106, 0.1098, 0.1102),
+        (0.1595, 0.1314, 0.1104, 0.1101, 0.1109),
+    ),
+    "rloo": (
+        (0.1102, 0.1096, 0.1453, 0.1095, 0.1092),
+        (0.1147, 0.1094, 0.1100, 0.1095, 0.1092),
+        (0.1490, 0.1102, 0.1094, 0.1098, 0.1090),
+    ),
+    "reinmax": (
+        (0.1134, 0.1101, 0.1101, 0.1101, 0.1482),
+        (0.1301, 0.1108, 0.1101, 0.1102, 0.1106),
+        (0.1547, 0.1473, 0.1454, 0.1442, 0.1448),
     ),
 }
 """Hard validation errors of the first grid by estimator; a row is a scale, a column a rate."""
