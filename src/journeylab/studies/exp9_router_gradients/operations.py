@@ -55,8 +55,8 @@ class Counter(TorchDispatchMode):
     """Counts the scalar operations of all calls in its context in ``total``."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.total = 0
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.total: int = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the call and count it."""
@@ -72,7 +72,8 @@ class Counter(TorchDispatchMode):
 
 def count(run: Callable[[], object]) -> int:
     """Return the number of scalar operations of a call."""
-    with Counter() as counter:
+    counter = Counter()
+    with counter:
         run()
     return counter.total
 
