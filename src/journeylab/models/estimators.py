@@ -86,7 +86,7 @@ class StraightThrough(Estimator):
 
     def choose(self, logits: Logits, noise: Noise) -> Choice:
         """Return the argmax; only the number of draws is read from the noise."""
-        sample = pass_through(harden(logits), logits.softmax(-1))
+        sample = pass_through(harden(logits), softmax(logits))
         return Choice(sample.expand(len(noise), *sample.shape), logits)
 
 
@@ -95,7 +95,7 @@ class SampledStraightThrough(Estimator):
 
     def choose(self, logits: Logits, noise: Noise) -> Choice:
         """Draw by the Gumbel-max trick."""
-        return Choice(pass_through(harden(logits + noise), logits.softmax(-1)), logits)
+        return Choice(pass_through(harden(logits + noise), softmax(logits)), logits)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class GumbelSoftmax(Estimator):
 
     def choose(self, logits: Logits, noise: Noise) -> Choice:
         """Return the largest of logits + volume · noise."""
-        soft = ((logits + self.volume * noise) / self.tau).softmax(-1)
+        soft = softmax((logits + self.volume * noise) / self.tau)
         return Choice(pass_through(harden(soft), soft), logits)
 
 
@@ -134,10 +134,10 @@ class ReinMax(Estimator):
         drawn: Float[Tensor, "... K"], logits: Float[Tensor, "... K"]
     ) -> Float[Tensor, "... K"]:
         """Return the one-hot draws with the gradient of ReinMax; the arguments broadcast."""
-        p = logits.softmax(-1)
+        p = softmax(logits)
         middle = ((drawn + p) / 2.0).log()
         # The value of the logits is replaced by that of `middle`; their gradient is kept.
-        pi = (logits + (middle - logits).detach()).softmax(-1)
+        pi = softmax(logits + (middle - logits).detach())
         return pass_through(drawn, 2.0 * pi - p / 2.0)
 
 
@@ -146,7 +146,7 @@ class Soft(Estimator):
 
     def choose(self, logits: Logits, noise: Noise) -> Choice:
         """Return softmax(logits); only the number of draws is read from the noise."""
-        p = logits.softmax(-1)
+        p = softmax(logits)
         return Choice(p.expand(len(noise), *p.shape), logits)
 
 
@@ -176,7 +176,7 @@ class Reinforce(Estimator):
         """
         surrogate = _score(losses, losses.detach() - self.baseline, choice)
         if self.entropy:
-            logs = choice.logits.log_softmax(-1)
+            logs = _log_softmax(choice.logits)
             surrogate = surrogate + self.entropy * _sum_to(logs.exp() * logs, losses[0])
         return surrogate.mean(0)
 
@@ -240,6 +240,11 @@ def harden(scores: Float[Tensor, "*rest K"]) -> Float[Tensor, "*rest K"]:
     return torch.zeros_like(scores).scatter(-1, scores.argmax(-1, keepdim=True), 1.0)
 
 
+def softmax(scores: Float[Tensor, "*rest K"]) -> Float[Tensor, "*rest K"]:
+    """Return the softmax over the last axis, computed over the first: ten times faster at K = 3."""
+    return scores.movedim(-1, 0).softmax(0).movedim(0, -1)
+
+
 def pass_through(
     hard: Float[Tensor, "... K"], soft: Float[Tensor, "... K"]
 ) -> Float[Tensor, "... K"]:
@@ -264,14 +269,18 @@ def balance_loss(
     """
     k = logits.shape[-1]
     shares = harden(sample).reshape(-1, k).mean(0)
-    return k * (shares * logits.softmax(-1).reshape(-1, k).mean(0)).sum()
+    return k * (shares * softmax(logits).reshape(-1, k).mean(0)).sum()
 
 
 def _score(losses: Tensor, advantage: Tensor, choice: Choice) -> Tensor:
-    logs = (choice.sample.detach() * choice.logits.log_softmax(-1)).sum(-1)
+    logs = (choice.sample.detach() * _log_softmax(choice.logits)).sum(-1)
     log_p = logs.flatten(losses.ndim).sum(-1) if logs.ndim > losses.ndim else logs
     # The value is that of the losses; the addend is 0 and carries only the gradient.
     return losses + advantage * (log_p - log_p.detach())
+
+
+def _log_softmax(scores: Tensor) -> Tensor:
+    return scores.movedim(-1, 0).log_softmax(0).movedim(0, -1)
 
 
 def _sum_to(values: Tensor, like: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ def job(**of):
 def test_blocks_equal_the_masked_form_and_a_wrong_gradient_shows(monkeypatch):
     table = compute.compute(job(draws=2), None)
     assert set(table["case"]) == {"values", "gradients", "other"}
-    assert table["draw"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert table["draw"].tolist() == [100, 100, 100, 101, 101, 101]
     assert ((table["value"] < 1e-10) == (table["case"] != "other")).all()
     assert (table.loc[table["case"] == "other", "value"] > 0.01).all()
     right = blocks.attend_sparsely

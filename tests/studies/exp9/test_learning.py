@@ -7,6 +7,7 @@ from journeylab.studies.exp9_router_gradients.learning import (
     anchors,
     describe,
     estimator_at,
+    flip_rate,
     report,
     train,
 )
@@ -29,7 +30,7 @@ def measured(variant, **sizes):
 
 
 def test_routers_learn_to_separate_types():
-    metrics = measured("rloo", steps=150, short=15, rates=(0.05,), rows=64, test=300)
+    metrics = measured("rloo", steps=150, short=15, rate=0.05, scale=0.5, rows=64, test=300)
     assert metrics["accuracy", "long"] > 0.8
     assert metrics["hard_mse", "long"] < metrics["hard_mse", "short"] - 0.05
     assert metrics["hard_mse", "long"] < metrics["single_mse", None] - 0.05
@@ -46,12 +47,21 @@ def test_every_estimator_moves_the_router(variant):
     assert first == [row["value"] for row in report(variant, job(variant), STREAMS)]
 
 
-def test_estimators_and_rates_share_their_starts():
-    first, other = (train(v, job(v), STREAMS, 2).routers for v in ("soft", "gumbel-1"))
+def test_estimators_rates_and_scales_share_their_starts():
+    cells = ((0.01, 0.1), (1.0, 2.0))
+    first, other = (train(v, job(v), STREAMS, 2, cells).routers for v in ("soft", "gumbel-1"))
     assert torch.equal(first[0], other[0])
     assert torch.equal(first[0][0], first[0][1])
+    assert torch.equal(2.0 * first[0][0, 0], first[0][0, 1])
     assert not torch.equal(first[2][0], first[2][1])
-    assert not torch.equal(first[0][0, 0], first[0][0, 1])
+    assert not torch.equal(first[0][0, 0, 0], first[0][0, 0, 1])
+
+
+@pytest.mark.parametrize("variant", ["gumbel-0.5", "reinforce", "rloo"])
+def test_a_setting_trains_as_it_does_alone(variant):
+    many = train(variant, job(variant), STREAMS, 5, ((0.01, 0.1), (1.0, 2.0))).routers[5]
+    alone = train(variant, job(variant, rate=0.1, scale=2.0), STREAMS, 5).routers[5]
+    torch.testing.assert_close(many[1, 1], alone[0, 0])
 
 
 def test_a_short_training_without_a_schedule_is_the_beginning_of_the_long_one():
@@ -95,10 +105,13 @@ def test_the_printed_average_includes_the_current_step(monkeypatch):
 
 
 def test_flips_are_counted_on_the_same_tokens():
-    trajectory = train("straight-through", job("straight-through", rates=(0.5,)), STREAMS, 5)
-    still = train("straight-through", job("straight-through", rates=(1e-9,)), STREAMS, 5)
+    trajectory = train("straight-through", job("straight-through", rate=0.5), STREAMS, 5)
+    still = train("straight-through", job("straight-through", rate=1e-9), STREAMS, 5)
     assert trajectory.flips[5].min() > 0
     assert still.flips[5].max() == 0
+    inputs = draw_sequences(10, 12, torch.Generator().manual_seed(0)).inputs
+    one, other = torch.eye(3), torch.eye(3).roll(1, 1)
+    assert float(flip_rate([one, other, other], inputs)) == 0.5
 
 
 def test_a_router_with_an_empty_timeline_has_collapsed():
@@ -108,7 +121,11 @@ def test_a_router_with_an_empty_timeline_has_collapsed():
     collapsed[:, 0] = 5.0
     metrics = describe(torch.stack((good, collapsed)), test)
     assert metrics["collapse"] == 0.5
-    assert metrics["accuracy"] == pytest.approx(0.87, abs=0.04)
+    apart = [describe(torch.stack((each, each)), test) for each in (good, collapsed)]
+    assert apart[0]["accuracy"] == pytest.approx(0.87, abs=0.04)
+    for name in ("hard_mse", "accuracy", "sparsity", "soft_hard_gap"):
+        mean = (apart[0][name] + apart[1][name]) / 2
+        assert metrics[name] == pytest.approx(mean, abs=1e-6)
     single = describe(torch.stack((collapsed, collapsed)), test)
     assert single["spread"] == 0.0
 

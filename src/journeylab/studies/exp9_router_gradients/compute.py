@@ -18,8 +18,7 @@
 | collapse | share of starts with a timeline that has less than 1 % of the tokens |
 | sparsity, types_sparsity | mean Σ_k n_k²/N², of the router and of the true types |
 | flip_rate | share of fixed tokens that change timelines in a step, over the second half |
-| spread | standard deviation of the hard error over starts |
-| rate | the chosen learning rate |
+| spread | standard deviation of the hard error over starts; other values are means over starts |
 | validation_mse, alignment | hard error, and cosine of estimates with ∇J, during training |
 | oracle_mse, types_mse, single_mse, random_mse | nearest type, true type, one timeline, random |
 
@@ -32,6 +31,10 @@
 | reinforce_error | relative bias; case plain, literal, and its two parts updated and entropy |
 | soft_error | relative error of the soft gradient; case hard: from ∇J, relaxed: by differences |
 | tau_changes | one-hots that differ between temperatures; case other: with other noise |
+| rerouted | share of tokens that training sends elsewhere than inference; case noisy: Gumbel at
+  τ = 0.1, last-phase: annealing from 70 to 100 % of its schedule, end: its last step |
+| softness | 1 − the largest entry of a relaxed sample, mean over tokens; at τ = 1 and 0.1 |
+| overhead | operations that an estimator adds, see ``operations`` |
 | gumbel_difference | value or gradient, document's block − library; case other: with other noise |
 | undefined | names that a block of the document uses but does not define |
 | schedule_error | |τ of the code − τ printed|, annealing over 100 or 40 % of the steps |
@@ -53,6 +56,7 @@ import torch
 from torch import Generator, Tensor
 
 from journeylab.models.estimators import (
+    Annealing,
     Estimator,
     GumbelSoftmax,
     ReinMax,
@@ -62,8 +66,9 @@ from journeylab.models.estimators import (
     balance_loss,
     draw_gumbel,
     harden,
+    softmax,
 )
-from journeylab.studies.exp9_router_gradients import blocks
+from journeylab.studies.exp9_router_gradients import blocks, operations
 from journeylab.studies.exp9_router_gradients.document import (
     PRINTED,
     TAU,
@@ -116,6 +121,10 @@ HARD: tuple[Estimator, ...] = (
     GumbelSoftmax(0.1, 0.0),
 )
 NOISY: tuple[Block, ...] = ("gumbel", "annealed", "phase 1", "quick reference")
+MANY = 2000
+"""Tokens whose routes in training and in inference are compared."""
+FIRST = 100
+"""The first draw of the certificates; revision 1 had 0 and above."""
 STEP = 1e-6
 TIMINGS, WARM = 200, 20
 
@@ -128,7 +137,7 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
         checks = CHECKS if job.computed == "certificates" else (blocks.check,)
         rows = [
             {"draw": draw} | row
-            for draw in range(job.draws)
+            for draw in range(FIRST, FIRST + job.draws)
             for check in checks
             for row in check(Generator().manual_seed(draw))
         ]
@@ -202,6 +211,24 @@ def _check_forward(generator: Generator) -> Iterator[Row]:
         yield {"metric": "tau_changes", "case": case, "value": changes}
 
 
+def _check_inference(generator: Generator) -> Iterator[Row]:
+    logits = torch.randn(MANY, TYPES, generator=generator, dtype=torch.float64)
+    schedule = Annealing(100)
+    cases = {
+        "noisy": [GumbelSoftmax(0.1)],
+        "last-phase": [schedule.at(step) for step in range(70, 101)],
+        "end": [schedule.at(100)],
+    }
+    for case, estimators in cases.items():
+        samples = [estimator(logits, generator).sample for estimator in estimators]
+        moved = [(sample.argmax(-1) != logits.argmax(-1)).double().mean() for sample in samples]
+        yield {"metric": "rerouted", "case": case, "value": float(torch.stack(moved).max())}
+    noise = draw_gumbel(logits, 1, generator)[0]
+    for tau in (1.0, 0.1):
+        soft = 1.0 - softmax((logits + noise) / tau).amax(-1)
+        yield {"metric": "softness", "estimator": f"gumbel-{tau:g}", "value": float(soft.mean())}
+
+
 def _check_argmax(generator: Generator) -> Iterator[Row]:
     data = draw_sequences(8, TOKENS, generator, torch.float64)
     router = torch.randn(TYPES, TYPES, generator=generator, dtype=torch.float64)
@@ -268,11 +295,13 @@ def _check_blocks(generator: Generator) -> Iterator[Row]:
 
 CHECKS: tuple[Callable[[Generator], Iterator[Row]], ...] = (
     _check_forward,
+    _check_inference,
     _check_argmax,
     _check_reinforce,
     _check_soft,
     _check_gumbel,
     _check_blocks,
+    operations.report,
 )
 
 

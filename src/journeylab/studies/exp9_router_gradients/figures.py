@@ -17,6 +17,15 @@ from journeylab.plotting import (
 )
 from journeylab.plotting.captions import AS_BEFORE, CURVES_FINISHED, SEEDS, seed_dots
 from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS, METRICS
+from journeylab.studies.exp9_router_gradients.search import (
+    AGAIN,
+    RATES,
+    SEARCH,
+    SECOND,
+    chosen,
+    decided_again,
+)
+from journeylab.studies.exp9_router_gradients.search import SCALES as SCALES_TRIED
 from journeylab.studies.exp9_router_gradients.settings import (
     BUDGETS,
     ESTIMATED,
@@ -39,8 +48,9 @@ CAPTIONS = {
         "Relative bias against the standard deviation of the router's weights. " + AS_BEFORE
     ),
     "errors": (
-        "Test error with hard routes, after the short and the long training; each dot is a trained "
-        "router, other symbols as in the figures before. Vertical lines are routers without "
+        "Test error with hard routes, after the short and the long training; each dot is a seed, "
+        "the mean over its starts, other symbols as in the figures before. Vertical lines are "
+        "routers without "
         "training: the nearest type, one timeline for all tokens, and a random timeline."
     ),
     "path": (
@@ -63,6 +73,8 @@ _CURVES = {
     "annealing, soft": ("annealing", "soft"),
     "REINFORCE, ReinMax": ("reinforce", "rloo", "reinmax"),
 }
+_NEAR = 0.01
+"""Errors this far above that of the nearest type count as equal to it."""
 _SMALLEST = 1e-9
 """Biases and variances below this are rounding."""
 
@@ -89,6 +101,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         tables["moments"] = _moments(results)
     if len(results.select("hard_mse")):
         tables["routers"] = _routers(results)
+    tables["search"] = _search()
     if len(results.select("perplexity")):
         tables["language"] = _language(results)
     return tables
@@ -129,6 +142,17 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         for metric in ("perplexity_gap", "pair_share"):
             numbers[f"{metric}.{variant}"] = median(results.pool(metric, variant=variant)["value"])
     numbers["bigram_perplexity"] = median(results.pool("bigram_perplexity")["value"], 2)
+    numbers["reached"] = _reached(results)
+    halfway = results.pool("validation_mse", variant="straight-through", share=40)["value"]
+    numbers["half.straight-through"] = median(halfway)
+    for case in ("noisy", "last-phase", "end"):
+        numbers[f"rerouted.{case}"] = _short(results.pool("rerouted", case=case)["value"])
+    for name in ("gumbel-1", "gumbel-0.1"):
+        numbers[f"softness.{name}"] = _short(results.pool("softness", estimator=name)["value"])
+    for name in ("straight-through", "gumbel-0.5", "soft", "reinforce"):
+        for case in ("estimator", "step"):
+            value = results.pool("overhead", estimator=name, case=case)["value"]
+            numbers[f"overhead.{name}.{case}"] = _percent(value)
     numbers["undefined"] = int(results.pool("undefined")["value"].sum())
     return numbers
 
@@ -256,9 +280,8 @@ def _routers(results: StudyResults) -> Table:
             )
         ]
         flips = _short(results.pool("flip_rate", variant=name, budget="long")["value"])
-        rate = _short(results.pool("rate", variant=name, budget="long")["value"])
-        rows.append([LABELS[name], *cells, flips, rate])
-    heads = ("Short", "Long", "Gap", "Accuracy", "Pairs", "Spread", "Collapse", "Flips", "Rate")
+        rows.append([LABELS[name], *cells, flips])
+    heads = ("Short", "Long", "Gap", "Accuracy", "Pairs", "Spread", "Collapse", "Flips")
     return Table(
         name="routers",
         caption="Medians over seeds, on test sequences.",
@@ -267,9 +290,43 @@ def _routers(results: StudyResults) -> Table:
             "Short, long: hard error; gap: hard error − error of the mixture. Accuracy: tokens in "
             "the timeline of their type. Pairs: Σ n_k²/N². Spread: standard deviation of the error "
             "over starts. Collapse: share of starts that leave a timeline empty. Flips: per token "
-            "and step. Rate: chosen on validation sequences."
+            "and step. All but the spread are means over starts."
         ),
         numeric=heads,
+    )
+
+
+def _search() -> Table:
+    rows = []
+    rates = sorted({*RATES, *AGAIN[0]})
+    grids = (("1", SEARCH, RATES, SCALES_TRIED), ("3", SECOND, *AGAIN))
+    for name in (name for name in TRAINED if name in SEARCH):
+        for starts, tables, tried, scales in grids:
+            for scale, errors in zip(scales, tables.get(name, ()), strict=False):
+                known = dict(zip(tried, errors, strict=True))
+                decides = decided_again(name) == (tables is SECOND)
+                best = chosen(name) if decides else None
+                cells = [
+                    f"{known[rate]:.3f}" + (" *" if best == (scale, rate) else "")
+                    if rate in known
+                    else ""
+                    for rate in rates
+                ]
+                rows.append([LABELS[name], starts, short(scale), *cells])
+    columns = ["Estimator", "Starts", "Scale", *(f"Rate {short(rate)}" for rate in rates)]
+    return Table(
+        name="search",
+        caption="Search for scale and rate: hard validation error, mean of two pilot seeds.",
+        frame=pd.DataFrame(rows, columns=columns),
+        notes=(
+            "Seeds, sequences and steps are the same for all. The error is a mean over five steps "
+            "of the last fifth of the training. Where the choice of the first grid had no "
+            "neighbour within 0.01, a second grid with three starts was added, and decides if it "
+            "contains the first choice. An asterisk marks the chosen setting: of those within "
+            "0.001 of the lowest error, the nearest to scale 0.5 and rate 0.01 on a log scale. "
+            "Estimators that only secondary rows compare have no second grid."
+        ),
+        numeric=tuple(columns[1:]),
     )
 
 
@@ -319,6 +376,23 @@ def _families() -> dict[str, Style]:
 def _middle(results: StudyResults, metric: str) -> float | None:
     value = results.pool(metric)["value"]
     return float(value.median()) if len(value) else None
+
+
+def _reached(results: StudyResults) -> str:
+    """The estimators whose median error is near that of the nearest type."""
+    best = _middle(results, "oracle_mse")
+    reached = [
+        LABELS[name]
+        for name in TRAINED
+        if len(rows := results.pool("hard_mse", variant=name, budget="long"))
+        and best is not None
+        and float(rows["value"].median()) < best + _NEAR
+    ]
+    return "; ".join(reached) if reached else "none"
+
+
+def _percent(values: "pd.Series[float]") -> str:
+    return short(100.0 * float(values.median())) if len(values) else "n/a"
 
 
 def _short(values: "pd.Series[float]") -> str:

@@ -1,15 +1,15 @@
 """Trains a linear router of the stream task with every estimator, from several starts at once.
 
 The optimiser is Adam at a constant rate, on new sequences in every step, which all estimators of a
-seed share. Every rate is tried from all starts. The rate with the lowest hard loss on validation
-sequences, averaged over starts, is chosen; the first start is the seed's router. The temperature of
-annealing depends on the length of the training, so annealing is trained again for the short budget.
-For all other estimators, the short training is the beginning of the long one.
+seed share. Rate and standard deviation of the initial weights are settings of the variant. The
+value of a seed is the mean over its starts. The temperature of annealing depends on the length of
+the training, so annealing is trained again for the short budget. For all other estimators, the
+short training is the beginning of the long one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -63,6 +63,8 @@ BALANCE = 0.01
 """Weight of the load-balancing loss, as in the Switch Transformer."""
 EMPTY = 0.01
 """A router has collapsed if a timeline has less than this share of the tokens."""
+AHEAD = 50
+"""Steps whose sequences are drawn at once, which saves calls."""
 ALIGNED = 64
 """Number of estimates whose cosines with the exact gradient are averaged."""
 OVER: dict[Trained, float] = {
@@ -80,8 +82,8 @@ Row = dict[str, str | int | float]
 class Trajectory(NamedTuple):
     """Routers during training, by step, and their flip rates up to that step."""
 
-    routers: dict[int, Float[Tensor, "rates starts K K"]]
-    flips: dict[int, Float[Tensor, "rates starts"]]
+    routers: dict[int, Float[Tensor, "rates scales starts K K"]]
+    flips: dict[int, Float[Tensor, "rates scales starts"]]
 
 
 def estimator_at(variant: Trained, step: int, steps: int, baseline: float | Tensor) -> Estimator:
@@ -111,25 +113,38 @@ def estimator_at(variant: Trained, step: int, steps: int, baseline: float | Tens
     return Annealing(over).at(step - 1)
 
 
-def train(variant: Trained, job: Computation, streams: Streams, steps: int) -> Trajectory:
-    """Train routers at all rates from all starts; keep them at SHARES of the steps."""
+def train(
+    variant: Trained,
+    job: Computation,
+    streams: Streams,
+    steps: int,
+    cells: tuple[Sequence[float], Sequence[float]] | None = None,
+    shares: Sequence[int] = SHARES,
+) -> Trajectory:
+    """Train routers from all starts; keep them at ``shares`` (percentages) of the steps.
+
+    ``cells`` are rates and scales, of which all pairs are trained; by default those of the job.
+    All of them read the same sequences and noise, and share their starts up to the scale.
+    """
+    rates, scales = cells or ((job.rate,), (job.scale,))
     drawn, noise = streams.generator("batches"), streams.generator("noise")
-    watched = draw_sequences(WATCHED, TOKENS, streams.generator("watched")).inputs
-    init = streams.generator("init")
-    starts = torch.randn(job.starts, TYPES, TYPES, generator=init) * TYPES**-0.5
-    parts = [starts.clone().requires_grad_() for _ in job.rates]
-    groups = [{"params": [w], "lr": rate} for w, rate in zip(parts, job.rates, strict=True)]
+    starts = torch.randn(job.starts, TYPES, TYPES, generator=streams.generator("init"))
+    scaled = torch.tensor(list(scales)).view(-1, 1, 1, 1) * starts
+    parts = [scaled.clone().requires_grad_() for _ in rates]
+    groups = [{"params": [w], "lr": rate} for w, rate in zip(parts, rates, strict=True)]
     adam = torch.optim.Adam(groups, fused=True)
-    baseline = torch.zeros(len(parts), job.starts)
-    kept = {round(share * steps / 100) for share in SHARES} | {min(job.short, steps)}
-    trajectory = Trajectory({0: torch.stack(parts).detach().clone()}, {})
-    chosen = _choices(watched, trajectory.routers[0])
-    flipped: list[Tensor] = []
+    baseline = torch.zeros(len(rates), *scaled.shape[:2])
+    kept = {round(share * steps / 100) for share in shares} | {min(job.short, steps)}
+    path = [torch.stack(parts).detach()]
+    ahead: list[Sequences] = []
     for step in range(1, steps + 1):
-        data = draw_sequences(job.rows, TOKENS, drawn)
+        if not ahead:
+            ahead = draw_sequences(job.rows * AHEAD, TOKENS, drawn).split(job.rows)
+        data = ahead.pop()
         logits = _logits(data.inputs, torch.stack(parts))
         estimator = estimator_at(variant, step, steps, baseline[..., None])
-        choice = estimator(logits, noise)
+        shared = draw_gumbel(logits[:1, :1], estimator.draws, noise)
+        choice = estimator.choose(logits, shared.expand(-1, *logits.shape))
         lost = losses(choice.sample, data)
         baseline = follow_average(baseline, lost.mean(0), MOMENTUM)
         if variant == "reinforce-literal":  # its average includes this step
@@ -140,17 +155,26 @@ def train(variant: Trained, job: Computation, streams: Streams, steps: int) -> T
         adam.zero_grad()
         objective.backward()
         adam.step()
-        now = _choices(watched, torch.stack(parts).detach())
-        flipped.append((now != chosen).float().mean((-2, -1)))
-        chosen = now
-        if step in kept:
-            trajectory.routers[step] = torch.stack(parts).detach().clone()
-            trajectory.flips[step] = torch.stack(flipped[len(flipped) // 2 :]).mean(0)
-    return trajectory
+        path.append(torch.stack(parts).detach())
+    watched = draw_sequences(WATCHED, TOKENS, streams.generator("watched")).inputs
+    flips = {step: flip_rate(path[step // 2 : step + 1], watched) for step in kept - {0}}
+    return Trajectory({step: path[step] for step in kept}, flips)
+
+
+def flip_rate(
+    path: Sequence[Float[Tensor, "*many K K"]], inputs: Float[Tensor, "rows n K"]
+) -> Float[Tensor, "*many"]:
+    """Return the share of tokens that change timelines in a step, averaged over a path."""
+    total, before = torch.zeros(path[0].shape[:-2]), _choices(inputs, path[0])
+    for routers in path[1:]:
+        now = _choices(inputs, routers)
+        total += (now != before).float().mean((-2, -1))
+        before = now
+    return total / max(len(path) - 1, 1)
 
 
 def report(variant: Trained, job: Computation, streams: Streams) -> Iterator[Row]:
-    """Train, choose the rate, and yield every metric of the routers as rows."""
+    """Train, and yield every metric of the routers as rows."""
     validation = draw_sequences(job.test, TOKENS, streams.generator("validation"))
     test = draw_sequences(job.test, TOKENS, streams.generator("test"))
     long = train(variant, job, streams, job.steps)
@@ -160,22 +184,17 @@ def report(variant: Trained, job: Computation, streams: Streams) -> Iterator[Row
         "long": (long, job.steps),
     }
     for budget, (trajectory, steps) in budgets.items():
-        best = _best(trajectory.routers[steps], validation)
-        routers, flips = trajectory.routers[steps][best], trajectory.flips[steps][best]
-        metrics = describe(routers, test) | {
-            "rate": job.rates[best],
-            "flip_rate": float(flips[0]),
-        }
+        metrics = describe(trajectory.routers[steps][0, 0], test)
+        metrics["flip_rate"] = float(trajectory.flips[steps].mean())
         for metric, value in metrics.items():
             yield {"metric": metric, "budget": budget, "value": value}
-    best = _best(long.routers[job.steps], validation)
     for share in SHARES:
         step = round(share * job.steps / 100)
-        router = long.routers[step][best, 0]
+        routers = long.routers[step][0, 0]
         estimator = estimator_at(variant, max(step, 1), job.steps, 0.0)
         metrics = {
-            "validation_mse": float(_hard_losses(router[None], validation)[0]),
-            "alignment": alignment(estimator, router, job, streams),
+            "validation_mse": float(hard_losses(routers, validation).mean()),
+            "alignment": alignment(estimator, routers[0], job, streams),
         }
         for metric, value in metrics.items():
             yield {"metric": metric, "share": share, "value": value}
@@ -184,17 +203,17 @@ def report(variant: Trained, job: Computation, streams: Streams) -> Iterator[Row
 
 
 def describe(routers: Float[Tensor, "starts K K"], test: Sequences) -> dict[str, float]:
-    """Test metrics of the first start's router; collapse and spread are over all starts."""
-    logits = test.inputs @ routers[0]
-    hard = harden(logits)
-    mse = float(losses(hard, test).mean())
-    every = _hard_losses(routers, test)
-    shares = [harden(test.inputs @ router).mean((0, 1)).min() for router in routers]
+    """Test metrics, means over starts; spread is the standard deviation of the error over them."""
+    logits = _logits(test.inputs, routers)
+    hard, every = harden(logits), hard_losses(routers, test)
+    mixed = losses(logits.softmax(-1), test).mean(-1)
+    used = hard.mean((1, 2)).amin(-1)
+    right = [matched_accuracy(route, test.types) for route in hard]
     return {
-        "hard_mse": mse,
-        "soft_hard_gap": mse - float(losses(logits.softmax(-1), test).mean()),
-        "accuracy": matched_accuracy(hard, test.types),
-        "collapse": float((torch.stack(shares) < EMPTY).float().mean()),
+        "hard_mse": float(every.mean()),
+        "soft_hard_gap": float((every - mixed).mean()),
+        "accuracy": sum(right) / len(right),
+        "collapse": float((used < EMPTY).float().mean()),
         "sparsity": float(pair_share(hard).mean()),
         "spread": float(every.std()),
     }
@@ -243,20 +262,16 @@ def _logits(
     return logits
 
 
+def hard_losses(routers: Float[Tensor, "*many K K"], data: Sequences) -> Float[Tensor, "*many"]:
+    """Return the mean loss of every router with hard routes."""
+    return losses(harden(_logits(data.inputs, routers)), data).mean(-1)
+
+
 def _choices(inputs: Tensor, routers: Tensor) -> Tensor:
     return _logits(inputs, routers).argmax(-1)
 
 
 def _imbalance(sample: Tensor, logits: Tensor) -> Tensor:
     """The load-balancing losses of all routers, added up."""
-    pairs = zip(sample.flatten(0, 1), logits.flatten(0, 1), strict=True)
-    return torch.stack([balance_loss(*pair) for pair in pairs]).sum()
-
-
-def _hard_losses(routers: Float[Tensor, "many K K"], data: Sequences) -> Float[Tensor, " many"]:
-    return losses(harden(_logits(data.inputs, routers)), data).mean(-1)
-
-
-def _best(routers: Float[Tensor, "rates starts K K"], validation: Sequences) -> int:
-    means = torch.stack([_hard_losses(of_rate, validation).mean() for of_rate in routers])
-    return int(means.argmin())
+    every = (each.reshape(-1, *each.shape[-3:]) for each in (sample, logits))
+    return torch.stack([balance_loss(*pair) for pair in zip(*every, strict=True)]).sum()

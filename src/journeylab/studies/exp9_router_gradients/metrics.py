@@ -16,9 +16,9 @@ QUESTION = (
     "gradient estimator is least biased, and which trains the best router?"
 )
 TUNING = (
-    "budgets and rates were fixed in advance and are equal for all estimators; pilot seeds (1000 "
-    "and above) only showed that routers learn with them. The language model's rate is the better "
-    "of 0.003 and 0.01 for straight-through on one pilot seed"
+    "initial scale and rate of every trained router from one grid of 15 settings, on pilot seeds "
+    "1000 and 1001; budgets are equal. The language model's rate, the better of 0.003 and 0.01 for "
+    "straight-through on one pilot seed, was not searched for the other estimators"
 )
 
 ARMS = {
@@ -93,7 +93,6 @@ METRICS = {
     "sparsity": Metric(label="Σ n_k²/N²", factors=_BUDGETS, better="lower"),
     "flip_rate": Metric(label="flips per token and step", factors=_BUDGETS, better="lower"),
     "spread": Metric(label="spread of the error over starts", factors=_BUDGETS, better="lower"),
-    "rate": Metric(label="chosen learning rate", factors=_BUDGETS),
     "validation_mse": Metric(label="hard validation error", factors=_SHARES, better="lower"),
     "alignment": Metric(label="cosine of ĝ and ∇J", factors=_SHARES),
     "oracle_mse": Metric(label="error of the nearest type", better="lower"),
@@ -114,6 +113,23 @@ METRICS = {
     "gumbel_difference": Metric(
         label="difference of the document's block and the library",
         factors=_NOISES | {"block": ("gumbel", "annealed", "phase 1", "quick reference")},
+    ),
+    "rerouted": Metric(
+        label="share of tokens routed elsewhere than in inference",
+        factors={"case": ("noisy", "last-phase", "end")},
+        better="lower",
+    ),
+    "softness": Metric(
+        label="1 − largest entry of a relaxed sample",
+        factors={"estimator": ("gumbel-1", "gumbel-0.1")},
+    ),
+    "overhead": Metric(
+        label="operations added, over those of the layer",
+        factors={
+            "estimator": ("straight-through", "gumbel-0.5", "soft", "reinforce"),
+            "case": ("estimator", "step"),
+        },
+        better="lower",
     ),
     "undefined": Metric(label="undefined names", factors={"block": BLOCKS}),
     "schedule_error": Metric(

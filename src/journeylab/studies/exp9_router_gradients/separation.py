@@ -32,6 +32,11 @@ class Sequences(NamedTuple):
     values: Float[Tensor, "rows n"]
     targets: Float[Tensor, "rows n"]
 
+    def split(self, rows: int) -> list[Sequences]:
+        """Return parts of that many rows."""
+        parts = (each.split(rows) for each in self)
+        return [Sequences(*part) for part in zip(*parts, strict=True)]
+
 
 def draw_sequences(
     rows: int, n: int, generator: Generator, dtype: torch.dtype = torch.float32

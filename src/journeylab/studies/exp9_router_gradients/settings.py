@@ -1,16 +1,15 @@
 """The settings of exp9 in config.yaml, and the estimators it may name."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field, PositiveFloat, model_validator
 
 from journeylab.config import (
     Arms,
     ComputedArm,
     Count,
     Frozen,
-    Levels,
     Name,
     StudySettings,
     TrainedArm,
@@ -119,16 +118,15 @@ class ComputedSizes(Frozen):
     """Sizes of the computed runs.
 
     ``draws`` counts noise samples where no sum is possible, and repetitions of a certificate. A
-    router is trained at each of ``rates`` from ``starts`` initialisations, for ``steps`` steps (the
-    long budget) and for ``short`` steps.
+    router is trained from ``starts`` initialisations, for ``steps`` steps (the long budget) and for
+    ``short`` steps.
     """
 
     draws: Count = 20_000
     sequences: Count = 32
     steps: Count = 2000
     short: Count = 600
-    rates: Levels[float] = (0.01, 0.05)
-    starts: Annotated[int, Field(ge=2, le=16)] = 3
+    starts: Annotated[int, Field(ge=2, le=16)] = 4
     rows: Count = 64
     test: Count = 1000
 
@@ -139,17 +137,38 @@ class ComputedSizes(Frozen):
         return self
 
 
+class Tuned(Frozen):
+    """Standard deviation of a router's initial weights, and the learning rate."""
+
+    scale: PositiveFloat
+    rate: PositiveFloat
+
+
 class RouterArm(ComputedArm, ComputedSizes):
-    """Gradients and router training, per seed; certificates and attention in blocks, once."""
+    """Gradients and router training, per seed; certificates and attention in blocks, once.
+
+    ``tuned`` has the start and the rate of every variant that is trained.
+    """
 
     computed: Literal["gradients", "training", "certificates", "attention"]
+    tuned: Mapping[Name, Tuned] = {}
 
 
 class Computation(ComputedSizes):
-    """All that determines the computed results of one variant."""
+    """All that determines the computed results of one variant: of ``tuned``, its own entry."""
 
     computed: Literal["gradients", "training", "certificates", "attention"]
     variant: str
+    scale: PositiveFloat = 0.5
+    rate: PositiveFloat = 0.01
+
+    @model_validator(mode="before")
+    @classmethod
+    def _takes_its_own(cls, written: Any) -> Any:
+        if not isinstance(written, Mapping) or "tuned" not in written:
+            return written
+        kept = {key: value for key, value in written.items() if key != "tuned"}
+        return kept | dict(written["tuned"].get(written.get("variant"), {}))
 
     @model_validator(mode="after")
     def _variant_exists(self) -> Self:
