@@ -173,13 +173,13 @@ def _search(results: StudyResults) -> Table:
     rows = []
     for trial in TRIALS:
         tried = [
-            f"{short(rate)}, {short(spread)}: {fixed(value, 3)}"
+            f"{short(rate)}/{short(spread)}:\N{NO-BREAK SPACE}{fixed(value, 3)}"
             + ("*" if (rate, spread) == trial.chosen else "")
             for (rate, spread), value in trial.found.items()
         ]
         name = results.labels[trial.variant]
-        rows.append([ARMS[trial.arm], name, "   ".join(tried), fixed(trial.twice, 3)])
-    columns = ["Task", "Encoder", "Rate, spread: accuracy", "Twice"]
+        rows.append([ARMS[trial.arm], name, ", ".join(tried), fixed(trial.twice, 3)])
+    columns = ["Task", "Encoder", "Rate/spread: accuracy", "Twice"]
     return Table(
         name="search",
         caption="Search for learning rates and initial spreads of the judged encoders.",
@@ -188,7 +188,7 @@ def _search(results: StudyResults) -> Table:
             f"Test accuracy of pilot seed {PILOT}. Rates first, from 0.003 and 0.01 on at the "
             f"spread {CENTRE.spread}, then spreads at the best rate, from 0.1, 0.3 and 1 on, each "
             "in the better direction until nothing is gained. *: chosen, the best, or "
-            f"{CENTRE.rate}, {CENTRE.spread} if it is within {TIE} of the best. Twice: after twice "
+            f"{CENTRE.rate}/{CENTRE.spread} if it is within {TIE} of the best. Twice: after twice "
             "the steps, at the chosen setting."
         ),
         numeric=("Twice",),
