@@ -29,7 +29,7 @@ from journeylab.studies.exp10_circuit_encoders.search import (
     RATES,
     SPREADS,
     TRIALS,
-    Point,
+    SearchPoint,
 )
 from journeylab.studies.exp10_circuit_encoders.settings import (
     Data,
@@ -55,15 +55,17 @@ def main(name: str, doubled: bool) -> None:
 
     @cache
     def at(rate: float, spread: float) -> float:
-        return train(task, variant, Point(rate, spread), STEPS)
+        return train(task, variant, SearchPoint(rate, spread), STEPS)
 
-    found: dict[Point, float] = {}
+    accuracies: dict[SearchPoint, float] = {}
     rates = climb(lambda rate: at(rate, CENTRE.spread), RATES, (0.003, 0.01))
-    found |= {Point(rate, CENTRE.spread): value for rate, value in rates.items()}
+    accuracies |= {SearchPoint(rate, CENTRE.spread): value for rate, value in rates.items()}
     best = max(rates, key=rates.__getitem__)
     spreads = climb(lambda spread: at(best, spread), SPREADS, (0.1, 0.3, 1.0))
-    found |= {Point(best, spread): value for spread, value in spreads.items()}
-    tried = "; ".join(f"{rate:g} {spread:g} {value:.4f}" for (rate, spread), value in found.items())
+    accuracies |= {SearchPoint(best, spread): value for spread, value in spreads.items()}
+    tried = "; ".join(
+        f"{rate:g} {spread:g} {value:.4f}" for (rate, spread), value in accuracies.items()
+    )
     print(f"{name}: {tried}", flush=True)
 
 
@@ -73,17 +75,17 @@ def climb(
     """Values on a part of the grid, which grows until the best point is not at its edge."""
     low, high = grid.index(first[0]), grid.index(first[-1])
     while True:
-        found = {x: value(x) for x in grid[low : high + 1]}
-        best = grid.index(max(found, key=found.__getitem__))
+        accuracies = {x: value(x) for x in grid[low : high + 1]}
+        best = grid.index(max(accuracies, key=accuracies.__getitem__))
         if best == low and low > 0:
             low -= 1
         elif best == high and high < len(grid) - 1:
             high += 1
         else:
-            return found
+            return accuracies
 
 
-def train(task: Task, variant: Variant, point: Point, steps: int) -> float:
+def train(task: Task, variant: Variant, point: SearchPoint, steps: int) -> float:
     """Test accuracy of the pilot seed."""
     settings = Training(steps=steps, learning_rate=point.rate, rows=ROWS, evaluate_every=steps)
     model = Model(spread=point.spread)

@@ -95,18 +95,18 @@ def test_the_lift_of_types_equals_a_count(counted):
 
 
 def test_one_hot_rows_are_read_back(monkeypatch):
-    def found():
+    def counted_now():
         metrics = rows("example")
         names = ("one_hot_error", "one_hot_control", "misread_fields", "misread_control")
         return [metrics[name]["value"].item() for name in names]
 
-    assert found()[:3] == [0, 2, 0]
-    assert found()[3] > 0
+    assert counted_now()[:3] == [0, 2, 0]
+    assert counted_now()[3] > 0
     monkeypatch.setattr(document, "ONE_HOT", (0, 0, 1, 0, 0))
     glue = module.OneHotFields.glue
     monkeypatch.setattr(module.OneHotFields, "glue", lambda self, x: glue(self, x).roll(1, -1))
-    assert found()[:2] == [2, 0]
-    assert found()[2] > 0
+    assert counted_now()[:2] == [2, 0]
+    assert counted_now()[2] > 0
 
 
 def test_a_broken_equality_is_detected(monkeypatch):

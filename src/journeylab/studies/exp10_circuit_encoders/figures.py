@@ -28,7 +28,7 @@ from journeylab.studies.exp10_circuit_encoders.metrics import ARMS, CONVENTIONS,
 from journeylab.studies.exp10_circuit_encoders.search import CENTRE, PILOT, TIE, TRIALS
 from journeylab.typography import fixed, scientific, short
 
-_GAIN = fixed(max(trial.twice - trial.found[trial.chosen] for trial in TRIALS), 3)
+_GAIN = fixed(max(trial.twice - trial.accuracies[trial.chosen] for trial in TRIALS), 3)
 """What twice the steps add to the accuracy of a judged encoder, at most."""
 
 CAPTIONS = {
@@ -175,7 +175,7 @@ def _search(results: StudyResults) -> Table:
         tried = [
             f"{short(rate)}/{short(spread)}:\N{NO-BREAK SPACE}{fixed(value, 3)}"
             + ("*" if (rate, spread) == trial.chosen else "")
-            for (rate, spread), value in trial.found.items()
+            for (rate, spread), value in trial.accuracies.items()
         ]
         name = results.labels[trial.variant]
         rows.append([ARMS[trial.arm], name, ", ".join(tried), fixed(trial.twice, 3)])

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 from journeylab.studies.exp10_circuit_encoders.settings import Variant
 
 
-class Point(NamedTuple):
+class SearchPoint(NamedTuple):
     """A peak learning rate and the standard deviation of the initial rows of all tables."""
 
     rate: float
@@ -19,29 +19,29 @@ class Point(NamedTuple):
 PILOT = 1000
 RATES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
 SPREADS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-CENTRE = Point(0.003, 0.3)
+CENTRE = SearchPoint(0.003, 0.3)
 TIE = 0.005
 """A difference of accuracy that is too small to leave the centre of the grid."""
 
 
-def choose(found: Mapping[Point, float]) -> Point:
+def choose(accuracies: Mapping[SearchPoint, float]) -> SearchPoint:
     """The point with the highest accuracy, or the centre if it is within ``TIE`` of it."""
-    best = max(found, key=found.__getitem__)
-    return CENTRE if found[best] - found[CENTRE] <= TIE else best
+    best = max(accuracies, key=accuracies.__getitem__)
+    return CENTRE if accuracies[best] - accuracies[CENTRE] <= TIE else best
 
 
-class Trial(NamedTuple):
+class EncoderSearch(NamedTuple):
     """A run, its accuracies by point, and that after twice the steps at the chosen point."""
 
     arm: str
     variant: Variant
-    found: Mapping[Point, float]
+    accuracies: Mapping[SearchPoint, float]
     twice: float
 
     @property
-    def chosen(self) -> Point:
+    def chosen(self) -> SearchPoint:
         """The point in config.yaml."""
-        return choose(self.found)
+        return choose(self.accuracies)
 
 
 _MEASURED = """\
@@ -58,12 +58,12 @@ digits/one-hot-wiring: 0.001 0.3 0.8547; 0.003 0.3 0.8911; 0.01 0.3 0.8777; 0.00
 """  # noqa: E501
 
 
-def _read(line: str) -> Trial:
+def _read(line: str) -> EncoderSearch:
     run, tried, twice = re.split(r": | \| ", line)
     arm, _, variant = run.partition("/")
     points = (map(float, point.split()) for point in tried.split("; "))
-    found = {Point(rate, spread): value for rate, spread, value in points}
-    return Trial(arm, cast(Variant, variant), found, float(twice))
+    accuracies = {SearchPoint(rate, spread): value for rate, spread, value in points}
+    return EncoderSearch(arm, cast(Variant, variant), accuracies, float(twice))
 
 
-TRIALS: tuple[Trial, ...] = tuple(map(_read, _MEASURED.splitlines()))
+TRIALS: tuple[EncoderSearch, ...] = tuple(map(_read, _MEASURED.splitlines()))
