@@ -58,6 +58,16 @@ def test_lookup_equals_one_hot_product_in_values_and_gradients():
     torch.testing.assert_close(*grads)
 
 
+@pytest.mark.parametrize("encoder", [SummedFields, OneHotFields])
+def test_the_spread_is_the_standard_deviation_of_initial_rows(encoder):
+    drawn = encoder(64, WIRED, spread=0.1, generator=generator())
+    tables = torch.cat([parameter.flatten() for parameter in drawn.parameters()])
+    assert tables.std().item() == pytest.approx(0.1, rel=0.05)
+    other = encoder(64, WIRED, spread=0.2, generator=generator())
+    for narrow, wide in zip(drawn.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(2.0 * narrow, wide)
+
+
 def test_sinusoids_equal_their_formula():
     table = sinusoids(3, 8, torch.float64)
     for p in range(3):

@@ -55,7 +55,7 @@ KEPT = {
     },
     "exp10": {
         "degree": ["sum"],
-        "value": ["tree"],
+        "digits": ["tree"],
         "audit": ["example", "encodings", "equivalence", "padding"],
     },
     "exp11": {

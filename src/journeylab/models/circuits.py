@@ -46,12 +46,19 @@ SIZES |= {"input1": NODES + 1, "input2": NODES + 1}
 class SummedFields(nn.Module):
     """x = E_type[type] + (w·value + b) + E_node[node] (+ E_input1[input1] + E_input2[input2]).
 
-    Tables are drawn from N(0, 1), w and b uniformly from (−1, 1), as `nn.Embedding` and
-    `nn.Linear(1, d)` do, but from `generator` only. Source: the worked example, Embedding step,
-    which has no terms for the inputs.
+    With the spread σ = 1, tables are drawn from N(0, σ²), w and b uniformly from (−σ, σ), as
+    `nn.Embedding` and `nn.Linear(1, d)` do, but from `generator` only. Source: the worked example,
+    Embedding step, which has no terms for the inputs.
     """
 
-    def __init__(self, width: int, fields: Sequence[Field], *, generator: torch.Generator) -> None:
+    def __init__(
+        self,
+        width: int,
+        fields: Sequence[Field],
+        *,
+        spread: float = 1.0,
+        generator: torch.Generator,
+    ) -> None:
         super().__init__()
         self.fields, self.width = tuple(fields), width
         # A list, because in a ParameterDict the key "type" would clash with the method `type`.
@@ -61,7 +68,7 @@ class SummedFields(nn.Module):
                 drawn = 2.0 * torch.rand(2, width, generator=generator) - 1.0
             else:
                 drawn = torch.randn(SIZES[field], width, generator=generator)
-            self.tables.append(nn.Parameter(drawn))
+            self.tables.append(nn.Parameter(spread * drawn))
 
     def forward(
         self, tokens: Int[Tensor, "rows nodes fields"]
@@ -81,17 +88,25 @@ class OneHotFields(nn.Module):
     """x = W [1_type, 1_value, 1_node, …] + b: one linear layer of the concatenated one-hot vectors.
 
     With n the length of the concatenation, W and b are drawn uniformly from (−1/√n, 1/√n), as
-    `nn.Linear` does, from `generator` only. Source: the worked example, section on switching to a
-    one-hot encoder.
+    `nn.Linear` does, or with the standard deviation `spread` from (−√3·spread, √3·spread), from
+    `generator` only. Source: the worked example, section on switching to a one-hot encoder.
     """
 
-    def __init__(self, width: int, fields: Sequence[Field], *, generator: torch.Generator) -> None:
+    def __init__(
+        self,
+        width: int,
+        fields: Sequence[Field],
+        *,
+        spread: float | None = None,
+        generator: torch.Generator,
+    ) -> None:
         super().__init__()
         self.fields, self.width = tuple(fields), width
         length = sum(SIZES[field] for field in fields)
         drawn = 2.0 * torch.rand(length + 1, width, generator=generator) - 1.0
-        self.weight = nn.Parameter(drawn[:-1] * length**-0.5)
-        self.bias = nn.Parameter(drawn[-1] * length**-0.5)
+        bound = length**-0.5 if spread is None else spread * 3.0**0.5
+        self.weight = nn.Parameter(drawn[:-1] * bound)
+        self.bias = nn.Parameter(drawn[-1] * bound)
 
     def forward(
         self, tokens: Int[Tensor, "rows nodes fields"]

@@ -25,12 +25,13 @@ from journeylab.studies.exp10_circuit_encoders.settings import (
 
 from ..gathering import flat_curve, gather, of_computed, of_seed
 
-RUNS = {"degree": ("sum", "tree"), "value": ("sum-wiring",), "heads-token": ("sum",)}
+RUNS = {"degree": ("sum", "tree"), "digits": ("sum-wiring",), "heads-token": ("sum-wiring",)}
+CHAINS = Data(operations=5, wiring="previous", test=0.05, train=0.02)
 
 
 @cache
-def draw_circuits() -> pd.DataFrame:
-    return generate(Data(), data_streams("exp10", "circuits", 1000))
+def draw_circuits(data: Data = CHAINS) -> pd.DataFrame:
+    return generate(data, data_streams("exp10", "chains", 1000))
 
 
 def make_problem(
@@ -43,13 +44,13 @@ def make_problem(
     **training: float,
 ) -> Circuits:
     """A problem of a variant on every ``every``-th circuit."""
-    chosen = {"steps": steps, "learning_rate": 0.002, "evaluate_every": steps} | training
+    chosen = {"steps": steps, "learning_rate": 0.003, "evaluate_every": steps} | training
     job = Job(
         variant=variant,
         task=task,
         head=head,
-        data=Data(),
-        model=Model(),
+        data=CHAINS,
+        model=Model(spread=0.3),
         training=Training(**chosen),
     )
     return Circuits(job, draw_circuits().iloc[::every], Streams("exp10", seed))
@@ -64,14 +65,14 @@ def make_results() -> StudyResults:
     """Untrained models of two seeds, invented curves, and the audit."""
     arms = {
         arm: Arm(
-            task="value" if arm == "value" else "degree",
+            task="digits" if arm == "digits" else "degree",
             head="token" if arm == "heads-token" else "last",
             variants=list(variants),
         )
         for arm, variants in RUNS.items()
     }
     training = Training(steps=2, learning_rate=0.1)
-    settings = Settings(arms=arms, datasets={"circuits": Data()}, training=training)
+    settings = Settings(arms=arms, datasets={"chains": CHAINS}, training=training)
     tables, curves = [], []
     for arm, variants in RUNS.items():
         for variant in variants:

@@ -9,6 +9,7 @@ import pytest
 from journeylab.studies.exp10_circuit_encoders.circuits import (
     ceiling,
     degrees,
+    digits,
     enumerate_circuits,
     functions,
     learned_rule,
@@ -70,6 +71,21 @@ def test_degrees_values_and_functions_equal_those_of_expanded_polynomials(circui
     assert values(circuits).tolist() == at
     numbers, keys = functions(circuits), [frozenset(p.items()) for p in expanded]
     assert len(set(zip(numbers, keys, strict=True))) == len(set(numbers)) == len(set(keys)) == 307
+
+
+def test_chains_are_the_circuits_that_read_the_node_before():
+    chains = enumerate_circuits(3, "previous")
+    every = enumerate_circuits(3)
+    expected = every[(every[..., 2] == [2, 3, 4]).all(1)]
+    assert chains.tolist() == expected.tolist()
+    assert len(enumerate_circuits(5, "previous")) == 2**5 * 3 * 4 * 5 * 6 * 7
+
+
+def test_digits_are_those_of_the_value_in_base_5():
+    chains = enumerate_circuits(5, "previous")[::997]
+    for chain, shown in zip(chains, digits(chains).tolist(), strict=True):
+        value = sum(n * 2**a * 3**b for (a, b), n in expand(chain.tolist()).items())
+        assert len(np.base_repr(value, 5)) == shown
 
 
 def test_tokens_hold_the_wiring(circuits):

@@ -1,12 +1,17 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 import torch
 
 from journeylab.studies.exp10_circuit_encoders import compute as module
+from journeylab.studies.exp10_circuit_encoders import document
 from journeylab.studies.exp10_circuit_encoders.circuits import (
+    degrees,
     enumerate_circuits,
     functions,
     tokens_of,
+    values,
 )
 from journeylab.studies.exp10_circuit_encoders.compute import compute, encodings, features
 from journeylab.studies.exp10_circuit_encoders.settings import Computation
@@ -75,6 +80,33 @@ def test_an_equality_holds_and_its_control_fails(check):
     metrics = rows(check, draws=2)
     assert metrics[f"{check}_error"]["value"].max() < 1e-12  # float64, far below the 1e-6 claimed
     assert metrics[f"{check}_control"]["value"].min() > 1e-3
+
+
+def test_the_lift_of_types_equals_a_count(counted):
+    lifts = counted["blind_lift"].set_index(["family", "task"])["value"]
+    values_of = Counter(values(enumerate_circuits()).tolist())
+    assert lifts["all", "value"] == pytest.approx((1972 - max(values_of.values())) / 7200)
+    chains, best = enumerate_circuits(5, "previous"), 0
+    for types in range(32):
+        members = chains[(chains[..., 0] == 4) @ (1 << np.arange(5)) == types]
+        best += max(Counter(degrees(members).tolist()).values())
+    one = max(Counter(degrees(chains).tolist()).values())
+    assert lifts["chains", "degree"] == pytest.approx((best - one) / len(chains))
+
+
+def test_one_hot_rows_are_read_back(monkeypatch):
+    def counted_now():
+        metrics = rows("example")
+        names = ("one_hot_error", "one_hot_control", "misread_fields", "misread_control")
+        return [metrics[name]["value"].item() for name in names]
+
+    assert counted_now()[:3] == [0, 2, 0]
+    assert counted_now()[3] > 0
+    monkeypatch.setattr(document, "ONE_HOT", (0, 0, 1, 0, 0))
+    glue = module.OneHotFields.glue
+    monkeypatch.setattr(module.OneHotFields, "glue", lambda self, x: glue(self, x).roll(1, -1))
+    assert counted_now()[:2] == [2, 0]
+    assert counted_now()[2] > 0
 
 
 def test_a_broken_equality_is_detected(monkeypatch):

@@ -9,6 +9,10 @@
 | token_error | number of fields of tokens that differ from those of the actions |
 | token_error_moved | the smallest such number if a number is increased by 1: the negative control |
 | undetermined | number of fields of tokens that the actions do not determine |
+| one_hot_error | number of wrong entries of the printed one-hot vector of an input |
+| one_hot_control | the smallest such number for another type: the negative control |
+| misread_fields | fields of all tokens that are not read back from their one-hot rows |
+| misread_control | the same if the parts of a row are read in the reverse order |
 | memory_ratio | tables / one-hot rows and their layer: numbers of a token's input, or weights |
 | weight_gap | |weights of tables − weights of the linear layer|, without or with its bias |
 
@@ -21,6 +25,7 @@
 | functions_per_encoding | largest number of polynomials with the same encoding; at best 1 |
 | feature_rank | rank of the encodings as one-hot rows, with a column of ones |
 | ceiling | best accuracy over all circuits of any answer that depends on the encoding only |
+| blind_lift | best accuracy of answers that depend on the types only − that of one fixed answer |
 
 An encoding is the input of the model: the sequence of tokens. Without positions and node indices
 the model cannot see their order, and the encoding is the last token and the multiset of all tokens.
@@ -44,6 +49,7 @@ from torch import Generator, Tensor
 from journeylab.models.circuits import (
     DOCUMENTED,
     FIELDS,
+    INPUT,
     SIZES,
     WIRED,
     CircuitTransformer,
@@ -57,26 +63,29 @@ from journeylab.studies.exp10_circuit_encoders.circuits import (
     Integers,
     ceiling,
     degrees,
+    digits,
     enumerate_circuits,
     functions,
+    operation_types,
     tokens_of,
     values,
 )
 from journeylab.studies.exp10_circuit_encoders.document import (
     EXAMPLES,
     audit,
+    one_hot_errors,
     token_errors,
     token_errors_shifted,
     undetermined,
 )
-from journeylab.studies.exp10_circuit_encoders.settings import TASKS, Check, Computation
+from journeylab.studies.exp10_circuit_encoders.settings import Check, Computation
 
 if TYPE_CHECKING:
     from journeylab.streams import Streams
 
 COLUMNS = (
     *("draw", "metric", "matrix", "convention", "row", "column", "example", "part"),
-    *("encoder", "task", "fields", "form", "head", "value"),
+    *("encoder", "task", "family", "fields", "form", "head", "value"),
 )
 ENCODERS: dict[str, tuple[tuple[Field, ...], bool]] = {
     "documented": (DOCUMENTED, True),
@@ -143,7 +152,23 @@ def _check_example(job: Computation) -> Iterator[Row]:
         shifted = token_errors_shifted(example)
         yield {"metric": "token_error_moved", "example": example, "value": shifted}
         yield {"metric": "undetermined", "example": example, "value": undetermined(example)}
+    yield {"metric": "one_hot_error", "value": one_hot_errors(INPUT)}
+    others = (one_hot_errors(kind) for kind in range(SIZES["type"]) if kind != INPUT)
+    yield {"metric": "one_hot_control", "value": min(others)}
+    yield from _read_back()
     yield from _compare_memory()
+
+
+def _read_back() -> Iterator[Row]:
+    """Fields that differ from the position of the largest entry in their part of the row."""
+    encoder = OneHotFields(D, DOCUMENTED, generator=Generator())
+    tokens = torch.from_numpy(tokens_of(enumerate_circuits()))
+    glued = encoder.glue(tokens)
+    for metric, order in (("misread_fields", DOCUMENTED), ("misread_control", DOCUMENTED[::-1])):
+        parts = dict(zip(order, glued.split([SIZES[field] for field in order], -1), strict=True))
+        read = torch.stack([parts[field].argmax(-1) for field in DOCUMENTED], -1)
+        wrong = (read != tokens[..., : len(DOCUMENTED)]).sum()
+        yield {"metric": metric, "value": int(wrong)}
 
 
 def _compare_memory() -> Iterator[Row]:
@@ -179,9 +204,15 @@ def _check_encodings(job: Computation) -> Iterator[Row]:
         }
         for metric, value in counts.items():
             yield {"metric": metric, "encoder": encoder, "value": int(value)}
-        for task in TASKS:
-            best = ceiling(group, answers[task])
+        for task, right in answers.items():
+            best = ceiling(group, right)
             yield {"metric": "ceiling", "encoder": encoder, "task": task, "value": best}
+    for family, members in (("all", circuits), ("chains", enumerate_circuits(5, "previous"))):
+        groups = operation_types(members)
+        for task, answer in (("degree", degrees), ("value", values), ("digits", digits)):
+            labels = answer(members)
+            lift = ceiling(groups, labels) - ceiling(np.zeros_like(groups), labels)
+            yield {"metric": "blind_lift", "family": family, "task": task, "value": lift}
 
 
 def _check_equivalence(job: Computation) -> Iterator[Row]:

@@ -36,6 +36,8 @@ Y = (
     (38, 39, 104, -142, -340, 141, 136, 70),
     (35, -257, 48, 429, 206, 49, -187, 105),
 )
+ONE_HOT = (0, 1, 0, 0, 0)
+"""The vector that is printed for the type of an input."""
 ROWS, COLUMNS = range(len(X)), range(len(X[0]))
 WIDTH = len(COLUMNS)
 _OPEN = Fraction(1, 10**9)
@@ -124,6 +126,11 @@ def encode(actions: Sequence[Action], constant: int = 1) -> tuple[tuple[int, ...
         inputs += kind == INPUT
         tokens.append((kind, value, node, first, second))
     return tuple(tokens)
+
+
+def one_hot_errors(kind: int) -> int:
+    """Number of entries of the printed one-hot vector that differ from that of a type."""
+    return sum(entry != (index == kind) for index, entry in enumerate(ONE_HOT))
 
 
 def token_errors(example: int) -> int:

@@ -25,12 +25,16 @@ from journeylab.studies.exp10_circuit_encoders.circuits import (
 )
 from journeylab.studies.exp10_circuit_encoders.document import audit
 from journeylab.studies.exp10_circuit_encoders.metrics import ARMS, CONVENTIONS, ENCODERS, LABELS
-from journeylab.studies.exp10_circuit_encoders.settings import TASKS
-from journeylab.typography import fixed, scientific
+from journeylab.studies.exp10_circuit_encoders.search import CENTRE, PILOT, TIE, TRIALS
+from journeylab.typography import fixed, scientific, short
+
+_GAIN = fixed(max(trial.twice - trial.accuracies[trial.chosen] for trial in TRIALS), 3)
+"""What twice the steps add to the accuracy of a judged encoder, at most."""
 
 CAPTIONS = {
     "accuracy": (
-        f"Accuracy on the test split. {SEEDS} Vertical lines are medians "
+        "Accuracy on the test split, of encoders to which twice the steps would add up to "
+        f"{_GAIN} (one pilot seed). {SEEDS} Vertical lines are medians "
         "over seeds: of the exact ceiling of any answer that depends on the types of the "
         "operations but not on their inputs, and of the most frequent answer in training."
     ),
@@ -46,6 +50,7 @@ CAPTIONS = {
 
 _TRAINED = tuple(arm for arm in ARMS if arm != "audit")
 _HEADS = tuple(arm for arm in ARMS if arm.startswith("heads-"))
+_LAST = tuple(arm for arm in _TRAINED if arm not in _HEADS)
 _ACCURACIES = ("Accuracy", "Training", "Ceiling", "Learned rule", "Most frequent", "Failed")
 _ENCODINGS = ("Encodings", "Polynomials per encoding", "Rank", "Best degree", "Best value")
 
@@ -53,7 +58,7 @@ _ENCODINGS = ("Encodings", "Polynomials per encoding", "Rank", "Best degree", "B
 def draw(results: StudyResults) -> dict[str, Figure]:
     """Accuracy by task and by head, and learning curves."""
     figures: dict[str, Figure] = {}
-    if arms := _arms(results, TASKS):
+    if arms := _arms(results, _LAST):
         figures["accuracy"] = _draw_accuracy(results, arms)
         if results.curves is not None:
             figures["learning"] = _draw_learning(results, arms)
@@ -63,7 +68,7 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracies with their anchors, encodings, impossible printed cells, and confused circuits."""
+    """Accuracies with their anchors, the search, encodings, impossible cells, confused circuits."""
     return {
         "accuracies": Table(
             name="accuracies",
@@ -76,6 +81,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             ),
             numeric=_ACCURACIES,
         ),
+        "search": _search(results),
         "encodings": Table(
             name="encodings",
             caption="Possible encodings, by enumeration of all circuits.",
@@ -99,8 +105,12 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         for variant in LABELS:
             rows = results.pool("accuracy", arm=arm, variant=variant)
             values[f"accuracy.{arm}.{variant}"] = median(rows["value"])
-        for metric in ("blind_ceiling", "blind_ceiling_all", "blind_rule", "commonest"):
+        for metric in ("blind_ceiling", "blind_rule", "commonest"):
             values[f"{metric}.{arm}"] = median(_anchor(results, metric, arm))
+    lifts = results.select("blind_lift")
+    for (family, task), [lift] in lifts.groupby(["family", "task"], observed=True)["value"]:
+        values[f"lift.{family}.{task}"] = fixed(float(lift), 3)
+    values["twice.most"] = _GAIN
     for metric in ("circuits", "functions"):
         values[metric] = int(results.select(metric)["value"].iloc[0])
     for encoder in ENCODERS:
@@ -159,6 +169,32 @@ def _accuracies(results: StudyResults) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["Task", "Encoder", *_ACCURACIES])
 
 
+def _search(results: StudyResults) -> Table:
+    rows = []
+    for trial in TRIALS:
+        tried = [
+            f"{short(rate)}/{short(spread)}:\N{NO-BREAK SPACE}{fixed(value, 3)}"
+            + ("*" if (rate, spread) == trial.chosen else "")
+            for (rate, spread), value in trial.accuracies.items()
+        ]
+        name = results.labels[trial.variant]
+        rows.append([ARMS[trial.arm], name, ", ".join(tried), fixed(trial.twice, 3)])
+    columns = ["Task", "Encoder", "Rate/spread: accuracy", "Twice"]
+    return Table(
+        name="search",
+        caption="Search for learning rates and initial spreads of the judged encoders.",
+        frame=pd.DataFrame(rows, columns=columns),
+        notes=(
+            f"Test accuracy of pilot seed {PILOT}. Rates first, from 0.003 and 0.01 on at the "
+            f"spread {CENTRE.spread}, then spreads at the best rate, from 0.1, 0.3 and 1 on, each "
+            "in the better direction until nothing is gained. *: chosen, the best, or "
+            f"{CENTRE.rate}/{CENTRE.spread} if it is within {TIE} of the best. Twice: after twice "
+            "the steps, at the chosen setting."
+        ),
+        numeric=("Twice",),
+    )
+
+
 def _encodings(results: StudyResults) -> pd.DataFrame:
     rows = []
     for encoder, title in ENCODERS.items():
@@ -167,7 +203,8 @@ def _encodings(results: StudyResults) -> pd.DataFrame:
             for metric in ("distinct", "functions_per_encoding", "feature_rank")
         ]
         best = (
-            results.select("ceiling", encoder=encoder, task=task)["value"].iloc[0] for task in TASKS
+            results.select("ceiling", encoder=encoder, task=task)["value"].iloc[0]
+            for task in ("degree", "value")
         )
         rows.append([title, *counts, *(fixed(float(value), 3) for value in best)])
     return pd.DataFrame(rows, columns=["Encoder", *_ENCODINGS])

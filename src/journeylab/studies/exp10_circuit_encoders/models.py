@@ -36,9 +36,9 @@ from journeylab.models.circuits import (
     Positions,
     SummedFields,
 )
-from journeylab.studies.exp10_circuit_encoders.circuits import NODES, Integers, tokens_of
+from journeylab.studies.exp10_circuit_encoders.circuits import LEAVES, Integers, tokens_of
 from journeylab.studies.exp10_circuit_encoders.data import circuits_of
-from journeylab.studies.exp10_circuit_encoders.settings import ANSWERS, Job, Variant
+from journeylab.studies.exp10_circuit_encoders.settings import Job, Variant, count_answers
 
 if TYPE_CHECKING:
     from journeylab.streams import Streams
@@ -104,6 +104,16 @@ class Circuits:
         return CircuitExamples(torch.from_numpy(tokens_of(circuits_of(rows))), answers)
 
     @property
+    def nodes(self) -> int:
+        """Number of nodes of a circuit."""
+        return LEAVES + self.job.data.operations
+
+    @property
+    def answers(self) -> int:
+        """Number of classes."""
+        return count_answers(self.job.task, self.job.data.operations)
+
+    @property
     def tokens_per_step(self) -> int:
         """Number of circuits of a step; each has one answer."""
         return self.job.training.rows
@@ -111,18 +121,19 @@ class Circuits:
     def build(self, generator: Generator) -> nn.Module:
         """A new model, initialised from ``generator`` only."""
         job, form = self.job, FORMS[self.job.variant]
-        encoder = form.encoder(job.model.d, form.fields, generator=generator)
-        answers = ANSWERS[job.task]
+        sizes = job.model
+        encoder = form.encoder(sizes.d, form.fields, spread=sizes.spread, generator=generator)
+        answers = self.answers
         if job.variant == "tree":
             return ChildSumTree(encoder, answers=answers, generator=generator)
         return CircuitTransformer(
             encoder,
-            nodes=NODES,
+            nodes=self.nodes,
             answers=answers,
             positions=form.positions,
             head=job.head,
-            layers=job.model.layers,
-            heads=job.model.heads,
+            layers=sizes.layers,
+            heads=sizes.heads,
             generator=generator,
         )
 
@@ -150,17 +161,17 @@ class Circuits:
         nothing. The backward pass counts twice.
         """
         del model
-        sizes, outputs = self.job.model, NODES
-        d = sizes.d
+        sizes, nodes = self.job.model, self.nodes
+        outputs, d = nodes, sizes.d
         if self.job.variant == "tree":
-            products = 9 * d**2 * NODES
+            products = 9 * d**2 * nodes
         else:
-            inner = (sizes.layers - 1) * NODES
+            inner = (sizes.layers - 1) * nodes
             if self.job.head in ("last", "token"):
                 outputs = 1
-            products = 2 * d**2 * sizes.layers * NODES
-            products += (10 * d**2 + 2 * NODES * d) * (inner + outputs)
-        return 3.0 * 2.0 * self.job.training.rows * (products + d * ANSWERS[self.job.task])
+            products = 2 * d**2 * sizes.layers * nodes
+            products += (10 * d**2 + 2 * nodes * d) * (inner + outputs)
+        return 3.0 * 2.0 * self.job.training.rows * (products + d * self.answers)
 
     def _epoch_order(self, epoch: int) -> Tensor:
         generator = self.streams.generator(f"epoch {epoch}")
@@ -181,6 +192,6 @@ def accuracy(model: nn.Module, examples: CircuitExamples) -> float:
 
 
 def circuits_in(task: Circuits, split: str) -> tuple[Integers, Integers]:
-    """The circuits ``(circuits, 3, 3)`` of a split and their answers ``(circuits,)``."""
+    """The circuits ``(circuits, operations, 3)`` of a split and their answers ``(circuits,)``."""
     rows = task.table[task.table["split"] == split]
     return circuits_of(rows), rows[task.job.task].to_numpy()

@@ -1,12 +1,14 @@
 """The exp10 section of config.yaml, typed, and the encoders that it may name."""
 
+import math
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from journeylab.config import (
     Arms,
+    AsNumber,
     ComputedArm,
     Count,
     Frozen,
@@ -17,12 +19,13 @@ from journeylab.config import (
     TrainingSettings,
 )
 
-Task = Literal["degree", "value"]
-TASKS: tuple[Task, ...] = ("degree", "value")
-ANSWERS: dict[Task, int] = {"degree": 9, "value": 5}
-"""Number of classes: degrees 0 … 8, and values modulo 5."""
+Task = Literal["degree", "value", "digits"]
+TASKS: tuple[Task, ...] = ("degree", "value", "digits")
+MODULUS = 5
+"""A value is predicted modulo 5, and its number of digits in base 5."""
 OPERATIONS = 3
-"""Number of operations of a circuit, after its three leaves x0, x1 and 1."""
+"""Number of operations of the circuits of the audit, after their three leaves x0, x1 and 1."""
+Wiring = Literal["any", "previous"]
 
 Variant = Literal[
     "sum",
@@ -40,15 +43,36 @@ Check = Literal["example", "encodings", "equivalence", "padding"]
 
 
 class Data(Frozen):
-    """The share of all circuits in the test split."""
+    """A set of circuits, and the shares of it in the test and the training split.
 
+    The circuits are all with this number of operations whose inputs are ``any`` two earlier nodes,
+    or any earlier node and the ``previous`` one. Without ``train`` all other circuits are for
+    training.
+    """
+
+    operations: Annotated[int, Field(ge=1, le=5), AsNumber] = OPERATIONS
+    wiring: Wiring = "any"
     test: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.2
+    train: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.wiring == "any" and self.operations > 4:
+            raise ValueError("wiring any has at most 4 operations: 5 have 16,934,400 circuits")
+        if self.test + (self.train or 0.0) > 1.0:
+            raise ValueError(f"test + train must be at most 1, not {self.test + (self.train or 0)}")
+        return self
 
 
 class Model(Frozen):
-    """Sizes of every transformer; the tree encoder has the same width."""
+    """Sizes of every transformer; the tree encoder has the same width.
+
+    ``spread`` is the standard deviation of the initial rows of all tables. The linear map of a
+    value is uniform within ± ``spread``.
+    """
 
     d: Annotated[int, Field(ge=2, le=512, multiple_of=2)] = 32
+    spread: Annotated[float, Field(gt=0.0, le=100.0), AsNumber] = 1.0
     layers: Annotated[int, Field(gt=0, le=12)] = 2
     heads: Annotated[int, Field(gt=0, le=32)] = 4
 
@@ -111,3 +135,16 @@ class Job(TaskConditions, TrainedJob):
     data: Data
     model: Model
     training: Training
+
+
+def count_answers(task: Task, operations: int) -> int:
+    """Number of classes: degrees 0 … 2ᵏ of k operations, values modulo 5, or numbers of digits.
+
+    An operation at most squares the largest value, which is 3 before the first one, because
+    doubling gives less. A value is therefore at most 3^(2ᵏ).
+    """
+    if task == "degree":
+        return 2**operations + 1
+    if task == "value":
+        return MODULUS
+    return 2 + math.floor(2**operations * math.log(3, MODULUS))
