@@ -77,11 +77,11 @@ class DeltaProduct(nn.Module):
         return out
 
     def multiply_adds(self, length: int) -> int:
-        """(2 + 2n)d² + (n + gate)Hd for the maps, 4nde for H and B, 4de² to scan, de to read."""
+        """(2 + 2n)d² + (n + gate)Hd for the maps, 4nde for H and B, 3de² to scan, de to read."""
         del length
         d, e, n = self.width, self.head_width, self.steps
         maps = (2 + 2 * n) * d**2 + (n + (self.gate is not None)) * self.heads * d
-        return maps + (4 * n + 1) * d * e + 4 * d * e**2
+        return maps + (4 * n + 1) * d * e + 3 * d * e**2
 
 
 def delta_states(

@@ -28,7 +28,7 @@ from journeylab.models.mixers.mixer import check_heads, join_heads, split_heads
 from journeylab.models.mixers.softmax import SoftmaxAttention, causal_weights
 from journeylab.models.transformer import Affine
 from journeylab.operators.journey import accumulate
-from journeylab.operators.orthogonal import exponential
+from journeylab.operators.orthogonal import DEGREE, SQUARINGS, exponential
 from journeylab.operators.rotary import Rotation, standard_frequencies
 from journeylab.operators.scan import affine_states, prefix_products
 
@@ -60,6 +60,12 @@ class OperatorMap(nn.Module):
         if self.family == "orthogonal":
             return exponential(square.contiguous())  # `matrix_exp` needs that
         return torch.eye(e, dtype=x.dtype, device=x.device) + square
+
+    def multiply_adds(self) -> int:
+        """d²e per token for S, and the products of the exponential's series."""
+        d, e = self.heads * self.head_width, self.head_width
+        series = (SQUARINGS + DEGREE) * d * e**2 if self.family == "orthogonal" else 0
+        return d**2 * e + series
 
 
 class JourneyState(nn.Module):
@@ -115,11 +121,14 @@ class JourneyState(nn.Module):
         return out
 
     def multiply_adds(self, length: int) -> int:
-        """d² for W_O and for W_V; d²/2 for toral angles, else d²e for R and 2de² to scan."""
+        """d² for W_O and for W_V; d²/2 for toral angles, else R, the scan and 2de for the state."""
         del length
         d, e = self.width, self.head_width
         maps = d**2 * (1 if self.value is None else 2)
-        return maps + (d**2 // 2 if self.family == "toral" else d**2 * e + 2 * d * e**2)
+        if self.family == "toral":
+            return maps + d**2 // 2
+        scan = (2 if self.family == "orthogonal" else 1) * d * e**2
+        return maps + self.operators.multiply_adds() + scan + 2 * d * e
 
 
 class JourneyAttention(SoftmaxAttention):
@@ -174,12 +183,12 @@ class JourneyAttention(SoftmaxAttention):
         return out
 
     def multiply_adds(self, length: int) -> int:
-        """Those of softmax attention; toral: d²/2; else d²e + 2de² + 2de, or 4de, for R, P, Px."""
+        """Those of softmax attention; toral: d²/2; else R, 2de² to scan, 2de or 4de to turn."""
         d, e = self.width, self.head_width
         if self.family == "toral":
             return super().multiply_adds(length) + d**2 // 2
-        turned = (4 if self.transport else 2) * d * e
-        return super().multiply_adds(length) + d**2 * e + 2 * d * e**2 + turned
+        moved = 2 * d * e**2 + (4 if self.transport else 2) * d * e
+        return super().multiply_adds(length) + self.operators.multiply_adds() + moved
 
 
 class Products(NamedTuple):

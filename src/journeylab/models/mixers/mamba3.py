@@ -91,7 +91,7 @@ def state_space(
     turn = unit_circle(accumulate(angles))
     entered = mix * step
     later = pad((1.0 - mix[..., 1:]) * step[..., 1:], (0, 1))
-    earlier = causal_mask(q.shape[-2], q.device).tril(-1)
+    earlier = causal_mask(q.shape[-2], q.device)[0].tril(-1)
     weights = entered.unsqueeze(-2) + earlier * later.unsqueeze(-2)
     # Above the diagonal the exponent is positive and may overflow: it is cut before exp.
     decays = spans(log_decay).tril().exp()

@@ -59,10 +59,11 @@ class PathAttention(SoftmaxAttention):
         """Those of softmax attention, of w, β and the gates, and of `path_scores`."""
         d, e, block = self.width, self.head_width, min(BLOCK, length)
         maps = 2 * d * len(self.down) + d * self.heads * (1 if self.gate is None else 2)
-        # Six products of block × block matrices with vectors, three of pairs, and the transport of
-        # all earlier keys once per block.
-        within = 6 * block * d + 3 * block**2 * self.heads
-        return super().multiply_adds(length) + maps + within + length * d * e // block
+        # Within a block: products of its matrices with vectors, and with each other. Between
+        # blocks: the map of a block, by which all earlier keys are multiplied.
+        within = 6 * block * d + 2 * block**2 * self.heads
+        between = d * e + length * d * e // (2 * block)
+        return super().multiply_adds(length) + maps + within + between
 
 
 def path_scores(
