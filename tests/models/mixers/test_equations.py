@@ -148,6 +148,12 @@ def test_spans_are_sums_over_the_tokens_between():
     torch.testing.assert_close(spans(steps).tril(), expected)
 
 
+def test_spans_of_large_steps_keep_their_digits_in_float32():
+    steps = -50.0 * draw(0, 2000).exp()
+    steps[1000] = -0.125
+    assert spans(steps.float())[1000, 999] == -0.125
+
+
 def test_closed_gates_of_fox_leave_the_last_token():
     fox = MECHANISMS["fox"](8, 2, generator=torch.Generator().manual_seed(0))
     torch.nn.init.constant_(fox.gate.bias, -200.0)

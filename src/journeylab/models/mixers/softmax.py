@@ -191,8 +191,8 @@ def spans(
 ) -> Float[Tensor, "*batch length length"]:
     """Return Σ_{j<t≤i} a_t as entry (i, j), the difference of two running sums.
 
-    For j > i it is −Σ_{i<t≤j} a_t, which a causal mask removes. The rounding error is that of the
-    running sum, 10⁻⁷ of its size in float32.
+    For j > i it is −Σ_{i<t≤j} a_t, which a causal mask removes. The sums are float64: in float32,
+    the differences of long sums of large steps would keep few digits.
     """
-    total = accumulate(steps.unsqueeze(-1))
-    return total - total.mT
+    total = accumulate(steps.double().unsqueeze(-1))
+    return (total - total.mT).to(steps.dtype)
