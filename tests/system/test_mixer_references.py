@@ -1,8 +1,8 @@
 """Mixers equal public implementations of the same papers, in values and gradients.
 
-Each reference is a file that is searched for in the folders of PYTHONPATH, and loaded without its
-package, which may need a GPU. `pip install --no-deps --target FOLDER fla-core==0.6.0 x-transformers
-einops` puts the first five into FOLDER; the others are in checkouts of their repositories.
+Each reference is a file that is searched for in build/references, which `make test-system` makes,
+and in the folders of PYTHONPATH, where a checkout of a repository can be. It is loaded without its
+package, which may need a GPU.
 """
 
 import ast
@@ -27,13 +27,16 @@ from journeylab.operators.rotary import rotate, unit_circle
 
 pytestmark = pytest.mark.system
 
-FLA = "pip install --no-deps fla-core==0.6.0"
+REFERENCES = Path(__file__).parents[2] / "build/references"
+if REFERENCES.exists():
+    sys.path.append(str(REFERENCES))
+MADE = "make build/references"
 SOURCES = {
-    "fla/ops/path_attn/naive.py": FLA,
-    "fla/ops/gated_delta_product/naive.py": FLA,
-    "fla/ops/gated_delta_rule/naive.py": FLA,
-    "fla/ops/forgetting_attn/naive.py": FLA,
-    "x_transformers/x_transformers.py": "pip install --no-deps x-transformers",
+    "fla/ops/path_attn/naive.py": MADE,
+    "fla/ops/gated_delta_product/naive.py": MADE,
+    "fla/ops/gated_delta_rule/naive.py": MADE,
+    "fla/ops/forgetting_attn/naive.py": MADE,
+    "x_transformers/x_transformers.py": MADE,
     "selective_rope/modules/rotary.py": "the repository of Selective RoPE",
     "tests/ops/triton/test_mamba3_siso.py": "the repository state-spaces/mamba",
     "models/rope_vit.py": "the repository StanfordMIMI/LieRE",
@@ -64,7 +67,7 @@ def load(source, *names):
     paths = [Path(folder) / source for folder in sys.path if (Path(folder) / source).is_file()]
     if not paths:
         pytest.skip(f"{source} is not in PYTHONPATH ({SOURCES[source]})")
-    einops = pytest.importorskip("einops", reason="needs einops (pip install einops)")
+    einops = pytest.importorskip("einops", reason=f"einops is missing ({MADE})")
     wanted = [
         node
         for node in ast.parse(paths[0].read_text(encoding="utf-8")).body

@@ -30,9 +30,10 @@ from journeylab.models.transformer import Affine
 from journeylab.operators.journey import accumulate
 from journeylab.operators.orthogonal import DEGREE, SQUARINGS, exponential
 from journeylab.operators.rotary import Rotation, standard_frequencies
-from journeylab.operators.scan import affine_states, prefix_products
+from journeylab.operators.scan import Method, affine_states, prefix_products
 
 Family = Literal["orthogonal", "linear", "toral"]
+METHODS: dict[Family, Method] = {"orthogonal": "orthogonal", "linear": "scan"}
 
 
 class OperatorMap(nn.Module):
@@ -56,7 +57,7 @@ class OperatorMap(nn.Module):
     ) -> Float[Tensor, "rows heads length e e"]:
         """Return R."""
         e = self.head_width
-        square = split_heads(self.free(x), self.heads).unflatten(-1, (e, e))
+        square: Tensor = split_heads(self.free(x), self.heads).unflatten(-1, (e, e))
         if self.family == "orthogonal":
             return exponential(square.contiguous())  # `matrix_exp` needs that
         return torch.eye(e, dtype=x.dtype, device=x.device) + square
@@ -112,8 +113,7 @@ class JourneyState(nn.Module):
         operators = self.operators(x)
         first = (operators[..., :1, :, :] @ start.unsqueeze(-1)).squeeze(-1)
         inputs = values + torch.cat((first, torch.zeros_like(values[..., 1:, :])), -2)
-        method = "orthogonal" if self.family == "orthogonal" else "scan"
-        return affine_states(operators, inputs, method)
+        return affine_states(operators, inputs, METHODS[self.family])
 
     def forward(self, x: Float[Tensor, "rows length width"]) -> Float[Tensor, "rows length width"]:
         """Return y."""

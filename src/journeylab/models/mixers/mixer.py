@@ -70,7 +70,8 @@ def split_heads(
     x: Float[Tensor, "rows length width"], heads: int
 ) -> Float[Tensor, "rows {heads} length head_width"]:
     """Return the parts of x that belong to each head."""
-    return x.unflatten(-1, (heads, -1)).transpose(-3, -2)
+    parts: Tensor = x.unflatten(-1, (heads, -1)).transpose(-3, -2)
+    return parts
 
 
 def join_heads(
