@@ -96,6 +96,17 @@ def test_only_attention_costs_more_per_token_in_longer_rows(mechanism):
     assert (mixer.multiply_adds(512) == mixer.multiply_adds(256)) == recurrent
 
 
+@pytest.mark.parametrize("mechanism", ALL)
+def test_a_forward_pass_stays_on_the_device_of_its_input(mechanism):
+    # a constant that the forward pass makes on the CPU raises an error here
+    model = SequenceModel(
+        mechanism, 5, 3, Size(8, 6), heads=2, layers=1, generator=torch.Generator()
+    ).to("meta")
+    logits = model(torch.zeros(2, 40, dtype=torch.int64, device="meta"))
+    assert logits.shape == (2, 40, 3)
+    assert logits.is_meta
+
+
 class Parity:
     """Name the parity of the ones read so far; eight letters."""
 

@@ -77,6 +77,11 @@ class RotaryAttention(SoftmaxAttention):
     """
 
     rotates = True
+    frequencies: Tensor
+
+    def __init__(self, width: int, heads: int, *, generator: torch.Generator) -> None:
+        super().__init__(width, heads, generator=generator)
+        self.register_buffer("frequencies", standard_frequencies(self.head_width))
 
     def scores(
         self,
@@ -85,9 +90,8 @@ class RotaryAttention(SoftmaxAttention):
         x: Float[Tensor, "rows length width"],
     ) -> Float[Tensor, "rows heads length length"]:
         """Return ⟨R(iω) q_i, R(jω) k_j⟩; q is scaled already."""
-        frequencies = standard_frequencies(self.head_width).to(q.device)
-        turn = unit_circle(rotary_angles(torch.arange(q.shape[-2], device=q.device), frequencies))
-        turn = turn.to(torch.promote_types(q.dtype, torch.complex64))
+        positions = torch.arange(q.shape[-2], device=q.device)
+        turn = unit_circle(rotary_angles(positions, self.frequencies))
         return rotate(q, turn) @ rotate(k, turn).mT
 
 
