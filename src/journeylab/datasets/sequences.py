@@ -34,7 +34,7 @@ FILLER = 0
 KEYS = VALUES = 32
 
 
-class Rows(NamedTuple):
+class LabelledRows(NamedTuple):
     """Tokens and labels ``(rows, length)``; the label of token t is the answer after reading it."""
 
     tokens: NDArray[np.int64]
@@ -47,26 +47,26 @@ class SequenceTask:
 
     vocabulary: int
     answers: int
-    draw: Callable[[int, int, Generator], Rows]
+    draw: Callable[[int, int, Generator], LabelledRows]
 
 
-def draw_words(rows: int, length: int, rng: Generator, *, table: Table) -> Rows:
+def draw_words(rows: int, length: int, rng: Generator, *, table: Table) -> LabelledRows:
     """Words over a whole group, uniform; the label is the element g_t = x_t g_{t−1}, g_0 = 1."""
     tokens = rng.integers(0, len(table), (rows, length))
     state, labels = np.zeros(rows, dtype=np.int64), np.empty_like(tokens)
     for t in range(length):
         state = table[tokens[:, t], state]
         labels[:, t] = state
-    return Rows(tokens, labels)
+    return LabelledRows(tokens, labels)
 
 
-def draw_parity(rows: int, length: int, rng: Generator) -> Rows:
+def draw_parity(rows: int, length: int, rng: Generator) -> LabelledRows:
     """Uniform bits; the label is the parity of the ones so far."""
     tokens = rng.integers(0, 2, (rows, length))
-    return Rows(tokens, tokens.cumsum(1) % 2)
+    return LabelledRows(tokens, tokens.cumsum(1) % 2)
 
 
-def draw_arithmetic(rows: int, length: int, rng: Generator) -> Rows:
+def draw_arithmetic(rows: int, length: int, rng: Generator) -> LabelledRows:
     """Digits 0 … 4 alternate with +, − and ×, all uniform; × binds before + and −.
 
     A digit's label is the value modulo 5 of the expression that ends there. Source: Delétang et
@@ -84,10 +84,10 @@ def draw_arithmetic(rows: int, length: int, rng: Generator) -> Rows:
         total = np.where(multiplied, total, total + term) % MODULUS
         term = np.where(multiplied, term * digits[:, t], signed) % MODULUS
         labels[:, t] = (total + term) % MODULUS
-    return Rows(tokens, labels)
+    return LabelledRows(tokens, labels)
 
 
-def draw_flip_flop(rows: int, length: int, rng: Generator) -> Rows:
+def draw_flip_flop(rows: int, length: int, rng: Generator) -> LabelledRows:
     """Instructions w, r and i, each followed by a bit; the label of r is the bit written last.
 
     The first instruction is w; each other is i with probability 0.8, else w or r alike. The bit
@@ -109,12 +109,12 @@ def draw_flip_flop(rows: int, length: int, rng: Generator) -> Rows:
     tokens = np.stack((instructions, bits), -1).reshape(rows, length)
     answers = np.where(instructions == READ, stored, UNLABELLED)
     labels = np.stack((answers, np.full_like(answers, UNLABELLED)), -1).reshape(rows, length)
-    return Rows(tokens, labels)
+    return LabelledRows(tokens, labels)
 
 
 def draw_associations(
     rows: int, length: int, rng: Generator, *, keys: int = KEYS, values: int = VALUES
-) -> Rows:
+) -> LabelledRows:
     """Pairs of different keys and any values, then every key once more, at random positions.
 
     There are ⌊length/4⌋ pairs, at most `keys`. The label of a key's second occurrence is its value.
@@ -135,7 +135,7 @@ def draw_associations(
     tokens[:, 1 : 2 * pairs : 2] = 1 + keys + answers
     np.put_along_axis(tokens, places, chosen, 1)
     np.put_along_axis(labels, places, answers, 1)
-    return Rows(tokens, labels)
+    return LabelledRows(tokens, labels)
 
 
 TASKS: dict[str, SequenceTask] = {
