@@ -23,6 +23,7 @@ export MKL_NUM_THREADS := 1
 PDOC       := build/pdoc
 VALIDATORS := build/validators
 SERVICES   := build/services
+REFERENCES := build/references
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -60,6 +61,12 @@ $(PDOC): constraints.txt | setup
 $(VALIDATORS): Makefile | setup
 	rm -rf $@
 	python -m pip install --disable-pip-version-check --quiet --target $@ roc-validator==0.13.0 mlcroissant==1.1.1
+	touch $@
+
+$(REFERENCES): Makefile | setup
+	rm -rf $@
+	python -m pip install --disable-pip-version-check --quiet --no-deps --target $@ \
+	  fla-core==0.6.0 x-transformers==2.31.10 einops==0.8.2
 	touch $@
 
 $(SERVICES): constraints.txt | setup
@@ -100,7 +107,7 @@ format: setup ## format Python and Snakemake files
 test: setup ## run the tests that need only pip
 	python -m pytest -m "not system" -n 2 --dist worksteal
 
-test-system: setup $(PDOC) $(VALIDATORS) $(SERVICES) ## run the tests that need LaTeX, Chromium, SLURM, PostgreSQL, or minutes
+test-system: setup $(PDOC) $(VALIDATORS) $(SERVICES) $(REFERENCES) ## run the tests that need LaTeX, Chromium, SLURM, PostgreSQL, or minutes
 	python -m pytest -m system
 
 slurm-demo: setup ## boot a real SLURM cluster of two nodes on this machine, to try profiles/slurm

@@ -1,0 +1,406 @@
+"""Laws that all mixers obey, special cases, and reach of their operators."""
+
+import pytest
+import torch
+from torch.func import functional_call, stack_module_state, vmap
+
+from journeylab.models.mixers.cope import ContextualAttention, interpolate
+from journeylab.models.mixers.delta import DeltaProduct, delta_states
+from journeylab.models.mixers.journey import JourneyAttention, JourneyState
+from journeylab.models.mixers.mamba3 import ComplexStateSpace, state_space
+from journeylab.models.mixers.mixer import ShortConvolution, join_heads, split_heads, unit
+from journeylab.models.mixers.model import SequenceModel, Size
+from journeylab.models.mixers.path import PathAttention
+from journeylab.models.mixers.registry import COMMUTING, MECHANISMS, build_mixer
+from journeylab.models.mixers.selective_rope import SelectiveRotaryAttention
+from journeylab.models.mixers.softmax import (
+    ForgettingAttention,
+    LieAttention,
+    LinearBiasAttention,
+    RotaryAttention,
+    SoftmaxAttention,
+)
+from journeylab.operators.scan import prefix_products
+from journeylab.operators.toral import plane_turns
+
+D, H = 8, 2
+ALL = list(MECHANISMS)
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def rows(length=12, seed=0, width=D, count=2):
+    return torch.randn(count, length, width, generator=generator(seed), dtype=torch.float64)
+
+
+def make(kind, *, width=D, heads=H, seed=0, **options):
+    """A mixer in float64; parameters that start at a constant are moved away from it."""
+    if isinstance(kind, str):
+        kind = MECHANISMS[kind]
+    mixer = kind(width, heads, generator=generator(seed), **options).double()
+    with torch.no_grad():
+        for i, p in enumerate(mixer.parameters()):
+            p.add_(0.1 * torch.randn(p.shape, generator=generator(99 + i), dtype=p.dtype))
+    return mixer
+
+
+def with_maps_of(mixer, other):
+    """`mixer` with the four maps of another softmax mixer."""
+    mixer.project.load_state_dict(other.project.state_dict())
+    mixer.output.load_state_dict(other.output.state_dict())
+    return mixer
+
+
+@pytest.mark.parametrize("mechanism", ALL)
+def test_a_later_token_changes_no_earlier_output(mechanism):
+    mixer, x = make(mechanism), rows(70)
+    changed = x.clone()
+    changed[:, 41:] = rows(29, seed=1)
+    before, after = mixer(x), mixer(changed)
+    torch.testing.assert_close(after[:, :41], before[:, :41], rtol=1e-10, atol=1e-10)
+    assert not torch.allclose(after[:, 41], before[:, 41])
+
+
+@pytest.mark.parametrize("mechanism", ALL)
+def test_a_prefix_has_the_outputs_of_the_whole_row(mechanism):
+    mixer, x = make(mechanism), rows(35)
+    for length in (1, 33):
+        torch.testing.assert_close(mixer(x[:, :length]), mixer(x)[:, :length])
+
+
+@pytest.mark.parametrize("mechanism", ALL)
+def test_rows_do_not_mix(mechanism):
+    mixer, x = make(mechanism), rows(count=3)
+    torch.testing.assert_close(mixer(x[1:2]), mixer(x)[1:2])
+
+
+@pytest.mark.parametrize("mechanism", ALL)
+def test_parameters_depend_on_the_generator_only(mechanism):
+    torch.manual_seed(1)
+    first = build_mixer(mechanism, D, H, generator=generator(3)).state_dict()
+    torch.manual_seed(2)
+    again = build_mixer(mechanism, D, H, generator=generator(3)).state_dict()
+    other = build_mixer(mechanism, D, H, generator=generator(4)).state_dict()
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert any(not torch.equal(first[name], other[name]) for name in first)
+
+
+@pytest.mark.parametrize("mechanism", ALL)
+def test_every_parameter_gets_a_finite_gradient(mechanism):
+    mixer, x = make(mechanism), rows()
+    (mixer(x) * rows(seed=5)).sum().backward()
+    for name, p in mixer.named_parameters():
+        assert p.grad is not None, name
+        assert p.grad.isfinite().all(), name
+        assert p.grad.abs().max() > 0, name
+
+
+@pytest.mark.parametrize("mechanism", ALL)
+def test_batched_seeds_have_the_outputs_and_gradients_of_single_seeds(mechanism):
+    models = [
+        SequenceModel(mechanism, 5, 3, Size(D, 6), heads=H, layers=2, generator=generator(seed))
+        for seed in (0, 1)
+    ]
+    tokens = torch.randint(5, (2, 3, 9), generator=generator(7))
+    parameters, buffers = stack_module_state(models)
+    parameters = {name: p.detach().requires_grad_() for name, p in parameters.items()}
+
+    def call(named, fixed, words):
+        return functional_call(models[0], (named, fixed), (words,))
+
+    logits = vmap(call)(parameters, buffers, tokens)
+    gradients = torch.autograd.grad(logits.square().sum(), list(parameters.values()))
+    for seed, model in enumerate(models):
+        alone = model(tokens[seed])
+        torch.testing.assert_close(logits[seed], alone, rtol=1e-4, atol=1e-5)
+        expected = torch.autograd.grad(alone.square().sum(), list(model.parameters()))
+        named = dict(zip((n for n, _ in model.named_parameters()), expected, strict=True))
+        for name, gradient in zip(parameters, gradients, strict=True):
+            torch.testing.assert_close(gradient[seed], named[name], rtol=1e-3, atol=1e-4)
+
+
+def test_softmax_variants_of_a_seed_begin_with_the_same_maps():
+    plain = SoftmaxAttention(D, H, generator=generator())
+    for kind in (RotaryAttention, PathAttention, ForgettingAttention, JourneyAttention):
+        other = kind(D, H, generator=generator())
+        assert torch.equal(other.project.weight, plain.project.weight)
+        assert torch.equal(other.output.weight, plain.output.weight)
+
+
+def test_only_attention_without_position_ignores_the_order_of_earlier_tokens():
+    x = rows(10)
+    shuffled = torch.cat((x[:, [4, 2, 0, 1, 3, 8, 5, 7, 6]], x[:, 9:]), 1)
+    for mechanism in ALL:
+        mixer = make(mechanism)
+        same = torch.allclose(mixer(shuffled)[:, 9], mixer(x)[:, 9])
+        assert same == (mechanism in ("none", "toral-product")), mechanism
+
+
+@pytest.mark.parametrize("mechanism", ["orthogonal-product", "linear-product", "toral-product"])
+def test_product_states_of_commuting_operators_depend_on_counts_only(mechanism):
+    letters = rows(2, count=1)[0]
+    words = torch.tensor([[0, 0, 1, 1], [1, 0, 1, 0], [1, 1, 0, 0]])
+    last = make(mechanism)(letters[words])[:, -1]
+    assert torch.allclose(last[0], last[1]) == (mechanism in COMMUTING)
+    assert torch.allclose(last[0], last[2]) == (mechanism in COMMUTING)
+
+
+# special cases
+
+
+def test_fox_with_open_gates_is_softmax_attention():
+    fox, x = make("fox"), rows()
+    torch.nn.init.zeros_(fox.gate.weight)
+    torch.nn.init.constant_(fox.gate.bias, 60.0)
+    torch.testing.assert_close(fox(x), with_maps_of(make("none"), fox)(x))
+
+
+def test_fox_with_constant_gates_is_alibi():
+    fox, alibi, x = make("fox"), make("alibi"), rows()
+    torch.nn.init.zeros_(fox.gate.weight)
+    gates = (-alibi.slopes).exp()
+    fox.gate.bias.data = torch.log(gates / (1 - gates))
+    torch.testing.assert_close(fox(x), with_maps_of(alibi, fox)(x))
+
+
+def test_alibi_with_slopes_zero_is_softmax_attention():
+    alibi, x = make("alibi"), rows()
+    alibi.slopes.zero_()
+    torch.testing.assert_close(alibi(x), with_maps_of(make("none"), alibi)(x))
+
+
+def test_alibi_slopes_are_those_of_the_paper():
+    slopes = LinearBiasAttention(16, 8, generator=generator()).slopes
+    assert slopes.tolist() == [2.0**-h for h in range(1, 9)]
+
+
+def test_cope_with_position_vectors_zero_is_softmax_attention():
+    cope = ContextualAttention(D, H, generator=generator()).double()
+    x = rows()
+    torch.testing.assert_close(cope(x), with_maps_of(make("none"), cope)(x))
+
+
+def test_cope_with_gates_half_is_a_bias_by_distance():
+    cope, x = make("cope"), rows(9)
+    cope.project.weight.data[D : 2 * D] = 0.0  # k = 0: every gate is ½
+    cope.project.bias.data[D : 2 * D] = 0.0
+    q = split_heads(cope.project(x)[..., :D], H)
+    scores = cope.scores(q, torch.zeros_like(q), x)
+    distance = (torch.arange(9)[:, None] - torch.arange(9)).clamp(min=0)
+    counts = (distance + 1) / 2
+    low, high = cope.positions[counts.floor().long()], cope.positions[counts.ceil().long()]
+    expected = torch.einsum("rhie,ije->rhij", q * 2.0, (low + high) / 2)
+    expected = torch.where(counts % 1 == 0, torch.einsum("rhie,ije->rhij", q * 2.0, low), expected)
+    torch.testing.assert_close(scores.tril(), expected.tril())
+
+
+def test_interpolation_is_exact_at_whole_positions_and_constant_beyond_the_last():
+    values = torch.tensor([[1.0, 5.0, 2.0]])
+    counts = torch.tensor([[0.0, 1.0, 1.5, 2.0, 2.5, 40.0]])
+    assert interpolate(values, counts).tolist() == [[1.0, 5.0, 3.5, 2.0, 2.0, 2.0]]
+
+
+def test_lie_attention_with_the_generator_of_rope_is_rope():
+    rope = make("rope")
+    lie, x = with_maps_of(make("liere"), rope), rows(20)
+    with torch.no_grad():
+        lie.square.zero_()
+        for plane, frequency in enumerate((1.0, 0.01)):
+            lie.square[:, 2 * plane + 1, 2 * plane] = frequency
+    torch.testing.assert_close(lie(x), rope(x), rtol=1e-6, atol=1e-6)
+
+
+def test_selective_rope_with_constant_angles_is_rope():
+    selective, x = make("selective-rope"), rows(20)
+    for p in (selective.steer, selective.offset, selective.gate.weight):
+        torch.nn.init.zeros_(p)
+    torch.nn.init.constant_(selective.gate.bias, 60.0)
+    torch.testing.assert_close(
+        selective(x), with_maps_of(make("rope"), selective)(x), rtol=1e-6, atol=1e-6
+    )
+
+
+def test_toral_attention_with_constant_angles_is_rope():
+    toral, x = make("toral-attention"), rows(20)
+    torch.nn.init.zeros_(toral.angles.weight)
+    torch.nn.init.zeros_(toral.angles.bias)
+    torch.testing.assert_close(toral(x), with_maps_of(make("rope"), toral)(x), rtol=1e-6, atol=1e-6)
+
+
+def test_orthogonal_attention_with_constant_operators_is_liere():
+    lie = make("liere")
+    journey, x = with_maps_of(make("orthogonal-attention"), lie), rows(20)
+    torch.nn.init.zeros_(journey.operators.free.weight)
+    # R_{i←j} = Q^{j−i}: the generator of the inverse
+    journey.operators.free.bias.data = lie.square.detach().mT.flatten()
+    torch.testing.assert_close(journey(x), lie(x))
+
+
+def test_transport_with_identity_operators_is_softmax_attention():
+    journey, x = make("orthogonal-transport"), rows()
+    torch.nn.init.zeros_(journey.operators.free.weight)
+    torch.nn.init.zeros_(journey.operators.free.bias)
+    torch.testing.assert_close(journey(x), with_maps_of(make("none"), journey)(x))
+
+
+def test_path_with_strength_zero_is_softmax_attention():
+    path, x = make("path"), rows(40)
+    torch.nn.init.zeros_(path.strength.weight)
+    torch.nn.init.constant_(path.strength.bias, -800.0)
+    torch.testing.assert_close(path(x), with_maps_of(make("none"), path)(x))
+
+
+def test_path_with_strength_zero_and_gates_is_fox():
+    path, x = make("path-fox"), rows(40)
+    torch.nn.init.zeros_(path.strength.weight)
+    torch.nn.init.constant_(path.strength.bias, -800.0)
+    fox = with_maps_of(make("fox"), path)
+    fox.gate.load_state_dict(path.gate.state_dict())
+    torch.testing.assert_close(path(x), fox(x))
+
+
+def test_path_with_full_reflections_is_orthogonal_attention():
+    path, x = make("path"), rows(40)
+    torch.nn.init.zeros_(path.strength.weight)
+    torch.nn.init.constant_(path.strength.bias, 60.0)
+    path.up.data *= 100.0  # so that w has length 1 in spite of the small addend under its root
+    q, k, _ = (split_heads(part, H) for part in path.project(x).chunk(3, -1))
+    w = unit(split_heads(path.convolution(x @ path.down.T @ path.up.T), H))
+    reflections = torch.eye(D // H).double() - 2 * w[..., :, None] * w[..., None, :]
+    products = prefix_products(reflections)
+    expected = (q[..., None, :] @ products).squeeze(-2) @ (
+        (k[..., None, :] @ products).squeeze(-2).mT
+    )
+    torch.testing.assert_close(path.scores(q, k, x).tril(), expected.tril(), rtol=1e-4, atol=1e-4)
+
+
+def test_delta_rule_stores_and_overwrites():
+    # One-hot keys, strength 1: reading a key returns the value stored last
+    keys = torch.eye(4)[[0, 1, 0, 2, 1]].unsqueeze(1)
+    values = torch.randn(5, 1, 3, generator=generator())
+    memory = delta_states(keys, values, torch.ones(5, 1))[-1]
+    torch.testing.assert_close(memory, torch.stack([*values[[2, 4, 3], 0], torch.zeros(3)]))
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_delta_product_of_one_positive_step_is_the_gated_delta_rule(gated):
+    mixer, x = make(DeltaProduct, gated=gated), rows(20)
+    q, k, v = torch.nn.functional.silu(mixer.convolution(mixer.project(x))).split(D, -1)
+    q, k, v = unit(split_heads(q, H)), unit(split_heads(k, H)), split_heads(v, H)
+    beta = mixer.strength(x).sigmoid().mT
+    alpha = mixer.gate(x).sigmoid().mT if gated else torch.ones_like(beta)
+    memory = torch.zeros(2, H, D // H, D // H, dtype=torch.float64)
+    out = []
+    for t in range(20):
+        kt, vt = k[..., t, :, None], v[..., t, None, :]
+        decayed = alpha[..., t, None, None] * memory
+        memory = decayed - beta[..., t, None, None] * kt @ (kt.mT @ decayed - vt)
+        out.append((q[..., t, None, :] @ memory).squeeze(-2))
+    read = torch.stack(out, -2)
+    normed = read / (read.square().mean(-1, keepdim=True) + 1e-5).sqrt() * mixer.norm
+    torch.testing.assert_close(mixer(x), mixer.output(join_heads(normed)))
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+@pytest.mark.parametrize(("eigenvalues", "low"), [("positive", 0.0), ("signed", -1.0)])
+def test_delta_eigenvalues_stay_in_their_range(steps, eigenvalues, low):
+    mixer = make(DeltaProduct, steps=steps, eigenvalues=eigenvalues)
+    torch.nn.init.constant_(mixer.strength.bias, 60.0)
+    beta = (mixer.largest * mixer.strength(rows()).sigmoid()).detach().flatten()
+    assert beta.max() <= 1.0 - low
+    k = unit(rows().flatten(0, 1))
+    operators = torch.eye(D) - beta[: len(k), None, None] * k[:, :, None] * k[:, None, :]
+    spectrum = torch.linalg.eigvalsh(operators)
+    assert float(spectrum.min()) == pytest.approx(low, abs=1e-5)
+    assert float(spectrum.max()) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_two_signed_steps_reach_rotations_and_one_does_not():
+    keys = unit(rows(2, count=1)[0])
+    zeros = torch.zeros(1, 2, D, dtype=torch.float64)
+    start = torch.eye(D, dtype=torch.float64)
+    reflections = [start - 2 * k[:, None] * k for k in keys]
+    rotation = reflections[1] @ reflections[0]
+    assert torch.linalg.det(rotation) == pytest.approx(1.0, abs=1e-4)
+    assert not torch.allclose(rotation, rotation.mT)
+    # Two tokens: the first writes e_i for every i by strength 1, the second turns what is written
+    strength = torch.tensor([[1.0, 0.0], [2.0, 2.0]]).double()
+    for i in range(D):
+        both = torch.stack((torch.stack((start[i], start[i])), keys))
+        values = torch.cat((torch.ones(1, 2, 1).double(), zeros[..., :1]))
+        memory = delta_states(both, values, strength)
+        torch.testing.assert_close(memory[1, :, 0], rotation @ start[i], rtol=1e-5, atol=1e-5)
+
+
+def test_state_space_with_one_sided_steps_and_no_rotation_is_gated_linear_attention():
+    q, k, v = rows(seed=1), rows(seed=2), rows(seed=3)
+    step, decay = rows(seed=4)[..., 0].exp(), -rows(seed=5)[..., 0].exp()
+    mix, angles = torch.ones_like(step), torch.zeros_like(q[..., : D // 2])
+    memory, out = torch.zeros(2, D, D).double(), []
+    for t in range(12):
+        memory = decay[:, t, None, None].exp() * memory
+        memory = memory + step[:, t, None, None] * k[:, t, :, None] * v[:, t, None, :]
+        out.append((q[:, t, None] @ memory).squeeze(1))
+    torch.testing.assert_close(state_space(q, k, v, decay, step, mix, angles), torch.stack(out, 1))
+
+
+def test_state_space_decays_and_never_grows():
+    mixer = ComplexStateSpace(D, H, generator=generator())
+    step, decay, *_ = mixer.control(rows().float()).split(mixer.scalars, -1)
+    radii = torch.exp(-torch.nn.functional.softplus(step) * torch.nn.functional.softplus(decay))
+    assert ((radii > 0.0) & (radii < 1.0)).all()
+
+
+@pytest.mark.parametrize("family", ["orthogonal", "toral"])
+def test_product_states_keep_their_length(family):
+    states = make(JourneyState, family=family).states(rows(50))
+    lengths = states.norm(dim=-1)
+    torch.testing.assert_close(lengths, lengths[..., :1].expand_as(lengths))
+
+
+@pytest.mark.parametrize("aggregate", [False, True])
+@pytest.mark.parametrize("family", ["orthogonal", "linear", "toral"])
+def test_journey_states_equal_the_recurrence(family, aggregate):
+    journey, x = make(JourneyState, family=family, aggregate=aggregate), rows(20)
+    if family == "toral":
+        operators = plane_turns(split_heads(journey.angles(x), H))
+    else:
+        operators = journey.operators(x)
+    values = split_heads(journey.value(x), H) if aggregate else torch.zeros(2, H, 20, D // H)
+    state, states = journey.start.expand(2, -1, -1), []
+    for t in range(20):
+        state = (operators[:, :, t] @ state[..., None]).squeeze(-1) + values[:, :, t]
+        states.append(state)
+    torch.testing.assert_close(journey.states(x), torch.stack(states, 2))
+
+
+def test_short_convolution_equals_conv1d():
+    convolution, x = ShortConvolution(D, 4, generator=generator()).double(), rows()
+    weight = convolution.filter.T.flip(1)[:, None]
+    expected = torch.nn.functional.conv1d(x.mT, weight, padding=3, groups=D)[..., :12].mT
+    torch.testing.assert_close(convolution(x), expected)
+
+
+@pytest.mark.parametrize("kind", [RotaryAttention, LieAttention, SelectiveRotaryAttention])
+def test_rotations_of_an_odd_head_width_raise_value_error(kind):
+    with pytest.raises(ValueError, match="odd width 3"):
+        kind(6, 2, generator=generator())
+
+
+def test_unsuitable_arguments_raise_value_error():
+    for mechanism in ALL:
+        if mechanism != "gru":
+            with pytest.raises(ValueError, match="8 is not a multiple of 3 heads"):
+                build_mixer(mechanism, 8, 3, generator=generator())
+    with pytest.raises(ValueError, match="unknown mechanism 'ropes'; write one of none, rope"):
+        build_mixer("ropes", 8, 2, generator=generator())
+    with pytest.raises(ValueError, match="at least 2 are needed, got 1"):
+        ContextualAttention(8, 2, positions=1, generator=generator())
+    with pytest.raises(ValueError, match="needs inverses"):
+        JourneyAttention(8, 2, family="linear", generator=generator())
+    with pytest.raises(ValueError, match="at least one step per token, got 0"):
+        DeltaProduct(8, 2, steps=0, generator=generator())
+    with pytest.raises(ValueError, match="at least one tap, got 0"):
+        ShortConvolution(8, 0, generator=generator())
