@@ -71,6 +71,11 @@ KEPT = {
 CORPUS = b"to be, or not to be: " * 300
 
 
+def shorten(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings with a few steps in place of those that they state."""
+    return settings | ({"training": FEW} if "training" in settings else {})
+
+
 def keep_one_of_each(config: dict[str, Any]) -> None:
     """Keep one run of each kind, with the sizes of the quick scale but not its choice of runs."""
     for study, kept in KEPT.items():
@@ -79,12 +84,16 @@ def keep_one_of_each(config: dict[str, Any]) -> None:
         section["training"].update(FEW)
         section["evaluation"] = section.get("evaluation", {}) | quick.get("evaluation", {})
         for name, arm in section["arms"].items():
-            names = arm.get("variants", ["all"])
-            off = {"enabled": False}
+            variants = arm.get("variants", ["all"])
+            if not isinstance(variants, dict):
+                variants = {variant: {} for variant in variants}
             if "computed" in arm:
                 arm |= quick.get("arms", {}).get(name, {})
-            arm["variants"] = {v: {} if v in kept.get(name, []) else off for v in names}
-            arm.pop("training", None)
+            arm["variants"] = {
+                variant: shorten(settings) | {"enabled": variant in kept.get(name, [])}
+                for variant, settings in variants.items()
+            }
+            section["arms"][name] = shorten(arm)
     file = {"sha256": hashlib.sha256(CORPUS).hexdigest(), "path": "corpus.txt"}
     for study in ("exp4", "exp9"):
         config["studies"][study]["datasets"]["corpus"].update(file=file, passage=100)
