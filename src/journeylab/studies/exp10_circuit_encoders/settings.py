@@ -144,7 +144,7 @@ def count_answers(task: Task, operations: int) -> int:
     doubling gives less. A value is therefore at most 3^(2ᵏ).
     """
     if task == "degree":
-        return 2**operations + 1
+        return 1 + (1 << operations)
     if task == "value":
         return MODULUS
-    return 2 + math.floor(2**operations * math.log(3, MODULUS))
+    return 2 + math.floor((1 << operations) * math.log(3, MODULUS))
