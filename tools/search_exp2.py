@@ -5,7 +5,8 @@
 
 Prints a line per run: the held-out accuracy in the order of training after the last step, at every
 point of one grid; ``--factor 2`` trains for twice the steps. All points are trained at once, each
-with its own rate. No accuracy in the other order and no flip is measured. ``journeylab/studies/exp2_shuffled_kb/search.py`` keeps the lines.
+with its own rate. No accuracy in the other order and no flip is measured. The study's ``search.py``
+keeps the lines.
 """
 
 import argparse

@@ -6,7 +6,13 @@ import pytest
 import yaml
 
 from journeylab.studies.exp2_shuffled_kb.figures import tabulate
-from journeylab.studies.exp2_shuffled_kb.search import POINTS, SEARCH, STEPS, choose
+from journeylab.studies.exp2_shuffled_kb.search import (
+    LONGER,
+    POINTS,
+    SEARCH,
+    STEPS,
+    choose,
+)
 
 STUDY = yaml.safe_load(Path("config.yaml").read_text(encoding="utf-8"))["studies"]["exp2"]
 
@@ -22,10 +28,14 @@ def test_a_judged_run_has_the_setting_that_the_search_chose(run):
 
 
 @pytest.mark.parametrize("run", SEARCH)
-def test_a_run_is_searched_with_its_own_steps(run):
-    arm = run.split("/")[0]
-    written = STUDY["arms"][arm].get("training", {}).get("steps", STUDY["training"]["steps"])
-    assert written == STEPS[arm.removeprefix("M").partition("-")[0]]
+def test_a_run_is_searched_with_the_steps_of_its_arm_and_trained_with_them_or_more(run):
+    arm, variant = run.split("/")
+    common = STUDY["arms"][arm].get("training", {}).get("steps", STUDY["training"]["steps"])
+    assert common == STEPS[arm.removeprefix("M").partition("-")[0]]
+    variants = STUDY["arms"][arm]["variants"]
+    written = variants[variant] or {} if isinstance(variants, dict) else {}
+    longer = LONGER[run][0] if run in LONGER else common
+    assert written.get("training", {}).get("steps", common) == longer
 
 
 def test_no_chosen_setting_lies_at_an_edge_of_the_rates():

@@ -11,7 +11,8 @@ QUESTION = (
 TUNING = (
     "six points of learning rate and initial scale, on a pilot seed, for the runs in the table of "
     "the search; all other runs have the common setting, except that RoPE with integer frequencies "
-    "has its rate at every M. Budgets were raised in revision 2 until judged variants had learned"
+    "has its rate at every M. Budgets were raised until judged variants had learned, that of RoPE "
+    "with integer frequencies at M = 20 to 6000 steps"
 )
 
 LABELS = {
