@@ -333,8 +333,8 @@ def _tabulate_search() -> Table:
         notes="Chosen: the highest accuracy, or rate 0.003 and scale 1 if they are within "
         f"{TIE} of it. A dash was not tried. Content operators, whose claims are exact, and runs "
         "that no judged claim reads were not searched. Longer: the accuracy at the chosen point "
-        "with twice the steps, which the reported runs have. RoPE with integer frequencies has its rate "
-        "at every M; for M = 50 and M = 100 neither rate nor steps were searched.",
+        "with twice the steps, which the reported runs have. RoPE with integer frequencies has its "
+        "rate at every M; for M = 50 and M = 100 neither rate nor steps were searched.",
         numeric=tuple(POINTS),
     )
 
