@@ -40,8 +40,8 @@ def main(arguments: Sequence[str]) -> None:
     options = parser.parse_args(arguments)
     training.prepare_process(threads=1)
     for run in options.runs:
-        found = accuracies(run, options.points, options.factor)
-        print(run, *(f"{found[point]:.4f}" for point in options.points), sep=",", flush=True)
+        reached = accuracies(run, options.points, options.factor)
+        print(run, *(f"{reached[point]:.4f}" for point in options.points), sep=",", flush=True)
 
 
 def accuracies(run: str, points: Sequence[str], factor: int) -> dict[str, float]:

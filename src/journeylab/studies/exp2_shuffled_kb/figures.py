@@ -317,9 +317,9 @@ def _anchor_rows(settings: Settings) -> list[dict[str, str]]:
 
 def _tabulate_search() -> Table:
     rows = []
-    for run, found in SEARCH.items():
+    for run, accuracies in SEARCH.items():
         arm, variant = run.split("/")
-        cells = ("–" if value is None else f"{value:.4f}" for value in found)
+        cells = ("–" if value is None else f"{value:.4f}" for value in accuracies)
         named = {"Arm": ARMS[arm], "Model": LABELS[variant]}
         longer = "{} steps: {:.4f}".format(*LONGER[run]) if run in LONGER else "–"
         points = dict(zip(POINTS, cells, strict=True))

@@ -45,6 +45,6 @@ LONGER: Mapping[str, tuple[int, float]] = {
 def choose(run: str) -> str:
     """The point of the highest accuracy, or the centre if that is within ``TIE`` of it."""
     tried = zip(POINTS, SEARCH[run], strict=True)
-    found = {point: value for point, value in tried if value is not None}
-    best = max(found, key=found.__getitem__)
-    return best if found[best] - found[CENTRE] > TIE else CENTRE
+    accuracies = {point: value for point, value in tried if value is not None}
+    best = max(accuracies, key=accuracies.__getitem__)
+    return best if accuracies[best] - accuracies[CENTRE] > TIE else CENTRE
