@@ -319,7 +319,7 @@ def _tabulate_search() -> Table:
     rows = []
     for run, accuracies in SEARCH.items():
         arm, variant = run.split("/")
-        cells = ("–" if value is None else f"{value:.4f}" for value in accuracies)
+        cells = (f"{value:.4f}" for value in accuracies)
         named = {"Arm": ARMS[arm], "Model": LABELS[variant]}
         longer = "{} steps: {:.4f}".format(*LONGER[run]) if run in LONGER else "–"
         points = dict(zip(POINTS, cells, strict=True))
@@ -331,7 +331,7 @@ def _tabulate_search() -> Table:
         f"{', '.join(map(str, SEEDS))}.",
         frame=pd.DataFrame(rows),
         notes="Chosen: the highest accuracy, or rate 0.003 and scale 1 if they are within "
-        f"{TIE} of it. A dash was not tried. Content operators, whose claims are exact, and runs "
+        f"{TIE} of it. Content operators, whose claims are exact, and runs "
         "that no judged claim reads were not searched. Longer: the accuracy at the chosen point "
         "with twice the steps, which the reported runs have. RoPE with integer frequencies has its "
         "rate at every M; for M = 50 and M = 100 neither rate nor steps were searched.",
