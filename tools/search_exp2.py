@@ -4,16 +4,18 @@
     python tools/search_exp2.py --points 0.003 --factor 2 M100-sorted/rope
 
 Prints a line per run: the held-out accuracy in the order of training after the last step, at every
-point of one grid; ``--factor 2`` trains for twice the steps. No accuracy in the other order and no
-flip is measured. ``journeylab/studies/exp2_shuffled_kb/search.py`` keeps the lines.
+point of one grid; ``--factor 2`` trains for twice the steps. All points are trained at once, each
+with its own rate. No accuracy in the other order and no flip is measured. The study's ``search.py``
+keeps the lines.
 """
 
 import argparse
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from functools import cache
-from itertools import groupby, product
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -25,6 +27,8 @@ from journeylab.studies.exp2_shuffled_kb.data import arrange, generate
 from journeylab.studies.exp2_shuffled_kb.models import Retrieval, all_questions
 from journeylab.studies.exp2_shuffled_kb.search import POINTS, SEEDS, STEPS
 from journeylab.studies.exp2_shuffled_kb.settings import Job, Lookups, Model, Relations, Training
+from journeylab.training.ensemble import Ensemble
+from journeylab.training.loop import learn
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -36,44 +40,57 @@ def main(arguments: Sequence[str]) -> None:
     options = parser.parse_args(arguments)
     training.prepare_process(threads=1)
     for run in options.runs:
-        found = accuracies(run, options.points, options.factor)
-        print(run, *(f"{found[point]:.4f}" for point in options.points), sep=",", flush=True)
+        reached = accuracies(run, options.points, options.factor)
+        print(run, *(f"{reached[point]:.4f}" for point in options.points), sep=",", flush=True)
 
 
 def accuracies(run: str, points: Sequence[str], factor: int) -> dict[str, float]:
-    """The mean held-out accuracy by point; points of one rate are trained at once."""
+    """The mean held-out accuracy by point."""
     arm, variant = run.split("/")
     size, _, order = arm.removeprefix("M").partition("-")
-    means: dict[str, float] = {}
-    for rate, group in groupby(sorted(points, key=rate_of), rate_of):
-        steps = factor * STEPS[size]
-        settings = Training(steps=steps, learning_rate=rate, evaluate_every=steps)
-        replicates = list(product(group, SEEDS))
-        conditions = {"data": Relations(task="relations")} if arm == "relations" else lookup(size)
-        problems = []
-        for point, seed in replicates:
-            model = Model(initial_scale=POINTS[point][1])
-            job = Job(
-                variant=variant,
-                model=model,
-                training=settings,
-                order=order or "shuffled",
-                **conditions,
-            )
-            problems.append(Retrieval(job, repositories(job.task, seed), Streams("exp2", seed)))
-        with tempfile.TemporaryDirectory() as folder:
-            trained = training.train_seeds(
-                problems,
-                settings,
-                [problem.streams for problem in problems],
-                Path(folder),
-                training.Execution("batched", "cpu"),
-                label=f"{run}, rate {rate}:",
-                identity="search",
-            )
-        for (point, _), problem, each in zip(replicates, problems, trained, strict=True):
-            means[point] = means.get(point, 0.0) + accuracy(problem, each) / len(SEEDS)
+    steps = factor * STEPS[size]
+    settings = Training(steps=steps, learning_rate=1.0, evaluate_every=steps)
+    conditions = {"data": Relations(task="relations")} if arm == "relations" else lookup(size)
+    replicates = list(product(points, SEEDS))
+    problems = []
+    for point, seed in replicates:
+        job = Job(
+            variant=variant,
+            model=Model(initial_scale=POINTS[point][1]),
+            training=settings,
+            order=order or "shuffled",
+            **conditions,
+        )
+        problems.append(Retrieval(job, repositories(job.task, seed), Streams("exp2", seed)))
+    learner = Grid(problems, settings, torch.tensor([[POINTS[p][0]] for p, _ in replicates]))
+    with tempfile.TemporaryDirectory() as folder:
+        trained = learn(learner, settings, Path(folder) / "state", f"{run}:", time.monotonic())
+    means = dict.fromkeys(points, 0.0)
+    for (point, _), problem, each in zip(replicates, problems, trained, strict=True):
+        means[point] += accuracy(problem, each) / len(SEEDS)
     return means
+
+
+class Grid(Ensemble):
+    """Replicates with learning rates of their own, ``[replicates, 1]``."""
+
+    def __init__(
+        self, problems: Sequence[Retrieval], settings: Training, rates: torch.Tensor
+    ) -> None:
+        streams = [problem.streams for problem in problems]
+        super().__init__(problems, settings, streams, "search", torch.device("cpu"))
+        self.rates = rates
+
+    def _step(self, batch: dict[str, torch.Tensor]) -> None:
+        """A step at the rate of the schedule, whose peak is 1, times the rates of the replicates.
+
+        The step of AdamW is linear in the rate.
+        """
+        before = [matrix.detach().clone() for matrix in self.stack.matrices]
+        super()._step(batch)
+        with torch.no_grad():
+            for matrix, start in zip(self.stack.matrices, before, strict=True):
+                matrix.copy_(start + self.rates * (matrix - start))
 
 
 def accuracy(problem: Retrieval, trained: training.Trained) -> float:
@@ -90,11 +107,6 @@ def accuracy(problem: Retrieval, trained: training.Trained) -> float:
 def lookup(size: str) -> dict[str, object]:
     """The conditions of a lookup among ``size`` entries."""
     return {"data": Lookups(task="lookup", sizes=(20, 50, 100)), "size": int(size)}
-
-
-def rate_of(point: str) -> float:
-    """The learning rate of a point of the grid."""
-    return POINTS[point][0]
 
 
 @cache

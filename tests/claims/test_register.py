@@ -562,7 +562,8 @@ def test_document_rows_of_an_amended_register_cite_the_document(registered):
     for study in registered.studies.values():
         rows = [claim for claim in study.claims if claim.source == "document"]
         assert study.revision == 1 or all(claim.cites for claim in rows)
-    assert registered.studies["exp2"].revision == registered.studies["exp5"].revision == 2
+    assert registered.studies["exp2"].revision == 3
+    assert registered.studies["exp5"].revision == 2
 
 
 def test_drops_and_flips_have_a_gate_on_the_order_trained_on(registered):
@@ -577,7 +578,16 @@ def test_drops_and_flips_have_a_gate_on_the_order_trained_on(registered):
             assert (gate.run, gate.measure, gate.at_least) == (run, trained, 0.95)
             gated[claim.id] = run
     assert set(gated) == {f"exp2.{row}" for row in (1, 2, 6, 7, 8)}
-    assert study.tails == 13
+    assert study.tails == 11
+
+
+def test_what_rope_does_not_learn_has_a_gate_on_a_head_without_positions(registered):
+    study = registered.studies["exp2"]
+    for claim in study.claims:
+        if claim.id in ("exp2.3", "exp2.4"):
+            [cell], [gate] = cells(claim.terms), [study.gates[name] for name in claim.gate]
+            assert gate.run == f"{cell.run.split('/')[0]}/position-free"
+            assert (gate.measure, gate.at_least, claim.region.below) == (cell.measure, 0.95, 0.95)
 
 
 def test_primary_rows_can_be_decided_at_every_look(registered):

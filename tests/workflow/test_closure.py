@@ -24,6 +24,7 @@ KEPT = {
         "M20-sorted": ["rope"],
         "relations": ["untagged"],
         "invariance": ["content"],
+        "invariance-cumulative": ["cumulative"],
         "witness": ["rope", "rope-integer", "cumulative"],
         "recursion": ["all"],
     },

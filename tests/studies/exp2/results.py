@@ -94,4 +94,7 @@ def make_results() -> StudyResults:
             job = Computation(computed=check, variant=variant, draws=1, data=data, model=Model())
             tables.append(of_computed("exp2", check, variant, compute(job, None)))
     names = {"small-sorted": "sorted", "small-shuffled": "shuffled"}
+    cumulative = {"computed": "invariance", "variant": "cumulative", "draws": 1}
+    table = compute(Computation(**cumulative, data=data, model=Model()), None)
+    tables.append(of_computed("exp2", "invariance-cumulative", "cumulative", table))
     return replace(gather("exp2", settings, tables, curves), arms=names)

@@ -53,8 +53,9 @@ def test_position_free_and_content_heads_are_invariant(variant: str):
     assert table.loc[table["precision"] == "float32", "value"].max() < 1e-4
 
 
-def test_rope_is_not_invariant():
-    table = compute(job("invariance", "rope"), None)
+@pytest.mark.parametrize("variant", ["rope", "cumulative"])
+def test_slot_and_cumulative_operators_are_not_invariant(variant: str):
+    table = compute(job("invariance", variant), None)
     assert table["value"].min() > 1e-3
 
 

@@ -65,5 +65,6 @@ def test_numbers_for_the_prose_are_anchors_and_budgets(results):
     assert cited["chance"] == 0.25
     assert cited["budgets"] == "7 steps for M = 5, 7 steps for identical content"
     assert {"key_blind.5", "best_slot.8", "ceiling.untagged", "witness.rope"} <= set(cited)
+    assert cited["invariance_error.max"] < 1e-12 < 1e-3 < cited["invariance_error.cumulative"]
     assert cited["best_slot.5"] < cited["vote.5"] < 1
     assert cited["vote.8.error"] < 1e-3

@@ -26,6 +26,15 @@ from journeylab.studies.exp2_shuffled_kb.anchors import (
     untagged_ceiling,
     vote,
 )
+from journeylab.studies.exp2_shuffled_kb.metrics import ARMS, LABELS
+from journeylab.studies.exp2_shuffled_kb.search import (
+    LONGER,
+    POINTS,
+    SEARCH,
+    SEEDS,
+    TIE,
+    choose,
+)
 from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, VARIANTS, Arm, Settings
 from journeylab.typography import scientific
 
@@ -79,7 +88,7 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracy, flips and changes of logits of every run, and the anchors."""
+    """Accuracy, flips and changes of logits of every run, the anchors, and the search."""
     rows = [_row(results, run) for run in results.present()]
     heads = [head for head in rows[0] if head not in ("Arm", "Model")] if rows else []
     anchors = pd.DataFrame(_anchor_rows(_settings(results)))
@@ -107,6 +116,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             ),
             numeric=tuple(head for head in anchors.columns if head != "Repository"),
         ),
+        "search": _tabulate_search(),
     }
 
 
@@ -129,9 +139,10 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
             values = results.values("accuracy", (arm, variant), order=order)
             if len(values):
                 cited[f"accuracy.{arm}.{variant}.{order}"] = float(values.median())
-    invariant = results.select("invariance_error", precision="float64")["value"]
-    if len(invariant):
-        cited["invariance_error.max"] = float(invariant.max())
+    for name, arm in (("max", "invariance"), ("cumulative", "invariance-cumulative")):
+        errors = results.select("invariance_error", arm=arm, precision="float64")["value"]
+        if len(errors):
+            cited[f"invariance_error.{name}"] = float(errors.max())
     witness = results.select("witness_change")
     for variant in ("rope", "rope-integer", "cumulative"):
         change = witness.loc[witness["variant"] == variant, "value"]
@@ -302,6 +313,30 @@ def _anchor_rows(settings: Settings) -> list[dict[str, str]]:
         }
     )
     return rows
+
+
+def _tabulate_search() -> Table:
+    rows = []
+    for run, accuracies in SEARCH.items():
+        arm, variant = run.split("/")
+        cells = (f"{value:.4f}" for value in accuracies)
+        named = {"Arm": ARMS[arm], "Model": LABELS[variant]}
+        longer = "{} steps: {:.4f}".format(*LONGER[run]) if run in LONGER else "–"
+        points = dict(zip(POINTS, cells, strict=True))
+        rows.append(named | points | {"Chosen": choose(run), "Longer": longer})
+    return Table(
+        name="search",
+        caption="Search of the learning rate and, with ×, the initial scale for judged runs: "
+        "held-out accuracy in the order of training after the last step, pilot seed "
+        f"{', '.join(map(str, SEEDS))}.",
+        frame=pd.DataFrame(rows),
+        notes="Chosen: the highest accuracy, or rate 0.003 and scale 1 if they are within "
+        f"{TIE} of it. Content operators, whose claims are exact, and runs "
+        "that no judged claim reads were not searched. Longer: the accuracy at the chosen point "
+        "with twice the steps, which the reported runs have. RoPE with integer frequencies has its "
+        "rate at every M; for M = 50 and M = 100 neither rate nor steps were searched.",
+        numeric=tuple(POINTS),
+    )
 
 
 def _settings(results: StudyResults) -> Settings:

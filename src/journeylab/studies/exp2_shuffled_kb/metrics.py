@@ -9,10 +9,10 @@ QUESTION = (
     "its position operators depend on slots or on contents?"
 )
 TUNING = (
-    "one learning rate for all variants; on four pilot seeds the budgets were raised until the "
-    "judged variants had learned their task: 3000 steps at M = 20, where RoPE with integer "
-    "frequencies reaches 0.97 on sorted entries (0.91 at 1500), and 6000 steps for identical "
-    "content, where the head without a tag is within 0.001 of its ceiling"
+    "six points of learning rate and initial scale, on a pilot seed, for the runs in the table of "
+    "the search; all other runs have the common setting, except that RoPE with integer frequencies "
+    "has its rate at every M. Budgets were raised until judged variants had learned, that of RoPE "
+    "with integer frequencies at M = 20 to 6000 steps"
 )
 
 LABELS = {
@@ -32,6 +32,7 @@ ARMS = {
     **{f"M{size}-{order}": f"M = {size}, {order}" for size in (20, 50, 100) for order in ORDERS},
     "relations": "identical content",
     "invariance": "random weights",
+    "invariance-cumulative": "random weights, cumulative",
     "witness": "two-entry witness",
     "recursion": "exact ceilings",
 }
