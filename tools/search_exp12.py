@@ -31,8 +31,9 @@ def main(runs: list[str]) -> None:
         points = sorted(POINTS, key=lambda point: point[1])
         rows = [row for rate, of_rate in groupby(points, lambda point: point[1])
                 for row in train(run, [scale for scale, _ in of_rate], rate)]  # fmt: skip
-        if min(rows, key=lambda row: row[-1])[1] == max(rate for _, rate in POINTS):
-            rows += train(run, [MORE[0]], MORE[1])
+        for scale, rate in MORE:
+            if min(rows, key=lambda row: row[-1])[1] == max(row[1] for row in rows):
+                rows += train(run, [scale], rate)
         for scale, rate, *values in rows:
             print(run, scale, rate, *(f"{value:.2f}" for value in values), sep=",", flush=True)
 
