@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from journeylab.claims.judge import judge_study
-from journeylab.claims.register import Above, Cell, Every, cells, read_register
+from journeylab.claims.register import Above, Cell, Difference, Every, cells, read_register
 from journeylab.claims.wording import metric_label
 
 REGISTER = read_register(Path(__file__).parents[3] / "claims")
@@ -22,14 +22,14 @@ COLOURS = {"2": "two", "3": "three", "4": "four"}
 @pytest.mark.parametrize("claim", IN_PARTS, ids=lambda claim: claim.id)
 def test_a_claim_over_several_lengths_states_its_lengths(claim):
     """One line names the measure of all parts, so the statement must name their lengths."""
-    lengths = {REGISTERED.measures[part.measure].at["N"] for part in claim.terms}
+    lengths = {REGISTERED.measures[part.measure].at["N"] for part in cells(claim.terms)}
     assert f"N = {min(lengths)}" in claim.statement
     assert len(lengths) == 1 or f"N = {min(lengths)} to {max(lengths)}" in claim.statement
 
 
 @pytest.mark.parametrize("claim", IN_PARTS, ids=lambda claim: claim.id)
 def test_the_printed_measure_names_no_length_that_parts_do_not_share(claim):
-    lengths = {REGISTERED.measures[part.measure].at["N"] for part in claim.terms}
+    lengths = {REGISTERED.measures[part.measure].at["N"] for part in cells(claim.terms)}
     shown = metric_label(claim.terms, REGISTERED.measures)
     assert shown.startswith(("position accuracy", "count accuracy"))
     assert ("N = " in shown) == (len(lengths) == 1)
@@ -37,7 +37,7 @@ def test_the_printed_measure_names_no_length_that_parts_do_not_share(claim):
 
 @pytest.mark.parametrize("claim", IN_PARTS, ids=lambda claim: claim.id)
 def test_a_claim_over_several_alphabets_states_their_sizes(claim):
-    sizes = [COLOURS[part.arm[1]] for part in claim.terms]
+    sizes = [COLOURS[part.arm[1]] for part in cells(claim.terms)]
     if len(set(sizes)) > 1:
         assert all(size in claim.statement for size in sizes)
 
@@ -52,6 +52,11 @@ def plant(claim, distance, gate=0.01):
         planted[Cell(run=of.run, measure=of.measure)] = of.at_least + gate
     for term in claim.terms:
         first, *baseline = cells([term])
+        if isinstance(term, Difference) and not baseline:  # from a constant
+            one, other = term.difference
+            inside = margin + side * distance
+            planted[first] = other + inside if one == first else one - inside
+            continue
         planted |= dict.fromkeys(baseline, 0.6)
         planted[first] = margin + 0.6 * len(baseline) + side * distance
     noise, rows = np.random.default_rng(0), []
