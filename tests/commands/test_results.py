@@ -84,11 +84,11 @@ def test_the_register_is_printed_for_preregistration_sites(monkeypatch):
     monkeypatch.chdir(PROJECT)
     output = invoke("register", "exp7")
     assert re.search(r"^Register [0-9a-f]{16}$", output, re.MULTILINE)
-    for row in range(1, 15):
+    for row in (2, 7, 14, 24):
         assert f"- exp7.{row} (" in output
         assert f"- exp7.{row}: " in output
-    assert "Seeds 100 to 111" in output
-    assert "Yes: the results of revision 1." in output
+    assert "Seeds 200 to 235; sequential looks" in output
+    assert "Yes: the results of revision 2." in output
     with pytest.raises(UserError, match="'exp99' has no claims"):
         invoke("register", "exp99")
 
@@ -97,7 +97,9 @@ def test_list_prints_studies_with_their_finished_runs(monkeypatch):
     monkeypatch.chdir(PROJECT)
     output = invoke("list")
     assert re.search(
-        r"^exp7  .*\n    \d+ of \d+ runs done, seeds 100 to 111$", output, re.MULTILINE
+        r"^exp7  .*\n    \d+ of \d+ runs at the first look and at most \d+ done, seeds 200 to 235$",
+        output,
+        re.MULTILINE,
     )
     assert "    native: A, Aprime" in output
 
