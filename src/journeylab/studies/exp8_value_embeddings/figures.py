@@ -369,8 +369,8 @@ def _search() -> Table:
         caption="Rates and initial scales that were tried on pilot seed 1000.",
         frame=frame,
         notes=(
-            "Loss: training loss, mean over the last tenth of the steps; the smallest of the most "
-            "steps is marked by an asterisk and chosen. Rates of optimal answers did not decide."
+            "Loss: training loss, mean over the last tenth of the steps; the smallest "
+            "is marked by an asterisk and chosen. Rates of optimal answers did not decide."
         ),
         numeric=tuple(frame.columns[2:]),
     )
