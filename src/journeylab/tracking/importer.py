@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 2
 """Attempts to open a database; MLflow's own default is ten attempts, which take two minutes."""
+_CLASHES = 2
+"""How often an import begins again after another machine wrote the same row of the server's
+database at the same moment; what is there already is not sent again."""
 _WARNING = 250  # characters
 
 
@@ -103,7 +106,14 @@ def _with_client(
             (root / ARTIFACTS).mkdir(parents=True, exist_ok=True)
             with FileLock(root / LOCK, timeout=patience):
                 check_writable(uri, root)
-                return work(mlflow.tracking.MlflowClient(tracking_uri=locate(uri, root)))
+                client = mlflow.tracking.MlflowClient(tracking_uri=locate(uri, root))
+                for _ in range(_CLASHES):
+                    try:
+                        return work(client)
+                    except mlflow.exceptions.MlflowException as error:
+                        if "unique" not in str(error).lower():
+                            raise
+                return work(client)
         except Timeout:
             return _warned(summary, uri, f"{root / LOCK} is held by another import")
         except failures as error:
