@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from datetime import date
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
@@ -257,6 +258,11 @@ class Register(Looks):
     """The whole register: the looks, and every study's claims."""
 
     studies: Mapping[Name, StudyClaims]
+
+    @cached_property
+    def by_id(self) -> dict[str, Claim]:
+        """The claims of all studies by their ids."""
+        return {claim.id: claim for study in self.studies.values() for claim in study.claims}
 
 
 def claim_runs(claims: StudyClaims, claim: Claim) -> set[tuple[str, str | None]]:

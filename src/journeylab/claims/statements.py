@@ -48,7 +48,7 @@ def read_statements(
     source is a document is named by no statement.
     """
     path = claims / STATEMENTS
-    known = {claim.id: claim for study in register.studies.values() for claim in study.claims}
+    known = register.by_id
     documents = build(Statements, read_yaml(path), str(path)).documents
     named = set()
     for document, statements in documents.items():

@@ -27,12 +27,11 @@ def coverage() -> None:
     from journeylab.records.verdict_text import capital
 
     register, theorems = current_register(), read_theorems(CLAIMS)
-    known = {claim.id: claim for study in register.studies.values() for claim in study.claims}
     documents = read_statements(CLAIMS, register, theorems)
     typer.echo(f"# What the documents state, and what tests it\n\n{LEGEND}")
     for document, statements in documents.items():
         typer.echo(f"\n## {capital(theorems.documents[document].title)}\n")
-        rows = [(s.section, s.says, "; ".join(_tests(s, known))) for s in statements]
+        rows = [(s.section, s.says, "; ".join(_tests(s, register.by_id))) for s in statements]
         typer.echo(printed_table(HEAD, rows, markdown=True))
 
 

@@ -107,17 +107,24 @@ def _with_client(
             with FileLock(root / LOCK, timeout=patience):
                 check_writable(uri, root)
                 client = mlflow.tracking.MlflowClient(tracking_uri=locate(uri, root))
-                for _ in range(_CLASHES):
-                    try:
-                        return work(client)
-                    except mlflow.exceptions.MlflowException as error:
-                        if "unique" not in str(error).lower():
-                            raise
-                return work(client)
+                return _past_clashes(lambda: work(client))
         except Timeout:
             return _warned(summary, uri, f"{root / LOCK} is held by another import")
         except failures as error:
             return _warned(summary, uri, str(error) or type(error).__name__)
+
+
+def _past_clashes(work: Callable[[], TrackingSummary]) -> TrackingSummary:
+    """Call `work` again if another machine wrote the same row of the database meanwhile."""
+    from mlflow.exceptions import MlflowException
+
+    for _ in range(_CLASHES):
+        try:
+            return work()
+        except MlflowException as error:
+            if "unique" not in str(error).lower():
+                raise
+    return work()
 
 
 def import_studies(
