@@ -317,7 +317,8 @@ def check_parquet(deposit: Deposit, study: str, table: Record) -> None:
     from pyarrow import BufferReader, parquet
 
     content = deposit.files[f"results/{study}/measurements.parquet"]
-    columns = parquet.read_table(BufferReader(content)).to_pydict()
+    file = parquet.ParquetFile(BufferReader(content), pre_buffer=False)
+    columns = file.read(use_threads=False).to_pydict()
     shown = Cells(deposit.files[table["csv"]].decode())
     same = list(columns) == list(shown.columns) and len(columns["value"]) == shown.values.size
     for name, cells in columns.items() if same else ():

@@ -219,10 +219,7 @@ def read_table(path: Path, plan_key: str | None = None) -> pd.DataFrame:
 
     Raises UserError if the file is missing or damaged; with `plan_key`, if another plan made it.
     """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    columns = parquet.read_table(pa.BufferReader(_verified(path)))
+    columns = _columns(_verified(path))
     kept = (columns.schema.metadata or {}).get(ORIGIN.encode())
     _check_origin(path, json.loads(kept) if kept else None, plan_key)
     return _as_frame(columns)
@@ -230,10 +227,15 @@ def read_table(path: Path, plan_key: str | None = None) -> pd.DataFrame:
 
 def parse_table(content: bytes) -> pd.DataFrame:
     """The table in the bytes of a file written by `write_table`."""
+    return _as_frame(_columns(content))
+
+
+def _columns(content: bytes) -> pa.Table:
+    """Read in this thread: a process that ends beside a reading thread of pyarrow may abort."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    return _as_frame(parquet.read_table(pa.BufferReader(content)))
+    return parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
 
 
 def _as_frame(columns: pa.Table) -> pd.DataFrame:
