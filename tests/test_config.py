@@ -748,7 +748,7 @@ def test_a_scale_changes_only_the_settings_that_it_names() -> None:
 
     quick, default = (runs(partial(write, scale=scale)) for scale in ("quick", "default"))
     for resolved, steps, clip in ((quick, 60, 2.0), (default, 2400, 1.0)):
-        assert resolved["native", "A"].settings["training"]["steps"] == steps
+        assert resolved["7a", "B"].settings["training"]["steps"] == steps
         assert resolved["native", "A"].settings["training"]["clip"] == 1.0
         assert resolved["7a", "B"].settings["training"]["clip"] == clip
     assert default == runs(unchanged)

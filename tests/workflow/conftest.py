@@ -107,7 +107,7 @@ def make_tiny(config: dict[str, Any]) -> None:
     config["studies"] = {study: config["studies"][study] for study in TINY_STUDIES}
     exp7 = config["studies"]["exp7"]
     exp7["chunk"] = 2
-    exp7["scales"]["quick"].setdefault("training", {}).update(TINY_TRAINING)
+    exp7["scales"]["quick"] = {"training": TINY_TRAINING}
     kept = {"native": ["A", "Aprime"], "7a": ["B"], "algebra": ["slots"]}
     exp7["arms"] = {arm: exp7["arms"][arm] | {"variants": kept[arm]} for arm in kept}
     # d = 128 gives weights above 1 MB, which snakemake does not hash by default

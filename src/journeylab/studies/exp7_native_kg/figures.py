@@ -193,7 +193,8 @@ def _tabulate_search(results: StudyResults) -> Table:
             "marks the chosen setting: for sentences the most central of those within 1 % of the "
             f"best. For triples, A after {BUDGET} steps on another pilot world decides: "
             + ", ".join(f"{value:.3f} at rate {short(rate)}" for rate, value in LONGER.items())
-            + ". B′ and C′ have the settings of B and C, controls those of A or B."
+            + ", and the study trains it twice as long. B′ and C′ have the settings of B and C, "
+            "controls those of A or B."
         ),
         numeric=tuple(frame.columns[1:]),
     )

@@ -6,8 +6,9 @@ perplexity per character of the taught facts (tier 1, template 0), which all mod
 says nothing about transfer.
 
 The models that read sentences are trained by then, and settings within 1 % of the best count as
-equal: of these the most central is taken. The native models are not. A at three rates and the full
-budget, on another world of the pilot seed, decides for them by the same rule.
+equal: of these the most central is taken. The native models are not. A at three rates and
+``BUDGET`` steps, on another world of the pilot seed, decides for them by the same rule. The study
+trains them for twice as long.
 """
 
 PILOT = 1000
