@@ -1,0 +1,241 @@
+"""Planted effects and nulls through every judged row: the judge must give the planted verdict.
+
+The value of each cell that a row reads is the solution of a linear program: the terms of the row
+lie on one side of its margin, as far from it as the ranges of the measures and the open gates of
+the row allow. A program without such a solution is a row that cannot come out both ways.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import cycle, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import linprog
+
+from journeylab.claims.effects import Above, AtLeast, AtMost, Below, Inside, Solves, cells
+from journeylab.claims.judge import judge_study
+from journeylab.claims.looks import schedule
+from journeylab.claims.register import Cell, Claim, Difference, Mean, Term, read_register
+from journeylab.records.verdicts import Verdict
+
+REGISTER = read_register(Path(__file__).parents[2] / "claims")
+ROWS = {
+    claim.id: (study, claim)
+    for study, claims in REGISTER.studies.items()
+    for claim in claims.claims
+    if claim.primary
+}
+OVER_SEEDS = [name for name, (_, claim) in ROWS.items() if claim.kind != "exact"]
+EXACT = [name for name, (_, claim) in ROWS.items() if claim.kind == "exact"]
+GATED = [(name, gate) for name in OVER_SEEDS for gate in ROWS[name][1].gate]
+
+UNBOUNDED = (-1e3, 1e3)
+"""Stands for the range of a measure that has none."""
+
+Point = Mapping[Cell, float]
+Side = Callable[["Program", Term], None]
+
+
+class Program:
+    """The largest distance ≤ 1 from the margins at which all constraints on cells hold."""
+
+    def __init__(self, study: str, claim: Claim) -> None:
+        """Let every cell of the row and of its gates take the values of its measure."""
+        claims = REGISTER.studies[study]
+        gates = [claims.gates[name].cell for name in claim.gate]
+        self.cells = list(dict.fromkeys([*cells(claim.terms), *gates]))
+        self.ranges = [claims.measures[cell.measure].range or UNBOUNDED for cell in self.cells]
+        self.rows: list[list[float]] = []
+        self.bounds: list[float] = []
+
+    def at_least(self, term: Term, bound: float, slack: float = 1.0) -> None:
+        """Demand that ``term`` − ``slack`` · distance ≥ ``bound``."""
+        weights, constant = _linear(term)
+        self.rows.append([*(-weights.get(cell, 0.0) for cell in self.cells), slack])
+        self.bounds.append(constant - bound)
+
+    def at_most(self, term: Term, bound: float, slack: float = 1.0) -> None:
+        """Demand that ``term`` + ``slack`` · distance ≤ ``bound``."""
+        weights, constant = _linear(term)
+        self.rows.append([*(weights.get(cell, 0.0) for cell in self.cells), slack])
+        self.bounds.append(bound - constant)
+
+    def solve(self) -> Point | None:
+        """Values of the cells, or None where no distance above 0 is possible."""
+        found = linprog(
+            [*(0.0 for _ in self.cells), -1.0],
+            A_ub=np.array(self.rows),
+            b_ub=np.array(self.bounds),
+            bounds=[*self.ranges, (0.0, 1.0)],
+        )
+        if found.status != 0 or found.x[-1] < 1e-6:
+            return None
+        return dict(zip(self.cells, map(float, found.x), strict=False))
+
+
+def _linear(term: Term) -> tuple[dict[Cell, float], float]:
+    """The weights of the cells in a term, and its constant."""
+    if isinstance(term, Cell):
+        return {term: 1.0}, 0.0
+    if isinstance(term, Difference):
+        parts = [(1.0, term.difference[0]), (-1.0, term.difference[1])]
+    elif isinstance(term, Mean):
+        parts = [(1.0 / len(term.mean), part) for part in term.mean]
+    else:
+        return {}, float(term)
+    weights: dict[Cell, float] = {}
+    constant = 0.0
+    for factor, part in parts:
+        of_part, shift = _linear(part)
+        constant += factor * shift
+        for cell, weight in of_part.items():
+            weights[cell] = weights.get(cell, 0.0) + factor * weight
+    return weights, constant
+
+
+def inside(claim: Claim) -> list[Side]:
+    """The constraint that a term lies in the region of the row."""
+    match claim.region:
+        case Above(above=low) | Solves(solves=Above(above=low)):
+            return [lambda program, term: program.at_least(term, low)]
+        case Below(below=high):
+            return [lambda program, term: program.at_most(term, high)]
+        case Inside(inside=(low, high)):
+
+            def between(program: Program, term: Term) -> None:
+                program.at_least(term, low)
+                program.at_most(term, high)
+
+            return [between]
+        case Solves(solves=AtLeast(at_least=low)):  # the threshold itself may be the ceiling
+            return [lambda program, term: program.at_least(term, low, slack=0.0)]
+    raise AssertionError(claim.region)
+
+
+def outside(claim: Claim) -> list[Side]:
+    """The constraints that a term lies on each side of the region of the row."""
+    match claim.region:
+        case Above(above=end) | Solves(solves=AtLeast(at_least=end)):
+            return [lambda program, term: program.at_most(term, end)]
+        case Below(below=end):
+            return [lambda program, term: program.at_least(term, end)]
+        case Inside(inside=(low, high)):
+            return [
+                lambda program, term: program.at_most(term, low),
+                lambda program, term: program.at_least(term, high),
+            ]
+        case Solves(solves=Above(above=end)):  # the threshold itself may be the floor
+            return [lambda program, term: program.at_most(term, end, slack=0.0)]
+    raise AssertionError(claim.region)
+
+
+def points(name: str, wanted: str, closed: str | None = None) -> Iterator[Point]:
+    """All ways in which a row comes out as ``wanted``, with its gates open but for ``closed``.
+
+    If all parts of a row must be on a side, there is one way; else one for each part.
+    """
+    study, claim = ROWS[name]
+    sides = inside(claim) if wanted == "supported" else outside(claim)
+    by_all = (claim.kind == "any_of") == (wanted == "refuted")
+    groups: Sequence[Sequence[Term]] = (
+        [claim.terms] if by_all or len(claim.terms) == 1 else [[term] for term in claim.terms]
+    )
+    for group, side in product(groups, sides):
+        program = Program(study, claim)
+        for term in group:
+            side(program, term)
+        for gate in claim.gate:
+            needed = REGISTER.studies[study].gates[gate]
+            if gate == closed:
+                program.at_most(needed.cell, needed.at_least)
+            else:
+                program.at_least(needed.cell, needed.at_least, slack=0.0)
+        if (point := program.solve()) is not None:
+            yield point
+
+
+def planted(name: str, turns: Sequence[Point]) -> Verdict:
+    """The verdict on a row at the last look of its study; seeds have the points in turn."""
+    study, claim = ROWS[name]
+    claims = REGISTER.studies[study]
+    seeds = range(claims.seeds_from, claims.seeds_from + max(schedule(REGISTER, claims).looks))
+    rows: list[dict[str, Any]] = []
+    for seed, point in zip(seeds, cycle(turns), strict=False):
+        read: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for cell, value in point.items():
+            measure = claims.measures[cell.measure]
+            at = {factor: level for factor, level in measure.at.items() if level is not None}
+            key = (cell.run, measure.metric, *sorted(at.items()))
+            row = {"arm": cell.arm, "variant": cell.variant, "metric": measure.metric, **at}
+            assert read.setdefault(key, row | {"value": value})["value"] == value
+        rows += [{"study": study, "seed": seed, **row} for row in read.values()]
+    return judged(study, claim, pd.DataFrame(rows), seeds)
+
+
+def judged(study: str, claim: Claim, table: pd.DataFrame, seeds: Sequence[int]) -> Verdict:
+    """The verdict on one row, with the tail that it has among the rows of its study."""
+    claims = REGISTER.studies[study]
+    alone = {study: claims.model_copy(update={"claims": (claim,)})}
+    share = REGISTER.alpha * max(claim.tails, 1) / claims.tails if claims.tails else REGISTER.alpha
+    register = REGISTER.model_copy(update={"studies": alone, "alpha": share})
+    (verdict,) = judge_study(table, study, register, seeds, "default", evidence=True).verdicts
+    return verdict
+
+
+@pytest.mark.parametrize("name", OVER_SEEDS)
+def test_a_planted_effect_is_found_on_either_side(name: str) -> None:
+    for wanted, other in (("supported", "refuted"), ("refuted", "supported")):
+        ways, opposite = list(points(name, wanted)), next(points(name, other))
+        assert ways, f"{name} cannot be {wanted} while its gates are open"
+        for way in ways:
+            verdict = planted(name, [way] * 6 + [opposite] + [way] * 5)
+            assert verdict.verdict == wanted, (name, way, verdict.notes)
+
+
+@pytest.mark.parametrize("name", OVER_SEEDS)
+def test_a_planted_null_is_not_decided(name: str) -> None:
+    verdict = planted(name, [next(points(name, "supported")), next(points(name, "refuted"))])
+    assert verdict.verdict == "inconclusive", (name, verdict.notes)
+
+
+@pytest.mark.parametrize(("name", "gate"), GATED)
+def test_a_closed_gate_withholds_the_verdict(name: str, gate: str) -> None:
+    ways = [way for side in ("supported", "refuted") for way in points(name, side, closed=gate)]
+    assert ways
+    for way in ways:
+        verdict = planted(name, [way])
+        assert verdict.verdict is None, (name, gate)
+        assert "has not learned its task" in str(verdict.withheld)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_an_exact_row_turns_at_its_tolerance(name: str) -> None:
+    study, claim = ROWS[name]
+    cases = claim.effect.every
+    upward = isinstance(claim.region, AtMost)
+    end = claim.region.at_most if upward else claim.region.at_least
+    beyond = math.nextafter(end, math.inf if upward else -math.inf)
+    levels = [level if isinstance(level, tuple) else (level,) for level in cases.at.values()]
+    rows = [
+        {"study": study, "arm": cases.arm, "variant": cases.variant or "any", "seed": None}
+        | {"metric": cases.metric, "value": end}
+        | dict(zip(cases.at, combination, strict=True))
+        for combination in product(*levels)
+    ]
+    seeds = range(REGISTER.studies[study].seeds_from, REGISTER.studies[study].seeds_from + 12)
+
+    def verdict(table: Sequence[Mapping[str, Any]]) -> str | None:
+        return judged(study, claim, pd.DataFrame(table), seeds).verdict
+
+    assert verdict(rows) == "supported"
+    for i, value in product(range(len(rows)), (beyond, math.nan)):
+        assert verdict([*rows[:i], rows[i] | {"value": value}, *rows[i + 1 :]]) == "refuted"
+    for factor, of_factor in zip(cases.at, levels, strict=True):
+        for level in of_factor:
+            left = [row for row in rows if row[factor] != level]
+            elsewhere = rows[0] | {"arm": "elsewhere"}
+            assert verdict([*left, elsewhere]) == "inconclusive", (factor, level)
