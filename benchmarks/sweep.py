@@ -1,10 +1,14 @@
 """The cost of a sweep beside its runs: planning, joining, judging, drawing, importing.
 
     python benchmarks/sweep.py [RUNS …]            default: 100 500 2000
+    python benchmarks/sweep.py --train [RUNS …]    the same sizes, every run trained
+    python benchmarks/sweep.py --slurm [RUNS …]    the same, as jobs of a SLURM cluster of two nodes
 
 A copy of the project gets a new study with a `grid:` of learning rates, twelve seeds per run. One
 run of each model is trained; its numbers are written as the results of all others, by the real
 writers and under the keys of their plans. The real commands then work on files of as many runs.
+With --train or --slurm nothing is copied: the workflow trains and measures all runs, 10 steps each.
+The cluster's nodes share the cores of this machine.
 """
 
 import os
@@ -12,6 +16,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +27,7 @@ from pipeline import _copied_project, _environment
 if TYPE_CHECKING:
     from journeylab.records.plans import Plan
 
-STUDY, RUNS = "exp13", (100, 500, 2_000)
+STUDY, RUNS = "exp99", (100, 500, 2_000)
 RESULTS, PLANS = f"results/{STUDY}", f"plans/{STUDY}"
 WEIGHTS, CURVES = "weights.safetensors", "curves.parquet"
 REPORT = f"reports/{STUDY}.pdf"
@@ -43,20 +49,50 @@ COMMANDS = {
     "import into MLflow": "journeylab track",
     "import again": "journeylab track",
 }
+TRAINED = {
+    "first dry run": COMMANDS["first dry run"],
+    "make all runs": f"snakemake --cores 2 {REPORT}",
+    "nothing to do": COMMANDS["nothing to do"],
+}
+SUBMITTED = {
+    "make all runs": f"snakemake --workflow-profile profiles/slurm {REPORT}",
+    "nothing to do": f"snakemake --workflow-profile profiles/slurm {REPORT}",
+}
 
 
-def main(sizes: list[int]) -> None:
+def main(mode: str, sizes: list[int]) -> None:
     """Print CPU time, wall time and memory of every command."""
+    commands = {"fill": COMMANDS, "--train": TRAINED, "--slurm": SUBMITTED}[mode]
     print(f"{'runs':>6}  {'command':20}{'CPU-s':>9}{'wall s':>9}{'MB':>7}")
     for runs in sizes:
-        with _copied_project() as copy:
-            write_study(copy, runs)
-            for name, command in COMMANDS.items():
+        with _copied_project() as copy, _cluster(mode == "--slurm"):
+            write_study(copy, runs, tracked=mode == "fill")
+            for name, command in commands.items():
                 cpu, wall, peak = measured(copy, command)
                 print(f"{runs:6}  {name:20}{cpu:9.1f}{wall:9.1f}{peak:7.0f}", flush=True)
 
 
-def write_study(copy: Path, runs: int) -> None:
+@contextmanager
+def _cluster(wanted: bool) -> Iterator[None]:
+    """A SLURM cluster on this machine, to which commands of this process submit."""
+    if not wanted:
+        yield
+        return
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+    from slurm_cluster import Cluster, make_folder, missing
+
+    if install := missing():
+        sys.exit(f"error: SLURM is not installed here: {install}")
+    cluster = Cluster(make_folder(), cpus=1)
+    try:
+        cluster.start()
+        os.environ.update(cluster.environment)
+        yield
+    finally:
+        cluster.stop()
+
+
+def write_study(copy: Path, runs: int, *, tracked: bool) -> None:
     """Make a project with a single study, whose sweep has this many runs."""
     new = "from journeylab.cli import main; main()"
     command = [sys.executable, "-c", new, "new", f"{STUDY}_sweep"]
@@ -68,6 +104,7 @@ def write_study(copy: Path, runs: int) -> None:
     study["training"] |= TRAINING
     study["scales"] = {}
     config["studies"] = {STUDY: study}
+    config["tracking"] = {"enabled": tracked}
     (copy / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
     point = {"id": "sweep", "reviewer": "R1", "point": "Which rate?", "claims": [STUDY]}
     (copy / "response.yaml").write_text(yaml.safe_dump({"points": [point]}), encoding="utf-8")
@@ -150,4 +187,6 @@ def copy_training(donor: Path, folder: Path, plan: "Plan", inputs: dict[str, str
 
 
 if __name__ == "__main__":
-    fill() if sys.argv[1:] == ["fill"] else main([int(each) for each in sys.argv[1:]] or [*RUNS])
+    mode = sys.argv[1] if sys.argv[1:2] in (["--train"], ["--slurm"]) else "fill"
+    sizes = [int(each) for each in sys.argv[1:] if each.isdecimal()]
+    fill() if sys.argv[1:] == ["fill"] else main(mode, sizes or [*RUNS])
