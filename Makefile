@@ -91,13 +91,14 @@ ROOT ?= $(if $(wildcard results/*),,$(wildcard build/quick))
 ui: setup ## import new runs into MLflow and serve it on 127.0.0.1; quick runs: ROOT=build/quick
 	journeylab ui $(if $(ROOT),--root $(ROOT))
 
-check: setup ## ruff, mypy, snakefmt, snakemake --lint, import-linter
+check: setup ## ruff, mypy, snakefmt, snakemake --lint, import-linter, the numbers of README and manuscript
 	ruff check .
 	ruff format --check .
 	mypy
 	snakefmt --check Snakefile workflow
 	snakemake --lint
 	lint-imports
+	journeylab audit --strict paper/paper.tex response.yaml README.md
 
 format: setup ## format Python and Snakemake files
 	ruff check --fix .

@@ -10,6 +10,7 @@ import typer
 from journeylab import imports
 from journeylab.catalogue import STAGES, Stage
 from journeylab.commands import evidence
+from journeylab.commands.audit import audit
 from journeylab.commands.compare import compare
 from journeylab.commands.coverage import coverage
 from journeylab.commands.deposit import deposit
@@ -45,6 +46,7 @@ for _command, _name in (
     (coverage, "coverage"),
     (seeds, "seeds"),
     (reproduce, "reproduce"),
+    (audit, "audit"),
 ):
     app.command(_name, rich_help_panel=PEOPLE)(_command)
 
