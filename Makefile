@@ -27,7 +27,7 @@ REFERENCES := build/references
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup all arxiv paper docs recorded deposit quick ui check format test test-system slurm-demo slurm-stop verify bench schemas gallery unlock clean
+.PHONY: help setup all arxiv paper round docs recorded deposit quick ui check format test test-system slurm-demo slurm-stop verify bench schemas gallery unlock clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,10 +45,18 @@ arxiv: setup ## the response to the reviewers as LaTeX, in one archive: reports/
 	$(RUN) reports/response.tar.gz
 
 paper: setup ## typeset the manuscript of paper/: build/paper/paper.pdf; with quick runs: QUICK=1
-	$(RUN) $(if $(QUICK),--config scale=quick root=build/quick --) \
+	$(RUN) $(if $(QUICK),--config scale=quick root=build/quick --,$(if $(RECORDED),--config evidence=only --)) \
 	  $$(sed -n 's|^ *\\study{\(exp[0-9]*\)}.*|$(if $(QUICK),build/quick/)reports/\1.pdf|p' paper/*.tex)
 	journeylab paper $(if $(QUICK),--root build/quick)
 	latexmk -pdf -cd -interaction=nonstopmode -halt-on-error build/paper/paper.tex
+
+# First the manuscript, whose pages the response names, then the response, then the archive.
+round: setup ## the revision for the editor: build/round/<tag>.tar.gz; FROM=v1-submitted; without training: RECORDED=1
+	@test -n "$(FROM)" || { echo "error: write the tag of the submission, as in make round FROM=v1-submitted" >&2; exit 2; }
+	journeylab round $(FROM) --check
+	$(MAKE) paper RECORDED=$(RECORDED)
+	$(RUN) reports/response.pdf --config since=$(FROM) $(if $(RECORDED),evidence=only)
+	journeylab round $(FROM)
 
 docs: setup $(PDOC) ## guide, gallery and API as HTML: build/docs/index.html
 	PYTHONPATH=$(PDOC):src python tools/pages.py build/docs

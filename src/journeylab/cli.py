@@ -19,6 +19,7 @@ from journeylab.commands.list import list_studies
 from journeylab.commands.register import register
 from journeylab.commands.reproduce import reproduce
 from journeylab.commands.results import CONFIG, ROOT
+from journeylab.commands.round import round_
 from journeylab.commands.seeds import seeds
 from journeylab.commands.status import status
 from journeylab.commands.watch import watch
@@ -47,6 +48,7 @@ for _command, _name in (
     (seeds, "seeds"),
     (reproduce, "reproduce"),
     (audit, "audit"),
+    (round_, "round"),
 ):
     app.command(_name, rich_help_panel=PEOPLE)(_command)
 
@@ -74,10 +76,12 @@ def verify(
     from journeylab.claims.reference import record_references, verify_results
 
     if record:
+        from journeylab.records.round import record_figures
         from journeylab.workflow.costs import record_costs
 
         record_references(results, reference)
         record_costs(results, reference)
+        record_figures(results.parent / "reports", reference)
         return
     _end(*verify_results(results, reference))
 

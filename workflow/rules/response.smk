@@ -6,6 +6,7 @@ rule respond:
         verdicts=expand("<results>/{study}/verdicts.json", study=plan.covered),
         manifests=expand("<reports>/{study}/manifest.json", study=plan.covered),
         hosts=plan.hosts,
+        round=plan.review_round,
     output:
         pdf="<reports>/response.pdf",
         content="<reports>/response.json",

@@ -55,6 +55,7 @@ class Config(Frozen):
     """The whole of ``config.yaml`` at one scale.
 
     ``seeds`` fixes the number of seeds; where it names none, the register of a study decides.
+    ``since`` is the tag or commit of the version that was reviewed.
     """
 
     root: FolderPath = "."
@@ -65,6 +66,7 @@ class Config(Frozen):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     evidence: Literal["run", "use", "only"] = "run"
     anonymous: bool = False
+    since: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$")] | None = None
     tracking: Tracking = Tracking()
     studies: Annotated[Mapping[Name, StudySettings], Field(min_length=1)]
 

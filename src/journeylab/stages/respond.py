@@ -5,6 +5,7 @@ from __future__ import annotations
 from journeylab.claims.register import Register
 from journeylab.claims.response import Response, rows_of, unasked
 from journeylab.records.files import sha256, write_atomic, write_folder, write_json
+from journeylab.records.round import ROUND, read_round
 from journeylab.reports.response import (
     Question,
     describe_response,
@@ -25,6 +26,7 @@ def run(call: Call) -> None:
     register = Register.model_validate(plan.settings["register"])
     studies = read_judged(call)
     known = {study.study for study in studies}
+    since = plan.settings["since"]
     described = describe_response(
         [
             Question(
@@ -43,6 +45,7 @@ def run(call: Call) -> None:
         unasked=[row for row in unasked(response, register) if row.partition(".")[0] in known],
         plan_key=plan.key,
         anonymous=plan.settings["anonymous"],
+        review=read_round(call.plans / ROUND) if since else None,
     )
     with write_folder(reports / "latex", plan.origin()) as folder:
         write_latex(described, studies, folder)

@@ -40,8 +40,9 @@ from journeylab.config import (
     chunk_seeds,
 )
 from journeylab.records.evidence import RunEvidence
-from journeylab.records.files import MANIFEST, VERDICTS, read_json
+from journeylab.records.files import VERDICTS, read_json
 from journeylab.records.plans import HISTORY, REGISTER, Plan, write_plan
+from journeylab.records.round import ROUND
 from journeylab.records.runs import (
     HOST,
     GitState,
@@ -61,6 +62,8 @@ from journeylab.workflow.evidence import (
 )
 from journeylab.workflow.external import EXTERNAL, external_files, file_name, with_checksums
 from journeylab.workflow.plans import Job, StudyPlans, index_plan, make_plan, response_plan
+from journeylab.workflow.recovery import forget_incomplete
+from journeylab.workflow.round import compare_reviewed
 from journeylab.workflow.seeds import FindRecord, StudySeeds, study_seeds
 
 _RUNS = ("train", "compute")
@@ -209,6 +212,10 @@ class WorkflowPlan:
         """Set how the file of a look is found: `record` raises for a look that was not made yet."""
         self._record = record
 
+    def review_round(self, _wildcards: object) -> list[str]:
+        """Input function: what planning knows of the reviewed version, if there is one."""
+        return [f"{self.folder('plans')}/{ROUND}"] if self.config.since else []
+
     def look_records(self, wildcards: Wildcards) -> list[str]:
         """Input function: the records of all looks before this one, or of all looks."""
         seeds = self.seeds(wildcards.study)
@@ -258,6 +265,10 @@ class WorkflowPlan:
         history = History(Path.cwd(), self.claims)
         runs = {path.parent: plan for path, plan in planned.items() if plan.stage in _RUNS}
         written: dict[Path, Frozen] = {**planned}
+        if self.config.since:
+            written[folder / ROUND] = compare_reviewed(
+                Path.cwd(), self.config.since, self.register, self.response, self.covered
+            )
         for study in self.studies:
             state = self._state(study, git, committed)
             written[folder / study / REGISTER] = state
@@ -270,24 +281,10 @@ class WorkflowPlan:
                 for path in folder.glob(f"{name}/**/*.json"):
                     if path.suffixes == [".json"] and path not in written:
                         path.unlink()  # suffixes: files of cost and progress stay
-            self._forget_incomplete(Path(self.folder("reports")))
+            forget_incomplete(Path(self.folder("reports")))
         except OSError as error:
             where = error.filename or folder
             raise UserError(f"{where}: plans cannot be written ({error.strerror})") from None
-
-    def _forget_incomplete(self, reports: Path) -> None:
-        """Remove the manifest of a folder that lacks a file, so that the folder is made anew.
-
-        Snakemake compares such a folder as a whole and would report nothing to do.
-        """
-        for manifest in reports.glob(f"*/{MANIFEST}"):
-            try:
-                named = read_json(manifest)["files"]
-            except UserError:
-                continue  # damaged: its readers report it
-            if not all((manifest.parent / name).exists() for name in named):
-                answer = manifest.parent.name == "latex"
-                (reports / "response.json" if answer else manifest).unlink(missing_ok=True)
 
     def plans(self) -> Iterator[tuple[str, Plan]]:
         """Every plan by its path below ``plans``, in the order in which data flow."""
@@ -311,6 +308,7 @@ class WorkflowPlan:
         response = {
             "response": self.response.model_dump(mode="json"),
             "scale": self.config.scale,
+            "since": self.config.since,
         }
         yield "respond.json", response_plan(shared | response, **inputs)
         yield "index.json", index_plan(shared, **inputs)

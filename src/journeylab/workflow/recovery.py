@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from journeylab.config import UserError
+from journeylab.records.files import MANIFEST, read_json
 
 try:
     import fcntl
@@ -50,6 +51,21 @@ def begin_run(folder: Path = Path(".snakemake")) -> None:
     _held.append(held)  # the lock is released when the process ends
     os.environ[RUN] = mine.name
     atexit.register(_end_run, mine.absolute(), os.getpid())
+
+
+def forget_incomplete(reports: Path) -> None:
+    """Remove the manifest of a folder that lacks a file, so that the folder is made anew.
+
+    Snakemake compares such a folder as a whole and would report nothing to do.
+    """
+    for manifest in reports.glob(f"*/{MANIFEST}"):
+        try:
+            named = read_json(manifest)["files"]
+        except UserError:
+            continue  # damaged: its readers report it
+        if not all((manifest.parent / name).exists() for name in named):
+            answer = manifest.parent.name == "latex"
+            (reports / "response.json" if answer else manifest).unlink(missing_ok=True)
 
 
 def active_since(folder: Path = Path(".snakemake")) -> float | None:

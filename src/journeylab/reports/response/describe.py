@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from journeylab.config import UserError
+from journeylab.records.round import ReviewRound
 from journeylab.records.verdict_numbers import extreme_text, needs_powers, places, printed_numbers
 from journeylab.records.verdict_text import (
     SYMBOLS,
@@ -25,6 +26,7 @@ from journeylab.records.verdicts import Registration, Verdict
 from journeylab.reports.glance import HEAD, NOTES, Judged, at_a_glance
 from journeylab.reports.judged import JudgedStudy
 from journeylab.reports.response.checklist import checklist, runs_table
+from journeylab.reports.response.moved import describe_round
 from journeylab.reports.tables import printed_table
 from journeylab.reports.typeset import STAMP
 from journeylab.typography import plain, short
@@ -50,11 +52,12 @@ def describe_response(
     unasked: Sequence[str],
     plan_key: str,
     anonymous: bool,
+    review: ReviewRound | None = None,
 ) -> dict[str, Any]:
     """Everything the templates print, numbers in their printed form.
 
-    ``unasked`` are the ids of the judged claims that answer no point. Raises UserError for a figure
-    that no study has.
+    ``unasked`` are the ids of the judged claims that answer no point; ``review`` is the reviewed
+    version, if the response says what moved since. Raises UserError for a figure that no study has.
     """
     known = {row.id: row for study in studies for row in study.verdicts.verdicts}
     registered = {name: entry for study in studies for name, entry in study.registered.items()}
@@ -63,6 +66,7 @@ def describe_response(
     firm = [row for row in judged if not is_exploratory(row, registered)]
     evidence = all(study.verdicts.evidence for study in studies)
     figures = _Figures(studies)
+    passages = review.passages if review else {}
     return {
         "title": title,
         "scale": studies[0].verdicts.scale,
@@ -77,12 +81,14 @@ def describe_response(
                 "point": question.point,
                 "answer": question.answer,
                 "change": question.change,
+                "passage": passages[question.id].text if question.id in passages else "",
                 "sentences": _sentences(question, known, registered, theorems, evidence=evidence),
                 "rows": _rows([known[name] for name in question.rows if name in known], registered),
                 "figures": figures.of(question),
             }
             for question in questions
         ],
+        "round": describe_round(review, studies, anonymous=anonymous) if review else None,
         "unasked": list(unasked),
         "checklist": checklist(studies, judged, registered, anonymous=anonymous),
         "runs": printed_table(runs_table(studies, anonymous=anonymous)),

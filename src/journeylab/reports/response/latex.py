@@ -53,11 +53,13 @@ def write_latex(described: Mapping[str, Any], studies: Sequence[JudgedStudy], fo
             {
                 **{key: described[key] for key in ("title", "stamp", "headline", "covers")},
                 "checklist": described["checklist"],
+                "round": described["round"],
                 "unasked": ", ".join(described["unasked"]),
                 "points": [
                     {
                         **{key: point[key] for key in ("id", "reviewer", "point", "answer")},
                         "change": point["change"],
+                        "passage": point["passage"],
                         "sentences": " ".join(point["sentences"]),
                         "figures": point["figures"],
                         "table": f"point-{point['id']}" if point["rows"] else None,
@@ -106,6 +108,19 @@ def _latex_tables(described: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
             numeric = tuple(head for head in NUMERIC if head in frame)
             name = f"point-{point['id']}"
             yield name, Table(name, f"Claims that answer {point['id']}.", frame, "", numeric)
+    for study in described["round"]["studies"] if described["round"] else ():
+        if study["rows"]:
+            frame = pd.DataFrame(
+                {
+                    "Claim": row["id"] + (f" (then {row['old_id']})" if row["old_id"] else ""),
+                    "Then": f"{row['then']['word']}: {row['then']['effect']}",
+                    "Now": f"{row['now']['word']}: {row['now']['effect']}",
+                    "Why": row["why"],
+                }
+                for row in study["rows"]
+            )
+            name = f"moved-{study['study']}"
+            yield name, Table(name, f"What moved in {study['study']}.", frame, "", ())
     runs = described["runs"]
     heads = [column["head"] for column in runs["columns"]]
     numeric = tuple(column["head"] for column in runs["columns"] if column["numeric"])

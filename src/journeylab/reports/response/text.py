@@ -60,7 +60,8 @@ def _pointed(
     point: Mapping[str, Any], line: Callable[[Mapping[str, Any]], str], sentences: str
 ) -> str:
     quoted = "\n".join(f"> {text}" for text in point["point"].splitlines())
-    change = f"Changed in the manuscript: {point['change']}." if point["change"] else ""
+    passage = f" ({point['passage']})" if point["passage"] else ""
+    change = f"Changed in the manuscript: {point['change']}{passage}." if point["change"] else ""
     rows = "\n".join(f"- {line(row)}" for row in point["rows"])
     parts = (f"## {point['id']}", quoted, point["answer"], change, sentences, rows)
     return "\n\n".join(part for part in parts if part)

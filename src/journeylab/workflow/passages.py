@@ -1,0 +1,212 @@
+"""Where the typeset manuscript holds what a reviewer's ``change`` names: section, page and line."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from journeylab.records.round import ChangedPassage
+
+MANUSCRIPT, TYPESET = Path("paper"), Path("build/paper/paper.aux")
+"""The sources of the manuscript, and what LaTeX wrote when `make paper` typeset it."""
+_HEADINGS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph")
+_CONTENTS = re.compile(
+    r"\\contentsline\s*\{(?P<kind>\w+)\}\{(?:\\numberline\s*\{(?P<number>[^{}]*)\})?(?P<title>.*)\}"
+    r"\{(?P<page>[^{}]*)\}\{[^{}]*\}"
+)
+_LABEL = re.compile(r"\\newlabel\{(?P<label>[^{}]+)\}\{\{(?P<number>[^{}]*)\}\{(?P<page>[^{}]*)\}")
+_HEADING = re.compile(
+    rf"\\(?P<kind>{'|'.join(_HEADINGS)})\*?(?:\[[^]]*\])?\{{(?P<title>(?:[^{{}}]|\{{[^{{}}]*\}})*)\}}"
+)
+_NUMBERED = re.compile(
+    r"\b(?P<kind>section|sec\.|§|appendix|figure|fig\.|table|tab\.|equation|eq\.)\s*~?"
+    r"(?P<number>[A-Z]?\d*(?:\.\d+)*)(?!\w)",
+    re.IGNORECASE,
+)
+_KINDS = {"fig": "figure", "tab": "table", "eq": "equation", "sec": "section", "app": "section"}
+
+
+class Passage(NamedTuple):
+    """A heading or a label of the manuscript; ``line`` is the printed line, or None."""
+
+    kind: str
+    number: str
+    title: str
+    page: str
+    label: str = ""
+    source: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        heading = self.kind in _HEADINGS
+        name = "Section" if heading else self.kind.capitalize()
+        named = f"{name} {self.number}".strip() + (f" “{self.title}”" if self.title else "")
+        page = f"page {self.page}" if self.page else ""
+        line = f"line {self.line}" if self.line else ""
+        return ", ".join(filter(None, (named, page, line, self.source)))
+
+
+def find_passages(
+    changes: Iterable[tuple[str, str]], manuscript: Path, typeset: Path
+) -> dict[str, ChangedPassage]:
+    """Where each change of `changes` (id of the point, text) is in the typeset manuscript.
+
+    A change names a label (``sec:results``), a heading, or “Section 2.1”. `manuscript` is the
+    folder of the sources, `typeset` the ``.aux`` file of the last run of LaTeX.
+    """
+    changes = list(changes)
+    if not typeset.exists():
+        problem = f"{typeset} is missing; `make round` typesets the manuscript first"
+        return {point: ChangedPassage(problem=problem) for point, _ in changes}
+    known = list(_passages(manuscript, typeset))
+    located = {}
+    for point, change in changes:
+        matching = list(_matching(change, known))
+        if matching:
+            places = "; ".join(str(passage) for passage in matching[:3])
+            located[point] = ChangedPassage(text=places)
+            continue
+        names = [passage.label or passage.title for passage in known]
+        close = difflib.get_close_matches(change, names, n=1, cutoff=0.3)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        located[point] = ChangedPassage(
+            problem=f"change {change!r} names no label, heading or section of the manuscript{hint}"
+        )
+    return located
+
+
+def _matching(change: str, known: list[Passage]) -> Iterator[Passage]:
+    """The passages that a text names: by label, else by heading, else by number."""
+    labels = [
+        p
+        for p in known
+        if p.label and re.search(rf"(?<![\w:-]){re.escape(p.label)}(?![\w-])", change)
+    ]
+    if labels:
+        yield from labels
+        return
+    text = _plain(change).lower()
+    titles = [p for p in known if p.title and not p.label and _plain(p.title).lower() in text]
+    longest = [
+        p for p in titles if not any(p.title != q.title and p.title in q.title for q in titles)
+    ]
+    if longest:
+        yield from longest
+        return
+    for match in _NUMBERED.finditer(change):
+        kind = match["kind"].lower().rstrip(".")
+        wanted = (
+            "section" if kind in ("section", "sec", "§", "appendix") else _KINDS.get(kind, kind)
+        )
+        for passage in known:
+            heading = passage.kind in _HEADINGS
+            same = heading and not passage.label if wanted == "section" else passage.kind == wanted
+            if match["number"] and same and passage.number == match["number"]:
+                yield passage
+                break
+
+
+def _passages(manuscript: Path, typeset: Path) -> Iterator[Passage]:
+    """All headings and labels, with the lines of the sources and the printed lines."""
+    auxiliary = typeset.read_text(encoding="utf-8", errors="replace")
+    headings, labels = _sources(manuscript)
+    contents = [
+        Passage(match["kind"], match["number"] or "", _plain(match["title"]), match["page"])
+        for match in _CONTENTS.finditer(auxiliary)
+        if match["kind"] in _HEADINGS
+    ]
+    listed = {_plain(passage.title) for passage in contents}
+    unlisted = [
+        Passage(kind, "", title, "") for title, (kind, _) in headings.items() if title not in listed
+    ]
+    with _Printed(typeset.with_suffix(".pdf")) as printed:
+        for passage in (*contents, *unlisted):
+            page, line = printed.find(passage.title, passage.page)
+            _, source = headings.get(passage.title, ("", ""))
+            yield passage._replace(page=page, line=line, source=source)
+        for match in _LABEL.finditer(auxiliary):
+            label = match["label"]
+            if "@" in label:
+                continue
+            kind = _KINDS.get(label.partition(":")[0], "label")
+            of_heading = [p for p in contents if kind == "section" and p.number == match["number"]]
+            title = of_heading[0].title if of_heading else ""
+            shown = title or f"{kind} {match['number']}"
+            page, line = printed.find(shown, match["page"])
+            number = match["number"] if kind != "label" else label
+            yield Passage(kind, number, title, page, label, labels.get(label, ""), line)
+
+
+def _sources(manuscript: Path) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+    """Headings (their kind, file and line) and labels (file and line) of the sources."""
+    headings: dict[str, tuple[str, str]] = {}
+    labels: dict[str, str] = {}
+    for path in sorted(manuscript.rglob("*.tex")):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        name = path.relative_to(manuscript).as_posix()
+        for match in _HEADING.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            headings.setdefault(_plain(match["title"]), (match["kind"], f"{name} line {line}"))
+        for match in re.finditer(r"\\label\{([^{}]+)\}", text):
+            line = text.count("\n", 0, match.start()) + 1
+            labels.setdefault(match[1], f"{name} line {line}")
+    return headings, labels
+
+
+def _plain(title: str) -> str:
+    """A heading without macros and braces, with single spaces."""
+    text = re.sub(r"\\protect\b|\\(?:texttt|emph|textbf|textit)\b|[{}$]", "", title)
+    return " ".join(text.replace("~", " ").split())
+
+
+class _Printed:
+    """The PDF of the manuscript; without it, pages are those of LaTeX and lines are unknown.
+
+    A printed line is the number that the package lineno sets in the margin.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._document: object | None = None
+
+    def __enter__(self) -> _Printed:
+        import pypdfium2
+
+        if self._path.exists():
+            self._document = pypdfium2.PdfDocument(self._path)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._document is not None:
+            self._document.close()  # type: ignore[attr-defined]
+
+    def find(self, text: str, page: str) -> tuple[str, int | None]:
+        """The page of a text, and the number in the margin beside it.
+
+        `page` is known from LaTeX; without it, the first page that has the text.
+        """
+        if self._document is None or not text:
+            return page, None
+        pages = range(len(self._document))  # type: ignore[arg-type]
+        if page.isdigit() and int(page) <= len(pages):
+            pages = range(int(page) - 1, int(page))
+        for index in pages:
+            content = self._document[index].get_textpage()  # type: ignore[index]
+            position = content.search(text, match_case=False).get_next()
+            if position is None:
+                continue
+            left, bottom, _, top = content.get_charbox(position[0])
+            beside = content.get_text_bounded(left=0, bottom=bottom, right=left - 1, top=top)
+            margin = re.match(r"\s*(\d+)\s+\d+(?:\.\d+)*\s*$|\s*(\d+)\s*$", beside)
+            number = margin and (margin[1] or (margin[2] if self._has_lines(content) else None))
+            return page or str(index + 1), int(number) if number else None
+        return page, None
+
+    def _has_lines(self, content: object) -> bool:
+        """Whether the lines of a page are numbered, judged by its left margin."""
+        text = content.get_text_bounded(left=0, bottom=0, right=72, top=2000)  # type: ignore[attr-defined]
+        numbers = [int(word) for word in re.findall(r"\b\d+\b", text)]
+        return len(numbers) > 5 and numbers == sorted(numbers)

@@ -1,0 +1,183 @@
+"""The section of the response on what moved since the reviewed version."""
+
+import re
+
+import pytest
+
+from journeylab.records.files import read_json, write_folder, write_json
+from journeylab.records.round import (
+    ChangedPassage,
+    NewAmendment,
+    ReviewRound,
+    StudyThen,
+    drawn_figures,
+    record_figures,
+)
+from journeylab.records.verdicts import Outcome
+from journeylab.reports import response
+from journeylab.reports.response import describe_response
+from journeylab.reports.typeset import compile_pdf
+
+from .test_report import pages
+from .test_response import KEY, question
+
+FIGURES_UNKNOWN = (
+    "Figures may have changed, since its runs and settings did; their checksums were not recorded "
+    "then."
+)
+
+
+def outcome_of(row, **changed):
+    kept = {name: getattr(row, name) for name in ("effect", "low", "high", "verdict")}
+    return Outcome(**(kept | changed), seeds=row.n)
+
+
+def reviewed(studies, *, figures=None, passages=None, **changed):
+    """A version in which exp7 had the same outcomes as now, except for those in `changed`."""
+    [study] = [each for each in studies if each.study == "exp7"]
+    claims = {row.id: outcome_of(row) for row in study.verdicts.verdicts}
+    for name, values in changed.pop("outcomes", {}).items():
+        [row] = [row for row in study.verdicts.verdicts if row.id == name]
+        claims[name] = outcome_of(row, **values)
+    then = StudyThen(claims=claims, seeds=12, figures=figures, **changed)
+    return ReviewRound(
+        since="v1",
+        commit="c0ffee" * 6,
+        date="2026-10-01",
+        studies={"exp7": then},
+        passages=passages or {},
+    )
+
+
+def described(evidence, review, *, anonymous=False):
+    questions = [question("union", "exp7.2", change="sec:results"), question("b", "exp5.1")]
+    return describe_response(
+        questions,
+        evidence,
+        title="Response",
+        unasked=[],
+        plan_key=KEY,
+        anonymous=anonymous,
+        review=review,
+    )
+
+
+def moved(evidence, review):
+    [study] = described(evidence, review)["round"]["studies"]
+    return {row["id"]: row for row in study["rows"]}, study["lines"]
+
+
+def test_without_a_reviewed_version_there_is_no_section(evidence):
+    assert described(evidence, None)["round"] is None
+
+
+def test_equal_outcomes_have_not_moved(evidence):
+    section = described(evidence, reviewed(evidence))["round"]
+    assert (section["studies"], section["unmoved"]) == ([], ["exp7"])
+    assert "none changed its verdict, and none changed its effect alone" in section["summary"]
+
+
+def test_a_moved_verdict_and_a_moved_effect_are_told_apart(evidence):
+    changed = {"exp7.2": {"verdict": "supported", "effect": 0.4}, "exp7.3": {"effect": 0.7}}
+    rows, _ = moved(evidence, reviewed(evidence, outcomes=changed, changed=("exp7.2",)))
+    assert {name: row["kind"] for name, row in rows.items()} == {
+        "exp7.2": "verdict",
+        "exp7.3": "effect",
+    }
+    assert rows["exp7.2"]["then"]["word"] == "supported"
+    assert rows["exp7.2"]["now"]["word"] == "refuted"
+    assert rows["exp7.2"]["why"] == "claim amended"
+    assert rows["exp7.3"]["why"].startswith("unknown" if len(rows) == 1 else "see below")
+
+
+def test_an_effect_that_is_printed_alike_has_not_moved(evidence):
+    [study] = [each for each in evidence if each.study == "exp7"]
+    [row] = [row for row in study.verdicts.verdicts if row.id == "exp7.2"]
+    closer = {"exp7.2": {"effect": row.effect * (1 + 1e-9)}}
+    assert described(evidence, reviewed(evidence, outcomes=closer))["round"]["studies"] == []
+
+
+def test_every_cause_is_named(evidence):
+    amendment = NewAmendment(date="2026-10-02", rows=("exp7.2",), reason="The margin was too wide.")
+    review = reviewed(
+        evidence,
+        outcomes={"exp7.2": {"verdict": "supported"}},
+        amendments=(amendment,),
+        changed=("exp7.2", "exp7.3"),
+        seeds_from_now=100,
+        settings=("training.steps from 10 to 20",),
+        code=("knowledge.problem",),
+        evidence=(3, 1, 0),
+    )
+    rows, lines = moved(evidence, review)
+    assert rows["exp7.2"]["why"] == "claim amended, new seeds, settings, code"
+    assert lines == [
+        "Amended on 2026-10-02 (7.2): The margin was too wide.",
+        "Effect, region, gates or α of 7.3 changed without an amendment that names them.",
+        "Seeds start at 100, before at 0.",
+        "Settings: training.steps from 10 to 20.",
+        "Code that decides numbers: knowledge.problem.",
+        "Recorded runs: 3 new and 1 changed.",
+        FIGURES_UNKNOWN,
+    ]
+
+
+def test_figures_are_compared_by_their_checksums(evidence, tmp_path):
+    [study] = [each for each in evidence if each.study == "exp7"]
+    now = drawn_figures(study.folder)
+    assert described(evidence, reviewed(evidence, figures=now))["round"]["unmoved"] == ["exp7"]
+    _, lines = moved(evidence, reviewed(evidence, figures={"effects": "0a", "old": "0b"}))
+    assert lines == ["Figures changed: effects; removed: old."]
+    record_figures(study.folder.parent, tmp_path)  # a folder that keeps none
+    assert list(tmp_path.iterdir()) == []
+    write_json(tmp_path / "figures.json", {"studies": {"exp1": {"a": "0c"}}}, sealed=False)
+    record_figures(study.folder.parent, tmp_path)
+    recorded = read_json(tmp_path / "figures.json", sealed=False)["studies"]
+    assert recorded == {"exp1": {"a": "0c"}, "exp7": now}
+
+
+def test_rows_renumbered_over_two_revisions_are_not_compared(evidence):
+    review = reviewed(evidence, revision=1)
+    studies = [
+        study._replace(verdicts=study.verdicts.model_copy(update={"revision": 3}))
+        for study in evidence
+    ]
+    [study] = described(studies, review)["round"]["studies"]
+    assert study["rows"] == []
+    assert "of revision 1, now they are of revision 3" in study["lines"][0]
+
+
+def test_a_blind_response_names_no_commit(evidence):
+    review = reviewed(evidence, outcomes={"exp7.2": {"verdict": "supported"}})
+    assert "c0ffee" in str(described(evidence, review))
+    assert "c0ffee" not in str(described(evidence, review, anonymous=True))
+
+
+@pytest.mark.parametrize("form", ["pdf", "latex", "text"])
+def test_every_form_of_the_response_has_the_section_and_the_page(evidence, tmp_path, form):
+    passages = {"union": ChangedPassage(text="Section 2 “Results”, page 3, line 41")}
+    amendment = NewAmendment(date="2026-10-02", rows=("exp7.2",), reason="50 % & $x_1$ of it.")
+    changed = {"exp7.2": {"verdict": "supported", "effect": 0.4}}
+    review = reviewed(evidence, outcomes=changed, amendments=(amendment,), passages=passages)
+    content = described(evidence, review)
+    if form == "text":
+        text = response.plain_text(content, 100_000)
+        assert "sec:results (Section 2 “Results”, page 3, line 41)." in text
+        return
+    if form == "latex":
+        with write_folder(tmp_path / "latex") as folder:
+            response.write_latex(content, evidence, folder)
+        written = (tmp_path / "latex/response.tex").read_text(encoding="ascii")
+        assert r"\section*{What moved since v1}" in written
+        assert r"\input{tables/moved-exp7}" in written
+        assert r"50 \% \& \$x\_1\$ of it" in written
+        assert (tmp_path / "latex/tables/moved-exp7.tex").exists()
+        return
+    output = tmp_path / "response.pdf"
+    compile_pdf(
+        "response", content, response.figure_files(content, evidence), output, "response.typ"
+    )
+    text = re.sub(r"\s+", " ", " ".join(pages(output)))
+    assert "What moved since v1" in text
+    assert "page 3, line 41" in text
+    assert "50 % & $x_1$ of it." in text
