@@ -112,8 +112,8 @@ def collect_evidence(folder: Path, plan: Plan, measured: Plan) -> RunEvidence:
     Raises UserError for a file that is missing, damaged, or of another plan or run.
     """
     run, host = read_run(folder, plan.key), read_host(folder)
-    names = (RUN, MEASUREMENTS, CURVES) if run.kind == "trained" else (RUN, MEASUREMENTS)
-    for name in names:
+    names = _names(run)
+    for name in sorted(names):
         files.verify(folder / name)
     contents = {name: (folder / name).read_bytes() for name in names}
     evidence = RunEvidence(plan, measured, run, host, contents)
@@ -153,6 +153,8 @@ def parse_evidence(content: bytes) -> RunEvidence:
         contents=contents,
     )
     whole = all(map(files.is_intact, contents.values())) and not evidence.misfit
+    # a restored member is written under its name, which must not lead out of the run's folder
+    whole = whole and contents.keys() == _names(evidence.run)
     if not whole or evidence.keys != (plan_key(plan), plan_key(measured)):
         raise ValueError("its files do not belong together")
     return evidence
@@ -165,6 +167,11 @@ def changes(evidence: RunEvidence, plan: Plan, measured: Plan) -> list[str]:
     if of_run:  # then the key of the run, an input of measuring, differs as well
         of_measuring = [line for line in of_measuring if line != "input run"]
     return list(dict.fromkeys((*of_run, *of_measuring))) or ["the form of its plan"]
+
+
+def _names(run: RunRecord) -> set[str]:
+    """The files of a run that evidence holds as they are."""
+    return {RUN, MEASUREMENTS, CURVES} if run.kind == "trained" else {RUN, MEASUREMENTS}
 
 
 def _hexdigest(content: bytes) -> bytes:

@@ -10,12 +10,16 @@ Equal contents give equal bytes.
 from __future__ import annotations
 
 import contextlib
+import errno
+import glob
 import hashlib
 import io
+import itertools
 import json
 import os
 import re
 import shutil
+import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +42,10 @@ VERDICTS = "verdicts.json"
 MANIFEST = "manifest.json"
 _BLANK = b"self-sha256:" + b"0" * 64
 _SEALED = re.compile(rb"self-sha256:[0-9a-f]{64}")
+_HERE = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+_written = itertools.count()
+_SWAPS = 100
+"""How often a folder is moved away that other processes put in the place of the same folder."""
 
 
 class Origin(Frozen):
@@ -51,13 +59,15 @@ class Origin(Frozen):
 def write_atomic(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """Yield a temporary path beside `path`; it replaces `path` if the block succeeds.
 
-    The temporary name is always the same, so that a killed job leaves at most one such file,
-    which its next attempt overwrites. An exception removes it and leaves `path` unchanged. A file
-    that is not `durable` may be lost when the machine goes down.
+    No other process uses the temporary name, so that several may write `path` at once; the last
+    one wins. An exception removes the temporary file and leaves `path` unchanged. What a killed
+    process left is removed by the next write on its machine. A file that is not `durable` may be
+    lost when the machine goes down.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = _partial(path)
+    _remove_leftovers(path)
+    partial = _temporary(path)
     try:
         yield partial
         if durable:
@@ -77,9 +87,8 @@ def write_folder(path: Path, origin: Origin | None = None) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial, previous = _partial(path), path.with_name(f".{path.name}.previous")
-    for leftover in (partial, previous):
-        shutil.rmtree(leftover, ignore_errors=True)
+    _remove_leftovers(path)
+    partial, previous = _temporary(path), _temporary(path)
     partial.mkdir()
     try:
         yield partial
@@ -87,9 +96,7 @@ def write_folder(path: Path, origin: Origin | None = None) -> Iterator[Path]:
         write_json(partial / MANIFEST, {"files": hashes}, origin=origin)
         for name in hashes:
             _flush(partial / name)
-        if path.exists():
-            path.replace(previous)
-        partial.replace(path)
+        _swap(partial, path, previous)
         _flush(path.parent)
     finally:
         for leftover in (partial, previous):
@@ -173,10 +180,8 @@ def read_json(path: Path, plan_key: str | None = None, *, sealed: bool = True) -
     plan made it.
     """
     content = _verified(path) if sealed else _content(path)
-    try:
-        value: dict[str, Any] = json.loads(content)
-    except ValueError:
-        raise _damaged(path) from None
+    with _parsing(path):
+        value: dict[str, Any] = dict(json.loads(content))
     if sealed:
         value.pop(SEAL, None)
     origin = value.pop(ORIGIN, None)
@@ -219,10 +224,14 @@ def read_table(path: Path, plan_key: str | None = None) -> pd.DataFrame:
 
     Raises UserError if the file is missing or damaged; with `plan_key`, if another plan made it.
     """
-    columns = _columns(_verified(path))
-    kept = (columns.schema.metadata or {}).get(ORIGIN.encode())
-    _check_origin(path, json.loads(kept) if kept else None, plan_key)
-    return _as_frame(columns)
+    content = _verified(path)
+    with _parsing(path):
+        columns = _columns(content)
+        kept = (columns.schema.metadata or {}).get(ORIGIN.encode())
+        origin = dict(json.loads(kept)) if kept else None
+        table = _as_frame(columns)
+    _check_origin(path, origin, plan_key)
+    return table
 
 
 def parse_table(content: bytes) -> pd.DataFrame:
@@ -281,15 +290,18 @@ def read_noted_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     from safetensors.torch import load
 
     content = _verified(path)
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    entry: str = header["__metadata__"][SEAL]
-    return load(content), json.loads(entry)["notes"] if entry.startswith("{") else {}
+    with _parsing(path):
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        entry: str = header["__metadata__"][SEAL]
+        return load(content), json.loads(entry)["notes"] if entry.startswith("{") else {}
 
 
 def read_origin(path: Path) -> Origin | None:
     """The origin of a sealed JSON file. Raises UserError if the file is missing or damaged."""
-    origin = json.loads(_verified(path)).get(ORIGIN)
-    return Origin.model_validate(origin) if origin else None
+    content = _verified(path)
+    with _parsing(path):
+        origin = dict(json.loads(content)).get(ORIGIN)
+        return Origin.model_validate(origin) if origin else None
 
 
 def table_origin(content: bytes) -> Origin | None:
@@ -322,8 +334,47 @@ def _check_origin(path: Path, origin: Mapping[str, Any] | None, plan_key: str | 
         check_key(path, (origin or {}).get("plan_key"), plan_key)
 
 
-def _partial(path: Path) -> Path:
-    return path.with_name(f".{path.stem}.partial{path.suffix}")
+def _temporary(path: Path) -> Path:
+    own = f"{_HERE}-{os.getpid()}-{next(_written)}"
+    return path.with_name(f".{path.stem}.{own}.partial{path.suffix}")
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove temporary files and folders of `path` whose processes on this machine have ended."""
+    stem, suffix = map(glob.escape, (path.stem, path.suffix))
+    for entry in path.parent.glob(f".{stem}.{_HERE}-*-*.partial{suffix}"):
+        process = entry.name.rpartition(f".{_HERE}-")[2].partition("-")[0]
+        if process.isdecimal() and not _is_running(int(process)):
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # of another user
+        return True
+    return True
+
+
+def _swap(partial: Path, path: Path, previous: Path) -> None:
+    """Put a folder in the place of `path`, whose old content is moved to `previous`."""
+    for _ in range(_SWAPS):
+        with contextlib.suppress(FileNotFoundError):
+            path.replace(previous)
+        try:
+            partial.replace(path)
+        except OSError as error:  # another process has put its folder there meanwhile
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            shutil.rmtree(previous, ignore_errors=True)
+        else:
+            return
+    raise UserError(f"{path} is written by other processes at the same time; run it again")
 
 
 def _contents(folder: Path) -> list[str]:
@@ -355,6 +406,20 @@ def _verified(path: Path) -> bytes:
     if not is_intact(content):
         raise _damaged(path)
     return content
+
+
+@contextlib.contextmanager
+def _parsing(path: Path) -> Iterator[None]:
+    """Raise UserError for a file with a right checksum that is not of its kind."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:  # libraries raise nearly anything for such a file
+        raise UserError(
+            f"{path} is damaged ({type(error).__name__}: it is no {path.suffix[1:]} file of "
+            f"journeylab); delete it and run `{remake(path)}`"
+        ) from None
 
 
 def _content(path: Path) -> bytes:
