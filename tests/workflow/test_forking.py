@@ -48,6 +48,16 @@ def test_commands_from_a_server_behave_as_usual_and_it_ends_with_its_run(tmp_pat
     assert not folder.exists()
 
 
+def test_a_command_that_the_system_kills_ends_as_killed(warm: Path, tmp_path: Path) -> None:
+    """Out of memory, for example; the line about it comes from the caller."""
+    script = "import os; os.kill(os.getpid(), 9)"
+    done = subprocess.run(
+        [str(warm / "python"), "-c", script], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == -9
+    assert done.stderr == ""
+
+
 @pytest.mark.parametrize("jobs", [1, 8])
 def test_few_jobs_and_another_command_of_that_name_start_no_server(
     jobs: int, tmp_path: Path

@@ -195,7 +195,9 @@ def run(address: str, command: list[str]) -> int:
         except OSError:
             os.execv(Path(sys.executable).with_name(command[0]), command)
         socket.send_fds(connection, [json.dumps(request).encode()], [0, 1, 2])
-        return int(connection.recv(16))
+        if not (status := connection.recv(16)):
+            print("error: the server that starts jobs was killed; run it again", file=sys.stderr)
+        return int(status or 1)
 
 
 if __name__ == "__main__":
@@ -203,7 +205,8 @@ if __name__ == "__main__":
     if mode == "run":
         code = run(address, rest)
         if code < 0:
-            signal.signal(-code, signal.SIG_DFL)
+            with contextlib.suppress(OSError):  # SIGKILL has no handler
+                signal.signal(-code, signal.SIG_DFL)
             os.kill(os.getpid(), -code)
         sys.exit(code)
     if (request := serve(address, rest)) is not None:
