@@ -16,7 +16,6 @@ pytestmark = pytest.mark.workflow
 RUN = "results/exp7/native/A/*"
 COMMAND = re.compile(r"`(snakemake --cores 1 --force (\S+)[^`]*)` makes it anew$")
 MANIFEST = "reports/exp7/manifest.json"
-TRUNCATED = "not a complete PDF"
 
 
 def check(project: Copy, *arguments: str) -> subprocess.CompletedProcess:
@@ -80,7 +79,8 @@ HARM: dict[str, tuple[str, Callable[[Path], object], str, str]] = {
     "a flipped bit of the verdicts": ("results/exp7/verdicts.json", flip, "damaged", ""),
     "missing verdicts": ("results/exp7/verdicts.json", Path.unlink, "missing", ""),
     "a flipped bit of the index": ("reports/index.html", flip, "damaged", ""),
-    "a truncated report": ("reports/exp7.pdf", truncate, TRUNCATED, ""),
+    "a truncated report": ("reports/exp7.pdf", truncate, "damaged", ""),
+    "a flipped bit of a report": ("reports/exp7.pdf", flip, "damaged", ""),
 }
 
 

@@ -121,6 +121,28 @@ def test_plans_of_disabled_runs_are_removed(project: Copy) -> None:
     assert list((project.path / "plans/exp7/native").rglob("train.json"))
 
 
+@pytest.mark.parametrize("newer", [True, False])
+def test_old_results_that_are_put_back_are_made_anew(
+    project: Copy, other_world: Copy, newer: bool
+) -> None:
+    """As by a checkout of git or DVC; the metadata of snakemake describe the files before."""
+    for name in ("data", "results", "reports"):
+        shutil.rmtree(project.path / name)
+        shutil.copytree(other_world.path / name, project.path / name)
+    if newer:
+        touch_all(project)
+    assert {
+        "generate",
+        "train",
+        "measure",
+        "collect",
+        "judge",
+        "draw",
+        "typeset",
+    } <= project.rules()
+    assert list((project.path / "results").rglob("weights.safetensors"))
+
+
 # -- files of other settings ----------------------------------------------------------------------
 
 

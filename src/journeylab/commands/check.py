@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import yaml
@@ -17,8 +17,6 @@ import yaml
 from journeylab.config import UserError, read_yaml
 from journeylab.records.files import (
     MANIFEST,
-    MEASUREMENTS,
-    VERDICTS,
     read_json,
     read_table,
     remake,
@@ -27,12 +25,10 @@ from journeylab.records.files import (
 )
 from journeylab.records.looks import LookRecord, SeedRange
 from journeylab.records.plans import Plan
-from journeylab.records.runs import HOST, RUN, read_host, read_run
+from journeylab.records.runs import HOST, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
+from journeylab.workflow.outputs import job_outputs
 from journeylab.workflow.planning import WorkflowPlan
-
-PDF_TAIL = 1024
-"""Number of bytes at the end of a PDF that must contain its end marker."""
 
 
 class Job(NamedTuple):
@@ -72,30 +68,7 @@ def check(config: Path, overrides: Sequence[str] = ()) -> tuple[list[str], list[
 def find_jobs(workflow: WorkflowPlan) -> Iterator[Job]:
     """All planned jobs with their outputs, in the order in which data flow."""
     for name, plan in workflow.plans():
-        yield Job(plan, tuple(Path(workflow.folder(path)) for path in _outputs(name, plan)))
-
-
-def _outputs(name: str, plan: Plan) -> tuple[str, ...]:
-    """The paths of outputs below the root; `name` is the path of the plan below `plans`."""
-    results, reports = f"results/{plan.study}", f"reports/{plan.study}"
-    folder = f"results/{PurePath(name).parent}"
-    return {
-        "fetch": (f"data/{PurePath(name).with_suffix('')}",),
-        "generate": (f"data/{plan.study}/{plan.dataset}/{PurePath(name).stem}.parquet",),
-        "train": tuple(
-            f"{folder}/{file}" for file in (RUN, HOST, "weights.safetensors", "curves.parquet")
-        ),
-        "compute": tuple(f"{folder}/{file}" for file in (RUN, HOST, MEASUREMENTS)),
-        "measure": (f"{folder}/{MEASUREMENTS}",),
-        "restore": tuple(f"{results}/{file}" for file in plan.settings.get("files", ())),
-        "look": (f"results/{name}",),
-        "collect": (f"{results}/{MEASUREMENTS}",),
-        "judge": (f"{results}/{VERDICTS}",),
-        "draw": (f"{reports}/{MANIFEST}",),
-        "typeset": (f"{reports}.pdf",),
-        "respond": ("reports/response.json",),
-        "index": ("reports/index.html",),
-    }[plan.stage]
+        yield Job(plan, tuple(Path(workflow.folder(path)) for path in job_outputs(name, plan)))
 
 
 def _command(job: Job, fault: str) -> str:
@@ -169,17 +142,15 @@ def _drawn(job: Job) -> list[str]:
 
 
 def _typeset(job: Job) -> list[str]:
-    """A PDF has a header, an end marker, and the key of its plan among its keywords."""
+    """A PDF contains its checksum, and the key of its plan among its keywords."""
     [path] = job.outputs
-    faults = _fault(path, path.read_bytes)
-    if faults:
-        return [f"{path} is missing"] if not path.exists() else faults
-    content = path.read_bytes()
-    if not content.startswith(b"%PDF-") or b"%%EOF" not in content[-PDF_TAIL:]:
-        return [f"{path} is damaged (not a complete PDF)"]
-    if f"plan {job.plan.key}".encode() not in content:
-        return [f"{path} was made with other settings, data or code than planned"]
-    return []
+
+    def read() -> None:
+        verify(path)
+        if f"plan {job.plan.key}".encode() not in path.read_bytes():
+            raise UserError(f"{path} was made with other settings, data or code than planned")
+
+    return _fault(path, read)
 
 
 def _listed(job: Job) -> list[str]:

@@ -40,7 +40,8 @@ ORIGIN = "origin"
 MEASUREMENTS = "measurements.parquet"
 VERDICTS = "verdicts.json"
 MANIFEST = "manifest.json"
-_BLANK = b"self-sha256:" + b"0" * 64
+BLANK = b"self-sha256:" + b"0" * 64
+"""The checksum in a file before `seal`."""
 _SEALED = re.compile(rb"self-sha256:[0-9a-f]{64}")
 _HERE = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 _written = itertools.count()
@@ -161,7 +162,7 @@ def json_bytes(
 ) -> bytes:
     """The bytes that `write_json` writes; errors likewise."""
     content = value.model_dump(mode="json") if isinstance(value, BaseModel) else dict(value)
-    added: dict[str, Any] = {SEAL: _BLANK.decode()} if sealed else {}
+    added: dict[str, Any] = {SEAL: BLANK.decode()} if sealed else {}
     if origin is not None:
         added[ORIGIN] = origin.model_dump(mode="json")
     if taken := content.keys() & added.keys():
@@ -271,9 +272,9 @@ def write_tensors(
     copies = {name: tensor.detach().cpu().clone() for name, tensor in sorted(tensors.items())}
     contiguous = {name: tensor.contiguous() for name, tensor in copies.items()}
     # A single entry: safetensors writes several entries in an order that varies between processes.
-    entry = canonical({"digest": _BLANK.decode(), "notes": dict(notes)}) if notes else None
+    entry = canonical({"digest": BLANK.decode(), "notes": dict(notes)}) if notes else None
     with write_atomic(path) as partial:
-        partial.write_bytes(save(contiguous, metadata={SEAL: entry or _BLANK.decode()}))
+        partial.write_bytes(save(contiguous, metadata={SEAL: entry or BLANK.decode()}))
         seal(partial)
 
 
@@ -314,7 +315,7 @@ def table_origin(content: bytes) -> Origin | None:
 
 
 def _metadata(origin: Origin | None) -> dict[str, str]:
-    metadata = {SEAL: _BLANK.decode()}
+    metadata = {SEAL: BLANK.decode()}
     if origin is not None:
         metadata[ORIGIN] = canonical(origin.model_dump(mode="json"))
     return metadata
@@ -391,13 +392,13 @@ def _flush(path: Path) -> None:
 
 
 def _sealed(content: bytes) -> bytes:
-    if len(_SEALED.findall(content)) != 1 or content.count(_BLANK) != 1:
+    if len(_SEALED.findall(content)) != 1 or content.count(BLANK) != 1:
         raise ValueError("a sealed file contains exactly one blank digest")
-    return content.replace(_BLANK, _digest(content))
+    return content.replace(BLANK, _digest(content))
 
 
 def _digest(content: bytes) -> bytes:
-    blanked = _SEALED.sub(_BLANK, content)
+    blanked = _SEALED.sub(BLANK, content)
     return b"self-sha256:" + hashlib.sha256(blanked).hexdigest().encode()
 
 

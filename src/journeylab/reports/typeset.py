@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from journeylab.config import UserError, canonical
-from journeylab.records.files import read_json, write_atomic, write_json
+from journeylab.records.files import BLANK, read_json, seal, write_atomic, write_json
 from journeylab.records.runs import RunHost, RunRecord
 from journeylab.records.verdict_method import method
 from journeylab.records.verdict_numbers import extreme_text, needs_powers, places, printed_numbers
@@ -143,6 +143,8 @@ def compile_pdf(
 ) -> None:
     """Compile ``<template>.typ`` with its data and figures, and write ``output`` atomically.
 
+    The last line of the PDF is a comment with its checksum.
+
     ``more`` are further files by name. If Typst refuses a file, raises UserError; its message
     begins with ``source``.
     """
@@ -166,7 +168,9 @@ def compile_pdf(
         except typst.TypstError as error:
             raise UserError(f"{source}: {' '.join(str(error).split())}") from error
     with write_atomic(output) as partial:
-        partial.write_bytes(pdf)
+        # readers of PDFs ignore a comment after the end mark
+        partial.write_bytes(pdf.rstrip(b"\n") + b"\n% " + BLANK + b"\n")
+        seal(partial)
 
 
 def _word(row: Estimate) -> dict[str, Any]:

@@ -61,6 +61,7 @@ from journeylab.workflow.evidence import (
     run_plans,
 )
 from journeylab.workflow.external import EXTERNAL, external_files, file_name, with_checksums
+from journeylab.workflow.outputs import distrust
 from journeylab.workflow.plans import Job, StudyPlans, index_plan, make_plan, response_plan
 from journeylab.workflow.recovery import forget_incomplete
 from journeylab.workflow.round import compare_reviewed
@@ -258,20 +259,19 @@ class WorkflowPlan:
 
         Raises UserError if they cannot be written.
         """
-        folder = Path(self.folder("plans"))
+        folder, here = Path(self.folder("plans")), Path.cwd()
         planned = {folder / name: plan for name, plan in self.plans()}
-        git = git_state(Path.cwd())
-        committed = None if git.commit is None else committed_files(Path.cwd(), [str(self.claims)])
-        history = History(Path.cwd(), self.claims)
+        git = git_state(here)
+        committed = None if git.commit is None else committed_files(here, [str(self.claims)])
+        history = History(here, self.claims)
         runs = {path.parent: plan for path, plan in planned.items() if plan.stage in _RUNS}
         written: dict[Path, Frozen] = {**planned}
         if self.config.since:
             written[folder / ROUND] = compare_reviewed(
-                Path.cwd(), self.config.since, self.register, self.response, self.covered
+                here, self.config.since, self.register, self.response, self.covered
             )
         for study in self.studies:
-            state = self._state(study, git, committed)
-            written[folder / study / REGISTER] = state
+            written[folder / study / REGISTER] = state = self._state(study, git, committed)
             path = folder / study / HISTORY
             written[path] = self._history(study, state, history, recorded_rows(path), runs)
         try:
@@ -282,6 +282,7 @@ class WorkflowPlan:
                     if path.suffixes == [".json"] and path not in written:
                         path.unlink()  # suffixes: files of cost and progress stay
             forget_incomplete(Path(self.folder("reports")))
+            distrust(planned, Path(self.config.root))
         except OSError as error:
             where = error.filename or folder
             raise UserError(f"{where}: plans cannot be written ({error.strerror})") from None

@@ -1,0 +1,100 @@
+"""The outputs of jobs, and outputs that snakemake would trust although another plan made them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+from journeylab.records.files import MANIFEST, MEASUREMENTS, VERDICTS
+from journeylab.records.plans import Plan
+from journeylab.records.runs import HOST, RUN
+
+METADATA = Path(".snakemake/metadata")
+_FOOTER = 1 << 16
+"""Bytes at the end of a parquet file that contain its origin."""
+_LONGEST = 254
+"""Characters of a name in snakemake's metadata; the rest of a longer one is in a folder."""
+
+
+def job_outputs(name: str, plan: Plan) -> tuple[str, ...]:
+    """The paths of outputs below the root; `name` is the path of the plan below `plans`.
+
+    The first output marks the others as complete.
+    """
+    results, reports = f"results/{plan.study}", f"reports/{plan.study}"
+    folder = f"results/{PurePath(name).parent}"
+    return {
+        "fetch": (f"data/{PurePath(name).with_suffix('')}",),
+        "generate": (f"data/{plan.study}/{plan.dataset}/{PurePath(name).stem}.parquet",),
+        "train": tuple(
+            f"{folder}/{file}" for file in (RUN, HOST, "weights.safetensors", "curves.parquet")
+        ),
+        "compute": tuple(f"{folder}/{file}" for file in (RUN, HOST, MEASUREMENTS)),
+        "measure": (f"{folder}/{MEASUREMENTS}",),
+        "restore": tuple(f"{results}/{file}" for file in plan.settings.get("files", ())),
+        "look": (f"results/{name}",),
+        "collect": (f"{results}/{MEASUREMENTS}",),
+        "judge": (f"{results}/{VERDICTS}",),
+        "draw": (f"{reports}/{MANIFEST}",),
+        "typeset": (f"{reports}.pdf",),
+        "respond": ("reports/response.json",),
+        "index": ("reports/index.html",),
+    }[plan.stage]
+
+
+def distrust(planned: Mapping[Path, Plan], root: Path, metadata: Path = METADATA) -> list[Path]:
+    """Let snakemake make outputs anew that another plan made and that it would not notice.
+
+    `planned` are the plans by their files below `root`. Old outputs that are put back, by git or
+    DVC for example, can be newer than their plan, and the metadata of snakemake can describe the
+    files that were there before. Their records are removed and the times of their plans are
+    renewed; the outputs stay. Returns these outputs.
+    """
+    distrusted = []
+    for path, plan in planned.items():
+        if plan.stage in ("fetch", "restore"):  # known by checksums
+            continue
+        output = root / job_outputs(path.relative_to(root / "plans").as_posix(), plan)[0]
+        if _is_of(output, plan):
+            continue
+        record = _record(metadata, output)
+        known = _known_checksum(record, path)
+        if known is not None and known != hashlib.sha256(path.read_bytes()).hexdigest():
+            continue  # snakemake sees that the plan changed
+        record.unlink(missing_ok=True)
+        os.utime(path)
+        distrusted.append(output)
+    return distrusted
+
+
+def _is_of(output: Path, plan: Plan) -> bool:
+    """Whether a file names the key of the plan, or does not exist."""
+    try:
+        with output.open("rb") as file:
+            if output.suffix == ".parquet":
+                file.seek(max(0, output.stat().st_size - _FOOTER))
+            return plan.key.encode() in file.read()
+    except OSError:
+        return True
+
+
+def _record(metadata: Path, output: Path) -> Path:
+    """The file in which snakemake keeps what it knows of an output."""
+    name = base64.urlsafe_b64encode(str(output).encode()).decode()
+    *folders, last = [name[i : i + _LONGEST] for i in range(0, len(name), _LONGEST)]
+    return metadata.joinpath(*(f"@{folder}" for folder in folders), last)
+
+
+def _known_checksum(record: Path, plan: Path) -> str | None:
+    """The SHA-256 of the plan when the output was made, according to snakemake."""
+    try:
+        known: dict[str, Any] = json.loads(record.read_bytes())
+        checksum = (known.get("input_checksums") or {}).get(str(plan))
+    except (OSError, ValueError, AttributeError):
+        return None
+    return str(checksum).rpartition(":")[2] if checksum else None
