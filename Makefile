@@ -27,7 +27,7 @@ REFERENCES := build/references
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup all arxiv paper round docs recorded deposit quick ui check format test test-system slurm-demo slurm-stop verify bench schemas gallery unlock clean
+.PHONY: help setup all arxiv paper round docs recorded deposit quick ui check format test test-system torture slurm-demo slurm-stop verify bench schemas gallery unlock clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -114,10 +114,14 @@ format: setup ## format Python and Snakemake files
 	snakefmt Snakefile workflow
 
 test: setup ## run the tests that need only pip
-	python -m pytest -m "not system" -n 2 --dist worksteal
+	python -m pytest -m "not system and not torture" -n 2 --dist worksteal
 
 test-system: setup $(PDOC) $(VALIDATORS) $(SERVICES) $(REFERENCES) ## run the tests that need LaTeX, Chromium, SLURM, PostgreSQL, or minutes
-	python -m pytest -m system
+	python -m pytest -m "system and not torture"
+
+torture: setup ## inject faults, load and hostile input, about half an hour; a tenth of the cases: CASES=0.1
+	$(if $(CASES),JOURNEYLAB_CASES=$(CASES)) python -m pytest tests/torture -n 2 --dist loadfile
+	python tools/reliability.py
 
 slurm-demo: setup ## boot a real SLURM cluster of two nodes on this machine, to try profiles/slurm
 	@python tools/slurm_cluster.py start $(if $(ACCOUNTING),--accounting)

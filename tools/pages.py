@@ -31,6 +31,7 @@ PAGES = {
     "guide.clusters": "docs/clusters.md",
     "guide.evidence": "docs/evidence.md",
     "guide.deposit": "docs/deposit.md",
+    "guide.reliability": "docs/reliability.md",
     "guide.design": "docs/design.md",
     "guide.speed": "docs/speed.md",
     "guide.contributing": "CONTRIBUTING.md",

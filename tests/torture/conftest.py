@@ -1,0 +1,120 @@
+"""A project with one scaffolded study, which trains in seconds; tests injure copies of it."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from journeylab.records.files import sha256
+
+from ..workflow.conftest import Copy, copy_project, made_once
+from .campaign import Tally
+
+STUDY = "exp13"
+TRAINING = {"steps": 60, "warmup": 2, "rows": 16, "evaluate_every": 20, "checkpoint_every": 5}
+SEEDS = "seeds-1000-1001"
+RUN = f"results/{STUDY}/many/hidden/{SEEDS}"
+REPORT = f"reports/{STUDY}.pdf"
+MADE = (
+    "data/**/*.parquet",
+    "results/**/*.parquet",
+    "results/**/*.safetensors",
+    "results/**/run.json",
+    "results/**/verdicts.json",
+    "reports/exp*/figures/*",
+    "reports/exp*/tables/*",
+    "reports/exp*/numbers.*",
+)
+"""The outputs whose bytes depend on settings, code and data alone."""
+PRINTED = ("reports/*.pdf", "reports/response.*", "reports/index.html")
+"""Outputs that also print when the runs were made, and their CPU time."""
+
+
+def make_study(path: Path, change: Callable[[dict[str, Any]], None] = lambda config: None) -> Copy:
+    """A project with the study of `journeylab new` alone, two seeds and 60 steps."""
+    copy = copy_project(path, lambda config: config["tracking"].update(enabled=False))
+    new = "from journeylab.cli import main; main()"
+    copy.run(sys.executable, "-c", new, "new", f"{STUDY}_torture")
+
+    def keep(config: dict[str, Any]) -> None:
+        study = config["studies"][STUDY]
+        study["chunk"] = 2
+        study["training"] |= TRAINING
+        study["scales"] = {"quick": {"arms": {"corners": {"draws": 3}}}}
+        config["studies"] = {STUDY: study}
+        config["scale"] = "quick"
+        change(config)
+
+    copy.configure(keep)
+    point = {"id": "a", "reviewer": "R1", "point": "Does it learn?", "claims": [STUDY]}
+    (path / "response.yaml").write_text(yaml.safe_dump({"points": [point]}), encoding="utf-8")
+    for unused in (*path.glob("claims/exp*.yaml"), *path.glob("reference/*.json")):
+        if unused.stem != STUDY:
+            unused.unlink()
+    return copy
+
+
+def hashes(copy: Copy, *patterns: str) -> dict[str, str]:
+    """SHA-256 of the outputs, by path."""
+    return {
+        str(path.relative_to(copy.path)): sha256(path)
+        for pattern in patterns or MADE
+        for path in sorted(copy.path.glob(pattern))
+        if path.is_file() and not path.name.startswith(".")  # the times that snakemake keeps
+    }
+
+
+def one_line(text: str) -> str:
+    """The only line of what a command prints to people; fails on a traceback."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    assert "Traceback" not in text, text
+    assert len(lines) == 1, text
+    return lines[0]
+
+
+@pytest.fixture(scope="session")
+def commands(warm: Path) -> Path:
+    """Commands start from the warm server, which has imported the libraries."""
+    return warm
+
+
+@pytest.fixture(scope="session")
+def finished(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """The project with everything made; tests change only duplicates of it."""
+
+    def make(folder: Path) -> None:
+        make_study(folder / "project").snakemake("all")
+
+    return Copy(made_once(tmp_path_factory, "torture", make) / "project")
+
+
+@pytest.fixture(scope="session")
+def expected(finished: Copy) -> dict[str, str]:
+    """The hashes of the outputs of an undisturbed run."""
+    made = hashes(finished)
+    assert len(made) > 25
+    return made
+
+
+@pytest.fixture
+def project(finished: Copy, tmp_path: Path) -> Copy:
+    """A finished project that a test may injure."""
+    return finished.duplicate(tmp_path / "project")
+
+
+@pytest.fixture(scope="module")
+def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
+    """The counts of this file's row."""
+    counts = Tally(Path(request.node.path).stem.removeprefix("test_"))
+    yield counts
+    if counts.outcomes:
+        counts.write()
+
+
+def killed(process: subprocess.Popen[Any]) -> bool:
+    """Whether a process ended by SIGKILL."""
+    return process.wait() == -9

@@ -1,0 +1,299 @@
+"""Hostile configuration: one clear line, or output in which the text is only text."""
+
+import copy
+import random
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pypdfium2
+import pytest
+import yaml
+from hypothesis import given, seed, settings
+from hypothesis import strategies as st
+
+from journeylab.catalogue import resolve
+from journeylab.claims.register import StudyClaims
+from journeylab.claims.response import Response
+from journeylab.config import build, check_plain, read_yaml
+from journeylab.plotting.results import Table
+from journeylab.reports.latex import escape, latex_table
+
+from ..system.test_latex import compile_latex
+from ..test_hostile import CLAIMS, TREE, hostile, odd, outcome, trees
+from ..workflow.conftest import Copy
+from .campaign import PROJECT, Tally, cases, torture
+from .conftest import REPORT, STUDY
+
+pytestmark = pytest.mark.timeout(2400)
+
+SMALL = TREE | {"studies": {name: TREE["studies"][name] for name in ("exp5", "exp6")}}
+ANSWERS = read_yaml(PROJECT / "response.yaml")
+SHELL = (
+    *("; touch trap", "$(touch trap)", "`touch trap`", "| touch trap"),
+    *("&& touch trap", "'; touch trap; '", "../../trap", "/trap", "~/trap", "..", "-rf"),
+    *("--config", "$HOME", "%(x)s", "a\tb", "*"),
+    *("{wildcards}", "{wildcards.study}", "{input}", "{output[0]}", "{config[root]}", "{{x}}"),
+)  # fmt: skip
+TYPESET = (
+    *(r"\input{/etc/passwd}", r"\write18{touch trap}", r"\end{document}"),
+    *(r"\def\x{\x}\x", "$x_1^2", "^^41", r"\csname", "$ x $", "// comment", "{", "?"),
+    *("100% & #1 ~ ^ _", r"\verb|", "``''", "[x]{y}", r"\\[1cm]", r"\catcode`\@=11"),
+    *('#read("/etc/passwd")', "#panic()", "*bold* _it_ `raw`", "= heading", "@ref <label>"),
+    *('#import "@preview/x:1.0.0": *', "#{", "#eval(\"1\")", "/* comment", "#let x"),
+)  # fmt: skip
+PAGES = (
+    *("<script>alert(1)</script>", "<img src=x onerror=alert(1)>", '" onmouseover="alert(1)'),
+    *("</title>", "<b>bold</b>", "[x](javascript:y)", "![x](y)"),
+    *("</tbody></table><script src=x>", "&lt;b&gt;", "]]>", "<!-- x", "javascript:alert(1)"),
+    *("{{ 7*7 }}", "<< 7*7 >>", "<% for x in y %>", "{# x #}", "{% raw %}"),
+)  # fmt: skip
+LETTERS = (
+    "\u202eright to left",
+    "日本語",
+    "é\u0301",
+    "zero\u200bwidth",
+    "ﬁ",
+    "😀",
+    "Ω≠∞",
+)
+PAYLOADS = (*SHELL, *TYPESET, *PAGES, *LETTERS)
+
+
+# -- any values -----------------------------------------------------------------------------------
+
+
+def fuzz(
+    tree: dict[str, Any], read: Callable[[dict[str, Any]], object], number: int
+) -> Counter[str]:
+    """Try mutants of a tree; counts of those that are read and those that are refused."""
+    counts: Counter[str] = Counter()
+    injected = st.sampled_from(PAYLOADS)
+
+    @seed(34)
+    @settings(hostile, max_examples=number)
+    @given(mutant=trees(tree), value=injected | odd, place=st.randoms(use_true_random=False))
+    def tried(mutant: dict[str, Any], value: object, place: random.Random) -> None:
+        inject(mutant, value, place)
+        counts["refused in one line" if outcome(lambda: read(mutant)) else "read"] += 1
+
+    tried()
+    return counts
+
+
+def inject(tree: Any, value: object, place: random.Random) -> None:
+    """Put a value or a key somewhere into the tree."""
+    node = tree
+    while isinstance(node, dict | list) and node:
+        key = place.choice(list(node)) if isinstance(node, dict) else place.randrange(len(node))
+        if not isinstance(node[key], dict | list) or place.random() < 0.2:
+            if isinstance(node, dict) and isinstance(value, str) and place.random() < 0.5:
+                node[value] = node.pop(key)
+            else:
+                node[key] = value
+            return
+        node = node[key]
+
+
+def read_claims(tree: dict[str, Any]) -> None:
+    check_plain(tree, "exp7.yaml")
+    build(StudyClaims, tree, "exp7.yaml")
+
+
+def read_answers(tree: dict[str, Any]) -> None:
+    check_plain(tree, "response.yaml")
+    build(Response, tree, "response.yaml")
+
+
+FILES: dict[str, tuple[dict[str, Any], Callable[[dict[str, Any]], object], int]] = {
+    "config.yaml": (SMALL, resolve, 2000),
+    "claims": (CLAIMS, read_claims, 4000),
+    "response.yaml": (ANSWERS, read_answers, 4000),
+}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_fuzzed_files_are_read_or_refused_in_one_line(file: str) -> None:
+    tree, read, _ = FILES[file]
+    assert fuzz(tree, read, 40).total() == 40
+
+
+@torture
+@pytest.mark.parametrize("file", FILES)
+def test_thousands_of_fuzzed_files_are_read_or_refused_in_one_line(file: str, tally: Tally) -> None:
+    tree, read, full = FILES[file]
+    for result, number in fuzz(tree, read, cases(full, 50)).items():
+        tally.add(f"fuzzed {file}", result, number)
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+
+def rename(node: dict[str, Any], name: str) -> None:
+    node[name] = node.pop(next(iter(node)))
+
+
+NAMES: dict[str, Callable[[dict[str, Any], str], None]] = {
+    "study": lambda c, name: rename(c["studies"], name),
+    "arm": lambda c, name: rename(c["studies"]["exp6"]["arms"], name),
+    "dataset": lambda c, name: rename(c["studies"]["exp6"]["datasets"], name),
+    "setting": lambda c, name: rename(c["studies"]["exp6"]["training"], name),
+    "variant": lambda c, name: c["studies"]["exp6"]["arms"]["random-toral"].update(variants=[name]),
+    "reference to a dataset": lambda c, name: c["studies"]["exp6"]["arms"]["random-toral"].update(
+        dataset=name
+    ),
+    "scale": lambda c, name: c.update(scale=name),
+}
+
+
+@pytest.mark.parametrize("place", NAMES)
+def test_no_name_holds_a_path_a_command_or_markup(place: str) -> None:
+    try_names(place)
+
+
+def try_names(place: str, tally: Tally | None = None) -> None:
+    for payload in PAYLOADS:
+        tree = copy.deepcopy(SMALL)
+        NAMES[place](tree, payload)
+        message = outcome(lambda: resolve(tree))  # noqa: B023
+        assert message.startswith("config.yaml"), (payload, message)
+        if tally:
+            tally.add("injection in a name", "refused in one line")
+
+
+@torture
+def test_the_campaign_injects_names(tally: Tally) -> None:
+    for place in NAMES:
+        try_names(place, tally)
+    for payload in PAYLOADS:
+        tree = copy.deepcopy(ANSWERS)
+        tree["points"][0]["id"] = payload
+        assert outcome(lambda: read_answers(tree))  # noqa: B023
+        tally.add("injection in a name", "refused in one line")
+
+
+# -- texts ----------------------------------------------------------------------------------------
+
+
+def shown(text: str) -> str:
+    """A text without what typesetting may change: spaces, quotes, ligatures, invisible signs."""
+    table = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "ﬁ": "fi", "−": "-", "–": "-"})
+    return "".join(sign for sign in text.translate(table) if sign.isprintable() and sign != " ")
+
+
+def pages(pdf: Path) -> str:
+    with pypdfium2.PdfDocument(pdf) as document:
+        return "".join(page.get_textpage().get_text_range() for page in document)
+
+
+class Elements(HTMLParser):
+    """The elements of a page, its attributes, and its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.attributes: set[str] = set()
+        self.links: set[str] = set()
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.attributes |= {name for name, _ in attrs}
+        self.links |= {value or "" for name, value in attrs if name in ("href", "src")}
+        self.text += "".join(f" {value}" for _, value in attrs)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def elements(page: Path) -> Elements:
+    parser = Elements()
+    parser.feed(page.read_text(encoding="utf-8"))
+    return parser
+
+
+def hostile_points() -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f"p{number}",
+            "reviewer": f"R {payload}",
+            "point": f"Why {payload}?",
+            "answer": f"Since {payload}.",
+            "change": f"Section {payload}",
+            "claims": [STUDY] if number % 10 == 0 else [],
+        }
+        for number, payload in enumerate(PAYLOADS)
+    ]
+
+
+def hostile_claims(path: Path) -> None:
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    shared = content["claims"][2]
+    for number, payload in enumerate(PAYLOADS):
+        row = {"id": f"{STUDY}.s{number + 10}", "statement": f"Here {payload} too."}
+        content["claims"].append(shared | row)
+    content["measures"]["test"]["label"] = 'accuracy <i>&"$_#%'
+    content["claims"][0]["statement"] = r"Many <b>points</b> & #read(\"x\") \input{y} 100% $z_1$."
+    path.write_text(yaml.safe_dump(content, allow_unicode=True), encoding="utf-8")
+
+
+@torture
+def test_texts_are_only_texts_in_pdf_html_and_latex(project: Copy, tally: Tally) -> None:
+    before = elements(project.path / "reports/index.html")
+    (project.path / "response.yaml").write_text(
+        yaml.safe_dump({"title": PAYLOADS[0], "points": hostile_points()}, allow_unicode=True),
+        encoding="utf-8",
+    )
+    hostile_claims(project.path / f"claims/{STUDY}.yaml")
+    done = project.snakemake("all", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not list(project.path.rglob("trap"))
+    response, report = (
+        shown(pages(project.path / name)) for name in ("reports/response.pdf", REPORT)
+    )
+    page = elements(project.path / "reports/index.html")
+    latex = (project.path / "reports/latex/response.tex").read_text(encoding="ascii")
+    for payload in PAYLOADS:
+        if payload in LETTERS:  # letters that the font lacks, or that Unicode orders anew
+            tally.add("hostile text in the PDFs, HTML and LaTeX", "built")
+            continue
+        assert shown(f"Why {payload}?") in response, payload
+        assert shown(f"Since {payload}.") in response, payload
+        assert shown(f"Here {payload} too.") in report, payload
+        assert f"Here {payload} too." in page.text.replace("\n", " "), payload
+        assert escape(payload) in latex, payload
+        tally.add("hostile text in the PDFs, HTML and LaTeX", "printed as it is", 5)
+    assert "root:" not in response + report + page.text
+    assert page.tags["script"] == before.tags["script"]
+    assert page.tags.keys() == before.tags.keys()
+    assert page.attributes == before.attributes
+    assert not [link for link in page.links if link.startswith("javascript:")]
+    if shutil.which("pdflatex"):
+        done = subprocess.run(
+            ("pdflatex", "-interaction=nonstopmode", "-halt-on-error", "response.tex"),
+            cwd=project.path / "reports/latex",
+            capture_output=True,
+            text=True,
+            errors="replace",
+        )
+        assert done.returncode == 0, done.stdout[-3000:]
+        tally.add("response.tex with hostile text, compiled by pdflatex", "compiled")
+    assert not list(project.path.rglob("trap"))
+
+
+@torture
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is missing")
+def test_hostile_cells_compile_as_text(tmp_path: Path, tally: Tally) -> None:
+    frame = pd.DataFrame({"a": PAYLOADS, "b": list(reversed(PAYLOADS))}).astype(str)
+    for first in range(0, len(frame), 20):
+        table = latex_table(Table("t", "c", frame[first : first + 20], "caption"), "tab:t")
+        (tmp_path / "t.tex").write_text(table, encoding="ascii")
+        done = compile_latex(tmp_path, r"\input{t}")
+        assert done.returncode == 0, done.stdout[-2000:]
+    assert not list(tmp_path.rglob("trap"))
+    tally.add("hostile cells of LaTeX tables, compiled", "compiled as text", len(frame))

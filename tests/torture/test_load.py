@@ -1,0 +1,125 @@
+"""Thousands of jobs and runs: all are done, none twice, within bounded memory."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from ..tracking.conftest import initialised, write_chunk  # noqa: F401
+from ..workflow.conftest import Copy
+from .campaign import Tally, cases, torture
+from .conftest import STUDY, make_study
+from .test_kills import stored
+
+pytestmark = [torture, pytest.mark.timeout(3000)]
+
+LARGEST_MIB = 1500.0
+"""Peak memory that a process may have, whatever the number of jobs or runs."""
+ROLES = ("snakemake", "journeylab track", "forking.py serve")
+
+
+class Peaks:
+    """Peak resident memory in MiB of the processes below this one, by what they do."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, float] = {}
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> "Peaks":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.5):
+            for process in psutil.Process().children(recursive=True):
+                with suppress(psutil.Error):
+                    words = " ".join(process.cmdline())
+                    used = process.memory_info().rss / 2**20
+                    role = next((role for role in ROLES if role in words), "a job")
+                    self.of[role] = max(self.of.get(role, 0.0), used)
+
+
+def run(copy: Copy, *command: str) -> tuple[float, Peaks]:
+    """Seconds and peaks of a command, without the warm server of the tests."""
+    began = time.monotonic()
+    with Peaks() as peaks:
+        done = subprocess.run(
+            command, cwd=copy.path, env=copy.cold_environment, capture_output=True, text=True
+        )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return time.monotonic() - began, peaks
+
+
+@pytest.mark.usefixtures("commands")
+def test_thousands_of_jobs_are_all_done_within_bounded_memory(tmp_path: Path, tally: Tally) -> None:
+    jobs = cases(2000, 40)
+    rates = {f"r{i}": {"training": {"learning_rate": 0.001 + i * 1e-6}} for i in range(jobs // 4)}
+
+    def sweep(config: dict[str, Any]) -> None:
+        study = config["studies"][STUDY]
+        study["arms"]["sweep"] = {"variants": ["linear", "hidden"], "grid": {"rate": rates}}
+        study["training"]["steps"] = 10
+        study["scales"] = {}
+        config["scale"] = "default"
+        config["seeds"] = {"default": 2}
+
+    copy = make_study(tmp_path / "project", sweep)
+    register = copy.path / f"claims/{STUDY}.yaml"
+    register.write_text(register.read_text(encoding="utf-8").replace("looks: sequential", ""))
+    figures = copy.path / f"src/journeylab/studies/{STUDY}_torture/figures.py"
+    # a panel for each of hundreds of arms is no figure
+    few = figures.read_text(encoding="utf-8").replace(
+        'tidy("accuracy", split', 'tidy("accuracy", arm=list(ARMS), split'
+    )
+    figures.write_text(few, encoding="utf-8")
+    seconds, peaks = run(copy, "snakemake", "--cores", "2", "all")
+    trained = list(copy.path.glob("results/*/*/*/seeds-*/run.json"))
+    measured = list(copy.path.glob("results/*/*/*/seeds-*/measurements.parquet"))
+    assert len(trained) == len(measured) >= jobs // 2
+    assert copy.planned() == set()
+    assert copy.run("journeylab", "check").stderr == ""
+    done = len(trained) + len(measured)
+    tally.add("tiny jobs through the real workflow", "all done, nothing left to do", done)
+    tally.note(f"workflow of {done} jobs", f"{seconds:.0f} s; peak MiB: {shown(peaks)}")
+    assert max(peaks.of.values()) < LARGEST_MIB
+
+
+def shown(peaks: Peaks) -> str:
+    return ", ".join(f"{role} {used:.0f}" for role, used in sorted(peaks.of.items()))
+
+
+@pytest.mark.usefixtures("commands")
+def test_thousands_of_runs_are_imported_once_within_bounded_memory(
+    tmp_path: Path,
+    tally: Tally,
+    write_chunk: Callable[..., Path],  # noqa: F811
+) -> None:
+    runs, chunk = cases(5000, 100), 50
+    for first in range(0, runs, chunk):
+        write_chunk(tmp_path, "journey", f"v{first}", seeds=tuple(range(first, first + chunk)))
+    copy = Copy(tmp_path)
+    track = (sys.executable, "-m", "journeylab.cli", "track")
+    seconds, peaks = run(copy, *track)
+    rows = [row for row in stored(tmp_path / "mlflow.db") if "seed" in row[1]]
+    assert len(rows) >= runs
+    again, later = run(copy, *track)
+    assert len([row for row in stored(tmp_path / "mlflow.db") if "seed" in row[1]]) == len(rows)
+    tally.add("runs imported into MLflow", "every run once", runs)
+    tally.note(
+        f"import of {runs} runs",
+        f"{seconds:.0f} s, again {again:.0f} s; peak MiB: {max(peaks.of.values()):.0f}, again "
+        f"{max(later.of.values()):.0f}",
+    )
+    assert max(peaks.of.values()) < LARGEST_MIB

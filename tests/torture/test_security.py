@@ -1,0 +1,310 @@
+"""Loading a file runs no code; servers listen on this machine only; passwords stay secret."""
+
+import ast
+import os
+import pickle
+import random
+import signal
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pyarrow as pa
+import pypdfium2
+import pytest
+import torch
+from pyarrow import parquet
+
+from journeylab.config import UserError, read_yaml
+from journeylab.records import files
+from journeylab.records.evidence import read_evidence
+
+from ..stages.test_fetch import CONTENT, Silent, refused, serving
+from ..workflow.conftest import Copy
+from .campaign import PROJECT, Tally, seeded, torture
+from .conftest import RUN, one_line
+from .jobs import DATA, JOBS
+
+pytestmark = pytest.mark.timeout(1200)
+
+SEAL = b"self-sha256:" + b"0" * 64
+SECRET = "s3cret-w0rd"
+
+
+class Payload:
+    """Unpickling it creates a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def hostile_files(trap: Path) -> dict[str, bytes]:
+    """Contents that create `trap` if something unpickles them."""
+    pickled = pickle.dumps([Payload(trap), SEAL])
+    archive = trap.with_name("torch.pt")
+    torch.save({"weights": Payload(trap), "seal": SEAL.decode()}, archive)
+    extension = {b"ARROW:extension:name": b"arrow.py_extension_type"}
+    field = pa.field(
+        "value",
+        pa.int64(),
+        metadata=extension | {b"ARROW:extension:metadata": pickle.dumps(Payload(trap))},
+    )
+    table = pa.table([[1, 2]], schema=pa.schema([field], metadata={"seal": SEAL}))
+    parquet.write_table(table, trap.with_name("a.parquet"))
+    return {
+        "a pickle": pickled,
+        "an archive of torch.save": archive.read_bytes(),
+        "a table with a pickled type": trap.with_name("a.parquet").read_bytes(),
+        "YAML with a tag": b"a: !!python/object/apply:os.mkdir ['%s'] # %s"
+        % (str(trap).encode(), SEAL),
+        "nothing but a checksum": SEAL,
+    }
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "weights.safetensors": files.read_tensors,
+    "a.checkpoint": files.read_noted_tensors,
+    "measurements.parquet": files.read_table,
+    "run.json": files.read_json,
+    "once.zip": read_evidence,
+    "config.yaml": read_yaml,
+}
+
+
+def read_all(folder: Path, record: Callable[[str, str], None]) -> None:
+    trap = folder / "trap"
+    for kind, content in hostile_files(trap).items():
+        for name, read in READERS.items():
+            for sealed in (False, True):
+                path = folder / name
+                path.write_bytes(content)
+                if sealed and content.count(SEAL) == 1:
+                    files.seal(path)
+                try:
+                    read(path)
+                    outcome = "read as data"
+                except UserError as error:
+                    assert str(error).startswith(str(path)[:100])  # noqa: PT017
+                    outcome = "refused in one line"
+                assert not trap.exists(), (kind, name)
+                record(kind, outcome)
+
+
+def test_no_file_runs_code_when_it_is_loaded(tmp_path: Path) -> None:
+    read_all(tmp_path, lambda kind, outcome: None)
+
+
+@torture
+def test_the_campaign_counts_hostile_files(tmp_path: Path, tally: Tally) -> None:
+    read_all(tmp_path, lambda kind, outcome: tally.add(f"hostile file: {kind}", outcome))
+
+
+def test_no_module_uses_a_loader_that_runs_code() -> None:
+    forbidden = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
+    calls = {("torch", "load"), ("np", "load"), ("numpy", "load"), ("pd", "read_pickle")}
+    for path in (PROJECT / "src/journeylab").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = {alias.name.partition(".")[0] for alias in node.names}
+                names |= {(getattr(node, "module", None) or "").partition(".")[0]}
+                assert not names & forbidden, path
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                assert (node.value.id, node.attr) not in calls, path
+
+
+# -- the workflow ---------------------------------------------------------------------------------
+
+SHELL = ("$(touch trap)", "`touch trap`", "; touch trap", "quick; touch trap", "'; touch trap; '")
+TAGS = (
+    "!!python/object/apply:os.system ['touch trap']",
+    "!!python/object/new:os.system ['touch trap']",
+    "__import__('os').system('touch trap')",
+)
+
+
+@torture
+@pytest.mark.parametrize("key", ["scale", "root", "seeds", "evidence", "studies", "tracking"])
+def test_no_value_of_the_command_line_runs_code(project: Copy, tally: Tally, key: str) -> None:
+    for value in (*SHELL, *TAGS):
+        for command in (
+            ("snakemake", "-n", "all", "--config", f"{key}={value}"),
+            ("journeylab", "check", f"{key}={value}"),
+        ):
+            done = project.run(*command, check=False)
+            assert done.returncode != 0, done.stdout
+            assert "Traceback" not in done.stderr, done.stderr
+            assert not list(project.path.rglob("trap"))
+            tally.add("injection in --config KEY=VALUE", "refused in one line")
+
+
+@torture
+@pytest.mark.parametrize("file", ["config.yaml", "response.yaml", "claims/exp13.yaml"])
+def test_no_tag_of_a_yaml_file_runs_code(project: Copy, tally: Tally, file: str) -> None:
+    before = (project.path / file).read_text(encoding="utf-8")
+    for tag in TAGS[:2]:
+        (project.path / file).write_text(f"{before}\nmore: {tag}\n", encoding="utf-8")
+        done = project.snakemake("-n", "all", check=False)
+        assert done.returncode != 0
+        lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+        assert len(lines) == 1, done.stderr
+        assert file in lines[0]
+        assert not (project.path / "trap").exists()
+        tally.add("YAML tag that names a Python object", "refused in one line")
+
+
+@torture
+def test_a_hostile_file_among_the_results_runs_no_code(project: Copy, tally: Tally) -> None:
+    trap = project.path / "trap"
+    contents = hostile_files(trap)
+    for name, stage in (
+        (f"{RUN}/weights.safetensors", "measure"),
+        (DATA, "train"),
+        (f"{RUN}/measurements.parquet", "collect"),
+        (f"{RUN}/run.json", "draw"),
+    ):
+        before = (project.path / name).read_bytes()
+        for kind, content in contents.items():
+            path = project.path / name
+            path.write_bytes(content)
+            if content.count(SEAL) == 1:
+                files.seal(path)
+            done = project.run(*JOBS[stage].command(stage), check=False)
+            assert done.returncode == 2, (kind, done.stderr)
+            assert name in one_line(done.stderr)
+            assert not trap.exists()
+            tally.add(f"hostile result: {kind}", "refused in one line")
+        (project.path / name).write_bytes(before)
+
+
+# -- servers --------------------------------------------------------------------------------------
+
+
+def addresses(process: int) -> set[str]:
+    """The addresses at which a process and its children listen."""
+    parent = psutil.Process(process)
+    return {
+        connection.laddr.ip
+        for each in (parent, *parent.children(recursive=True))
+        for connection in each.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+
+
+@torture
+def test_the_server_of_the_user_interface_listens_on_this_machine_only(
+    project: Copy, tally: Tally, free_port: Callable[[], int]
+) -> None:
+    port = free_port()
+    process = subprocess.Popen(
+        ("journeylab", "ui", "--port", str(port)),
+        cwd=project.path,
+        env=project.cold_environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.2)
+        assert addresses(process.pid) == {"127.0.0.1"}
+        tally.add("journeylab ui: addresses at which it listens", "127.0.0.1 only")
+        foreign = urllib.request.Request(
+            f"http://127.0.0.1:{port}/api/2.0/mlflow/experiments/search?max_results=1",
+            headers={"Host": "evil.example"},
+        )
+        with pytest.raises(urllib.request.HTTPError) as caught:
+            urllib.request.urlopen(foreign, timeout=5)
+        caught.value.close()
+        tally.add("journeylab ui: a page of another site asks for runs", "refused")
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+# -- secrets --------------------------------------------------------------------------------------
+
+
+def texts(folder: Path) -> dict[Path, bytes]:
+    """The content of every file; for a PDF, also its text."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.is_file():
+            found[path] = path.read_bytes()
+            if path.suffix == ".pdf":
+                with pypdfium2.PdfDocument(path) as pdf:
+                    pages = "".join(page.get_textpage().get_text_range() for page in pdf)
+                found[path] += pages.encode() + str(pdf_metadata(path)).encode()
+    return found
+
+
+def pdf_metadata(path: Path) -> dict[str, str]:
+    with pypdfium2.PdfDocument(path) as pdf:
+        return pdf.get_metadata_dict()
+
+
+@torture
+def test_a_password_in_the_address_is_in_no_file_and_no_message(
+    project: Copy, tally: Tally, free_port: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.configure(lambda config: config["tracking"].update(enabled=True))
+    for name in ("results", "reports"):
+        files_below = project.path / name
+        subprocess.run(("rm", "-r", str(files_below)), check=True)
+    for kind in ("http://me:{}@127.0.0.1:{}", "postgresql://127.0.0.1:{1}/runs?password={0}"):
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", kind.format(SECRET, free_port()))
+        monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", SECRET)
+        done = project.snakemake("all", "--verbose", check=False)
+        assert done.returncode == 0, done.stderr
+        shown = done.stdout + done.stderr
+        assert "was not updated" in shown
+        assert SECRET not in shown
+        found = texts(project.path)
+        assert len(found) > 200
+        assert [path for path, content in found.items() if SECRET.encode() in content] == []
+        tally.add("password in the tracking address: files searched", "not found", len(found))
+        subprocess.run(("rm", "-r", str(project.path / "reports")), check=True)
+
+
+# -- downloads ------------------------------------------------------------------------------------
+
+
+def try_downloads(folder: Path, number: range, record: Callable[[str], None]) -> None:
+    source, output = folder / "source/input.txt", folder / "data/external/file"
+    source.parent.mkdir()
+    with serving(partial(Silent, directory=source.parent)) as address:
+        for case in number:
+            rng = random.Random(case)
+            at = rng.randrange(len(CONTENT))
+            source.write_bytes(
+                (
+                    CONTENT[:at],
+                    CONTENT + bytes([rng.randrange(256)]),
+                    CONTENT[:at] + bytes([CONTENT[at] ^ 1]) + CONTENT[at + 1 :],
+                )[case % 3]
+            )
+            assert "bytes" in refused(output, url=f"{address}/input.txt")
+            record(("truncated", "longer", "one byte differs")[case % 3])
+
+
+def test_no_changed_download_is_kept(tmp_path: Path) -> None:
+    try_downloads(tmp_path, range(6), lambda kind: None)
+
+
+@torture
+def test_the_campaign_changes_downloads(tmp_path: Path, tally: Tally) -> None:
+    try_downloads(
+        tmp_path,
+        seeded(300),
+        lambda kind: tally.add(f"download: {kind}", "refused, nothing kept"),
+    )

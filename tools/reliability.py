@@ -1,0 +1,74 @@
+"""Print the last run of the fault campaign as a table, into docs/reliability.md.
+
+    python tools/reliability.py [DOCUMENT]
+
+Reads `build/torture/<row>.json`, which `make torture` writes, and replaces the text between the two
+marks in the document. The exit code is 1 if a case ended silently wrong.
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[1]
+FOLDER = PROJECT / "build/torture"
+START, END = "<!-- campaign: python tools/reliability.py -->", "<!-- end -->"
+SILENT = "SILENT"
+ROWS = {
+    "kills": "Kill at any moment",
+    "space": "Full disk, read-only folder",
+    "corruption": "Damaged files",
+    "stale": "Stale results",
+    "concurrency": "Several at once",
+    "configuration": "Hostile configuration",
+    "numbers": "Numbers that fail",
+    "evidence": "Evidence and deposits",
+    "load": "Load",
+    "security": "Security",
+}
+
+
+def main(document: Path) -> int:
+    """Rewrite the table of a document; return the exit code."""
+    rows = {name: _read(FOLDER / f"{name}.json") for name in ROWS}
+    lines = [line for name, row in rows.items() if row for line in _table(ROWS[name], row)]
+    text = document.read_text(encoding="utf-8")
+    before, _, rest = text.partition(START)
+    _, _, after = rest.partition(END)
+    document.write_text("\n".join((before + START, *lines, END)) + after, encoding="utf-8")
+    silent = sum(
+        counts.get(SILENT, 0) for row in rows.values() for counts in row.get("faults", {}).values()
+    )
+    total = sum(
+        sum(counts.values()) for row in rows.values() for counts in row.get("faults", {}).values()
+    )
+    missing = [name for name, row in rows.items() if not row]
+    print(f"{total} cases, {silent} silently wrong; no figures of: {', '.join(missing) or 'none'}")
+    return 1 if silent else 0
+
+
+def _read(path: Path) -> dict[str, dict[str, dict[str, int]]]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def _table(title: str, row: Mapping[str, Mapping[str, Mapping[str, int]]]) -> list[str]:
+    lines = ["", f"### {title}", "", "| fault | cases | outcome |", "| --- | ---: | --- |"]
+    for fault, counts in row["faults"].items():
+        outcomes = [
+            outcome if len(counts) == 1 else f"{number:,}: {outcome}"
+            for outcome, number in sorted(counts.items(), key=lambda entry: -entry[1])
+        ]
+        lines.append(
+            f"| {_cell(fault)} | {sum(counts.values()):,} | {_cell('; '.join(outcomes))} |"
+        )
+    lines += [f"\n{name}: {value}." for name, value in row.get("figures", {}).items()]
+    return lines
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]) if sys.argv[1:] else PROJECT / "docs/reliability.md"))
