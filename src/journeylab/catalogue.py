@@ -1,7 +1,8 @@
 """Discovery of the studies, their typed parts, and the resolution of their settings.
 
-A study is a folder ``studies/expN_name`` of modules. Only this module looks for studies; the
-protocols below type their parts.
+A study is a folder ``expN_name`` of modules. A project that imports journeylab has its studies in
+a package of its own, ``studies``, in the working directory; elsewhere the studies are those of
+``journeylab.studies``. Only this module looks for studies.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ast
 import importlib
 import pkgutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -33,6 +35,7 @@ from journeylab.config import (
     read_yaml,
     shown,
 )
+from journeylab.imports import PROJECT_STUDIES
 from journeylab.parts import (
     ComputePart,
     DataPart,
@@ -46,7 +49,14 @@ from journeylab.parts import (
 from journeylab.records.fingerprint import BOOKKEEPING, PLANNED, closure
 
 PACKAGE = Path(__file__).parent
-STUDIES = PACKAGE / "studies"
+OWN = (Path(PROJECT_STUDIES) / "__init__.py").is_file()
+"""Whether the working directory is a project with studies of its own."""
+STUDIES = Path.cwd() / PROJECT_STUDIES if OWN else PACKAGE / "studies"
+STUDIES_PACKAGE = PROJECT_STUDIES if OWN else "journeylab.studies"
+CODE = STUDIES.parent if OWN else PACKAGE.parents[1]
+"""The repository that holds the studies."""
+if OWN:  # at the end, so that no file of the project hides a library
+    sys.path.append(str(STUDIES.parent))
 
 Stage = Literal[
     "fetch",
@@ -105,7 +115,7 @@ def discover() -> dict[str, str]:
     names = (module.name for module in pkgutil.iter_modules([str(STUDIES)]) if module.ispkg)
     named: dict[str, str] = {}
     for name in names:
-        study, module = name.split("_")[0], f"journeylab.studies.{name}"
+        study, module = name.split("_")[0], f"{STUDIES_PACKAGE}.{name}"
         if study in named:
             raise UserError(f"{named[study]} and {module} are both study {study}; rename one")
         named[study] = module
@@ -115,6 +125,11 @@ def discover() -> dict[str, str]:
 def study_folder(study: str) -> Path:
     """The folder of a study's modules. Raises UserError for an unknown study."""
     return STUDIES / _module(study).rpartition(".")[2]
+
+
+def asset(name: str) -> Path:
+    """The file of prose or style that a plan names, relative to the package, or to the project."""
+    return (STUDIES.parent if name.startswith(f"{STUDIES.name}/") else PACKAGE) / name
 
 
 def stage_roots(stage: Stage, study: str) -> tuple[str, ...]:

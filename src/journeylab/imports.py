@@ -1,4 +1,4 @@
-"""An import hook: a job compiles the modules of this package from source and keeps their text.
+"""An import hook: a job compiles the modules of this project from source and keeps their text.
 
 Python reuses cached bytecode if the source has the same size and modification time in seconds, so
 that the old code can run after a quick edit. The hook compiles every module from the text that is
@@ -15,18 +15,20 @@ from types import CodeType, ModuleType
 from typing import Any
 
 PACKAGE = "journeylab"
+PROJECT_STUDIES = "studies"
+"""The package that holds the studies of a project that imports journeylab."""
 
 
 class Imports(MetaPathFinder):
-    """Finds the modules of a package; ``texts`` holds the source of all loaded modules."""
+    """Finds the modules of some packages; ``texts`` holds the source of all loaded modules."""
 
-    def __init__(self, package: str = PACKAGE) -> None:
-        self.package = package
+    def __init__(self, *packages: str) -> None:
+        self.packages = packages or (PACKAGE, PROJECT_STUDIES)
         self.texts: dict[str, str] = {}
         self.closed_by = ""
 
     def close(self, reader: str) -> None:
-        """Refuse all further imports of the package; ``reader`` is named in the error."""
+        """Refuse all further imports of the packages; ``reader`` is named in the error."""
         self.closed_by = reader
 
     def find_spec(
@@ -36,7 +38,7 @@ class Imports(MetaPathFinder):
 
         Raises ImportError after :meth:`close`.
         """
-        if name.partition(".")[0] != self.package:
+        if name.partition(".")[0] not in self.packages:
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and isinstance(spec.loader, SourceFileLoader):
@@ -61,7 +63,7 @@ class _FromSource(SourceFileLoader):
 
 
 def install() -> Imports:
-    """Load the modules of this package from source from now on; return the finder."""
+    """Load the modules of this project from source from now on; return the finder."""
     for finder in sys.meta_path:
         if isinstance(finder, Imports):
             return finder

@@ -53,7 +53,7 @@ def skeleton(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def without_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("journeylab.commands.new._generate_schemas", lambda project: None)
+    monkeypatch.setattr("journeylab.commands.new.generate_schemas", lambda project: None)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_failed_scaffold_leaves_no_file(skeleton: Path, monkeypatch: pytest.Mo
         assert (project / CLAIMS).exists()
         raise UserError("no schema")
 
-    monkeypatch.setattr("journeylab.commands.new._generate_schemas", fail)
+    monkeypatch.setattr("journeylab.commands.new.generate_schemas", fail)
     before = contents(skeleton)
     with pytest.raises(UserError, match="no schema"):
         scaffold(NAME, skeleton)

@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from journeylab.config import UserError, read_yaml
+from journeylab.imports import PROJECT_STUDIES as OWN
 from journeylab.records.files import write_atomic
 
 MODULES = ("__init__", "settings", "metrics", "data", "models", "measure", "compute", "figures")
@@ -28,28 +29,29 @@ LONGEST = 40
 def scaffold(name: str, project: Path) -> list[Path]:
     """Write the study ``name``, e.g. ``exp13_name``, into a project; return the files written.
 
-    Modules, tests and claims are new files; ``config.yaml`` gains a section and is otherwise
+    Modules, tests and claims are new files, the modules in ``studies/`` if the project has that
+    folder, else in ``src/journeylab/studies/``; ``config.yaml`` gains a section and is otherwise
     unchanged; the JSON schemas are generated again. If a step fails, everything is undone. Raises
     UserError for a malformed or existing name, and for a folder that is not a project.
     """
     match = re.fullmatch(r"(exp[1-9][0-9]*)_([a-z0-9]+(?:_[a-z0-9]+)*)", name)
     if not match or len(name) > LONGEST:
         raise UserError(f"study {name!r}: write exp, a number, _ and a short name, e.g. exp13_name")
-    study, title = match[1], match[2].replace("_", " ").capitalize()
-    modules, tests = project / "src/journeylab/studies" / name, project / "tests/studies" / study
+    study = match[1]
+    package = OWN if (project / OWN).is_dir() else "journeylab.studies"
+    folder = project / (OWN if package == OWN else "src/journeylab/studies")
+    modules, tests = folder / name, project / "tests/studies" / study
     claims = project / CLAIMS / f"{study}.yaml"
     _check_free(study, project, modules, tests, claims)
-    names = {"study": study, "folder": name, "title": title}
-    texts = {modules / f"{part}.py": _filled(f"{part}.py", names) for part in MODULES}
-    texts[modules / "report.typ"] = _filled("report.typ", names)
-    texts[tests / f"test_{study}.py"] = _filled("test.py", names)
-    texts[claims] = _filled("claims.yaml", names)
-    texts[project / CONFIG] = _extended(project / CONFIG, study, _filled(CONFIG, names))
+    names = study_names(name, package)
+    texts = study_files(names, modules, tests)
+    texts[claims] = filled("study", "claims.yaml", names)
+    texts[project / CONFIG] = _extended(project / CONFIG, study, filled("study", CONFIG, names))
     with _all_or_nothing(project, modules, tests, claims):
         for path, text in texts.items():
             with write_atomic(path) as partial:
                 partial.write_text(text, encoding="utf-8")
-        _generate_schemas(project)
+        generate_schemas(project)
     return [*texts, *(project / SCHEMAS).glob("*.json")]
 
 
@@ -64,8 +66,24 @@ def _check_free(study: str, project: Path, modules: Path, tests: Path, claims: P
             raise UserError(f"{taken}: exists; choose another number than {study}")
 
 
-def _filled(file: str, names: Mapping[str, str]) -> str:
-    template = files("journeylab") / "study_template" / f"{file}.template"
+def study_names(folder: str, package: str) -> dict[str, str]:
+    """What the templates of a study name: its id, folder, package and title."""
+    study, _, title = folder.partition("_")
+    title = title.replace("_", " ").capitalize()
+    return {"study": study, "folder": folder, "package": package, "title": title}
+
+
+def study_files(names: Mapping[str, str], modules: Path, tests: Path) -> dict[Path, str]:
+    """The text of every module and of the tests of a study, by path."""
+    texts = {modules / f"{part}.py": filled("study", f"{part}.py", names) for part in MODULES}
+    texts[modules / "report.typ"] = filled("study", "report.typ", names)
+    texts[tests / f"test_{names['study']}.py"] = filled("study", "test.py", names)
+    return texts
+
+
+def filled(kind: str, file: str, names: Mapping[str, str]) -> str:
+    """A template of a study or a project, with names in place of ``$name``."""
+    template = files("journeylab") / f"{kind}_template" / f"{file}.template"
     return Template(template.read_text(encoding="utf-8")).substitute(names)
 
 
@@ -104,19 +122,28 @@ def _studies(content: Mapping[str, Any]) -> dict[str, Any]:
     return dict(studies) if isinstance(studies, Mapping) else {}
 
 
-def _generate_schemas(project: Path) -> None:
-    """Generate the schemas in a new process, which discovers the new study."""
+def generate_schemas(project: Path) -> None:
+    """Generate the schemas in a new process, which discovers the new study.
+
+    Raises UserError with the reason if that fails.
+    """
     call = "from journeylab.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", call, "schema", "--output", str(SCHEMAS)],
         cwd=project,
-        env=os.environ | {"PYTHONPATH": str(project.resolve() / "src")},
+        env=_environment(project),
         capture_output=True,
         text=True,
     )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise UserError(f"the schemas could not be generated: {reason}")
+
+
+def _environment(project: Path) -> dict[str, str]:
+    """The variables with which Python imports the project's journeylab, if it has one."""
+    source = project.resolve() / "src"
+    return dict(os.environ) | ({"PYTHONPATH": str(source)} if source.is_dir() else {})
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from journeylab.catalogue import PACKAGE, study_folder
+from journeylab.catalogue import CODE, study_folder
 from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_json, remake, verify_files
 from journeylab.records.git import ask_git
@@ -57,7 +57,7 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
 
 def _source(study: str, project: Path, output: Path) -> str:
     """A link to the script that draws a study's figures, on the web or in this checkout."""
-    script = (study_folder(study) / "figures.py").relative_to(PACKAGE.parents[1])
+    script = (study_folder(study) / "figures.py").relative_to(CODE)
     git = git_state(project)
     text = escape(f"{script.parent.name}/{script.name}")
     for end in ("/", r"\_"):

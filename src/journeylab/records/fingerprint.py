@@ -73,7 +73,7 @@ def fingerprint(
     The arguments and errors are those of :func:`closure`. No module is imported.
     """
     modules = closure(roots, package, outside)
-    return hash_modules(modules, lambda module: hash_module(module, package))
+    return hash_modules(modules, hash_module)
 
 
 def hash_modules(modules: list[str], hash_of: Callable[[str], str]) -> str:
@@ -88,9 +88,9 @@ def hash_source(source: str) -> str:
 
 
 @cache
-def hash_module(module: str, package: str = PACKAGE) -> str:
+def hash_module(module: str) -> str:
     """The hash of a module as it is on disk. Raises UserError if there is no such package."""
-    return hash_source(_source(module, package))
+    return hash_source(_source(module))
 
 
 def closure(
@@ -101,10 +101,12 @@ def closure(
     A root is the full name of a module, or of a package with everything below it. The closure
     follows imports, except those for type checking only, and holds the `__init__` of every
     enclosing package. It leaves out modules and packages `outside`, named relative to `package`.
+    If a root lies in another package, as the studies of a project do, the closure covers both.
 
     Raises UserError if a root does not exist.
     """
-    graph = _graph(package)
+    others = {root.partition(".")[0] for root in roots} - {package}
+    graph = _graph(package, *sorted(others))
     modules: frozenset[str] = frozenset(graph.modules)
     missing = [root for root in roots if root not in modules]
     if missing:
@@ -119,7 +121,7 @@ def closure(
             continue
         reached.add(module)
         waiting.extend(graph.find_modules_directly_imported_by(module))
-        if module != package:
+        if "." in module:
             waiting.append(module.rpartition(".")[0])
     return sorted(reached)
 
@@ -166,13 +168,14 @@ def _logical_lines(code: str) -> Iterator[str]:
 
 
 @cache
-def _graph(package: str) -> ImportGraph:
+def _graph(*packages: str) -> ImportGraph:
     import grimp
 
-    return grimp.build_graph(package, exclude_type_checking_imports=True, cache_dir=None)
+    return grimp.build_graph(*packages, exclude_type_checking_imports=True, cache_dir=None)
 
 
-def _source(module: str, package: str) -> str:
+def _source(module: str) -> str:
+    package = module.partition(".")[0]
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise UserError(f"fingerprint: there is no package {package!r}")

@@ -130,7 +130,7 @@ def _load(stage: catalogue.Stage, plan: Plan) -> None:
     if code != plan.code:
         raise UserError(f"{plan.label}: the code changed since it was planned; run snakemake again")
     for name, planned in plan.assets.items():
-        if sha256(catalogue.PACKAGE / name) != planned:
+        if sha256(catalogue.asset(name)) != planned:
             raise UserError(f"{plan.label}: {name} changed since it was planned; run it again")
 
 

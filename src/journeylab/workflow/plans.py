@@ -9,7 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from journeylab.catalogue import PACKAGE, Stage, arms, key_modules, labels, study_folder
+from journeylab.catalogue import (
+    PACKAGE,
+    STUDIES,
+    Stage,
+    arms,
+    key_modules,
+    labels,
+    study_folder,
+)
 from journeylab.claims.reference import Reference
 from journeylab.config import ONCE, Config, RunSettings, StudySettings, chunk_seeds
 from journeylab.records.evidence import RunEvidence
@@ -235,6 +243,7 @@ def _versions(stage: Stage) -> dict[str, str]:
 
 
 def _assets(folder: Path, pattern: str) -> dict[str, str]:
+    base = STUDIES.parent if folder.is_relative_to(STUDIES) else PACKAGE
     return {
-        file.relative_to(PACKAGE).as_posix(): sha256(file) for file in sorted(folder.glob(pattern))
+        file.relative_to(base).as_posix(): sha256(file) for file in sorted(folder.glob(pattern))
     }
