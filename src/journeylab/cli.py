@@ -13,8 +13,10 @@ from journeylab.commands import evidence
 from journeylab.commands.audit import audit
 from journeylab.commands.compare import compare
 from journeylab.commands.coverage import coverage
+from journeylab.commands.demo import demo
 from journeylab.commands.deposit import deposit
 from journeylab.commands.explain import explain
+from journeylab.commands.init import init
 from journeylab.commands.list import list_studies
 from journeylab.commands.register import register
 from journeylab.commands.reproduce import reproduce
@@ -49,6 +51,8 @@ for _command, _name in (
     (reproduce, "reproduce"),
     (audit, "audit"),
     (round_, "round"),
+    (init, "init"),
+    (demo, "demo"),
 ):
     app.command(_name, rich_help_panel=PEOPLE)(_command)
 

@@ -1,0 +1,29 @@
+"""Copy the pipeline's files into the wheel as ``journeylab/rails``, for ``journeylab init``."""
+
+import shutil
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+RAILS = ("Snakefile", "workflow", "profiles", "paper/journeylab.sty", "constraints.txt")
+
+
+class BuildWithRails(build_py):
+    """An editable installation reads these files from the repository."""
+
+    def run(self) -> None:
+        """Build, and copy the files."""
+        super().run()
+        if self.editable_mode:
+            return
+        for name in RAILS:
+            copy = Path(self.build_lib) / "journeylab" / "rails" / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            if Path(name).is_dir():
+                shutil.copytree(name, copy, dirs_exist_ok=True)
+            else:
+                shutil.copyfile(name, copy)
+
+
+setup(cmdclass={"build_py": BuildWithRails})

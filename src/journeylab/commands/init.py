@@ -1,0 +1,121 @@
+"""``journeylab init``: a repository for another paper, with the pipeline and one worked study."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import nullcontext
+from importlib.metadata import version
+from importlib.resources import as_file, files
+from pathlib import Path
+from textwrap import indent
+from typing import Annotated
+
+import typer
+
+from journeylab.catalogue import PACKAGE
+from journeylab.commands.new import (
+    CONFIG,
+    SCHEMAS,
+    filled,
+    generate_schemas,
+    study_files,
+    study_names,
+)
+from journeylab.config import UserError
+from journeylab.imports import PROJECT_STUDIES as OWN
+from journeylab.records.git import ask_git
+
+STUDY = "exp1_hidden_layer"
+RAILS = ("Snakefile", "workflow", "profiles", "paper/journeylab.sty", "constraints.txt")
+"""What a project shares with the repository of journeylab. The wheel holds it as ``rails/``."""
+CLAIMS = ("looks", "theorems", "statements")
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder to create, e.g. my-paper.")],
+) -> None:
+    """Create a repository for another paper: the pipeline, and one worked study."""
+    create_project(folder)
+    typer.echo(f"{folder}: a project with the worked study {STUDY}; README.md says what is where")
+    typer.echo(_commit(folder))
+    typer.echo(f"next: cd {folder} && snakemake --cores all")
+
+
+def create_project(folder: Path) -> None:
+    """Write a project into a new folder; nothing is left of one that cannot be completed.
+
+    Raises UserError if the folder exists and is not empty, or its name has no letter or digit.
+    """
+    name = re.sub(r"[^a-z0-9]+", "-", folder.absolute().name.lower()).strip("-")
+    if not name:
+        raise UserError(f"{folder}: write a name with letters or digits, e.g. my-paper")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder}: exists and is not empty; choose another name")
+    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".init-", dir=folder.absolute().parent) as temporary:
+        project = Path(temporary) / "project"
+        _copy_rails(project)
+        for path, text in _texts(project, name):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        generate_schemas(project)
+        project.rename(folder)  # onto an empty folder as well
+
+
+def _copy_rails(project: Path) -> None:
+    """Copy what the wheel holds, or the repository that this package is run from."""
+    rails = files("journeylab") / "rails"
+    with as_file(rails) if rails.is_dir() else nullcontext(PACKAGE.parents[1]) as source:
+        for name in RAILS:
+            copy = project / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            if (source / name).is_dir():
+                shutil.copytree(source / name, copy)
+            else:
+                shutil.copyfile(source / name, copy)
+    shutil.rmtree(project / SCHEMAS)  # they describe the studies of journeylab
+
+
+def _texts(project: Path, name: str) -> Iterator[tuple[Path, str]]:
+    """Every file of a project that is made from a template."""
+    names = study_names(STUDY, OWN)
+    study, modules = names["study"], project / OWN
+    yield from study_files(names, modules / STUDY, project / "tests" / "studies" / study).items()
+    yield modules / "__init__.py", '"""The studies of this project, one folder each."""\n'
+    names |= {
+        "name": name,
+        "version": version("journeylab"),
+        "title": name.replace("-", " ").capitalize(),
+    }
+    section = filled("study", CONFIG, study_names(STUDY, OWN))
+    yield project / CONFIG, filled("project", CONFIG, names) + indent(section, "  ")
+    yield project / "claims" / f"{study}.yaml", filled("project", "claims.yaml", names)
+    for part in CLAIMS:
+        yield project / "claims" / f"{part}.yaml", filled("project", f"{part}.yaml", names)
+    yield project / ".gitignore", filled("project", "gitignore", names)
+    yield project / "paper" / "paper.tex", filled("project", "paper.tex", names)
+    environment = project / "workflow" / "envs" / "journeylab.yaml"
+    yield environment, filled("project", "environment.yaml", names)
+    for file in ("response.yaml", "pyproject.toml", "CITATION.cff", "Makefile", "README.md"):
+        yield project / file, filled("project", file, names)
+
+
+def _commit(project: Path) -> str:
+    """Make a repository with a first commit, unless one is there; return what was done."""
+    if ask_git(project, "rev-parse", "--is-inside-work-tree") is not None:
+        return "it lies in a git repository; commit it there before the first run"
+    steps = (
+        ("init", "--quiet", "--initial-branch", "main"),
+        ("add", "--all"),
+        ("commit", "--quiet", "--message", "chore: a project as journeylab init writes it"),
+    )
+    for step in steps:
+        if ask_git(project, *step) is None:
+            return (
+                f"git {step[0]} failed; set user.name and user.email, then type in {project}: "
+                "git init; git add -A; git commit -m 'first commit'"
+            )
+    return "its first commit registers the claims"

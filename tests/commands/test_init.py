@@ -1,0 +1,112 @@
+"""`journeylab init` writes a whole project or nothing, whose studies journeylab finds."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from journeylab.commands.init import STUDY, create_project
+from journeylab.config import UserError
+
+CALL = "from journeylab.cli import main; main()"
+KEYS = """
+import json
+from journeylab.catalogue import key_modules
+from journeylab.records.fingerprint import hash_module, hash_modules
+from journeylab.workflow.planning import WorkflowPlan
+from journeylab.config import read_yaml
+from pathlib import Path
+plans = dict(WorkflowPlan(read_yaml(Path("config.yaml"))).plans())
+print(json.dumps({name: plan.key for name, plan in plans.items()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("init") / "My Paper"
+    create_project(folder)
+    return folder
+
+
+def python(project: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", *arguments],
+        cwd=project,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+    )
+
+
+def keys(project: Path) -> dict[str, str]:
+    done = python(project, KEYS)
+    assert done.returncode == 0, done.stderr
+    planned: dict[str, str] = json.loads(done.stdout)
+    return planned
+
+
+def test_a_project_has_its_own_studies_only(project: Path) -> None:
+    done = python(project, CALL, "list")
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stdout.splitlines() if line.startswith("exp")] == [
+        "exp1  Hidden layer"
+    ]
+
+
+def test_an_edited_study_of_a_project_moves_the_keys_that_read_it(project: Path) -> None:
+    before = keys(project)
+    models = project / "studies" / STUDY / "models.py"
+    text = models.read_text(encoding="utf-8")
+    models.write_text(text + "\n_CHANGED = 1\n", encoding="utf-8")
+    try:
+        after = keys(project)
+    finally:
+        models.write_text(text, encoding="utf-8")
+    moved = {name for name in before if before[name] != after[name]}
+    runs = {name for name in before if name.endswith(("train.json", "measure.json"))}
+    later = {f"exp1/{stage}.json" for stage in ("collect", "judge", "draw", "typeset")}
+    assert len(runs) == 8
+    assert moved == runs | later | {"respond.json", "index.json"}
+
+
+def test_new_adds_a_study_to_the_project(project: Path) -> None:
+    done = python(project, CALL, "new", "exp2_second")
+    assert done.returncode == 0, done.stderr
+    assert (project / "studies/exp2_second/models.py").exists()
+    assert "from studies.exp2_second.settings import" in (
+        project / "studies/exp2_second/models.py"
+    ).read_text(encoding="utf-8")
+    assert "exp2/many/hidden/seeds-00-11/train.json" in keys(project)
+
+
+def test_a_folder_with_files_is_refused_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(UserError, match="exists and is not empty"):
+        create_project(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_project_that_cannot_be_completed_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(project: Path) -> None:
+        raise UserError("the schemas could not be generated: no reason given")
+
+    monkeypatch.setattr("journeylab.commands.init.generate_schemas", fail)
+    with pytest.raises(UserError, match="schemas"):
+        create_project(tmp_path / "paper")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["a known author", "no author"])
+def test_the_first_commit_is_made_or_explained(tmp_path: Path, known: bool) -> None:
+    nobody = {"HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
+    for role in ("AUTHOR", "COMMITTER"):
+        nobody |= {f"GIT_{role}_NAME": "A" if known else "", f"GIT_{role}_EMAIL": "a@b.c"}
+    done = python(tmp_path, CALL, "init", "paper", **nobody)
+    assert done.returncode == 0, done.stderr
+    assert ("set user.name" in done.stdout) is not known
+    assert ("registers the claims" in done.stdout) is known
