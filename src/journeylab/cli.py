@@ -25,6 +25,7 @@ from journeylab.commands.round import round_
 from journeylab.commands.seeds import seeds
 from journeylab.commands.status import status
 from journeylab.commands.watch import watch
+from journeylab.commands.witness import witness
 from journeylab.config import UserError, refusal
 
 ADDRESS = typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow tracking URI.")
@@ -51,6 +52,7 @@ for _command, _name in (
     (reproduce, "reproduce"),
     (audit, "audit"),
     (round_, "round"),
+    (witness, "witness"),
     (init, "init"),
     (demo, "demo"),
 ):
