@@ -32,6 +32,7 @@ PAGES = {
     "guide.evidence": "docs/evidence.md",
     "guide.deposit": "docs/deposit.md",
     "guide.reliability": "docs/reliability.md",
+    "guide.checklists": "docs/checklists.md",
     "guide.environment": "docs/environment.md",
     "guide.witness": "docs/witness.md",
     "guide.paper": "docs/another-paper.md",

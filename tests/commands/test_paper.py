@@ -90,3 +90,18 @@ def test_a_file_edited_by_hand_is_refused(reports: Path, tmp_path: Path) -> None
 )
 def test_the_web_page_of_a_remote_has_no_password(remote: str, page: str | None) -> None:
     assert web_page(remote) == page
+
+
+def test_a_checklist_is_copied_if_the_manuscript_inputs_it(reports: Path, tmp_path: Path) -> None:
+    paper = write(tmp_path, "\\study{exp5}\n\\input{neurips-checklist}\n")
+    with pytest.raises(UserError, match=r"response\.pdf` makes it"):
+        assembled(paper, reports)
+    with write_folder(reports / "latex") as folder:
+        for name in ("neurips-checklist.tex", "artifact-appendix.tex"):
+            (folder / name).write_text(name)
+    output = assembled(paper, reports)
+    assert (output / "neurips-checklist.tex").read_text() == "neurips-checklist.tex"
+    assert not (output / "artifact-appendix.tex").exists()
+    (reports / "latex/neurips-checklist.tex").write_text("another text")
+    with pytest.raises(UserError, match="damaged"):
+        assembled(paper, reports)

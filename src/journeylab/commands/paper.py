@@ -15,6 +15,8 @@ from journeylab.reports.latex import escape
 from journeylab.reports.typeset import STAMP
 
 STUDY = re.compile(r"^\s*\\study\{(exp[0-9]+)\}", re.MULTILINE)
+CHECKLISTS = ("neurips-checklist", "artifact-appendix")
+"""Files of the response that a manuscript may input."""
 KEPT = ("numbers.tex", "tables/*.tex", "figures/*.pdf")
 SOURCES = "sources.tex"
 
@@ -43,6 +45,9 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
             copy = output / path.relative_to(reports)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
+    for name in CHECKLISTS:
+        if any(rf"\input{{{name}}}" in text for text in written):
+            _copy_checklist(reports, f"{name}.tex", output)
     scales = {read_json(reports / study / "numbers.json")[f"{study}.scale"] for study in studies}
     lines = ["% Written by journeylab; changes will be overwritten."]
     if "quick" in scales:
@@ -53,6 +58,15 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
         lines += [_source(study, project, output) for study in studies]
     text = "\n".join([*lines, ""])
     (output / SOURCES).write_text(text, encoding="ascii")
+
+
+def _copy_checklist(reports: Path, name: str, output: Path) -> None:
+    manifest = reports / "latex" / MANIFEST
+    if not manifest.exists():
+        response = reports / "response.pdf"
+        raise UserError(f"{manifest} is missing; `snakemake --cores 1 {response}` makes it")
+    verify_files(manifest.parent, {name: read_json(manifest)["files"].get(name, "")})
+    shutil.copyfile(manifest.parent / name, output / name)
 
 
 def _source(study: str, project: Path, output: Path) -> str:

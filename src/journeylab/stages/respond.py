@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from journeylab.claims.register import Register
 from journeylab.claims.response import Response, rows_of, unasked
 from journeylab.records.files import sha256, write_atomic, write_folder, write_json
@@ -45,6 +47,8 @@ def run(call: Call) -> None:
         unasked=[row for row in unasked(response, register) if row.partition(".")[0] in known],
         plan_key=plan.key,
         anonymous=plan.settings["anonymous"],
+        answers=plan.settings["response"].get("checklist") or {},
+        disk=sum(_bytes(call.read_from / study.study) for study in studies),
         review=read_round(call.plans / ROUND) if since else None,
     )
     with write_folder(reports / "latex", plan.origin()) as folder:
@@ -57,3 +61,8 @@ def run(call: Call) -> None:
     made = ("latex/manifest.json", "response.md", "response.pdf", "response.tar.gz")
     hashes = {name: sha256(reports / name) for name in made}
     write_json(call.output, {"files": hashes, "response": described}, origin=plan.origin())
+
+
+def _bytes(folder: Path) -> int:
+    """The size of all files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -147,6 +147,7 @@ class WorkflowPlan:
             f"response.yaml: {point}: neither claims nor an answer; write one of the two"
             for point in self.response.open_points
         ]
+        lines += [f"response.yaml: {line}" for line in self.response.open_questions]
         lines += [
             f"{study}: its results were made with other settings or code; the response leaves them "
             f"out; snakemake {self.folder('reports')}/{study}.pdf makes them anew"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -14,19 +15,40 @@ from journeylab.reports.judged import JudgedStudy
 from journeylab.typography import plain
 
 
-def checklist(
+class RunFacts(NamedTuple):
+    """What the records of all runs say, in sentences and numbers, for every checklist."""
+
+    registered: str
+    judged: str
+    seeds: str
+    computed: str
+    hardware: str
+    data: str
+    code: str
+    reproduced: str
+    versions: Mapping[str, str]
+    external: tuple[str, ...]
+    minutes: float
+    longest: float
+    """Wall time of the longest run, in minutes."""
+    memory: float
+    """Largest memory of a run, in MiB."""
+
+
+def run_facts(
     studies: Sequence[JudgedStudy],
     judged: Sequence[Verdict],
     registered: Mapping[str, Registration],
     *,
     anonymous: bool,
-) -> list[dict[str, str]]:
-    """The questions of conference checklists, answered from the records."""
+) -> RunFacts:
+    """The facts of the runs of all studies, and of their judged claims."""
     records = [record for study in studies for record in study.records]
     runs = [run for run, _ in records]
+    costs = [host.cost for _, host in records]
     seeds = sum(len(run.seeds) for run in runs)
     failed = sum(seed.status == "failed" for run in runs for seed in run.seeds)
-    minutes = sum(host.cost.cpu_seconds for _, host in records) / 60
+    minutes = sum(cost.cpu_seconds for cost in costs) / 60
     states = Counter(registered[r.id].text for r in judged if r.id in registered)
     engines = sorted({f"{run.engine} on {run.device}, threads: {run.threads}" for run in runs})
     external = sorted(
@@ -41,34 +63,56 @@ def checklist(
         data += f" External files, by SHA-256: {', '.join(external)}."
     versions = sorted({f"{name} {number}" for run in runs for name, number in run.versions.items()})
     where = "Commits are left out for review." if anonymous else "Commits are listed below."
-    answers = {
-        "Were the claims fixed before the runs?": "; ".join(
+    return RunFacts(
+        registered="; ".join(
             f"{number} of {len(judged)} judged claims: {state}" for state, number in states.items()
         )
         + ".",
-        "How are they judged?": (
+        judged=(
             "By the median over seeds of paired differences, with a distribution-free interval "
             "between two of the ordered differences; a failed seed counts against both answers. "
             "Certificates are judged by their worst case."
         ),
-        "Which seeds?": "; ".join(
-            f"{study.study}: {_seeds(study)}" for study in studies if _seeds(study)
-        )
+        seeds="; ".join(f"{study.study}: {_seeds(study)}" for study in studies if _seeds(study))
         + ".",
-        "How much was computed?": (
+        computed=(
             f"{plain(len(runs))} runs, {plain(seeds)} seeds of runs, {plain(failed)} failed; "
-            f"{plain(round(minutes))} CPU-minutes."
+            f"{printed_minutes(minutes)} CPU-minutes."
         ),
-        "On which hardware?": f"{'; '.join(sorted({cpu for run in runs for cpu in run.cpu}))}; "
+        hardware=f"{'; '.join(sorted({cpu for run in runs for cpu in run.cpu}))}; "
         f"{'; '.join(engines)}.",
-        "With which data?": data,
-        "With which code?": f"{', '.join(versions)}. {where}",
-        "How can the results be reproduced?": (
+        data=data,
+        code=f"{', '.join(versions)}. {where}",
+        reproduced=(
             "“make all” in the repository trains, measures, judges and typesets everything; "
             "“make verify” compares the verdicts with the reference."
         ),
+        versions={name: number for run in runs for name, number in run.versions.items()},
+        external=tuple(external),
+        minutes=minutes,
+        longest=max((cost.wall_seconds for cost in costs), default=0.0) / 60,
+        memory=max((cost.peak_mib for cost in costs), default=0.0),
+    )
+
+
+def checklist(facts: RunFacts) -> list[dict[str, str]]:
+    """The questions of the response, answered from the records."""
+    answers = {
+        "Were the claims fixed before the runs?": facts.registered,
+        "How are they judged?": facts.judged,
+        "Which seeds?": facts.seeds,
+        "How much was computed?": facts.computed,
+        "On which hardware?": facts.hardware,
+        "With which data?": facts.data,
+        "With which code?": facts.code,
+        "How can the results be reproduced?": facts.reproduced,
     }
     return [{"question": question, "answer": answer} for question, answer in answers.items()]
+
+
+def printed_minutes(minutes: float) -> str:
+    """Minutes without decimals; below 10 with one, since 0 minutes would be wrong."""
+    return f"{minutes:.1f}" if minutes < 10 else plain(round(minutes))
 
 
 def _seeds(study: JudgedStudy) -> str:
