@@ -69,7 +69,7 @@ def test_facts_are_those_of_the_records(evidence, venues):
     assert f"{len(records)} runs" in compute
     assert f"{minutes:.1f} CPU-minutes" in compute or f"{minutes:.0f} CPU-minutes" in compute
     filled = by_id(venues["artifact"])
-    assert filled["disk"]["text"] == "3 MiB of results"
+    assert filled["disk"]["text"] == "3 MiB of measurements and curves, no weights"
     for run, _ in records:
         for name, number in run.versions.items():
             assert f"{name} {number}" in filled["environment"]["text"]

@@ -64,5 +64,5 @@ def run(call: Call) -> None:
 
 
 def _bytes(folder: Path) -> int:
-    """The size of all files in a folder."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    """The size of the measurements and curves in a folder; restored files have the same."""
+    return sum(path.stat().st_size for path in folder.rglob("*.parquet"))

@@ -61,7 +61,7 @@ def describe_response(
     """Everything the templates print, numbers in their printed form.
 
     ``unasked`` are the ids of the judged claims that answer no point; ``answers`` a person's
-    answers to the checklists of venues; ``disk`` the bytes of all results; ``review`` is the
+    answers to the checklists of venues; ``disk`` the bytes of all measurements; ``review`` is the
     reviewed version, if the response says what moved since. Raises UserError for a figure that no
     study has.
     """

@@ -21,8 +21,8 @@ def fill_venues(
 ) -> dict[str, list[dict[str, Any]]]:
     """The items of both checklists: title, question, answer, and what the records say.
 
-    `disk` is the size of all results in bytes. An ``answer`` of None, or an empty text of the
-    appendix, is open. A person's answer goes before that of the records.
+    `disk` is the size of all measurements and curves in bytes. An ``answer`` of None, or an empty
+    text of the appendix, is open. A person's answer goes before that of the records.
     """
     recorded, written = _of_records(studies, facts), answers.get("neurips", {})
     neurips = []
@@ -134,7 +134,7 @@ def _of_artifact(studies: Sequence[JudgedStudy], facts: RunFacts, disk: int) -> 
             "one PDF per study with the response to reviewers."
         ),
         "experiments": facts.reproduced,
-        "disk": f"{plain(max(1, round(disk / MIB)))} MiB of results",
+        "disk": f"{plain(max(1, round(disk / MIB)))} MiB of measurements and curves, no weights",
         "time": (
             f"{printed_minutes(facts.minutes)} minutes of processor time in all; the longest run "
             f"{printed_minutes(facts.longest)} minutes"
