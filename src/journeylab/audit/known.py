@@ -136,12 +136,18 @@ def _of_reference(reference: Reference) -> Iterator[tuple[str, Value]]:
 
 
 def _add_earlier(known: Known, path: Path, revision: int) -> None:
+    """Numbers of earlier revisions; beside a drawn report, also those of its reference."""
     reference = read_reference(path)
-    if reference.revision >= revision:
+    if reference.revision > revision:
         return
-    numbers = known.earlier.setdefault(f"revision {reference.revision}", {})
+    name = f"revision {reference.revision}"
+    if reference.revision == revision:
+        if reference.study not in known.drawn:
+            return
+        name = path.as_posix()
+    numbers = known.earlier.setdefault(name, {})
     for key, value in _of_reference(reference):
-        if isinstance(value, float):
+        if isinstance(value, float) and value != known.numbers.get(key):
             numbers[key] = value
 
 

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from journeylab.records.round import ChangedPassage
 
@@ -170,7 +170,7 @@ class _Printed:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._document: object | None = None
+        self._document: Any = None
 
     def __enter__(self) -> _Printed:
         import pypdfium2
@@ -181,7 +181,7 @@ class _Printed:
 
     def __exit__(self, *_error: object) -> None:
         if self._document is not None:
-            self._document.close()  # type: ignore[attr-defined]
+            self._document.close()
 
     def find(self, text: str, page: str) -> tuple[str, int | None]:
         """The page of a text, and the number in the margin beside it.
@@ -190,23 +190,24 @@ class _Printed:
         """
         if self._document is None or not text:
             return page, None
-        pages = range(len(self._document))  # type: ignore[arg-type]
+        pages = range(len(self._document))
         if page.isdigit() and int(page) <= len(pages):
             pages = range(int(page) - 1, int(page))
         for index in pages:
-            content = self._document[index].get_textpage()  # type: ignore[index]
+            content = self._document[index].get_textpage()
             position = content.search(text, match_case=False).get_next()
             if position is None:
                 continue
             left, bottom, _, top = content.get_charbox(position[0])
             beside = content.get_text_bounded(left=0, bottom=bottom, right=left - 1, top=top)
             margin = re.match(r"\s*(\d+)\s+\d+(?:\.\d+)*\s*$|\s*(\d+)\s*$", beside)
-            number = margin and (margin[1] or (margin[2] if self._has_lines(content) else None))
+            number = margin and (margin[1] or (margin[2] if _has_lines(content, left) else None))
             return page or str(index + 1), int(number) if number else None
         return page, None
 
-    def _has_lines(self, content: object) -> bool:
-        """Whether the lines of a page are numbered, judged by its left margin."""
-        text = content.get_text_bounded(left=0, bottom=0, right=72, top=2000)  # type: ignore[attr-defined]
-        numbers = [int(word) for word in re.findall(r"\b\d+\b", text)]
-        return len(numbers) > 5 and numbers == sorted(numbers)
+
+def _has_lines(page: Any, left: float) -> bool:
+    """Whether the lines of a page are numbered, left of where its headings begin."""
+    text = page.get_text_bounded(left=0, bottom=0, right=left - 4, top=page.page.get_height())
+    numbers = [int(word) for word in re.findall(r"\b\d+\b", text)]
+    return len(numbers) > 5 and numbers == sorted(numbers)

@@ -132,7 +132,7 @@ def _row(
         "then": {"word": before.word, "effect": effects[0]},
         "now": {"word": word, "effect": effects[1]},
         "why": ", ".join(why)
-        or ("see below" if has_reasons else "unknown: nothing that git holds changed"),
+        or ("see below" if has_reasons else "unknown, no cause in git"),
     }
 
 
@@ -155,6 +155,9 @@ def _reasons(study: JudgedStudy, then: StudyThen) -> Iterator[str]:
             f"Effect, region, gates or α of {listed(silent)} changed without an amendment that "
             "names them."
         )
+    reworded = [row.removeprefix("exp") for row in then.reworded if row not in then.changed]
+    if reworded:
+        yield f"Reworded, judged as before: {listed(reworded)}."
     if then.seeds_from != then.seeds_from_now:
         yield f"Seeds start at {then.seeds_from_now}, before at {then.seeds_from}."
     if then.settings:
