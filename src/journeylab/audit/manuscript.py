@@ -47,14 +47,14 @@ def audit_files(paths: Iterable[Path], known: Known) -> list[Audited]:
 
 
 def _audit(path: Path, known: Known) -> Audited:
-    found: list[Finding] = []
+    reported: list[Finding] = []
     counts: Counter[str] = Counter()
     sources: list[Source]
     if path.suffix == ".tex":
         latex = read_latex(path)
         scripts, sources = [latex.script], latex.sources
         for include in latex.includes:
-            found += check_included(include, path.parent, known)
+            reported += check_included(include, path.parent, known)
     elif path.suffix in (".yaml", ".yml"):
         scripts, source = read_answers(path)
         sources = [source]
@@ -67,12 +67,12 @@ def _audit(path: Path, known: Known) -> Audited:
         before: list[tuple[int, str]] = []
         for sentence in script.sentences():
             mentions = _mentions(sentence, known)
-            found += _macros(sentence, known, counts)
-            found += _sentence(sentence, mentions, before, known, counts)
+            reported += _macros(sentence, known, counts)
+            reported += _sentence(sentence, mentions, before, known, counts)
             ended = sentence.text.endswith(BREAK) or re.search(r"\n[ \t]*\n\s*$", sentence.text)
             before = [] if ended else mentions or before
     exempt = {(str(source.path), line) for source in sources for line in source.exempt}
-    kept = [each for each in dict.fromkeys(found) if (each.file, each.line) not in exempt]
+    kept = [each for each in dict.fromkeys(reported) if (each.file, each.line) not in exempt]
     order = {str(source.path): i for i, source in enumerate(sources)}
     kept.sort(key=lambda each: (order.get(each.file, 0), each.line, each.column))
     return Audited(path, kept, counts)

@@ -119,7 +119,7 @@ def _is_part(text: str, match: re.Match[str]) -> bool:
         return True
     date = r"\d{4}-\d\d-\d\d"
     nearby = text[max(0, match.start() - 10) : match.end() + 10]
-    if any(match[0] in found[0] for found in re.finditer(date, nearby)):
+    if any(match[0] in written[0] for written in re.finditer(date, nearby)):
         return True
     return bool(re.match(r"-[A-Za-z]", after)) or bool(re.search(r"[/:@#]$", before))
 
@@ -170,10 +170,10 @@ def _sign(before: str) -> tuple[bool, bool, int]:
 
     A dash between two numbers is a range, and ± is no sign.
     """
-    found = re.search(r"([-−–+])[\s\u202f$]*$", before)
-    if not found:
+    sign = re.search(r"([-−–+])[\s\u202f$]*$", before)
+    if not sign:
         return False, False, len(before)
-    earlier = before[: found.start()].rstrip(" \u202f\u00a0$")
+    earlier = before[: sign.start()].rstrip(" \u202f\u00a0$")
     if re.search(rf"[\d%+)}}{OBJECT}]$", earlier):
         return False, False, len(before)
-    return True, found[1] != "+", found.start()
+    return True, sign[1] != "+", sign.start()
