@@ -10,7 +10,7 @@ from journeylab.workflow.captions import Captions
 from journeylab.workflow.cluster import prepare_cluster, submitted_studies
 from journeylab.config import UserError, read_yaml
 from journeylab.workflow.forking import start_server
-from journeylab.workflow.recovery import begin_run
+from journeylab.workflow.recovery import begin_run, check_writable
 from journeylab.workflow.planning import WorkflowPlan
 from journeylab.workflow.scheduling import lift_default_limit
 
@@ -29,6 +29,7 @@ configfile: "config.yaml"
 
 try:
     if workflow.is_main_process:
+        check_writable()
         plan = WorkflowPlan(config)
         plan.check_targets(sys.argv[1:])
         begin_run()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 LINES = 12
 """How many last lines of a failed job's log are printed."""
+_FULL = 1 << 16
+"""Free bytes below which an empty log is explained by a full disk."""
 
 _SEEDS = re.compile(r"seeds-(\d+)-(\d+)")
 
@@ -59,6 +62,8 @@ def why(log: Path) -> list[str]:
     except OSError:
         return ["its log is missing"]
     lines = [line.rstrip() for line in lines if line.strip()]
+    if not lines and shutil.disk_usage(log.parent).free < _FULL:
+        return ["its log is empty, because the disk is full"]
     if not lines:
         return ["its log is empty"]
     return lines[-1:] if lines[-1].startswith("error: ") else lines[-LINES:]

@@ -70,10 +70,16 @@ def hashes(copy: Copy, *patterns: str) -> dict[str, str]:
 
 def one_line(text: str) -> str:
     """The only line of what a command prints to people; fails on a traceback."""
-    lines = [line for line in text.splitlines() if line.strip()]
     assert "Traceback" not in text, text
-    assert len(lines) == 1, text
-    return lines[0]
+    [line] = [line for line in text.splitlines() if line.strip()]
+    return line
+
+
+def error_line(text: str) -> str:
+    """The only error in what a command prints, besides lines about its progress."""
+    assert "Traceback" not in text, text
+    [line] = [line for line in text.splitlines() if line.startswith("error: ")]
+    return line
 
 
 @pytest.fixture(scope="session")

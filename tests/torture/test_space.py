@@ -15,7 +15,7 @@ from journeylab.records.files import verify
 
 from ..workflow.conftest import Copy
 from .campaign import Tally, seeded, torture
-from .conftest import MADE, PRINTED, hashes, one_line
+from .conftest import MADE, PRINTED, error_line, hashes
 from .jobs import JOBS
 
 pytestmark = [torture, pytest.mark.timeout(2400)]
@@ -107,9 +107,7 @@ def test_a_stage_on_a_full_disk_gives_one_line_and_completes_with_space(
         assert damaged(disk.copy) == []
         disk.free()
         if done.returncode:
-            line = one_line(done.stderr)
-            assert line.startswith("error: ")
-            assert "No space left on device" in line
+            assert "No space left on device" in error_line(done.stderr)
             outcome = "one line; completed with space, same bytes"
         else:
             outcome = "fitted, same bytes"
@@ -125,13 +123,13 @@ def test_a_workflow_on_a_full_disk_completes_with_space(
     for case in seeded(6, 2):
         for name in ("data", "results", "reports"):
             shutil.rmtree(disk.copy.path / name)
-        disk.fill(random.Random(case).randrange(0, 1 << 20))
+        disk.fill((0, 1_100_000, 1_200_000, 1_250_000, 1_300_000, 1_400_000)[case])
         done = disk.copy.snakemake("all", check=False)
         assert damaged(disk.copy) == []
         disk.free()
-        assert done.returncode != 0
-        assert "Traceback" not in done.stdout + done.stderr
-        assert "No space left on device" in done.stdout + done.stderr
+        text = done.stdout + done.stderr
+        assert "Traceback" not in text, text
+        assert done.returncode == 0 or "No space left" in text or "disk is full" in text, text
         disk.copy.snakemake("all")
         assert hashes(disk.copy) == expected
         tally.add("disk full during snakemake", "named; completed with space, same bytes")
@@ -177,9 +175,8 @@ def test_a_stage_on_a_read_only_file_system_gives_one_line(
     disk.remount("ro")
     done = disk.copy.run(*job.command(stage), check=False)
     disk.remount("rw")
-    line = one_line(done.stderr)
     assert done.returncode != 0
-    assert "Read-only file system" in line
+    assert "Read-only file system" in error_line(done.stderr)
     assert disk.copy.run(*job.command(stage), check=False).returncode == 0
     assert hashes(disk.copy, *MADE, *PRINTED) == expected
     tally.add("read-only file system, stages", "one line; completed later, same bytes")

@@ -7,6 +7,7 @@ repeated and interrupted; the lock beside the artifacts admits a single writer a
 from __future__ import annotations
 
 import logging
+import re
 import sqlite3
 import sys
 import textwrap
@@ -27,6 +28,7 @@ from journeylab.tracking.store import (
     check_reachable,
     check_writable,
     client_environment,
+    create_store,
     is_local,
     locate,
     request_timeout,
@@ -42,6 +44,8 @@ _CLASHES = 2
 """How often an import begins again after another machine wrote the same row of the server's
 database at the same moment; what is there already is not sent again."""
 _WARNING = 250  # characters
+_DAMAGED = re.compile(r"malformed|not a database|no such (table|column)|already exists|disk image")
+"""What SQLite or MLflow say of a store that is damaged or half made."""
 
 
 def import_runs(
@@ -106,6 +110,7 @@ def _with_client(
             (root / ARTIFACTS).mkdir(parents=True, exist_ok=True)
             with FileLock(root / LOCK, timeout=patience):
                 check_writable(uri, root)
+                create_store(uri, root)
                 client = mlflow.tracking.MlflowClient(tracking_uri=locate(uri, root))
                 return _past_clashes(lambda: work(client))
         except Timeout:
@@ -234,4 +239,8 @@ def _warned(summary: TrackingSummary, uri: str, cause: str) -> TrackingSummary:
     for secret in secrets(uri):
         first = first.replace(secret, "***")
     warning = f"MLflow at {masked(uri)} was not updated: {first}"
-    return summary.model_copy(update={"warning": textwrap.shorten(warning, _WARNING)})
+    warning = textwrap.shorten(warning, _WARNING)
+    if is_local(uri) and _DAMAGED.search(cause):
+        store = uri.rpartition("/")[2]
+        warning += f"; delete {store} and {ARTIFACTS}, `journeylab track` imports everything again"
+    return summary.model_copy(update={"warning": warning})

@@ -86,6 +86,27 @@ def check_writable(uri: str, root: Path) -> None:
             connection.execute("ROLLBACK")
 
 
+def create_store(uri: str, root: Path) -> None:
+    """Create a local store that does not exist yet, all at once.
+
+    MLflow makes its tables in many steps. A store in which it was killed could not be used again.
+    """
+    store = Path(locate(uri, root).removeprefix("sqlite:///"))
+    if not is_local(uri) or store.exists() or store.is_symlink():
+        return
+    from mlflow.store.db.utils import _initialize_tables, create_sqlalchemy_engine
+
+    partial = store.with_name(f".{store.name}.partial")
+    for name in (partial, *(Path(f"{partial}-{end}") for end in ("journal", "wal", "shm"))):
+        name.unlink(missing_ok=True)
+    engine = create_sqlalchemy_engine(f"sqlite:///{partial}")
+    try:
+        _initialize_tables(engine)
+    finally:
+        engine.dispose()
+    partial.replace(store)
+
+
 @contextlib.contextmanager
 def client_environment(root: Path, timeout: float) -> Iterator[None]:
     """Set what MLflow's client reads from the environment only, partly while it is imported."""

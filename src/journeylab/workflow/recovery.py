@@ -9,10 +9,12 @@ doubt, for example for a run on another machine, it stays.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shutil
 import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -27,7 +29,30 @@ except ImportError:  # no advisory locks here: snakemake's own message about its
 RUN = "JOURNEYLAB_RUN"
 """Environment variable that marks the jobs of a run."""
 
+_NEEDED = 1 << 20
+"""Bytes that must fit on the disk before a workflow begins."""
+
 _held: list[IO[str]] = []
+
+
+def check_writable(folder: Path = Path(".snakemake")) -> None:
+    """Raise UserError unless 1 MiB fits into the folder of snakemake; leave nothing there.
+
+    On a full disk, snakemake and its jobs could not even write into their logs why they end.
+    """
+    logging.raiseExceptions = False  # a log that cannot be written is no reason for a traceback
+    probe = folder / f".{os.getpid()}.probe"
+    try:
+        folder.mkdir(exist_ok=True)
+        with probe.open("wb") as file:
+            file.write(bytes(_NEEDED))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise UserError(f"{folder} cannot be written: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            probe.unlink(missing_ok=True)
 
 
 def begin_run(folder: Path = Path(".snakemake")) -> None:
