@@ -79,6 +79,8 @@ def fuzz(
     @settings(hostile, max_examples=number)
     @given(mutant=trees(tree), value=injected | odd, place=st.randoms(use_true_random=False))
     def tried(mutant: dict[str, Any], value: object, place: random.Random) -> None:
+        if place.random() < 0.5:  # else every case would have several mistakes
+            mutant = copy.deepcopy(tree)
         inject(mutant, value, place)
         counts["refused in one line" if outcome(lambda: read(mutant)) else "read"] += 1
 

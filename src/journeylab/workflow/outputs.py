@@ -53,8 +53,9 @@ def distrust(planned: Mapping[Path, Plan], root: Path, metadata: Path = METADATA
     `planned` are the plans by their files below `root`. Old outputs that are put back, by git or
     DVC for example, can be newer than their plan, and the metadata of snakemake can describe the
     files that were there before. Their records are removed and the times of their plans are
-    renewed; the outputs stay. Returns these outputs.
+    renewed; the outputs stay. Damaged records are removed as well. Returns these outputs.
     """
+    _remove_damaged(metadata)
     distrusted = []
     for path, plan in planned.items():
         if plan.stage in ("fetch", "restore"):  # known by checksums
@@ -70,6 +71,23 @@ def distrust(planned: Mapping[Path, Plan], root: Path, metadata: Path = METADATA
         os.utime(path)
         distrusted.append(output)
     return distrusted
+
+
+def _remove_damaged(metadata: Path) -> None:
+    """Remove records that snakemake could not read; without one it compares times.
+
+    It skips a record that is no JSON, and would end in a traceback for any other damage.
+    """
+    records = [path for path in metadata.rglob("*") if path.is_file()]
+    if not records:
+        return
+    from snakemake.persistence import MetadataRecord
+
+    for path in records:
+        try:
+            MetadataRecord.model_validate(json.loads(path.read_bytes()))
+        except ValueError:
+            path.unlink(missing_ok=True)
 
 
 def _is_of(output: Path, plan: Plan) -> bool:
