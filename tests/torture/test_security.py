@@ -186,6 +186,14 @@ def test_a_hostile_file_among_the_results_runs_no_code(project: Copy, tally: Tal
 # -- servers --------------------------------------------------------------------------------------
 
 
+def answers(address: str) -> bool:
+    try:
+        urllib.request.urlopen(address, timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
 def addresses(process: int) -> set[str]:
     """The addresses at which a process and its children listen."""
     parent = psutil.Process(process)
@@ -211,12 +219,11 @@ def test_the_server_of_the_user_interface_listens_on_this_machine_only(
         start_new_session=True,
     )
     try:
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.2)
+        deadline = time.monotonic() + 600
+        while not answers(f"http://127.0.0.1:{port}/health"):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
         assert addresses(process.pid) == {"127.0.0.1"}
         tally.add("journeylab ui: addresses at which it listens", "127.0.0.1 only")
         foreign = urllib.request.Request(
