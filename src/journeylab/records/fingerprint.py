@@ -49,6 +49,8 @@ BOOKKEEPING: Mapping[str, str] = {
 They read, write, show and record numbers, and decide none. A test edits all of them and compares
 the bytes of weights and measurements.
 """
+DISCOVERED: Mapping[str, str] = {"models.mixers.registry": "models.mixers"}
+"""Module → package whose modules it imports by name, which the import graph does not show."""
 
 _STRING_OR_COMMENT = re.compile(
     r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""'
@@ -100,8 +102,9 @@ def closure(
 
     A root is the full name of a module, or of a package with everything below it. The closure
     follows imports, except those for type checking only, and holds the `__init__` of every
-    enclosing package. It leaves out modules and packages `outside`, named relative to `package`.
-    If a root lies in another package, as the studies of a project do, the closure covers both.
+    enclosing package, and all modules of a `DISCOVERED` package. It leaves out modules and packages
+    `outside`, named relative to `package`. If a root lies in another package, as the studies of a
+    project do, the closure covers both.
 
     Raises UserError if a root does not exist.
     """
@@ -113,6 +116,9 @@ def closure(
         raise UserError(f"fingerprint: there is no module {missing[0]!r} in {package}")
     excluded = {f"{package}.{name}" for name in outside}
     excluded |= {below for name in excluded & modules for below in graph.find_descendants(name)}
+    discovering = {
+        f"{package}.{name}": f"{package}.{all_of}" for name, all_of in DISCOVERED.items()
+    }
     reached: set[str] = set()
     waiting = [name for root in roots for name in (root, *graph.find_descendants(root))]
     while waiting:
@@ -121,6 +127,8 @@ def closure(
             continue
         reached.add(module)
         waiting.extend(graph.find_modules_directly_imported_by(module))
+        if module in discovering:
+            waiting.extend(graph.find_descendants(discovering[module]))
         if "." in module:
             waiting.append(module.rpartition(".")[0])
     return sorted(reached)

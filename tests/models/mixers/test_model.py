@@ -34,6 +34,7 @@ PARAMETERS = {
     "mamba3": lambda d, h: (
         5 * d**2 + 5 * d + (3 * h + d // h // 2) * (d + 1) + 2 * d // h + 2 * d + h
     ),
+    "mamba3-real": lambda d, h: 5 * d**2 + 5 * d + 3 * h * (d + 1) + 2 * d // h + 2 * d + h,
     "gru": lambda d, h: 6 * d**2 + 6 * d,
     "orthogonal-product": lambda d, h: d**2 + 2 * d + (d**2 // h) * (d + 1),
     "toral-product": lambda d, h: d**2 + 2 * d + d // 2 * (d + 1),

@@ -56,3 +56,6 @@ def interpolate(
     index = below.long()
     low, high = values.gather(-1, index), values.gather(-1, index + 1)
     return low + (counts - below) * (high - low)
+
+
+MECHANISMS = {"cope": ContextualAttention}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import torch
@@ -108,3 +109,12 @@ def delta_states(
         change = beta[..., None] * (goal - (k.unsqueeze(-2) @ both).squeeze(-2))
         both = both + k.unsqueeze(-1) * change.unsqueeze(-2)
     return matrix_states(*both.split((width, columns), -1))
+
+
+MECHANISMS = {
+    "delta": DeltaProduct,
+    "delta-signed": partial(DeltaProduct, eigenvalues="signed"),
+    "delta-gated": partial(DeltaProduct, gated=True),
+    "delta-product": partial(DeltaProduct, steps=2),
+    "delta-product-signed": partial(DeltaProduct, steps=2, eigenvalues="signed"),
+}

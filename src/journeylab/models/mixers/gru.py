@@ -49,3 +49,6 @@ class GatedRecurrence(nn.Module):
         """6d² for the six maps."""
         del length
         return 6 * self.width**2
+
+
+MECHANISMS = {"gru": GatedRecurrence}

@@ -18,6 +18,7 @@ of exp1, with free parameters that are affine in x_t instead of one set per lett
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Literal, NamedTuple
 
 import torch
@@ -205,3 +206,17 @@ class Products(NamedTuple):
     def undo(self, x: Float[Tensor, "*batch length width"]) -> Float[Tensor, "*batch length width"]:
         """Return P x."""
         return (self.products @ x.unsqueeze(-1)).squeeze(-1)
+
+
+MECHANISMS = {
+    "orthogonal-product": JourneyState,
+    "linear-product": partial(JourneyState, family="linear", scale=0.3),
+    "toral-product": partial(JourneyState, family="toral"),
+    "orthogonal-aggregation": partial(JourneyState, aggregate=True),
+    "linear-aggregation": partial(JourneyState, family="linear", aggregate=True, scale=0.3),
+    "toral-aggregation": partial(JourneyState, family="toral", aggregate=True),
+    "orthogonal-attention": JourneyAttention,
+    "orthogonal-transport": partial(JourneyAttention, transport=True),
+    "toral-attention": partial(JourneyAttention, family="toral"),
+    "toral-transport": partial(JourneyAttention, family="toral", transport=True),
+}

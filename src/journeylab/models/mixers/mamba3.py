@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from jaxtyping import Float
@@ -32,17 +33,20 @@ class ComplexStateSpace(nn.Module):
     q and k are RMS-normalised per head, with a learned scale and an added bias that starts at 1;
     Δ = softplus(·) > 0, A = −softplus(·) ≤ −10⁻⁴, λ = σ(·), θ, v and z are affine in x. In complex
     numbers the state is diagonal with entries α_t e^{iΔ_t θ_t}, so its operators commute; λ = 1 is
-    the usual discretisation and λ = ½ the trapezoidal rule. θ = 0 has real entries, as Mamba-2.
+    the usual discretisation and λ = ½ the trapezoidal rule. Without `rotating`, θ = 0 and all
+    entries are real, in (0, 1), as in Mamba-2.
     Here every head has its own q and k, and the inner width is d. Source: Lahoti et al., Mamba-3,
     2026, sections 3.1 and 3.2. Raises ValueError for a width that `heads` heads of even width do
     not fill.
     """
 
-    def __init__(self, width: int, heads: int, *, generator: torch.Generator) -> None:
+    def __init__(
+        self, width: int, heads: int, *, rotating: bool = True, generator: torch.Generator
+    ) -> None:
         super().__init__()
         self.head_width = check_heads(width, heads, even=True)
         self.width, self.heads = width, heads
-        self.scalars = (heads, heads, heads, self.head_width // 2)
+        self.scalars = (heads, heads, heads, self.head_width // 2 if rotating else 0)
         self.project = Affine(width, 4 * width, width**-0.5, generator)
         self.output = Affine(width, width, width**-0.5, generator)
         self.control = Affine(width, sum(self.scalars), width**-0.5, generator)
@@ -65,7 +69,8 @@ class ComplexStateSpace(nn.Module):
         step = softplus(step).mT
         decay = -softplus(decay).mT.clamp(min=DECAY_FLOOR)
         rates = math.pi * angles.tanh().unsqueeze(-3)
-        read = state_space(q, k, v, step * decay, step, mix.sigmoid().mT, step[..., None] * rates)
+        turn = step[..., None] * rates if angles.shape[-1] else None
+        read = state_space(q, k, v, step * decay, step, mix.sigmoid().mT, turn)
         out: Tensor = self.output(join_heads((read + self.skip * v) * silu(z)))
         return out
 
@@ -81,19 +86,27 @@ def state_space(
     log_decay: Float[Tensor, "*batch length"],
     step: Float[Tensor, "*batch length"],
     mix: Float[Tensor, "*batch length"],
-    angles: Float[Tensor, "*batch length planes"],
+    angles: Float[Tensor, "*batch length planes"] | None,
 ) -> Float[Tensor, "*batch length columns"]:
     """Return H_tᵀ q̃_t of `ComplexStateSpace`, given log α, Δ, λ and the rotation of each step.
 
-    Token j enters twice, at its own step and at the next. Its weight in the output of token i is
+    Without `angles` nothing is rotated. Token j enters twice, at its own step and at the next. Its
+    weight in the output of token i is
     α_i ⋯ α_{j+1} (λ_j Δ_j + [j < i] (1 − λ_{j+1}) Δ_{j+1}) ⟨q̃_i, k̃_j⟩.
     """
-    turn = unit_circle(accumulate(angles))
     entered = mix * step
     later = pad((1.0 - mix[..., 1:]) * step[..., 1:], (0, 1))
     earlier = causal_mask(q.shape[-2], q.device)[0].tril(-1)
     weights = entered.unsqueeze(-2) + earlier * later.unsqueeze(-2)
     # Above the diagonal the exponent is positive and may overflow: it is cut before exp.
     decays = spans(log_decay).tril().exp()
-    scores = rotate(q, turn) @ rotate(k, turn).mT
-    return (scores * weights * decays).tril() @ v
+    if angles is not None:
+        turn = unit_circle(accumulate(angles))
+        q, k = rotate(q, turn), rotate(k, turn)
+    return ((q @ k.mT) * weights * decays).tril() @ v
+
+
+MECHANISMS = {
+    "mamba3": ComplexStateSpace,
+    "mamba3-real": partial(ComplexStateSpace, rotating=False),
+}

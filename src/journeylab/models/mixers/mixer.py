@@ -5,7 +5,7 @@ Sizes: width d, heads H, head width e = d/H, length T.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -29,6 +29,15 @@ class Mixer(Protocol):
 
     def multiply_adds(self, length: int) -> int:
         """Return the multiply-adds of matrix products, per token of a row of `length` tokens."""
+        ...
+
+
+@runtime_checkable
+class Build(Protocol):
+    """A constructor of mixers: `nn.Module`s that satisfy `Mixer`."""
+
+    def __call__(self, width: int, heads: int, *, generator: torch.Generator) -> nn.Module:
+        """Return a mixer whose parameters come from `generator` only."""
         ...
 
 

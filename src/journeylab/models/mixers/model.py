@@ -113,6 +113,22 @@ def count_parameters(module: nn.Module) -> int:
     return sum(p.numel() for p in module.parameters() if p.requires_grad)
 
 
+def match_hidden(mechanism: str, width: int, heads: int, *, parameters: int) -> Size:
+    """Return the size of this width at which a block has `parameters` parameters, within 5 %.
+
+    The MLP takes the parameters that the mixer leaves. Raises ValueError if the mixer leaves none,
+    or no MLP comes within 5 %.
+    """
+    left = parameters - _fixed_parameters(mechanism, width, heads)
+    hidden = round(left / (2 * width + 1))
+    if hidden < 1 or abs(left - hidden * (2 * width + 1)) > TOLERANCE * parameters:
+        raise ValueError(
+            f"no block of {mechanism!r} with width {width} and {heads} heads has {parameters} "
+            "parameters within 5 %"
+        )
+    return Size(width, hidden)
+
+
 def match_size(mechanism: str, heads: int, *, parameters: int, ratio: float = 4.0) -> Size:
     """Return the size at which a mechanism's block has `parameters` parameters, within 5 %.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -99,3 +101,6 @@ def path_scores(
         rows.append(pad(scores, (0, length + spare - scores.shape[-1])))
         keys = torch.cat((keys @ back[..., n, :, :], end[..., n, :, :]), -2)
     return torch.cat(rows, -2)[..., :length, :length]
+
+
+MECHANISMS = {"path": PathAttention, "path-fox": partial(PathAttention, forget=True)}

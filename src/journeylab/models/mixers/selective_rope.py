@@ -63,3 +63,6 @@ class SelectiveRotaryAttention(SoftmaxAttention):
         """Those of softmax attention, d²/2 for the angles and Hd for the gates."""
         own = self.width**2 // 2 + self.heads * self.width
         return super().multiply_adds(length) + own
+
+
+MECHANISMS = {"selective-rope": SelectiveRotaryAttention}

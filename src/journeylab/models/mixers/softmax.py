@@ -200,3 +200,12 @@ def spans(
     """
     total = accumulate(steps.double().unsqueeze(-1))
     return (total - total.mT).to(steps.dtype)
+
+
+MECHANISMS = {
+    "none": SoftmaxAttention,
+    "rope": RotaryAttention,
+    "alibi": LinearBiasAttention,
+    "liere": LieAttention,
+    "fox": ForgettingAttention,
+}

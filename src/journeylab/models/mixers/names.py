@@ -1,0 +1,55 @@
+"""The names of all mechanisms, read without importing torch: planning checks settings with them.
+
+Every module of this package may define ``MECHANISMS``, a dictionary from the name that a
+configuration writes to the constructor of a mixer, with names as literals. `registry` imports them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ATTRIBUTE = "MECHANISMS"
+
+
+@cache
+def mechanism_modules() -> dict[str, tuple[str, ...]]:
+    """Name of a module of this package → the mechanisms that it defines; sorted by module.
+
+    Raises ValueError if two modules define the same mechanism.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        names = tuple(_defined(ast.parse(path.read_text(encoding="utf-8"))))
+        taken = {name: module for module, known in found.items() for name in known}
+        for name in names:
+            if name in taken:
+                raise ValueError(f"mechanism {name!r} is defined in {taken[name]} and {path.stem}")
+        if names and path.stem != "registry":
+            found[path.stem] = names
+    return found
+
+
+def mechanism_names() -> list[str]:
+    """All mechanisms."""
+    return [name for names in mechanism_modules().values() for name in names]
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    """The literal keys of the dictionary `MECHANISMS` of a module."""
+    for statement in tree.body:
+        targets: list[ast.expr]
+        match statement:
+            case ast.AnnAssign(target=target, value=value):
+                targets = [target]
+            case ast.Assign(targets=targets, value=value):
+                pass
+            case _:
+                continue
+        named = any(isinstance(each, ast.Name) and each.id == ATTRIBUTE for each in targets)
+        if named and isinstance(value, ast.Dict):
+            for key in value.keys:
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    yield key.value
