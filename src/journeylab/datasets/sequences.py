@@ -11,7 +11,7 @@ Every task labels some positions of a row with an answer that depends on the tok
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -50,12 +50,23 @@ class SequenceTask:
     draw: Callable[[int, int, Generator], LabelledRows]
 
 
-def draw_words(rows: int, length: int, rng: Generator, *, table: Table) -> LabelledRows:
-    """Words over a whole group, uniform; the label is the element g_t = x_t g_{t−1}, g_0 = 1."""
-    tokens = rng.integers(0, len(table), (rows, length))
+def draw_words(
+    rows: int,
+    length: int,
+    rng: Generator,
+    *,
+    table: Table,
+    letters: Sequence[int] | None = None,
+) -> LabelledRows:
+    """Uniform words; the label is the element g_t = x_t g_{t−1}, g_0 = 1.
+
+    Token i is the element `letters[i]`, or the element i if `letters` is None: the whole group.
+    """
+    moves = table if letters is None else table[list(letters)]
+    tokens = rng.integers(0, len(moves), (rows, length))
     state, labels = np.zeros(rows, dtype=np.int64), np.empty_like(tokens)
     for t in range(length):
-        state = table[tokens[:, t], state]
+        state = moves[tokens[:, t], state]
         labels[:, t] = state
     return LabelledRows(tokens, labels)
 
