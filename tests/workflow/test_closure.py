@@ -67,6 +67,7 @@ KEPT = {
         "exact": ["forward"],
     },
     "exp12": {"unseen": ["A"], "certificates": ["cache"]},
+    "exp13": {"parity": ["rope"], "certificates": ["orders"]},
 }
 """One run of every kind in each study."""
 CORPUS = b"to be, or not to be: " * 300

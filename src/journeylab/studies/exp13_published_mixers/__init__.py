@@ -1,0 +1,1 @@
+"""exp13: published sequence mechanisms and journeys on state tracking, recall and length."""

@@ -1,0 +1,324 @@
+"""Figures, tables and numbers of the exp13 report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from journeylab.plotting import (
+    RunName,
+    StudyResults,
+    Table,
+    anchors,
+    canvas,
+    facets,
+    legend_above,
+    median,
+    seeds,
+    styles,
+)
+from journeylab.plotting.captions import AS_BEFORE, SEEDS
+from journeylab.studies.exp13_published_mixers import search
+from journeylab.studies.exp13_published_mixers.metrics import ARMS, LABELS
+from journeylab.studies.exp13_published_mixers.settings import (
+    FACTORS,
+    WORD_TASKS,
+    Arm,
+    Settings,
+)
+from journeylab.typography import fixed
+
+SOLVED = 0.99
+
+_TASKS = tuple(arm for arm in ARMS if arm != "certificates")
+_TIMES = {times: f"{times}n" if times > 1 else "n" for times in FACTORS}
+_COST = "kFLOP"
+
+CAPTIONS = {
+    "solved": (
+        "Share of the seeds that solved a task: accuracy "
+        f"{SOLVED} or more in the second half of rows as long as the longest training rows (n). "
+        "Smaller numbers below: the same at 4n. Word problems, parity and arithmetic have one "
+        "layer, flip-flop and recall have two. The last column is the cost of a mechanism: "
+        "thousand floating-point operations of a forward pass per token, one layer, rows of 32 "
+        "tokens. Empty fields were not trained. ✗ counts failed seeds, which have not solved "
+        "their task."
+    ),
+    "words": (
+        f"Accuracy on word problems at length n, by group. {SEEDS} The dashed line is the exact "
+        "Parikh ceiling, the best accuracy of any answer that depends on the numbers of the two "
+        "letters only; the dotted line is the best constant answer. Both are means over the same "
+        "positions as the accuracy."
+    ),
+    "length": (
+        "Median accuracy over seeds in percent, in the second half of rows of n, 2n and 4n tokens; "
+        "training rows have at most n. Empty fields were not trained; ✗ counts failed seeds, which "
+        "have no accuracy."
+    ),
+    "others": f"Accuracy at length n on the tasks that are no word problem. {AS_BEFORE}",
+}
+
+
+def draw(results: StudyResults) -> dict[str, Figure]:
+    """Solved shares with cost, accuracies by task, and accuracies by length."""
+    figures: dict[str, Figure] = {}
+    if not results.present():
+        return figures
+    figures["solved"] = _draw_solved(results)
+    words = [arm for arm in _arms(results) if arm in WORD_TASKS]
+    others = [arm for arm in _arms(results) if arm not in WORD_TASKS]
+    if words:
+        figures["words"] = _draw_accuracy(results, words)
+    if others:
+        figures["others"] = _draw_accuracy(results, others)
+    figures["length"] = _draw_length(results)
+    return figures
+
+
+def tabulate(results: StudyResults) -> dict[str, Table]:
+    """Accuracies at n and 4n with cost, ceilings, and the search."""
+    tables = {
+        f"accuracy-{times}": Table(
+            name=f"accuracy-{times}",
+            caption=f"Median accuracy in the second half of rows of {_TIMES[times]} tokens, and "
+            "thousand operations per token of a forward pass in one layer.",
+            frame=_accuracies(results, times),
+            notes="–: not trained at this scale. CPU times stand above the first table.",
+            numeric=tuple(_heads(results)),
+        )
+        for times in FACTORS
+        if results.present()
+    }
+    return tables | {"ceilings": _tabulate_ceilings(results), "search": _tabulate_search()}
+
+
+def numbers(results: StudyResults) -> dict[str, float | int | str]:
+    """Sizes and anchors that the prose cites, and the number of seeds that solve each task."""
+    settings = cast(Settings, results.settings)
+    cited: dict[str, float | int | str] = {
+        "solved.threshold": SOLVED,
+        "searched": len(search.measured()),
+        "runs": len(results.present()),
+        "rates": len(search.RATES),
+        "length": max((data.length for data in settings.datasets.values()), default=0),
+    }
+    for group in ("S3", "A5", "S5"):
+        rows = results.select("reflections", case=group)["value"]
+        cited[f"reflections.{group}"] = int(rows.max())
+    for task in WORD_TASKS:
+        for metric in ("ceiling", "chance"):
+            value = results.select(metric, case=task, times=1)["value"]
+            cited[f"{metric}.{task}"] = float(value.iloc[0])
+    for run in results.present():
+        for times in FACTORS:
+            solved, of = _solved(results, run, times)
+            cited[f"solved.{run[0]}.{run[1]}.{times}"] = f"{solved}/{of}"
+    for change in ("toral-product", "orthogonal-product"):
+        rows = results.select("order_change", case=change)["value"]
+        cited[f"order.{change}"] = float(rows.max() if change == "toral-product" else rows.min())
+    return cited
+
+
+def _draw_solved(results: StudyResults) -> Figure:
+    arms, variants = _arms(results), _variants(results)
+    shares: list[list[float]] = []
+    printed: list[list[str]] = []
+    for variant in variants:
+        cells: list[float] = []
+        texts: list[str] = []
+        for arm in arms:
+            near, of = _solved(results, (arm, variant), 1)
+            far, _ = _solved(results, (arm, variant), FACTORS[-1])
+            cells.append(near / of if of else np.nan)
+            failed = results.failures(arm, variant)
+            mark = f" ✗{failed}" if failed else ""
+            texts.append(f"{near}/{of}  {_small(far)}{mark}" if of else "")
+        shares.append([*cells, np.nan])
+        printed.append([*texts, _kiloflops(results, variant)])
+    heads = [*(ARMS.get(arm, arm) for arm in arms), _COST]
+    frame = pd.DataFrame(shares, index=[LABELS.get(v, v) for v in variants], columns=heads)
+    figure, [axes] = canvas(0.155 * len(variants) + 0.45)
+    sns.heatmap(
+        frame,
+        cmap="Blues",
+        vmin=0,
+        vmax=1.15,
+        cbar=False,
+        linewidths=0.8,
+        ax=axes,
+    )
+    for row, texts in enumerate(printed):
+        for column, text in enumerate(texts):
+            _write(axes, column + 0.5, row + 0.5, text, float(shares[row][column]))
+    axes.tick_params(length=0, labeltop=True, labelbottom=False)
+    axes.tick_params(axis="y", labelrotation=0)
+    axes.grid(visible=False)
+    return figure
+
+
+def _draw_accuracy(results: StudyResults, arms: Sequence[str]) -> Figure:
+    rows = results.tidy("accuracy", times=1, arm=list(arms))
+    shown = [ARMS.get(arm, arm) for arm in arms]
+    figure, panels = facets(
+        rows,
+        0.115 * len(_variants(results)) + 0.35,
+        "accuracy",
+        col="data",
+        col_wrap=3,
+        col_order=shown,
+        xlim=(-0.04, 1.04),
+    )
+    for title, (axes, part) in panels.items():
+        part = part.assign(model=part["model"].cat.remove_unused_categories())
+        seeds(axes, part, styles(list(rows["model"].cat.categories)), hue="model")
+        task = next(arm for arm in arms if ARMS.get(arm, arm) == title)
+        lines = {
+            "Parikh ceiling": _anchor(results, "ceiling", task),
+            "constant answer": _anchor(results, "chance", task),
+            f"solved, {SOLVED}": SOLVED,
+        }
+        anchors(axes, lines, x=True)
+    legend_above(figure)
+    return figure
+
+
+def _draw_length(results: StudyResults) -> Figure:
+    arms, variants = _arms(results), _variants(results)
+    columns = [(arm, times) for arm in arms for times in FACTORS]
+    shares = np.array([[_median(results, (a, v), t) for a, t in columns] for v in variants])
+    figure, [axes] = canvas(0.155 * len(variants) + 0.55)
+    names = [LABELS.get(variant, variant) for variant in variants]
+    frame = pd.DataFrame(shares, index=names)
+    sns.heatmap(frame, cmap="Blues", vmin=0, vmax=1.15, cbar=False, linewidths=0.4, ax=axes)
+    for row, column in zip(*np.nonzero(~np.isnan(shares)), strict=True):
+        value = float(shares[row, column])
+        _write(axes, column + 0.5, row + 0.5, f"{100 * value:.0f}", value)
+    axes.set_xticks(np.arange(len(columns)) + 0.5, [_TIMES[times] for _, times in columns])
+    axes.set(xlabel="", ylabel="")
+    axes.tick_params(length=0, labelrotation=0)
+    width = len(FACTORS)
+    for i, arm in enumerate(arms):
+        middle = (i + 0.5) * width
+        axes.text(middle, -0.25, ARMS.get(arm, arm), ha="center", va="bottom", fontsize=6.5)
+        axes.axvline(i * width, color="#202020", linewidth=0.8)
+        for row, variant in enumerate(variants):
+            if count := results.failures(arm, variant):
+                edge = (i + 1) * width - 0.05
+                axes.text(edge, row + 0.5, f"✗{count}", ha="right", va="center", fontsize=4.5)
+    axes.grid(visible=False)
+    return figure
+
+
+def _median(results: StudyResults, run: RunName, times: int) -> float:
+    """The median accuracy; NaN for a run that was not trained, or without finished seeds."""
+    if run not in results.present():
+        return float("nan")
+    values = results.values("accuracy", run, times=times)
+    return float(values.median()) if len(values) else float("nan")
+
+
+def _write(axes: Axes, x: float, y: float, text: str, share: float) -> None:
+    """A cell's text, white on dark cells."""
+    colour = "white" if share > 0.6 else "#202020"
+    axes.text(x, y, text, ha="center", va="center", fontsize=5.2, color=colour)
+
+
+def _accuracies(results: StudyResults, times: int) -> pd.DataFrame:
+    rows = []
+    for variant in _variants(results):
+        cells = {
+            ARMS.get(arm, arm): median(results.values("accuracy", (arm, variant), times=times), 2)
+            if (arm, variant) in results.present()
+            else "–"
+            for arm in _arms(results)
+        }
+        cost = {_COST: _kiloflops(results, variant, times)}
+        rows.append({"Mechanism": LABELS.get(variant, variant)} | cells | cost)
+    return pd.DataFrame(rows)
+
+
+def _tabulate_ceilings(results: StudyResults) -> Table:
+    rows = [
+        {
+            "Group": ARMS[task],
+            **{
+                f"{name}, {_TIMES[times]}": fixed(_anchor(results, metric, task, times), 4)
+                for name, metric in (("Ceiling", "ceiling"), ("Constant", "chance"))
+                for times in FACTORS
+            },
+        }
+        for task in WORD_TASKS
+    ]
+    frame = pd.DataFrame(rows)
+    return Table(
+        name="ceilings",
+        caption="The exact Parikh ceiling and the best constant answer, means over the second half "
+        "of rows of n, 2n and 4n = 128 letters.",
+        frame=frame,
+        numeric=tuple(frame.columns[1:]),
+    )
+
+
+def _tabulate_search() -> Table:
+    heads = [str(point) for point in search.GRID]
+    rows = []
+    for run, tried in search.measured().items():
+        arm, variant = run.split("/")
+        cells = {
+            str(point): fixed(tried[point], 3) if point in tried else "–" for point in search.GRID
+        }
+        named = {"Task": ARMS.get(arm, arm), "Mechanism": LABELS.get(variant, variant)}
+        rows.append(named | cells)
+    return Table(
+        name="search",
+        caption="Search of learning rate and depth: accuracy on validation rows, mean of the pilot "
+        f"seeds {' and '.join(map(str, search.SEEDS))}.",
+        frame=pd.DataFrame(rows, columns=["Task", "Mechanism", *heads]),
+        notes=f"Runs without a line have the rate {search.CENTRE}, those of recall "
+        f"{search.centre('associative')}. –: not searched.",
+        numeric=tuple(heads),
+    )
+
+
+def _arms(results: StudyResults) -> list[str]:
+    """The arms that were trained, tasks in the order of print first."""
+    present = list(dict.fromkeys(arm for arm, _ in results.present()))
+    trained = [arm for arm in present if isinstance(results.settings.arms.get(arm), Arm)]
+    return [*(a for a in _TASKS if a in trained), *(a for a in trained if a not in _TASKS)]
+
+
+def _variants(results: StudyResults) -> list[str]:
+    present = {variant for _, variant in results.present()}
+    return [*(v for v in LABELS if v in present), *sorted(v for v in present if v not in LABELS)]
+
+
+def _heads(results: StudyResults) -> list[str]:
+    return [*(ARMS.get(arm, arm) for arm in _arms(results)), _COST]
+
+
+def _solved(results: StudyResults, run: RunName, times: int) -> tuple[int, int]:
+    """The number of solving seeds and of all seeds; a failed seed has not solved its task."""
+    if run not in results.present():
+        return 0, 0
+    values = results.values("accuracy", run, times=times)
+    return int((values >= SOLVED).sum()), len(values) + results.failures(*run)
+
+
+def _small(count: int) -> str:
+    return str(count).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+
+
+def _kiloflops(results: StudyResults, variant: str, times: int = 1) -> str:
+    rows = results.pool("kiloflops", case=variant, times=times)["value"]
+    return fixed(float(rows.iloc[0]), 0) if len(rows) else "–"
+
+
+def _anchor(results: StudyResults, metric: str, task: str, times: int = 1) -> float | None:
+    rows = results.pool(metric, case=task, times=times)["value"]
+    return float(rows.iloc[0]) if len(rows) else None

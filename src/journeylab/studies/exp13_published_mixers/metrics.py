@@ -1,0 +1,103 @@
+"""Title, question, tuning, printed names and metrics of exp13."""
+
+from journeylab.config import Metric
+from journeylab.models.mixers.names import mechanism_names
+from journeylab.studies.exp13_published_mixers.settings import FACTORS, WORD_TASKS, TaskName
+
+TITLE = "Published mechanisms beside the journey"
+QUESTION = (
+    "Which sequence mechanisms of equal size track states, recall pairs and keep working on longer "
+    "rows, and at what cost?"
+)
+TUNING = (
+    "one grid of learning rates and depths for every mechanism, on pilot seeds; a run that is not "
+    "in the table of the search has the rate of the study"
+)
+
+LABELS: dict[str, str] = {
+    "none": "no positions",
+    "rope": "RoPE",
+    "alibi": "ALiBi",
+    "cope": "CoPE",
+    "liere": "LieRE",
+    "selective-rope": "Selective RoPE",
+    "fox": "FoX",
+    "path": "PaTH",
+    "path-fox": "PaTH-FoX",
+    "mamba3-real": "Mamba-3, real",
+    "mamba3": "Mamba-3",
+    "delta": "DeltaNet, [0, 1]",
+    "delta-signed": "DeltaNet, [−1, 1]",
+    "delta-gated": "Gated DeltaNet",
+    "delta-product": "DeltaProduct 2, [0, 1]",
+    "delta-product-signed": "DeltaProduct 2, [−1, 1]",
+    "gru": "GRU",
+    "toral-product": "toral product",
+    "orthogonal-product": "orthogonal product",
+    "linear-product": "linear product",
+    "toral-aggregation": "toral aggregation",
+    "orthogonal-aggregation": "orthogonal aggregation",
+    "linear-aggregation": "linear aggregation",
+    "toral-attention": "toral softmax journey",
+    "toral-transport": "toral softmax journey, values too",
+    "orthogonal-attention": "softmax journey",
+    "orthogonal-transport": "softmax journey, values too",
+}
+"""Mechanism → printed name, in the order of figures; others keep the name of the configuration."""
+
+ARMS: dict[TaskName | str, str] = {
+    "S3": "S3",
+    "A5": "A5",
+    "S5": "S5",
+    "Z60": "Z60",
+    "A4xZ5": "A4 × Z5",
+    "parity": "parity",
+    "arithmetic": "arithmetic",
+    "flip-flop": "flip-flop",
+    "associative": "recall",
+    "certificates": "checks without training",
+}
+"""Arm → printed name, in the order of figures."""
+
+_TIMES: dict[str, tuple[str | int, ...]] = {"times": FACTORS}
+_WORDS: dict[str, tuple[str | int, ...]] = {"case": WORD_TASKS}
+_MECHANISMS: dict[str, tuple[str | int, ...]] = {"case": tuple(mechanism_names())}
+_GROUPS: dict[str, tuple[str | int, ...]] = {"case": ("S3", "A5", "S5")}
+
+METRICS = {
+    "accuracy": Metric(label="accuracy", factors=_TIMES),
+    "gap": Metric(label="accuracy − Parikh ceiling", factors=_TIMES),
+    "ceiling": Metric(label="Parikh ceiling", factors=_WORDS | _TIMES),
+    "chance": Metric(label="best constant answer", factors=_WORDS | _TIMES),
+    "ceiling_error": Metric(
+        label="ceiling by dynamic programming against ceiling by enumeration",
+        factors=_WORDS,
+        better="lower",
+    ),
+    "mismatch": Metric(
+        label="|parameters of a block / those of the settings − 1|",
+        factors=_MECHANISMS,
+        better="lower",
+    ),
+    "kiloflops": Metric(
+        label="thousand operations of a forward pass per token",
+        factors=_MECHANISMS | _TIMES,
+        better="lower",
+    ),
+    "order_change": Metric(
+        label="relative change of a product state by the order of letters",
+        factors={"case": ("toral-product", "orthogonal-product", "linear-product")},
+        better="lower",
+    ),
+    "reflections": Metric(
+        label="reflections that a generator needs", factors=_GROUPS, better="lower"
+    ),
+    "relation_error": Metric(
+        label="difference of two products for one element", factors=_GROUPS, better="lower"
+    ),
+    "delta_error": Metric(
+        label="states of delta steps against the maps of the group",
+        factors=_GROUPS,
+        better="lower",
+    ),
+}

@@ -1,0 +1,98 @@
+"""Ceilings, reflections and orders against slow twins."""
+
+import numpy as np
+import pytest
+import torch
+
+from journeylab.datasets.groups import GENERATORS, GROUPS
+from journeylab.studies.exp13_published_mixers import reflections
+from journeylab.studies.exp13_published_mixers.ceilings import ceilings, chances, in_second_half
+from journeylab.studies.exp13_published_mixers.compute import (
+    delta_error,
+    enumerated_ceiling,
+    order_change,
+    time_forms,
+)
+from journeylab.studies.exp13_published_mixers.settings import WORD_TASKS, Computation
+
+from .results import MODEL
+
+JOB = Computation(computed="certificates", variant="orders", model=MODEL)
+
+
+@pytest.mark.parametrize("task", WORD_TASKS)
+def test_ceilings_equal_those_by_enumeration(task):
+    for length in (1, 2, 5, 7):
+        assert ceilings(task, 7)[length - 1] == enumerated_ceiling(task, length)
+
+
+def test_the_ceiling_of_a_commuting_group_is_1_and_others_approach_their_abelian_part():
+    assert set(ceilings("Z60", 40)) == {1}
+    for task, limit in (("S3", 1 / 3), ("A5", 1 / 60), ("S5", 1 / 60), ("A4xZ5", 1 / 4)):
+        value = in_second_half(ceilings(task, 128), 128)
+        assert limit <= value < 1.1 * limit + 0.005, task
+        assert chances(task, 128)[-1] <= ceilings(task, 128)[-1]
+
+
+@pytest.mark.parametrize("group", reflections.REPRESENTED)
+def test_reflections_multiply_to_the_generators_and_fewer_do_not(group):
+    operators = reflections.represent(group)
+    assert reflections.homomorphism_error(group, operators) < 1e-12
+    for operator in operators:
+        vectors = reflections.factor(operator)
+        product = np.eye(len(operator))
+        for w in vectors:
+            product = product @ reflections.reflect(w)
+        np.testing.assert_allclose(product, operator, atol=1e-10)
+        # every reflection fixes a hyperplane, so k of them fix a subspace of dimension m − k
+        fixed = len(operator) - np.linalg.matrix_rank(np.eye(len(operator)) - operator, tol=1e-6)
+        assert len(vectors) == len(operator) - fixed
+
+
+def test_two_reflections_are_enough_unless_the_group_is_s5():
+    most = {
+        group: max(map(reflections.needed, reflections.represent(group)))
+        for group in reflections.REPRESENTED
+    }
+    assert most == {"S3": 2, "A5": 2, "S5": 4}
+
+
+def test_a_wrong_generator_is_no_copy_of_the_group():
+    first, second = reflections.represent("A5")
+    assert reflections.homomorphism_error("A5", (first, first)) > 0.1
+    assert reflections.homomorphism_error("A5", (second, first)) > 0.1
+    identity = np.eye(3)
+    assert reflections.homomorphism_error("A5", (identity, identity)) == np.inf
+
+
+@pytest.mark.parametrize("group", reflections.REPRESENTED)
+def test_delta_steps_follow_the_group(group):
+    assert delta_error(group) < 1e-10
+
+
+def test_only_commuting_products_ignore_the_order_of_letters():
+    changes = {
+        name: max(order_change(name, JOB, draw) for draw in range(4))
+        for name in ("toral-product", "orthogonal-product", "linear-product")
+    }
+    assert changes["toral-product"] < 1e-10
+    assert min(changes["orthogonal-product"], changes["linear-product"]) > 1e-3
+
+
+def test_only_the_sizes_are_timed():
+    assert time_forms(JOB) == {}
+
+
+def test_words_over_letters_are_words_over_the_group():
+    from journeylab.datasets.sequences import draw_words
+
+    letters = GENERATORS["A5"]
+    tokens, labels = draw_words(
+        20, 9, np.random.default_rng(1), table=GROUPS["A5"], letters=letters
+    )
+    for word, states in zip(tokens, labels, strict=True):
+        element = 0
+        for token, state in zip(word, states, strict=True):
+            element = GROUPS["A5"][letters[token], element]
+            assert element == state
+    assert torch.from_numpy(tokens).max() == 1

@@ -1,0 +1,149 @@
+"""Equal sizes, equal rows, lengths that grow, and training in both ways."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+
+from journeylab.catalogue import load, resolve_run
+from journeylab.datasets.groups import GENERATORS, GROUPS
+from journeylab.datasets.sequences import UNLABELLED
+from journeylab.models.mixers.model import count_parameters
+from journeylab.models.mixers.registry import MECHANISMS
+from journeylab.studies.exp13_published_mixers.data import stages
+from journeylab.studies.exp13_published_mixers.measure import measure
+from journeylab.studies.exp13_published_mixers.models import Rows, accuracy, build_model
+from journeylab.studies.exp13_published_mixers.settings import (
+    TASK_NAMES,
+    Arm,
+    Evaluation,
+    Job,
+    Model,
+)
+from journeylab.studies.exp13_published_mixers.tasks import START, answers, draw_rows, vocabulary
+
+from .results import make_problem
+
+ROOT = Path(__file__).parents[3]
+SETTINGS = load(ROOT / "config.yaml").studies["exp13"]
+TRAINED = [name for name, arm in SETTINGS.arms.items() if isinstance(arm, Arm)]
+
+
+@pytest.mark.parametrize("arm", TRAINED)
+def test_all_mechanisms_of_an_arm_have_equal_parameters_within_5_percent(arm):
+    counts, widths = [], set()
+    for mechanism in MECHANISMS:
+        variant = next(iter(SETTINGS.arms[arm].variants))
+        resolved = resolve_run("exp13", SETTINGS, arm, variant).settings
+        job = Job.model_validate(resolved | {"variant": mechanism})
+        model = build_model(mechanism, job.data.task, job.model, torch.Generator())
+        counts.append(count_parameters(model))
+        widths.add(model.blocks[0].size.width)
+    assert max(counts) <= 1.05 * min(counts)
+    assert len(widths) == 1
+
+
+def test_all_mechanisms_of_an_arm_have_the_same_steps_rows_and_layers():
+    for arm in TRAINED:
+        jobs = [
+            resolve_run("exp13", SETTINGS, arm, v).settings for v in SETTINGS.arms[arm].variants
+        ]
+        shared = ("steps", "rows", "curriculum", "warmup", "clip", "weight_decay")
+        assert len({tuple(job["training"][name] for name in shared) for job in jobs}) == 1
+        assert len({tuple(sorted(job["model"].items())) for job in jobs}) == 1
+
+
+def test_a_block_that_is_too_small_is_refused():
+    with pytest.raises(ValueError, match=r"no block of 'path'.* has 100 parameters"):
+        build_model("path", "S3", Model(parameters=100), torch.Generator())
+
+
+def test_an_unknown_mechanism_is_refused_with_the_closest():
+    with pytest.raises(ValidationError, match="unknown mechanism 'ropee'; did you mean 'rope'"):
+        make_problem("S3", "ropee")
+
+
+def test_mechanisms_of_a_seed_read_the_same_rows():
+    generator = torch.Generator()
+    first, second = (
+        make_problem("S3", name).batch(3, generator.manual_seed(5), generator)
+        for name in ("rope", "gru")
+    )
+    assert torch.equal(first["tokens"], second["tokens"])
+
+
+def test_rows_get_longer_and_stay_at_the_longest():
+    problem = make_problem("parity", "rope", steps=64, curriculum=0.5)
+    lengths = [problem.length_at(step) for step in range(1, 65)]
+    assert lengths == sorted(lengths)
+    assert lengths[0] == 4
+    assert lengths[32:] == [32] * 32
+    assert set(lengths) == set(stages(32))
+    constant = make_problem("parity", "rope", curriculum=0.0)
+    assert constant.length_at(1) == 32
+
+
+@pytest.mark.parametrize("task", TASK_NAMES)
+def test_rows_begin_with_start_and_have_their_answers_in_range(task):
+    tokens, labels = draw_rows(task, 50, 32, np.random.default_rng(0))
+    assert tokens.shape == labels.shape == (50, 33)
+    assert (tokens[:, 0] == START).all()
+    assert (labels[:, 0] == UNLABELLED).all()
+    assert tokens[:, 1:].min() >= 1
+    assert tokens.max() < vocabulary(task)
+    assert UNLABELLED <= labels.min() <= labels.max() < answers(task)
+    assert (labels[:, 17:] != UNLABELLED).any()
+
+
+@pytest.mark.parametrize("group", GENERATORS)
+def test_two_letters_generate_the_whole_group(group):
+    table, reached = GROUPS[group], {0}
+    while True:
+        more = reached | {int(table[g, x]) for g in GENERATORS[group] for x in reached}
+        if more == reached:
+            break
+        reached = more
+    assert len(reached) == len(table)
+
+
+def test_only_answers_in_the_second_half_count():
+    class Zeros(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.zeros(1))
+
+        def forward(self, tokens):
+            right = torch.nn.functional.one_hot(torch.zeros_like(tokens), 2).double()
+            right[0, 3] = torch.nan
+            return right
+
+    labels = torch.tensor([[-1, 1, 1, 0, 0], [-1, 1, 1, -1, 1]])
+    assert accuracy(Zeros(), Rows(torch.zeros_like(labels), labels)) == pytest.approx(1 / 3)
+
+
+def test_the_gap_is_measured_for_word_problems_only():
+    tables = {}
+    for task in ("S3", "parity"):
+        problem = make_problem(task, "gru")
+        model = problem.build(torch.Generator().manual_seed(0))
+        tables[task] = measure(problem.job, Evaluation(rows=8), problem, model)
+    assert set(tables["S3"]["metric"]) == {"accuracy", "gap"}
+    assert set(tables["parity"]["metric"]) == {"accuracy"}
+
+
+@pytest.mark.parametrize("mechanism", ["path", "mamba3-real", "linear-product"])
+def test_seeds_trained_together_equal_seeds_trained_alone(mechanism, train_both_ways):
+    problems = [make_problem("S3", mechanism, seed=seed) for seed in (1000, 1001)]
+    train_both_ways(problems, [problem.streams for problem in problems])
+
+
+def test_operations_grow_with_length_layers_and_rows():
+    problem = make_problem("S3", "rope", curriculum=0.0)
+    model = problem.build(torch.Generator())
+    expected = 3.0 * 4 * 33 * model.flops_per_token(33)
+    assert problem.flops_per_step(model) == pytest.approx(expected)
+    shorter = make_problem("S3", "rope", curriculum=1.0)
+    assert shorter.flops_per_step(model) < expected
+    assert problem.tokens_per_step == 4 * 33
