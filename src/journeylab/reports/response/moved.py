@@ -131,8 +131,7 @@ def _row(
         "statement": now.statement,
         "then": {"word": before.word, "effect": effects[0]},
         "now": {"word": word, "effect": effects[1]},
-        "why": ", ".join(why)
-        or ("see below" if has_reasons else "unknown, no cause in git"),
+        "why": ", ".join(why) or ("see below" if has_reasons else "unknown, no cause in git"),
     }
 
 
