@@ -2,8 +2,10 @@
 
 import pytest
 
+from journeylab.records.files import json_bytes
 from journeylab.records.verdict_numbers import extreme_text, printed_numbers
 from journeylab.records.verdicts import Estimate
+from journeylab.reports.latex import latex_macros
 from journeylab.reports.numbers import study_numbers
 from journeylab.typography import plain
 
@@ -50,3 +52,12 @@ def test_a_row_with_a_state_has_its_look_and_its_seeds(trained):
     assert [numbers[f"exp7.2.{name}"] for name in ("look", "seeds", "state")] == [2, 16, "decided"]
     assert "exp7.s1.look" not in numbers
     assert not any(key.endswith((".look", ".state")) for key in study_numbers(trained[0], {}))
+
+
+def test_a_cited_number_that_is_not_finite_has_a_printed_form(trained):
+    cited = {"none": float("nan"), "high": float("inf"), "low": -float("inf")}
+    numbers = study_numbers(trained[0], cited)
+    assert numbers["exp7.none"] is None
+    assert (numbers["exp7.high"], numbers["exp7.low"]) == ("∞", "−∞")
+    json_bytes(numbers)
+    assert "n/a" in latex_macros(numbers)

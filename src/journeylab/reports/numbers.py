@@ -1,5 +1,6 @@
 """Every number of a study, by key."""
 
+import math
 from collections.abc import Mapping
 
 from journeylab.records.verdicts import Estimate, StudyVerdicts
@@ -9,7 +10,8 @@ from journeylab.typography import Number, plain
 def study_numbers(verdicts: StudyVerdicts, extra: Mapping[str, Number]) -> dict[str, Number]:
     """All numbers by key: ``exp7.2.effect`` of a claim, ``exp7.1.3.low`` of its third part.
 
-    Unbounded ends of intervals are the texts −∞ and ∞; a missing verdict is “not judged”. A claim
+    Unbounded ends of intervals are the texts −∞ and ∞; a missing verdict is “not judged”; NaN, as
+    the median of a run whose seeds all failed, is None. A claim
     judged at sequential looks has the look at which they ended, its seeds and its state.
     """
     study = verdicts.study
@@ -35,7 +37,14 @@ def study_numbers(verdicts: StudyVerdicts, extra: Mapping[str, Number]) -> dict[
             numbers[f"{verdict.id}.state"] = verdict.state
         for i, part in enumerate(verdict.parts, start=1):
             numbers |= _estimate(f"{verdict.id}.{i}", part, bounded=True)
-    return numbers | {f"{study}.{key}": value for key, value in extra.items()}
+    return numbers | {f"{study}.{key}": _known(value) for key, value in extra.items()}
+
+
+def _known(value: Number) -> Number:
+    """A number that JSON can hold; None for NaN, as of a median when all seeds failed."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else plain(value)
+    return value
 
 
 def _estimate(key: str, row: Estimate, *, bounded: bool) -> dict[str, Number]:
