@@ -300,7 +300,7 @@ def test_a_damaged_object_of_the_dvc_cache_is_named_and_mended(
             outcome = "refused by DVC"
         tally.add(f"{kind}: object of the DVC cache", outcome)
         path.unlink(missing_ok=True)
-        repository.snakemake("all")
+        repository.snakemake(name, "all")
         assert hashes(repository) == expected
         stored.parent.mkdir(parents=True, exist_ok=True)
         stored.unlink(missing_ok=True)
