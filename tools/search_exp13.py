@@ -22,7 +22,7 @@ from journeylab.claims.register import cells, read_register
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp13_published_mixers.data import generate
 from journeylab.studies.exp13_published_mixers.models import Labelling
-from journeylab.studies.exp13_published_mixers.search import GRID, LAYERS, RATES, SEEDS, Point
+from journeylab.studies.exp13_published_mixers.search import GRID, LAYERS, RATES, SEEDS, GridPoint
 from journeylab.studies.exp13_published_mixers.settings import Data, Job
 
 PROJECT = Path(__file__).parents[1]
@@ -55,7 +55,7 @@ def judged() -> list[str]:
     return [run for run in runs if not run.startswith("certificates/")]
 
 
-def accuracy(run: str, point: Point) -> float:
+def accuracy(run: str, point: GridPoint) -> float:
     """The accuracy at one point, mean over the pilot seeds, which are trained at once."""
     arm, variant = run.split("/")
     settings = catalogue.load(PROJECT / "config.yaml").studies[STUDY]

@@ -14,7 +14,7 @@ from journeylab.models.mixers.model import count_parameters
 from journeylab.models.mixers.registry import MECHANISMS
 from journeylab.studies.exp13_published_mixers.data import stages
 from journeylab.studies.exp13_published_mixers.measure import measure
-from journeylab.studies.exp13_published_mixers.models import Rows, accuracy, build_model
+from journeylab.studies.exp13_published_mixers.models import RowTensors, accuracy, build_model
 from journeylab.studies.exp13_published_mixers.settings import (
     TASK_NAMES,
     Arm,
@@ -120,7 +120,7 @@ def test_only_answers_in_the_second_half_count():
             return right
 
     labels = torch.tensor([[-1, 1, 1, 0, 0], [-1, 1, 1, -1, 1]])
-    assert accuracy(Zeros(), Rows(torch.zeros_like(labels), labels)) == pytest.approx(1 / 3)
+    assert accuracy(Zeros(), RowTensors(torch.zeros_like(labels), labels)) == pytest.approx(1 / 3)
 
 
 def test_the_gap_is_measured_for_word_problems_only():

@@ -8,7 +8,7 @@ from journeylab.studies.exp13_published_mixers.search import (
     GRID,
     OTHER_CENTRES,
     TIE,
-    Point,
+    GridPoint,
     centre,
     choose,
     measured,
@@ -32,9 +32,9 @@ def test_every_run_has_the_rate_of_the_search():
 def test_the_centre_is_kept_unless_another_rate_is_better_by_more_than_a_tie():
     tried = dict.fromkeys(GRID, 0.5)
     assert choose(tried, 1) == CENTRE
-    assert choose(tried | {Point(0.003, 1): 0.5 + 0.9 * TIE}, 1) == CENTRE
-    assert choose(tried | {Point(0.003, 1): 0.5 + 1.1 * TIE}, 1) == 0.003
-    assert choose(tried | {Point(0.003, 1): 0.9}, 2) == CENTRE
+    assert choose(tried | {GridPoint(0.003, 1): 0.5 + 0.9 * TIE}, 1) == CENTRE
+    assert choose(tried | {GridPoint(0.003, 1): 0.5 + 1.1 * TIE}, 1) == 0.003
+    assert choose(tried | {GridPoint(0.003, 1): 0.9}, 2) == CENTRE
     assert choose({}, 1) == CENTRE
     assert choose({}, 2, 0.003) == 0.003
 

@@ -20,16 +20,16 @@ def mechanism_modules() -> dict[str, tuple[str, ...]]:
 
     Raises ValueError if two modules define the same mechanism.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    defined: dict[str, tuple[str, ...]] = {}
     for path in sorted(Path(__file__).parent.glob("*.py")):
         names = tuple(_defined(ast.parse(path.read_text(encoding="utf-8"))))
-        taken = {name: module for module, known in found.items() for name in known}
+        taken = {name: module for module, known in defined.items() for name in known}
         for name in names:
             if name in taken:
                 raise ValueError(f"mechanism {name!r} is defined in {taken[name]} and {path.stem}")
         if names and path.stem != "registry":
-            found[path.stem] = names
-    return found
+            defined[path.stem] = names
+    return defined
 
 
 def mechanism_names() -> list[str]:

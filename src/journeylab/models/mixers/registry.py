@@ -13,10 +13,10 @@ from journeylab.models.mixers.names import ATTRIBUTE, mechanism_modules
 
 
 def _discover() -> dict[str, Build]:
-    found: dict[str, Build] = {}
+    defined: dict[str, Build] = {}
     for module in mechanism_modules():
-        found |= getattr(import_module(f"{__package__}.{module}"), ATTRIBUTE)
-    return found
+        defined |= getattr(import_module(f"{__package__}.{module}"), ATTRIBUTE)
+    return defined
 
 
 MECHANISMS: Mapping[str, Build] = _discover()

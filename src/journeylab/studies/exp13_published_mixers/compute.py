@@ -39,7 +39,7 @@ from journeylab.studies.exp13_published_mixers.ceilings import (
     chances,
     in_second_half,
 )
-from journeylab.studies.exp13_published_mixers.models import Rows, build_model, mean_loss
+from journeylab.studies.exp13_published_mixers.models import RowTensors, build_model, mean_loss
 from journeylab.studies.exp13_published_mixers.reflections import (
     REPRESENTED,
     factor,
@@ -90,7 +90,7 @@ def time_forms(job: Computation) -> dict[str, float]:
         return {}
     generator = torch.Generator().manual_seed(0)
     shape = (Training(steps=1, learning_rate=1.0).rows, 1 + LENGTH)
-    rows = Rows(
+    rows = RowTensors(
         torch.randint(3, shape, generator=generator), torch.randint(6, shape, generator=generator)
     )
     return {
@@ -99,7 +99,7 @@ def time_forms(job: Computation) -> dict[str, float]:
     }
 
 
-def _milliseconds(model: nn.Module, rows: Rows) -> float:
+def _milliseconds(model: nn.Module, rows: RowTensors) -> float:
     times = []
     for _ in range(1 + REPEATS):
         began = process_time()

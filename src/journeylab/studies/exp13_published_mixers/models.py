@@ -33,7 +33,7 @@ BACKWARD = 3.0
 """Operations of a training step over those of a forward pass."""
 
 
-class Rows(NamedTuple):
+class RowTensors(NamedTuple):
     """Tokens and labels; UNLABELLED positions have no answer."""
 
     tokens: Int[Tensor, "rows length"]
@@ -68,12 +68,12 @@ class Labelling:
     streams: Streams
 
     @cached_property
-    def train(self) -> dict[int, Rows]:
+    def train(self) -> dict[int, RowTensors]:
         """The training rows by length."""
         return {n: as_tensors(rows_of(self.table, "train", n)) for n in self.lengths}
 
     @cached_property
-    def validation(self) -> Rows:
+    def validation(self) -> RowTensors:
         """The rows behind the learning curve."""
         return as_tensors(rows_of(self.table, "validation", self.job.data.length))
 
@@ -135,12 +135,12 @@ def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Problem:
     return Labelling(job, dataset, streams)
 
 
-def as_tensors(rows: LabelledRows) -> Rows:
+def as_tensors(rows: LabelledRows) -> RowTensors:
     """Rows as tensors of int64."""
-    return Rows(*(torch.from_numpy(np.ascontiguousarray(part)) for part in rows))
+    return RowTensors(*(torch.from_numpy(np.ascontiguousarray(part)) for part in rows))
 
 
-def accuracy(model: nn.Module, rows: Rows) -> float:
+def accuracy(model: nn.Module, rows: RowTensors) -> float:
     """Share of right answers in the second half of the rows; logits with NaN are no answer."""
     device = next(model.parameters()).device
     with torch.no_grad():

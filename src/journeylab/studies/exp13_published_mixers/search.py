@@ -15,7 +15,7 @@ TIE = 0.01
 """A difference of mean accuracy that is too small to leave the centre of the grid."""
 
 
-class Point(NamedTuple):
+class GridPoint(NamedTuple):
     """A learning rate and a number of layers."""
 
     rate: float
@@ -28,7 +28,7 @@ class Point(NamedTuple):
 
 RATES = (0.001, 0.003, 0.01, 0.03)
 LAYERS = (1, 2)
-GRID = tuple(Point(rate, layers) for layers in LAYERS for rate in RATES)
+GRID = tuple(GridPoint(rate, layers) for layers in LAYERS for rate in RATES)
 CENTRE = 0.01
 """The rate of runs without a line here, and of runs whose best rate is within TIE of it."""
 OTHER_CENTRES = {"associative": 0.003}
@@ -39,15 +39,15 @@ run,0.001 1,0.003 1,0.01 1,0.03 1,0.001 2,0.003 2,0.01 2,0.03 2
 """
 
 
-def measured() -> dict[str, dict[Point, float]]:
+def measured() -> dict[str, dict[GridPoint, float]]:
     """Run → point of the grid → accuracy on validation rows, mean over SEEDS."""
     _, *lines = _MEASURED.splitlines()
-    found = {}
+    tried = {}
     for line in lines:
         run, *cells = line.split(",")
         values = zip(GRID, cells, strict=True)
-        found[run] = {point: float(cell) for point, cell in values if cell != "–"}
-    return found
+        tried[run] = {point: float(cell) for point, cell in values if cell != "–"}
+    return tried
 
 
 def centre(arm: str) -> float:
@@ -55,7 +55,7 @@ def centre(arm: str) -> float:
     return OTHER_CENTRES.get(arm, CENTRE)
 
 
-def choose(tried: Mapping[Point, float], layers: int, usual: float = CENTRE) -> float:
+def choose(tried: Mapping[GridPoint, float], layers: int, usual: float = CENTRE) -> float:
     """The best rate at a depth; `usual` if it is within TIE of it, or if no rate is known.
 
     The depth itself is not chosen: claims say “in one layer”, and recall needs two.

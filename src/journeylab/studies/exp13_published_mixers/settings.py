@@ -70,21 +70,21 @@ class Evaluation(Frozen):
     rows: Count = 512
 
 
-class CertificateSizes(Frozen):
+class MechanismCheckSizes(Frozen):
     """``enumerate``: letters of the longest enumerated words; ``draws``: of random weights."""
 
     enumerate: Annotated[int, Field(ge=2, le=14), AsNumber] = 12
     draws: Count = 20
 
 
-class Certificates(ComputedArm, CertificateSizes):
+class MechanismChecks(ComputedArm, MechanismCheckSizes):
     """Exact checks without training, computed once."""
 
     computed: Literal["certificates"]
     replicates: Literal["once"]
 
 
-class Computation(CertificateSizes):
+class Computation(MechanismCheckSizes):
     """The settings of one check."""
 
     computed: Literal["certificates"]
@@ -106,7 +106,7 @@ class Settings(StudySettings):
     """The exp13 section of config.yaml."""
 
     datasets: Mapping[Name, Data]
-    arms: Arms[Arm, Certificates]
+    arms: Arms[Arm, MechanismChecks]
     model: Model = Model()
     training: Training
     evaluation: Evaluation = Evaluation()
