@@ -98,7 +98,7 @@ app.command("deposit", rich_help_panel=PEOPLE)(deposit)
 
 
 @app.command(rich_help_panel=PEOPLE)
-def new(name: Annotated[str, typer.Argument(help="Folder name, e.g. exp13_name.")]) -> None:
+def new(name: Annotated[str, typer.Argument(help="Folder name, e.g. exp14_name.")]) -> None:
     """Create a new study: modules, tests, claims, and a section of config.yaml."""
     from journeylab.commands.new import scaffold
 

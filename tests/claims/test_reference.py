@@ -94,7 +94,10 @@ def test_a_shipped_reference_is_as_it_would_be_recorded(path):
 
 def test_a_judged_row_of_a_shipped_reference_has_a_verdict_or_a_reason():
     for study, claims in read_register(REFERENCES.parent / "claims").studies.items():
-        reference = read_reference(REFERENCES / f"{study}.json")
+        path = REFERENCES / f"{study}.json"
+        if not path.exists():  # a new study that has not been run
+            continue
+        reference = read_reference(path)
         primary = {claim.id for claim in claims.claims if claim.primary}
         if reference.revision == claims.revision:
             words = [row.word for name, row in reference.claims.items() if name in primary]

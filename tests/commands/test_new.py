@@ -66,7 +66,7 @@ def without_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_an_invalid_name_gives_one_error_line_and_writes_nothing(skeleton: Path, name: str) -> None:
     before = contents(skeleton)
-    with pytest.raises(UserError, match=r"e\.g\. exp13_name") as caught:
+    with pytest.raises(UserError, match=r"e\.g\. exp14_name") as caught:
         scaffold(name, skeleton)
     assert "\n" not in str(caught.value)
     assert contents(skeleton) == before

@@ -14,7 +14,7 @@ from journeylab.records.files import sha256
 from ..workflow.conftest import Copy, copy_project, made_once
 from .campaign import Tally
 
-STUDY = "exp13"
+STUDY = "exp98"
 TRAINING = {"steps": 60, "warmup": 2, "rows": 16, "evaluate_every": 20, "checkpoint_every": 5}
 SEEDS = "seeds-1000-1001"
 RUN = f"results/{STUDY}/many/hidden/{SEEDS}"

@@ -103,7 +103,7 @@ def long(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Copy:
     def make(folder: Path) -> None:
         copy = make_study(
             folder / "project",
-            lambda config: config["studies"]["exp13"]["training"].update(training),
+            lambda config: config["studies"]["exp98"]["training"].update(training),
         )
         copy.snakemake(f"{RUN}/run.json")
 

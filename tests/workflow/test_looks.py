@@ -14,7 +14,7 @@ import yaml
 
 from .conftest import PROJECT, Copy, copy_project, made_once
 
-STUDY = "exp13"
+STUDY = "exp98"
 PATTERNS = {
     "clear": "+",  # decided at the first look
     "close": "++-" + "+" * 40,  # two seeds are on the wrong side
@@ -27,19 +27,19 @@ PATTERNS = {
 # The last claim reads both clear and failing; hopeless has 10 seeds on each side at the third look.
 SEEDS = {"clear": 16, "close": 16, "failing": 16, "hopeless": 20, "constant": 12, "unread": 12}
 STATES = {
-    "exp13.1": (12, "decided", "supported"),
-    "exp13.2": (16, "decided", "supported"),
-    "exp13.3": (16, "decided", "supported"),
-    "exp13.4": (20, "settled", "inconclusive"),
-    "exp13.5": (12, "settled", "inconclusive"),
-    "exp13.6": (16, "decided", "supported"),
+    "exp98.1": (12, "decided", "supported"),
+    "exp98.2": (16, "decided", "supported"),
+    "exp98.3": (16, "decided", "supported"),
+    "exp98.4": (20, "settled", "inconclusive"),
+    "exp98.5": (12, "settled", "inconclusive"),
+    "exp98.6": (16, "decided", "supported"),
 }
 MADE = (  # the PDF prints when and at what cost its runs were made
-    "results/exp13/verdicts.json",
-    "results/exp13/measurements.parquet",
-    "results/exp13/looks/16.json",
-    "reports/exp13/numbers.json",
-    "reports/exp13/figures/values.pdf",
+    "results/exp98/verdicts.json",
+    "results/exp98/measurements.parquet",
+    "results/exp98/looks/16.json",
+    "reports/exp98/numbers.json",
+    "reports/exp98/figures/values.pdf",
 )
 
 
@@ -70,7 +70,7 @@ def row(number, arm, effect=None):
 def plant(folder: Path) -> Copy:
     """A project with the planted study alone, in git, its register committed."""
     copy = copy_project(folder, shrink)
-    target = folder / "src/journeylab/studies/exp13_planted"
+    target = folder / "src/journeylab/studies/exp98_planted"
     shutil.copytree(Path(__file__).parent / "planted_study", target)
     for file in (folder / "claims").glob("exp*.yaml"):
         file.unlink()
@@ -148,8 +148,8 @@ def test_every_run_gets_the_seeds_that_its_claims_need(planted):
 
 def test_the_progress_says_what_every_look_left_open(planted):
     output = (planted.path.parent / "output").read_text(encoding="utf-8")
-    assert "exp13: look 1, 12 seeds: 4 of 6 claims open, 4 runs go on" in output
-    assert "exp13: look 3, 20 seeds: 0 of 6 claims open" in output
+    assert "exp98: look 1, 12 seeds: 4 of 6 claims open, 4 runs go on" in output
+    assert "exp98: look 3, 20 seeds: 0 of 6 claims open" in output
     assert "DAG of jobs" not in output
 
 
@@ -166,7 +166,7 @@ def test_a_secondary_claim_uses_the_seeds_that_its_runs_share(planted):
 def test_seeds_12_stops_at_the_first_look_and_later_seeds_keep_what_exists(start, planted):
     start.snakemake("all", "--config", "seeds=12")
     assert set(seeds_of(start).values()) == {12}
-    assert states(start)["exp13.2"] == (12, "open", "inconclusive")
+    assert states(start)["exp98.2"] == (12, "open", "inconclusive")
     runs = sorted((start.path / "results").rglob("run.host.json"))
     before = [run.read_bytes() for run in runs]
     start.snakemake("all")

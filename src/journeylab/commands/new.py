@@ -27,7 +27,7 @@ LONGEST = 40
 
 
 def scaffold(name: str, project: Path) -> list[Path]:
-    """Write the study ``name``, e.g. ``exp13_name``, into a project; return the files written.
+    """Write the study ``name``, e.g. ``exp14_name``, into a project; return the files written.
 
     Modules, tests and claims are new files, the modules in ``studies/`` if the project has that
     folder, else in ``src/journeylab/studies/``; ``config.yaml`` gains a section and is otherwise
@@ -36,7 +36,7 @@ def scaffold(name: str, project: Path) -> list[Path]:
     """
     match = re.fullmatch(r"(exp[1-9][0-9]*)_([a-z0-9]+(?:_[a-z0-9]+)*)", name)
     if not match or len(name) > LONGEST:
-        raise UserError(f"study {name!r}: write exp, a number, _ and a short name, e.g. exp13_name")
+        raise UserError(f"study {name!r}: write exp, a number, _ and a short name, e.g. exp14_name")
     study = match[1]
     package = OWN if (project / OWN).is_dir() else "journeylab.studies"
     folder = project / (OWN if package == OWN else "src/journeylab/studies")

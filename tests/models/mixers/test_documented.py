@@ -10,7 +10,7 @@ SECTION = PAGE.partition("## Sequence mixers")[2].partition("\n## ")[0]
 
 
 def test_documented_example_runs():
-    [code] = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
+    code = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)[0]  # test_names has the second
     shown: dict[str, object] = {}
     exec(code, shown)
     assert shown["mixed"].shape == (8, 50, 32)

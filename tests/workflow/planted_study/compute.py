@@ -1,7 +1,7 @@
 """Values with a planted sign at every seed."""
 
 import pandas as pd
-from journeylab.studies.exp13_planted.settings import Computation
+from journeylab.studies.exp98_planted.settings import Computation
 
 from journeylab.streams import Streams
 
