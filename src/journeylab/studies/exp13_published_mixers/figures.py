@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import cast
 
@@ -110,11 +111,11 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     }
     for group in ("S3", "A5", "S5"):
         rows = results.select("reflections", case=group)["value"]
-        cited[f"reflections.{group}"] = int(rows.max())
+        cited[f"reflections.{group}"] = math.nan if rows.empty else int(rows.max())
     for task in WORD_TASKS:
         for metric in ("ceiling", "chance"):
             value = results.select(metric, case=task, times=1)["value"]
-            cited[f"{metric}.{task}"] = float(value.iloc[0])
+            cited[f"{metric}.{task}"] = float(value.max())
     for run in results.present():
         for times in FACTORS:
             solved, of = _solved(results, run, times)
