@@ -34,8 +34,10 @@ def main(document: Path) -> int:
     rows = {name: _read(FOLDER / f"{name}.json") for name in ROWS}
     lines = [line for name, row in rows.items() if row for line in _table(ROWS[name], row)]
     text = document.read_text(encoding="utf-8")
-    before, _, rest = text.partition(START)
-    _, _, after = rest.partition(END)
+    before, start, rest = text.partition(START)
+    _, end, after = rest.partition(END)
+    if not (start and end):
+        sys.exit(f"error: {document}: the table stands between {START!r} and {END!r}")
     document.write_text("\n".join((before + START, *lines, END)) + after, encoding="utf-8")
     silent = sum(
         counts.get(SILENT, 0) for row in rows.values() for counts in row.get("faults", {}).values()

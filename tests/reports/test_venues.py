@@ -62,6 +62,10 @@ def test_a_persons_answer_goes_before_the_records(venues):
     assert by_id(venues["neurips"])["limitations"]["answer"] == "Yes"
 
 
+def test_bare_yes_and_no_answer_a_question_of_the_artifact():
+    assert answers("artifact: {public: Yes}")["artifact"] == {"public": "Yes"}
+
+
 def test_facts_are_those_of_the_records(evidence, venues):
     records = [record for study in evidence for record in study.records]
     minutes = sum(host.cost.cpu_seconds for _, host in records) / 60

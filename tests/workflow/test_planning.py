@@ -15,6 +15,7 @@ from journeylab.config import TrainedArm, UserError, read_yaml
 from journeylab.records.files import read_json, write_json
 from journeylab.records.plans import Plan
 from journeylab.workflow.captions import Captions
+from journeylab.workflow.outputs import distrust
 from journeylab.workflow.planning import WorkflowPlan
 
 PROJECT = Path(__file__).parents[2]
@@ -190,3 +191,13 @@ def test_a_caption_is_printed_as_written(tmp_path: Path) -> None:
     text = Captions(str(tmp_path / "content.json"))["figure"]
     body = publish_parts(text, writer="html", settings_overrides={"halt_level": 2})["body"]
     assert body.strip() == f"<p>{written}</p>"
+
+
+def test_metadata_that_snakemake_cannot_read_are_removed_unless_they_are_being_written(
+    tmp_path: Path,
+) -> None:
+    records = {"damaged": b"\xff{}", "other": b"[1]", "half written": b'{"record_format_ver'}
+    for name, content in records.items():
+        (tmp_path / name).write_bytes(content)
+    assert distrust({}, tmp_path, tmp_path) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["half written"]

@@ -10,12 +10,15 @@ from pydantic import BeforeValidator, StringConstraints, model_validator
 from journeylab.config import Frozen, accepted
 from journeylab.records.checklists import QUESTIONS, open_items
 
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-
 
 def _word(answer: object) -> object:
     """YAML reads a bare Yes and No as truth values."""
     return {True: "Yes", False: "No"}[answer] if isinstance(answer, bool) else answer
+
+
+Words = Annotated[
+    str, BeforeValidator(_word), StringConstraints(strip_whitespace=True, min_length=1)
+]
 
 
 class ChecklistAnswer(Frozen):

@@ -74,9 +74,9 @@ def distrust(planned: Mapping[Path, Plan], root: Path, metadata: Path = METADATA
 
 
 def _remove_damaged(metadata: Path) -> None:
-    """Remove records that snakemake could not read; without one it compares times.
+    """Remove records that would end snakemake in a traceback; without one it compares times.
 
-    It skips a record that is no JSON, and would end in a traceback for any other damage.
+    It skips a record that is no JSON, which another snakemake may be writing at this moment.
     """
     records = [path for path in metadata.rglob("*") if path.is_file()]
     if not records:
@@ -86,6 +86,8 @@ def _remove_damaged(metadata: Path) -> None:
     for path in records:
         try:
             MetadataRecord.model_validate(json.loads(path.read_bytes()))
+        except (FileNotFoundError, json.JSONDecodeError):
+            continue
         except ValueError:
             path.unlink(missing_ok=True)
 

@@ -26,7 +26,7 @@ class RunFacts(NamedTuple):
     data: str
     code: str
     reproduced: str
-    versions: Mapping[str, str]
+    versions: tuple[tuple[str, str], ...]
     external: tuple[str, ...]
     minutes: float
     longest: float
@@ -61,7 +61,7 @@ def run_facts(
     data = "Generated from the seeds; every table has its SHA-256."
     if external:
         data += f" External files, by SHA-256: {', '.join(external)}."
-    versions = sorted({f"{name} {number}" for run in runs for name, number in run.versions.items()})
+    versions = tuple(sorted({library for run in runs for library in run.versions.items()}))
     where = "Commits are left out for review." if anonymous else "Commits are listed below."
     return RunFacts(
         registered="; ".join(
@@ -82,12 +82,12 @@ def run_facts(
         hardware=f"{'; '.join(sorted({cpu for run in runs for cpu in run.cpu}))}; "
         f"{'; '.join(engines)}.",
         data=data,
-        code=f"{', '.join(versions)}. {where}",
+        code=f"{', '.join(map(' '.join, versions))}. {where}",
         reproduced=(
             "“make all” in the repository trains, measures, judges and typesets everything; "
             "“make verify” compares the verdicts with the reference."
         ),
-        versions={name: number for run in runs for name, number in run.versions.items()},
+        versions=versions,
         external=tuple(external),
         minutes=minutes,
         longest=max((cost.wall_seconds for cost in costs), default=0.0) / 60,

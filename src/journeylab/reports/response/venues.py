@@ -82,9 +82,7 @@ def _of_records(studies: Sequence[JudgedStudy], facts: RunFacts) -> dict[str, st
 
 def _licenses(facts: RunFacts) -> str:
     """The licences of the libraries that decided numbers, and the files whose licence is open."""
-    known = [
-        f"{name} {number} ({_license(name)})" for name, number in sorted(facts.versions.items())
-    ]
+    known = [f"{name} {number} ({_license(name)})" for name, number in facts.versions]
     text = f"Libraries: {', '.join(known)}."
     if facts.external:
         text += f" Name the licences of the external files {', '.join(facts.external)}."
@@ -125,7 +123,7 @@ def _of_artifact(studies: Sequence[JudgedStudy], facts: RunFacts, disk: int) -> 
         "program": f"The studies {names}.",
         "model": _listed(trained, 12) if trained else "None is trained.",
         "data": f"{facts.data} {_sizes(studies)}".strip(),
-        "environment": f"{', '.join(f'{n} {v}' for n, v in sorted(facts.versions.items()))}.",
+        "environment": f"{', '.join(map(' '.join, facts.versions))}.",
         "hardware": facts.hardware,
         "execution": f"{facts.computed} One thread a run; runs are independent of each other.",
         "metrics": _listed(measured, 12),

@@ -30,8 +30,6 @@ STAGES = 8
 """Training rows have STAGES lengths: the longest, and its multiples of 1/STAGES."""
 FACTORS = (1, 2, 4)
 """Test rows are as long as the longest training rows, twice and four times as long."""
-LENGTHS = tuple(range(STAGES, 257, STAGES))
-"""All lengths that a longest training row or a test row may have."""
 
 Check = Literal["ceilings", "sizes", "orders", "reflections"]
 
