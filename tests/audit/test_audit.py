@@ -92,6 +92,75 @@ def test_code_links_and_comments_of_a_page_are_no_numbers(checkout: Path, known:
     assert [line.partition(":")[0] for line in found] == ["14"]
 
 
+@pytest.mark.parametrize("number", ["1.00", "0.0", r"100\,\%", r"0\,\%", "0.00"])
+def test_a_written_zero_or_one_is_compared(checkout: Path, known: Known, number: str) -> None:
+    path = checkout / "paper" / "trivial.tex"
+    [found] = findings(path, known, f"{HEAD}The effect of exp2.2 is {number}.{TAIL}")
+    assert re.search(r"different: .* beside exp2\.2: exp2\.2\.effect is 0\.493", found)
+    # the sentence of this claim has a 1, and the accuracy of that one is 1.0 after rounding
+    right = "One minus the cosine of exp5.1 is 1.0. The accuracy of exp2.9 is 1.0, of 0 or 1."
+    assert [
+        line for line in findings(path, known, HEAD + right + TAIL) if "different" in line
+    ] == []
+
+
+@pytest.mark.parametrize("stray", ["A stray ` here", "A line ends with `", "- an item with `"])
+def test_a_stray_backtick_hides_only_its_own_block(
+    checkout: Path, known: Known, stray: str
+) -> None:
+    for between in ("\n\n", "\n \t\n", "\n- ", "\n# "):
+        text = f"{stray}{between}The effect of exp6.7 is 0.11, not `exp6.7 0.12`.\n"
+        [found] = findings(checkout / "page.md", known, text)
+        assert "different: 0.11 beside exp6.7" in found
+
+
+def test_code_of_any_number_of_backticks_is_hidden(checkout: Path, known: Known) -> None:
+    text = "``exp6.7 ` 0.11`` and `exp6.7\n0.11` and ```exp6.7 0.11``` end.\n"
+    assert findings(checkout / "page.md", known, text) == []
+
+
+def test_text_after_a_hidden_conditional_is_read(checkout: Path, known: Known) -> None:
+    path = checkout / "paper" / "hidden.tex"
+    hidden = r"\iffalse $a \iff b$ \iff exp6.7: 0.12 \ifx\a\b 0.13 \fi 0.14 \fi"
+    [found] = findings(path, known, f"{HEAD}{hidden} The effect of exp6.7 is 0.11.{TAIL}")
+    assert "different: 0.11 beside exp6.7" in found
+
+
+def test_verbatim_code_in_a_line_is_no_number(checkout: Path, known: Known) -> None:
+    path = checkout / "paper" / "verb.tex"
+    assert findings(path, known, HEAD + r"Type \verb|exp2.1 0.777| here." + TAIL) == []
+
+
+def test_yaml_without_points_is_no_response(tmp_path: Path, known: Known) -> None:
+    for text in ("root: 3\n", "- 1\n", "", "points: 3\n"):
+        (tmp_path / "a.yaml").write_text(text)
+        with pytest.raises(UserError, match=r"a\.yaml: has no list `points:`"):
+            audit_files([tmp_path / "a.yaml"], known)
+
+
+@pytest.mark.parametrize("sign", ["|", ">-"])
+def test_a_comment_after_the_sign_of_a_block_exempts_the_whole_answer(
+    checkout: Path, known: Known, sign: str
+) -> None:
+    text = (
+        "points:\n  - id: a\n    claims: [exp6.7]\n    answer: {} # {}\n      It is 0.11\n"
+        "      or 0.12.\n  - {{id: b, claims: [exp6.7], answer: It is 0.13.}}\n"
+    )
+    path = checkout / "response.yaml"
+    numbers = [
+        re.findall(r"different: (\S+)", "\n".join(findings(path, known, text.format(sign, why))))
+        for why in ("theirs", "audit: theirs")
+    ]
+    assert numbers == [["0.11", "0.12", "0.13"], ["0.13"]]
+
+
+@pytest.mark.parametrize("text", ["1e99999999", "10^{9999999}", "12e3456789", "2 × 10⁻¹²³⁴⁵"])
+def test_a_number_beyond_all_floats_is_a_name(checkout: Path, known: Known, text: str) -> None:
+    assert list(find_numbers(f"a {text} b")) == []
+    assert [str(number.value) for number in find_numbers("a 1e-007 b")] == ["1E-7"]
+    assert findings(checkout / "page.md", known, f"The effect of exp6.7 is {text}.") == []
+
+
 def test_a_macro_of_a_claim_that_was_renamed_has_a_suggestion(checkout: Path, known: Known) -> None:
     text = HEAD + r"\result{exp6.7.efect}, \result{exp66.7.effect}" + TAIL
     found = findings(checkout / "paper" / "macro.tex", known, text)

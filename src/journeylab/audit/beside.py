@@ -81,8 +81,6 @@ def check_number(number: Number, sentence: str, beside: Beside, known: Known) ->
                 f"{number.text} beside {names}: {stale}, and there is no current number",
             )
         return "unchecked", ""
-    if number.value in (0, 1) and not number.bound:
-        return "set", ""
     why = (
         _earlier(number, beside.claims, known)
         or _sign(number, beside)
@@ -113,8 +111,14 @@ def _equal(number: Number, numbers: dict[str, float | int], sentence: str) -> st
 
 
 def _is_set(number: Number, beside: Beside, known: Known) -> bool:
-    """Whether it is a setting, a bound or a number in the text of the claims, digit by digit."""
+    """Whether it is a setting, a bound or a number in the text of the claims, digit by digit.
+
+    Most settings have a 0 or a 1, and measures range from 0 to 1. Beside a claim, 0.0, 1.00 and
+    100 % are therefore results unless its own text or region has them.
+    """
     value = float(number.value)
+    if beside.claims and value in (0, 1) and number.step < 1:
+        return any(value in known.stated(claim) for claim in beside.claims)
     said = {each for claim in beside.claims for each in known.said(claim)}
     of_studies = {each for study in beside.studies for each in known.settings.get(study, ())}
     written = said | of_studies | {known.register.alpha, 1 - known.register.alpha}

@@ -66,20 +66,25 @@ class Known:
         word = self.numbers.get(f"{claim}.verdict")
         return word if isinstance(word, str) else None
 
+    def stated(self, claim: str) -> frozenset[float]:
+        """The numbers in the text of a claim and in its region."""
+        row = self.register.by_id[claim]
+        texts = " ".join((row.statement or "", row.cites or ""))
+        written = (float(number.value) for number in find_numbers(texts))
+        return frozenset((*written, *_leaves(row.model_dump(mode="json", include={"region"}))))
+
     def said(self, claim: str) -> frozenset[float]:
         """The numbers in the text of a claim, its region, its measures and its gates."""
         row, study = self.register.by_id[claim], claim.partition(".")[0]
         claims = self.register.studies[study]
-        texts = " ".join((row.statement or "", row.cites or ""))
         names = {cell.measure for cell in cells(row.terms)}
         gates = [claims.gates[name] for name in row.gate]
         content = [
-            row.model_dump(mode="json", include={"effect", "region"}),
+            row.model_dump(mode="json", include={"effect"}),
             [claims.measures[name].model_dump(mode="json") for name in names],
             [gate.model_dump(mode="json") for gate in gates],
         ]
-        written = (float(number.value) for number in find_numbers(texts))
-        return frozenset((*written, *_leaves(content)))
+        return self.stated(claim) | frozenset(_leaves(content))
 
     def claims_of(self, name: str) -> list[str]:
         """The claims that a claim, a study or a theorem stands for."""

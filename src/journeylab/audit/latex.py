@@ -74,6 +74,11 @@ _UNSEEN = {
 }
 _ROWS = {"tabular", "tabular*", "tabularx", "longtable", "array", "align", "align*", "matrix"}
 _REFERENCES = re.compile(r"(?:[A-Za-z]*ref|[Cc]refrange|labelcref)\*?")
+_WITHOUT_FI = {
+    *("iff", "ifthenelse", "iftoggle", "ifbool", "ifdef", "ifundef"),
+    *("ifblank", "ifstrempty", "ifstrequal", "ifnumcomp"),
+}
+"""Macros that begin with “if” and no ``\\fi`` ends."""
 _CITATIONS = re.compile(r"[A-Za-z]*cite[A-Za-z]*\*?")
 _BLOCKS = re.compile(
     r"(?:part|chapter|(?:sub)*section|(?:sub)?paragraph|caption|title|author|date)\*?"
@@ -176,7 +181,8 @@ class _Reader:
                 continue
             name = getattr(node, "macroname", None)
             if hidden:
-                hidden += str(name or "").startswith("if") - (name == "fi")
+                begins = str(name or "").startswith("if") and name not in _WITHOUT_FI
+                hidden += begins - (name == "fi")
                 if name == "else" and hidden == 1:
                     hidden = 0
                 continue
@@ -227,7 +233,7 @@ class _Reader:
         name, at, given = node.macroname, node.pos, _arguments(node)
         if name in ("result", "rawresult"):
             self.script.mark(Mark(name, _written(given[-1], source)), source, at)
-        elif name in _SKIPPED or _CITATIONS.fullmatch(name):
+        elif name == "verb" or name in _SKIPPED or _CITATIONS.fullmatch(name):
             self.script.add(" ", source, at)
         elif _REFERENCES.fullmatch(name) and name != "href":
             for label in _written(given[-1] if given else None, source).split(","):

@@ -113,6 +113,8 @@ def find_numbers(text: str) -> Iterator[Number]:
 def _is_part(text: str, match: re.Match[str]) -> bool:
     """Whether digits are part of a name, an index, a date or a larger expression."""
     before, after = text[: match.start()], text[match.end() :]
+    if len(_written_power(match).lstrip("-+0")) > 3:
+        return True  # 12e3456789, an identifier
     if before[-1:] in ("-", "−") and re.search(r"[A-Za-z_][-−]$", before):
         return True  # GPT-2
     if re.search(r"[\^_]\{?\s*[-−+]?\s*$", before) or after[:1] == "_":
@@ -124,11 +126,15 @@ def _is_part(text: str, match: re.Match[str]) -> bool:
     return bool(re.match(r"-[A-Za-z]", after)) or bool(re.search(r"[/:@#]$", before))
 
 
+def _written_power(match: re.Match[str]) -> str:
+    power = next((match[name] for name in _POWERS if match[name]), "0")
+    return re.sub(r"\s", "", power.translate(_RAISED))
+
+
 def _number(text: str, match: re.Match[str]) -> Number:
     whole = re.sub(r"\D", "", match["whole"] or "") or "0"
     fraction = (match["fraction"] or match["bare"] or "").replace(",", ".")
-    power = next((match[name] for name in _POWERS if match[name]), "0")
-    scale = Decimal(1).scaleb(int(power.translate(_RAISED).replace(" ", "")))
+    scale = Decimal(1).scaleb(int(_written_power(match)))
     mantissa = Decimal(1) if match["alone"] else Decimal(whole + fraction)
     step = Decimal(1).scaleb(-max(0, len(fraction) - 1)) * scale
     before, end = text[: match.start()], match.end()

@@ -14,7 +14,8 @@ from journeylab.config import UserError
 _HIDDEN = re.compile(
     r"(?:^|(?<=\n))(?P<fence>```|~~~)[^\n]*\n.*?\n(?P=fence)[^\n]*"  # a block of code
     r"|<!--.*?-->"
-    r"|(?P<ticks>`+)[^`].*?(?P=ticks)"
+    # code in a line, which ends with its block: a paragraph, list item, heading or row
+    r"|(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*(?:\n|[-*+>][ \t]|#|\|)).)+?(?<!`)(?P=ticks)(?!`)"
     r"|(?<=\])\([^)\s]*(?:\s+\"[^\"]*\")?\)"  # the address of a link
     r"|https?://\S+"
     r"|(?P<item>(?:^|(?<=\n))\s*\d+[.)](?=\s))"  # the number of a list item
@@ -40,6 +41,9 @@ def read_markdown(path: Path) -> tuple[Script, Source]:
 def read_answers(path: Path) -> tuple[list[Script], Source]:
     """The ``answer:`` of every point, which stands beside the claims of its point.
 
+    A comment after the indicator of a block, ``answer: | # audit: why``, exempts the whole answer,
+    since all that follows is text.
+
     Raises UserError for a file that cannot be read or is not a response.
     """
     source = _read(path)
@@ -48,8 +52,10 @@ def read_answers(path: Path) -> tuple[list[Script], Source]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise UserError(f"{path}: line {mark.line + 1 if mark else '?'}: is not YAML") from None
-    scripts = []
-    for point in _entries(_value(root, "points")):
+    points, scripts = _value(root, "points"), []
+    if not isinstance(points, yaml.SequenceNode):
+        raise UserError(f"{path}: has no list `points:`; of YAML, an audit reads response.yaml")
+    for point in _entries(points):
         answer = _value(point, "answer")
         if not isinstance(answer, yaml.ScalarNode):
             continue
@@ -57,7 +63,9 @@ def read_answers(path: Path) -> tuple[list[Script], Source]:
         script = Script(beside=claims)
         start, end = answer.start_mark.index, answer.end_mark.index
         if answer.style in (">", "|"):  # the indicator is no text
-            start = source.text.index("\n", start)
+            first, start = source.line(start), source.text.index("\n", start)
+            if first in source.exempt:
+                source.exempt.update(range(first, source.line(end - 1) + 1))
         _add(script, source, start, end)
         scripts.append(script)
     return scripts, source

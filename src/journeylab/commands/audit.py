@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 UNSEEN = (
     "not seen: numbers in figures; numbers written as words, except one to twenty, thirty, forty, "
     "fifty and hundred before “seeds”, “cases” or “failures”; whole numbers elsewhere; numbers "
-    "with a unit; code, citations, labels, years, dates, versions and numbers of sections; what "
+    "with a unit; 0, 1, 0 % and 100 % without a claim beside them; code, citations, labels, years, "
+    "dates, versions and numbers of sections; what "
     "a macro of your own prints; claims that are named by other words than their id, a macro or a "
     "\\ref; the claims of other sentences, except where one begins with “It” or “Its effect”"
 )
