@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from journeylab.commands.demo import show_verdicts
 from journeylab.commands.init import STUDY, create_project
 from journeylab.config import UserError
 
@@ -41,6 +43,10 @@ def python(project: Path, *arguments: str, **variables: str) -> subprocess.Compl
     )
 
 
+def read(project: Path, name: str) -> str:
+    return (project / name).read_text(encoding="utf-8")
+
+
 def keys(project: Path) -> dict[str, str]:
     done = python(project, KEYS)
     assert done.returncode == 0, done.stderr
@@ -54,6 +60,12 @@ def test_a_project_has_its_own_studies_only(project: Path) -> None:
     assert [line for line in done.stdout.splitlines() if line.startswith("exp")] == [
         "exp1  Hidden layer"
     ]
+
+
+def test_a_project_is_set_up_from_the_wheel_since_no_index_has_it(project: Path) -> None:
+    for name in ("README.md", "workflow/envs/journeylab.yaml"):
+        assert re.search(r"FOLDER/journeylab-\d", read(project, name))
+        assert "journeylab==" not in read(project, name)
 
 
 def test_an_edited_study_of_a_project_moves_the_keys_that_read_it(project: Path) -> None:
@@ -87,6 +99,30 @@ def test_a_folder_with_files_is_refused_and_stays(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="exists and is not empty"):
         create_project(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_project_can_be_written_into_the_empty_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "paper").mkdir()
+    monkeypatch.chdir(tmp_path / "paper")
+    create_project(Path())
+    names = {path.name for path in Path().iterdir()}
+    assert {"Snakefile", "config.yaml", "studies", ".gitignore"} <= names
+    assert not [name for name in names if name.startswith(".init-")]
+    assert 'name = "paper"' in Path("pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_a_failed_demo_shows_why(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    claims = project / "claims" / "exp1.yaml"
+    text = claims.read_text(encoding="utf-8")
+    claims.write_text(text.replace("theorem:", "theorm:"), encoding="utf-8")
+    try:
+        with pytest.raises(UserError, match="its last lines are above"):
+            show_verdicts(project)
+    finally:
+        claims.write_text(text, encoding="utf-8")
+    assert "did you mean 'theorem'?" in capsys.readouterr().err
 
 
 def test_a_project_that_cannot_be_completed_leaves_nothing(

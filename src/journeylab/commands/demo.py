@@ -30,7 +30,7 @@ def demo(
     """Show in under a minute how claims are judged, and how a changed file is refused."""
     with _project(keep) as project:
         _show_claims(project)
-        _show_verdicts(project)
+        show_verdicts(project)
         _show_refusal(project)
     if keep is not None:
         typer.echo(f"\nEverything is in {keep}; `snakemake --cores all` there makes the reports.")
@@ -67,7 +67,8 @@ def _show_claims(project: Path) -> None:
         )
 
 
-def _show_verdicts(project: Path) -> None:
+def show_verdicts(project: Path) -> None:
+    """Run the workflow and print the verdicts; of one that fails, the last lines and UserError."""
     from journeylab.records.verdict_text import opening, sentence
 
     _say(
@@ -80,8 +81,8 @@ def _show_verdicts(project: Path) -> None:
     started = time.monotonic()
     done = _run(project, "-m", "snakemake", "--cores", "all", str(RESULTS / VERDICTS))
     if done.returncode:
-        tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
-        raise UserError(f"the workflow failed:\n{tail}")
+        typer.echo("\n".join((done.stdout + done.stderr).strip().splitlines()[-15:]), err=True)
+        raise UserError("the workflow failed; its last lines are above")
     _say(f"  done in {time.monotonic() - started:.0f} s", "")
     for row in read_verdicts(project, STUDY_ID).verdicts:
         _say(_indented(f"{row.id}  {opening(row)}: {sentence(row)}"))

@@ -54,15 +54,22 @@ def create_project(folder: Path) -> None:
         raise UserError(f"{folder}: write a name with letters or digits, e.g. my-paper")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: exists and is not empty; choose another name")
-    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".init-", dir=folder.absolute().parent) as temporary:
+    into = folder.absolute()
+    into.parent.mkdir(parents=True, exist_ok=True)
+    # an existing folder may be the working directory or a mount, which nothing can be moved onto
+    place = into if into.exists() else into.parent
+    with tempfile.TemporaryDirectory(prefix=".init-", dir=place) as temporary:
         project = Path(temporary) / "project"
         _copy_rails(project)
         for path, text in _texts(project, name):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         generate_schemas(project)
-        project.rename(folder)  # onto an empty folder as well
+        if place == into:
+            for path in project.iterdir():
+                path.rename(into / path.name)
+        else:
+            project.rename(into)
 
 
 def _copy_rails(project: Path) -> None:
