@@ -105,3 +105,23 @@ def test_a_checklist_is_copied_if_the_manuscript_inputs_it(reports: Path, tmp_pa
     (reports / "latex/neurips-checklist.tex").write_text("another text")
     with pytest.raises(UserError, match="damaged"):
         assembled(paper, reports)
+
+
+@pytest.mark.parametrize(
+    ("line", "copied"),
+    [
+        (r"\input{neurips-checklist}", True),
+        (r"\newpage\input{neurips-checklist.tex} % the answers", True),
+        (r"About 5\% \input{neurips-checklist}", True),
+        (r"% \input{neurips-checklist}", False),
+        (r"Text % \input{neurips-checklist.tex}", False),
+        (r"\input{neurips-checklist-old}", False),
+    ],
+)
+def test_a_checklist_is_copied_as_latex_would_input_it(
+    reports: Path, tmp_path: Path, line: str, copied: bool
+) -> None:
+    with write_folder(reports / "latex") as folder:
+        (folder / "neurips-checklist.tex").write_text("answers")
+    output = assembled(write(tmp_path, f"\\study{{exp5}}\n{line}\n"), reports)
+    assert (output / "neurips-checklist.tex").exists() == copied

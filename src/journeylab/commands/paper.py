@@ -46,7 +46,8 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
     for name in CHECKLISTS:
-        if any(rf"\input{{{name}}}" in text for text in written):
+        inputs = rf"(?m)^(?:[^%\\\n]|\\.)*?\\input\{{{name}(?:\.tex)?\}}"
+        if any(re.search(inputs, text) for text in written):
             _copy_checklist(reports, f"{name}.tex", output)
     scales = {read_json(reports / study / "numbers.json")[f"{study}.scale"] for study in studies}
     lines = ["% Written by journeylab; changes will be overwritten."]
