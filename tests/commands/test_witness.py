@@ -17,12 +17,15 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from securesystemslib.dsse import Envelope
+from securesystemslib.signer import CryptoSigner
 
 from journeylab.claims.attestation import hash_register
 from journeylab.claims.register import read_register
 from journeylab.claims.theorems import Theorems
 from journeylab.commands.witness import (
     KEY,
+    PAYLOAD,
     PUBLIC,
     STAMP,
     STATEMENTS,
@@ -220,6 +223,23 @@ def test_a_file_that_is_no_statement_gives_one_line(content: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.usefixtures("register")
+@pytest.mark.parametrize("payload", ["junk", "[]", "3", "{}", "\xff", "no predicate", "no claims"])
+def test_a_signed_payload_that_is_no_statement_gives_one_line(payload: str) -> None:
+    file = sign_register(KEY, STATEMENTS)
+    if payload.startswith("no "):
+        statement = json.loads(base64.b64decode(json.loads(file.read_text())["payload"]))
+        part = payload.removeprefix("no ")
+        del (statement if part in statement else statement["predicate"])[part]
+        payload = json.dumps(statement)
+    private = serialization.load_pem_private_key(KEY.read_bytes(), password=None)
+    envelope = Envelope(payload.encode("latin-1"), PAYLOAD, {})
+    envelope.sign(CryptoSigner(private))
+    file.write_text(json.dumps(envelope.to_dict()))
+    with pytest.raises(UserError, match="its payload is no statement on a register"):
+        verify_statement(file)
+
+
 # -- the stamp -------------------------------------------------------------------------------------
 
 
@@ -406,3 +426,28 @@ def test_a_damaged_stamp_gives_one_line(authority: Authority) -> None:
         path.write_bytes(damaged)
         with pytest.raises(UserError, match="no time stamp"):
             verify_statement(file, authority.root)
+
+
+@pytest.mark.usefixtures("register")
+def test_a_refusal_is_no_stamp() -> None:
+    file = sign_register(KEY, STATEMENTS)
+    path = file.with_suffix(STAMP)
+    path.write_bytes(bytes.fromhex("30053003020102"))  # an answer of status 2, rejection
+    with pytest.raises(UserError, match="no time stamp"):
+        verify_statement(file)
+
+
+@pytest.mark.usefixtures("register")
+def test_without_a_root_a_stamp_is_compared_with_the_file(
+    authority: Authority, register: Path
+) -> None:
+    first = sign_register(KEY, STATEMENTS)
+    stamp(first, authority.address)
+    assert report(first)[1]
+    edit(register, "0.02", "0.03")
+    second = sign_register(KEY, STATEMENTS)
+    shutil.copy(first.with_suffix(STAMP), second.with_suffix(STAMP))
+    said, valid = report(second)
+    assert not valid
+    assert "register: unchanged" in said
+    assert "time stamp: WRONG (it stamps another file)" in said

@@ -6,8 +6,10 @@ signed with Ed25519; a time stamp of RFC 3161.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
@@ -30,6 +32,10 @@ KEY = KEYS / "key.pem"
 STATEMENTS = Path("witness")
 PAYLOAD = "application/vnd.in-toto+json"
 PUBLIC, STAMP = ".pub.pem", ".tsr"
+IMPRINTS = ("sha256", "sha384", "sha512")
+"""The hashes by which a stamp may name its file; :func:`stamp` asks for the last one."""
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What reading a payload raises: any bytes can be signed."""
 TIMEOUT = 30.0
 """Seconds to wait for a time-stamping authority."""
 
@@ -162,8 +168,9 @@ def verify_statement(
 ) -> tuple[list[str], bool]:
     """Check signature, register and time stamp of a statement without the network.
 
-    Returns a line for each result, and whether all is well. A stamp without a root certificate is
-    reported as not checked. Raises UserError for a file that cannot be read.
+    Returns a line for each result, and whether all is well. Without a root certificate, a stamp is
+    compared with the file, and reported as not checked. Raises UserError for a file that cannot be
+    read.
     """
     envelope = _envelope(file)
     public = key or file.with_suffix(PUBLIC)
@@ -191,19 +198,31 @@ def _check_signature(envelope: Envelope, key: SSlibKey, *, given: bool) -> tuple
 
 
 def _check_register(payload: bytes, file: Path) -> tuple[list[str], bool]:
-    from journeylab.claims.attestation import PREDICATE, differences, is_consistent
+    from journeylab.claims.attestation import differences
     from journeylab.claims.theorems import read_theorems
 
-    statement = json.loads(payload)
-    if statement.get("predicateType") != PREDICATE or not is_consistent(statement):
-        raise UserError(f"{file}: its payload is no statement on a register")
-    stated = statement["predicate"]
-    changed = list(differences(stated, current_register(), read_theorems(CLAIMS)))
-    at = f" at commit {stated['commit'][:12]}" if stated["commit"] else ""
-    how = f"signed{at} with journeylab {stated['journeylab']}"
+    register, theorems = current_register(), read_theorems(CLAIMS)
+    try:
+        stated = _predicate(payload)
+        changed = list(differences(stated, register, theorems))
+        at = f" at commit {stated['commit'][:12]}" if stated["commit"] else ""
+        how = f"signed{at} with journeylab {stated['journeylab']}"
+        claims = len(stated["claims"])
+    except MALFORMED:
+        raise UserError(f"{file}: its payload is no statement on a register") from None
     if not changed:
-        return [f"unchanged, {len(stated['claims'])} claims, {how}"], True
+        return [f"unchanged, {claims} claims, {how}"], True
     return [f"CHANGED since it was {how}", *changed], False
+
+
+def _predicate(payload: bytes) -> Mapping[str, Any]:
+    from journeylab.claims.attestation import PREDICATE, is_consistent
+
+    statement = json.loads(payload)
+    if statement["predicateType"] != PREDICATE or not is_consistent(statement):
+        raise ValueError("not of this type, or with another digest than its subject")
+    predicate: Mapping[str, Any] = statement["predicate"]
+    return predicate
 
 
 def _check_stamp(file: Path, root: Path | None) -> tuple[str, bool]:
@@ -213,12 +232,17 @@ def _check_stamp(file: Path, root: Path | None) -> tuple[str, bool]:
     if not path.exists():
         return "none; `journeylab witness --authority URL` adds one", True
     response = _response(path)
-    when = f"{response.tst_info.gen_time:%Y-%m-%d %H:%M:%S} UTC"
+    stamped = response.tst_info
+    when = f"{stamped.gen_time:%Y-%m-%d %H:%M:%S} UTC"
+    content = file.read_bytes()
+    hashes = (hashlib.new(name, content).digest() for name in IMPRINTS)
+    if stamped.message_imprint.message not in hashes:
+        return "WRONG (it stamps another file)", False
     if root is None:
         return f"{when}, NOT CHECKED; give the authority's root certificate with --root", True
     verifier = VerifierBuilder().add_root_certificate(_certificate(root)).build()
     try:
-        verifier.verify_message(response, file.read_bytes())
+        verifier.verify_message(response, content)
     except VerificationError as error:
         return f"WRONG ({error})", False
     return f"valid, {when}, by an authority under {root}", True
@@ -273,9 +297,11 @@ def _response(path: Path) -> TimeStampResponse:
     from rfc3161_client import decode_timestamp_response
 
     try:
-        return decode_timestamp_response(path.read_bytes())
+        response = decode_timestamp_response(path.read_bytes())
+        _ = response.tst_info  # the answer of an authority that refused has none
     except ValueError as error:
         raise UserError(f"{path}: no time stamp ({error})") from None
+    return response
 
 
 def _certificate(path: Path) -> Any:
