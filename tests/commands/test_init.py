@@ -25,6 +25,14 @@ plans = dict(WorkflowPlan(read_yaml(Path("config.yaml"))).plans())
 print(json.dumps({name: plan.key for name, plan in plans.items()}))
 """
 
+CHANGED = """
+from pathlib import Path
+from journeylab.claims.register import read_register
+from journeylab.workflow.round import ReviewedVersion
+version = ReviewedVersion(Path(), "v1", read_register(Path("claims")))
+print(version.studies(["exp1"])["exp1"].code)
+"""
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -82,6 +90,32 @@ def test_an_edited_study_of_a_project_moves_the_keys_that_read_it(project: Path)
     later = {f"exp1/{stage}.json" for stage in ("collect", "judge", "draw", "typeset")}
     assert len(runs) == 8
     assert moved == runs | later | {"respond.json", "index.json"}
+
+
+def test_a_round_names_the_edited_modules_of_a_projects_own_study(project: Path) -> None:
+    measure = project / "studies" / STUDY / "measure.py"
+    text = measure.read_text(encoding="utf-8")
+    author = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    for step in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "a"), ("tag", "v1")):
+        subprocess.run(["git", *author, *step], cwd=project, check=True)
+    measure.write_text(text + "\n_CHANGED = 1\n", encoding="utf-8")
+    try:
+        done = python(project, CHANGED)
+    finally:
+        measure.write_text(text, encoding="utf-8")
+    assert (done.stdout, done.stderr) == (f"('studies.{STUDY}.measure',)\n", "")
+
+
+def test_make_round_is_a_target_of_a_project(project: Path) -> None:
+    def make(*variables: str) -> subprocess.CompletedProcess[str]:
+        command = ["make", "-n", "round", *variables]
+        return subprocess.run(command, cwd=project, capture_output=True, text=True)
+
+    steps = make("FROM=v1", "RECORDED=1").stdout
+    wanted = ("round v1 --check", "--config evidence=only --", "journeylab paper", "since=v1")
+    assert [steps.index(each) for each in wanted] == sorted(map(steps.index, wanted))
+    assert steps.rstrip().endswith("journeylab round v1")
+    assert "evidence=only" not in make("FROM=v1").stdout
 
 
 def test_new_adds_a_study_to_the_project(project: Path) -> None:

@@ -28,19 +28,23 @@ TOOLS = [
 PAPER = r"""\documentclass{article}
 \usepackage{lineno}\linenumbers
 \usepackage{journeylab}
+\usepackage{paper}
 \study{exp5}
 \begin{document}
 \section{Results}\label{sec:results}
 The number is \result{exp5.1.effect}, and \num{\rawresult{exp5.1.effect}} in full. %s
+\ours
 \studyfigure{exp5}{error}
+\nocite{work}\bibliographystyle{plain}\bibliography{paper}
 \end{document}
 """
 
 
-def git(folder: Path, *arguments: str) -> None:
+def git(folder: Path, *arguments: str) -> str:
     date = {"GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z", "GIT_AUTHOR_DATE": "2026-01-02T03:04:05Z"}
     who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, env=os.environ | date)
+    command = ["git", "-C", str(folder), *who, *arguments]
+    return subprocess.check_output(command, env=os.environ | date, text=True)
 
 
 def revised(folder: Path) -> Path:
@@ -48,6 +52,9 @@ def revised(folder: Path) -> Path:
     for name in ("claims", "paper"):
         shutil.copytree(PROJECT / name, folder / name)
     (folder / ".gitignore").write_text("build\nreports\n")
+    (folder / "paper/paper.sty").write_text("\\newcommand{\\ours}{The authors' own macro.}\n")
+    entry = "@misc{work, title={The cited work}, author={Some Author}, year={2020}}\n"
+    (folder / "paper/paper.bib").write_text(entry)
     row = {"effect": 0.25, "low": None, "high": None, "verdict": "supported"}
     then = {"study": "exp5", "scale": "default", "seeds": 12, "revision": 2}
     write_json(folder / "reference/exp5.json", then | {"claims": {"exp5.1": row}}, sealed=False)
@@ -86,12 +93,16 @@ def revised(folder: Path) -> Path:
         },
         "points": [{"id": "a", "reviewer": "R1", "change": "sec:results", "passage": "page 1"}],
     }
-    write_json(folder / "reports/response.json", {"response": answer})
     for name in ("response.pdf", "response.md"):
         (folder / "reports" / name).write_text(name)
+    files = {name: sha256(folder / "reports" / name) for name in ("response.pdf", "response.md")}
+    commit = git(folder, "rev-parse", "v1").strip()
+    answer["round"] |= {"commit": commit}
+    write_json(folder / "reports/response.json", {"response": answer, "files": files})
     assemble(
         folder / "paper", folder / "reports", folder / "build/paper", anonymous=True, project=folder
     )
+    (folder / "build/paper/paper.aux").write_text("cut off by a killed LaTeX: \\newlabel{")
     return folder
 
 
@@ -118,11 +129,27 @@ class TestArchive:
         assert names == ["changes.md", *kept]
         with pypdfium2.PdfDocument(tmp_path / "unpacked/paper-diff.pdf") as document:
             text = re.sub(r"\s+", " ", document[0].get_textpage().get_text_range())
-        for shown in ("0.250", "0.500", "was", "small", "large"):
+        for shown in ("0.250", "0.500", "was", "small", "large", "own macro", "The cited work"):
             assert shown in text
         changes = (tmp_path / "unpacked/changes.md").read_text(encoding="utf-8")
         assert "- R1, a: sec:results (page 1)" in changes
         assert "- exp5.1: supported, 0.25 → refuted, 0.50. Why: code. They are equal." in changes
+
+    def test_an_old_file_of_the_response_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = revised(tmp_path / "old")
+        (folder / "reports/response.md").write_text("of another day")
+        with pytest.raises(UserError, match=r"response\.md is damaged"):
+            pack(folder, monkeypatch)
+
+    def test_a_response_to_a_tag_that_was_moved_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = revised(tmp_path / "moved")
+        git(folder, "tag", "--force", "v1", "v2")
+        with pytest.raises(UserError, match=r"says nothing about v1, commit [0-9a-f]{10}; `make"):
+            pack(folder, monkeypatch)
 
     def test_a_mistake_in_the_manuscript_is_one_line_with_the_message_of_latex(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,17 +2,22 @@
 # ruff: noqa: E501  (lines of LaTeX)
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from matplotlib.backends.backend_pdf import PdfPages
+from matplotlib.figure import Figure
+from snakemake.cli import parse_config
 
 from journeylab.claims.register import read_register
 from journeylab.config import UserError
+from journeylab.config.root import REVIEWED_NAME
 from journeylab.records.round import StudyThen
 from journeylab.workflow.passages import find_passages
-from journeylab.workflow.round import ReviewedVersion, find_reviewed
+from journeylab.workflow.round import ReviewedVersion, check_name, find_reviewed
 
 PROJECT = Path(__file__).parents[2]
 COMPUTE = "src/journeylab/studies/exp5_ssm_bridge/compute.py"
@@ -104,6 +109,34 @@ def test_a_version_that_does_not_exist_is_refused_with_the_tags(project: Path) -
         find_reviewed(project, "v7")
 
 
+@pytest.mark.parametrize(
+    "name", ["v1-submitted", "refs/tags/1.0", "v1.0", "3f2a9c1", "e12", "1.0.2"]
+)
+def test_an_accepted_name_reaches_the_settings_as_it_is_written(name: str) -> None:
+    check_name(name)
+    assert parse_config([f"since={name}"]) == {"since": name}
+    assert re.fullmatch(REVIEWED_NAME, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [
+        ("1.0", "write refs/tags/1.0"),
+        ("1234567", "another tag"),
+        ("12e4567", "another tag"),
+        ("1_0", "refs/tags/1_0"),
+        ("True", "refs/tags/True"),
+        ("nan", "refs/tags/nan"),
+        ("HEAD~1", "a tag or the hash of a commit"),
+        ("v1^", "a tag or the hash of a commit"),
+        ("@", "a tag or the hash of a commit"),
+    ],
+)
+def test_a_name_that_the_response_would_refuse_is_refused_first(name: str, right: str) -> None:
+    with pytest.raises(UserError, match=f"since: .*{right}"):
+        check_name(name)
+
+
 AUX = r"""\relax
 \@writefile{toc}{\contentsline {section}{\numberline {1}Introduction}{1}{section.1}\protected@file@percent }
 \newlabel{sec:results}{{2}{3}{Results}{section.2}{}}
@@ -154,3 +187,25 @@ def test_a_change_that_is_nowhere_is_reported_with_the_closest_label(tmp_path: P
     assert "names no label, heading or section" in found["b"].problem
     unset = find_passages(changes, tmp_path / "paper", tmp_path / "none.aux")
     assert "`make round` typesets the manuscript first" in unset["a"].problem
+
+
+def test_a_cut_off_pdf_ends_no_planning(tmp_path: Path) -> None:
+    write_manuscript(tmp_path)
+    changes = [("a", "sec:results"), ("b", "Limits")]
+
+    def found() -> list[str]:
+        passages = find_passages(changes, tmp_path / "paper", tmp_path / "paper.aux")
+        return [passage.text for passage in passages.values()]
+
+    without = found()
+    pdf = tmp_path / "paper.pdf"
+    with PdfPages(pdf) as pages:
+        for text in ("Introduction", "Limits"):
+            figure = Figure()
+            figure.text(0.1, 0.5, text)
+            pages.savefig(figure)
+    whole, content = found(), pdf.read_bytes()
+    assert whole != without  # “Limits” has a page
+    for length in range(0, len(content), len(content) // 10):
+        pdf.write_bytes(content[:length])
+        assert found() in (without, whole)

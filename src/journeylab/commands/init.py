@@ -57,15 +57,15 @@ def create_project(folder: Path) -> None:
     into = folder.absolute()
     into.parent.mkdir(parents=True, exist_ok=True)
     # an existing folder may be the working directory or a mount, which nothing can be moved onto
-    place = into if into.exists() else into.parent
-    with tempfile.TemporaryDirectory(prefix=".init-", dir=place) as temporary:
+    parent = into if into.exists() else into.parent
+    with tempfile.TemporaryDirectory(prefix=".init-", dir=parent) as temporary:
         project = Path(temporary) / "project"
         _copy_rails(project)
         for path, text in _texts(project, name):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         generate_schemas(project)
-        if place == into:
+        if parent == into:
             for path in project.iterdir():
                 path.rename(into / path.name)
         else:

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from journeylab.workflow.round import Reviewed
 
 PAPER, BUILT = Path("paper"), Path("build/paper")
+RESPONSE = ("response.pdf", "response.md")
 TOOLS = {"latexdiff": "latexdiff", "latexmk": "latexmk texlive-latex-recommended"}
 
 
 def round_(
-    since: Annotated[str, typer.Argument(metavar="FROM", help="Tag or commit of the submission.")],
+    since: Annotated[str, typer.Argument(metavar="FROM", help="Tag of the submission.")],
     root: Annotated[Path, ROOT] = Path(),
     output: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("build/round"),
     check: Annotated[
@@ -36,22 +37,23 @@ def round_(
     """Pack response, manuscript, its differences and the list of changes for the editor."""
     from journeylab.records.files import write_folder
     from journeylab.reports.response import write_archive
-    from journeylab.workflow.round import find_reviewed
+    from journeylab.workflow.round import check_name, find_reviewed
 
     for tool, packages in TOOLS.items():
         if shutil.which(tool) is None:
             raise UserError(f"{tool} is missing; on Debian: apt-get install {packages}")
     reviewed = find_reviewed(Path(), since)
     if check:
+        check_name(since)
         return
-    described = _described(root, since)
+    described = _described(root, reviewed)
     if not (BUILT / "paper.tex").exists():
         raise UserError(f"{BUILT}/paper.tex is missing; `make round FROM={since}` makes it")
     name = re.sub(r"[^A-Za-z0-9._-]", "-", since)
     work = output / name
     shutil.rmtree(work, ignore_errors=True)
     before, after = work / "before", work / "after"
-    shutil.copytree(BUILT, after, ignore=shutil.ignore_patterns("paper.pdf", "paper.[!t]*"))
+    shutil.copytree(BUILT, after, ignore=_made_by_latex)
     _unpack(reviewed, before)
     for path in after.rglob("*"):  # results are inputs of both, so that only the text differs
         copy = before / path.relative_to(after)
@@ -64,8 +66,7 @@ def round_(
         _typeset(after, document, epoch)
     with write_folder(work / "archive") as folder:
         for source, target in (
-            (root / "reports" / "response.pdf", "response.pdf"),
-            (root / "reports" / "response.md", "response.md"),
+            *((root / "reports" / name, name) for name in RESPONSE),
             (after / "paper.pdf", "paper.pdf"),
             (after / "paper-diff.pdf", "paper-diff.pdf"),
         ):
@@ -107,20 +108,30 @@ def _closing(described: Mapping[str, Any], archive: Path) -> Iterator[str]:
     yield f"{archive}: response.pdf, response.md, paper.pdf, paper-diff.pdf, changes.md"
 
 
-def _described(root: Path, since: str) -> Mapping[str, Any]:
-    """The content of the response, which must be of this round."""
-    from journeylab.records.files import read_json
+def _described(root: Path, reviewed: Reviewed) -> Mapping[str, Any]:
+    """The content of the response, which must be of this round, with its PDF and its text."""
+    from journeylab.records.files import read_json, verify_files
 
-    path = root / "reports" / "response.json"
-    content = read_json(path)["response"] if path.exists() else {}
-    review = content.get("round")
-    if not review or review["since"] != since:
+    reports, since = root / "reports", reviewed.name
+    path = reports / "response.json"
+    content = read_json(path) if path.exists() else {"response": {}}
+    described: Mapping[str, Any] = content["response"]
+    review = described.get("round")
+    # an anonymous response names no commit
+    if not review or review["since"] != since or review.get("commit") not in ("", reviewed.commit):
         raise UserError(
-            f"{path}: says nothing about {since}; `make round FROM={since}` makes it, or "
-            f"`snakemake --cores 1 {root / 'reports' / 'response.pdf'} --config since={since}`"
+            f"{path}: says nothing about {since}, commit {reviewed.commit[:10]}; "
+            f"`make round FROM={since}` makes it, or "
+            f"`snakemake --cores 1 {reports / 'response.pdf'} --config since={since}`"
         )
-    described: Mapping[str, Any] = content
+    verify_files(reports, {name: content["files"].get(name, "") for name in RESPONSE})
     return described
+
+
+def _made_by_latex(folder: str, names: list[str]) -> set[str]:
+    """Of the files of a folder, paper.aux, paper.pdf and the like that are not the author's own."""
+    own = PAPER / Path(folder).relative_to(BUILT)
+    return {name for name in names if name.startswith("paper.") and not (own / name).exists()}
 
 
 def _unpack(reviewed: Reviewed, folder: Path) -> None:
@@ -132,14 +143,10 @@ def _unpack(reviewed: Reviewed, folder: Path) -> None:
     )
     if done.returncode:
         raise UserError(f"{reviewed.name}: has no folder {PAPER}/, so there is nothing to compare")
-    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as packed:
-        for member in packed:
-            content = packed.extractfile(member) if member.isfile() else None
-            if content is None:
-                continue
-            path = folder / Path(member.name).relative_to(PAPER)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content.read())
+    # a link out of the folder is left out
+    with tarfile.open(fileobj=io.BytesIO(done.stdout), errorlevel=0) as packed:
+        packed.extractall(folder.parent, filter="data")
+    (folder.parent / PAPER).rename(folder)
     if not (folder / "paper.tex").exists():
         raise UserError(f"{reviewed.name}: has no {PAPER}/paper.tex to compare with")
 

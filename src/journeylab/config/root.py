@@ -43,6 +43,8 @@ class Tracking(Frozen):
 
 MOST_REGISTERED = 36
 """The largest number of seeds that a register asks for."""
+REVIEWED_NAME = r"^[A-Za-z0-9][A-Za-z0-9._/-]*$"
+"""The names of tags and commits that ``since`` accepts."""
 SeedCount = Annotated[int, Field(gt=0, le=MOST_SEEDS), AsNumber]
 SeedsByScale = Annotated[
     Annotated[dict[Scale, SeedCount], Tag("(by scale)")] | Annotated[SeedCount, Tag("(number)")],
@@ -66,7 +68,7 @@ class Config(Frozen):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     evidence: Literal["run", "use", "only"] = "run"
     anonymous: bool = False
-    since: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$")] | None = None
+    since: Annotated[str, StringConstraints(pattern=REVIEWED_NAME)] | None = None
     tracking: Tracking = Tracking()
     studies: Annotated[Mapping[Name, StudySettings], Field(min_length=1)]
 

@@ -15,7 +15,7 @@ from journeylab.records.verdicts import Outcome
 ROUND = "round.json"
 """Among the plans of all studies, if ``since`` names a version."""
 FIGURES = "figures.json"
-"""In the folder of references: the checksums of all figures, if it keeps them."""
+"""In the folder of references: the checksums of all figures."""
 
 
 class NewAmendment(Frozen):
@@ -99,11 +99,10 @@ def drawn_figures(report: Path) -> dict[str, str]:
 
 
 def record_figures(reports: Path, references: Path) -> None:
-    """Update the checksums of the figures of all drawn reports, if the folder keeps them."""
+    """Update the checksums of the figures of all drawn reports."""
     path = references / FIGURES
-    if not path.exists():
-        return
-    known = dict(build(FigureHashes, read_json(path, sealed=False), str(path)).studies)
+    recorded = read_json(path, sealed=False) if path.exists() else {}
+    known = dict(build(FigureHashes, recorded, str(path)).studies)
     for report in sorted(reports.glob("exp*/")):
         try:
             figures = drawn_figures(report)
@@ -111,4 +110,5 @@ def record_figures(reports: Path, references: Path) -> None:
             continue
         if figures:
             known[report.name] = figures
-    write_json(path, FigureHashes(studies=known), sealed=False)
+    if known or recorded:
+        write_json(path, FigureHashes(studies=known), sealed=False)

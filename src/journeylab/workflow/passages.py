@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -165,7 +166,8 @@ def _plain(title: str) -> str:
 class _Printed:
     """The PDF of the manuscript; without it, pages are those of LaTeX and lines are unknown.
 
-    A printed line is the number that the package lineno sets in the margin.
+    A printed line is the number that the package lineno sets in the margin. Pages that cannot be
+    read, since LaTeX was stopped, are left out.
     """
 
     def __init__(self, path: Path) -> None:
@@ -175,7 +177,7 @@ class _Printed:
     def __enter__(self) -> _Printed:
         import pypdfium2
 
-        if self._path.exists():
+        with suppress(FileNotFoundError, pypdfium2.PdfiumError):
             self._document = pypdfium2.PdfDocument(self._path)
         return self
 
@@ -188,13 +190,18 @@ class _Printed:
 
         `page` is known from LaTeX; without it, the first page that has the text.
         """
+        import pypdfium2
+
         if self._document is None or not text:
             return page, None
         pages = range(len(self._document))
         if page.isdigit() and int(page) <= len(pages):
             pages = range(int(page) - 1, int(page))
         for index in pages:
-            content = self._document[index].get_textpage()
+            try:
+                content = self._document[index].get_textpage()
+            except pypdfium2.PdfiumError:
+                continue
             position = content.search(text, match_case=False).get_next()
             if position is None:
                 continue

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-from journeylab.catalogue import PACKAGE, Stage, key_modules
+from journeylab.catalogue import OWN, PACKAGE, Stage, key_modules
 from journeylab.claims.reference import Reference
 from journeylab.claims.register import Register, StudyClaims, row_hashes
 from journeylab.claims.registration import History
 from journeylab.claims.response import Response
 from journeylab.config import UserError, build
+from journeylab.config.root import REVIEWED_NAME
+from journeylab.imports import PROJECT_STUDIES
 from journeylab.records.fingerprint import hash_module, hash_source
 from journeylab.records.git import ask_git
 from journeylab.records.round import (
@@ -52,6 +55,26 @@ def find_reviewed(project: Path, name: str) -> Reviewed:
     return Reviewed(name, commit.strip(), date.strip())
 
 
+def check_name(name: str) -> None:
+    """Refuse a name that ``snakemake --config since=…`` does not read as it is written.
+
+    Raises UserError that says what to write instead.
+    """
+    if not re.fullmatch(REVIEWED_NAME, name):
+        raise UserError(
+            f"since: {name!r}: write a tag or the hash of a commit; `git tag` makes one"
+        )
+    try:
+        float(name)
+    except ValueError:
+        if name not in ("True", "False"):
+            return
+    raise UserError(
+        f"since: {name!r} is no text for Snakemake; write refs/tags/{name} if it is a tag, or give "
+        "the commit another tag"
+    )
+
+
 def compare_reviewed(
     project: Path, since: str, register: Register, response: Response, studies: Collection[str]
 ) -> ReviewRound:
@@ -79,7 +102,7 @@ class ReviewedVersion:
 
     def studies(self, names: Collection[str]) -> dict[str, StudyThen]:
         """What each study was, and what changed since."""
-        changed = self._changed("src/journeylab")
+        changed = self._changed(PROJECT_STUDIES if OWN else f"src/{PACKAGE.name}")
         evidence = self._changed("evidence")
         settings = self._sections(self._show("config.yaml"))
         now = self._sections((self._project / "config.yaml").read_text(encoding="utf-8"))
