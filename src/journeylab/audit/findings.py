@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+import difflib
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
 Kind = Literal["different", "verdict", "macro", "stale", "equal", "unknown", "unchecked"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 """``different``: a number that is not that of the claim beside it; ``verdict``: a word that does
 not agree with a verdict; ``macro``: a number or study that does not exist; ``stale``: a figure or
 table that is not the current one; ``equal``: typed by hand and equal to a known number;
@@ -31,3 +32,9 @@ class Finding(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}: {self.kind}: {self.text}"
+
+
+def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The end of a message on an unknown name: the closest known one; "" if none is close."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return f"; did you mean {close[0]}?" if close else ""

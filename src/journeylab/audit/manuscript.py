@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from journeylab.audit.beside import Beside, check_number
-from journeylab.audit.findings import Finding, Kind
+from journeylab.audit.findings import Finding, Kind, closest
 from journeylab.audit.known import ALL, Known
 from journeylab.audit.latex import read_latex
 from journeylab.audit.numbers import find_numbers
@@ -98,7 +98,7 @@ def _macros(sentence: Sentence, known: Known, counts: Counter[str]) -> Iterator[
             yield _finding(sentence, index, *problem)
     for match in _CLAIM.finditer(sentence.text):
         if match[0] not in known.register.by_id:
-            hint = _close(match[0], known.register.by_id)
+            hint = closest(match[0], known.register.by_id)
             yield _finding(
                 sentence, match.start(), "macro", f"{match[0]}: there is no such claim{hint}"
             )
@@ -192,15 +192,15 @@ def _macro(mark: Mark, known: Known) -> tuple[Kind, str] | None:
     parts = _KEY.fullmatch(mark.name)
     study = parts[1] if parts else mark.name.partition(".")[0]
     if study in known.drawn:
-        hint = _close(mark.name, known.numbers)
+        hint = closest(mark.name, known.numbers)
         return "macro", f"{macro}: {known.drawn[study]} has no such number{hint}"
     if study not in known.register.studies:
-        hint = _close(study, known.register.studies)
+        hint = closest(study, known.register.studies)
         return "macro", f"{macro}: there is no study {study!r}{hint}"
     if parts and parts[2]:
         claim = f"{study}.{parts[2]}"
         if claim not in known.register.by_id:
-            hint = _close(claim, known.register.by_id)
+            hint = closest(claim, known.register.by_id)
             return "macro", f"{macro}: there is no claim {claim}{hint}"
         if parts[4] not in ALL:
             close = difflib.get_close_matches(parts[4], ALL, n=1)
@@ -216,8 +216,3 @@ def _named(mark: Mark, known: Known) -> str:
     parts = _KEY.fullmatch(mark.name)
     claim = f"{parts[1]}.{parts[2]}" if parts and parts[2] else ""
     return claim if claim in known.register.by_id else ""
-
-
-def _close(name: str, accepted: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(accepted), n=1)
-    return f"; did you mean {close[0]}?" if close else ""

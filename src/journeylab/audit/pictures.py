@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from journeylab.audit.findings import Finding, Kind
+from journeylab.audit.findings import Finding, Kind, closest
 from journeylab.audit.known import Known
 from journeylab.audit.latex import Include
 from journeylab.config import UserError
@@ -28,8 +27,10 @@ def check_included(include: Include, folder: Path, known: Known) -> Iterator[Fin
 
     if kind == "study":
         if name not in known.register.studies:
-            close = difflib.get_close_matches(name, known.register.studies, n=1)
-            yield finding("macro", f"\\study{{{name}}}: there is no such study{_hint(close)}")
+            yield finding(
+                "macro",
+                f"\\study{{{name}}}: there is no such study{closest(name, known.register.studies)}",
+            )
         elif name in known.outdated:
             yield finding(
                 "stale",
@@ -59,8 +60,10 @@ def _check_drawn(
     finding: _Make, study: str, wanted: str, copy: Path | None, known: Known
 ) -> Iterator[Finding]:
     if study not in known.register.studies:
-        close = difflib.get_close_matches(study, known.register.studies, n=1)
-        yield finding("macro", f"{study}/{wanted}: there is no study {study}{_hint(close)}")
+        yield finding(
+            "macro",
+            f"{study}/{wanted}: there is no study {study}{closest(study, known.register.studies)}",
+        )
         return
     hashes = _manifest(known, study)
     if hashes is None:
@@ -69,10 +72,8 @@ def _check_drawn(
     if wanted not in hashes and f"{wanted}.pdf" in hashes:
         wanted = f"{wanted}.pdf"
     if wanted not in hashes:
-        close = difflib.get_close_matches(wanted, hashes, n=1, cutoff=0.4)
-        yield finding(
-            "stale", f"{study}/{wanted}: the report of {study} has no such file{_hint(close)}"
-        )
+        hint = closest(wanted, hashes, cutoff=0.4)
+        yield finding("stale", f"{study}/{wanted}: the report of {study} has no such file{hint}")
         return
     file = copy or known.root / "reports" / study / wanted
     if not file.is_file() or sha256(file) != hashes[wanted]:
@@ -109,7 +110,3 @@ def _manifest(known: Known, study: str) -> Mapping[str, str] | None:
     except UserError:
         return {}
     return files
-
-
-def _hint(close: list[str]) -> str:
-    return f"; did you mean {close[0]}?" if close else ""
