@@ -155,7 +155,13 @@ def test_check_accepts_the_settings_of_the_workflow(whole: Copy) -> None:
     assert done.stderr.startswith("error: 'scale': write KEY=VALUE")
 
 
-@pytest.mark.parametrize("harm", ["a flipped bit of a figure", "a flipped bit of weights"])
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "a flipped bit of a figure",
+        pytest.param("a flipped bit of weights", marks=pytest.mark.system),
+    ],
+)
 def test_the_named_command_repairs_damage_that_snakemake_does_not_see(
     project: Copy, harm: str
 ) -> None:

@@ -123,6 +123,7 @@ def test_dvc_status_shows_a_change_of_any_dependency(clone: Repository) -> None:
     assert clone.dvc("status", "--json", "pipeline").strip() == "{}"
 
 
+@pytest.mark.system
 def test_an_experiment_reruns_the_jobs_that_depend_on_it(clone: Repository) -> None:
     before, reports = clone.runs(), written(clone, "reports/*.pdf")
     clone.dvc("exp", "run", "--set-param", f"config.yaml:+{VARIANT}=0.02")

@@ -79,7 +79,9 @@ def other_world(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Cop
 # -- without snakemake's metadata -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("forget", [lose_everything, empty_metadata])
+@pytest.mark.parametrize(
+    "forget", [empty_metadata, pytest.param(lose_everything, marks=pytest.mark.system)]
+)
 def test_an_edited_learning_rate_retrains_without_metadata(
     project: Copy, forget: Callable[[Copy], None]
 ) -> None:
@@ -260,6 +262,7 @@ running.run_stage("measure", Path("plans/{NATIVE}/measure.json"), Path("out.parq
 # -- another machine ------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_results_of_another_processor_are_valid_and_the_report_names_it(project: Copy) -> None:
     folder = project.path / "results" / NATIVE
     record = runs.read_run(folder).model_copy(update={"cpu": ("Other CPU", "Third CPU")})

@@ -51,7 +51,7 @@ def check_done(project: Copy, target: str, *outputs: str) -> None:
     assert project.planned(target) == set()
 
 
-@pytest.mark.parametrize("killed", ["verdicts", "figures"])
+@pytest.mark.parametrize("killed", ["figures", pytest.param("verdicts", marks=pytest.mark.system)])
 def test_a_report_is_made_despite_incomplete_outputs(project: Copy, killed: str) -> None:
     mark_incomplete(project, *UPSTREAM[killed])
     (project.path / "reports/exp7.pdf").unlink()
@@ -67,6 +67,7 @@ def test_an_incomplete_job_of_one_study_keeps_the_jobs_of_others(project: Copy) 
     check_done(project, "all", *pending)
 
 
+@pytest.mark.system
 def test_making_all_leaves_nothing_incomplete(project: Copy) -> None:
     mark_incomplete(project, *{name for names in UPSTREAM.values() for name in names})
     check_done(project, "all", "reports/exp7.pdf")

@@ -174,7 +174,14 @@ def test_seeds_12_stops_at_the_first_look_and_later_seeds_keep_what_exists(start
     assert made(start) == made(planted)
 
 
-@pytest.mark.parametrize("moment", ["looks/12.json", "close/x/seeds-12-15", "looks/16.json"])
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "close/x/seeds-12-15",
+        pytest.param("looks/12.json", marks=pytest.mark.system),
+        pytest.param("looks/16.json", marks=pytest.mark.system),
+    ],
+)
 def test_a_killed_workflow_ends_with_the_same_bytes(start, planted, moment):
     with (start.path / "first.log").open("w") as log:
         running = subprocess.Popen(

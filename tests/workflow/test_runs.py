@@ -51,6 +51,7 @@ def test_a_redrawn_pdf_has_the_same_bytes(project: Copy) -> None:
     assert len(before) == 1
 
 
+@pytest.mark.system
 def test_a_killed_pipeline_resumed_with_other_cores_gives_the_same_bytes(
     finished: Copy, tmp_path: Path
 ) -> None:
