@@ -116,6 +116,7 @@ def test_make_round_is_a_target_of_a_project(project: Path) -> None:
     assert [steps.index(each) for each in wanted] == sorted(map(steps.index, wanted))
     assert steps.rstrip().endswith("journeylab round v1")
     assert "evidence=only" not in make("FROM=v1").stdout
+    assert (project / "reference/figures.json").exists()  # so that a tag keeps their checksums
 
 
 def test_new_adds_a_study_to_the_project(project: Path) -> None:

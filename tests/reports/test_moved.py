@@ -128,11 +128,8 @@ def test_figures_are_compared_by_their_checksums(evidence, tmp_path):
     assert described(evidence, reviewed(evidence, figures=now))["round"]["unmoved"] == ["exp7"]
     _, lines = moved(evidence, reviewed(evidence, figures={"effects": "0a", "old": "0b"}))
     assert lines == ["Figures changed: effects; removed: old."]
-    path = tmp_path / "first" / "figures.json"
-    record_figures(study.folder.parent, path.parent)
-    assert read_json(path, sealed=False)["studies"] == {"exp7": now}
-    record_figures(tmp_path, tmp_path)  # no figures, so no file
-    assert [path.name for path in tmp_path.iterdir()] == ["first"]
+    record_figures(study.folder.parent, tmp_path)  # a folder that keeps none
+    assert list(tmp_path.iterdir()) == []
     write_json(tmp_path / "figures.json", {"studies": {"exp1": {"a": "0c"}}}, sealed=False)
     record_figures(study.folder.parent, tmp_path)
     recorded = read_json(tmp_path / "figures.json", sealed=False)["studies"]

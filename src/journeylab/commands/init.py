@@ -27,6 +27,7 @@ from journeylab.commands.new import (
 from journeylab.config import UserError
 from journeylab.imports import PROJECT_STUDIES as OWN
 from journeylab.records.git import ask_git
+from journeylab.records.round import FIGURES
 
 STUDY = "exp1_hidden_layer"
 RAILS = ("Snakefile", "workflow", "profiles", "paper/journeylab.sty", "constraints.txt")
@@ -104,6 +105,7 @@ def _texts(project: Path, name: str) -> Iterator[tuple[Path, str]]:
         yield project / "claims" / f"{part}.yaml", filled("project", f"{part}.yaml", names)
     yield project / ".gitignore", filled("project", "gitignore", names)
     yield project / "paper" / "paper.tex", filled("project", "paper.tex", names)
+    yield project / "reference" / FIGURES, '{"studies": {}}\n'
     environment = project / "workflow" / "envs" / "journeylab.yaml"
     yield environment, filled("project", "environment.yaml", names)
     for file in ("response.yaml", "pyproject.toml", "CITATION.cff", "Makefile", "README.md"):

@@ -99,10 +99,11 @@ def drawn_figures(report: Path) -> dict[str, str]:
 
 
 def record_figures(reports: Path, references: Path) -> None:
-    """Update the checksums of the figures of all drawn reports."""
+    """Update the checksums of figures of all reports, if the folder of references keeps them."""
     path = references / FIGURES
-    recorded = read_json(path, sealed=False) if path.exists() else {}
-    known = dict(build(FigureHashes, recorded, str(path)).studies)
+    if not path.exists():
+        return
+    known = dict(build(FigureHashes, read_json(path, sealed=False), str(path)).studies)
     for report in sorted(reports.glob("exp*/")):
         try:
             figures = drawn_figures(report)
@@ -110,5 +111,4 @@ def record_figures(reports: Path, references: Path) -> None:
             continue
         if figures:
             known[report.name] = figures
-    if known or recorded:
-        write_json(path, FigureHashes(studies=known), sealed=False)
+    write_json(path, FigureHashes(studies=known), sealed=False)
