@@ -287,6 +287,22 @@ def test_the_short_caption_is_the_first_sentence(caption, first):
     assert first_sentence(caption) == first
 
 
+@pytest.mark.parametrize(("height", "shown"), [(50, (100, 50)), (400, (20, 80))])
+def test_a_figure_is_never_higher_than_its_page(height, shown, tmp_path):
+    shutil.copy(TEMPLATES / "journeylab.typ", tmp_path)
+    tall = f'<svg xmlns="http://www.w3.org/2000/svg" width="100" height="{height}"/>'
+    (tmp_path / "tall.svg").write_text(tall, encoding="utf-8")
+    source = """#import "journeylab.typ": fitted
+#set page(width: 120pt, height: 120pt, margin: 10pt)
+#fitted("tall.svg", 80pt)"""
+    (tmp_path / "x.typ").write_text(source, encoding="utf-8")
+    [drawn] = re.findall(
+        "<image[^>]*>", typst.compile(str(tmp_path / "x.typ"), format="svg").decode()
+    )
+    sizes = [float(re.search(rf' {side}="([0-9.]+)"', drawn)[1]) for side in ("width", "height")]
+    assert sizes == pytest.approx(shown)
+
+
 RULED = """#import "journeylab.typ": ruled
 #set page(width: 200pt, height: 200pt, margin: 10pt)
 #v({before}pt)

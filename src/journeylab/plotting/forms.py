@@ -242,7 +242,8 @@ def effects(study: StudyVerdicts) -> Figure | None:
         if verdict.primary and (rows := _rows(verdict)):
             metric = verdict.metric_label.split(",")[0]
             paired = "−" in (verdict.parts or (verdict,))[0].effect_text
-            panels.setdefault(f"difference of {metric}" if paired else metric, []).extend(rows)
+            of = f" of {metric}" if metric else ""  # parts can have different metrics
+            panels.setdefault(f"difference{of}" if paired else metric, []).extend(rows)
     if not panels:
         return None
     heights = [sum(row.lines for row in rows) for rows in panels.values()]
