@@ -15,7 +15,7 @@ from journeylab.records.verdicts import Outcome
 ROUND = "round.json"
 """Among the plans of all studies, if ``since`` names a version."""
 FIGURES = "figures.json"
-"""In the folder of references: the checksums of all figures."""
+"""In the folder of references: the checksums of all figures, if it keeps them."""
 
 
 class NewAmendment(Frozen):
