@@ -108,7 +108,7 @@ def test_a_round_names_the_edited_modules_of_a_projects_own_study(project: Path)
 
 def test_make_round_is_a_target_of_a_project(project: Path) -> None:
     def make(*variables: str) -> subprocess.CompletedProcess[str]:
-        command = ["make", "-n", "round", *variables]
+        command = ["make", "--no-print-directory", "-n", "round", *variables]
         return subprocess.run(command, cwd=project, capture_output=True, text=True)
 
     steps = make("FROM=v1", "RECORDED=1").stdout
