@@ -1,5 +1,6 @@
 """Results select, pair and name rows as figures need them."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -66,6 +67,24 @@ def test_a_failed_seed_is_a_row_without_a_value_at_every_level() -> None:
     assert len(trained().tidy("accuracy", arm=["N10", "N9"], split="new")) == 6
     assert trained().tidy("accuracy", variant="hidden")["value"].isna().sum() == 1
     assert trained().failures("N10", "linear") == 1
+
+
+def test_values_that_are_no_numbers_are_rows_without_a_value() -> None:
+    results = trained()
+    results.measurements["value"] = float("nan")
+    rows = results.tidy("accuracy", arm="N10")
+    assert len(rows) == len(trained().tidy("accuracy", arm="N10"))
+    assert rows["value"].isna().all()
+
+
+def test_if_no_seed_finished_every_seed_is_a_row_without_a_value() -> None:
+    results = replace(trained(), measurements=trained().measurements.iloc[:0])
+    rows = results.tidy("accuracy", split="new")
+    assert rows[["arm", "variant", "seed", "split"]].to_numpy().tolist() == [
+        ["N10", "linear", 1, "new"]
+    ]
+    assert rows["value"].isna().all()
+    assert list(rows["model"].cat.categories) == ["a line"]
 
 
 def test_a_pair_needs_both_values_of_a_seed() -> None:

@@ -105,7 +105,7 @@ class StudyResults:
         Columns ``data``, ``model`` and ``run`` hold the printed names of arm, variant and both, as
         ordered categories. Infinite values become NaN.
         """
-        return self._in_print(self.pool(metric, **where), where)
+        return self._in_print(self.pool(metric, **where), {"metric": metric, **where})
 
     def paired(self, metric: str, reference: RunName, **where: Level) -> pd.DataFrame:
         """:meth:`tidy` of all other runs, less the value of the ``reference`` at the same seed.
@@ -125,13 +125,21 @@ class StudyResults:
         """The curves of one metric over ``step``, as :meth:`tidy` has measurements."""
         if self.curves is None:
             raise ValueError(f"{self.study} has no curves: nothing was trained")
-        return self._in_print(_having(self.curves, {"metric": metric, **where}), where)
+        chosen = {"metric": metric, **where}
+        return self._in_print(_having(self.curves, chosen), chosen)
 
     def _in_print(self, rows: pd.DataFrame, where: Mapping[str, Level]) -> pd.DataFrame:
-        rows = rows.dropna(axis="columns", how="all") if len(rows) else rows
-        factors = [name for name in rows.columns if name not in (*_RUN, "value")]
+        own = (*_RUN, "value")
+        rows = rows[
+            [name for name in rows if name in own or rows.empty or rows[name].notna().any()]
+        ]
+        factors = [name for name in rows.columns if name not in own]
         chosen = {name: level for name, level in where.items() if name in _RUN}
-        failed = _having(self.failed, chosen).merge(rows[factors].drop_duplicates(), how="cross")
+        levels = rows[factors].drop_duplicates()
+        if rows.empty:  # no seed finished: one row for each, at the levels that were asked for
+            asked = {name: level for name, level in where.items() if isinstance(level, str | int)}
+            levels = pd.DataFrame([{name: asked[name] for name in asked if name not in chosen}])
+        failed = _having(self.failed, chosen).merge(levels, how="cross")
         rows = pd.concat([rows, failed], ignore_index=True) if len(failed) else rows.reset_index()
         rows = rows.assign(
             value=rows["value"].replace([np.inf, -np.inf], np.nan),

@@ -300,7 +300,8 @@ def certainty(
     ``failed`` of ``trained`` seeds have no result.
     """
     if not study.evidence:
-        return f"Not at all: this is a quick run of {study.seeds} seeds, with cut budgets."
+        seeds = f"{study.seeds} {'seeds' if study.seeds > 1 else 'seed'}"
+        return f"Not at all: this is a quick run of {seeds}, with cut budgets."
     judged = [row for row in study.verdicts if row.primary and row.verdict is not None]
     exact = [row for row in judged if row.kind == "exact"]
     rows = [row for row in judged if row.kind != "exact"]

@@ -270,8 +270,8 @@ def _tabulate_search() -> Table:
         frame=pd.DataFrame(rows),
         notes="Chosen: the highest accuracy, or rate 0.01 and scale 1 if they are within "
         f"{TIE} of it. Further: a point beyond the edge of the grid, where the best lies there. "
-        "The toral product state on S3 has its rate from 20 pilot seeds, which all learn the parity "
-        "at the rate 0.03.",
+        "The toral product state on S3 has its rate from 20 pilot seeds, which all learn the "
+        "parity at the rate 0.03.",
         numeric=tuple(POINTS),
     )
 
