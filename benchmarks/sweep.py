@@ -105,6 +105,7 @@ def write_study(copy: Path, runs: int, *, tracked: bool) -> None:
     study["scales"] = {}
     config["studies"] = {STUDY: study}
     config["tracking"] = {"enabled": tracked}
+    config["seeds"] = {"default": 12}
     (copy / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
     point = {"id": "sweep", "reviewer": "R1", "point": "Which rate?", "claims": [STUDY]}
     (copy / "response.yaml").write_text(yaml.safe_dump({"points": [point]}), encoding="utf-8")

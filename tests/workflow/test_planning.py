@@ -10,7 +10,7 @@ import yaml
 from docutils.core import publish_parts
 
 from journeylab import catalogue
-from journeylab.claims.register import PILOT, Every, cells, read_register
+from journeylab.claims.register import PILOT, Every, cells, is_read, read_register
 from journeylab.config import TrainedArm, UserError, read_yaml
 from journeylab.records.files import read_json, write_json
 from journeylab.records.plans import Plan
@@ -65,6 +65,17 @@ def test_quick_runs_use_pilot_seeds_and_default_runs_registered_seeds() -> None:
         most = 36 if registered.looks == "sequential" else 12
         expected = set(range(registered.seeds_from, registered.seeds_from + most))
         assert seeds(default, study) == expected
+
+
+def test_runs_that_no_primary_claim_reads_have_no_jobs_after_the_first_look() -> None:
+    plan, register = planned(), read_register(CLAIMS)
+    for study, claims in register.studies.items():
+        first, jobs = plan.seeds(study).first, plan.jobs[study].values()
+        seeded = {(job.run.arm, job.run.variant) for job in jobs if not job.run.once}
+        later = {(job.run.arm, job.run.variant) for job in jobs if not first.select([job.folder])}
+        read = [claim for claim in claims.claims if claim.primary]
+        expected = {run for run in seeded if any(is_read(claims, row, *run) for row in read)}
+        assert later == (expected if plan.seeds(study).looks else set())
 
 
 def test_an_optional_study_enters_the_response_when_its_verdicts_are_current(

@@ -430,11 +430,16 @@ class WorkflowPlan:
         }
 
     def _jobs(self, study: str) -> Iterator[Job]:
-        settings = self.config.studies[study]
-        seeded = self.seeds(study).chunks(settings.chunk)
+        """All runs that the looks could take: after the first look, only those that claims read."""
+        settings, seeds = self.config.studies[study], self.seeds(study)
+        chunks = seeds.chunks(settings.chunk)
+        first = seeds.first.select(chunks)
+        claims = self.register.studies.get(study)
+        read = named_runs(claims) if claims else set()
         for run in runs_of(study, settings):
-            for seeds in [ONCE] if run.once else seeded:
-                yield Job(f"{run.arm}/{run.variant}/{seeds}", seeds, run)
+            goes_on = not read.isdisjoint(((run.arm, run.variant), (run.arm, None)))
+            for name in [ONCE] if run.once else chunks if goes_on else first:
+                yield Job(f"{run.arm}/{run.variant}/{name}", name, run)
 
     def _job(self, wildcards: Wildcards) -> Job:
         folder = f"{wildcards.arm}/{wildcards.variant}/{wildcards.seeds}"
