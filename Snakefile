@@ -1,5 +1,6 @@
 """journeylab: from a claim to evidence. One topic per file in workflow/rules."""
 
+import gc
 import sys
 from pathlib import Path
 
@@ -15,6 +16,10 @@ from journeylab.workflow.planning import WorkflowPlan
 from journeylab.workflow.scheduling import lift_default_limit
 
 min_version("9.27")
+
+# Thousands of planned jobs live until the end: looking through them again and again for garbage took
+# a fifth of a start with nothing to do. The collector begins with the first job.
+gc.disable()
 
 
 # snakemake's own reader, below, silently keeps the last of two equal keys
@@ -70,6 +75,8 @@ localrules:
 
 
 onstart:
+    gc.freeze()
+    gc.enable()
     # the timers of the limit would take a third of a core
     lift_default_limit(workflow.scheduler)
     try:
