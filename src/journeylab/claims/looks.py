@@ -164,9 +164,8 @@ def why_exploratory(
 ) -> str:
     """Why claims are not judged on these seeds; "" if they are."""
     if len(seeds) not in looks:
-        one = len(seeds) == 1
-        number = "1 seed" if one else f"{len(seeds)} seeds"
-        return f"{number} at scale {scale} {'is' if one else 'are'} no registered look"
+        number, verb = ("1 seed", "is") if len(seeds) == 1 else (f"{len(seeds)} seeds", "are")
+        return f"{number} at scale {scale} {verb} no registered look"
     first, registered = min(seeds), claims.seeds_from
     if first != registered or max(seeds) >= PILOT:
         return f"seeds from {first} are not the registered ones, which count from {registered}"

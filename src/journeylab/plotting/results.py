@@ -137,8 +137,8 @@ class StudyResults:
         chosen = {name: level for name, level in where.items() if name in _RUN}
         levels = rows[factors].drop_duplicates()
         if rows.empty:  # no seed finished: one row for each, at the levels that were asked for
-            asked = {name: level for name, level in where.items() if isinstance(level, str | int)}
-            levels = pd.DataFrame([{name: asked[name] for name in asked if name not in chosen}])
+            fixed_levels = {k: v for k, v in where.items() if isinstance(v, str | int)}
+            levels = pd.DataFrame([fixed_levels]).drop(columns=list(chosen), errors="ignore")
         failed = _having(self.failed, chosen).merge(levels, how="cross")
         rows = pd.concat([rows, failed], ignore_index=True) if len(failed) else rows.reset_index()
         rows = rows.assign(

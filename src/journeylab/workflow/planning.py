@@ -142,7 +142,6 @@ class WorkflowPlan:
     @property
     def warnings(self) -> list[str]:
         """Matters that need a person but are not errors, such as points without an answer."""
-        results = Path(self.folder("results"))
         lines = [
             f"response.yaml: {point}: neither claims nor an answer; write one of the two"
             for point in self.response.open_points
@@ -152,7 +151,7 @@ class WorkflowPlan:
             f"{study}: its results were made with other settings or code; the response leaves them "
             f"out; snakemake {self.folder('reports')}/{study}.pdf makes them anew"
             for study in self.studies
-            if study not in self.covered and (results / study / VERDICTS).exists()
+            if study not in self.covered and Path(self.folder("results"), study, VERDICTS).exists()
         ]
         return lines + evidence_warnings(self.evidence, self.config.evidence)
 
@@ -179,8 +178,7 @@ class WorkflowPlan:
         return [name for name in self.studies if name in self.required or self._is_judged(name)]
 
     def _is_judged(self, study: str) -> bool:
-        verdicts = Path(self.folder("results")) / study / VERDICTS
-        if not verdicts.exists():
+        if not (verdicts := Path(self.folder("results"), study, VERDICTS)).exists():
             return False
         [key] = [plan.key for _, plan in self._study(study).all() if plan.stage == "judge"]
         try:
@@ -199,8 +197,8 @@ class WorkflowPlan:
 
     def data(self, wildcards: Wildcards) -> str:
         """Input function: the dataset that a trained run reads."""
-        job = self._job(wildcards)
-        return f"{self.folder('data')}/{wildcards.study}/{job.run.dataset}/{job.seeds}.parquet"
+        _, seeds, run = self._job(wildcards)
+        return f"{self.folder('data')}/{wildcards.study}/{run.dataset}/{seeds}.parquet"
 
     def file(self, wildcards: Wildcards) -> list[str]:
         """Input function: the external file of a dataset, if it has one."""
@@ -227,10 +225,9 @@ class WorkflowPlan:
         """Input function: file ``name`` of every run that the looks at the study have taken."""
 
         def of_study(wildcards: Wildcards) -> list[str]:
-            results = f"{self.folder('results')}/{wildcards.study}"
             jobs = self.jobs[wildcards.study]
             return [
-                f"{results}/{folder}/{name}"
+                f"{self.folder('results')}/{wildcards.study}/{folder}/{name}"
                 for folder in self._taken(wildcards.study, _before(wildcards))
                 if not (trained_only and jobs[folder].run.computed)
             ]
@@ -252,8 +249,8 @@ class WorkflowPlan:
 
     def steps(self, wildcards: Wildcards) -> int:
         """Training steps of a job over all its seeds."""
-        job = self._job(wildcards)
-        return training_steps(job.run.settings, len(chunk_seeds(job.seeds)))
+        _, seeds, run = self._job(wildcards)
+        return training_steps(run.settings, len(chunk_seeds(seeds)))
 
     def write(self) -> None:
         """Write the plans that changed, and remove the plans of jobs that no longer exist.
@@ -432,13 +429,12 @@ class WorkflowPlan:
     def _jobs(self, study: str) -> Iterator[Job]:
         """All runs that the looks could take: after the first look, only those that claims read."""
         settings, seeds = self.config.studies[study], self.seeds(study)
-        chunks = seeds.chunks(settings.chunk)
-        first = seeds.first.select(chunks)
-        claims = self.register.studies.get(study)
+        chunks, claims = seeds.chunks(settings.chunk), self.register.studies.get(study)
         read = named_runs(claims) if claims else set()
         for run in runs_of(study, settings):
             goes_on = not read.isdisjoint(((run.arm, run.variant), (run.arm, None)))
-            for name in [ONCE] if run.once else chunks if goes_on else first:
+            reached = chunks if goes_on else seeds.first.select(chunks)
+            for name in [ONCE] if run.once else reached:
                 yield Job(f"{run.arm}/{run.variant}/{name}", name, run)
 
     def _job(self, wildcards: Wildcards) -> Job:
