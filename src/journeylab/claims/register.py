@@ -57,6 +57,7 @@ from journeylab.claims.schema import (
     Register,
     StudyClaims,
     claim_runs,
+    is_named,
     is_read,
     named_runs,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "cells",
     "check_register",
     "claim_runs",
+    "is_named",
     "is_read",
     "named_runs",
     "read_register",

@@ -1,7 +1,7 @@
 """The schema of the files in ``claims/``: claims, gates, amendments and looks."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from functools import cached_property
 from typing import Annotated, Literal, Self
@@ -278,7 +278,11 @@ def claim_runs(claims: StudyClaims, claim: Claim) -> set[tuple[str, str | None]]
 
 def is_read(claims: StudyClaims, claim: Claim, arm: str, variant: str) -> bool:
     """Whether a row reads the runs of this variant of this arm."""
-    runs = claim_runs(claims, claim)
+    return is_named(claim_runs(claims, claim), arm, variant)
+
+
+def is_named(runs: Collection[tuple[str, str | None]], arm: str, variant: str) -> bool:
+    """Whether one of these pairs is this variant of this arm, or all variants of the arm."""
     return (arm, variant) in runs or (arm, None) in runs
 
 

@@ -105,7 +105,7 @@ class StudyResults:
         Columns ``data``, ``model`` and ``run`` hold the printed names of arm, variant and both, as
         ordered categories. Infinite values become NaN.
         """
-        return self._in_print(self.pool(metric, **where), {"metric": metric, **where})
+        return self._in_print(self.measurements, {"metric": metric, **where})
 
     def paired(self, metric: str, reference: RunName, **where: Level) -> pd.DataFrame:
         """:meth:`tidy` of all other runs, less the value of the ``reference`` at the same seed.
@@ -125,20 +125,21 @@ class StudyResults:
         """The curves of one metric over ``step``, as :meth:`tidy` has measurements."""
         if self.curves is None:
             raise ValueError(f"{self.study} has no curves: nothing was trained")
-        chosen = {"metric": metric, **where}
-        return self._in_print(_having(self.curves, chosen), chosen)
+        return self._in_print(self.curves, {"metric": metric, **where})
 
-    def _in_print(self, rows: pd.DataFrame, where: Mapping[str, Level]) -> pd.DataFrame:
-        own = (*_RUN, "value")
-        rows = rows[
-            [name for name in rows if name in own or rows.empty or rows[name].notna().any()]
-        ]
-        factors = [name for name in rows.columns if name not in own]
+    def _in_print(self, table: pd.DataFrame, where: Mapping[str, Level]) -> pd.DataFrame:
+        """The rows of a table with these levels, and a row for every failed seed."""
+        rows = _having(table, where)
+        factors = [name for name in rows.columns if name not in (*_RUN, "value")]
+        if len(rows):
+            unused = [name for name in factors if rows[name].isna().all()]  # of other metrics
+            rows = rows.drop(columns=unused)
+            factors = [name for name in factors if name not in unused]
         chosen = {name: level for name, level in where.items() if name in _RUN}
         levels = rows[factors].drop_duplicates()
-        if rows.empty:  # no seed finished: one row for each, at the levels that were asked for
-            fixed_levels = {k: v for k, v in where.items() if isinstance(v, str | int)}
-            levels = pd.DataFrame([fixed_levels]).drop(columns=list(chosen), errors="ignore")
+        if rows.empty:  # no seed finished: the levels are known from `where` only
+            single = {name: level for name, level in where.items() if isinstance(level, str | int)}
+            levels = pd.DataFrame([single]).drop(columns=list(chosen), errors="ignore")
         failed = _having(self.failed, chosen).merge(levels, how="cross")
         rows = pd.concat([rows, failed], ignore_index=True) if len(failed) else rows.reset_index()
         rows = rows.assign(

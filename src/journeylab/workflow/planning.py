@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any, Protocol
 
-from journeylab.catalogue import check_words, discover, metrics_part, resolve, runs_of
+from journeylab.catalogue import check_words, discover, metrics_part, resolve
 from journeylab.claims.reference import read_earlier
 from journeylab.claims.register import (
     LOOKS,
@@ -30,15 +30,7 @@ from journeylab.claims.registration import (
 )
 from journeylab.claims.response import read_response
 from journeylab.claims.theorems import read_theorems
-from journeylab.config import (
-    ONCE,
-    Config,
-    Frozen,
-    StudySettings,
-    UserError,
-    accepted,
-    chunk_seeds,
-)
+from journeylab.config import Config, Frozen, StudySettings, UserError, accepted, chunk_seeds
 from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import VERDICTS, read_json
 from journeylab.records.plans import HISTORY, REGISTER, Plan, write_plan
@@ -62,7 +54,14 @@ from journeylab.workflow.evidence import (
 )
 from journeylab.workflow.external import EXTERNAL, external_files, file_name, with_checksums
 from journeylab.workflow.outputs import distrust
-from journeylab.workflow.plans import Job, StudyPlans, index_plan, make_plan, response_plan
+from journeylab.workflow.plans import (
+    Job,
+    StudyPlans,
+    index_plan,
+    list_jobs,
+    make_plan,
+    response_plan,
+)
 from journeylab.workflow.recovery import forget_incomplete
 from journeylab.workflow.round import compare_reviewed
 from journeylab.workflow.seeds import FindRecord, StudySeeds, study_seeds
@@ -117,7 +116,11 @@ class WorkflowPlan:
         if self.config.scale == "quick":
             self.config = self.config.model_copy(update={"studies": self._cut_down()})
         self.jobs = {
-            study: {job.folder: job for job in self._jobs(study)} for study in self.studies
+            study: {
+                job.folder: job
+                for job in list_jobs(study, settings, self.seeds(study), self.register)
+            }
+            for study, settings in self.config.studies.items()
         }
         self.evidence: dict[str, StudyEvidence] = {}
         if self.config.evidence != "run":
@@ -142,6 +145,7 @@ class WorkflowPlan:
     @property
     def warnings(self) -> list[str]:
         """Matters that need a person but are not errors, such as points without an answer."""
+        results = Path(self.folder("results"))
         lines = [
             f"response.yaml: {point}: neither claims nor an answer; write one of the two"
             for point in self.response.open_points
@@ -151,7 +155,7 @@ class WorkflowPlan:
             f"{study}: its results were made with other settings or code; the response leaves them "
             f"out; snakemake {self.folder('reports')}/{study}.pdf makes them anew"
             for study in self.studies
-            if study not in self.covered and Path(self.folder("results"), study, VERDICTS).exists()
+            if study not in self.covered and (results / study / VERDICTS).exists()
         ]
         return lines + evidence_warnings(self.evidence, self.config.evidence)
 
@@ -178,7 +182,8 @@ class WorkflowPlan:
         return [name for name in self.studies if name in self.required or self._is_judged(name)]
 
     def _is_judged(self, study: str) -> bool:
-        if not (verdicts := Path(self.folder("results"), study, VERDICTS)).exists():
+        verdicts = Path(self.folder("results")) / study / VERDICTS
+        if not verdicts.exists():
             return False
         [key] = [plan.key for _, plan in self._study(study).all() if plan.stage == "judge"]
         try:
@@ -197,8 +202,8 @@ class WorkflowPlan:
 
     def data(self, wildcards: Wildcards) -> str:
         """Input function: the dataset that a trained run reads."""
-        _, seeds, run = self._job(wildcards)
-        return f"{self.folder('data')}/{wildcards.study}/{run.dataset}/{seeds}.parquet"
+        job = self._job(wildcards)
+        return f"{self.folder('data')}/{wildcards.study}/{job.run.dataset}/{job.seeds}.parquet"
 
     def file(self, wildcards: Wildcards) -> list[str]:
         """Input function: the external file of a dataset, if it has one."""
@@ -225,9 +230,10 @@ class WorkflowPlan:
         """Input function: file ``name`` of every run that the looks at the study have taken."""
 
         def of_study(wildcards: Wildcards) -> list[str]:
+            results = f"{self.folder('results')}/{wildcards.study}"
             jobs = self.jobs[wildcards.study]
             return [
-                f"{self.folder('results')}/{wildcards.study}/{folder}/{name}"
+                f"{results}/{folder}/{name}"
                 for folder in self._taken(wildcards.study, _before(wildcards))
                 if not (trained_only and jobs[folder].run.computed)
             ]
@@ -249,8 +255,8 @@ class WorkflowPlan:
 
     def steps(self, wildcards: Wildcards) -> int:
         """Training steps of a job over all its seeds."""
-        _, seeds, run = self._job(wildcards)
-        return training_steps(run.settings, len(chunk_seeds(seeds)))
+        job = self._job(wildcards)
+        return training_steps(job.run.settings, len(chunk_seeds(job.seeds)))
 
     def write(self) -> None:
         """Write the plans that changed, and remove the plans of jobs that no longer exist.
@@ -425,17 +431,6 @@ class WorkflowPlan:
             else settings
             for study, settings in self.config.studies.items()
         }
-
-    def _jobs(self, study: str) -> Iterator[Job]:
-        """All runs that the looks could take: after the first look, only those that claims read."""
-        settings, seeds = self.config.studies[study], self.seeds(study)
-        chunks, claims = seeds.chunks(settings.chunk), self.register.studies.get(study)
-        read = named_runs(claims) if claims else set()
-        for run in runs_of(study, settings):
-            goes_on = not read.isdisjoint(((run.arm, run.variant), (run.arm, None)))
-            reached = chunks if goes_on else seeds.first.select(chunks)
-            for name in [ONCE] if run.once else reached:
-                yield Job(f"{run.arm}/{run.variant}/{name}", name, run)
 
     def _job(self, wildcards: Wildcards) -> Job:
         folder = f"{wildcards.arm}/{wildcards.variant}/{wildcards.seeds}"

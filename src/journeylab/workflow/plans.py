@@ -16,9 +16,11 @@ from journeylab.catalogue import (
     arms,
     key_modules,
     labels,
+    runs_of,
     study_folder,
 )
 from journeylab.claims.reference import Reference
+from journeylab.claims.register import Register, is_named, named_runs
 from journeylab.config import ONCE, Config, RunSettings, StudySettings, chunk_seeds
 from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import sha256
@@ -53,6 +55,23 @@ class Job(NamedTuple):
     folder: str
     seeds: str
     run: RunSettings
+
+
+def list_jobs(
+    study: str, settings: StudySettings, seeds: StudySeeds, register: Register
+) -> Iterator[Job]:
+    """Every run of a study on every chunk of seeds that its looks could take.
+
+    Only runs that primary claims read can go on after the first look.
+    """
+    claims = register.studies.get(study)
+    named = named_runs(claims) if claims else ()
+    chunks = seeds.chunks(settings.chunk)
+    first = seeds.first.select(chunks)
+    for run in runs_of(study, settings):
+        reached = chunks if is_named(named, run.arm, run.variant) else first
+        for name in [ONCE] if run.once else reached:
+            yield Job(f"{run.arm}/{run.variant}/{name}", name, run)
 
 
 @dataclass(frozen=True)
