@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 from docutils.core import publish_parts
@@ -12,7 +13,7 @@ from docutils.core import publish_parts
 from journeylab import catalogue
 from journeylab.claims.register import PILOT, Every, cells, is_read, read_register
 from journeylab.config import TrainedArm, UserError, read_yaml
-from journeylab.records.files import read_json, write_json
+from journeylab.records.files import Origin, read_json, write_json, write_table
 from journeylab.records.plans import Plan
 from journeylab.workflow.captions import Captions
 from journeylab.workflow.outputs import distrust
@@ -212,3 +213,19 @@ def test_metadata_that_snakemake_cannot_read_are_removed_unless_they_are_being_w
         (tmp_path / name).write_bytes(content)
     assert distrust({}, tmp_path, tmp_path) == []
     assert [path.name for path in tmp_path.iterdir()] == ["half written"]
+
+
+@pytest.mark.parametrize("runs", [1, 2_000])
+def test_a_joint_table_of_any_size_is_known_as_its_plans(tmp_path: Path, runs: int) -> None:
+    """The inputs of two thousand runs take 200 kB of metadata behind the rows."""
+    name, plan = next(each for each in planned().plans() if each[1].stage == "collect")
+    inputs = {f"arm/variant-{i}/seeds-00-11": f"{i:064x}" for i in range(runs)}
+    origin = Origin(plan_key=plan.key, inputs=inputs)
+    path, table = tmp_path / "plans" / name, tmp_path / f"results/{plan.study}/measurements.parquet"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    table.parent.mkdir(parents=True)
+    write_table(table, pd.DataFrame({"value": [1.0]}), origin)
+    assert distrust({path: plan}, tmp_path, tmp_path / "metadata") == []
+    other = plan.model_copy(update={"code": "another"})
+    assert distrust({path: other}, tmp_path, tmp_path / "metadata") == [table]

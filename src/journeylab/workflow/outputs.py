@@ -8,15 +8,13 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, BinaryIO
 
 from journeylab.records.files import MANIFEST, MEASUREMENTS, VERDICTS
 from journeylab.records.plans import Plan
 from journeylab.records.runs import HOST, RUN
 
 METADATA = Path(".snakemake/metadata")
-_FOOTER = 1 << 16
-"""Bytes at the end of a parquet file that contain its origin."""
 _LONGEST = 254
 """Characters of a name in snakemake's metadata; the rest of a longer one is in a folder."""
 
@@ -97,10 +95,18 @@ def _is_of(output: Path, plan: Plan) -> bool:
     try:
         with output.open("rb") as file:
             if output.suffix == ".parquet":
-                file.seek(max(0, output.stat().st_size - _FOOTER))
+                _seek_footer(file)
             return plan.key.encode() in file.read()
     except OSError:
         return True
+
+
+def _seek_footer(table: BinaryIO) -> None:
+    """Go to the metadata of a parquet file; its last 8 bytes are their length and a mark."""
+    size = table.seek(0, os.SEEK_END)
+    table.seek(max(0, size - 8))
+    length = int.from_bytes(table.read(4), "little")
+    table.seek(max(0, size - 8 - length))
 
 
 def _record(metadata: Path, output: Path) -> Path:
