@@ -279,10 +279,13 @@ def test_a_damaged_object_of_the_dvc_cache_is_named_and_mended(
         for path in (repository.path / ".dvc/cache/files").rglob("*")
         if path.is_file()
     }
-    kept = [name for name in CHECKED if name.startswith(("data", "results"))]
-    for case, name in enumerate(kept):
+    kept = {
+        name: cache[(repository.path / name).read_bytes()]
+        for name in CHECKED
+        if name.startswith(("data", "results"))
+    }
+    for case, (name, stored) in enumerate(kept.items()):
         path = repository.path / name
-        stored = cache[path.read_bytes()]
         stored.chmod(0o644)
         kind = list(DAMAGES)[case % 3]
         before = stored.read_bytes()

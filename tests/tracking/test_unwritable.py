@@ -65,6 +65,18 @@ def a_read_only_folder(root):
     root.chmod(0o555)
 
 
+def a_damaged_index(root):
+    """MLflow would read past the lost entry, and import a run twice."""
+    path = root / "mlflow.db"
+    with sqlite3.connect(path) as store:
+        store.execute("CREATE TABLE runs (name TEXT PRIMARY KEY)")
+        store.execute("INSERT INTO runs VALUES ('journey/0')")
+    store.close()
+    content = path.read_bytes()
+    assert content.count(b"journey/0") == 2  # the row, and its entry in the index
+    path.write_bytes(content.replace(b"journey/0", b"jnurney/0", 1))
+
+
 def nothing(root):
     """The existing store, unchanged."""
 
@@ -78,6 +90,7 @@ CASES = {
     "a read-only database": (read_only, ""),
     "a read-only folder": (a_read_only_folder, ""),
     "a full disk": (nothing, FULL),
+    "a database with a damaged index": (a_damaged_index, ""),
 }
 
 
@@ -102,6 +115,9 @@ def test_an_unwritable_store_is_one_line_within_seconds(tmp_path, write_chunk, c
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert done.stderr.startswith("warning: MLflow at sqlite:///mlflow.db was not updated: ")
     assert len(done.stderr) < 300
+    if spoil is a_damaged_index:
+        assert "is damaged" in done.stderr
+        assert "delete mlflow.db and mlartifacts" in done.stderr
     assert float(done.stdout) < 15.0
     assert not list(tmp_path.glob("*.probe"))
 
@@ -118,6 +134,6 @@ def test_the_check_for_a_writable_store_changes_nothing(tmp_path) -> None:
         store.execute("CREATE TABLE kept (value)")
     store.close()
     before = (tmp_path / "mlflow.db").read_bytes()
-    server.check_writable(server.LOCAL, tmp_path)
+    server.check_store(server.LOCAL, tmp_path)
     assert (tmp_path / "mlflow.db").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["mlflow.db"]

@@ -26,7 +26,7 @@ from journeylab.tracking.store import (
     LOCAL,
     LOCK,
     check_reachable,
-    check_writable,
+    check_store,
     client_environment,
     create_store,
     is_local,
@@ -44,7 +44,9 @@ _CLASHES = 2
 """How often an import begins again after another machine wrote the same row of the server's
 database at the same moment; what is there already is not sent again."""
 _WARNING = 250  # characters
-_DAMAGED = re.compile(r"malformed|not a database|no such (table|column)|already exists|disk image")
+_DAMAGED = re.compile(
+    r"is damaged|decode|malformed|not a database|no such (table|column)|already exists|disk image"
+)
 """What SQLite or MLflow say of a store that is damaged or half made."""
 
 
@@ -95,7 +97,7 @@ def _with_client(
 
         for name in ("mlflow", "alembic"):
             logging.getLogger(name).setLevel(logging.WARNING)
-        logging.getLogger("mlflow.store.db.utils").setLevel(logging.ERROR)
+        logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
         mlflow.store.db.utils.MAX_RETRY_COUNT = _ATTEMPTS
         failures = (
             mlflow.exceptions.MlflowException,
@@ -109,7 +111,7 @@ def _with_client(
             check_reachable(uri, timeout)
             (root / ARTIFACTS).mkdir(parents=True, exist_ok=True)
             with FileLock(root / LOCK, timeout=patience):
-                check_writable(uri, root)
+                check_store(uri, root)
                 create_store(uri, root)
                 client = mlflow.tracking.MlflowClient(tracking_uri=locate(uri, root))
                 return _past_clashes(lambda: work(client))

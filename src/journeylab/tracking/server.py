@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from journeylab.config import UserError, masked
 from journeylab.tracking.experiment import TrackingSummary
 from journeylab.tracking.importer import import_studies
-from journeylab.tracking.store import ARTIFACTS, LOCAL, check_writable, locate
+from journeylab.tracking.store import ARTIFACTS, LOCAL, check_store, locate
 
 
 def serve(
@@ -33,7 +33,7 @@ def serve(
     if urlsplit(uri).scheme in ("http", "https"):
         raise UserError(f"tracking.uri is a server: open {masked(uri)}")
     try:
-        check_writable(uri, root)
+        check_store(uri, root)
     except (OSError, sqlite3.Error) as error:
         raise UserError(f"{masked(locate(uri, root))} cannot be served: {error}") from None
     environment = server_environment() | {"MLFLOW_BACKEND_STORE_URI": locate(uri, root)}

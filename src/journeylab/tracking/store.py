@@ -63,8 +63,8 @@ def check_reachable(uri: str, timeout: float) -> None:
         raise OSError("it is not a valid address, or not an MLflow server") from None
 
 
-def check_writable(uri: str, root: Path) -> None:
-    """Raise OSError or sqlite3.Error unless a local store can be written; change nothing.
+def check_store(uri: str, root: Path) -> None:
+    """Raise OSError or sqlite3.Error unless a local store is sound and writable; change nothing.
 
     Without this check MLflow would try for two minutes and print forty lines.
     """
@@ -84,6 +84,9 @@ def check_writable(uri: str, root: Path) -> None:
         with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("ROLLBACK")
+            [problem] = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            if problem != "ok":
+                raise sqlite3.DatabaseError(f"the database is damaged: {problem.splitlines()[-1]}")
 
 
 def create_store(uri: str, root: Path) -> None:
