@@ -139,7 +139,7 @@ test: setup ## run the tests that need only pip
 test-system: setup $(PDOC) $(VALIDATORS) $(SERVICES) $(REFERENCES) ## run the tests that need LaTeX, Chromium, SLURM, PostgreSQL, or minutes
 	python -m pytest -m "system and not torture"
 
-torture: setup ## inject faults, load and hostile input, about half an hour; a tenth of the cases: CASES=0.1
+torture: setup ## inject faults, load and hostile input, up to an hour; a tenth of the cases: CASES=0.1
 	$(if $(CASES),JOURNEYLAB_CASES=$(CASES)) python -m pytest tests/torture -n 2 --dist loadfile
 	python tools/reliability.py
 
