@@ -142,7 +142,7 @@ def test_a_training_job_killed_at_a_random_step_ends_with_the_same_bytes(
         same = hashes(copy, *names) == expected
         tally.add("kill of a training job, random time", SAME if same else SILENT, kills)
         assert same
-        # a checkpoint is removed last: a kill in between leaves a file that nothing reads
+        # the checkpoint is removed after run.json is written: a kill in between leaves it
         assert finished or not list(copy.path.glob(f"{RUN}/*.checkpoint"))
 
 

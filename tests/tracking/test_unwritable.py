@@ -66,7 +66,7 @@ def a_read_only_folder(root):
 
 
 def a_damaged_index(root):
-    """MLflow would read past the lost entry, and import a run twice."""
+    """An index that has another name than the row: MLflow does not compare them."""
     path = root / "mlflow.db"
     with sqlite3.connect(path) as store:
         store.execute("CREATE TABLE runs (name TEXT PRIMARY KEY)")

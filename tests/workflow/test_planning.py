@@ -216,8 +216,10 @@ def test_metadata_that_snakemake_cannot_read_are_removed_unless_they_are_being_w
 
 
 @pytest.mark.parametrize("runs", [1, 2_000])
-def test_a_joint_table_of_any_size_is_known_as_its_plans(tmp_path: Path, runs: int) -> None:
-    """The inputs of two thousand runs take 200 kB of metadata behind the rows."""
+def test_the_table_of_a_study_of_any_size_is_recognised_by_its_plan(
+    tmp_path: Path, runs: int
+) -> None:
+    """The checksums of two thousand runs take 200 kB of metadata behind the rows."""
     name, plan = next(each for each in planned().plans() if each[1].stage == "collect")
     inputs = {f"arm/variant-{i}/seeds-00-11": f"{i:064x}" for i in range(runs)}
     origin = Origin(plan_key=plan.key, inputs=inputs)

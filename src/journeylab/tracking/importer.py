@@ -45,7 +45,8 @@ _CLASHES = 2
 database at the same moment; what is there already is not sent again."""
 _WARNING = 250  # characters
 _DAMAGED = re.compile(
-    r"is damaged|decode|malformed|not a database|no such (table|column)|already exists|disk image"
+    r"is damaged|Could not decode|malformed|not a database|no such (table|column)|already exists"
+    r"|disk image"
 )
 """What SQLite or MLflow say of a store that is damaged or half made."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import http.client
 import os
@@ -66,7 +67,7 @@ def check_reachable(uri: str, timeout: float) -> None:
 def check_store(uri: str, root: Path) -> None:
     """Raise OSError or sqlite3.Error unless a local store is sound and writable; change nothing.
 
-    Without this check MLflow would try for two minutes and print forty lines.
+    A store that cannot be written would keep MLflow busy for two minutes and forty lines.
     """
     if not is_local(uri):
         return
@@ -84,9 +85,16 @@ def check_store(uri: str, root: Path) -> None:
         with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("ROLLBACK")
-            [problem] = connection.execute("PRAGMA integrity_check(1)").fetchone()
-            if problem != "ok":
-                raise sqlite3.DatabaseError(f"the database is damaged: {problem.splitlines()[-1]}")
+        _check_sound(store)
+
+
+@functools.cache  # once in a process: it reads the whole file, and every study is an import
+def _check_sound(store: Path) -> None:
+    """Raise sqlite3.DatabaseError for a damage that MLflow may read past, as in an index."""
+    with contextlib.closing(sqlite3.connect(store)) as connection:
+        [problem] = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    if problem != "ok":
+        raise sqlite3.DatabaseError(f"the database is damaged: {problem.splitlines()[-1]}")
 
 
 def create_store(uri: str, root: Path) -> None:

@@ -102,7 +102,10 @@ def _is_of(output: Path, plan: Plan) -> bool:
 
 
 def _seek_footer(table: BinaryIO) -> None:
-    """Go to the metadata of a parquet file; its last 8 bytes are their length and a mark."""
+    """Go to the metadata of a parquet file; its last 8 bytes are their length and a mark.
+
+    Importing pyarrow for this would delay every start of the workflow.
+    """
     size = table.seek(0, os.SEEK_END)
     table.seek(max(0, size - 8))
     length = int.from_bytes(table.read(4), "little")
