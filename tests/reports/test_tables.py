@@ -16,7 +16,9 @@ def run_of(arm: str, **data: int) -> RunRecord:
 def test_costs_are_per_seed_if_every_seed_has_one_world():
     table = fairness([run_of("one"), run_of("none", worlds=1)], "", {}, {})
     assert "Worlds" not in table.frame
-    assert table.notes.startswith("Parameters, training FLOPs, tokens and steps are per seed.")
+    assert table.notes.startswith(
+        "Parameters, FLOPs of training as implemented, tokens and steps are per seed."
+    )
 
 
 def test_costs_are_per_world_and_worlds_are_counted_if_a_seed_has_several():

@@ -72,7 +72,7 @@ def fairness(
                 "Variant": labels.get(variant, variant),
                 "Parameters": plain(first.training.parameters),
                 "FLOPs": plain(first.training.flops),
-                "Tokens": plain(first.training.tokens),
+                "Supervised tokens": plain(first.training.tokens),
                 "Steps": plain(settings["steps"]),
                 "Rate": short(settings["learning_rate"]),
                 "Seeds": plain(len(seeds)),
@@ -87,7 +87,7 @@ def fairness(
     if (frame["Worlds"] == "1").all():
         frame = frame.drop(columns="Worlds")
     unit = "world of a seed" if "Worlds" in frame else "seed"
-    notes = f"Parameters, training FLOPs, tokens and steps are per {unit}."
+    notes = f"Parameters, FLOPs of training as implemented, tokens and steps are per {unit}."
     if frame["Tuning"].nunique() == 1:
         notes += f" Tuning of every variant: {frame['Tuning'].iloc[0]}."
         frame = frame.drop(columns="Tuning")
