@@ -154,6 +154,27 @@ def test_a_failed_gate_withholds_the_verdict_and_keeps_the_numbers(judge, learne
         assert (first.verdict, first.opening, first.withheld) == ("supported", "Supported", "")
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "reason"),
+    [
+        (0.5, 0.9, ""),
+        (0.9, 0.5, ""),
+        (
+            0.5,
+            0.8,
+            "“b, a” and “c, a” are near chance: the largest median is 0.8, needed is 0.9 in",
+        ),
+        (FAILED, FAILED, "“b, a” and “c, a” are near chance: half the seeds of each failed, "),
+    ],
+)
+def test_of_several_runs_one_must_pass_the_gate(judge, first, second, reason):
+    gates = {"learned": GATES["learned"] | {"run": ["a/b", "a/c"]}}
+    runs = {"a/a": UP, "a/b": [first] * 12, "a/c": [second] * 12}
+    (verdict,) = judge(runs, [gated()], gates=gates).verdicts
+    assert verdict.withheld.startswith(reason)
+    assert (verdict.withheld == "") == (verdict.verdict == "supported") == (reason == "")
+
+
 def test_a_gate_withholds_parts_and_nothing_that_is_not_judged(judge):
     runs = {"a/a": UP, "a/b": DOWN}
     parts = gated(effect={"all_of": [A, A]})

@@ -46,7 +46,7 @@ class Program:
     def __init__(self, study: str, claim: Claim) -> None:
         """Let every cell of the row and of its gates take the values of its measure."""
         claims = REGISTER.studies[study]
-        gates = [claims.gates[name].cell for name in claim.gate]
+        gates = [cell for name in claim.gate for cell in claims.gates[name].cells]
         self.cells = list(dict.fromkeys([*cells(claim.terms), *gates]))
         self.ranges = [claims.measures[cell.measure].range or UNBOUNDED for cell in self.cells]
         self.rows: list[list[float]] = []
@@ -136,7 +136,8 @@ def outside(claim: Claim) -> list[Side]:
 def points(name: str, wanted: str, closed: str | None = None) -> Iterator[Point]:
     """All ways in which a row comes out as ``wanted``, with its gates open but for ``closed``.
 
-    If all parts of a row must be on a side, there is one way; else one for each part.
+    If all parts of a row must be on a side, there is one way; else one for each part. A gate of
+    several runs is open in as many ways.
     """
     study, claim = ROWS[name]
     sides = inside(claim) if wanted == "supported" else outside(claim)
@@ -144,16 +145,18 @@ def points(name: str, wanted: str, closed: str | None = None) -> Iterator[Point]
     groups: Sequence[Sequence[Term]] = (
         [claim.terms] if by_all or len(claim.terms) == 1 else [[term] for term in claim.terms]
     )
-    for group, side in product(groups, sides):
+    gates = REGISTER.studies[study].gates
+    passing = product(*(gates[gate].cells for gate in claim.gate))
+    for group, side, opened in product(groups, sides, passing):
         program = Program(study, claim)
         for term in group:
             side(program, term)
-        for gate in claim.gate:
-            needed = REGISTER.studies[study].gates[gate]
+        for gate, cell in zip(claim.gate, opened, strict=True):
             if gate == closed:
-                program.at_most(needed.cell, needed.at_least)
+                for every in gates[gate].cells:
+                    program.at_most(every, gates[gate].at_least)
             else:
-                program.at_least(needed.cell, needed.at_least, slack=0.0)
+                program.at_least(cell, gates[gate].at_least, slack=0.0)
         if (point := program.solve()) is not None:
             yield point
 

@@ -55,7 +55,7 @@ def record(root: Path, seeds, value, scale="default") -> None:
     """Results of exp7 in which ``value(run, measure, seed)`` is what each seed measures."""
     register = read_register(Path("claims"))
     claims = register.studies[STUDY]
-    gates = [gate.cell for gate in claims.gates.values()]
+    gates = [cell for gate in claims.gates.values() for cell in gate.cells]
     read = {cell for claim in claims.claims for cell in cells(claim.terms)} | {*gates}
     rows = [
         {

@@ -47,7 +47,12 @@ def test_quick_trains_the_runs_of_primary_claims_and_computes_all_single_computa
     for study, registered in read_register(CLAIMS).studies.items():
         primary = [claim for claim in registered.claims if claim.primary]
         named = {(cell.arm, cell.variant) for claim in primary for cell in cells(claim.terms)}
-        gates = [registered.gates[name].cell for claim in primary for name in claim.gate]
+        gates = [
+            cell
+            for claim in primary
+            for name in claim.gate
+            for cell in registered.gates[name].cells
+        ]
         named |= {(cell.arm, cell.variant) for cell in gates}
         for claim in primary:
             if isinstance(claim.effect, Every) and claim.effect.every.variant:

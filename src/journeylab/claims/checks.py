@@ -35,7 +35,8 @@ def check_register(
                 raise UserError(f"{key}.at: name one level of {listed(missing)}")
         if settings is not None:
             for name, gate in registered.gates.items():
-                _check_run(f"{file}: gates.{name}", gate.cell.arm, gate.cell.variant, settings)
+                for cell in gate.cells:
+                    _check_run(f"{file}: gates.{name}", cell.arm, cell.variant, settings)
         for claim in registered.claims:
             for cell in cells(claim.terms):
                 if settings is not None:

@@ -37,7 +37,6 @@ from journeylab.config import Labels, Scale
 from journeylab.records.looks import LookRecord, SeedRange, State
 from journeylab.records.verdict_text import COARSE, opening, sentence
 from journeylab.records.verdicts import Estimate, Part, StudyVerdicts, Verdict, Word
-from journeylab.typography import short
 
 
 @dataclass(frozen=True)
@@ -375,26 +374,20 @@ def _contains(region: reg.Region | None, extreme: float) -> bool:
 
 
 def _failed_gates(claim: reg.Claim, study: _Study, n: int) -> str:
-    """The gates of a claim that the first ``n`` seeds fail, in words; "" if none.
-
-    Failed seeds count as −∞.
-    """
+    """The gates of a claim that the first ``n`` seeds fail, in words; "" if none."""
     failed = []
     for name in claim.gate:
         gate = study.claims.gates[name]
-        values = study.reader(n)(gate.cell)
-        median = float(np.median(np.where(np.isfinite(values), values, -np.inf)))
-        if not median >= gate.at_least:
-            reason = (
-                f"its median is {short(median)}"
-                if math.isfinite(median)
-                else "half its seeds failed"
-            )
-            failed.append(
-                f"“{wording.run_name(gate.cell, study.names)}” has not learned its task: {reason}, "
-                f"needed is {short(gate.at_least)}"
-            )
+        medians = [_gated_median(study.reader(n)(cell)) for cell in gate.cells]
+        if not max(medians) >= gate.at_least:
+            names = [wording.run_name(cell, study.names) for cell in gate.cells]
+            failed.append(wording.gate_failed(names, max(medians), gate.at_least))
     return "; ".join(failed)
+
+
+def _gated_median(values: Values) -> float:
+    """The median over seeds; failed seeds count as −∞."""
+    return float(np.median(np.where(np.isfinite(values), values, -np.inf)))
 
 
 def _detectable(claim: reg.Claim, study: _Study, values: Sequence[Values], n: int) -> float | None:

@@ -52,16 +52,20 @@ Kind = Literal["above", "below", "inside", "solves", "all_of", "any_of", "exact"
 
 
 class Gate(Frozen):
-    """What a run must have learned: its median over seeds is at least ``at_least``."""
+    """What a run must have learned: its median over seeds is at least ``at_least``.
 
-    run: RunId
+    Of several runs, one must have: two runs that are both near chance cannot be compared.
+    """
+
+    run: RunId | Annotated[tuple[RunId, ...], Field(min_length=2)]
     measure: Text
     at_least: float
 
     @property
-    def cell(self) -> Cell:
-        """The cell whose median over seeds is compared with ``at_least``."""
-        return Cell(run=self.run, measure=self.measure)
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells; the largest of their medians over seeds is compared with ``at_least``."""
+        runs = (self.run,) if isinstance(self.run, str) else self.run
+        return tuple(Cell(run=run, measure=self.measure) for run in runs)
 
 
 class Amendment(Frozen):
@@ -267,7 +271,7 @@ class Register(Looks):
 
 def claim_runs(claims: StudyClaims, claim: Claim) -> set[tuple[str, str | None]]:
     """The (arm, variant) pairs that a row reads; variant None means all variants of the arm."""
-    gates = [claims.gates[name].cell for name in claim.gate]
+    gates = [cell for name in claim.gate for cell in claims.gates[name].cells]
     runs: set[tuple[str, str | None]] = {
         (cell.arm, cell.variant) for cell in (*cells(claim.terms), *gates)
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -124,6 +125,17 @@ def _cells_text(left: reg.Cell, right: reg.Cell, names: Names, *, measured: bool
 def run_name(cell: reg.Cell, names: Names) -> str:
     """A run in print: the label of its variant, then of its arm; empty labels are left out."""
     return run_text(cell.arm, cell.variant, names.variants, names.arms)
+
+
+def gate_failed(names: Sequence[str], median: float, needed: float) -> str:
+    """Why a gate withholds a verdict; ``names`` of its runs, ``median`` the largest of theirs."""
+    reason = f"median is {short(median)}" if math.isfinite(median) else ""
+    if len(names) == 1:
+        reason = f"its {reason}" if reason else "half its seeds failed"
+        return f"“{names[0]}” has not learned its task: {reason}, needed is {short(needed)}"
+    reason = f"the largest {reason}" if reason else "half the seeds of each failed"
+    listed = " and ".join(f"“{name}”" for name in names)
+    return f"{listed} are near chance: {reason}, needed is {short(needed)} in one of them"
 
 
 def _joined(*parts: str) -> str:

@@ -95,7 +95,8 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     yield ""
     yield "None is excluded. A failed seed counts as −∞ in the lower end and as ∞ in the upper end."
     for name, gate in claims.gates.items():
-        yield f"- gate {name}: {gate.run}, {gate.measure} ≥ {gate.at_least:g}, else withheld"
+        runs = " or ".join(cell.run for cell in gate.cells)
+        yield f"- gate {name}: {runs}, {gate.measure} ≥ {gate.at_least:g}, else withheld"
     yield ""
     yield "## How many observations will be collected, or what determines the sample size?"
     yield ""

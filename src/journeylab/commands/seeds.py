@@ -149,14 +149,14 @@ def _read_pilots(folder: Path, study: str, claims: StudyClaims, rows: Sequence[C
         for claim in rows
     }
     medians = {
-        name: np.nan_to_num(read(gate.cell, table, claims.measures, chosen), nan=-np.inf)
+        name: [
+            np.median(np.nan_to_num(read(cell, table, claims.measures, chosen), nan=-np.inf))
+            for cell in gate.cells
+        ]
         for name, gate in claims.gates.items()
+        if chosen
     }
-    failed = {
-        name
-        for name, gate in claims.gates.items()
-        if chosen and not np.median(medians[name]) >= gate.at_least
-    }
+    failed = {name for name in medians if not max(medians[name]) >= claims.gates[name].at_least}
     return Pilots(
         chosen,
         {

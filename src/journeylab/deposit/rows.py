@@ -52,8 +52,13 @@ def runs_of(claims: Record, claim: Record) -> list[str]:
     """The runs ``arm/variant`` that a row reads over seeds, those of its gates among them."""
     return [
         *(run for term in terms_of(claim) for run in _runs_in(term)),
-        *(claims["gates"][name]["run"] for name in claim["gate"]),
+        *(run for name in claim["gate"] for run in runs_of_gate(claims["gates"][name])),
     ]
+
+
+def runs_of_gate(gate: Record) -> list[str]:
+    """The runs of a gate; one of them must pass."""
+    return [gate["run"]] if isinstance(gate["run"], str) else list(gate["run"])
 
 
 def _runs_in(term: Any) -> Iterator[str]:

@@ -84,7 +84,9 @@ def test_a_planted_effect_is_supported_and_its_absence_refuted(claim):
 
 @pytest.mark.parametrize("claim", GATED, ids=lambda claim: claim.id)
 def test_a_closed_gate_withholds_the_verdict(claim):
-    own = {REGISTERED.gates[name].cell for name in claim.gate} & set(cells(claim.terms))
+    own = {cell for name in claim.gate for cell in REGISTERED.gates[name].cells} & set(
+        cells(claim.terms)
+    )
     planted = plant(claim, -0.2) if own else plant(claim, 0.008, gate=-0.01)
     verdict = verdict_of(claim, planted)
     assert verdict.verdict is None
