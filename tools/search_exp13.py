@@ -50,7 +50,7 @@ def judged() -> list[str]:
     """The runs that judged claims and their gates read."""
     claims = read_register(PROJECT / "claims").studies[STUDY]
     read = [cell for row in claims.claims if row.primary for cell in cells(row.terms)]
-    read += [gate.cell for gate in claims.gates.values()]
+    read += [cell for gate in claims.gates.values() for cell in gate.cells]
     runs = dict.fromkeys(f"{cell.arm}/{cell.variant}" for cell in read)
     return [run for run in runs if not run.startswith("certificates/")]
 
@@ -79,8 +79,9 @@ def accuracy(run: str, point: GridPoint) -> float:
             label=f"{run}, {point}:",
             identity="search",
         )
-    last = [each.curve[each.curve["metric"] == "accuracy"]["value"].iloc[-1] for each in trained]
-    return float(sum(last) / len(last))
+    curves = [each.curve[each.curve["metric"] == "accuracy"]["value"] for each in trained]
+    # a seed that diverged has no accuracy: it has learned nothing
+    return sum(0.0 if curve.empty else float(curve.iloc[-1]) for curve in curves) / len(curves)
 
 
 @cache

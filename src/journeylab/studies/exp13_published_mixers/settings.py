@@ -39,7 +39,7 @@ class Data(Frozen):
 
     task: TaskName
     length: Annotated[int, Field(ge=4 * STAGES, le=64, multiple_of=STAGES), AsNumber] = 32
-    rows: Count = 1024
+    rows: Count = 8192
 
 
 class Model(Frozen):
