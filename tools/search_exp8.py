@@ -1,14 +1,16 @@
-"""Search rate and initial scale of exp8 on a pilot seed, one run after the other.
+"""Search rate and initial scale of exp8 on pilot seeds, one run after the other.
 
     python tools/search_exp8.py axial/discrete full/hybrid50
+    python tools/search_exp8.py --finals axial/discrete full/hybrid50
 
-Trains every rate at scale 1, then every scale at the best rate. Where the best is at an edge of the
-grid, the next value beyond the edge is trained as well. A run is judged by its training loss, the
-mean over the last tenth of its steps; the rates of optimal answers are printed and decide nothing.
-Every line is a trial as in ``search.py``: arm, variant, steps, scale, rate, loss, i.i.d., held-out.
+Without ``--finals``, on one seed: every rate at scale 1, then every scale at the best rate; where
+the best is at an edge of the grid, the next value beyond the edge as well. With ``--finals``, on
+two other seeds and with more steps: the two scales that were best, then half and twice the rate. A
+run is judged by its training loss, the mean over the last tenth of its steps; the rates of optimal
+answers are printed and decide nothing. Every line is a trial as in ``search.py``.
 """
 
-import sys
+import argparse
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -21,14 +23,48 @@ from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp8_value_embeddings.data import DATASET, generate
 from journeylab.studies.exp8_value_embeddings.decoding import decode, judge
 from journeylab.studies.exp8_value_embeddings.models import Assignment, predict
-from journeylab.studies.exp8_value_embeddings.search import PILOT, RATES, SCALES, STEPS
+from journeylab.studies.exp8_value_embeddings.search import (
+    FINAL_STEPS,
+    FINALISTS,
+    PILOT,
+    PILOTS,
+    RATES,
+    SCALES,
+    STEPS,
+    TRIALS,
+)
 from journeylab.studies.exp8_value_embeddings.settings import Data, Job
 from journeylab.training import train
 
 LADDER = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 
-def main(runs: list[str]) -> None:
+def finals(arm: str, variant: str) -> None:
+    """Train the best settings of a run on the other pilot seeds; the grid of rates grows."""
+    tried = [trial for trial in TRIALS if (trial.arm, trial.variant) == (arm, variant)]
+    ranked = sorted(tried, key=lambda trial: trial.loss)
+    rate = ranked[0].rate
+    scales = [trial.scale for trial in ranked if trial.rate == rate][:FINALISTS]
+    scores = {scale: final(arm, variant, rate, scale) for scale in scales}
+    scale = min(scores, key=scores.__getitem__)
+    by_rate = {rate: scores[scale]}
+    for factor in (0.5, 2.0):
+        by_rate[factor * rate] = final(arm, variant, factor * rate, scale)
+    while (best := min(by_rate, key=by_rate.__getitem__)) in (min(by_rate), max(by_rate)):
+        further = best / 2 if best == min(by_rate) else best * 2
+        by_rate[further] = final(arm, variant, further, scale)
+
+
+def final(arm: str, variant: str, rate: float, scale: float) -> float:
+    """The mean loss of a setting over the other pilot seeds; printed."""
+    losses = [measure(arm, variant, rate, scale, FINAL_STEPS[arm], seed)[0] for seed in PILOTS]
+    printed = ", ".join(f"{loss:.4f}" for loss in losses)
+    cells = f"{FINAL_STEPS[arm]}, {float(scale)}, {rate:g}, ({printed})"
+    print(f'("{arm}", "{variant}", {cells}),', flush=True)
+    return float(np.mean(losses))
+
+
+def first(runs: list[str]) -> None:
     """Search the rates of all runs at scale 1, then their scales."""
     pairs = [(arm, variant) for arm, variant in (run.split("/") for run in runs)]
     best: dict[tuple[str, str], tuple[float, float]] = {}
@@ -52,7 +88,16 @@ def widen(losses: dict[float, float], measure: Callable[[float], float]) -> floa
 
 def trial(arm: str, variant: str, rate: float, scale: float) -> float:
     """Train one setting; print it and return its loss."""
-    steps = STEPS[arm]
+    loss, rates = measure(arm, variant, rate, scale, STEPS[arm], PILOT)
+    cells = f"{float(scale)}, {rate:g}, {loss:.4f}, {rates[0]:.3f}, {rates[1]:.3f}"
+    print(f'("{arm}", "{variant}", {STEPS[arm]}, {cells}),', flush=True)
+    return loss
+
+
+def measure(
+    arm: str, variant: str, rate: float, scale: float, steps: int, seed: int
+) -> tuple[float, list[float]]:
+    """Train one setting; return its loss and its rates of optimal answers."""
     training = {"steps": steps, "learning_rate": rate, "weight_decay": 0.01}
     job = Job.model_validate(
         {
@@ -63,8 +108,8 @@ def trial(arm: str, variant: str, rate: float, scale: float) -> float:
             "training": training | {"evaluate_every": steps // 10},
         }
     )
-    streams = Streams("exp8", PILOT)
-    problem = Assignment(job, generate(job.data, data_streams("exp8", DATASET, PILOT)), streams)
+    streams = Streams("exp8", seed)
+    problem = Assignment(job, generate(job.data, data_streams("exp8", DATASET, seed)), streams)
     with tempfile.TemporaryDirectory() as folder:
         trained = train(problem, job.training, streams, Path(folder) / "checkpoint")
     curve = trained.curve[trained.curve["metric"] == "train_loss"]["value"]
@@ -75,11 +120,17 @@ def trial(arm: str, variant: str, rate: float, scale: float) -> float:
     for test in ("iid", "held-out"):
         instances = problem.select(test)
         rates.append(judge(decode(predict(model, instances.shown), "row"), instances)["optimal"])
-    cells = f"{float(scale)}, {rate:g}, {loss:.4f}, {rates[0]:.3f}, {rates[1]:.3f}"
-    print(f'("{arm}", "{variant}", {steps}, {cells}),', flush=True)
-    return loss
+    return loss, rates
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runs", nargs="+", metavar="ARM/VARIANT")
+    parser.add_argument("--finals", action="store_true", help="the best settings on other seeds")
+    chosen = parser.parse_args()
+    if chosen.finals:
+        for run in chosen.runs:
+            finals(*run.split("/"))
+    else:
+        first(chosen.runs)

@@ -28,10 +28,10 @@
 
 | metric | meaning |
 | --- | --- |
-| early_valid | rate of valid answers on the i.i.d. test after 0 and 25 steps, by decoder |
+| early_valid | rate of valid answers on the i.i.d. test: untrained, after a fifth of the steps |
 | loss_area | mean of the training loss over all steps |
-| loss_kink | median of the absolute second differences of the training loss |
-| loss_roughness | root mean square of these differences, which the first steps dominate |
+| loss_kink | median of the absolute second differences of the loss in the later half of the steps |
+| loss_roughness | root mean square of these differences |
 | loss_relative_kink | loss_kink of the logarithm of the loss |
 | reached | rate of optimal answers by row argmax on the i.i.d. test, after the last step |
 """
@@ -84,10 +84,10 @@ from journeylab.studies.exp8_value_embeddings.settings import (
     CHANCE_WIDTHS,
     COARSE,
     DOCUMENT_WIDTH,
-    EARLY,
     EXPONENTS,
     FINE,
     HIGHEST,
+    MOMENTS,
     PAIRS,
     PRINTED,
     PRINTED_RANDOM,
@@ -114,7 +114,7 @@ COLUMNS = (
     "d",
     "exponent",
     "case",
-    "step",
+    "moment",
     "decoder",
     "value",
 )
@@ -128,7 +128,7 @@ Checks = Iterator[tuple[Case, float]]
 
 
 def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
-    """Tidy rows: draw, metric, embedding, pair, d, exponent, case, step, decoder, value."""
+    """Tidy rows: draw, metric, embedding, pair, d, exponent, case, moment, decoder, value."""
     if job.computed == "learning":
         assert streams is not None
         rows = list(_record_training(job, streams))
@@ -148,7 +148,7 @@ def compute(job: Computation, streams: Streams | None) -> pd.DataFrame:
             for case, value in check(job, Generator().manual_seed(draw))
         ]
     table = pd.DataFrame(rows, columns=list(COLUMNS)).fillna({"draw": 0})
-    return table.astype({"draw": "int64", "d": "Int64", "step": "Int64", "value": "float64"})
+    return table.astype({"draw": "int64", "d": "Int64", "value": "float64"})
 
 
 def vectors_of(embedding: nn.Module) -> Vectors:
@@ -338,8 +338,10 @@ class _RecordedAssignment(Assignment):
 def roughness(losses: NDArray[np.float64]) -> dict[str, float]:
     """Measures of a loss curve's roughness; they are 0 where the curve is a straight line.
 
-    Empty if there are fewer than three losses.
+    They are about the later half: before a model has begun to learn, its loss is constant, and
+    would count as smooth. Empty if that half has fewer than three losses.
     """
+    losses = losses[len(losses) // 2 :]
     if len(losses) < 3:
         return {}
     bends = np.diff(losses, 2)
@@ -350,6 +352,8 @@ def roughness(losses: NDArray[np.float64]) -> dict[str, float]:
     }
 
 
+FIRST = 5
+"""The first evaluation of a recorded run comes after its steps divided by this."""
 _EARLY_DECODERS: tuple[Decoder, ...] = ("token", "row")
 
 
@@ -358,13 +362,13 @@ def _record_training(job: Computation, streams: Streams) -> Iterator[Row]:
     table = generate(job.data, data_streams("exp8", DATASET, streams.seed))
     problem = _RecordedAssignment(trained_job, table, streams)
     problem.evaluate(problem.build(streams.generator("init")))
-    every = min(EARLY, trained_job.training.steps)
+    every = max(1, trained_job.training.steps // FIRST)
     settings = trained_job.training.model_copy(update={"evaluate_every": every})
     with tempfile.TemporaryDirectory() as folder:
         trained = train(problem, settings, streams, Path(folder) / "checkpoint", label=job.variant)
-    for step, rates in zip((0, EARLY), problem.early, strict=False):
+    for moment, rates in zip(MOMENTS, problem.early, strict=False):
         for decoder, rate in rates.items():
-            yield {"metric": "early_valid", "step": step, "decoder": decoder, "value": rate}
+            yield {"metric": "early_valid", "moment": moment, "decoder": decoder, "value": rate}
     if trained.status == "finished":
         losses = np.array(problem.losses)
         yield {"metric": "loss_area", "value": float(losses.mean())}

@@ -25,8 +25,8 @@ from journeylab.studies.exp8_value_embeddings.search import TRIALS, chosen
 from journeylab.studies.exp8_value_embeddings.settings import (
     CHANCE_WIDTHS,
     DOCUMENT_WIDTH,
-    EARLY,
     EXPONENTS,
+    MOMENTS,
     PAIRS,
     PRINTED,
     TESTS,
@@ -115,9 +115,9 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     for variant in ("discrete", "hybrid50"):
         for arm in _RECORDED:
             where = {"arm": arm, "variant": variant}
-            for step in (0, EARLY):
-                early = results.pool("early_valid", **where, step=step, decoder="row")["value"]
-                values[f"early.{arm}.{variant}.{step}"] = median(early)
+            for moment in MOMENTS:
+                early = results.pool("early_valid", **where, moment=moment, decoder="row")["value"]
+                values[f"early.{arm}.{variant}.{moment}"] = median(early)
             for metric in ("loss_area", "loss_kink", "reached"):
                 recorded = results.pool(metric, **where)["value"]
                 values[f"{metric}.{arm}.{variant}"] = median(recorded, 4 if "kink" in metric else 3)

@@ -7,9 +7,9 @@ from journeylab.studies.exp8_value_embeddings.settings import (
     COARSE,
     DECODERS,
     DISTANCES,
-    EARLY,
     EXPONENTS,
     FINE,
+    MOMENTS,
     PAIRS,
     PRINTED,
     STAGES,
@@ -90,13 +90,13 @@ METRICS = {
     "greedy_gap": Metric(label="gap, greedy", factors=_TESTS, better="lower"),
     "early_valid": Metric(
         label="rate of valid permutations, early",
-        factors={"step": (0, EARLY), "decoder": ("token", "row")},
+        factors={"moment": MOMENTS, "decoder": ("token", "row")},
     ),
     "loss_area": Metric(label="mean training loss over all steps", better="lower"),
-    "loss_kink": Metric(label="median |second difference| of the loss", better="lower"),
-    "loss_roughness": Metric(label="RMS second difference of the loss", better="lower"),
+    "loss_kink": Metric(label="median |second difference| of the loss, later half", better="lower"),
+    "loss_roughness": Metric(label="RMS second difference of the loss, later half", better="lower"),
     "loss_relative_kink": Metric(
-        label="median |second difference| of the log loss", better="lower"
+        label="median |second difference| of the log loss, later half", better="lower"
     ),
     "reached": Metric(label="rate of optimal answers, half the steps"),
     "order": Metric(label="rank correlation of similarity and nearness", factors=_STAGES),

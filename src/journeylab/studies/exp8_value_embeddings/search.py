@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-PILOT = 1000
-"""The seed of the search."""
+PILOT, PILOTS = 1000, (1001, 1002)
+"""The seed of the search, and the seeds of its finals."""
 RATES = (0.001, 0.003, 0.01)
 SCALES = (0.3, 1.0, 3.0)
 STEPS = {"axial": 200, "full": 600}
 """Attention → steps of a run of the search."""
+FINAL_STEPS = {"axial": 400, "full": 800}
+FINALISTS = 2
+"""Initial scales of an embedding in the finals."""
 
 
 class SearchRun(NamedTuple):

@@ -71,8 +71,8 @@ CHANCE_WIDTHS: tuple[int, ...] = (8, 16, 32, 48, 64, 128, 256, 512, 1024)
 DISTANCES: tuple[int, ...] = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90)
 """Distances of costs at which similarity is measured."""
 
-EARLY = 25
-"""The step at which early progress is judged; the document's “first eval” names no step."""
+MOMENTS = ("untrained", "first")
+"""Before training, and the first evaluation, after a fifth of the recorded steps."""
 
 
 class Data(Frozen):
