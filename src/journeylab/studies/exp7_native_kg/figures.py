@@ -32,7 +32,15 @@ from journeylab.plotting import (
 )
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp7_native_kg.metrics import METRICS
-from journeylab.studies.exp7_native_kg.search import BUDGET, GRID, LONGER, SEARCH, STEPS
+from journeylab.studies.exp7_native_kg.search import (
+    BY_RATE,
+    BY_SCALE,
+    PILOTS,
+    RATES,
+    SCALE_RATE,
+    SCALE_STEPS,
+    SCALES,
+)
 from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm, Settings
 from journeylab.typography import short
 
@@ -40,8 +48,9 @@ CAPTIONS = {
     "tiers": (
         "hits@1 among all entities for English prompts in template 0, by tier, model and form of "
         f"the KG rows. {SEEDS} Vertical lines are floors: "
-        "a random entity, a random entity of the tail's type, and the most frequent tail among the "
-        "relation's other facts in training (medians over seeds); in tier 1 also the gate, below "
+        "a random entity, a random entity of the tail's type, the most frequent tail among the "
+        "relation's other facts in training, and a random tail that the relation has for other "
+        "heads of the same generation (medians over seeds); in tier 1 also the gate, below "
         "which a run is undertrained. Controls have one world a seed, the other models four: A "
         "with θ = 0, A (causal KG), A (predict all), B (MLM), and B with KG rows in the same "
         "template as the prompts. With all templates, B has read the prompts of tier 2: an upper "
@@ -71,7 +80,12 @@ CAPTIONS = {
     ),
 }
 
-_FLOORS = {"uniform": "any entity", "type": "any of the type", "marginal": "relation marginal"}
+_FLOORS = {
+    "uniform": "any entity",
+    "type": "any of the type",
+    "marginal": "relation marginal",
+    "generation": "relation and generation",
+}
 _SIZES = {
     "entities": "entities",
     "people": "person",
@@ -172,31 +186,36 @@ def _tabulate_counts(results: StudyResults) -> Table:
 def _tabulate_search(results: StudyResults) -> Table:
     """The settings that were tried, with the chosen one of every model."""
     rows, trained = [], set(_settings(results).trained())
-    for run, perplexities in SEARCH.items():
-        chosen = None
+    for run, by_rate in BY_RATE.items():
+        chosen: tuple[float | None, float | None] = (None, None)
         if run in trained:
             own = _settings(results).resolve(*run).settings
             chosen = own["model"]["embedding_scale"], own["training"]["learning_rate"]
-        cells = {
-            f"{short(scale)}, {short(rate)}": f"{value:.3f}" + " *" * ((scale, rate) == chosen)
-            for (scale, rate), value in zip(GRID, perplexities, strict=True)
+        row = {
+            "Model": results.labels.get(run[1], run[1]),
+            "KG rows": results.arms.get(run[0], run[0]),
         }
-        rows.append({"Model": results.labels.get(run[1], run[1]), **cells})
+        by_scale = BY_SCALE.get(run, (None,) * len(SCALES))
+        for scale, perplexity in zip(SCALES, by_scale, strict=True):
+            mark = " *" if scale == chosen[0] and perplexity else ""
+            row[f"Scale {short(scale)}"] = f"{perplexity:.3f}{mark}" if perplexity else "–"
+        for rate, perplexities in zip(RATES, by_rate, strict=True):
+            mark = " *" if rate == chosen[1] else ""
+            row[f"Rate {short(rate)}"] = f"{sum(perplexities) / len(perplexities):.3f}{mark}"
+        rows.append(row)
     frame = pd.DataFrame(rows)
     return Table(
         name="search",
         caption="Search for initial scale and rate: perplexity of the taught facts.",
         frame=frame,
         notes=(
-            "A column is a scale of the initial embeddings and a learning rate. Perplexity per "
-            f"character at tier 1, template 0, after {STEPS} steps on one pilot world. An asterisk "
-            "marks the chosen setting: for sentences the most central of those within 1 % of the "
-            f"best. For triples, A after {BUDGET} steps on another pilot world decides: "
-            + ", ".join(f"{value:.3f} at rate {short(rate)}" for rate, value in LONGER.items())
-            + ", and the study trains it twice as long. B′ and C′ have the settings of B and C, "
-            "controls those of A or B."
+            "Perplexity per character, tier 1, template 0. Scale of the initial embeddings: after "
+            f"{SCALE_STEPS} steps at rate {short(SCALE_RATE)} on one pilot world, for A, A′, B and "
+            "C; the others have the scale of these. Rate: with the steps of the study, means over "
+            f"{len(PILOTS)} pilot worlds. An asterisk marks the chosen setting, the most central "
+            "of those within 1 % of the best. Controls have the settings of A or B."
         ),
-        numeric=tuple(frame.columns[1:]),
+        numeric=tuple(frame.columns[2:]),
     )
 
 
@@ -222,7 +241,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     for tier in TIERS:
         hits = results.pool("hits@1", **{**PRIMARY, "tier": tier}, arm=_COMPARED)["value"]
         sizes[f"median.{tier}"] = float(hits.median())
-        for name in ("uniform", "type", "marginal"):
+        for name in _FLOORS:
             sizes[f"floor.{name}.{tier}"] = _floor(results, name, tier)
     return sizes
 
@@ -311,7 +330,7 @@ def _draw_formats(results: StudyResults) -> Figure:
     axes.set(xlim=(-0.03, 1.03))
     seeds(axes, rows, styles(rows["prompts"].unique()), y="run", hue="prompts")
     lines = {
-        label: _floor(results, name, "T2") if name == "marginal" else None
+        label: _floor(results, name, "T2") if name == "generation" else None
         for name, label in _FLOORS.items()
     }
     anchors(axes, lines, x=True)

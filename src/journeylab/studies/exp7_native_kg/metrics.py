@@ -4,7 +4,7 @@ from typing import get_args
 
 from journeylab.config import Metric
 from journeylab.knowledge.metrics import FAMILY_KINDS, FAMILY_RELATIONS, tier_metrics
-from journeylab.knowledge.settings import TEMPLATES
+from journeylab.knowledge.settings import TEMPLATES, TIERS
 from journeylab.studies.exp7_native_kg.settings import Quantity
 
 TITLE = "Native KG against linearised KG"
@@ -13,10 +13,10 @@ QUESTION = (
     "read it as sentences?"
 )
 TUNING = (
-    "learning rate and scale of the initial embeddings from one grid, searched on one pilot world "
-    "for A, A′, B and C alike by their perplexity on the taught facts; the table of the search is "
-    "among the results. Batch, steps and dropout were chosen on A at tier 1, because A learns "
-    "slowest, and are the same for every model"
+    "learning rate of every compared model from one grid with the steps of the study, and scale of "
+    "the initial embeddings for A, A′, B and C, by the perplexity of the taught facts of pilot "
+    "worlds; the tables are among the results. Batch, steps and dropout were chosen on A at tier "
+    "1, because A learns slowest, and are the same for every model"
 )
 
 LABELS = {
@@ -49,6 +49,7 @@ _COUNTED = {"quantity": get_args(Quantity)}
 
 METRICS = {
     **tier_metrics(TEMPLATES, "character", FAMILY_KINDS, FAMILY_RELATIONS),
+    "floor_generation": Metric(label="floor: relation and generation", factors={"tier": TIERS}),
     "slot_within_error": Metric(label="score change by slot angles within a slot", better="lower"),
     "slot_across_effect": Metric(label="score change by slot angles across slots"),
     "text_equivalence_error": Metric(label="A against B on text", better="lower"),
