@@ -179,7 +179,7 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
     ),
     "a warm-up that never ends": (
         lambda c: exp7(c)["training"].update(warmup=9999),
-        (TRAINING, "warmup 9999", "2400"),
+        (TRAINING, "warmup 9999", "3600"),
     ),
     "an element of a list": (
         lambda c: world(c).update(generations=[4, 8, -9, 9]),
@@ -747,7 +747,7 @@ def test_a_scale_changes_only_the_settings_that_it_names() -> None:
         }
 
     quick, default = (runs(partial(write, scale=scale)) for scale in ("quick", "default"))
-    for resolved, steps, clip in ((quick, 60, 2.0), (default, 2400, 1.0)):
+    for resolved, steps, clip in ((quick, 60, 2.0), (default, 3600, 1.0)):
         assert resolved["7a", "B"].settings["training"]["steps"] == steps
         assert resolved["native", "A"].settings["training"]["clip"] == 1.0
         assert resolved["7a", "B"].settings["training"]["clip"] == clip
