@@ -103,7 +103,7 @@ def test_without_pilots_the_command_that_makes_them_is_named(project):
         "sequential looks at 12, 16, 20, 24, 28, 32, 36 seeds, of which at most 0, 1, 3" in output
     )
     assert "no pilots in build/quick: `snakemake" in output
-    assert "500 CPU-minutes with 12 seeds of every run, 1500 CPU-minutes with 36" in output
+    assert "906 CPU-minutes with 12 seeds of every run, 2720 CPU-minutes with 36" in output
 
 
 def test_pilots_forecast_claims_runs_and_cost(project):
