@@ -137,7 +137,7 @@ def points(name: str, wanted: str, closed: str | None = None) -> Iterator[Point]
     """All ways in which a row comes out as ``wanted``, with its gates open but for ``closed``.
 
     If all parts of a row must be on a side, there is one way; else one for each part. A gate of
-    several runs is open in as many ways.
+    several runs is open in as many ways, that of other gates in turn.
     """
     study, claim = ROWS[name]
     sides = inside(claim) if wanted == "supported" else outside(claim)
@@ -146,7 +146,11 @@ def points(name: str, wanted: str, closed: str | None = None) -> Iterator[Point]
         [claim.terms] if by_all or len(claim.terms) == 1 else [[term] for term in claim.terms]
     )
     gates = REGISTER.studies[study].gates
-    passing = product(*(gates[gate].cells for gate in claim.gate))
+    choices = [gates[gate].cells for gate in claim.gate]
+    passing = [
+        [cells[turn % len(cells)] for cells in choices]
+        for turn in range(max(map(len, choices), default=1))
+    ]
     for group, side, opened in product(groups, sides, passing):
         program = Program(study, claim)
         for term in group:

@@ -32,7 +32,9 @@ def test_an_edited_figure_module_redraws_and_typesets_only(project: Copy) -> Non
 
 
 def test_a_reworded_tuning_text_redraws_and_typesets_only(project: Copy) -> None:
-    project.edit(f"{EXP7}/metrics.py", lambda text: text.replace("A learns slowest", "A is slowest", 1))
+    project.edit(
+        f"{EXP7}/metrics.py", lambda text: text.replace("A learns slowest", "A is slowest", 1)
+    )
     assert project.planned() == TOGETHER | {("draw", "exp7"), ("typeset", "exp7")}
 
 
