@@ -7,7 +7,8 @@ Without ``--finals``, on one seed: every rate at scale 1, then every scale at th
 the best is at an edge of the grid, the next value beyond the edge as well. With ``--finals``, on
 two other seeds and with more steps: the two scales that were best, then half and twice the rate. A
 run is judged by its training loss, the mean over the last tenth of its steps; the rates of optimal
-answers are printed and decide nothing. Every line is a trial as in ``search.py``.
+answers are printed and decide nothing. Every line is a trial as in ``search.py``; that of a final
+has arm, variant, steps, scale, rate and the losses of both seeds.
 """
 
 import argparse
@@ -31,7 +32,7 @@ from journeylab.studies.exp8_value_embeddings.search import (
     RATES,
     SCALES,
     STEPS,
-    TRIALS,
+    ranked,
 )
 from journeylab.studies.exp8_value_embeddings.settings import Data, Job
 from journeylab.training import train
@@ -41,18 +42,15 @@ LADDER = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30
 
 def finals(arm: str, variant: str) -> None:
     """Train the best settings of a run on the other pilot seeds; the grid of rates grows."""
-    tried = [trial for trial in TRIALS if (trial.arm, trial.variant) == (arm, variant)]
-    ranked = sorted(tried, key=lambda trial: trial.loss)
-    rate = ranked[0].rate
-    scales = [trial.scale for trial in ranked if trial.rate == rate][:FINALISTS]
+    trials = ranked(arm, variant)
+    rate = trials[0].rate
+    scales = [trial.scale for trial in trials if trial.rate == rate][:FINALISTS]
     scores = {scale: final(arm, variant, rate, scale) for scale in scales}
     scale = min(scores, key=scores.__getitem__)
     by_rate = {rate: scores[scale]}
     for factor in (0.5, 2.0):
         by_rate[factor * rate] = final(arm, variant, factor * rate, scale)
-    while (best := min(by_rate, key=by_rate.__getitem__)) in (min(by_rate), max(by_rate)):
-        further = best / 2 if best == min(by_rate) else best * 2
-        by_rate[further] = final(arm, variant, further, scale)
+    widen(by_rate, partial(final, arm, variant, scale=scale), doubled)
 
 
 def final(arm: str, variant: str, rate: float, scale: float) -> float:
@@ -78,10 +76,24 @@ def first(runs: list[str]) -> None:
         widen(by_scale, partial(trial, *pair, rate))
 
 
-def widen(losses: dict[float, float], measure: Callable[[float], float]) -> float:
-    """The best value; the grid grows by half a decade while its best is at an edge."""
+def half_a_decade(value: float, steps: int) -> float:
+    """The value ``steps`` rungs above ``value`` on the ladder."""
+    return LADDER[LADDER.index(value) + steps]
+
+
+def doubled(value: float, steps: int) -> float:
+    """``value`` times two to the power of ``steps``."""
+    return value * 2.0**steps
+
+
+def widen(
+    losses: dict[float, float],
+    measure: Callable[[float], float],
+    beyond: Callable[[float, int], float] = half_a_decade,
+) -> float:
+    """The best value; the grid grows while its best is at an edge."""
     while (best := min(losses, key=losses.__getitem__)) in (min(losses), max(losses)):
-        value = LADDER[LADDER.index(best) + (1 if best == max(losses) else -1)]
+        value = beyond(best, 1 if best == max(losses) else -1)
         losses[value] = measure(value)
     return best
 

@@ -30,6 +30,7 @@ from journeylab.claims.reading import read, read_rows, taken_rows
 from journeylab.claims.statistics import (
     Values,
     detectable,
+    gated_median,
     seeds_needed,
     success_needed,
 )
@@ -378,16 +379,11 @@ def _failed_gates(claim: reg.Claim, study: _Study, n: int) -> str:
     failed = []
     for name in claim.gate:
         gate = study.claims.gates[name]
-        medians = [_gated_median(study.reader(n)(cell)) for cell in gate.cells]
+        medians = [gated_median(study.reader(n)(cell)) for cell in gate.cells]
         if not max(medians) >= gate.at_least:
             names = [wording.run_name(cell, study.names) for cell in gate.cells]
             failed.append(wording.gate_failed(names, max(medians), gate.at_least))
     return "; ".join(failed)
-
-
-def _gated_median(values: Values) -> float:
-    """The median over seeds; failed seeds count as −∞."""
-    return float(np.median(np.where(np.isfinite(values), values, -np.inf)))
 
 
 def _detectable(claim: reg.Claim, study: _Study, values: Sequence[Values], n: int) -> float | None:

@@ -28,6 +28,11 @@ def seeds_needed(tail: float) -> int:
     return math.ceil(-math.log2(tail))
 
 
+def gated_median(values: Values) -> float:
+    """The median over seeds that a gate compares; failed seeds count as −∞."""
+    return float(np.median(np.where(np.isfinite(values), values, -np.inf)))
+
+
 def median_interval(differences: Values, k: int) -> Interval:
     """[d₍ₖ₎, d₍ₙ₊₁₋ₖ₎] of differences, shape (n,); unbounded if k = 0.
 

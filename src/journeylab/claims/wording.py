@@ -129,12 +129,13 @@ def run_name(cell: reg.Cell, names: Names) -> str:
 
 def gate_failed(names: Sequence[str], median: float, needed: float) -> str:
     """Why a gate withholds a verdict; ``names`` of its runs, ``median`` the largest of theirs."""
-    reason = f"median is {short(median)}" if math.isfinite(median) else ""
-    if len(names) == 1:
-        reason = f"its {reason}" if reason else "half its seeds failed"
-        return f"“{names[0]}” has not learned its task: {reason}, needed is {short(needed)}"
-    reason = f"the largest {reason}" if reason else "half the seeds of each failed"
+    finished = math.isfinite(median)
     listed = " and ".join(f"“{name}”" for name in names)
+    if len(names) == 1:
+        reason = f"its median is {short(median)}" if finished else "half its seeds failed"
+        return f"{listed} has not learned its task: {reason}, needed is {short(needed)}"
+    largest = f"the largest median is {short(median)}"
+    reason = largest if finished else "half the seeds of each failed"
     return f"{listed} are near chance: {reason}, needed is {short(needed)} in one of them"
 
 

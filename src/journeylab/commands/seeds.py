@@ -138,6 +138,7 @@ def _read_pilots(folder: Path, study: str, claims: StudyClaims, rows: Sequence[C
 
     from journeylab.claims.reading import read
     from journeylab.claims.register import PILOT
+    from journeylab.claims.statistics import gated_median
     from journeylab.records.files import MEASUREMENTS, read_table
 
     if study not in judged_studies(folder):
@@ -148,15 +149,15 @@ def _read_pilots(folder: Path, study: str, claims: StudyClaims, rows: Sequence[C
         claim.id: [read(term, table, claims.measures, chosen) for term in claim.terms]
         for claim in rows
     }
-    medians = {
-        name: [
-            np.median(np.nan_to_num(read(cell, table, claims.measures, chosen), nan=-np.inf))
-            for cell in gate.cells
-        ]
+    failed = {
+        name
         for name, gate in claims.gates.items()
         if chosen
+        and all(
+            gated_median(read(cell, table, claims.measures, chosen)) < gate.at_least
+            for cell in gate.cells
+        )
     }
-    failed = {name for name in medians if not max(medians[name]) >= claims.gates[name].at_least}
     return Pilots(
         chosen,
         {

@@ -113,7 +113,12 @@ TRIALS = tuple(
 """As the tool prints them, in the order of the table."""
 
 
+def ranked(arm: str, variant: str) -> list[SearchRun]:
+    """The trials of a run, the smallest loss first."""
+    tried = [trial for trial in TRIALS if (trial.arm, trial.variant) == (arm, variant)]
+    return sorted(tried, key=lambda trial: trial.loss)
+
+
 def chosen(arm: str, variant: str) -> SearchRun:
     """The trial with the smallest loss."""
-    tried = [trial for trial in TRIALS if (trial.arm, trial.variant) == (arm, variant)]
-    return min(tried, key=lambda trial: trial.loss)
+    return ranked(arm, variant)[0]
