@@ -11,7 +11,12 @@ from journeylab.models.mixers.mamba3 import ComplexStateSpace, state_space
 from journeylab.models.mixers.mixer import ShortConvolution, join_heads, split_heads, unit
 from journeylab.models.mixers.model import SequenceModel, Size
 from journeylab.models.mixers.path import PathAttention
-from journeylab.models.mixers.registry import COMMUTING, MECHANISMS, build_mixer
+from journeylab.models.mixers.registry import (
+    COMMUTING,
+    MECHANISMS,
+    build_mixer,
+    operator_weights,
+)
 from journeylab.models.mixers.selective_rope import SelectiveRotaryAttention
 from journeylab.models.mixers.softmax import (
     ForgettingAttention,
@@ -74,6 +79,23 @@ def test_a_prefix_has_the_outputs_of_the_whole_row(mechanism):
 def test_rows_do_not_mix(mechanism):
     mixer, x = make(mechanism), rows(count=3)
     torch.testing.assert_close(mixer(x[1:2]), mixer(x)[1:2])
+
+
+@pytest.mark.parametrize("mechanism", ALL)
+def test_a_scale_multiplies_the_weights_of_operators_and_no_others(mechanism):
+    first, third = (
+        build_mixer(mechanism, D, H, scale=scale, generator=generator()) for scale in (1.0, 3.0)
+    )
+    scaled = operator_weights(first)
+    before, after = first.state_dict(), third.state_dict()
+    assert set(scaled) <= set(before)
+    for name, value in before.items():
+        factor = 3.0 if name in scaled else 1.0
+        torch.testing.assert_close(after[name], factor * value)
+    fixed = {"none", "rope", "alibi", "cope"}
+    assert bool(scaled) == (mechanism not in fixed)
+    if scaled:
+        assert not torch.allclose(first(rows().float()), third(rows().float()))
 
 
 @pytest.mark.parametrize("mechanism", ALL)

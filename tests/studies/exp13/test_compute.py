@@ -68,6 +68,7 @@ def test_a_wrong_generator_is_no_copy_of_the_group():
 @pytest.mark.parametrize("group", reflections.REPRESENTED)
 def test_delta_steps_follow_the_group(group):
     assert delta_error(group) < 1e-10
+    assert delta_error(group, beta=1.0) > 0.5  # projections are no maps of the group
 
 
 def test_only_commuting_products_ignore_the_order_of_letters():

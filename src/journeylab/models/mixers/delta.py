@@ -62,6 +62,8 @@ class DeltaProduct(nn.Module):
         self.convolution = ShortConvolution(parts, TAPS, generator=generator)
         self.strength = Affine(width, steps * heads, width**-0.5, generator)
         self.gate = Affine(width, heads, width**-0.5, generator) if gated else None
+        gates = ("gate.weight",) if gated else ()
+        self.operator_weights = ("strength.weight", *gates)
         self.norm = nn.Parameter(torch.ones(self.head_width))
 
     def forward(self, x: Float[Tensor, "rows length width"]) -> Float[Tensor, "rows length width"]:

@@ -19,6 +19,8 @@ class GatedRecurrence(nn.Module):
     phrase representations, 2014, in the form of `torch.nn.GRU`.
     """
 
+    operator_weights = ("input_weight", "state_weight")
+
     def __init__(self, width: int, heads: int = 1, *, generator: torch.Generator) -> None:
         super().__init__()
         del heads

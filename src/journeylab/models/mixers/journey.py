@@ -35,6 +35,11 @@ from journeylab.operators.scan import Method, affine_states, prefix_products
 
 Family = Literal["orthogonal", "linear", "toral"]
 METHODS: dict[Family, Method] = {"orthogonal": "orthogonal", "linear": "scan"}
+OPERATOR_WEIGHTS: dict[Family, str] = {
+    "orthogonal": "operators.free.weight",
+    "linear": "operators.free.weight",
+    "toral": "angles.weight",
+}
 
 
 class OperatorMap(nn.Module):
@@ -100,6 +105,7 @@ class JourneyState(nn.Module):
             self.angles = Affine(width, width // 2, math.pi * (3 * width) ** -0.5, generator)
         else:
             self.operators = OperatorMap(width, heads, family, scale, generator=generator)
+        self.operator_weights = (OPERATOR_WEIGHTS[family],)
 
     def states(
         self, x: Float[Tensor, "rows length width"]
@@ -165,6 +171,7 @@ class JourneyAttention(SoftmaxAttention):
             self.register_buffer("frequencies", standard_frequencies(self.head_width))
         else:
             self.operators = OperatorMap(width, heads, family, scale, generator=generator)
+        self.operator_weights = (OPERATOR_WEIGHTS[family],)
 
     def turn(self, x: Float[Tensor, "rows length width"]) -> Rotation | Products:
         """Return R_i of all heads and positions, with ⟨R_i q_i, R_j k_j⟩ = ⟨q_i, R_{i←j} k_j⟩."""

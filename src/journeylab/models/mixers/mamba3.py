@@ -40,6 +40,8 @@ class ComplexStateSpace(nn.Module):
     not fill.
     """
 
+    operator_weights = ("control.weight",)
+
     def __init__(
         self, width: int, heads: int, *, rotating: bool = True, generator: torch.Generator
     ) -> None:

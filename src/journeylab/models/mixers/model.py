@@ -30,13 +30,19 @@ class MixerBlock(nn.Module):
     """x ← x + mixer(LN x), then x ← x + W₂ gelu(W₁ LN x + b₁) + b₂."""
 
     def __init__(
-        self, mechanism: str, size: Size, heads: int, *, generator: torch.Generator
+        self,
+        mechanism: str,
+        size: Size,
+        heads: int,
+        *,
+        scale: float = 1.0,
+        generator: torch.Generator,
     ) -> None:
         super().__init__()
         width, hidden = size
         self.size = size
         self.mixer_norm = nn.LayerNorm(width)
-        self.mixer = build_mixer(mechanism, width, heads, generator=generator)
+        self.mixer = build_mixer(mechanism, width, heads, scale=scale, generator=generator)
         self.mlp_norm = nn.LayerNorm(width)
         self.expand = Affine(width, hidden, width**-0.5, generator)
         self.contract = Affine(hidden, width, hidden**-0.5, generator)
@@ -63,7 +69,8 @@ class SequenceModel(nn.Module):
     ```
 
     The embedding is drawn from N(0, 1) and the readout from N(0, 1/d), both before the blocks, so
-    models of one width and seed share them. Raises ValueError for an empty vocabulary or no layers.
+    models of one width and seed share them. `scale` multiplies the initial weights of operators,
+    angles and gates. Raises ValueError for an empty vocabulary or no layers.
     """
 
     def __init__(
@@ -75,6 +82,7 @@ class SequenceModel(nn.Module):
         *,
         heads: int,
         layers: int,
+        scale: float = 1.0,
         generator: torch.Generator,
     ) -> None:
         super().__init__()
@@ -87,7 +95,8 @@ class SequenceModel(nn.Module):
         self.head = Affine(size.width, answers, size.width**-0.5, generator)
         self.norm = nn.LayerNorm(size.width)
         self.blocks = nn.ModuleList(
-            MixerBlock(mechanism, size, heads, generator=generator) for _ in range(layers)
+            MixerBlock(mechanism, size, heads, scale=scale, generator=generator)
+            for _ in range(layers)
         )
 
     def forward(self, tokens: Int[Tensor, "rows length"]) -> Float[Tensor, "rows length answers"]:

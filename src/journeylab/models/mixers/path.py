@@ -45,6 +45,8 @@ class PathAttention(SoftmaxAttention):
         self.convolution = ShortConvolution(width, TAPS, generator=generator)
         self.strength = Affine(width, heads, width**-0.5, generator)
         self.gate = Affine(width, heads, width**-0.5, generator) if forget else None
+        gates = ("gate.weight",) if forget else ()
+        self.operator_weights = ("strength.weight", *gates)
 
     def scores(
         self,

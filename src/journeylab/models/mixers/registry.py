@@ -30,9 +30,24 @@ COMMUTING = frozenset(
 """Mechanisms whose operators commute with each other; others have none, or do not commute."""
 
 
-def build_mixer(mechanism: str, width: int, heads: int, *, generator: torch.Generator) -> nn.Module:
-    """Return a new mixer; raise ValueError for an unknown mechanism or an unsuitable width."""
+def build_mixer(
+    mechanism: str, width: int, heads: int, *, scale: float = 1.0, generator: torch.Generator
+) -> nn.Module:
+    """Return a new mixer whose `operator_weights` are multiplied by `scale`.
+
+    Raises ValueError for an unknown mechanism or an unsuitable width.
+    """
     if mechanism not in MECHANISMS:
         known = ", ".join(MECHANISMS)
         raise ValueError(f"unknown mechanism {mechanism!r}; write one of {known}")
-    return MECHANISMS[mechanism](width, heads, generator=generator)
+    mixer = MECHANISMS[mechanism](width, heads, generator=generator)
+    with torch.no_grad():
+        for name in operator_weights(mixer):
+            mixer.get_parameter(name).mul_(scale)
+    return mixer
+
+
+def operator_weights(mixer: nn.Module) -> tuple[str, ...]:
+    """The parameters from which a mixer computes operators, angles or gates; () without any."""
+    named: tuple[str, ...] = getattr(mixer, "operator_weights", ())
+    return named

@@ -28,6 +28,7 @@ class SelectiveRotaryAttention(SoftmaxAttention):
     """
 
     rotates = True
+    operator_weights = ("steer",)
     frequencies: Tensor
 
     def __init__(self, width: int, heads: int, *, generator: torch.Generator) -> None:

@@ -41,6 +41,7 @@ class SoftmaxAttention(nn.Module):
     """
 
     rotates = False
+    operator_weights: tuple[str, ...] = ()
 
     def __init__(self, width: int, heads: int, *, generator: torch.Generator) -> None:
         super().__init__()
@@ -127,6 +128,8 @@ class ForgettingAttention(SoftmaxAttention):
     Nikishin, He and Courville, Forgetting transformer, 2025, section 3.
     """
 
+    operator_weights: tuple[str, ...] = ("gate.weight",)
+
     def __init__(
         self, width: int, heads: int, *, bias: float = 0.0, generator: torch.Generator
     ) -> None:
@@ -157,6 +160,7 @@ class LieAttention(SoftmaxAttention):
     """
 
     rotates = True
+    operator_weights: tuple[str, ...] = ("square",)
 
     def __init__(
         self, width: int, heads: int, *, scale: float = 1.0, generator: torch.Generator

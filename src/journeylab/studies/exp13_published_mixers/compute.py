@@ -10,6 +10,7 @@
 | reflections | reflections | least number whose product is a generator, smallest faithful form |
 | reflections | relation_error | difference of two products of generators that name one element |
 | reflections | delta_error | delta steps with β = 2 and M_0 ≠ 0 against the maps of the group |
+| reflections | projection_error | the same with β = 1, where steps project instead of reflect |
 
 **Order.** A product state of 12 random letters is compared with that of the same letters in another
 order, in float64 and relative to the largest output. Commuting operators leave rounding only.
@@ -134,8 +135,8 @@ def order_change(mechanism: str, job: Computation, draw: int) -> float:
     return float((first - second).abs().max() / first.abs().max())
 
 
-def delta_error(group: str) -> float:
-    """The largest error of states of delta steps with β = 2 on a word of 64 letters.
+def delta_error(group: str, beta: float = 2.0) -> float:
+    """The largest error of states of delta steps on a word of 64 letters.
 
     A memory that starts as the identity and gets only zero values is the product of the maps.
     The first step writes the identity: key e_i, value e_i, β = 1 for every i.
@@ -151,7 +152,7 @@ def delta_error(group: str) -> float:
     state, states = np.eye(size), []
     for t, letter in enumerate(word, start=size):
         for j, w in enumerate(reversed(factor(operators[letter]))):
-            keys[t, j], strength[t, j] = w, 2.0
+            keys[t, j], strength[t, j] = w, beta
         state = operators[letter] @ state
         states.append(state)
     reached = delta_states(*map(torch.from_numpy, (keys, values, strength)))[size:].numpy()
@@ -196,3 +197,4 @@ def _reflections(job: Computation) -> Iterator[Row]:
         yield group, None, 0, "reflections", float(max(map(needed, operators)))
         yield group, None, 0, "relation_error", homomorphism_error(group, operators)
         yield group, None, 0, "delta_error", delta_error(group)
+        yield group, None, 0, "projection_error", delta_error(group, beta=1.0)

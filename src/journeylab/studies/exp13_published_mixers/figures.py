@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -31,7 +30,6 @@ from journeylab.studies.exp13_published_mixers.settings import (
     FACTORS,
     WORD_TASKS,
     Arm,
-    Settings,
 )
 from journeylab.typography import fixed
 
@@ -101,13 +99,12 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """Sizes and anchors that the prose cites, and the number of seeds that solve each task."""
-    settings = cast(Settings, results.settings)
     cited: dict[str, float | int | str] = {
         "solved.threshold": SOLVED,
-        "searched": len(search.measured()),
+        "searched": len({trial[:2] for trial in search.TRIALS}),
         "runs": len(results.present()),
         "rates": len(search.RATES),
-        "length": max((data.length for data in settings.datasets.values()), default=0),
+        "search.steps": search.GRID_STEPS,
     }
     for group in ("S3", "A5", "S5"):
         rows = results.select("reflections", case=group)["value"]
@@ -267,23 +264,32 @@ def _tabulate_ceilings(results: StudyResults) -> Table:
 
 
 def _tabulate_search() -> Table:
-    heads = [str(point) for point in search.GRID]
-    rows = []
-    for run, tried in search.measured().items():
-        arm, variant = run.split("/")
-        cells = {
-            str(point): fixed(tried[point], 3) if point in tried else "–" for point in search.GRID
+    rates = [f"{rate:g}" for rate in search.WIDER]
+    rows: dict[tuple[str, str, float], dict[str, str]] = {}
+    for trial in search.TRIALS:
+        named = {
+            "Task": ARMS.get(trial.arm, trial.arm),
+            "Mechanism": LABELS.get(trial.variant, trial.variant),
+            "Scale": f"×{trial.scale:g}",
         }
-        named = {"Task": ARMS.get(arm, arm), "Mechanism": LABELS.get(variant, variant)}
-        rows.append(named | cells)
+        row = rows.setdefault((trial.arm, trial.variant, trial.scale), named)
+        if trial.steps == search.STEPS:
+            row["Finals"] = f"{trial.rate:g}: {fixed(trial.loss, 3)}, {fixed(trial.accuracy, 2)}"
+        else:
+            row[f"{trial.rate:g}"] = fixed(trial.loss, 3)
+    frame = pd.DataFrame(
+        rows.values(), columns=["Task", "Mechanism", "Scale", *rates, "Finals"]
+    ).fillna("–")
     return Table(
         name="search",
-        caption="Search of learning rate and depth: accuracy on validation rows, mean of the pilot "
-        f"seeds {' and '.join(map(str, search.SEEDS))}.",
-        frame=pd.DataFrame(rows, columns=["Task", "Mechanism", *heads]),
-        notes=f"Runs without a line have the rate {search.CENTRE}, those of recall "
-        f"{search.centre('associative')}. –: not searched.",
-        numeric=tuple(heads),
+        caption="Search of learning rate and initial scale of operators, angles and gates: loss on "
+        f"validation rows after {search.GRID_STEPS} steps, by rate, mean of the pilot seeds "
+        f"{' and '.join(map(str, search.SEEDS))}. Last column: rate, loss and accuracy of the best "
+        f"{search.FINALISTS} settings of a run after {search.STEPS} steps.",
+        frame=frame,
+        notes=f"Runs without a line were not searched: rate {search.RATE}, scale {search.SCALE:g}. "
+        "–: not tried.",
+        numeric=tuple(rates),
     )
 
 

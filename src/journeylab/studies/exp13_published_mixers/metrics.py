@@ -10,8 +10,8 @@ QUESTION = (
     "rows, and at what cost?"
 )
 TUNING = (
-    "one grid of learning rates and depths for every mechanism, on pilot seeds; a run that is not "
-    "in the table of the search has the rate of the study"
+    "one grid of learning rates and initial scales for every mechanism of a judged row, on pilot "
+    "seeds; other runs have the usual rate and scale, and no verdict"
 )
 
 LABELS: dict[str, str] = {
@@ -66,6 +66,7 @@ _GROUPS: dict[str, tuple[str | int, ...]] = {"case": ("S3", "A5", "S5")}
 
 METRICS = {
     "accuracy": Metric(label="accuracy", factors=_TIMES),
+    "short_accuracy": Metric(label="accuracy on rows of n/4 tokens"),
     "gap": Metric(label="accuracy − Parikh ceiling", factors=_TIMES),
     "ceiling": Metric(label="Parikh ceiling", factors=_WORDS | _TIMES),
     "chance": Metric(label="best constant answer", factors=_WORDS | _TIMES),
@@ -99,5 +100,8 @@ METRICS = {
         label="states of delta steps against the maps of the group",
         factors=_GROUPS,
         better="lower",
+    ),
+    "projection_error": Metric(
+        label="states of delta steps that project against the maps of the group", factors=_GROUPS
     ),
 }

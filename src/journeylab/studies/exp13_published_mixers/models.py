@@ -55,6 +55,7 @@ def build_model(
         size,
         heads=sizes.heads,
         layers=sizes.layers,
+        scale=sizes.scale,
         generator=generator,
     )
 

@@ -1,67 +1,57 @@
-"""The search of learning rates and depths of exp13, on pilot seeds.
+"""The search of learning rates and initial scales of exp13, on pilot seeds.
 
-``python tools/search_exp13.py`` prints the rows of the table. They are kept here, because a study
-trains with the chosen settings only. The grid is the same for all mechanisms and tasks. Until it
-has a line for every judged run, verdicts of exp13 are provisional.
+``tools/search_exp13.py`` prints its lines; they are kept here, because a study trains with the
+chosen settings only. One grid for all mechanisms and tasks. Until every judged run has a final,
+verdicts of exp13 are provisional.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 SEEDS = (1000, 1001)
-TIE = 0.01
-"""A difference of mean accuracy that is too small to leave the centre of the grid."""
-
-
-class GridPoint(NamedTuple):
-    """A learning rate and a number of layers."""
-
-    rate: float
-    layers: int
-
-    def __str__(self) -> str:
-        """The head of a column."""
-        return f"{self.rate:g}, {self.layers} layer{'s' if self.layers > 1 else ''}"
-
-
 RATES = (0.001, 0.003, 0.01, 0.03)
-LAYERS = (1, 2)
-GRID = tuple(GridPoint(rate, layers) for layers in LAYERS for rate in RATES)
-CENTRE = 0.01
-"""The rate of runs without a line here, and of runs whose best rate is within TIE of it."""
-OTHER_CENTRES = {"associative": 0.003}
-"""The same for arms with another centre, from a pilot of RoPE, which has learned recall at it."""
+WIDER = (0.0003, *RATES, 0.1)
+"""The grid, and the rates beside its edges, which are tried where the best one is at an edge."""
+SCALES = (1.0, 3.0)
+"""Factors of the initial `operator_weights`; mechanisms without any have the first only."""
+STEPS, GRID_STEPS = 2000, 500
+"""Steps of finals, as many as the study has, and of the grid."""
+FINALISTS = 2
+"""Settings of a run with the smallest losses that get a final."""
 
-_MEASURED = """\
-run,0.001 1,0.003 1,0.01 1,0.03 1,0.001 2,0.003 2,0.01 2,0.03 2
-"""
-
-
-def measured() -> dict[str, dict[GridPoint, float]]:
-    """Run → point of the grid → accuracy on validation rows, mean over SEEDS."""
-    _, *lines = _MEASURED.splitlines()
-    tried = {}
-    for line in lines:
-        run, *cells = line.split(",")
-        values = zip(GRID, cells, strict=True)
-        tried[run] = {point: float(cell) for point, cell in values if cell != "–"}
-    return tried
+RATE, SCALE = 0.01, 1.0
+"""The settings of runs without a final."""
 
 
-def centre(arm: str) -> float:
-    """The rate of an arm's runs that have no line."""
-    return OTHER_CENTRES.get(arm, CENTRE)
+class SearchTrial(NamedTuple):
+    """A run of the search, means over SEEDS."""
+
+    arm: str
+    variant: str
+    layers: int
+    steps: int
+    scale: float
+    rate: float
+    loss: float
+    """Cross-entropy on validation rows after the last step; infinite if a seed has diverged."""
+    accuracy: float
+    """In the second half of validation rows; it decides nothing."""
 
 
-def choose(tried: Mapping[GridPoint, float], layers: int, usual: float = CENTRE) -> float:
-    """The best rate at a depth; `usual` if it is within TIE of it, or if no rate is known.
+TRIALS: tuple[SearchTrial, ...] = ()
+"""As the tool prints them, in the order of the table."""
 
-    The depth itself is not chosen: claims say “in one layer”, and recall needs two.
-    """
-    known = {point.rate: value for point, value in tried.items() if point.layers == layers}
-    if not known:
-        return usual
-    best = max(known, key=known.__getitem__)
-    return usual if known[best] - known.get(usual, 0.0) <= TIE else best
+
+def ranked(arm: str, variant: str, layers: int) -> list[SearchTrial]:
+    """The trials of a run at a depth: those with the most steps first, the smallest loss first."""
+    tried = [each for each in TRIALS if each[:3] == (arm, variant, layers)]
+    return sorted(tried, key=lambda each: (-each.steps, each.loss))
+
+
+def chosen(arm: str, variant: str, layers: int) -> tuple[float, float]:
+    """The rate and the scale of the best final; a run without one has the usual settings."""
+    for best in ranked(arm, variant, layers)[:1]:
+        if best.steps == STEPS:
+            return best.rate, best.scale
+    return RATE, SCALE

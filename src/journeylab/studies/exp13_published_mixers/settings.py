@@ -30,6 +30,8 @@ STAGES = 8
 """Training rows have STAGES lengths: the longest, and its multiples of 1/STAGES."""
 FACTORS = (1, 2, 4)
 """Test rows are as long as the longest training rows, twice and four times as long."""
+SHORTER = 4
+"""Rows with few pairs are shorter than the longest training rows by this factor."""
 
 Check = Literal["ceilings", "sizes", "orders", "reflections"]
 
@@ -46,13 +48,15 @@ class Model(Frozen):
     """Sizes of every mechanism.
 
     ``parameters``: of a block, with its mixer, its norms and its MLP, whose width makes up for
-    what a mixer has more or less than others.
+    what a mixer has more or less than others. ``scale`` multiplies the initial weights from which
+    operators, angles and gates are computed.
     """
 
     width: Annotated[int, Field(ge=8, le=256, multiple_of=8), AsNumber] = 32
     heads: Annotated[int, Field(ge=1, le=32), AsNumber] = 4
     layers: Annotated[int, Field(ge=1, le=4), AsNumber] = 1
     parameters: Count = 16_000
+    scale: Annotated[float, Field(gt=0.0, le=100.0)] = 1.0
 
 
 class Training(TrainingSettings):

@@ -29,7 +29,7 @@ START = 0
 """The first token of every row; the tokens of the task follow it, increased by 1."""
 
 PAIRS = 16
-"""Different keys, and different values, of the recall task."""
+"""Different keys, and different values, of the recall task; rows of 64 tokens have them all."""
 
 
 def _words(name: str) -> SequenceTask:
