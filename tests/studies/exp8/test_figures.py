@@ -7,7 +7,7 @@ from journeylab import catalogue
 from journeylab.plotting import styled
 from journeylab.studies.exp8_value_embeddings import figures
 from journeylab.studies.exp8_value_embeddings.metrics import LABELS
-from journeylab.studies.exp8_value_embeddings.search import TRIALS, chosen
+from journeylab.studies.exp8_value_embeddings.search import TRIALS, chosen, ranked
 
 from .results import RUNS
 
@@ -59,6 +59,10 @@ def test_without_training_only_printed_numbers_are_drawn(results):
 
 def test_every_run_has_the_setting_with_the_smallest_loss_of_its_search():
     study = catalogue.load(CONFIG).studies["exp8"]
+    assert (
+        chosen("axial", "scalar").rate == 0.0015
+    )  # of a final, which the trial with the smallest loss has not
+    assert ranked("axial", "scalar")[0].rate == 0.003
     for run in catalogue.runs_of("exp8", study):
         arm = run.arm.removeprefix("learning-")
         if (arm, run.variant) in {(trial.arm, trial.variant) for trial in TRIALS}:

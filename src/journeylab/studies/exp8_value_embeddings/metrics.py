@@ -21,9 +21,9 @@ from journeylab.studies.exp8_value_embeddings.settings import (
 TITLE = "Value embeddings: numeric embeddings of costs for assignment problems"
 QUESTION = "Which numeric embeddings of the costs let a small model solve assignment problems?"
 TUNING = (
-    "rates and initial scales were chosen on pilot seed 1000 by the training loss, for every "
-    "embedding alike, and the report has a table of all that were tried; the width of the MLP is "
-    "the first value that was tried"
+    "rates and initial scales were chosen on pilot seeds 1000 to 1002 by the training loss, for "
+    "every embedding alike, and the report has tables of all that were tried; the width of the MLP "
+    "is the first value that was tried"
 )
 
 ARMS = {
