@@ -1,21 +1,21 @@
 """Search of learning rates and initial scales for the judged runs of exp13, on pilot seeds.
 
     python tools/search_exp13.py S3/gru associative/rope
-    python tools/search_exp13.py --finals S3/gru associative/rope
 
-Without ``--finals``: every rate and scale of one grid, for a quarter of the steps; where the
-best rate is at an edge of the grid, the rate beside it as well. With it: the best two settings of a
-run, as ``search.py`` of the study has them, for all steps. A line per trial is printed. A trial is
-judged by the loss on validation rows after the last step, mean over the pilot seeds, which are
-trained at once. Without a run all runs are searched that judged claims and their gates name.
-``--layers 2`` tries another depth than the task has; it tells what depth does, and chooses nothing.
+Trains a run with the usual settings of the study and with the rates beside; then with the rates
+beside the best one, until both are known; then the same with initial scales at that rate. A setting
+is judged by the loss on validation rows after the last step, mean over the pilot seeds, which are
+trained at once; ties keep the usual setting. Prints a line per trial, which
+``journeylab/studies/exp13_published_mixers/search.py`` keeps. Without a run all runs are searched
+that judged claims and their gates name. ``--steps`` and ``--layers`` train with the chosen settings
+and another budget or depth than the task has; these lines choose nothing.
 """
 
 import argparse
 import math
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -29,14 +29,13 @@ from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp13_published_mixers.data import generate
 from journeylab.studies.exp13_published_mixers.models import Labelling, accuracy, mean_loss
 from journeylab.studies.exp13_published_mixers.search import (
-    FINALISTS,
-    GRID_STEPS,
+    RATE,
     RATES,
+    SCALE,
     SCALES,
     SEEDS,
-    STEPS,
-    WIDER,
-    ranked,
+    chosen,
+    prefer,
 )
 from journeylab.studies.exp13_published_mixers.settings import Data, Job
 
@@ -48,33 +47,38 @@ def main(arguments: Sequence[str]) -> None:
     """Print the trials of the named runs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", nargs="*", metavar="ARM/VARIANT")
-    parser.add_argument("--finals", action="store_true", help="the best settings, with all steps")
-    parser.add_argument("--layers", type=int, help="another depth than that of the task")
+    parser.add_argument("--steps", type=int, help="another budget")
+    parser.add_argument("--layers", type=int, help="another depth")
     options = parser.parse_args(arguments)
     training.prepare_process(threads=1)
     for run in options.runs or judged():
         arm, variant = run.split("/")
-        (finals if options.finals else search)(arm, variant, options.layers)
+        job = settings(arm, variant)
+        if options.steps or options.layers:
+            rate, scale = chosen(arm, variant, job.model.layers)
+            trial(changed(job, options.steps, options.layers), arm, rate, scale)
+        else:
+            search(job, arm)
 
 
-def search(arm: str, variant: str, layers: int | None) -> None:
-    """Try the grid, and then the rate beside an edge."""
-    job = settings(arm, variant, layers)
-    mixer = build_mixer(variant, job.model.width, job.model.heads, generator=torch.Generator())
-    scales = SCALES if operator_weights(mixer) else SCALES[:1]
-    losses = {(rate, scale): trial(job, arm, rate, scale) for scale in scales for rate in RATES}
-    best, scale = min(losses, key=losses.__getitem__)
-    if best in (RATES[0], RATES[-1]):
-        trial(job, arm, WIDER[0] if best == RATES[0] else WIDER[-1], scale)
+def search(job: Job, arm: str) -> None:
+    """Find the rate, and then the scale."""
+    rate = climb(RATES, RATE, lambda rate: trial(job, arm, rate, SCALE))
+    mixer = build_mixer(job.variant, job.model.width, job.model.heads, generator=torch.Generator())
+    if operator_weights(mixer):
+        climb(SCALES, SCALE, lambda scale: trial(job, arm, rate, scale))
 
 
-def finals(arm: str, variant: str, layers: int | None) -> None:
-    """Train the best settings of a run with all steps."""
-    job = settings(arm, variant, layers)
-    tried = ranked(arm, variant, job.model.layers)
-    short = [each for each in tried if each.steps < STEPS]
-    for each in short[:FINALISTS]:
-        trial(job, arm, each.rate, each.scale, STEPS)
+def climb(rungs: Sequence[float], usual: float, measure: Callable[[float], float]) -> float:
+    """Measure the usual value and those beside the best, until both are known; return the best."""
+    losses = {usual: measure(usual)}
+    while True:
+        best = prefer(losses, usual)
+        place = rungs.index(best)
+        beside = [each for each in rungs[max(place - 1, 0) : place + 2] if each not in losses]
+        if not beside:
+            return best
+        losses |= {each: measure(each) for each in beside}
 
 
 def judged() -> list[str]:
@@ -86,21 +90,26 @@ def judged() -> list[str]:
     return [run for run in runs if not run.startswith("certificates/")]
 
 
-def settings(arm: str, variant: str, layers: int | None) -> Job:
-    """The settings of a run, with its own depth or another."""
-    loaded = catalogue.load(PROJECT / "config.yaml").studies[STUDY]
-    job = Job.model_validate(catalogue.resolve_run(STUDY, loaded, arm, variant).settings)
+def settings(arm: str, variant: str) -> Job:
+    """The settings of a run."""
+    study = catalogue.load(PROJECT / "config.yaml").studies[STUDY]
+    return Job.model_validate(catalogue.resolve_run(STUDY, study, arm, variant).settings)
+
+
+def changed(job: Job, steps: int | None, layers: int | None) -> Job:
+    """The settings of a run with another budget or depth."""
+    budget = job.training.model_copy(update={"steps": steps or job.training.steps})
     model = job.model.model_copy(update={"layers": layers or job.model.layers})
-    return job.model_copy(update={"model": model})
+    return job.model_copy(update={"training": budget, "model": model})
 
 
-def trial(job: Job, arm: str, rate: float, scale: float, steps: int = GRID_STEPS) -> float:
+@cache
+def trial(job: Job, arm: str, rate: float, scale: float) -> float:
     """Train one setting; print it and return its loss."""
-    changed = job.training.model_copy(
-        update={"steps": steps, "learning_rate": rate, "evaluate_every": steps}
-    )
+    steps = job.training.steps
+    budget = job.training.model_copy(update={"learning_rate": rate, "evaluate_every": steps})
     model = job.model.model_copy(update={"scale": scale})
-    job = job.model_copy(update={"training": changed, "model": model})
+    job = job.model_copy(update={"training": budget, "model": model})
     streams = [Streams(STUDY, seed) for seed in SEEDS]
     problems = [
         Labelling(job, rows(arm, job.data, seed), stream)
@@ -109,7 +118,7 @@ def trial(job: Job, arm: str, rate: float, scale: float, steps: int = GRID_STEPS
     with tempfile.TemporaryDirectory() as folder:
         trained = training.train_seeds(
             problems,
-            changed,
+            budget,
             streams,
             Path(folder),
             training.Execution("batched", "cpu"),
@@ -119,8 +128,9 @@ def trial(job: Job, arm: str, rate: float, scale: float, steps: int = GRID_STEPS
     reached = [evaluate(*each) for each in zip(problems, streams, trained, strict=True)]
     loss = sum(each[0] for each in reached) / len(reached)
     right = sum(each[1] for each in reached) / len(reached)
-    cells = (steps, scale, rate, round(loss, 4), round(right, 3))
-    print(f"        {(arm, job.variant, job.model.layers, *cells)},", flush=True)
+    shown = f"{loss:.4f}" if math.isfinite(loss) else 'float("inf")'
+    cells = f"{job.model.layers}, {steps}, {scale}, {rate:g}, {shown}, {right:.3f}"
+    print(f'        ("{arm}", "{job.variant}", {cells}),', flush=True)
     return loss
 
 

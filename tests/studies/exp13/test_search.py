@@ -3,20 +3,20 @@
 from pathlib import Path
 
 import pytest
+from search_exp13 import climb
 
 from journeylab.catalogue import load, resolve_run
 from journeylab.studies.exp13_published_mixers import search
 from journeylab.studies.exp13_published_mixers.search import (
-    GRID_STEPS,
     RATE,
     RATES,
     SCALE,
     SCALES,
     STEPS,
-    WIDER,
+    TIE,
     SearchTrial,
     chosen,
-    ranked,
+    prefer,
 )
 from journeylab.studies.exp13_published_mixers.settings import Arm
 
@@ -33,28 +33,43 @@ def test_every_run_has_the_settings_of_the_search():
             assert job["training"]["steps"] == STEPS
 
 
-def trial(steps: int, loss: float, rate: float, layers: int = 1) -> SearchTrial:
-    return SearchTrial("S3", "gru", layers, steps, 3.0, rate, loss, 0.5)
+def test_the_usual_setting_stays_unless_another_is_better_by_more_than_a_tie():
+    assert prefer({0.01: 0.5, 0.03: 0.5 - 0.9 * TIE}, 0.01) == 0.01
+    assert prefer({0.01: 0.5, 0.03: 0.5 - 1.1 * TIE}, 0.01) == 0.03
+    assert prefer({0.01: float("inf"), 0.03: float("inf")}, 0.01) == 0.01
+    assert prefer({0.01: float("inf"), 0.03: 2.0}, 0.01) == 0.03
 
 
-def test_a_final_decides_and_not_a_shorter_run_with_a_smaller_loss(monkeypatch: pytest.MonkeyPatch):
-    tried = (
-        trial(GRID_STEPS, 0.1, 0.001),
-        trial(STEPS, 0.5, 0.003),
-        trial(STEPS, 0.4, 0.03),
-        trial(STEPS, 0.2, 0.1, layers=2),
-    )
+def test_other_budgets_and_depths_choose_nothing(monkeypatch: pytest.MonkeyPatch):
+    def trial(rate: float, loss: float, layers: int = 1, steps: int = STEPS) -> SearchTrial:
+        return SearchTrial("S3", "gru", layers, steps, 3.0, rate, loss, 0.5)
+
+    tried = (trial(0.003, 0.4), trial(0.03, 0.3), trial(0.1, 0.1, 2), trial(0.1, 0.0, 1, 4000))
     monkeypatch.setattr(search, "TRIALS", tried)
     assert chosen("S3", "gru", 1) == (0.03, 3.0)
     assert chosen("S3", "gru", 2) == (0.1, 3.0)
-    assert [each.rate for each in ranked("S3", "gru", 1)] == [0.03, 0.003, 0.001]
-    monkeypatch.setattr(search, "TRIALS", tried[:1])
-    assert chosen("S3", "gru", 1) == (RATE, SCALE)
+    assert chosen("S3", "rope", 1) == (RATE, SCALE)
 
 
-def test_the_grid_has_settings_on_both_sides_of_the_usual_rate():
-    assert RATES[0] < RATE < RATES[-1]
-    assert RATE in RATES
-    assert WIDER[1:-1] == RATES
-    assert SCALE in SCALES
-    assert GRID_STEPS < STEPS
+@pytest.mark.parametrize(
+    ("best", "measured"),
+    [
+        (0.01, [0.01, 0.003, 0.03]),
+        (0.003, [0.01, 0.003, 0.03, 0.001]),
+        (0.1, [0.01, 0.003, 0.03, 0.1]),
+    ],
+)
+def test_the_search_knows_both_neighbours_of_its_best_rate(best: float, measured: list[float]):
+    calls = []
+
+    def loss(rate: float) -> float:
+        calls.append(rate)
+        return abs(RATES.index(rate) - RATES.index(best))
+
+    assert climb(RATES, RATE, loss) == best
+    assert calls == measured
+
+
+def test_the_search_begins_within_its_rungs():
+    assert RATE in RATES[1:-1]
+    assert SCALE in SCALES[1:-1]

@@ -103,8 +103,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         "solved.threshold": SOLVED,
         "searched": len({trial[:2] for trial in search.TRIALS}),
         "runs": len(results.present()),
-        "rates": len(search.RATES),
-        "search.steps": search.GRID_STEPS,
+        "tie": search.TIE,
     }
     for group in ("S3", "A5", "S5"):
         rows = results.select("reflections", case=group)["value"]
@@ -264,32 +263,32 @@ def _tabulate_ceilings(results: StudyResults) -> Table:
 
 
 def _tabulate_search() -> Table:
-    rates = [f"{rate:g}" for rate in search.WIDER]
-    rows: dict[tuple[str, str, float], dict[str, str]] = {}
+    rates = [f"{rate:g}" for rate in search.RATES]
+    scales = [f"×{scale:g}" for scale in search.SCALES if scale != search.SCALE]
+    rows: dict[tuple[str, str, int, int], dict[str, str]] = {}
     for trial in search.TRIALS:
+        rate, scale = search.chosen(trial.arm, trial.variant, trial.layers)
         named = {
             "Task": ARMS.get(trial.arm, trial.arm),
             "Mechanism": LABELS.get(trial.variant, trial.variant),
-            "Scale": f"×{trial.scale:g}",
+            "Layers": str(trial.layers),
+            "Steps": str(trial.steps),
+            "Chosen": f"{rate:g}, ×{scale:g}",
         }
-        row = rows.setdefault((trial.arm, trial.variant, trial.scale), named)
-        if trial.steps == search.STEPS:
-            row["Finals"] = f"{trial.rate:g}: {fixed(trial.loss, 3)}, {fixed(trial.accuracy, 2)}"
-        else:
-            row[f"{trial.rate:g}"] = fixed(trial.loss, 3)
-    frame = pd.DataFrame(
-        rows.values(), columns=["Task", "Mechanism", "Scale", *rates, "Finals"]
-    ).fillna("–")
+        row = rows.setdefault(trial[:4], named)
+        at = f"{trial.rate:g}" if trial.scale == search.SCALE else f"×{trial.scale:g}"
+        row[at] = fixed(trial.loss, 3)
+    heads = ["Layers", "Steps", *rates, *scales]
+    frame = pd.DataFrame(rows.values(), columns=["Task", "Mechanism", *heads, "Chosen"])
     return Table(
         name="search",
-        caption="Search of learning rate and initial scale of operators, angles and gates: loss on "
-        f"validation rows after {search.GRID_STEPS} steps, by rate, mean of the pilot seeds "
-        f"{' and '.join(map(str, search.SEEDS))}. Last column: rate, loss and accuracy of the best "
-        f"{search.FINALISTS} settings of a run after {search.STEPS} steps.",
-        frame=frame,
-        notes=f"Runs without a line were not searched: rate {search.RATE}, scale {search.SCALE:g}. "
-        "–: not tried.",
-        numeric=tuple(rates),
+        caption="Search of learning rate and initial scale: loss on validation rows after the last "
+        f"step, mean of the pilot seeds {' and '.join(map(str, search.SEEDS))}. Left: by rate at "
+        f"scale ×{search.SCALE:g}; right: by scale at the best rate.",
+        frame=frame.fillna("–"),
+        notes=f"Other runs were not searched: rate {search.RATE}, scale ×{search.SCALE:g}. –: not "
+        f"tried. A difference up to {search.TIE} keeps them.",
+        numeric=tuple(heads),
     )
 
 

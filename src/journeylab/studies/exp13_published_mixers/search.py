@@ -1,27 +1,29 @@
 """The search of learning rates and initial scales of exp13, on pilot seeds.
 
 ``tools/search_exp13.py`` prints its lines; they are kept here, because a study trains with the
-chosen settings only. One grid for all mechanisms and tasks. Until every judged run has a final,
-verdicts of exp13 are provisional.
+chosen settings only. One rule for all mechanisms and tasks. Until every run of a judged claim has
+its lines, verdicts of exp13 are provisional.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
 
 SEEDS = (1000, 1001)
-RATES = (0.001, 0.003, 0.01, 0.03)
-WIDER = (0.0003, *RATES, 0.1)
-"""The grid, and the rates beside its edges, which are tried where the best one is at an edge."""
-SCALES = (1.0, 3.0)
-"""Factors of the initial `operator_weights`; mechanisms without any have the first only."""
-STEPS, GRID_STEPS = 2000, 500
-"""Steps of finals, as many as the study has, and of the grid."""
-FINALISTS = 2
-"""Settings of a run with the smallest losses that get a final."""
-
+RATES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
+SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
+"""Factors of the initial `operator_weights`; mechanisms without any have the factor 1 only."""
 RATE, SCALE = 0.01, 1.0
-"""The settings of runs without a final."""
+"""Where the search begins, and the settings of runs that were not searched."""
+STEPS = 2000
+"""Of a trial: as many as the study has."""
+TIE = 0.02
+"""Nats by which another setting has to be better than the usual one. Losses of models that have not
+begun to learn differ by less."""
+
+
+Setting = TypeVar("Setting")
 
 
 class SearchTrial(NamedTuple):
@@ -43,15 +45,18 @@ TRIALS: tuple[SearchTrial, ...] = ()
 """As the tool prints them, in the order of the table."""
 
 
-def ranked(arm: str, variant: str, layers: int) -> list[SearchTrial]:
-    """The trials of a run at a depth: those with the most steps first, the smallest loss first."""
-    tried = [each for each in TRIALS if each[:3] == (arm, variant, layers)]
-    return sorted(tried, key=lambda each: (-each.steps, each.loss))
+def prefer(losses: Mapping[Setting, float], usual: Setting) -> Setting:
+    """The setting with the smallest loss; the usual one if it is within TIE of it."""
+    best = min(losses, key=losses.__getitem__)
+    return usual if losses.get(usual, float("inf")) <= losses[best] + TIE else best
 
 
 def chosen(arm: str, variant: str, layers: int) -> tuple[float, float]:
-    """The rate and the scale of the best final; a run without one has the usual settings."""
-    for best in ranked(arm, variant, layers)[:1]:
-        if best.steps == STEPS:
-            return best.rate, best.scale
-    return RATE, SCALE
+    """The rate and the scale of a run."""
+    usual = RATE, SCALE
+    tried = {
+        (each.rate, each.scale): each.loss
+        for each in TRIALS
+        if each[:4] == (arm, variant, layers, STEPS)
+    }
+    return prefer(tried, usual) if tried else usual

@@ -28,8 +28,9 @@ from journeylab.studies.exp13_published_mixers.settings import WORD_TASKS, TaskN
 START = 0
 """The first token of every row; the tokens of the task follow it, increased by 1."""
 
-PAIRS = 16
-"""Different keys, and different values, of the recall task; rows of 64 tokens have them all."""
+KEYS, VALUES = 32, 16
+"""Keys and values of the recall task. A row of 64 tokens has 16 of the keys: a memory whose rank is
+the width, 16, keeps any 16 orthogonal keys, and no 32 keys are orthogonal in it."""
 
 
 def _words(name: str) -> SequenceTask:
@@ -41,7 +42,7 @@ DRAWN: dict[str, SequenceTask] = {
     **TASKS,
     **{name: _words(name) for name in WORD_TASKS},
     "associative": SequenceTask(
-        1 + 2 * PAIRS, PAIRS, partial(draw_associations, keys=PAIRS, values=PAIRS)
+        1 + KEYS + VALUES, VALUES, partial(draw_associations, keys=KEYS, values=VALUES)
     ),
 }
 
