@@ -5,15 +5,15 @@
 
 Without ``--finals``, on one seed: every rate at scale 1, then every scale at the best rate; where
 the best is at an edge of the grid, the next value beyond the edge as well. With ``--finals``, on
-two other seeds and with more steps: the two scales that were best, then half and twice the rate. A
-run is judged by its training loss, the mean over the last tenth of its steps; the rates of optimal
-answers are printed and decide nothing. Every line is a trial as in ``search.py``; that of a final
-has arm, variant, steps, scale, rate and the losses of both seeds.
+several seeds and with more steps: the two scales that were best, stronger sinusoids of a hybrid,
+and half the rate, which is halved again while that is best. A run is judged by its training loss,
+the mean over the last tenth of its steps; rates of optimal answers are printed and decide nothing.
+Every line is a trial or a final as in ``search.py``.
 """
 
 import argparse
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from journeylab.studies.exp8_value_embeddings.search import (
     RATES,
     SCALES,
     STEPS,
+    WAVES,
     ranked,
 )
 from journeylab.studies.exp8_value_embeddings.settings import Data, Job
@@ -41,23 +42,28 @@ LADDER = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30
 
 
 def finals(arm: str, variant: str) -> None:
-    """Train the best settings of a run on the other pilot seeds; the grid of rates grows."""
+    """Train the best settings of a run on several pilot seeds."""
     trials = ranked(arm, variant)
-    rate = trials[0].rate
+    waves, rate = WAVES[0], trials[0].rate
     scales = [trial.scale for trial in trials if trial.rate == rate][:FINALISTS]
-    scores = {scale: final(arm, variant, rate, scale) for scale in scales}
+    scores = {scale: final(arm, variant, scale, waves, rate) for scale in scales}
     scale = min(scores, key=scores.__getitem__)
-    by_rate = {rate: scores[scale]}
-    for factor in (0.5, 2.0):
-        by_rate[factor * rate] = final(arm, variant, factor * rate, scale)
-    widen(by_rate, partial(final, arm, variant, scale=scale), doubled)
+    loss = scores[scale]
+    for stronger in WAVES[1:] if variant.startswith("hybrid") else ():
+        if (reached := final(arm, variant, scale, stronger, rate)) >= loss:
+            break
+        waves, loss = stronger, reached
+    while (reached := final(arm, variant, scale, waves, rate / 2)) < loss:
+        rate, loss = rate / 2, reached
 
 
-def final(arm: str, variant: str, rate: float, scale: float) -> float:
-    """The mean loss of a setting over the other pilot seeds; printed."""
-    losses = [measure(arm, variant, rate, scale, FINAL_STEPS[arm], seed)[0] for seed in PILOTS]
+def final(arm: str, variant: str, scale: float, waves: float, rate: float) -> float:
+    """The mean loss of a setting over the pilot seeds of finals; printed."""
+    steps = FINAL_STEPS[arm]
+    sizes = {"scale": scale, "waves": waves}
+    losses = [measure(arm, variant, rate, sizes, steps, seed)[0] for seed in PILOTS]
     printed = ", ".join(f"{loss:.4f}" for loss in losses)
-    cells = f"{FINAL_STEPS[arm]}, {float(scale)}, {rate:g}, ({printed})"
+    cells = f"{steps}, {float(scale)}, {float(waves)}, {rate:g}, ({printed})"
     print(f'("{arm}", "{variant}", {cells}),', flush=True)
     return float(np.mean(losses))
 
@@ -81,33 +87,24 @@ def half_a_decade(value: float, steps: int) -> float:
     return LADDER[LADDER.index(value) + steps]
 
 
-def doubled(value: float, steps: int) -> float:
-    """``value`` times two to the power of ``steps``."""
-    return value * 2.0**steps
-
-
-def widen(
-    losses: dict[float, float],
-    measure: Callable[[float], float],
-    beyond: Callable[[float, int], float] = half_a_decade,
-) -> float:
+def widen(losses: dict[float, float], measure: Callable[[float], float]) -> float:
     """The best value; the grid grows while its best is at an edge."""
     while (best := min(losses, key=losses.__getitem__)) in (min(losses), max(losses)):
-        value = beyond(best, 1 if best == max(losses) else -1)
+        value = half_a_decade(best, 1 if best == max(losses) else -1)
         losses[value] = measure(value)
     return best
 
 
 def trial(arm: str, variant: str, rate: float, scale: float) -> float:
     """Train one setting; print it and return its loss."""
-    loss, rates = measure(arm, variant, rate, scale, STEPS[arm], PILOT)
+    loss, rates = measure(arm, variant, rate, {"scale": scale}, STEPS[arm], PILOT)
     cells = f"{float(scale)}, {rate:g}, {loss:.4f}, {rates[0]:.3f}, {rates[1]:.3f}"
     print(f'("{arm}", "{variant}", {STEPS[arm]}, {cells}),', flush=True)
     return loss
 
 
 def measure(
-    arm: str, variant: str, rate: float, scale: float, steps: int, seed: int
+    arm: str, variant: str, rate: float, sizes: Mapping[str, float], steps: int, seed: int
 ) -> tuple[float, list[float]]:
     """Train one setting; return its loss and its rates of optimal answers."""
     training = {"steps": steps, "learning_rate": rate, "weight_decay": 0.01}
@@ -116,7 +113,7 @@ def measure(
             "variant": variant,
             "attention": arm,
             "data": Data(),
-            "model": {"scale": scale},
+            "model": sizes,
             "training": training | {"evaluate_every": steps // 10},
         }
     )

@@ -126,7 +126,8 @@ class Hybrid(nn.Module):
     """The concatenation of sinusoids and a learned table; ``sinusoidal`` is the sinusoids' share.
 
     The width of the sinusoids is the largest even number up to that share of ``width``; the table
-    has the rest. The sinusoids are multiplied by √2, so that both parts have an RMS of 1.
+    has the rest. The sinusoids are multiplied by √2, so that both parts have an RMS of 1, and then
+    by ``amplitude``, which is 1 unless it is set.
     """
 
     def __init__(
@@ -142,10 +143,12 @@ class Hybrid(nn.Module):
         waves, learned = split_width(width, sinusoidal)
         self.waves = Sinusoidal(waves, scale=scale)
         self.learned = Discrete(learned, size=size, generator=generator)
+        self.amplitude = 1.0
 
     def forward(self, values: Real[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
         """Return the concatenation, sinusoids first."""
-        return torch.cat((math.sqrt(2.0) * self.waves(values), self.learned(values)), -1)
+        waves = math.sqrt(2.0) * self.amplitude * self.waves(values)
+        return torch.cat((waves, self.learned(values)), -1)
 
 
 class Periodic(nn.Module):

@@ -25,7 +25,7 @@ SMALL = {"n": 3, "train": 300, "test": 60}
 RUNS = {
     "axial": ("discrete", "sinusoidal", "hybrid50"),
     "full": ("discrete",),
-    "table-small": ("hybrid50",),
+    "table-unit": ("hybrid50",),
     "categorical": ("discrete", "sinusoidal"),
 }
 

@@ -5,9 +5,16 @@ import pytest
 
 from journeylab import catalogue
 from journeylab.plotting import styled
-from journeylab.studies.exp8_value_embeddings import figures
+from journeylab.studies.exp8_value_embeddings import figures, search
 from journeylab.studies.exp8_value_embeddings.metrics import LABELS
-from journeylab.studies.exp8_value_embeddings.search import TRIALS, chosen, ranked
+from journeylab.studies.exp8_value_embeddings.search import (
+    FINALS,
+    PILOTS,
+    TRIALS,
+    Final,
+    chosen,
+    ranked,
+)
 
 from .results import RUNS
 
@@ -59,13 +66,28 @@ def test_without_training_only_printed_numbers_are_drawn(results):
 
 def test_every_run_has_the_setting_with_the_smallest_loss_of_its_search():
     study = catalogue.load(CONFIG).studies["exp8"]
-    assert (
-        chosen("axial", "scalar").rate == 0.0015
-    )  # of a final, which the trial with the smallest loss has not
-    assert ranked("axial", "scalar")[0].rate == 0.003
+    searched = {(trial.arm, trial.variant) for trial in TRIALS}
     for run in catalogue.runs_of("exp8", study):
         arm = run.arm.removeprefix("learning-")
-        if (arm, run.variant) in {(trial.arm, trial.variant) for trial in TRIALS}:
+        arm = {"table-unit": "axial", "categorical": "axial"}.get(arm, arm)
+        if (arm, run.variant) in searched:
+            found = run.settings["model"], run.settings["training"]["learning_rate"]
             best = chosen(arm, run.variant)
-            assert run.settings["model"]["scale"] == best.scale, run
-            assert run.settings["training"]["learning_rate"] == best.rate, run
+            scale = 1.0 if run.arm == "table-unit" else best.scale
+            assert (found[0]["scale"], found[0]["waves"], found[1]) == (scale, *best[1:]), run
+
+
+def test_a_final_decides_and_not_a_trial(monkeypatch: pytest.MonkeyPatch):
+    first = ranked("axial", "scalar")[0]
+    lines = (
+        Final("axial", "scalar", 800, 1.0, 1.0, 0.003, (0.2, 0.2, 0.2)),
+        Final("axial", "scalar", 800, 0.3, 1.0, 0.0015, (0.4, 0.0, 0.1)),
+    )
+    assert chosen("axial", "scalar") == (first.scale, 1.0, first.rate)
+    monkeypatch.setattr(search, "FINALS", lines)
+    assert chosen("axial", "scalar") == (0.3, 1.0, 0.0015)
+
+
+def test_all_searched_runs_have_finals_or_none_has():
+    assert {final[:2] for final in FINALS} in (set(), {trial[:2] for trial in TRIALS})
+    assert all(len(final.losses) == len(PILOTS) for final in FINALS)

@@ -31,13 +31,13 @@ def test_every_embedding_starts_from_the_same_block(make_problem, build, variant
 def test_the_initial_scale_is_that_of_all_vectors_and_of_a_hybrid_that_of_its_table(variant):
     costs = torch.arange(1, 101)
 
-    def vectors(scale):
+    def vectors(**scales):
         generator = torch.Generator().manual_seed(0)
-        return embed(variant, Model(scale=scale), generator)(costs)
+        return embed(variant, Model(**scales), generator)(costs)
 
-    plain, scaled = vectors(1.0), vectors(0.25)
+    plain, scaled = vectors(), vectors(scale=0.25, waves=3.0)
     waves = {"hybrid25": 12, "hybrid50": 24, "hybrid75": 36}.get(variant, 0)
-    torch.testing.assert_close(scaled[:, :waves], plain[:, :waves])
+    torch.testing.assert_close(scaled[:, :waves], 3.0 * plain[:, :waves])
     torch.testing.assert_close(scaled[:, waves:], 0.25 * plain[:, waves:])
 
 

@@ -77,8 +77,8 @@ _SHOWN = ("discrete", "sinusoidal", "hybrid50", "fourier-high", "scalar")
 _STAGE_TITLES = {"initial": "before training", "trained": "after training"}
 _EXPONENT = {"-i/d": "10000^(−i/d)", "-2i/d": "10000^(−2i/d)"}
 _ATTENTION = ("axial", "full")
-_TRAINED = (*_ATTENTION, "table-small", "table-unit", "categorical")
-_CONTROLS = ("table-small", "table-unit", "categorical")
+_TRAINED = (*_ATTENTION, "table-unit", "categorical")
+_CONTROLS = ("table-unit", "categorical")
 _RECORDED = ("learning-axial", "learning-full")
 _CURVES = {"train_loss": "training loss", "optimal_row": "optimal answers"}
 
@@ -391,20 +391,23 @@ def _finals() -> Table:
             "Embedding": LABELS[final.variant],
             "Steps": str(final.steps),
             "Scale": short(final.scale),
+            "Waves": short(final.waves) if final.variant.startswith("hybrid") else "–",
             "Rate": short(final.rate),
             **{f"Seed {n}": f"{x:.4f}" for n, x in zip(PILOTS, final.losses, strict=True)},
-            "Mean": f"{final.loss:.4f}" + (" *" if final == chosen(*final[:2]) else ""),
+            "Mean": f"{final.loss:.4f}"
+            + (" *" if (final.scale, final.waves, final.rate) == chosen(*final[:2]) else ""),
         }
         for final in FINALS
     ]
-    frame = pd.DataFrame(rows)
+    heads = ["Steps", "Scale", "Waves", "Rate", *(f"Seed {n}" for n in PILOTS), "Mean"]
     return Table(
         name="finals",
-        caption="The best settings of the search with more steps, on two other pilot seeds: "
+        caption="The best settings of the search with more steps, on several pilot seeds: "
         "training loss. The smallest mean, marked by an asterisk, is chosen.",
-        frame=frame,
-        notes="Embeddings that are not listed have the best setting of the search.",
-        numeric=tuple(frame.columns[2:]),
+        frame=pd.DataFrame(rows, columns=["Attention", "Embedding", *heads]),
+        notes="Waves: root mean square of the sinusoids of a hybrid. Embeddings that are not "
+        "listed have the best setting of the search.",
+        numeric=tuple(heads),
     )
 
 

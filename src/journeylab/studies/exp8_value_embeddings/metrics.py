@@ -29,7 +29,6 @@ TUNING = (
 ARMS = {
     "axial": "axial attention",
     "full": "full attention",
-    "table-small": "axial attention, small table",
     "table-unit": "axial attention, large table",
     "categorical": "permuted cost labels",
     "learning-axial": "axial attention, half the steps",

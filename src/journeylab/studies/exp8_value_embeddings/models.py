@@ -63,7 +63,7 @@ MASKED = -1e30
 def embed(variant: Variant, model: Model, generator: Generator) -> values.UnitRms:
     """The embedding of a variant, with RMS ``model.scale`` over 1 … 100 before training.
 
-    In a hybrid, the scale is that of the table, and its sinusoids have RMS 1.
+    In a hybrid, the scale is that of the table, and its sinusoids have RMS ``model.waves``.
     """
     d, reference = model.d, torch.arange(1, HIGHEST + 1)
     inner: nn.Module
@@ -90,6 +90,8 @@ def embed(variant: Variant, model: Model, generator: Generator) -> values.UnitRm
     embedding = values.UnitRms(inner, reference)
     with torch.no_grad():
         _scaled(embedding).mul_(model.scale)
+    if isinstance(embedding.inner, values.Hybrid):
+        embedding.inner.amplitude = model.waves
     return embedding
 
 

@@ -88,7 +88,7 @@ class Model(Frozen):
     """Sizes of the recursive model: a cycle updates the latent ``updates`` times, the answer once.
 
     ``scale`` is the root mean square of the initial vectors of 1 … 100; of a hybrid, that of its
-    table, since its sinusoids have 1. ``spread`` is the standard deviation of the periodic
+    table, while its sinusoids have ``waves``. ``spread`` is the standard deviation of the periodic
     embedding's initial frequencies, in cycles over the range of the costs.
     """
 
@@ -98,6 +98,7 @@ class Model(Frozen):
     cycles: Count = 2
     supervision: Count = 4
     scale: PositiveFloat = 1.0
+    waves: PositiveFloat = 1.0
     spread: PositiveFloat = 2.0
 
 
