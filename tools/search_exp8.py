@@ -82,15 +82,10 @@ def first(runs: list[str]) -> None:
         widen(by_scale, partial(trial, *pair, rate))
 
 
-def half_a_decade(value: float, steps: int) -> float:
-    """The value ``steps`` rungs above ``value`` on the ladder."""
-    return LADDER[LADDER.index(value) + steps]
-
-
 def widen(losses: dict[float, float], measure: Callable[[float], float]) -> float:
-    """The best value; the grid grows while its best is at an edge."""
+    """The best value; the grid grows by half a decade while its best is at an edge."""
     while (best := min(losses, key=losses.__getitem__)) in (min(losses), max(losses)):
-        value = half_a_decade(best, 1 if best == max(losses) else -1)
+        value = LADDER[LADDER.index(best) + (1 if best == max(losses) else -1)]
         losses[value] = measure(value)
     return best
 

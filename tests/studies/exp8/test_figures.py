@@ -71,10 +71,10 @@ def test_every_run_has_the_setting_with_the_smallest_loss_of_its_search():
         arm = run.arm.removeprefix("learning-")
         arm = {"table-unit": "axial", "categorical": "axial"}.get(arm, arm)
         if (arm, run.variant) in searched:
-            found = run.settings["model"], run.settings["training"]["learning_rate"]
+            model, rate = run.settings["model"], run.settings["training"]["learning_rate"]
             best = chosen(arm, run.variant)
             scale = 1.0 if run.arm == "table-unit" else best.scale
-            assert (found[0]["scale"], found[0]["waves"], found[1]) == (scale, *best[1:]), run
+            assert (model["scale"], model["waves"], rate) == (scale, best.waves, best.rate), run
 
 
 def test_a_final_decides_and_not_a_trial(monkeypatch: pytest.MonkeyPatch):
