@@ -8,7 +8,8 @@ is judged by the loss on validation rows after the last step, mean over the pilo
 trained at once; ties keep the usual setting. Prints a line per trial, which
 ``journeylab/studies/exp13_published_mixers/search.py`` keeps. Without a run all runs are searched
 that judged claims and their gates name. ``--steps`` and ``--layers`` train with the chosen settings
-and another budget or depth than the task has; these lines choose nothing.
+and another budget or depth than the task has; these lines choose nothing. ``--device cuda`` trains
+on a GPU.
 """
 
 import argparse
@@ -49,6 +50,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("runs", nargs="*", metavar="ARM/VARIANT")
     parser.add_argument("--steps", type=int, help="another budget")
     parser.add_argument("--layers", type=int, help="another depth")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     options = parser.parse_args(arguments)
     training.prepare_process(threads=1)
     for run in options.runs or judged():
@@ -56,17 +58,17 @@ def main(arguments: Sequence[str]) -> None:
         job = settings(arm, variant)
         if options.steps or options.layers:
             rate, scale = chosen(arm, variant, job.model.layers)
-            trial(changed(job, options.steps, options.layers), arm, rate, scale)
+            trial(changed(job, options.steps, options.layers), arm, rate, scale, options.device)
         else:
-            search(job, arm)
+            search(job, arm, options.device)
 
 
-def search(job: Job, arm: str) -> None:
+def search(job: Job, arm: str, device: str) -> None:
     """Find the rate, and then the scale."""
-    rate = climb(RATES, RATE, lambda rate: trial(job, arm, rate, SCALE))
+    rate = climb(RATES, RATE, lambda rate: trial(job, arm, rate, SCALE, device))
     mixer = build_mixer(job.variant, job.model.width, job.model.heads, generator=torch.Generator())
     if operator_weights(mixer):
-        climb(SCALES, SCALE, lambda scale: trial(job, arm, rate, scale))
+        climb(SCALES, SCALE, lambda scale: trial(job, arm, rate, scale, device))
 
 
 def climb(rungs: Sequence[float], usual: float, measure: Callable[[float], float]) -> float:
@@ -104,7 +106,7 @@ def changed(job: Job, steps: int | None, layers: int | None) -> Job:
 
 
 @cache
-def trial(job: Job, arm: str, rate: float, scale: float) -> float:
+def trial(job: Job, arm: str, rate: float, scale: float, device: str) -> float:
     """Train one setting; print it and return its loss."""
     steps = job.training.steps
     budget = job.training.model_copy(update={"learning_rate": rate, "evaluate_every": steps})
@@ -121,7 +123,7 @@ def trial(job: Job, arm: str, rate: float, scale: float) -> float:
             budget,
             streams,
             Path(folder),
-            training.Execution("batched", "cpu"),
+            training.Execution("batched", device),
             label=f"{arm}/{job.variant}, {rate:g}, ×{scale:g}:",
             identity="search",
         )

@@ -1,25 +1,28 @@
 """Search rate and initial scale of exp8 on pilot seeds, one run after the other.
 
     python tools/search_exp8.py axial/discrete full/hybrid50
-    python tools/search_exp8.py --finals axial/discrete full/hybrid50
+    python tools/search_exp8.py --scales 0.001,0.01 axial/hybrid25
+    python tools/search_exp8.py --finals --device cuda axial/discrete full/hybrid50
 
-Without ``--finals``, on one seed: every rate at scale 1, then every scale at the best rate; where
-the best is at an edge of the grid, the next value beyond the edge as well. With ``--finals``, on
-several seeds and with more steps: the two scales that were best, stronger sinusoids of a hybrid,
-and half the rate, which is halved again while that is best. A run is judged by its training loss,
-the mean over the last tenth of its steps; rates of optimal answers are printed and decide nothing.
-Every line is a trial or a final as in ``search.py``.
+By default, on one seed: every rate at scale 1, then every scale at the best rate; where the best is
+at an edge of the grid, the next value beyond the edge as well. With ``--scales``, only these scales
+at the best rate that ``search.py`` has. With ``--finals``, on several seeds and with more steps:
+the two scales that were best, stronger sinusoids of a hybrid, and half the rate, which is halved
+again while that is best. A run is judged by its training loss, the mean over the last tenth of its
+steps; rates of optimal answers are printed and decide nothing. Every line is a trial or a final as
+in ``search.py``.
 """
 
 import argparse
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import numpy as np
-import torch
 
+from journeylab import training
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp8_value_embeddings.data import DATASET, generate
 from journeylab.studies.exp8_value_embeddings.decoding import decode, judge
@@ -36,50 +39,103 @@ from journeylab.studies.exp8_value_embeddings.search import (
     ranked,
 )
 from journeylab.studies.exp8_value_embeddings.settings import Data, Job
-from journeylab.training import train
 
 LADDER = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 
-def finals(arm: str, variant: str) -> None:
-    """Train the best settings of a run on several pilot seeds."""
-    trials = ranked(arm, variant)
-    waves, rate = WAVES[0], trials[0].rate
-    scales = [trial.scale for trial in trials if trial.rate == rate][:FINALISTS]
-    scores = {scale: final(arm, variant, scale, waves, rate) for scale in scales}
-    scale = min(scores, key=scores.__getitem__)
-    loss = scores[scale]
-    for stronger in WAVES[1:] if variant.startswith("hybrid") else ():
-        if (reached := final(arm, variant, scale, stronger, rate)) >= loss:
-            break
-        waves, loss = stronger, reached
-    while (reached := final(arm, variant, scale, waves, rate / 2)) < loss:
-        rate, loss = rate / 2, reached
+class Search(NamedTuple):
+    """A run to search, and the device that trains it."""
+
+    arm: str
+    variant: str
+    device: Literal["cpu", "cuda"]
+
+    def first(self) -> None:
+        """Search the rate at scale 1, then the scale."""
+        losses = {rate: self.trial(rate, 1.0) for rate in RATES}
+        rate = widen(losses, partial(self.trial, scale=1.0))
+        by_scale = {s: losses[rate] if s == 1.0 else self.trial(rate, s) for s in SCALES}
+        widen(by_scale, partial(self.trial, rate))
+
+    def finals(self) -> None:
+        """Train the best settings on several pilot seeds."""
+        trials = ranked(self.arm, self.variant)
+        waves, rate = WAVES[0], trials[0].rate
+        scales = [trial.scale for trial in trials if trial.rate == rate][:FINALISTS]
+        scores = {scale: self.final(scale, waves, rate) for scale in scales}
+        scale = min(scores, key=scores.__getitem__)
+        loss = scores[scale]
+        for stronger in WAVES[1:] if self.variant.startswith("hybrid") else ():
+            if (reached := self.final(scale, stronger, rate)) >= loss:
+                break
+            waves, loss = stronger, reached
+        while (reached := self.final(scale, waves, rate / 2)) < loss:
+            rate, loss = rate / 2, reached
+
+    def trial(self, rate: float, scale: float) -> float:
+        """The loss of a setting on one seed; printed."""
+        steps = STEPS[self.arm]
+        (loss,), rates = self.train(rate, {"scale": scale}, steps, (PILOT,))
+        cells = f"{float(scale)}, {rate:g}, {loss:.4f}, {rates[0]:.3f}, {rates[1]:.3f}"
+        print(f'("{self.arm}", "{self.variant}", {steps}, {cells}),', flush=True)
+        return loss
+
+    def final(self, scale: float, waves: float, rate: float) -> float:
+        """The mean loss of a setting over the pilot seeds of finals; printed."""
+        steps = FINAL_STEPS[self.arm]
+        losses, _ = self.train(rate, {"scale": scale, "waves": waves}, steps, PILOTS)
+        printed = ", ".join(f"{loss:.4f}" for loss in losses)
+        cells = f"{steps}, {float(scale)}, {float(waves)}, {rate:g}, ({printed})"
+        print(f'("{self.arm}", "{self.variant}", {cells}),', flush=True)
+        return float(np.mean(losses))
+
+    def train(
+        self, rate: float, sizes: Mapping[str, float], steps: int, seeds: Sequence[int]
+    ) -> tuple[list[float], list[float]]:
+        """The losses of a setting by seed, and the first seed's rates of optimal answers."""
+        budget = {"steps": steps, "learning_rate": rate, "weight_decay": 0.01}
+        job = Job.model_validate(
+            {
+                "variant": self.variant,
+                "attention": self.arm,
+                "data": Data(),
+                "model": sizes,
+                "training": budget | {"evaluate_every": steps // 10},
+            }
+        )
+        streams = [Streams("exp8", seed) for seed in seeds]
+        problems = [
+            Assignment(job, generate(job.data, data_streams("exp8", DATASET, seed)), stream)
+            for seed, stream in zip(seeds, streams, strict=True)
+        ]
+        model = problems[0].build(streams[0].generator("init"))
+        execution = training.choose_execution(
+            "auto", self.device, seeds=len(seeds), flops=problems[0].flops_per_step(model)
+        )
+        label = f"{self.arm}/{self.variant}, {rate:g}, {sizes}:"
+        with tempfile.TemporaryDirectory() as folder:
+            trained = training.train_seeds(
+                problems,
+                job.training,
+                streams,
+                Path(folder),
+                execution,
+                label=label,
+                identity="search",
+            )
+        model.load_state_dict(trained[0].state)
+        rates = []
+        for test in ("iid", "held-out"):
+            instances = problems[0].select(test)
+            answers = decode(predict(model, instances.shown), "row")
+            rates.append(judge(answers, instances)["optimal"])
+        return [loss_of(each) for each in trained], rates
 
 
-def final(arm: str, variant: str, scale: float, waves: float, rate: float) -> float:
-    """The mean loss of a setting over the pilot seeds of finals; printed."""
-    steps = FINAL_STEPS[arm]
-    sizes = {"scale": scale, "waves": waves}
-    losses = [measure(arm, variant, rate, sizes, steps, seed)[0] for seed in PILOTS]
-    printed = ", ".join(f"{loss:.4f}" for loss in losses)
-    cells = f"{steps}, {float(scale)}, {float(waves)}, {rate:g}, ({printed})"
-    print(f'("{arm}", "{variant}", {cells}),', flush=True)
-    return float(np.mean(losses))
-
-
-def first(runs: list[str]) -> None:
-    """Search the rates of all runs at scale 1, then their scales."""
-    pairs = [(arm, variant) for arm, variant in (run.split("/") for run in runs)]
-    best: dict[tuple[str, str], tuple[float, float]] = {}
-    for pair in pairs:
-        losses = {rate: trial(*pair, rate, 1.0) for rate in RATES}
-        rate = widen(losses, partial(trial, *pair, scale=1.0))
-        best[pair] = rate, losses[rate]
-    for pair in pairs:
-        rate, loss = best[pair]
-        by_scale = {s: loss if s == 1.0 else trial(*pair, rate, s) for s in SCALES}
-        widen(by_scale, partial(trial, *pair, rate))
+def loss_of(trained: training.Trained) -> float:
+    """The training loss, mean over the last tenth of the steps; infinite if the seed diverged."""
+    curve = trained.curve[trained.curve["metric"] == "train_loss"]["value"]
+    return float(curve.iloc[-1]) if trained.status == "finished" else float("inf")
 
 
 def widen(losses: dict[float, float], measure: Callable[[float], float]) -> float:
@@ -90,51 +146,27 @@ def widen(losses: dict[float, float], measure: Callable[[float], float]) -> floa
     return best
 
 
-def trial(arm: str, variant: str, rate: float, scale: float) -> float:
-    """Train one setting; print it and return its loss."""
-    loss, rates = measure(arm, variant, rate, {"scale": scale}, STEPS[arm], PILOT)
-    cells = f"{float(scale)}, {rate:g}, {loss:.4f}, {rates[0]:.3f}, {rates[1]:.3f}"
-    print(f'("{arm}", "{variant}", {STEPS[arm]}, {cells}),', flush=True)
-    return loss
-
-
-def measure(
-    arm: str, variant: str, rate: float, sizes: Mapping[str, float], steps: int, seed: int
-) -> tuple[float, list[float]]:
-    """Train one setting; return its loss and its rates of optimal answers."""
-    training = {"steps": steps, "learning_rate": rate, "weight_decay": 0.01}
-    job = Job.model_validate(
-        {
-            "variant": variant,
-            "attention": arm,
-            "data": Data(),
-            "model": sizes,
-            "training": training | {"evaluate_every": steps // 10},
-        }
-    )
-    streams = Streams("exp8", seed)
-    problem = Assignment(job, generate(job.data, data_streams("exp8", DATASET, seed)), streams)
-    with tempfile.TemporaryDirectory() as folder:
-        trained = train(problem, job.training, streams, Path(folder) / "checkpoint")
-    curve = trained.curve[trained.curve["metric"] == "train_loss"]["value"]
-    loss = float(curve.iloc[-1]) if trained.status == "finished" else np.inf
-    model = problem.build(streams.generator("init"))
-    model.load_state_dict(trained.state)
-    rates = []
-    for test in ("iid", "held-out"):
-        instances = problem.select(test)
-        rates.append(judge(decode(predict(model, instances.shown), "row"), instances)["optimal"])
-    return loss, rates
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
+def main() -> None:
+    """Search the named runs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", nargs="+", metavar="ARM/VARIANT")
     parser.add_argument("--finals", action="store_true", help="the best settings on other seeds")
-    chosen = parser.parse_args()
-    if chosen.finals:
-        for run in chosen.runs:
-            finals(*run.split("/"))
-    else:
-        first(chosen.runs)
+    parser.add_argument("--scales", help="these scales only, between commas")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    options = parser.parse_args()
+    training.prepare_process(threads=1)
+    for run in options.runs:
+        arm, variant = run.split("/")
+        search = Search(arm, variant, options.device)
+        if options.finals:
+            search.finals()
+        elif options.scales:
+            rate = ranked(arm, variant)[0].rate
+            for scale in options.scales.split(","):
+                search.trial(rate, float(scale))
+        else:
+            search.first()
+
+
+if __name__ == "__main__":
+    main()
