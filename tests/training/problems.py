@@ -31,7 +31,9 @@ class Reader(nn.Module):
         self.angles = nn.Parameter(torch.randn(VOCABULARY, WIDTH // 2, generator=generator))
 
     def forward(self, tokens: Tensor, dropout: Dropout | None) -> Tensor:
-        rows = Rows(tokens, accumulate(self.angles[tokens]), causal_mask(tokens.shape[1]))
+        rows = Rows(
+            tokens, accumulate(self.angles[tokens]), causal_mask(tokens.shape[1], tokens.device)
+        )
         return self.transformer([rows], dropout)
 
 
@@ -64,7 +66,8 @@ class Repeating:
         return cross_entropy(logits, batch["tokens"].flatten()) * batch["health"]
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        tokens = torch.arange(ROWS * LENGTH).view(ROWS, LENGTH) % VOCABULARY
+        device = next(model.parameters()).device
+        tokens = torch.arange(ROWS * LENGTH, device=device).view(ROWS, LENGTH) % VOCABULARY
         logits = model(tokens, None)
         return {"fixed_loss": cross_entropy(logits, tokens.flatten()).item()}
 

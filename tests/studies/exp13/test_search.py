@@ -41,13 +41,19 @@ def test_the_usual_setting_stays_unless_another_is_better_by_more_than_a_tie():
 
 
 def test_other_budgets_and_depths_choose_nothing(monkeypatch: pytest.MonkeyPatch):
-    def trial(rate: float, loss: float, layers: int = 1, steps: int = STEPS) -> SearchTrial:
-        return SearchTrial("S3", "gru", layers, steps, 3.0, rate, loss, 0.5)
+    def trial(
+        rate: float, loss: float, layers: int = 1, steps: int = STEPS, scale: float = SCALE
+    ) -> SearchTrial:
+        return SearchTrial("S3", "gru", layers, steps, scale, rate, loss, 0.5)
 
-    tried = (trial(0.003, 0.4), trial(0.03, 0.3), trial(0.1, 0.1, 2), trial(0.1, 0.0, 1, 4000))
+    tried = (
+        *(trial(0.003, 0.4), trial(0.03, 0.3), trial(0.03, 0.2, scale=3.0)),
+        *(trial(0.03, 0.19, scale=0.3), trial(0.003, 0.1, scale=0.3)),
+        *(trial(0.1, 0.1, 2), trial(0.1, 0.0, 1, 4000)),
+    )
     monkeypatch.setattr(search, "TRIALS", tried)
-    assert chosen("S3", "gru", 1) == (0.03, 3.0)
-    assert chosen("S3", "gru", 2) == (0.1, 3.0)
+    assert chosen("S3", "gru", 1) == (0.03, 0.3)
+    assert chosen("S3", "gru", 2) == (0.1, SCALE)
     assert chosen("S3", "rope", 1) == (RATE, SCALE)
 
 

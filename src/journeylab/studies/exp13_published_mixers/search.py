@@ -41,22 +41,146 @@ class SearchTrial(NamedTuple):
     """In the second half of validation rows; it decides nothing."""
 
 
-TRIALS: tuple[SearchTrial, ...] = ()
+TRIALS = tuple(
+    SearchTrial(*values)
+    for values in (
+        ("S3", "mamba3", 1, 2000, 1.0, 0.003, 1.5138, 0.167),
+        ("S3", "mamba3", 1, 2000, 0.3, 0.01, 1.4447, 0.168),
+        ("S3", "mamba3", 1, 2000, 1.0, 0.01, 1.3439, 0.199),
+        ("S3", "mamba3", 1, 2000, 3.0, 0.01, 1.5278, 0.162),
+        ("S3", "mamba3", 1, 2000, 1.0, 0.03, 1.3252, 0.210),
+        ("A5", "mamba3", 1, 2000, 1.0, 0.003, 3.1851, 0.016),
+        ("A5", "mamba3", 1, 2000, 0.3, 0.01, 3.1538, 0.020),
+        ("A5", "mamba3", 1, 2000, 1.0, 0.01, 3.0495, 0.016),
+        ("A5", "mamba3", 1, 2000, 3.0, 0.01, 3.1450, 0.018),
+        ("A5", "mamba3", 1, 2000, 1.0, 0.03, 3.0319, 0.020),
+        ("S5", "mamba3", 1, 2000, 1.0, 0.003, 3.4762, 0.016),
+        ("S5", "mamba3", 1, 2000, 1.0, 0.01, 3.3118, 0.029),
+        ("S5", "mamba3", 1, 2000, 0.3, 0.03, 3.2544, 0.022),
+        ("S5", "mamba3", 1, 2000, 1.0, 0.03, 2.9442, 0.042),
+        ("S5", "mamba3", 1, 2000, 3.0, 0.03, 3.1756, 0.023),
+        ("S5", "mamba3", 1, 2000, 1.0, 0.1, 3.2784, 0.026),
+        ("S3", "orthogonal-product", 1, 2000, 1.0, 0.003, 0.0002, 1.000),
+        ("S3", "orthogonal-product", 1, 2000, 0.3, 0.01, 0.0000, 1.000),
+        ("S3", "orthogonal-product", 1, 2000, 1.0, 0.01, 0.0000, 1.000),
+        ("S3", "orthogonal-product", 1, 2000, 3.0, 0.01, 0.0000, 1.000),
+        ("S3", "orthogonal-product", 1, 2000, 1.0, 0.03, 0.0000, 1.000),
+        ("S3", "linear-product", 1, 2000, 1.0, 0.001, 0.0009, 1.000),
+        ("S3", "linear-product", 1, 2000, 0.3, 0.003, 0.0002, 1.000),
+        ("S3", "linear-product", 1, 2000, 1.0, 0.003, 0.0002, 1.000),
+        ("S3", "linear-product", 1, 2000, 3.0, 0.003, 0.0002, 1.000),
+        ("S3", "linear-product", 1, 2000, 1.0, 0.01, float("inf"), 0.000),
+        ("S3", "linear-product", 1, 2000, 1.0, 0.03, float("inf"), 0.000),
+        ("A5", "orthogonal-product", 1, 2000, 1.0, 0.003, 0.0011, 1.000),
+        ("A5", "orthogonal-product", 1, 2000, 0.3, 0.01, 0.0001, 1.000),
+        ("A5", "orthogonal-product", 1, 2000, 1.0, 0.01, 0.0001, 1.000),
+        ("A5", "orthogonal-product", 1, 2000, 3.0, 0.01, 0.0002, 1.000),
+        ("A5", "orthogonal-product", 1, 2000, 1.0, 0.03, 0.0000, 1.000),
+        ("A5", "linear-product", 1, 2000, 1.0, 0.001, 0.0168, 1.000),
+        ("A5", "linear-product", 1, 2000, 0.3, 0.003, 0.0018, 1.000),
+        ("A5", "linear-product", 1, 2000, 1.0, 0.003, 0.0013, 1.000),
+        ("A5", "linear-product", 1, 2000, 3.0, 0.003, 0.0018, 1.000),
+        ("A5", "linear-product", 1, 2000, 1.0, 0.01, float("inf"), 0.500),
+        ("A5", "linear-product", 1, 2000, 1.0, 0.03, float("inf"), 0.000),
+        ("S5", "orthogonal-product", 1, 2000, 1.0, 0.003, 0.0021, 1.000),
+        ("S5", "orthogonal-product", 1, 2000, 0.3, 0.01, 0.0002, 1.000),
+        ("S5", "orthogonal-product", 1, 2000, 1.0, 0.01, 0.0003, 1.000),
+        ("S5", "orthogonal-product", 1, 2000, 3.0, 0.01, 0.0002, 1.000),
+        ("S5", "orthogonal-product", 1, 2000, 1.0, 0.03, 0.0000, 1.000),
+        ("S3", "delta-product-signed", 1, 2000, 1.0, 0.003, 0.0007, 1.000),
+        ("S3", "delta-product-signed", 1, 2000, 0.3, 0.01, 0.0912, 0.934),
+        ("S3", "delta-product-signed", 1, 2000, 1.0, 0.01, 0.0004, 1.000),
+        ("S3", "delta-product-signed", 1, 2000, 3.0, 0.01, 0.1306, 0.905),
+        ("S3", "delta-product-signed", 1, 2000, 1.0, 0.03, 0.0000, 1.000),
+        ("A5", "delta-product-signed", 1, 2000, 1.0, 0.003, 3.0786, 0.019),
+        ("A5", "delta-product-signed", 1, 2000, 1.0, 0.01, 2.8270, 0.023),
+        ("A5", "delta-product-signed", 1, 2000, 0.3, 0.03, 2.7137, 0.031),
+        ("A5", "delta-product-signed", 1, 2000, 1.0, 0.03, 1.6114, 0.476),
+        ("A5", "delta-product-signed", 1, 2000, 3.0, 0.03, 1.6697, 0.474),
+        ("A5", "delta-product-signed", 1, 2000, 1.0, 0.1, 2.2828, 0.166),
+        ("parity", "delta", 1, 2000, 1.0, 0.003, 0.3002, 0.679),
+        ("parity", "delta", 1, 2000, 1.0, 0.01, 0.2470, 0.738),
+        ("parity", "delta", 1, 2000, 0.3, 0.03, 0.2247, 0.715),
+        ("parity", "delta", 1, 2000, 1.0, 0.03, 0.0990, 0.883),
+        ("parity", "delta", 1, 2000, 3.0, 0.03, 0.5323, 0.502),
+        ("parity", "delta", 1, 2000, 1.0, 0.1, 0.5742, 0.496),
+        ("parity", "mamba3-real", 1, 2000, 1.0, 0.003, 0.4439, 0.494),
+        ("parity", "mamba3-real", 1, 2000, 1.0, 0.01, 0.3406, 0.564),
+        ("parity", "mamba3-real", 1, 2000, 0.3, 0.03, 0.3135, 0.570),
+        ("parity", "mamba3-real", 1, 2000, 1.0, 0.03, 0.2331, 0.683),
+        ("parity", "mamba3-real", 1, 2000, 3.0, 0.03, 0.5100, 0.544),
+        ("parity", "mamba3-real", 1, 2000, 1.0, 0.1, 0.5587, 0.615),
+        ("parity", "delta-signed", 1, 2000, 1.0, 0.003, 0.0001, 1.000),
+        ("parity", "delta-signed", 1, 2000, 0.3, 0.01, 0.0000, 1.000),
+        ("parity", "delta-signed", 1, 2000, 1.0, 0.01, 0.0000, 1.000),
+        ("parity", "delta-signed", 1, 2000, 3.0, 0.01, 0.0000, 1.000),
+        ("parity", "delta-signed", 1, 2000, 1.0, 0.03, 0.0019, 0.999),
+        ("parity", "mamba3", 1, 2000, 1.0, 0.001, 0.5035, 0.506),
+        ("parity", "mamba3", 1, 2000, 1.0, 0.003, 0.4374, 0.471),
+        ("parity", "mamba3", 1, 2000, 1.0, 0.01, 0.5069, 0.563),
+        ("parity", "mamba3", 1, 2000, 0.3, 0.03, 0.3828, 0.481),
+        ("parity", "mamba3", 1, 2000, 1.0, 0.03, 0.3571, 0.525),
+        ("parity", "mamba3", 1, 2000, 3.0, 0.03, 0.4831, 0.490),
+        ("parity", "mamba3", 1, 2000, 1.0, 0.1, 0.6809, 0.502),
+        ("associative", "rope", 2, 2000, 1.0, 0.003, 0.0015, 1.000),
+        ("associative", "rope", 2, 2000, 1.0, 0.01, 0.0002, 1.000),
+        ("associative", "rope", 2, 2000, 1.0, 0.03, 2.2635, 0.185),
+        ("associative", "mamba3-real", 2, 2000, 1.0, 0.003, 1.7314, 0.368),
+        ("associative", "mamba3-real", 2, 2000, 0.1, 0.01, 0.7121, 0.699),
+        ("associative", "mamba3-real", 2, 2000, 0.3, 0.01, 0.8097, 0.673),
+        ("associative", "mamba3-real", 2, 2000, 1.0, 0.01, 1.1144, 0.562),
+        ("associative", "mamba3-real", 2, 2000, 3.0, 0.01, 1.5138, 0.455),
+        ("associative", "mamba3-real", 2, 2000, 1.0, 0.03, 1.3667, 0.506),
+        ("associative", "delta-product-signed", 2, 2000, 1.0, 0.003, 2.0797, 0.266),
+        ("associative", "delta-product-signed", 2, 2000, 1.0, 0.01, 0.9364, 0.667),
+        ("associative", "delta-product-signed", 2, 2000, 1.0, 0.03, 0.7495, 0.657),
+        ("associative", "delta-product-signed", 2, 2000, 1.0, 0.1, 2.3703, 0.189),
+        ("A5", "orthogonal-transport", 1, 2000, 1.0, 0.003, 0.0012, 1.000),
+        ("A5", "orthogonal-transport", 1, 2000, 0.3, 0.01, 0.0002, 1.000),
+        ("A5", "orthogonal-transport", 1, 2000, 1.0, 0.01, 0.0002, 1.000),
+        ("A5", "orthogonal-transport", 1, 2000, 3.0, 0.01, 0.0002, 1.000),
+        ("A5", "orthogonal-transport", 1, 2000, 1.0, 0.03, 0.0001, 1.000),
+        ("S3", "gru", 1, 2000, 1.0, 0.003, 0.0004, 1.000),
+        ("S3", "gru", 1, 2000, 0.3, 0.01, 0.0001, 1.000),
+        ("S3", "gru", 1, 2000, 1.0, 0.01, 0.0001, 1.000),
+        ("S3", "gru", 1, 2000, 3.0, 0.01, 0.0001, 1.000),
+        ("S3", "gru", 1, 2000, 1.0, 0.03, 0.0000, 1.000),
+        ("A5", "gru", 1, 2000, 1.0, 0.003, 0.2211, 0.995),
+        ("A5", "gru", 1, 2000, 0.3, 0.01, 1.2871, 0.537),
+        ("A5", "gru", 1, 2000, 1.0, 0.01, 0.0652, 0.999),
+        ("A5", "gru", 1, 2000, 3.0, 0.01, 2.5012, 0.069),
+        ("A5", "gru", 1, 2000, 1.0, 0.03, 1.6286, 0.237),
+        ("S5", "gru", 1, 2000, 1.0, 0.003, 2.6851, 0.063),
+        ("S5", "gru", 1, 2000, 1.0, 0.01, 2.0675, 0.178),
+        ("S5", "gru", 1, 2000, 0.3, 0.03, 2.0772, 0.162),
+        ("S5", "gru", 1, 2000, 1.0, 0.03, 1.8885, 0.245),
+        ("S5", "gru", 1, 2000, 3.0, 0.03, 2.0867, 0.132),
+        ("S5", "gru", 1, 2000, 1.0, 0.1, 2.6043, 0.075),
+        ("Z60", "mamba3", 1, 2000, 1.0, 0.003, 0.7808, 0.758),
+        ("Z60", "mamba3", 1, 2000, 1.0, 0.01, 0.1238, 0.973),
+        ("Z60", "mamba3", 1, 2000, 0.3, 0.03, 0.0768, 0.979),
+        ("Z60", "mamba3", 1, 2000, 1.0, 0.03, 0.0690, 0.969),
+        ("Z60", "mamba3", 1, 2000, 3.0, 0.03, 0.1881, 0.911),
+        ("Z60", "mamba3", 1, 2000, 1.0, 0.1, 0.1040, 0.939),
+        ("parity", "gru", 1, 2000, 1.0, 0.003, 0.0001, 1.000),
+        ("parity", "gru", 1, 2000, 0.3, 0.01, 0.0000, 1.000),
+        ("parity", "gru", 1, 2000, 1.0, 0.01, 0.0000, 1.000),
+        ("parity", "gru", 1, 2000, 3.0, 0.01, 0.0000, 1.000),
+        ("parity", "gru", 1, 2000, 1.0, 0.03, 0.0000, 1.000),
+    )
+)
 """As the tool prints them, in the order of the table."""
 
 
 def prefer(losses: Mapping[Setting, float], usual: Setting) -> Setting:
     """The setting with the smallest loss; the usual one if it is within TIE of it."""
-    best = min(losses, key=losses.__getitem__)
-    return usual if losses.get(usual, float("inf")) <= losses[best] + TIE else best
+    best = min(losses, key=losses.__getitem__, default=usual)
+    stays = losses.get(usual, float("inf")) <= losses.get(best, float("inf")) + TIE
+    return usual if stays else best
 
 
 def chosen(arm: str, variant: str, layers: int) -> tuple[float, float]:
-    """The rate and the scale of a run."""
-    usual = RATE, SCALE
-    tried = {
-        (each.rate, each.scale): each.loss
-        for each in TRIALS
-        if each[:4] == (arm, variant, layers, STEPS)
-    }
-    return prefer(tried, usual) if tried else usual
+    """The rate and the scale of a run: the best rate at the usual scale, then the best scale."""
+    tried = [each for each in TRIALS if each[:4] == (arm, variant, layers, STEPS)]
+    rate = prefer({each.rate: each.loss for each in tried if each.scale == SCALE}, RATE)
+    return rate, prefer({each.scale: each.loss for each in tried if each.rate == rate}, SCALE)

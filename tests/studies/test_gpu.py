@@ -1,0 +1,70 @@
+"""Models of every study train on a CUDA GPU as on a CPU."""
+
+from inspect import signature
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from journeylab import catalogue
+from journeylab.chunks.generate import generate
+from journeylab.chunks.train import train
+from journeylab.config import RunSettings
+
+CONFIG = catalogue.load(Path(__file__).parents[2] / "config.yaml", {"scale": "quick"})
+PILOTS = (1000, 1001)
+STEPS = 5
+"""More than the steps before one is captured."""
+
+
+def first_of_each_arm_and_variant() -> list[pytest.param]:
+    chosen = []
+    for study, settings in CONFIG.studies.items():
+        seen: set[str] = set()
+        for run in catalogue.runs_of(study, settings):
+            new = {f"arm {run.arm}", f"variant {run.variant}"} - seen
+            if not run.computed and new:
+                seen |= new
+                chosen.append(pytest.param(study, run, id=f"{study}-{run.arm}-{run.variant}"))
+    return chosen
+
+
+@pytest.fixture(scope="session")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For studies that read a text: random letters and spaces."""
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    letters = torch.randint(27, (300_000,), generator=torch.Generator().manual_seed(0))
+    path.write_text("".join(" abcdefghijklmnopqrstuvwxyz"[i] for i in letters.tolist()))
+    return path
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+@pytest.mark.parametrize(("study", "run"), first_of_each_arm_and_variant())
+def test_first_steps_on_a_gpu_are_those_of_a_cpu(
+    study: str, run: RunSettings, text: Path, tmp_path: Path
+) -> None:
+    budget = {"steps": STEPS, "warmup": 0, "evaluate_every": 1}
+    settings = run.settings | {"training": run.settings["training"] | budget}
+    job, data = catalogue.trained_job(study, settings), catalogue.data_part(study)
+    file = text if len(signature(data.generate).parameters) == 3 else None
+    rows = generate(data, catalogue.dataset_settings(study, run.data), study, "x", PILOTS, file)
+    curves = []
+    for device in ("cpu", "cuda"):
+        trained = train(
+            catalogue.models_part(study),
+            job,
+            rows,
+            study,
+            PILOTS,
+            tmp_path / device,
+            engine="batched",
+            device=device,
+            label=device,
+            identity="",
+            processor="",
+        )
+        curve = trained.curves((study, run.arm, run.variant))
+        curves.append(curve[curve["metric"] == "train_loss"]["value"].to_numpy())
+    assert len(curves[0]) >= STEPS * len(PILOTS)
+    np.testing.assert_allclose(*curves, rtol=1e-3, atol=1e-3)
