@@ -83,6 +83,7 @@ def test_a_final_decides_and_not_a_trial(monkeypatch: pytest.MonkeyPatch):
         Final("axial", "scalar", 800, 1.0, 1.0, 0.003, (0.2, 0.2, 0.2)),
         Final("axial", "scalar", 800, 0.3, 1.0, 0.0015, (0.4, 0.0, 0.1)),
     )
+    monkeypatch.setattr(search, "FINALS", ())
     assert chosen("axial", "scalar") == (first.scale, 1.0, first.rate)
     monkeypatch.setattr(search, "FINALS", lines)
     assert chosen("axial", "scalar") == (0.3, 1.0, 0.0015)
