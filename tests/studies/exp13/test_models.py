@@ -45,12 +45,12 @@ def test_all_mechanisms_of_an_arm_have_equal_parameters_within_5_percent(arm):
     assert len(widths) == 1
 
 
-def test_all_mechanisms_of_an_arm_have_the_same_steps_rows_and_layers():
+def test_all_mechanisms_of_an_arm_have_the_same_rows_and_layers():
     for arm in TRAINED:
         jobs = [
             resolve_run("exp13", SETTINGS, arm, v).settings for v in SETTINGS.arms[arm].variants
         ]
-        shared = ("steps", "rows", "curriculum", "warmup", "clip", "weight_decay")
+        shared = ("rows", "curriculum", "warmup", "clip", "weight_decay")
         assert len({tuple(job["training"][name] for name in shared) for job in jobs}) == 1
         sizes = ("width", "heads", "layers", "parameters")
         assert len({tuple(job["model"][name] for name in sizes) for job in jobs}) == 1

@@ -17,6 +17,7 @@ from journeylab.studies.exp13_published_mixers.search import (
     SearchTrial,
     chosen,
     prefer,
+    steps_of,
 )
 from journeylab.studies.exp13_published_mixers.settings import Arm
 
@@ -30,7 +31,7 @@ def test_every_run_has_the_settings_of_the_search():
             job = resolve_run("exp13", settings, arm, variant).settings
             found = job["training"]["learning_rate"], job["model"]["scale"]
             assert found == chosen(arm, variant, job["model"]["layers"]), (arm, variant)
-            assert job["training"]["steps"] == STEPS
+            assert job["training"]["steps"] == steps_of(arm, variant), (arm, variant)
 
 
 def test_the_usual_setting_stays_unless_another_is_better_by_more_than_a_tie():

@@ -102,6 +102,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     cited: dict[str, float | int | str] = {
         "solved.threshold": SOLVED,
         "searched": len({trial[:2] for trial in search.TRIALS}),
+        "longer": search.LONGER,
         "runs": len(results.present()),
         "tie": search.TIE,
     }
@@ -267,13 +268,14 @@ def _tabulate_search() -> Table:
     scales = [f"×{scale:g}" for scale in search.SCALES if scale != search.SCALE]
     rows: dict[tuple[str, str, int, int], dict[str, str]] = {}
     for trial in search.TRIALS:
+        beside = [each for each in search.TRIALS if each[:4] == trial[:4]]
         rate, scale = search.chosen(trial.arm, trial.variant, trial.layers)
         named = {
             "Task": ARMS.get(trial.arm, trial.arm),
             "Mechanism": LABELS.get(trial.variant, trial.variant),
             "Layers": str(trial.layers),
             "Steps": str(trial.steps),
-            "Chosen": f"{rate:g}, ×{scale:g}",
+            "Chosen": f"{rate:g}, ×{scale:g}" if len(beside) > 1 else "–",
         }
         row = rows.setdefault(trial[:4], named)
         at = f"{trial.rate:g}" if trial.scale == search.SCALE else f"×{trial.scale:g}"
@@ -285,9 +287,10 @@ def _tabulate_search() -> Table:
         caption="Search of learning rate and initial scale: loss on validation rows after the last "
         f"step, mean of the pilot seeds {' and '.join(map(str, search.SEEDS))}. Left: by rate at "
         f"scale ×{search.SCALE:g}; right: by scale at the best rate.",
-        frame=frame.fillna("–"),
+        frame=frame.astype(object).fillna("–"),
         notes=f"Other runs were not searched: rate {search.RATE}, scale ×{search.SCALE:g}. –: not "
-        f"tried. A difference up to {search.TIE} keeps them.",
+        f"tried. A difference up to {search.TIE} keeps them. Rows with one trial have another "
+        "depth or more steps than the search, and choose nothing.",
         numeric=tuple(heads),
     )
 
