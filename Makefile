@@ -103,7 +103,7 @@ $(SERVICES): constraints.txt | setup
 	  psycopg2-binary Flask-WTF dvc-s3 'moto[server]'
 	touch $@
 
-recorded: setup ## all reports without training, from evidence/; studies without complete evidence are left out
+recorded: setup ## all reports without training, from evidence/; studies without evidence of a whole look are left out
 	$(RUN) all --config evidence=only
 
 deposit: setup ## one archive of code, evidence and reports that checks itself; for a blind review: ANONYMOUS=1

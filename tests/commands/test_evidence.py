@@ -10,6 +10,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from journeylab.claims.register import read_register
 from journeylab.cli import app
 from journeylab.config import UserError, read_yaml
 from journeylab.records import runs
@@ -297,6 +298,33 @@ def test_only_complete_studies_are_made_of_evidence_alone(lab: Lab) -> None:
     with pytest.raises(UserError, match="the evidence of exp6 is not complete"):
         plan.check_targets(["reports/exp6.pdf"])
     assert lab.plan(evidence="use").required == ["exp6"]
+
+
+def test_evidence_alone_is_taken_to_the_last_look_that_has_all_its_runs(lab: Lab) -> None:
+    study = read_yaml(PROJECT / "config.yaml")["studies"]["exp10"]
+    lab.configure(lambda config: config.update(studies={"exp10": study}))
+    shutil.copytree(PROJECT / "evidence/exp10", "evidence/exp10")
+    whole = lab.plan(evidence="only")
+    assert whole.evidence["exp10"].complete
+    assert whole.seeds("exp10").looks[-1] == 36
+    first = read_register(PROJECT / "claims", only=["exp10"]).studies["exp10"].seeds_from
+    for path in Path("evidence/exp10").rglob(f"seeds-{first + 16}-{first + 19}.zip"):
+        path.unlink()  # one run of the third look would do
+    plan = lab.plan(evidence="only")
+    assert plan.evidence["exp10"].look == 16
+    assert plan.seeds("exp10").looks == (12, 16)
+    [later] = {int(folder[-3:]) for folder in plan.run_plans("exp10") if f"-{first + 15}" in folder}
+    assert later == first + 15
+    assert all(int(folder[-3:]) <= later for folder in plan.run_plans("exp10") if "seeds" in folder)
+    assert set(plan.restored()["exp10"]) < set(whole.restored()["exp10"])
+    [line] = [line for line in plan.warnings if "look" in line]
+    assert line.startswith("taken to the last look that has all its runs: exp10 (")
+    assert line.endswith(" runs) at 16 seeds")
+    assert lab.plan(evidence="use").seeds("exp10").looks[-1] == 36
+    for path in Path("evidence/exp10").rglob(f"seeds-{first}-*.zip"):
+        path.unlink()
+    with pytest.raises(UserError, match="no study has complete evidence"):
+        lab.plan(evidence="only")
 
 
 def test_an_unknown_mode_is_one_line(lab: Lab) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -45,12 +45,14 @@ class StudyEvidence(NamedTuple):
 
     `restored` maps the folders of runs to their evidence. `outdated` says of each run that has
     evidence of an older key what changed. `current` of the `needed` runs have current evidence.
+    `look` is the number of seeds of the last look that has all its runs; 0 if none has.
     """
 
     restored: Mapping[str, RunEvidence]
     outdated: Sequence[tuple[str, ...]]
     current: int
     needed: int
+    look: int
 
     @property
     def complete(self) -> bool:
@@ -89,26 +91,40 @@ def needed_runs(
     judged by their evidence, leave a claim open that reads it. Where the evidence of a look is not
     complete, only the runs up to this look are known to be needed.
     """
-    needed = list(planned)
-    if not seeds.looks:
-        return needed
-    from journeylab.chunks.tables import joined  # these load pandas and scipy
-    from journeylab.claims.judge import judge_look
-    from journeylab.records.files import parse_table
+    *_, last = _looks(seeds, register, list(planned), recorded)
+    return last.needed
 
-    known, taken = needed, seeds.first
-    for n in seeds.looks:
-        needed = taken.select(known)
+
+class _Look(NamedTuple):
+    """The runs that a study needs up to a look, and whether all of them have evidence."""
+
+    seeds: int
+    needed: list[str]
+    complete: bool
+
+
+def _looks(
+    seeds: StudySeeds, register: Register, planned: list[str], recorded: Mapping[str, Recorded]
+) -> Iterator[_Look]:
+    """The looks up to the last one that is needed, or whose evidence is not complete."""
+    taken = seeds.first
+    for n in seeds.looks or (len(seeds.all),):
+        needed = taken.select(planned) if seeds.looks else planned
         evidence = [recorded[folder].current for folder in needed]
-        if n == seeds.looks[-1] or None in evidence:
-            break
+        yield _Look(n, needed, None not in evidence)
+        if not seeds.looks or n == seeds.looks[-1] or None in evidence:
+            return
+
+        from journeylab.chunks.tables import joined  # these load pandas and scipy
+        from journeylab.claims.judge import judge_look
+        from journeylab.records.files import parse_table
+
         tables = [parse_table(of_run.contents[MEASUREMENTS]) for of_run in evidence if of_run]
         runs = seeded_runs(needed)
         record = judge_look(joined(tables), seeds.study, register, seeds.all[:n], runs)
         if not record.goes_on:
-            break
+            return
         taken = record.taken
-    return needed
 
 
 def find_restorable(
@@ -133,9 +149,11 @@ def find_restorable(
             restored[folder] = evidence
         else:
             outdated.append(reasons)
-    needed = needed_runs(seeds, register, planned, recorded)
+    looks = list(_looks(seeds, register, list(planned), recorded))
+    needed = looks[-1].needed
     current = sum(recorded[folder].state == "current" for folder in needed)
-    return StudyEvidence(restored, outdated, current, len(needed))
+    look = max((look.seeds for look in looks if look.complete), default=0)
+    return StudyEvidence(restored, outdated, current, len(needed), look)
 
 
 def is_finished(folder: Path, plans: Plans) -> bool:
@@ -146,15 +164,18 @@ def is_finished(folder: Path, plans: Plans) -> bool:
         return False
 
 
-def complete_studies(evidence: Mapping[str, StudyEvidence]) -> list[str]:
-    """The studies whose evidence is complete. Raises UserError if there are none."""
-    complete = [study for study, known in evidence.items() if known.complete]
-    if not complete:
+def drawn_studies(evidence: Mapping[str, StudyEvidence]) -> dict[str, int]:
+    """The studies that `evidence=only` makes, and the number of seeds that it takes of each.
+
+    It takes the last look that has all its runs. Raises UserError if there are no such studies.
+    """
+    looks = {study: known.look for study, known in evidence.items() if known.look}
+    if not looks:
         raise UserError(
             "evidence=only: no study has complete evidence; journeylab evidence check lists what "
             "is missing"
         )
-    return complete
+    return looks
 
 
 def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> list[str]:
@@ -168,13 +189,20 @@ def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> list[
                 f"{study}: the evidence of {len(known.outdated)} of {known.needed} runs is of an "
                 f"older key and is not used; changed: {', '.join(reasons[:LISTED])}{more}"
             )
-    left = [
-        f"{study} ({known.current} of {known.needed} runs)"
-        for study, known in evidence.items()
-        if not known.complete
-    ]
+    partial = {study: known for study, known in evidence.items() if not known.complete}
+    have = {
+        study: f"{study} ({each.current} of {each.needed} runs)" for study, each in partial.items()
+    }
+    left = [text for study, text in have.items() if not partial[study].look]
     if mode == "only" and left:
         lines.append(f"left out, since their evidence is not complete: {', '.join(left)}")
+    ended = [
+        f"{text} at {partial[study].look} seeds"
+        for study, text in have.items()
+        if partial[study].look
+    ]
+    if mode == "only" and ended:
+        lines.append(f"taken to the last look that has all its runs: {', '.join(ended)}")
     return lines
 
 

@@ -47,7 +47,7 @@ from journeylab.workflow.costs import outline, read_costs, training_steps
 from journeylab.workflow.evidence import (
     Plans,
     StudyEvidence,
-    complete_studies,
+    drawn_studies,
     evidence_warnings,
     find_restorable,
     run_plans,
@@ -115,13 +115,8 @@ class WorkflowPlan:
         }
         if self.config.scale == "quick":
             self.config = self.config.model_copy(update={"studies": self._cut_down()})
-        self.jobs = {
-            study: {
-                job.folder: job
-                for job in list_jobs(study, settings, self.seeds(study), self.register)
-            }
-            for study, settings in self.config.studies.items()
-        }
+        self._ends: Mapping[str, int] = {}
+        self.jobs = self._list_jobs()
         self.evidence: dict[str, StudyEvidence] = {}
         if self.config.evidence != "run":
             root = Path(self.config.root)
@@ -132,9 +127,22 @@ class WorkflowPlan:
                 for study in self.studies
             }
         if self.config.evidence == "only":
-            complete = complete_studies(self.evidence)
-            kept = {study: self.config.studies[study] for study in complete}
+            drawn = drawn_studies(self.evidence)
+            self._ends = {
+                study: look for study, look in drawn.items() if not self.evidence[study].complete
+            }
+            kept = {study: self.config.studies[study] for study in drawn}
             self.config = self.config.model_copy(update={"studies": kept})
+            self.jobs = self._list_jobs()
+
+    def _list_jobs(self) -> dict[str, dict[str, Job]]:
+        return {
+            study: {
+                job.folder: job
+                for job in list_jobs(study, settings, self.seeds(study), self.register)
+            }
+            for study, settings in self.config.studies.items()
+        }
 
     def _check(self) -> None:
         metrics = {study: metrics_part(study).METRICS for study in discover()}
@@ -168,7 +176,7 @@ class WorkflowPlan:
     def required(self) -> list[str]:
         """The studies that `all` runs: those that are not optional, or all if all are optional.
 
-        With `evidence: only`, all studies with complete evidence.
+        With `evidence: only`, all studies whose evidence completes a look.
         """
         names = [name for name, study in self.config.studies.items() if not study.optional]
         return self.studies if self.config.evidence == "only" else names or self.studies
@@ -194,7 +202,7 @@ class WorkflowPlan:
 
     def seeds(self, study: str) -> StudySeeds:
         """The seeds of a study and its looks."""
-        return study_seeds(self.config, self.register, study)
+        return study_seeds(self.config, self.register, study, self._ends.get(study))
 
     def folder(self, name: str) -> str:
         """``name`` under the configured root, as snakemake writes paths."""
@@ -367,7 +375,8 @@ class WorkflowPlan:
 
     def _restored(self, study: str) -> Mapping[str, RunEvidence]:
         """The evidence of the runs of a study that are restored, by folder."""
-        return self.evidence[study].restored if study in self.evidence else {}
+        known = self.evidence[study].restored if study in self.evidence else {}
+        return {folder: each for folder, each in known.items() if folder in self.jobs[study]}
 
     def _study(self, study: str, *, restore: bool = True) -> StudyPlans:
         return StudyPlans(

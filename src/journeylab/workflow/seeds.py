@@ -60,11 +60,14 @@ class StudySeeds:
         return taken
 
 
-def study_seeds(config: Config, register: Register, study: str) -> StudySeeds:
+def study_seeds(
+    config: Config, register: Register, study: str, most: int | None = None
+) -> StudySeeds:
     """The seeds of a study: registered seeds, pilot seeds, or those from `seeds_from`.
 
     Where the configuration names no number, registered seeds go to the last sequential look; of
-    fixed looks the default scale takes the first and the paper scale the last.
+    fixed looks the default scale takes the first and the paper scale the last. There are no more
+    than `most`.
     """
     claims = register.studies.get(study) or StudyClaims(claims=())
     plan = schedule(register, claims)
@@ -75,6 +78,7 @@ def study_seeds(config: Config, register: Register, study: str) -> StudySeeds:
     if count is None:
         to_the_end = first == claims.seeds_from if plan.sequential else config.scale == "paper"
         count = plan.looks[-1 if to_the_end else 0]
+    count = min(count, count if most is None else most)
     seeds = range(first, first + count)
     looks = plan.looks if plan.sequential and config.scale != "quick" else ()
     if why_exploratory(claims, seeds, config.scale, looks):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -66,9 +67,10 @@ SEARCH_CAPTION = (
     "true tail on the tier that the claims read (lower is better)."
 )
 SEARCH_NOTES = (
-    "σ is the deviation of the embeddings; a dash was not tried. The steps are those of the "
-    "search. Where they are fewer than in the reported runs, the search favours what learns "
-    "early. Models that are not in the table keep σ = 0.02 and the rate of the study."
+    "A column is the deviation σ of the embeddings and 1000 times the rate. –: not tried. "
+    "*: chosen, the lowest rate within 1 % of the best. The steps are those of the search. Where "
+    "they are fewer than in the reported runs, the search favours what learns early. Models that "
+    "are not in the table keep σ = 0.02 and the rate of the study."
 )
 _MARGINAL = "relation marginal"
 _AGAINST = {
@@ -213,12 +215,24 @@ def _tabulate_search(results: StudyResults) -> Table:
     frame = search_table().astype(str)
     frame["arm"] = frame["arm"].map(results.arms)
     frame["model"] = frame["model"].map(results.labels)
-    names = [name if name.startswith("σ") else name.capitalize() for name in map(str, frame)]
-    frame.columns = pd.Index(names)
-    numeric = tuple(name for name in names if name.startswith("σ"))
+    best, points = frame.pop("best"), [name for name in map(str, frame) if name.startswith("σ")]
+    for point in points:
+        frame[point] += np.where(best == point, "*", "")
+    short = {name: "{}, {:g}".format(*_point(name)) for name in points}
+    frame = frame.rename(columns=lambda name: short.get(name, name.capitalize()))
     return Table(
-        name="search", caption=SEARCH_CAPTION, frame=frame, notes=SEARCH_NOTES, numeric=numeric
+        name="search",
+        caption=SEARCH_CAPTION,
+        frame=frame,
+        notes=SEARCH_NOTES,
+        numeric=tuple(short.values()),
     )
+
+
+def _point(name: str) -> tuple[str, float]:
+    """The deviation of a point of the search, and its rate in thousandths."""
+    deviation, rate = name.removeprefix("σ ").split(", ")
+    return deviation, 1e3 * float(rate)
 
 
 def _own_format(run: RunName) -> dict[str, str | int]:
