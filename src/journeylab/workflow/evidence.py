@@ -164,18 +164,23 @@ def is_finished(folder: Path, plans: Plans) -> bool:
         return False
 
 
-def drawn_studies(evidence: Mapping[str, StudyEvidence]) -> dict[str, int]:
-    """The studies that `evidence=only` makes, and the number of seeds that it takes of each.
+def drawn_studies(evidence: Mapping[str, StudyEvidence]) -> dict[str, int | None]:
+    """The studies that `evidence=only` makes, and the number of seeds if it cannot take all.
 
-    It takes the last look that has all its runs. Raises UserError if there are no such studies.
+    Where evidence is missing, these are the seeds of the last look that has all its runs. Raises
+    UserError if no look has.
     """
-    looks = {study: known.look for study, known in evidence.items() if known.look}
-    if not looks:
+    ends = {
+        study: None if known.complete else known.look
+        for study, known in evidence.items()
+        if known.look
+    }
+    if not ends:
         raise UserError(
             "evidence=only: no study has complete evidence; journeylab evidence check lists what "
             "is missing"
         )
-    return looks
+    return ends
 
 
 def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> list[str]:
@@ -189,18 +194,15 @@ def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> list[
                 f"{study}: the evidence of {len(known.outdated)} of {known.needed} runs is of an "
                 f"older key and is not used; changed: {', '.join(reasons[:LISTED])}{more}"
             )
-    partial = {study: known for study, known in evidence.items() if not known.complete}
-    have = {
-        study: f"{study} ({each.current} of {each.needed} runs)" for study, each in partial.items()
-    }
-    left = [text for study, text in have.items() if not partial[study].look]
+    left, ended = [], []
+    for study, known in evidence.items():
+        have = f"{study} ({known.current} of {known.needed} runs)"
+        if not known.look:
+            left.append(have)
+        elif not known.complete:
+            ended.append(f"{have} at {known.look} seeds")
     if mode == "only" and left:
         lines.append(f"left out, since their evidence is not complete: {', '.join(left)}")
-    ended = [
-        f"{text} at {partial[study].look} seeds"
-        for study, text in have.items()
-        if partial[study].look
-    ]
     if mode == "only" and ended:
         lines.append(f"taken to the last look that has all its runs: {', '.join(ended)}")
     return lines

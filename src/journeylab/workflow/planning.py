@@ -115,7 +115,7 @@ class WorkflowPlan:
         }
         if self.config.scale == "quick":
             self.config = self.config.model_copy(update={"studies": self._cut_down()})
-        self._ends: Mapping[str, int] = {}
+        self._ends: Mapping[str, int | None] = {}
         self.jobs = self._list_jobs()
         self.evidence: dict[str, StudyEvidence] = {}
         if self.config.evidence != "run":
@@ -127,22 +127,17 @@ class WorkflowPlan:
                 for study in self.studies
             }
         if self.config.evidence == "only":
-            drawn = drawn_studies(self.evidence)
-            self._ends = {
-                study: look for study, look in drawn.items() if not self.evidence[study].complete
-            }
-            kept = {study: self.config.studies[study] for study in drawn}
+            self._ends = drawn_studies(self.evidence)
+            kept = {study: self.config.studies[study] for study in self._ends}
             self.config = self.config.model_copy(update={"studies": kept})
             self.jobs = self._list_jobs()
 
     def _list_jobs(self) -> dict[str, dict[str, Job]]:
-        return {
-            study: {
-                job.folder: job
-                for job in list_jobs(study, settings, self.seeds(study), self.register)
-            }
+        listed = {
+            study: list_jobs(study, settings, self.seeds(study), self.register)
             for study, settings in self.config.studies.items()
         }
+        return {study: {job.folder: job for job in jobs} for study, jobs in listed.items()}
 
     def _check(self) -> None:
         metrics = {study: metrics_part(study).METRICS for study in discover()}
