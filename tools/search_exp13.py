@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import torch
@@ -35,6 +36,7 @@ from journeylab.studies.exp13_published_mixers.search import (
     SCALE,
     SCALES,
     SEEDS,
+    STEPS,
     chosen,
     prefer,
 )
@@ -42,6 +44,7 @@ from journeylab.studies.exp13_published_mixers.settings import Data, Job
 
 PROJECT = Path(__file__).parents[1]
 STUDY = "exp13"
+Device = Literal["cpu", "cuda"]
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -58,12 +61,13 @@ def main(arguments: Sequence[str]) -> None:
         job = settings(arm, variant)
         if options.steps or options.layers:
             rate, scale = chosen(arm, variant, job.model.layers)
-            trial(changed(job, options.steps, options.layers), arm, rate, scale, options.device)
+            longer = changed(job, options.steps or STEPS, options.layers or job.model.layers)
+            trial(longer, arm, rate, scale, options.device)
         else:
-            search(job, arm, options.device)
+            search(changed(job, STEPS, job.model.layers), arm, options.device)
 
 
-def search(job: Job, arm: str, device: str) -> None:
+def search(job: Job, arm: str, device: Device) -> None:
     """Find the rate, and then the scale."""
     rate = climb(RATES, RATE, lambda rate: trial(job, arm, rate, SCALE, device))
     mixer = build_mixer(job.variant, job.model.width, job.model.heads, generator=torch.Generator())
@@ -98,15 +102,15 @@ def settings(arm: str, variant: str) -> Job:
     return Job.model_validate(catalogue.resolve_run(STUDY, study, arm, variant).settings)
 
 
-def changed(job: Job, steps: int | None, layers: int | None) -> Job:
+def changed(job: Job, steps: int, layers: int) -> Job:
     """The settings of a run with another budget or depth."""
-    budget = job.training.model_copy(update={"steps": steps or job.training.steps})
-    model = job.model.model_copy(update={"layers": layers or job.model.layers})
+    budget = job.training.model_copy(update={"steps": steps})
+    model = job.model.model_copy(update={"layers": layers})
     return job.model_copy(update={"training": budget, "model": model})
 
 
 @cache
-def trial(job: Job, arm: str, rate: float, scale: float, device: str) -> float:
+def trial(job: Job, arm: str, rate: float, scale: float, device: Device) -> float:
     """Train one setting; print it and return its loss."""
     steps = job.training.steps
     budget = job.training.model_copy(update={"learning_rate": rate, "evaluate_every": steps})
@@ -117,13 +121,14 @@ def trial(job: Job, arm: str, rate: float, scale: float, device: str) -> float:
         Labelling(job, rows(arm, job.data, seed), stream)
         for seed, stream in zip(SEEDS, streams, strict=True)
     ]
+    execution = training.choose_execution("batched", device, seeds=len(SEEDS), flops=0.0)
     with tempfile.TemporaryDirectory() as folder:
         trained = training.train_seeds(
             problems,
             budget,
             streams,
             Path(folder),
-            training.Execution("batched", device),
+            execution,
             label=f"{arm}/{job.variant}, {rate:g}, ×{scale:g}:",
             identity="search",
         )

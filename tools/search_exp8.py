@@ -150,8 +150,9 @@ def main() -> None:
     """Search the named runs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", nargs="+", metavar="ARM/VARIANT")
-    parser.add_argument("--finals", action="store_true", help="the best settings on other seeds")
-    parser.add_argument("--scales", help="these scales only, between commas")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--finals", action="store_true", help="the best settings on other seeds")
+    kind.add_argument("--scales", help="these scales only, between commas")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     options = parser.parse_args()
     training.prepare_process(threads=1)

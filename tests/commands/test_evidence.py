@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from journeylab.claims.register import read_register
 from journeylab.cli import app
+from journeylab.commands.reproduce import at_last_look
 from journeylab.config import UserError, read_yaml
 from journeylab.records import runs
 from journeylab.records.evidence import evidence_path
@@ -111,7 +112,7 @@ def test_runs_of_an_unfinished_study_are_kept_and_half_trained_ones_counted(lab:
     half.mkdir(parents=True)
     (half / runs.START).write_text("{}")
     [line] = ask("add", "exp6")
-    assert "exp6: 1 of 32 runs have evidence (partial, no verdict rests on it yet)" in line
+    assert "exp6: 1 of 32 runs have evidence (partial)" in line
     assert line.endswith("1 recorded, 1 started and not finished")
     *missing, summary = ask("check", "exp6")
     assert summary.endswith("; 31 missing")
@@ -285,7 +286,7 @@ def test_the_commits_of_restored_runs_are_in_the_history(lab: Lab) -> None:
 
 
 def test_only_complete_studies_are_made_of_evidence_alone(lab: Lab) -> None:
-    with pytest.raises(UserError, match="no study has complete evidence"):
+    with pytest.raises(UserError, match="no study has evidence of a whole look"):
         lab.plan(evidence="only")
     lab.configure(lambda config: config["studies"]["exp5"].update(optional=True))
     lab.finish("exp5")
@@ -294,8 +295,8 @@ def test_only_complete_studies_are_made_of_evidence_alone(lab: Lab) -> None:
     plan = lab.plan(evidence="only")
     assert plan.required == plan.covered == plan.studies == ["exp5"]
     [line] = [line for line in plan.warnings if "evidence" in line]
-    assert line == "left out, since their evidence is not complete: exp6 (1 of 32 runs)"
-    with pytest.raises(UserError, match="the evidence of exp6 is not complete"):
+    assert line == "left out, since no look has all its runs: exp6 (1 of 32 runs)"
+    with pytest.raises(UserError, match="no look at exp6 has evidence of all its runs"):
         plan.check_targets(["reports/exp6.pdf"])
     assert lab.plan(evidence="use").required == ["exp6"]
 
@@ -313,17 +314,19 @@ def test_evidence_alone_is_taken_to_the_last_look_that_has_all_its_runs(lab: Lab
     plan = lab.plan(evidence="only")
     assert plan.evidence["exp10"].look == 16
     assert plan.seeds("exp10").looks == (12, 16)
-    [later] = {int(folder[-3:]) for folder in plan.run_plans("exp10") if f"-{first + 15}" in folder}
-    assert later == first + 15
-    assert all(int(folder[-3:]) <= later for folder in plan.run_plans("exp10") if "seeds" in folder)
+    planned = [folder for folder in plan.run_plans("exp10") if "seeds" in folder]
+    assert max(int(folder[-3:]) for folder in planned) == first + 15
     assert set(plan.restored()["exp10"]) < set(whole.restored()["exp10"])
     [line] = [line for line in plan.warnings if "look" in line]
     assert line.startswith("taken to the last look that has all its runs: exp10 (")
     assert line.endswith(" runs) at 16 seeds")
     assert lab.plan(evidence="use").seeds("exp10").looks[-1] == 36
+    every = lab.plan(evidence="run")
+    judge = at_last_look(every, "exp10", dict(every.plans())["exp10/judge.json"])
+    assert judge.seeds == tuple(range(first, first + 16))  # what a rerun is compared with
     for path in Path("evidence/exp10").rglob(f"seeds-{first}-*.zip"):
         path.unlink()
-    with pytest.raises(UserError, match="no study has complete evidence"):
+    with pytest.raises(UserError, match="no study has evidence of a whole look"):
         lab.plan(evidence="only")
 
 

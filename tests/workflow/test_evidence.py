@@ -156,13 +156,16 @@ def test_a_run_without_evidence_is_trained_and_the_others_are_restored(lab: Copy
     assert {"restore_exp5", "restore_exp7"} <= {job[0] for job in jobs}
     choose(lab, "only")
     done = lab.snakemake("-n", "all")
-    assert "left out, since their evidence is not complete: exp7 (3 of 4 runs)" in (
+    assert "left out, since no look has all its runs: exp7 (3 of 4 runs)" in (
         done.stdout + done.stderr
     )
     assert not any("exp7" in job for job in lab.planned())
     refused = lab.snakemake(f"{ROOT}/reports/exp7.pdf", check=False)
     assert refused.returncode == 1
-    assert "the evidence of exp7 is not complete; journeylab evidence check exp7" in refused.stderr
+    assert (
+        "no look at exp7 has evidence of all its runs; journeylab evidence check exp7"
+        in refused.stderr
+    )
 
 
 @pytest.mark.parametrize("mode", ["use", "only"])
@@ -213,4 +216,4 @@ def test_without_evidence_nothing_is_made(lab: Copy) -> None:
     shutil.rmtree(lab.path / ROOT / "evidence")
     done = lab.snakemake("all", "--config", "evidence=only", check=False)
     assert done.returncode == 1
-    assert "evidence=only: no study has complete evidence" in done.stderr
+    assert "evidence=only: no study has evidence of a whole look" in done.stderr

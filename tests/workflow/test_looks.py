@@ -230,9 +230,14 @@ def test_evidence_without_a_needed_later_run_is_not_complete(project):
     project.run("journeylab", "evidence", "add", STUDY)
     (project.path / f"evidence/{STUDY}/hopeless/x/seeds-16-19.zip").unlink()
     assert "10 of 11 runs" in project.run("journeylab", "evidence", "check", STUDY).stdout
+    taken = project.snakemake("all", "--config", "evidence=only")
+    assert f"all its runs: {STUDY} (10 of 11 runs) at 16 seeds" in taken.stdout + taken.stderr
+    assert states(project)["exp98.4"] == (16, "open", "inconclusive")
+    for path in (project.path / f"evidence/{STUDY}/hopeless/x").iterdir():
+        path.unlink()
     refused = project.snakemake("all", "--config", "evidence=only", check=False)
     assert refused.returncode
-    assert "no study has complete evidence" in refused.stdout + refused.stderr
+    assert "no study has evidence of a whole look" in refused.stdout + refused.stderr
 
 
 def test_a_missing_look_or_run_that_was_needed_is_a_problem(project):
@@ -259,6 +264,11 @@ def test_a_deposit_is_judged_again(project, tmp_path):
     shutil.unpack_archive(project.path / "deposit.zip", deposit)
     checked = project.run(sys.executable, str(deposit / "verify.py"), "--parquet").stdout
     assert checked.splitlines()[-1] == "everything checked agrees"
+    later = deposit / f"code/evidence/{STUDY}/close/x/seeds-40-43.zip"
+    shutil.copy2(later.with_name("seeds-12-15.zip"), later)  # of a look that was never judged
+    named = project.run(sys.executable, str(deposit / "verify.py"), check=False).stdout
+    assert f"{STUDY}: 1 runs are later than its last look, not judged" in named
+    assert "close/x/seeds-40-43.zip: no" not in named
     (deposit / f"code/evidence/{STUDY}/close/x/seeds-12-15.zip").unlink()
     named = project.run(sys.executable, str(deposit / "verify.py"), check=False).stdout
     assert "close/x/seeds-12-15.zip: is missing: the claims that read it need its seeds" in named

@@ -172,7 +172,7 @@ def _summary(study: str, needed: Sequence[str], recorded: dict[str, Recorded]) -
     current = sum(recorded[run].state == "current" for run in needed)
     if not current:
         return f"{study}: none of {len(needed)} runs has evidence"
-    complete = "complete" if current == len(needed) else "partial, no verdict rests on it yet"
+    complete = "complete" if current == len(needed) else "partial"
     return f"{study}: {current} of {len(needed)} runs have evidence ({complete})"
 
 

@@ -31,6 +31,8 @@ from journeylab.config import UserError, read_yaml
 if TYPE_CHECKING:
     import pandas as pd
 
+    from journeylab.records.plans import Plan
+    from journeylab.workflow.planning import WorkflowPlan
     from journeylab.workflow.rerun import Plans, Result, Unit
 
 TOLERANCE = 1e-6
@@ -71,6 +73,9 @@ def reproduce(
     workflow = WorkflowPlan(raw | {"evidence": "run"})
     plans, folder = dict(workflow.plans()), Path(workflow.folder("evidence"))
     units, older = find_units(plans, folder)
+    for study in {unit.evidence.plan.study for unit in units}:
+        judge = f"{study}/judge.json"
+        plans[judge] = at_last_look(workflow, study, plans[judge])
     if not units:
         state = f"{len(older)} files, all of older keys" if older else "no evidence"
         raise UserError(f"{folder}: {state}; `journeylab evidence add exp7` records results")
@@ -181,6 +186,16 @@ def _agree(a: Value, b: Value, tolerance: float) -> bool:
         return True
     scale = max(1.0, abs(a), abs(b))
     return math.isfinite(scale) and abs(a - b) <= tolerance * scale
+
+
+def at_last_look(workflow: WorkflowPlan, study: str, judge: Plan) -> Plan:
+    """The plan to judge a study, with the seeds of the last look that has all its evidence."""
+    from journeylab.workflow.evidence import find_restorable
+
+    root, planned = Path(workflow.config.root), workflow.run_plans(study)
+    known = find_restorable(root, planned, workflow.seeds(study), workflow.register)
+    seeds = judge.seeds if known.complete or not known.look else (judge.seeds or ())[: known.look]
+    return judge.model_copy(update={"seeds": seeds})
 
 
 def _verdicts(

@@ -163,7 +163,11 @@ def check_runs(deposit: Deposit, study: str, again: Record | None) -> None:
     collected = origin_of(deposit, joint)["inputs"]
     deposit.check(collected.keys() == needed.keys(), joint, "was collected from other runs")
     present = {n.removeprefix(folder)[:-4] for n in deposit.named(f"{folder}*.zip")}
-    for run in sorted(present - needed.keys()):
+    end = max(deposit.json(f"plans/{study}/judge.json")["seeds"]) + 1
+    later = {run for run in present - planned.keys() if first_seed(run) >= end}
+    if later:
+        deposit.lines.append(f"{study}: {len(later)} runs are later than its last look, not judged")
+    for run in sorted(present - needed.keys() - later):
         why = "no look took its seeds" if run in planned else "no such run was collected"
         deposit.check(False, f"{folder}{run}.zip", why)
     for run, key in needed.items():
@@ -177,6 +181,12 @@ def check_runs(deposit: Deposit, study: str, again: Record | None) -> None:
         plan = json.loads(inner.get("measure.json", b"{}"))
         plan.pop("seal", None)
         deposit.check(key_of(plan) == key, name, "its measurements were made by another plan")
+
+
+def first_seed(folder: str) -> int:
+    """The first seed of a run ``arm/variant/seeds-12-15``; -1 for ``arm/variant/once``."""
+    seeds = folder.rpartition("/")[2].split("-")
+    return int(seeds[1]) if len(seeds) == 3 and seeds[1].isdigit() else -1
 
 
 def reached(folder: str, taken: Record) -> bool:

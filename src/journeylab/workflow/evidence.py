@@ -16,7 +16,7 @@ from journeylab.records.evidence import (
     read_evidence,
 )
 from journeylab.records.files import MEASUREMENTS
-from journeylab.records.looks import seeded_runs
+from journeylab.records.looks import LookRecord, seeded_runs
 from journeylab.records.plans import Plan
 from journeylab.workflow.seeds import StudySeeds
 
@@ -107,24 +107,34 @@ def _looks(
     seeds: StudySeeds, register: Register, planned: list[str], recorded: Mapping[str, Recorded]
 ) -> Iterator[_Look]:
     """The looks up to the last one that is needed, or whose evidence is not complete."""
-    taken = seeds.first
-    for n in seeds.looks or (len(seeds.all),):
-        needed = taken.select(planned) if seeds.looks else planned
+    taken, ends = seeds.first, seeds.looks or (len(seeds.all),)
+    for n in ends:
+        needed = taken.select(planned)
         evidence = [recorded[folder].current for folder in needed]
         yield _Look(n, needed, None not in evidence)
-        if not seeds.looks or n == seeds.looks[-1] or None in evidence:
+        if n == ends[-1] or None in evidence:
             return
-
-        from journeylab.chunks.tables import joined  # these load pandas and scipy
-        from journeylab.claims.judge import judge_look
-        from journeylab.records.files import parse_table
-
-        tables = [parse_table(of_run.contents[MEASUREMENTS]) for of_run in evidence if of_run]
-        runs = seeded_runs(needed)
-        record = judge_look(joined(tables), seeds.study, register, seeds.all[:n], runs)
+        record = _judged(seeds, register, n, needed, evidence)
         if not record.goes_on:
             return
         taken = record.taken
+
+
+def _judged(
+    seeds: StudySeeds,
+    register: Register,
+    n: int,
+    needed: Sequence[str],
+    evidence: Sequence[RunEvidence | None],
+) -> LookRecord:
+    """The look at the first n seeds."""
+    from journeylab.chunks.tables import joined  # these load pandas and scipy
+    from journeylab.claims.judge import judge_look
+    from journeylab.records.files import parse_table
+
+    tables = [parse_table(of_run.contents[MEASUREMENTS]) for of_run in evidence if of_run]
+    runs = seeded_runs(needed)
+    return judge_look(joined(tables), seeds.study, register, seeds.all[:n], runs)
 
 
 def find_restorable(
@@ -177,8 +187,8 @@ def drawn_studies(evidence: Mapping[str, StudyEvidence]) -> dict[str, int | None
     }
     if not ends:
         raise UserError(
-            "evidence=only: no study has complete evidence; journeylab evidence check lists what "
-            "is missing"
+            "evidence=only: no study has evidence of a whole look; journeylab evidence check lists "
+            "what is missing"
         )
     return ends
 
@@ -202,7 +212,7 @@ def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> list[
         elif not known.complete:
             ended.append(f"{have} at {known.look} seeds")
     if mode == "only" and left:
-        lines.append(f"left out, since their evidence is not complete: {', '.join(left)}")
+        lines.append(f"left out, since no look has all its runs: {', '.join(left)}")
     if mode == "only" and ended:
         lines.append(f"taken to the last look that has all its runs: {', '.join(ended)}")
     return lines

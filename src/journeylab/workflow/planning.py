@@ -359,7 +359,7 @@ class WorkflowPlan:
             named = re.search(r"(?:^|/)(exp\d+)(?:\.pdf$|/)", argument)
             if named and named[1] in self.evidence and named[1] not in self.studies:
                 raise UserError(
-                    f"{argument}: the evidence of {named[1]} is not complete; "
+                    f"{argument}: no look at {named[1]} has evidence of all its runs; "
                     f"journeylab evidence check {named[1]}"
                 )
             if named and named[1] not in self.config.studies:

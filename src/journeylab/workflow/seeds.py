@@ -78,7 +78,8 @@ def study_seeds(
     if count is None:
         to_the_end = first == claims.seeds_from if plan.sequential else config.scale == "paper"
         count = plan.looks[-1 if to_the_end else 0]
-    count = min(count, count if most is None else most)
+    if most is not None:
+        count = min(count, most)
     seeds = range(first, first + count)
     looks = plan.looks if plan.sequential and config.scale != "quick" else ()
     if why_exploratory(claims, seeds, config.scale, looks):

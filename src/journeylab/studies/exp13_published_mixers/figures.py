@@ -268,14 +268,13 @@ def _tabulate_search() -> Table:
     scales = [f"×{scale:g}" for scale in search.SCALES if scale != search.SCALE]
     rows: dict[tuple[str, str, int, int], dict[str, str]] = {}
     for trial in search.TRIALS:
-        beside = [each for each in search.TRIALS if each[:4] == trial[:4]]
         rate, scale = search.chosen(trial.arm, trial.variant, trial.layers)
         named = {
             "Task": ARMS.get(trial.arm, trial.arm),
             "Mechanism": LABELS.get(trial.variant, trial.variant),
             "Layers": str(trial.layers),
             "Steps": str(trial.steps),
-            "Chosen": f"{rate:g}, ×{scale:g}" if len(beside) > 1 else "–",
+            "Chosen": f"{rate:g}, ×{scale:g}" if search.chooses(trial) else "–",
         }
         row = rows.setdefault(trial[:4], named)
         at = f"{trial.rate:g}" if trial.scale == search.SCALE else f"×{trial.scale:g}"
@@ -289,8 +288,8 @@ def _tabulate_search() -> Table:
         f"scale ×{search.SCALE:g}; right: by scale at the best rate.",
         frame=frame.astype(object).fillna("–"),
         notes=f"Other runs were not searched: rate {search.RATE}, scale ×{search.SCALE:g}. –: not "
-        f"tried. A difference up to {search.TIE} keeps them. Rows with one trial have another "
-        "depth or more steps than the search, and choose nothing.",
+        f"tried. A difference up to {search.TIE} keeps them. Trials of another depth or with "
+        "more steps choose nothing.",
         numeric=tuple(heads),
     )
 

@@ -18,8 +18,10 @@ RATE, SCALE = 0.01, 1.0
 """Where the search begins, and the settings of runs that were not searched."""
 STEPS = 2000
 """Of a trial that chooses, and of a run of the study."""
+DEPTHS = {"flip-flop": 2, "associative": 2}
+"""Layers of the tasks that have more than one."""
 LONGER = 8000
-"""Steps of runs that claims say to fail, and of runs of the same mechanism beside them."""
+"""Steps of Mamba-3 on word problems and parity, and of the other mechanisms of row 10."""
 LONGER_RUNS = {
     **dict.fromkeys(("S3", "A5", "S5", "Z60", "A4xZ5"), ("mamba3",)),
     "parity": ("mamba3", "mamba3-real", "delta"),
@@ -206,6 +208,11 @@ def prefer(losses: Mapping[Setting, float], usual: Setting) -> Setting:
     best = min(losses, key=losses.__getitem__, default=usual)
     stays = losses.get(usual, float("inf")) <= losses.get(best, float("inf")) + TIE
     return usual if stays else best
+
+
+def chooses(trial: SearchTrial) -> bool:
+    """Whether a trial is part of the search: with its steps, and the depth of its task."""
+    return (trial.steps, trial.layers) == (STEPS, DEPTHS.get(trial.arm, 1))
 
 
 def chosen(arm: str, variant: str, layers: int) -> tuple[float, float]:
