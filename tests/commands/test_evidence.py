@@ -295,7 +295,7 @@ def test_only_complete_studies_are_made_of_evidence_alone(lab: Lab) -> None:
     plan = lab.plan(evidence="only")
     assert plan.required == plan.covered == plan.studies == ["exp5"]
     [line] = [line for line in plan.warnings if "evidence" in line]
-    assert line == "left out, since no look has all its runs: exp6 (1 of 32 runs)"
+    assert line == "left out, since no look has evidence of all its runs: exp6 (1 of 32 runs)"
     with pytest.raises(UserError, match="no look at exp6 has evidence of all its runs"):
         plan.check_targets(["reports/exp6.pdf"])
     assert lab.plan(evidence="use").required == ["exp6"]
@@ -318,7 +318,7 @@ def test_evidence_alone_is_taken_to_the_last_look_that_has_all_its_runs(lab: Lab
     assert max(int(folder[-3:]) for folder in planned) == first + 15
     assert set(plan.restored()["exp10"]) < set(whole.restored()["exp10"])
     [line] = [line for line in plan.warnings if "look" in line]
-    assert line.startswith("taken to the last look that has all its runs: exp10 (")
+    assert line.startswith("taken to the last look with evidence of all its runs: exp10 (")
     assert line.endswith(" runs) at 16 seeds")
     assert lab.plan(evidence="use").seeds("exp10").looks[-1] == 36
     every = lab.plan(evidence="run")

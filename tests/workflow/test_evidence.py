@@ -156,7 +156,7 @@ def test_a_run_without_evidence_is_trained_and_the_others_are_restored(lab: Copy
     assert {"restore_exp5", "restore_exp7"} <= {job[0] for job in jobs}
     choose(lab, "only")
     done = lab.snakemake("-n", "all")
-    assert "left out, since no look has all its runs: exp7 (3 of 4 runs)" in (
+    assert "left out, since no look has evidence of all its runs: exp7 (3 of 4 runs)" in (
         done.stdout + done.stderr
     )
     assert not any("exp7" in job for job in lab.planned())

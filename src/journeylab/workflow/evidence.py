@@ -212,9 +212,9 @@ def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> list[
         elif not known.complete:
             ended.append(f"{have} at {known.look} seeds")
     if mode == "only" and left:
-        lines.append(f"left out, since no look has all its runs: {', '.join(left)}")
+        lines.append(f"left out, since no look has evidence of all its runs: {', '.join(left)}")
     if mode == "only" and ended:
-        lines.append(f"taken to the last look that has all its runs: {', '.join(ended)}")
+        lines.append(f"taken to the last look with evidence of all its runs: {', '.join(ended)}")
     return lines
 
 
