@@ -305,3 +305,12 @@ def test_the_figure_of_looks_is_the_same_file(tmp_path):
         with styled():
             save(stopping(looked(12, 16, 12, 12, 20)), tmp_path / f"{name}.pdf")
     assert (tmp_path / "a.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
+
+
+def test_more_anchors_than_styles_are_refused_and_none_is_left_out():
+    _, (axes,) = canvas(1.0)
+    lines = {name: 0.1 * i for i, name in enumerate("abcde")}
+    anchors(axes, lines)
+    assert [line.get_label() for line in axes.lines] == list(lines)
+    with pytest.raises(ValueError, match="6 lines, but 5 styles: a, b, c, d, e, f"):
+        anchors(axes, {**lines, "f": 0.6})

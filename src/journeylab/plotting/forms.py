@@ -26,6 +26,7 @@ _ANCHORS: tuple[dict[str, Any], ...] = (
     {"color": "#202020", "linewidth": 1.0, "linestyle": (0, (1, 1.2))},
     {"color": "#707070", "linewidth": 0.9, "linestyle": (0, (6, 1.5, 1, 1.5))},
     {"color": "#707070", "linewidth": 0.8, "linestyle": "-"},
+    {"color": "#707070", "linewidth": 0.9, "linestyle": (0, (1, 3))},
 )
 
 Panel = tuple[Axes, pd.DataFrame]
@@ -207,8 +208,10 @@ def anchors(
     """Ceilings, floors and chance, named in the legend; styled by their position in ``lines``.
 
     A number is a line across the axes (at this x, if ``x``), a pair of arrays is a curve, and None
-    is not drawn.
+    is not drawn. Raises ValueError for more lines than there are styles.
     """
+    if len(lines) > len(_ANCHORS):
+        raise ValueError(f"{len(lines)} lines, but {len(_ANCHORS)} styles: {', '.join(lines)}")
     for (label, line), style in zip(lines.items(), _ANCHORS, strict=False):
         if isinstance(line, tuple):
             axes.plot(*line, **style, label=label, zorder=4)
@@ -240,7 +243,7 @@ def effects(study: StudyVerdicts) -> Figure | None:
     panels: dict[str, list[_Row]] = {}
     for verdict in study.verdicts:
         if verdict.primary and (rows := _rows(verdict)):
-            metric = verdict.metric_label.split(",")[0]
+            metric = verdict.metric_label.split(", ")[0]
             paired = "−" in (verdict.parts or (verdict,))[0].effect_text
             of = f" of {metric}" if metric else ""  # parts can have different metrics
             panels.setdefault(f"difference{of}" if paired else metric, []).extend(rows)

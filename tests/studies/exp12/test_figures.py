@@ -72,7 +72,8 @@ def test_only_an_equivalence_claim_says_that_a_factor_is_not_responsible():
     refuted = answer(make_verdicts({"7": "refuted", "8": "refuted"}))
     assert "Responsible: the format, for unseen facts (8)." in refuted
     assert "Not shown by the claimed margin: the objective, for unseen facts (7)." in refuted
-    assert "Not decided: the format" in answer(make_verdicts({"8": "inconclusive"}))
+    undecided = answer(make_verdicts({"8": "inconclusive"}))
+    assert "Not decided, by the claimed margins: the format" in undecided
 
 
 def test_withheld_claim_says_so_and_quick_run_answers_nothing():

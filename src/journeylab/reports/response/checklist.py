@@ -84,7 +84,8 @@ def run_facts(
         data=data,
         code=f"{', '.join(map(' '.join, versions))}. {where}",
         reproduced=(
-            "“make all” in the repository trains, measures, judges and typesets everything; "
+            "“make all” in the repository trains, measures, judges and typesets every study but "
+            "the optional ones, which “make exp12” and “make exp13” make; "
             "“make verify” compares the verdicts with the reference."
         ),
         versions=versions,

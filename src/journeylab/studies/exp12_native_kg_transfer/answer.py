@@ -21,17 +21,20 @@ CONDITIONS: dict[str, Answer] = {
         "with embeddings of deviation 1, native triples transfer better in a larger world",
         "with embeddings of deviation 1, native triples do not transfer better in a larger world "
         "by the claimed margin",
-        "whether native triples transfer better in a larger world with embeddings of deviation 1",
+        "whether native triples transfer better by the claimed margin in a larger world with "
+        "embeddings of deviation 1",
     ),
     "11": Answer(
-        "with four tokens a name, they transfer better in a larger world",
-        "with four tokens a name, they do not transfer better in a larger world by the claimed "
-        "margin",
-        "whether they transfer better in a larger world with four tokens a name",
+        "with four tokens a name, native triples transfer better in a larger world",
+        "with four tokens a name, native triples do not transfer better in a larger world by the "
+        "claimed margin",
+        "whether they transfer better by the claimed margin in a larger world with four tokens a "
+        "name",
     ),
     "9": Answer(
-        "in a world ten times as large as exp7's they transfer as well as sentences do",
-        "in a world ten times as large as exp7's they do not transfer as well as sentences do",
+        "in a world ten times as large as exp7's native triples transfer as well as sentences do",
+        "in a world ten times as large as exp7's native triples do not transfer as well as "
+        "sentences do",
         "whether in a world ten times as large as exp7's they transfer as well as sentences do",
     ),
     "4": Answer(
@@ -42,19 +45,22 @@ CONDITIONS: dict[str, Answer] = {
     "5": Answer(
         "reading more facts in both formats favours native triples",
         "reading more facts in both formats does not favour native triples by the claimed margin",
-        "whether reading more facts in both formats favours native triples",
+        "whether reading more facts in both formats favours native triples by the claimed margin",
     ),
     "6": Answer(
         "regularised, native triples generalise to unseen facts better than sentences do",
         "regularised, native triples do not generalise to unseen facts better than sentences do by "
         "the claimed margin",
-        "whether regularised native triples generalise to unseen facts better than sentences do",
+        "whether regularised native triples generalise to unseen facts better than sentences do by "
+        "the claimed margin",
     ),
     "10": Answer(
-        "without this regularisation, they generalise better than sentences do",
-        "without this regularisation, they do not generalise better than sentences do by the "
-        "claimed margin",
-        "whether they generalise better than sentences do without this regularisation",
+        "without strong regularisation, native triples generalise to unseen facts better than "
+        "sentences do",
+        "without strong regularisation, native triples do not generalise to unseen facts better "
+        "than sentences do by the claimed margin",
+        "whether native triples generalise better than sentences do by the claimed margin without "
+        "strong regularisation",
     ),
 }
 """Claims on when native KG transfers and generalises, in the order of the answer."""
@@ -71,7 +77,12 @@ FACTORS = {
 EQUIVALENCE_CLAIMS = ("8",)
 """Claims that deny that their factor is a cause. Only they can show that it is none: a refuted
 difference is smaller than its margin, or opposite."""
-OUTCOMES = ("Responsible", "Not responsible", "Not shown by the claimed margin", "Not decided")
+OUTCOMES = (
+    "Responsible",
+    "Not responsible",
+    "Not shown by the claimed margin",
+    "Not decided, by the claimed margins",
+)
 
 
 def answer(study: StudyVerdicts) -> str:

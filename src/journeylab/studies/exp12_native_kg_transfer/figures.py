@@ -69,8 +69,8 @@ SEARCH_CAPTION = (
 SEARCH_NOTES = (
     "A column is the deviation σ of the embeddings and 1000 times the rate. –: not tried. "
     "*: chosen, the lowest rate within 1 % of the best. The steps are those of the search. Where "
-    "they are fewer than in the reported runs, the search favours what learns early. Models that "
-    "are not in the table keep σ = 0.02 and the rate of the study."
+    "they are fewer than in the reported runs, the search favours what learns early. The "
+    "rates of models that are not in the table are in the fairness table."
 )
 _MARGINAL = "relation marginal"
 _AGAINST = {
@@ -182,6 +182,7 @@ def _draw_against(results: StudyResults, levels: Mapping[str, str], x: str) -> F
     for tier, title in TIER_TITLES.items():
         axes, part = panels[title]
         seeds(axes, part, shown, x="level", y="value")
+        axes.set_xlim(-0.5, len(present) - 0.5)  # the last level can have one model only
         gate = _gate(results) if tier == "T1" else None
         anchors(axes, {_MARGINAL: _floor(results, tier, list(levels)), "gate": gate})
     legend_above(figure)
