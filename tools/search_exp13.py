@@ -36,7 +36,6 @@ from journeylab.studies.exp13_published_mixers.search import (
     SCALE,
     SCALES,
     SEEDS,
-    STEPS,
     chosen,
     prefer,
 )
@@ -60,11 +59,17 @@ def main(arguments: Sequence[str]) -> None:
         arm, variant = run.split("/")
         job = settings(arm, variant)
         if options.steps or options.layers:
-            rate, scale = chosen(arm, variant, job.model.layers)
-            longer = changed(job, options.steps or STEPS, options.layers or job.model.layers)
-            trial(longer, arm, rate, scale, options.device)
+            rate, scale = chosen(arm, variant)
+            steps = options.steps or job.training.steps
+            trial(
+                changed(job, steps, options.layers or job.model.layers),
+                arm,
+                rate,
+                scale,
+                options.device,
+            )
         else:
-            search(changed(job, STEPS, job.model.layers), arm, options.device)
+            search(job, arm, options.device)
 
 
 def search(job: Job, arm: str, device: Device) -> None:

@@ -260,6 +260,24 @@ def test_orthogonal_attention_with_constant_operators_is_liere():
     torch.testing.assert_close(journey(x), lie(x))
 
 
+def test_orthogonal_attention_starts_at_rope_beside_what_it_computes_from_content():
+    journey, x = build_mixer("orthogonal-attention", D, H, generator=generator()).double(), rows(20)
+    torch.nn.init.zeros_(journey.operators.free.weight)
+    rope = with_maps_of(make("rope"), journey)
+    torch.testing.assert_close(journey(x), rope(x), rtol=1e-6, atol=1e-6)
+
+
+def test_without_pace_mamba3_keeps_no_state():
+    slow, x = make("mamba3"), rows(20)
+    fast = make("mamba3")
+    fast.pace.mul_(2.0)
+    assert not torch.allclose(fast(x), slow(x))
+    fast.pace.mul_(0.0)  # nothing decays, turns or enters
+    _, _, v, z = (split_heads(part, H) for part in fast.project(x).chunk(4, -1))
+    skipped = join_heads(fast.skip * v * torch.nn.functional.silu(z))
+    torch.testing.assert_close(fast(x), fast.output(skipped))
+
+
 def test_transport_with_identity_operators_is_softmax_attention():
     journey, x = make("orthogonal-transport"), rows()
     torch.nn.init.zeros_(journey.operators.free.weight)

@@ -8,6 +8,7 @@ from search_exp13 import climb
 from journeylab.catalogue import load, resolve_run
 from journeylab.studies.exp13_published_mixers import search
 from journeylab.studies.exp13_published_mixers.search import (
+    DEPTHS,
     RATE,
     RATES,
     SCALE,
@@ -30,7 +31,8 @@ def test_every_run_has_the_settings_of_the_search():
         for variant in trained.variants if isinstance(trained, Arm) else ():
             job = resolve_run("exp13", settings, arm, variant).settings
             found = job["training"]["learning_rate"], job["model"]["scale"]
-            assert found == chosen(arm, variant, job["model"]["layers"]), (arm, variant)
+            assert found == chosen(arm, variant), (arm, variant)
+            assert job["model"]["layers"] == DEPTHS.get(arm, 1)
             assert job["training"]["steps"] == steps_of(arm, variant), (arm, variant)
 
 
@@ -53,9 +55,8 @@ def test_other_budgets_and_depths_choose_nothing(monkeypatch: pytest.MonkeyPatch
         *(trial(0.1, 0.1, 2), trial(0.1, 0.0, 1, 4000)),
     )
     monkeypatch.setattr(search, "TRIALS", tried)
-    assert chosen("S3", "gru", 1) == (0.03, 0.3)
-    assert chosen("S3", "gru", 2) == (0.1, SCALE)
-    assert chosen("S3", "rope", 1) == (RATE, SCALE)
+    assert chosen("S3", "gru") == (0.03, 0.3)
+    assert chosen("S3", "rope") == (RATE, SCALE)
 
 
 @pytest.mark.parametrize(

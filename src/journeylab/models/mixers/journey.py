@@ -142,7 +142,8 @@ class JourneyAttention(SoftmaxAttention):
     """Softmax attention whose keys, and with `transport` values, travel by orthogonal operators.
 
     For orthogonal operators R_{i←j} = P_i P_jᵀ with the prefix products P of the project's scan, so
-    queries, keys and values are multiplied by Pᵀ once, and the output by P. Toral operators follow
+    queries, keys and values are multiplied by Pᵀ once, and the output by P; the bias of S starts at
+    the generator of RoPE, so that S has a small part from content beside it. Toral operators follow
     RoPE, ⟨R(φ_i) q_i, R(φ_j) k_j⟩ with φ = Σ a_t and a_t = ω ⊙ (1 + W x_t), W from N(0, 0.01/d) at
     the start; W = 0 is RoPE. Source: the reviewer plan on journey attention; the toral form is that
     of Selective RoPE without convolution and gate. Raises ValueError for the family `linear`, which
@@ -171,6 +172,8 @@ class JourneyAttention(SoftmaxAttention):
             self.register_buffer("frequencies", standard_frequencies(self.head_width))
         else:
             self.operators = OperatorMap(width, heads, family, scale, generator=generator)
+            with torch.no_grad():
+                self.operators.free.bias.copy_(rotary_generator(self.head_width).repeat(heads))
         self.operator_weights = (OPERATOR_WEIGHTS[family],)
 
     def turn(self, x: Float[Tensor, "rows length width"]) -> Rotation | Products:
@@ -197,6 +200,13 @@ class JourneyAttention(SoftmaxAttention):
             return super().multiply_adds(length) + d**2 // 2
         moved = 2 * d * e**2 + (4 if self.transport else 2) * d * e
         return super().multiply_adds(length) + self.operators.multiply_adds() + moved
+
+
+def rotary_generator(width: int) -> Float[Tensor, " entries"]:
+    """Return the entries of S for which exp(S − Sᵀ) turns plane k back by the ω_k of RoPE."""
+    square, even = torch.zeros(width, width), torch.arange(0, width, 2)
+    square[even, even + 1] = standard_frequencies(width)
+    return square.flatten()
 
 
 class Products(NamedTuple):

@@ -35,12 +35,14 @@ class ComplexStateSpace(nn.Module):
     numbers the state is diagonal with entries α_t e^{iΔ_t θ_t}, so its operators commute; λ = 1 is
     the usual discretisation and λ = ½ the trapezoidal rule. Without `rotating`, θ = 0 and all
     entries are real, in (0, 1), as in Mamba-2.
-    Here every head has its own q and k, and the inner width is d. Source: Lahoti et al., Mamba-3,
-    2026, sections 3.1 and 3.2. Raises ValueError for a width that `heads` heads of even width do
-    not fill.
+    Here every head has its own q and k, the inner width is d, and Δ is multiplied by a constant
+    pace, 1 in the paper: all logarithms of operators are multiples of Δ. Source: Lahoti et al.,
+    Mamba-3, 2026, sections 3.1 and 3.2. Raises ValueError for a width that `heads` heads of even
+    width do not fill.
     """
 
-    operator_weights = ("control.weight",)
+    operator_weights = ("pace",)
+    pace: Tensor
 
     def __init__(
         self, width: int, heads: int, *, rotating: bool = True, generator: torch.Generator
@@ -56,6 +58,7 @@ class ComplexStateSpace(nn.Module):
         steps = SLOWEST * (FASTEST / SLOWEST) ** spread
         with torch.no_grad():
             self.control.bias[:heads] = steps + torch.log(-torch.expm1(-steps))  # softplus⁻¹
+        self.register_buffer("pace", torch.ones(()))
         self.scale = nn.Parameter(torch.ones(2, self.head_width))
         self.bias = nn.Parameter(torch.ones(2, heads, 1, self.head_width))
         self.skip = nn.Parameter(torch.ones(heads, 1, 1))
@@ -68,7 +71,7 @@ class ComplexStateSpace(nn.Module):
             for i, part in enumerate((q, k))
         )
         step, decay, mix, angles = self.control(x).split(self.scalars, -1)
-        step = softplus(step).mT
+        step = self.pace * softplus(step).mT
         decay = -softplus(decay).mT.clamp(min=DECAY_FLOOR)
         rates = math.pi * angles.tanh().unsqueeze(-3)
         turn = step[..., None] * rates if angles.shape[-1] else None

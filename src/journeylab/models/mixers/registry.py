@@ -41,13 +41,13 @@ def build_mixer(
         known = ", ".join(MECHANISMS)
         raise ValueError(f"unknown mechanism {mechanism!r}; write one of {known}")
     mixer = MECHANISMS[mechanism](width, heads, generator=generator)
-    with torch.no_grad():
-        for name in operator_weights(mixer):
-            mixer.get_parameter(name).mul_(scale)
+    state = mixer.state_dict()  # parameters and buffers, which it shares
+    for name in operator_weights(mixer):
+        state[name].mul_(scale)
     return mixer
 
 
 def operator_weights(mixer: nn.Module) -> tuple[str, ...]:
-    """The parameters from which a mixer computes operators, angles or gates; () without any."""
+    """What a mixer computes the size of operators, angles or gates from; () without any."""
     named: tuple[str, ...] = getattr(mixer, "operator_weights", ())
     return named

@@ -101,8 +101,9 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """Sizes and anchors that the prose cites, and the number of seeds that solve each task."""
     cited: dict[str, float | int | str] = {
         "solved.threshold": SOLVED,
-        "searched": len({trial[:2] for trial in search.TRIALS}),
+        "searched": len({trial[:2] for trial in search.TRIALS if search.chooses(trial)}),
         "longer": search.LONGER,
+        "recall.steps": search.RECALL,
         "runs": len(results.present()),
         "tie": search.TIE,
     }
@@ -268,7 +269,7 @@ def _tabulate_search() -> Table:
     scales = [f"×{scale:g}" for scale in search.SCALES if scale != search.SCALE]
     rows: dict[tuple[str, str, int, int], dict[str, str]] = {}
     for trial in search.TRIALS:
-        rate, scale = search.chosen(trial.arm, trial.variant, trial.layers)
+        rate, scale = search.chosen(trial.arm, trial.variant)
         named = {
             "Task": ARMS.get(trial.arm, trial.arm),
             "Mechanism": LABELS.get(trial.variant, trial.variant),
@@ -289,7 +290,7 @@ def _tabulate_search() -> Table:
         frame=frame.astype(object).fillna("–"),
         notes=f"Other runs were not searched: rate {search.RATE}, scale ×{search.SCALE:g}. –: not "
         f"tried. A difference up to {search.TIE} keeps them. Trials of another depth or with "
-        "more steps choose nothing.",
+        "other steps than the run choose nothing.",
         numeric=tuple(heads),
     )
 

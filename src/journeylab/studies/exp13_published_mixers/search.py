@@ -2,7 +2,8 @@
 
 ``tools/search_exp13.py`` prints its lines; they are kept here, because a study trains with the
 chosen settings only. One rule for all mechanisms and tasks. About half of the trials were made on a
-GPU, all with torch 2.11.
+GPU, all with torch 2.11. Until every run of a judged claim has its lines with all its steps,
+verdicts of exp13 are provisional.
 """
 
 from __future__ import annotations
@@ -16,16 +17,20 @@ SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Factors of the initial `operator_weights`; mechanisms without any have the factor 1 only."""
 RATE, SCALE = 0.01, 1.0
 """Where the search begins, and the settings of runs that were not searched."""
-STEPS = 2000
-"""Of a trial that chooses, and of a run of the study."""
-DEPTHS = {"flip-flop": 2, "associative": 2}
-"""Layers of the tasks that have more than one."""
-LONGER = 8000
-"""Steps of Mamba-3 on word problems and parity, and of the other mechanisms of row 10."""
+STEPS, RECALL, LONGER = 2000, 4000, 8000
+"""Of runs and of their trials: usually, of recall, and of LONGER_RUNS."""
 LONGER_RUNS = {
-    **dict.fromkeys(("S3", "A5", "S5", "Z60", "A4xZ5"), ("mamba3",)),
+    "S3": ("mamba3", "delta-product-signed"),
+    "A5": ("mamba3", "delta-product-signed"),
+    "S5": ("mamba3",),
+    "Z60": ("mamba3",),
+    "A4xZ5": ("mamba3",),
     "parity": ("mamba3", "mamba3-real", "delta"),
 }
+"""Runs of word problems and parity that had not solved their task after STEPS on pilot seeds, or
+not on both, and whose failure would decide a judged claim or be compared with such a run."""
+DEPTHS = {"flip-flop": 2, "associative": 2}
+"""Layers of the tasks that have more than one."""
 TIE = 0.02
 """Nats by which another setting has to be better than the usual one. Losses of models that have not
 begun to learn differ by less."""
@@ -53,25 +58,19 @@ TRIALS = tuple(
     SearchTrial(*values)
     for values in (
         ("S3", "mamba3", 1, 2000, 1.0, 0.003, 1.5138, 0.167),
-        ("S3", "mamba3", 1, 2000, 0.3, 0.01, 1.4447, 0.168),
         ("S3", "mamba3", 1, 2000, 1.0, 0.01, 1.3439, 0.199),
-        ("S3", "mamba3", 1, 2000, 3.0, 0.01, 1.5278, 0.162),
         ("S3", "mamba3", 1, 2000, 1.0, 0.03, 1.3252, 0.210),
         ("S3", "mamba3", 1, 4000, 1.0, 0.01, 1.0434, 0.273),
         ("S3", "mamba3", 1, 8000, 1.0, 0.01, 0.8990, 0.306),
         ("S3", "mamba3", 2, 2000, 1.0, 0.01, 0.9857, 0.323),
         ("A5", "mamba3", 1, 2000, 1.0, 0.003, 3.1851, 0.016),
-        ("A5", "mamba3", 1, 2000, 0.3, 0.01, 3.1538, 0.020),
         ("A5", "mamba3", 1, 2000, 1.0, 0.01, 3.0495, 0.016),
-        ("A5", "mamba3", 1, 2000, 3.0, 0.01, 3.1450, 0.018),
         ("A5", "mamba3", 1, 2000, 1.0, 0.03, 3.0319, 0.020),
         ("A5", "mamba3", 1, 4000, 1.0, 0.01, 2.9446, 0.022),
         ("A5", "mamba3", 2, 2000, 1.0, 0.01, 2.8358, 0.026),
         ("S5", "mamba3", 1, 2000, 1.0, 0.003, 3.4762, 0.016),
         ("S5", "mamba3", 1, 2000, 1.0, 0.01, 3.3118, 0.029),
-        ("S5", "mamba3", 1, 2000, 0.3, 0.03, 3.2544, 0.022),
         ("S5", "mamba3", 1, 2000, 1.0, 0.03, 2.9442, 0.042),
-        ("S5", "mamba3", 1, 2000, 3.0, 0.03, 3.1756, 0.023),
         ("S5", "mamba3", 1, 2000, 1.0, 0.1, 3.2784, 0.026),
         ("S5", "mamba3", 1, 4000, 1.0, 0.03, 2.7912, 0.050),
         ("S3", "orthogonal-product", 1, 2000, 1.0, 0.003, 0.0002, 1.000),
@@ -122,9 +121,7 @@ TRIALS = tuple(
         ("parity", "delta", 1, 2000, 1.0, 0.1, 0.5742, 0.496),
         ("parity", "mamba3-real", 1, 2000, 1.0, 0.003, 0.4439, 0.494),
         ("parity", "mamba3-real", 1, 2000, 1.0, 0.01, 0.3406, 0.564),
-        ("parity", "mamba3-real", 1, 2000, 0.3, 0.03, 0.3135, 0.570),
         ("parity", "mamba3-real", 1, 2000, 1.0, 0.03, 0.2331, 0.683),
-        ("parity", "mamba3-real", 1, 2000, 3.0, 0.03, 0.5100, 0.544),
         ("parity", "mamba3-real", 1, 2000, 1.0, 0.1, 0.5587, 0.615),
         ("parity", "mamba3-real", 2, 2000, 1.0, 0.03, 0.2957, 0.698),
         ("parity", "delta-signed", 1, 2000, 1.0, 0.003, 0.0001, 1.000),
@@ -134,10 +131,11 @@ TRIALS = tuple(
         ("parity", "delta-signed", 1, 2000, 1.0, 0.03, 0.0019, 0.999),
         ("parity", "mamba3", 1, 2000, 1.0, 0.001, 0.5035, 0.506),
         ("parity", "mamba3", 1, 2000, 1.0, 0.003, 0.4374, 0.471),
+        ("parity", "mamba3", 1, 2000, 10.0, 0.003, 0.2445, 0.745),
         ("parity", "mamba3", 1, 2000, 1.0, 0.01, 0.5069, 0.563),
-        ("parity", "mamba3", 1, 2000, 0.3, 0.03, 0.3828, 0.481),
+        ("parity", "mamba3", 1, 2000, 3.0, 0.01, 0.1623, 0.823),
+        ("parity", "mamba3", 1, 2000, 10.0, 0.01, 0.1613, 0.806),
         ("parity", "mamba3", 1, 2000, 1.0, 0.03, 0.3571, 0.525),
-        ("parity", "mamba3", 1, 2000, 3.0, 0.03, 0.4831, 0.490),
         ("parity", "mamba3", 1, 2000, 1.0, 0.1, 0.6809, 0.502),
         ("parity", "mamba3", 1, 4000, 1.0, 0.03, 0.3798, 0.707),
         ("parity", "mamba3", 1, 8000, 1.0, 0.03, 0.3791, 0.650),
@@ -146,29 +144,14 @@ TRIALS = tuple(
         ("associative", "rope", 2, 2000, 1.0, 0.01, 0.0002, 1.000),
         ("associative", "rope", 2, 2000, 1.0, 0.03, 2.2635, 0.185),
         ("associative", "mamba3-real", 2, 2000, 1.0, 0.003, 1.7314, 0.368),
-        ("associative", "mamba3-real", 2, 2000, 0.1, 0.01, 0.7121, 0.699),
-        ("associative", "mamba3-real", 2, 2000, 0.3, 0.01, 0.8097, 0.673),
         ("associative", "mamba3-real", 2, 2000, 1.0, 0.01, 1.1144, 0.562),
-        ("associative", "mamba3-real", 2, 2000, 3.0, 0.01, 1.5138, 0.455),
         ("associative", "mamba3-real", 2, 2000, 1.0, 0.03, 1.3667, 0.506),
-        ("associative", "mamba3-real", 2, 4000, 0.1, 0.01, 0.4212, 0.802),
         ("associative", "delta-product-signed", 2, 2000, 1.0, 0.003, 2.0797, 0.266),
         ("associative", "delta-product-signed", 2, 2000, 1.0, 0.01, 0.9364, 0.667),
         ("associative", "delta-product-signed", 2, 2000, 0.3, 0.03, 0.7366, 0.650),
         ("associative", "delta-product-signed", 2, 2000, 1.0, 0.03, 0.7495, 0.657),
         ("associative", "delta-product-signed", 2, 2000, 3.0, 0.03, 0.7456, 0.725),
         ("associative", "delta-product-signed", 2, 2000, 1.0, 0.1, 2.3703, 0.189),
-        ("A5", "orthogonal-transport", 1, 2000, 1.0, 0.003, 0.0012, 1.000),
-        ("A5", "orthogonal-transport", 1, 2000, 0.3, 0.01, 0.0002, 1.000),
-        ("A5", "orthogonal-transport", 1, 2000, 1.0, 0.01, 0.0002, 1.000),
-        ("A5", "orthogonal-transport", 1, 2000, 3.0, 0.01, 0.0002, 1.000),
-        ("A5", "orthogonal-transport", 1, 2000, 1.0, 0.03, 0.0001, 1.000),
-        ("associative", "orthogonal-transport", 2, 2000, 1.0, 0.001, 2.5533, 0.161),
-        ("associative", "orthogonal-transport", 2, 2000, 0.3, 0.003, 2.4096, 0.211),
-        ("associative", "orthogonal-transport", 2, 2000, 1.0, 0.003, 2.1752, 0.281),
-        ("associative", "orthogonal-transport", 2, 2000, 3.0, 0.003, 2.5116, 0.162),
-        ("associative", "orthogonal-transport", 2, 2000, 1.0, 0.01, 2.5741, 0.143),
-        ("associative", "orthogonal-transport", 2, 2000, 1.0, 0.03, 2.7731, 0.060),
         ("S3", "gru", 1, 2000, 1.0, 0.003, 0.0004, 1.000),
         ("S3", "gru", 1, 2000, 0.3, 0.01, 0.0001, 1.000),
         ("S3", "gru", 1, 2000, 1.0, 0.01, 0.0001, 1.000),
@@ -188,9 +171,7 @@ TRIALS = tuple(
         ("S5", "gru", 1, 4000, 1.0, 0.03, 1.6575, 0.292),
         ("Z60", "mamba3", 1, 2000, 1.0, 0.003, 0.7808, 0.758),
         ("Z60", "mamba3", 1, 2000, 1.0, 0.01, 0.1238, 0.973),
-        ("Z60", "mamba3", 1, 2000, 0.3, 0.03, 0.0768, 0.979),
         ("Z60", "mamba3", 1, 2000, 1.0, 0.03, 0.0690, 0.969),
-        ("Z60", "mamba3", 1, 2000, 3.0, 0.03, 0.1881, 0.911),
         ("Z60", "mamba3", 1, 2000, 1.0, 0.1, 0.1040, 0.939),
         ("Z60", "mamba3", 1, 4000, 1.0, 0.03, 0.0191, 0.992),
         ("parity", "gru", 1, 2000, 1.0, 0.003, 0.0001, 1.000),
@@ -210,18 +191,21 @@ def prefer(losses: Mapping[Setting, float], usual: Setting) -> Setting:
     return usual if stays else best
 
 
+def steps_of(arm: str, variant: str) -> int:
+    """The steps of a run of the study, and of the trials that choose its settings."""
+    if variant in LONGER_RUNS.get(arm, ()):
+        return LONGER
+    return RECALL if arm == "associative" else STEPS
+
+
 def chooses(trial: SearchTrial) -> bool:
-    """Whether a trial is part of the search: with its steps, and the depth of its task."""
-    return (trial.steps, trial.layers) == (STEPS, DEPTHS.get(trial.arm, 1))
+    """Whether a trial is part of the search: with the depth and the steps of the study."""
+    depth, steps = DEPTHS.get(trial.arm, 1), steps_of(trial.arm, trial.variant)
+    return (trial.layers, trial.steps) == (depth, steps)
 
 
-def chosen(arm: str, variant: str, layers: int) -> tuple[float, float]:
+def chosen(arm: str, variant: str) -> tuple[float, float]:
     """The rate and the scale of a run: the best rate at the usual scale, then the best scale."""
-    tried = [each for each in TRIALS if each[:4] == (arm, variant, layers, STEPS)]
+    tried = [each for each in TRIALS if each[:2] == (arm, variant) and chooses(each)]
     rate = prefer({each.rate: each.loss for each in tried if each.scale == SCALE}, RATE)
     return rate, prefer({each.scale: each.loss for each in tried if each.rate == rate}, SCALE)
-
-
-def steps_of(arm: str, variant: str) -> int:
-    """The steps of a run of the study."""
-    return LONGER if variant in LONGER_RUNS.get(arm, ()) else STEPS
