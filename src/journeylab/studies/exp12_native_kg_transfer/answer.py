@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
-
+from journeylab.records.answers import NO_EVIDENCE, Answer, rows_of, sentences
 from journeylab.records.verdicts import StudyVerdicts, Verdict
-
-
-class Answer(NamedTuple):
-    """What a claim says if it is supported, if it is refuted, and if neither (an open question)."""
-
-    supported: str
-    refuted: str
-    otherwise: str
-
 
 CONDITIONS: dict[str, Answer] = {
     "1": Answer(
@@ -90,30 +79,15 @@ def answer(study: StudyVerdicts) -> str:
 
     Numbers of claims are in brackets. A quick or exploratory run gives no answer.
     """
-    if not study.evidence or study.exploratory:
-        return "These runs answer nothing: they are no evidence, and no claim is judged."
-    rows = {verdict.id.partition(".")[2]: verdict for verdict in study.verdicts}
-    sentences = _sentences(rows, {name: CONDITIONS[name] for name in CONDITIONS if name in rows})
+    if not (rows := rows_of(study)):
+        return NO_EVIDENCE
+    composed = sentences(rows, CONDITIONS, withheld="not all models learned the taught facts")
     factors: dict[str, list[str]] = {outcome: [] for outcome in OUTCOMES}
     for name, factor in FACTORS.items():
         if name in rows:
             factors[_outcome(rows[name], name)].append(f"{factor} ({name})")
-    sentences += [f"{outcome}: {'; '.join(those)}." for outcome, those in factors.items() if those]
-    return " ".join(sentences)
-
-
-def _sentences(rows: Mapping[str, Verdict], answers: Mapping[str, Answer]) -> list[str]:
-    decided, undecided = [], []
-    for name, clause in answers.items():
-        word = rows[name].verdict
-        if word in ("supported", "refuted"):
-            decided.append(
-                f"{clause.supported if word == 'supported' else clause.refuted} ({name})"
-            )
-        else:
-            undecided.append(f"{clause.otherwise} ({name}{_why(rows[name])})")
-    sentences = [f"{clause[0].upper()}{clause[1:]}." for clause in decided]
-    return sentences + ([f"Open: {'; '.join(undecided)}."] if undecided else [])
+    composed += [f"{outcome}: {'; '.join(those)}." for outcome, those in factors.items() if those]
+    return " ".join(composed)
 
 
 def _outcome(row: Verdict, name: str) -> str:
@@ -123,7 +97,3 @@ def _outcome(row: Verdict, name: str) -> str:
     if name in EQUIVALENCE_CLAIMS:
         return not_responsible if row.verdict == "supported" else responsible
     return responsible if row.verdict == "supported" else not_shown
-
-
-def _why(row: Verdict) -> str:
-    return ", withheld: not all models learned the taught facts" if row.withheld else ""

@@ -1,5 +1,6 @@
 """What the control says about the text: does it ask for particular operators at all?"""
 
+from journeylab.records.answers import NO_EVIDENCE
 from journeylab.records.verdicts import StudyVerdicts
 
 CONTROL = "exp4.10"
@@ -27,7 +28,6 @@ WITHHELD = (
     "Whether the text asks for particular operators is not judged (row 10), because RoPE did not "
     "learn more than bigrams."
 )
-NO_EVIDENCE = "These runs answer nothing: they are no evidence, and no claim is judged."
 
 
 def answer(study: StudyVerdicts | None) -> str:

@@ -31,6 +31,7 @@ from journeylab.plotting import (
     styles,
 )
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
+from journeylab.studies.exp7_native_kg.answer import answer
 from journeylab.studies.exp7_native_kg.metrics import METRICS
 from journeylab.studies.exp7_native_kg.search import (
     BY_RATE,
@@ -224,7 +225,7 @@ def _print_size(quantity: str, value: float) -> str:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Measured sizes of the worlds and rows, floors, and numbers of undertrained runs."""
+    """Measured sizes of the worlds and rows, floors, undertrained runs, and the answer."""
     sizes: dict[str, float | int | str] = {"worlds": worlds_per_seed(results)}
     sizes |= {key: world_size(results, quantity) for key, quantity in _SIZES.items()}
     total, base = world_size(results, "facts"), sizes["facts.base"]
@@ -243,7 +244,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         sizes[f"median.{tier}"] = float(hits.median())
         for name in _FLOORS:
             sizes[f"floor.{name}.{tier}"] = _floor(results, name, tier)
-    return sizes
+    return sizes | {"answer": answer(results.verdicts)}
 
 
 def _draw_tiers(results: StudyResults) -> Figure:
