@@ -1,5 +1,6 @@
 """``journeylab seeds``: a forecast from pilots, and what open rows need."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -38,6 +39,8 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "response.yaml").write_text(POINTS, encoding="utf-8")
     for name in ("claims", "reference"):
         shutil.copytree(PROJECT / name, tmp_path / name)
+    costs = {"studies": {STUDY: {"seconds": 8880.0, "steps": 345600}}}
+    (tmp_path / "reference/costs.json").write_text(json.dumps(costs), encoding="utf-8")
     for file in (tmp_path / "claims").glob("exp*.yaml"):
         if file.stem not in config["studies"]:
             file.unlink()
