@@ -27,8 +27,8 @@ LONGER_RUNS = {
     "A4xZ5": ("mamba3",),
     "parity": ("mamba3", "mamba3-real", "delta"),
 }
-"""Runs of word problems and parity that had not solved their task after STEPS on pilot seeds, or
-not on both, and whose failure would decide a judged claim or be compared with such a run."""
+"""Runs of word problems and parity that did not solve their task with STEPS on every pilot seed,
+and whose failure would decide a judged claim; and what a secondary row compares with them."""
 DEPTHS = {"flip-flop": 2, "associative": 2}
 """Layers of the tasks that have more than one."""
 TIE = 0.02

@@ -15,17 +15,17 @@ ANSWERS: dict[str, Answer] = {
     "2": Answer(
         f"{A} more than a model that has read them in the template of the question (B)",
         f"{A} no more than a model that has read them in the template of the question (B)",
-        "whether it answers more than a model that has read them in the template of the question",
+        f"whether, {A} more than a model that has read them in the template of the question (B)",
     ),
     "3": Answer(
         f"{A} more than a model that has read them in another template (B)",
         f"{A} no more than a model that has read them in another template (B)",
-        "whether it answers more than a model that has read them in another template",
+        f"whether, {A} more than a model that has read them in another template (B)",
     ),
     "4": Answer(
         f"{A} more than a model of sentences with per-token angles (C)",
         f"{A} no more than a model of sentences with per-token angles (C)",
-        "whether it answers more than a model of sentences with per-token angles",
+        f"whether, {A} more than a model of sentences with per-token angles (C)",
     ),
     "13": Answer(
         "true tails of these facts rank higher after triples than after sentences",
