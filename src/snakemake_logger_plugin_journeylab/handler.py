@@ -171,7 +171,9 @@ class LogHandler(LogHandlerBase):
             self.dry_run.add(about)
         elif str(record.msg).startswith("This was a dry-run"):
             self._say("\n".join(self.dry_run.lines()))
-        elif getattr(record, "event", None) is None and not str(record.msg).startswith("Reasons:"):
+        elif getattr(record, "event", None) in (None, LogEvent.ERROR) and not str(
+            record.msg
+        ).startswith("Reasons:"):
             self._pass_on(record)
 
     def _pass_on(self, record: LogRecord) -> None:

@@ -111,15 +111,17 @@ def test_a_run_without_jobs_says_so(tiny: Path) -> None:
         (RULES + "\nraise KeyError('gone')\n", "all", "KeyError"),
     ],
 )
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
 def test_errors_of_snakemake_are_printed_once(
-    tiny: Path, snakefile: str, target: str, expected: str
+    tiny: Path, snakefile: str, target: str, expected: str, options: tuple[str, ...]
 ) -> None:
     (tiny / "Snakefile").write_text(snakefile)
-    done = run(tiny, target)
+    done = run(tiny, target, *options)
     assert bool(done.returncode) == bool(expected)
+    printed = done.stdout + done.stderr  # of a dry run, snakemake prints all to stdout
     if expected:
-        assert done.stderr.count(expected) == 1, done.stderr
-        assert done.stderr.count("Traceback") == 0
+        assert printed.count(expected) == 1, printed
+        assert printed.count("Traceback") == 0
 
 
 def test_a_dry_run_with_commands_is_printed_by_snakemake(tiny: Path) -> None:

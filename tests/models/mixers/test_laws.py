@@ -92,10 +92,15 @@ def test_a_scale_multiplies_the_weights_of_operators_and_no_others(mechanism):
     for name, value in before.items():
         factor = 3.0 if name in scaled else 1.0
         torch.testing.assert_close(after[name], factor * value)
-    fixed = {"none", "rope", "alibi", "cope"}
-    assert bool(scaled) == (mechanism not in fixed)
     if scaled:
         assert not torch.allclose(first(rows().float()), third(rows().float()))
+
+
+def test_operators_that_are_learned_have_weights_which_a_scale_multiplies():
+    learned = {"fox", "liere", "path", "path-fox", "selective-rope", "gru", "mamba3", "mamba3-real"}
+    learned |= {each for each in ALL if each.startswith(("delta", "orthogonal", "linear", "toral"))}
+    assert all(operator_weights(make(each)) for each in learned)
+    assert not any(operator_weights(make(each)) for each in ("none", "rope", "alibi", "cope"))
 
 
 @pytest.mark.parametrize("mechanism", ALL)
@@ -431,9 +436,8 @@ def test_rotations_of_an_odd_head_width_raise_value_error(kind):
 
 def test_unsuitable_arguments_raise_value_error():
     for mechanism in ALL:
-        if mechanism != "gru":
-            with pytest.raises(ValueError, match="8 is not a multiple of 3 heads"):
-                build_mixer(mechanism, 8, 3, generator=generator())
+        with pytest.raises(ValueError, match="8 is not a multiple of 3 heads"):
+            build_mixer(mechanism, 8, 3, generator=generator())
     with pytest.raises(ValueError, match=r"unknown mechanism 'ropes'; write one of .*rope"):
         build_mixer("ropes", 8, 2, generator=generator())
     with pytest.raises(ValueError, match="at least 2 are needed, got 1"):

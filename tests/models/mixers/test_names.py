@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from journeylab import catalogue
+from journeylab.config.errors import UserError
 from journeylab.models.mixers import names, registry
 from journeylab.records.fingerprint import closure
 
@@ -21,13 +22,15 @@ from pathlib import Path
 
 import torch
 
-from journeylab.catalogue import load, resolve_run
+from journeylab.catalogue import check_words, load, resolve_run
 from journeylab.streams import Streams
 from journeylab.studies.exp13_published_mixers.data import generate
 from journeylab.studies.exp13_published_mixers.models import Labelling
 from journeylab.studies.exp13_published_mixers.settings import Job
 
-run = resolve_run("exp13", load(Path("config.yaml")).studies["exp13"], "parity-decay", "decay")
+study = load(Path("config.yaml")).studies["exp13"]
+check_words("exp13", study)
+run = resolve_run("exp13", study, "parity-decay", "decay")
 job, streams = Job.model_validate(run.settings), Streams("exp13", 1000)
 problem = Labelling(job, generate(job.data, streams), streams)
 generator = torch.Generator().manual_seed(0)
@@ -52,7 +55,16 @@ def test_a_name_in_two_files_is_refused(tmp_path, monkeypatch) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.py").write_text('MECHANISMS = {"rope": None}\n', encoding="utf-8")
     monkeypatch.setattr(names, "__file__", str(tmp_path / "names.py"))
-    with pytest.raises(ValueError, match="'rope' is defined in one and two"):
+    with pytest.raises(
+        UserError, match=r"two\.py: MECHANISMS: 'rope' is defined in one\.py already"
+    ):
+        names.mechanism_modules.__wrapped__()
+
+
+def test_a_name_that_is_no_literal_is_refused(tmp_path, monkeypatch) -> None:
+    (tmp_path / "one.py").write_text('NAME = "a"\nMECHANISMS = {NAME: None}\n', encoding="utf-8")
+    monkeypatch.setattr(names, "__file__", str(tmp_path / "names.py"))
+    with pytest.raises(UserError, match=r"one\.py: MECHANISMS: line 2: write each name in quotes"):
         names.mechanism_modules.__wrapped__()
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from journeylab.config.errors import UserError
+
 ATTRIBUTE = "MECHANISMS"
 
 
@@ -18,16 +20,21 @@ ATTRIBUTE = "MECHANISMS"
 def mechanism_modules() -> dict[str, tuple[str, ...]]:
     """Name of a module of this package → the mechanisms that it defines; sorted by module.
 
-    Raises ValueError if two modules define the same mechanism.
+    Raises UserError if two modules define the same mechanism, or if a name is no literal.
     """
     defined: dict[str, tuple[str, ...]] = {}
     for path in sorted(Path(__file__).parent.glob("*.py")):
-        names = tuple(_defined(ast.parse(path.read_text(encoding="utf-8"))))
+        if path.stem == "registry":
+            continue
+        names = tuple(_defined(path))
         taken = {name: module for module, known in defined.items() for name in known}
         for name in names:
             if name in taken:
-                raise ValueError(f"mechanism {name!r} is defined in {taken[name]} and {path.stem}")
-        if names and path.stem != "registry":
+                raise UserError(
+                    f"{path.name}: {ATTRIBUTE}: {name!r} is defined in {taken[name]}.py already; "
+                    "write another name"
+                )
+        if names:
             defined[path.stem] = names
     return defined
 
@@ -37,9 +44,9 @@ def mechanism_names() -> list[str]:
     return [name for names in mechanism_modules().values() for name in names]
 
 
-def _defined(tree: ast.Module) -> Iterator[str]:
-    """The literal keys of the dictionary `MECHANISMS` of a module."""
-    for statement in tree.body:
+def _defined(path: Path) -> Iterator[str]:
+    """The keys of the dictionary `MECHANISMS` of a module."""
+    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
         targets: list[ast.expr]
         match statement:
             case ast.AnnAssign(target=target, value=value):
@@ -51,5 +58,8 @@ def _defined(tree: ast.Module) -> Iterator[str]:
         named = any(isinstance(each, ast.Name) and each.id == ATTRIBUTE for each in targets)
         if named and isinstance(value, ast.Dict):
             for key in value.keys:
-                if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    yield key.value
+                if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+                    raise UserError(
+                        f"{path.name}: {ATTRIBUTE}: line {value.lineno}: write each name in quotes"
+                    )
+                yield key.value

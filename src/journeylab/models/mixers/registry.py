@@ -8,7 +8,7 @@ from importlib import import_module
 import torch
 from torch import nn
 
-from journeylab.models.mixers.mixer import Build
+from journeylab.models.mixers.mixer import Build, check_heads
 from journeylab.models.mixers.names import ATTRIBUTE, mechanism_modules
 
 
@@ -35,11 +35,13 @@ def build_mixer(
 ) -> nn.Module:
     """Return a new mixer whose `operator_weights` are multiplied by `scale`.
 
-    Raises ValueError for an unknown mechanism or an unsuitable width.
+    Raises ValueError for an unknown mechanism, a width that is not a multiple of `heads`, and
+    what the mechanism itself refuses.
     """
     if mechanism not in MECHANISMS:
         known = ", ".join(MECHANISMS)
         raise ValueError(f"unknown mechanism {mechanism!r}; write one of {known}")
+    check_heads(width, heads)
     mixer = MECHANISMS[mechanism](width, heads, generator=generator)
     state = mixer.state_dict()  # parameters and buffers, which it shares
     for name in operator_weights(mixer):

@@ -14,7 +14,7 @@ TUNING = (
     "seeds; other runs have the usual rate and scale, and no verdict"
 )
 
-LABELS: dict[str, str] = {
+_PRINTED: dict[str, str] = {
     "none": "no positions",
     "rope": "RoPE",
     "alibi": "ALiBi",
@@ -43,6 +43,7 @@ LABELS: dict[str, str] = {
     "orthogonal-attention": "softmax journey",
     "orthogonal-transport": "softmax journey, values too",
 }
+LABELS = _PRINTED | {name: name for name in mechanism_names() if name not in _PRINTED}
 """Mechanism → printed name, in the order of figures; others keep the name of the configuration."""
 
 ARMS: dict[TaskName | str, str] = {
