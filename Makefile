@@ -58,7 +58,7 @@ $(UV): Makefile | setup
 exp%: setup ## run one study and typeset its report, e.g. make exp7
 	$(RUN) reports/$@.pdf
 
-all: setup ## every study of config.yaml
+all: setup ## every study of config.yaml that is not optional
 	$(RUN) all
 
 arxiv: setup ## the response to the reviewers as LaTeX, in one archive: reports/response.tar.gz
@@ -111,7 +111,7 @@ deposit: setup ## one archive of code, evidence and reports that checks itself; 
 	$(RUN) all --config evidence=only $(if $(ANONYMOUS),anonymous=True root=build/anonymous)
 	journeylab deposit $(if $(ANONYMOUS),--anonymous)
 
-quick: setup ## every study with 2 seeds and short budgets, under build/quick (not evidence)
+quick: setup ## the same studies with 2 seeds and short budgets, under build/quick (not evidence)
 	$(RUN) all --config scale=quick root=build/quick
 
 # quick runs are shown if there are no others

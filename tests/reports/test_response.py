@@ -77,7 +77,9 @@ def test_a_figure_is_shown_once_and_an_unknown_one_refused(evidence, response_da
 
 
 def test_a_study_that_was_not_run_is_named(response_data):
-    assert response_data["points"][3]["sentences"] == ["Not run here: exp8."]
+    assert response_data["points"][3]["sentences"] == [
+        "Without current results here, and not counted: exp8."
+    ]
 
 
 def test_the_error_probability_holds_per_study(evidence, response_data):

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import yaml
+
+from journeylab.claims.register import read_register
 
 from .conftest import PROJECT, Copy, made_once
 
@@ -15,6 +18,16 @@ VARIANT = "studies.exp7.arms.native.variants.A.training.learning_rate"
 RESULTS = ("data", "results", "reports", ".snakemake/metadata")
 HASHED_BY_DEFAULT = 1_000_000
 """Maximum bytes of an input that snakemake compares by content when it is newer than the output."""
+
+
+def test_the_stage_depends_on_the_verdicts_that_reports_compare_with() -> None:
+    listed = yaml.safe_load((PROJECT / "dvc.yaml").read_text("utf-8"))["stages"]["pipeline"]["deps"]
+    registers = read_register(PROJECT / "claims").studies
+    assert {name for name in listed if name.startswith("reference/")} == {
+        f"reference/{study}-r{register.revision - 1}.json"
+        for study, register in registers.items()
+        if register.revision > 1
+    }
 
 
 class Repository(Copy):

@@ -46,7 +46,9 @@ def needs_powers(verdicts: Iterable[Verdict]) -> bool:
 
 
 def extreme_text(verdict: Verdict, *, powers: bool) -> str:
-    """The extreme value of an exact claim; ``powers`` prints it as a power of ten."""
-    if powers and verdict.extreme is not None:
-        return scientific(verdict.extreme)
-    return plain(verdict.extreme, digits=2)
+    """The extreme value of an exact claim; ``powers`` prints it as a power of ten, if no count."""
+    if verdict.extreme is None:
+        return plain(None)
+    if verdict.extreme.is_integer():
+        return plain(int(verdict.extreme))
+    return scientific(verdict.extreme) if powers else plain(verdict.extreme, digits=2)

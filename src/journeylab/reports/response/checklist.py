@@ -65,7 +65,7 @@ def run_facts(
     where = "Commits are left out for review." if anonymous else "Commits are listed below."
     return RunFacts(
         registered="; ".join(
-            f"{number} of {len(judged)} judged claims: {state}" for state, number in states.items()
+            f"{number} of {len(judged)} primary claims: {state}" for state, number in states.items()
         )
         + ".",
         judged=(

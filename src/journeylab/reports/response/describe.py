@@ -198,7 +198,7 @@ def _sentences(
             reasons.setdefault(registered[row.id].remark, []).append(row.id.removeprefix("exp"))
     sentences += [f"Exploratory, {why}: {listed(names)}." for why, names in reasons.items()]
     if absent:
-        sentences.append(f"Not run here: {listed(absent)}.")
+        sentences.append(f"Without current results here, and not counted: {listed(absent)}.")
     return sentences
 
 
@@ -215,6 +215,8 @@ def _row(
 ) -> dict[str, Any]:
     exact = row.kind == "exact"
     printed = printed_numbers(row, digits)
+    if row.parts and row.effect is None:
+        printed |= {"effect": "by part", "interval": ""}
     word = outcome(row, registered)
     why = [registered[row.id].remark] if word == "exploratory" else []
     return {
@@ -224,7 +226,7 @@ def _row(
         "statement": row.statement,
         "measured": measured_text(row),
         "effect": extreme_text(row, powers=powers) if exact else printed["effect"],
-        "interval": f"{plain(row.n)} cases" if exact else printed["interval"],
+        "interval": f"{plain(row.n)} case{'s' * (row.n != 1)}" if exact else printed["interval"],
         "detectable": None if row.detectable is None else plain(row.detectable, 2),
         "region": row.region_text,
         "word": row.verdict if word == row.verdict else None,
