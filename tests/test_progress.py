@@ -175,8 +175,16 @@ def test_a_headline_counts_verdicts(tmp_path: Path) -> None:
     words = ["refuted", None, "supported", "supported"]
     judged = {"evidence": True, "verdicts": [{"verdict": word} for word in words]}
     path.write_text(json.dumps(judged))
-    assert count_verdicts(path) == "3 claims: 2 supported, 1 refuted"
+    assert count_verdicts([path]) == "3 claims: 2 supported, 1 refuted"
     path.write_text(json.dumps(judged | {"evidence": False}))
-    assert count_verdicts(path) == "3 claims: 2 supported, 1 refuted (no evidence)"
+    assert count_verdicts([path]) == "3 claims: 2 supported, 1 refuted (no evidence)"
     path.write_text("{")
-    assert "cannot be read" in count_verdicts(path)
+    assert "cannot be read" in count_verdicts([path])
+
+
+def test_verdicts_of_several_studies_are_added(tmp_path: Path) -> None:
+    files = [tmp_path / "one.json", tmp_path / "two.json"]
+    for path, word, evidence in zip(files, ("supported", "refuted"), (True, False), strict=True):
+        path.write_text(json.dumps({"verdicts": [{"verdict": word}], "evidence": evidence}))
+    assert count_verdicts(files) == "2 claims: 1 supported, 1 refuted (no evidence)"
+    assert count_verdicts(files[:1]) == "1 claim: 1 supported"

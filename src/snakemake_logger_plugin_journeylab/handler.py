@@ -284,6 +284,6 @@ class LogHandler(LogHandlerBase):
 
 
 def _headline(job: _Job) -> str:
-    """The verdicts of a report's study, counted."""
+    """The verdicts of a report's studies, counted."""
     verdicts = [Path(path) for path in job.input if path.endswith("/verdicts.json")]
-    return count_verdicts(verdicts[0]) if verdicts else "made"
+    return count_verdicts(verdicts) if verdicts else "made"

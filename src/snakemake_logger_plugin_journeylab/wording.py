@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 LINES = 12
@@ -75,19 +75,23 @@ def cluster_message(message: str) -> list[str]:
     return text.strip().splitlines()[:1]
 
 
-def count_verdicts(verdicts: Path) -> str:
-    """The verdicts of a study: “12 claims: 5 supported, 1 refuted, 6 inconclusive”."""
+def count_verdicts(files: Iterable[Path]) -> str:
+    """The verdicts of one or more studies: “12 claims: 5 supported, 1 refuted, 6 inconclusive”."""
     from journeylab.records.verdicts import WORDS  # loaded only after a report is made
 
-    try:
-        content = json.loads(verdicts.read_text(encoding="utf-8"))
-        words = [row["verdict"] for row in content["verdicts"] if row["verdict"] is not None]
-    except (OSError, ValueError, KeyError, TypeError):
-        return f"{verdicts} cannot be read"
+    words: list[str] = []
+    evidence = True
+    for path in files:
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            words += [row["verdict"] for row in content["verdicts"] if row["verdict"] is not None]
+        except (OSError, ValueError, KeyError, TypeError):
+            return f"{path} cannot be read"
+        evidence = evidence and bool(content.get("evidence"))
     counts = [f"{words.count(word)} {word}" for word in WORDS if word in words]
     claims = f"{len(words)} {'claim' if len(words) == 1 else 'claims'}"
     headline = f"{claims}: {', '.join(counts)}" if words else "no claim was judged"
-    return headline if content.get("evidence") else f"{headline} (no evidence)"
+    return headline if evidence else f"{headline} (no evidence)"
 
 
 def describe_look(record: Path) -> str:

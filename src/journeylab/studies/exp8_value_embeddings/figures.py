@@ -40,6 +40,9 @@ from journeylab.studies.exp8_value_embeddings.settings import (
 )
 from journeylab.typography import plain, scientific, short
 
+LATE = 0.8
+"""Rate of optimal answers below which a seed counts as one that has learned late."""
+
 CAPTIONS = {
     "tests": (
         "Rate of optimal answers by row argmax, with axial and with full attention. In close "
@@ -112,7 +115,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """Median rates, anchors, widths of the printed numbers, certificates; “n/a” if not run."""
-    values: dict[str, float | int | str] = {}
+    values: dict[str, float | int | str] = {"late": LATE}
     rates = results.pool("optimal", decoder="row")
     for arm in _TRAINED:
         for variant in LABELS:
@@ -120,6 +123,8 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
             for test in TESTS:
                 optimal = run["value"][run["test"] == test]
                 values[f"optimal.{arm}.{variant}.{test}"] = median(optimal)
+            learned = run["value"][run["test"] == "iid"]
+            values[f"late.{arm}.{variant}"] = f"{int((learned < LATE).sum())} of {len(learned)}"
     for variant in ("discrete", "hybrid50"):
         for arm in _RECORDED:
             where = {"arm": arm, "variant": variant}
