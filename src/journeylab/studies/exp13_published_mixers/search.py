@@ -2,9 +2,9 @@
 
 ``tools/search_exp13.py`` prints its lines; they are kept here, because a study trains with the
 chosen settings only. One rule for all mechanisms and tasks. Trials with 2000 steps were made with
-torch 2.11, about half of them on a GPU; those with more steps on a CPU with the pinned torch, except
-a few that choose nothing. Until every run of a judged claim has its lines with all its steps,
-verdicts of exp13 are provisional.
+torch 2.11, about half of them on a GPU; those with more steps on a CPU with the pinned torch,
+except a few that choose nothing. Until every run of a judged claim has its lines with all its
+steps, verdicts of exp13 are provisional.
 """
 
 from __future__ import annotations
