@@ -164,16 +164,15 @@ class LogHandler(LogHandlerBase):
 
     def _preview(self, record: LogRecord) -> None:
         """Collect the jobs of a dry run; print them as a table before snakemake's last message."""
-        about = record.__dict__
+        about, text = record.__dict__, str(record.msg)
+        event = about.get("event")
         if "outline" in about:
             self.dry_run.outline = about["outline"]
-        elif getattr(record, "event", None) == LogEvent.JOB_INFO:
+        elif event == LogEvent.JOB_INFO:
             self.dry_run.add(about)
-        elif str(record.msg).startswith("This was a dry-run"):
+        elif text.startswith("This was a dry-run"):
             self._say("\n".join(self.dry_run.lines()))
-        elif getattr(record, "event", None) in (None, LogEvent.ERROR) and not str(
-            record.msg
-        ).startswith("Reasons:"):
+        elif event in (None, LogEvent.ERROR) and not text.startswith("Reasons:"):
             self._pass_on(record)
 
     def _pass_on(self, record: LogRecord) -> None:

@@ -7,7 +7,7 @@ from journeylab.records.verdict_numbers import extreme_text, printed_numbers
 from journeylab.records.verdicts import Estimate
 from journeylab.reports.latex import latex_macros
 from journeylab.reports.numbers import study_numbers
-from journeylab.typography import plain
+from journeylab.typography import plain, scientific
 
 from .conftest import exact, sequential_verdicts
 
@@ -34,6 +34,15 @@ def test_a_nonfinite_case_lies_beyond_its_bound(trained, bound, printed):
     assert numbers["exp7.90.effect"] == printed
     assert {extreme_text(row, powers=True), extreme_text(row, powers=False)} == {printed}
     assert extreme_text(row.model_copy(update={"n": 0}), powers=True) == "n/a"
+
+
+@pytest.mark.parametrize(
+    ("value", "printed"),
+    [(44.0, "44"), (111.0, "111"), (0.0, "0"), (0.5, scientific(0.5)), (3e20, scientific(3e20))],
+)
+def test_counts_are_whole_numbers_in_a_table_of_powers(value, printed):
+    row = exact("exp7.90", "refuted", value, region={"at_most": 1.0})
+    assert extreme_text(row, powers=True) == printed
 
 
 def test_rounding_errors_print_as_zero_and_tiny_nonzero_in_scientific_notation():

@@ -46,9 +46,11 @@ def needs_powers(verdicts: Iterable[Verdict]) -> bool:
 
 
 def extreme_text(verdict: Verdict, *, powers: bool) -> str:
-    """The extreme value of an exact claim; ``powers`` prints it as a power of ten, if no count."""
-    if verdict.extreme is None:
-        return plain(None)
-    if verdict.extreme.is_integer():
-        return plain(int(verdict.extreme))
-    return scientific(verdict.extreme) if powers else plain(verdict.extreme, digits=2)
+    """The extreme value of an exact claim: a count as a whole number, others with two digits.
+
+    ``powers`` prints values that are no count as powers of ten.
+    """
+    extreme = verdict.extreme
+    if extreme is not None and extreme.is_integer() and abs(extreme) < 1e5:
+        return plain(int(extreme))
+    return scientific(extreme) if powers and extreme is not None else plain(extreme, digits=2)

@@ -88,8 +88,14 @@ def test_flops_agree_with_the_counter_of_pytorch(mechanism):
     assert model.flops_per_token(length) == pytest.approx(counted, rel=0.2)
 
 
-RECURRENT = ["gru", "delta", "delta-product-signed", "toral-product", "linear-aggregation"]
-ATTENTION = ["none", "rope", "cope", "fox", "path", "toral-attention", "orthogonal-transport"]
+RECURRENT = [
+    each
+    for each in ALL
+    if each == "gru" or each.startswith("delta") or each.endswith(("product", "aggregation"))
+]
+ATTENTION = ["none", "rope", "alibi", "cope", "liere", "selective-rope", "fox", "path", "path-fox"]
+ATTENTION += ["mamba3", "mamba3-real"]  # computed in the form of attention
+ATTENTION += [each for each in ALL if each.endswith(("-attention", "-transport"))]
 
 
 @pytest.mark.parametrize("mechanism", [*RECURRENT, *ATTENTION])

@@ -123,8 +123,8 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
             for test in TESTS:
                 optimal = run["value"][run["test"] == test]
                 values[f"optimal.{arm}.{variant}.{test}"] = median(optimal)
-            learned = run["value"][run["test"] == "iid"]
-            values[f"late.{arm}.{variant}"] = f"{int((learned < LATE).sum())} of {len(learned)}"
+            rate = run["value"][run["test"] == "iid"]
+            values[f"late.{arm}.{variant}"] = f"{int((rate < LATE).sum())} of {len(rate)}"
     for variant in ("discrete", "hybrid50"):
         for arm in _RECORDED:
             where = {"arm": arm, "variant": variant}
