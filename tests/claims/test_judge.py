@@ -136,9 +136,9 @@ GATES = {"learned": {"run": "a/b", "measure": "x", "at_least": 0.9}}
     [
         ([0.9] * 7 + [0.0] * 5, ""),
         ([1.0] * 7 + [FAILED] * 5, ""),
-        ([0.5] * 12, "“b, a” has not learned its task: its median is 0.5, needed is 0.9"),
-        ([1.0] * 6 + [FAILED] * 6, "“b, a” has not learned its task: half its seeds failed, "),
-        ([FAILED] * 12, "“b, a” has not learned its task: half its seeds failed, needed is 0.9"),
+        ([0.5] * 12, "“b, a” fails its gate (x): its median is 0.5, needed is 0.9"),
+        ([1.0] * 6 + [FAILED] * 6, "“b, a” fails its gate (x): half its seeds failed, "),
+        ([FAILED] * 12, "“b, a” fails its gate (x): half its seeds failed, needed is 0.9"),
     ],
 )
 def test_a_failed_gate_withholds_the_verdict_and_keeps_the_numbers(judge, learned, reason):
@@ -162,9 +162,9 @@ def test_a_failed_gate_withholds_the_verdict_and_keeps_the_numbers(judge, learne
         (
             0.5,
             0.8,
-            "“b, a” and “c, a” are near chance: the largest median is 0.8, needed is 0.9 in",
+            "“b, a” and “c, a” fail their gate (x): the largest median is 0.8, needed is 0.9 in",
         ),
-        (FAILED, FAILED, "“b, a” and “c, a” are near chance: half the seeds of each failed, "),
+        (FAILED, FAILED, "“b, a” and “c, a” fail their gate (x): half the seeds of each failed, "),
     ],
 )
 def test_of_several_runs_one_must_pass_the_gate(judge, first, second, reason):

@@ -61,7 +61,7 @@ GATED = {
     "gate": ["learned"],
 }
 GATES = {"learned": {"run": "a/y", "measure": "x", "at_least": 0.95}}
-REASON = "“y, a” has not learned its task: its median is 0.931, needed is 0.95"
+REASON = "“y, a” fails its gate (x): its median is 0.931, needed is 0.95"
 
 
 def test_a_reference_keeps_the_reason_of_a_withheld_verdict(judge, tmp_path):

@@ -24,7 +24,7 @@ from journeylab.records.verdicts import WORDS, Registration, StudyVerdicts
 from .conftest import THEOREMS, WHY, effect, exact, sequential_verdicts, trained_verdicts
 
 VALUES = [0.1] * 12
-GATE = "“B” has not learned its task: its median is 0.25, needed is 0.95"
+GATE = "“B” fails its gate (accuracy): its median is 0.25, needed is 0.95"
 BEFORE, LATE = Registration(exploratory=False), Registration(exploratory=True, remark=WHY)
 
 

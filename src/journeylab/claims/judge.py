@@ -382,7 +382,8 @@ def _failed_gates(claim: reg.Claim, study: _Study, n: int) -> str:
         medians = [gated_median(study.reader(n)(cell)) for cell in gate.cells]
         if not max(medians) >= gate.at_least:
             names = [wording.run_name(cell, study.names) for cell in gate.cells]
-            failed.append(wording.gate_failed(names, max(medians), gate.at_least))
+            measure = study.names.measure(gate.measure)
+            failed.append(wording.gate_failed(names, measure, max(medians), gate.at_least))
     return "; ".join(failed)
 
 

@@ -127,16 +127,17 @@ def run_name(cell: reg.Cell, names: Names) -> str:
     return run_text(cell.arm, cell.variant, names.variants, names.arms)
 
 
-def gate_failed(names: Sequence[str], median: float, needed: float) -> str:
+def gate_failed(names: Sequence[str], measure: str, median: float, needed: float) -> str:
     """Why a gate withholds a verdict; ``names`` of its runs, ``median`` the largest of theirs."""
     finished = math.isfinite(median)
     listed = " and ".join(f"“{name}”" for name in names)
     if len(names) == 1:
         reason = f"its median is {short(median)}" if finished else "half its seeds failed"
-        return f"{listed} has not learned its task: {reason}, needed is {short(needed)}"
+        return f"{listed} fails its gate ({measure}): {reason}, needed is {short(needed)}"
     largest = f"the largest median is {short(median)}"
     reason = largest if finished else "half the seeds of each failed"
-    return f"{listed} are near chance: {reason}, needed is {short(needed)} in one of them"
+    wanted = f"needed is {short(needed)} in one of them"
+    return f"{listed} fail their gate ({measure}): {reason}, {wanted}"
 
 
 def _joined(*parts: str) -> str:

@@ -28,7 +28,7 @@ _OF_CLAIMS = {
     ),
     "looks": (
         "The number of seeds at which the looks at each claim ended. Markers and words say how: "
-        "supported or refuted; withheld, since a model has not learned its task; settled, since "
+        "supported or refuted; withheld, since a prerequisite is not met; settled, since "
         "no number of further seeds up to the last look could decide the claim; or open."
     ),
 }
