@@ -36,6 +36,7 @@ from journeylab.studies.exp13_published_mixers.search import (
     SCALE,
     SCALES,
     SEEDS,
+    TIE,
     chosen,
     prefer,
 )
@@ -81,10 +82,15 @@ def search(job: Job, arm: str, device: Device) -> None:
 
 
 def climb(rungs: Sequence[float], usual: float, measure: Callable[[float], float]) -> float:
-    """Measure the usual value and those beside the best, until both are known; return the best."""
+    """Measure the usual value and those beside the best, until both are known; return the best.
+
+    Losses are at least zero: nothing is measured beside a usual value that no other could replace.
+    """
     losses = {usual: measure(usual)}
     while True:
         best = prefer(losses, usual)
+        if losses[usual] <= TIE:
+            return best
         place = rungs.index(best)
         beside = [each for each in rungs[max(place - 1, 0) : place + 2] if each not in losses]
         if not beside:

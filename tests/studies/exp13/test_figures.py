@@ -1,5 +1,12 @@
+from pathlib import Path
+
+import pandas as pd
+
+from journeylab.catalogue import load
 from journeylab.plotting import StudyResults, styled
 from journeylab.studies.exp13_published_mixers import figures
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_the_solved_figure_has_a_cost_beside_every_mechanism(drawn):
@@ -18,6 +25,20 @@ def test_panels_of_words_have_their_ceiling_and_others_none(drawn):
         for axes in drawn[name].axes:
             labels = [line.get_label() for line in axes.lines]
             assert ("Parikh ceiling" in labels) == shown
+
+
+def test_every_mechanism_of_the_default_run_has_a_row(results):
+    settings = load(ROOT / "config.yaml").studies["exp13"]
+    variants = list(settings.arms["S3"].variants)
+    rows = results.measurements
+    trained = rows[(rows["arm"] == "S3") & (rows["variant"] == "gru")]
+    copies = [trained.assign(variant=variant) for variant in variants]
+    rest = rows[rows["arm"] == "certificates"]
+    shown = StudyResults("exp13", settings, pd.concat([*copies, rest]))
+    with styled():
+        drawn = figures.draw(shown)
+    for name in ("solved", "words", "length"):
+        assert len(drawn[name].axes[0].get_yticklabels()) == len(variants), name
 
 
 def test_accuracies_have_a_row_per_mechanism_and_a_cost(results):

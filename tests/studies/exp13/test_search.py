@@ -72,10 +72,21 @@ def test_the_search_knows_both_neighbours_of_its_best_rate(best: float, measured
 
     def loss(rate: float) -> float:
         calls.append(rate)
-        return abs(RATES.index(rate) - RATES.index(best))
+        return abs(RATES.index(rate) - RATES.index(best)) + 2 * TIE
 
     assert climb(RATES, RATE, loss) == best
     assert calls == measured
+
+
+def test_nothing_is_measured_beside_a_usual_value_that_has_no_loss_left():
+    calls = []
+
+    def loss(rate: float) -> float:
+        calls.append(rate)
+        return TIE
+
+    assert climb(RATES, RATE, loss) == RATE
+    assert calls == [RATE]
 
 
 def test_the_search_begins_within_its_rungs():

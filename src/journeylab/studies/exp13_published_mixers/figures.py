@@ -38,27 +38,28 @@ SOLVED = 0.99
 _TASKS = tuple(arm for arm in ARMS if arm != "certificates")
 _TIMES = {times: f"{times}n" if times > 1 else "n" for times in FACTORS}
 _COST = "kFLOP"
+_BUDGETS = "Runs have different numbers of steps, and only some were searched: see the protocol."
 
 CAPTIONS = {
     "solved": (
         "Share of the seeds that solved a task: accuracy "
         f"{SOLVED} or more in the second half of rows as long as the longest training rows (n). "
-        "Smaller numbers below: the same at 4n. Word problems, parity and arithmetic have one "
-        "layer, flip-flop and recall have two. The last column is the cost of a mechanism: "
-        "thousand floating-point operations of a forward pass per token, one layer, rows of 32 "
-        "tokens. Empty fields were not trained. ✗ counts failed seeds, which have not solved "
-        "their task."
+        "In brackets: the number of seeds that solve it at 4n. Word problems, parity and "
+        "arithmetic have one layer, flip-flop and recall have two. The last column is the cost of "
+        "a mechanism: thousand floating-point operations of a forward pass per token, one layer, "
+        "rows of 32 tokens. Empty fields were not trained. ✗ counts failed seeds, which have "
+        f"not solved their task. {_BUDGETS}"
     ),
     "words": (
         f"Accuracy on word problems at length n, by group. {SEEDS} The dashed line is the exact "
         "Parikh ceiling, the best accuracy of any answer that depends on the numbers of the two "
         "letters only; the dotted line is the best constant answer. Both are means over the same "
-        "positions as the accuracy."
+        f"positions as the accuracy. {_BUDGETS}"
     ),
     "length": (
         "Median accuracy over seeds in percent, in the second half of rows of n, 2n and 4n tokens; "
         "training rows have at most n. Empty fields were not trained; ✗ counts failed seeds, which "
-        "have no accuracy."
+        f"have no accuracy. {_BUDGETS}"
     ),
     "others": f"Accuracy at length n on the tasks that are no word problem. {AS_BEFORE}",
 }
@@ -137,7 +138,7 @@ def _draw_solved(results: StudyResults) -> Figure:
             cells.append(near / of if of else np.nan)
             failed = results.failures(arm, variant)
             mark = f" ✗{failed}" if failed else ""
-            texts.append(f"{near}/{of}  {_small(far)}{mark}" if of else "")
+            texts.append(f"{near}/{of} ({far}){mark}" if of else "")
         shares.append([*cells, np.nan])
         printed.append([*texts, _kiloflops(results, variant)])
     heads = [*(ARMS.get(arm, arm) for arm in arms), _COST]
@@ -156,6 +157,7 @@ def _draw_solved(results: StudyResults) -> Figure:
         for column, text in enumerate(texts):
             _write(axes, column + 0.5, row + 0.5, text, float(shares[row][column]))
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
+    axes.tick_params(axis="x", labelsize=6)
     axes.tick_params(axis="y", labelrotation=0)
     axes.grid(visible=False)
     return figure
@@ -173,9 +175,10 @@ def _draw_accuracy(results: StudyResults, arms: Sequence[str]) -> Figure:
         col_order=shown,
         xlim=(-0.04, 1.04),
     )
+    [alike] = styles(["every mechanism"]).values()  # each has a row of its own
     for title, (axes, part) in panels.items():
         part = part.assign(model=part["model"].cat.remove_unused_categories())
-        seeds(axes, part, styles(list(rows["model"].cat.categories)), hue="model")
+        seeds(axes, part, dict.fromkeys(rows["model"].cat.categories, alike), hue="model")
         task = next(arm for arm in arms if ARMS.get(arm, arm) == title)
         lines = {
             "Parikh ceiling": _anchor(results, "ceiling", task),
@@ -268,6 +271,11 @@ def _tabulate_search() -> Table:
     rates = [f"{rate:g}" for rate in search.RATES]
     scales = [f"×{scale:g}" for scale in search.SCALES if scale != search.SCALE]
     rows: dict[tuple[str, str, int, int], dict[str, str]] = {}
+
+    def best_rate(run: tuple[str, str, int, int]) -> float:
+        tried = [each for each in search.TRIALS if each[:4] == run and each.scale == search.SCALE]
+        return search.prefer({each.rate: each.loss for each in tried}, search.RATE)
+
     for trial in search.TRIALS:
         rate, scale = search.chosen(trial.arm, trial.variant)
         named = {
@@ -278,15 +286,19 @@ def _tabulate_search() -> Table:
             "Chosen": f"{rate:g}, ×{scale:g}" if search.chooses(trial) else "–",
         }
         row = rows.setdefault(trial[:4], named)
-        at = f"{trial.rate:g}" if trial.scale == search.SCALE else f"×{trial.scale:g}"
-        row[at] = fixed(trial.loss, 3)
+        usual = trial.scale == search.SCALE
+        at = f"{trial.rate:g}" if usual else f"×{trial.scale:g}"
+        text = fixed(trial.loss, 3)
+        if not usual and trial.rate != best_rate(trial[:4]):
+            text = f"{text} ({trial.rate:g})"
+        row[at] = f"{row[at]}, {text}" if at in row else text
     heads = ["Layers", "Steps", *rates, *scales]
     frame = pd.DataFrame(rows.values(), columns=["Task", "Mechanism", *heads, "Chosen"])
     return Table(
         name="search",
         caption="Search of learning rate and initial scale: loss on validation rows after the last "
         f"step, mean of the pilot seeds {' and '.join(map(str, search.SEEDS))}. Left: by rate at "
-        f"scale ×{search.SCALE:g}; right: by scale at the best rate.",
+        f"scale ×{search.SCALE:g}; right: by scale at the best rate, or at the rate in brackets.",
         frame=frame.astype(object).fillna("–"),
         notes=f"Other runs were not searched: rate {search.RATE}, scale ×{search.SCALE:g}. –: not "
         f"tried. A difference up to {search.TIE} keeps them. Trials of another depth or with "
@@ -317,10 +329,6 @@ def _solved(results: StudyResults, run: RunName, times: int) -> tuple[int, int]:
         return 0, 0
     values = results.values("accuracy", run, times=times)
     return int((values >= SOLVED).sum()), len(values) + results.failures(*run)
-
-
-def _small(count: int) -> str:
-    return str(count).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
 
 
 def _kiloflops(results: StudyResults, variant: str, times: int = 1) -> str:
