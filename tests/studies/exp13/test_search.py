@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from search_exp13 import climb
+from search_exp13 import climb, judged
 
 from journeylab.catalogue import load, resolve_run
 from journeylab.studies.exp13_published_mixers import search
@@ -16,6 +16,7 @@ from journeylab.studies.exp13_published_mixers.search import (
     STEPS,
     TIE,
     SearchTrial,
+    chooses,
     chosen,
     prefer,
     steps_of,
@@ -34,6 +35,11 @@ def test_every_run_has_the_settings_of_the_search():
             assert found == chosen(arm, variant), (arm, variant)
             assert job["model"]["layers"] == DEPTHS.get(arm, 1)
             assert job["training"]["steps"] == steps_of(arm, variant), (arm, variant)
+
+
+def test_every_run_of_a_judged_claim_and_of_its_gates_was_searched():
+    searched = {f"{each.arm}/{each.variant}" for each in search.TRIALS if chooses(each)}
+    assert set(judged()) <= searched
 
 
 def test_the_usual_setting_stays_unless_another_is_better_by_more_than_a_tie():

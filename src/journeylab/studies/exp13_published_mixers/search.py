@@ -232,6 +232,13 @@ TRIALS = tuple(
         ("parity", "gru", 1, 2000, 3.0, 0.01, 0.0000, 1.000),
         ("parity", "gru", 1, 2000, 1.0, 0.03, 0.0000, 1.000),
         ("A5", "orthogonal-transport", 1, 2000, 1.0, 0.01, 0.0002, 1.000),
+        ("associative", "orthogonal-transport", 2, 4000, 1.0, 0.001, 2.5229, 0.169),
+        ("associative", "orthogonal-transport", 2, 4000, 0.3, 0.003, 0.1326, 0.970),
+        ("associative", "orthogonal-transport", 2, 4000, 1.0, 0.003, 0.3913, 0.893),
+        ("associative", "orthogonal-transport", 2, 4000, 3.0, 0.003, 0.0303, 0.997),
+        ("associative", "orthogonal-transport", 2, 4000, 10.0, 0.003, 2.5572, 0.151),
+        ("associative", "orthogonal-transport", 2, 4000, 1.0, 0.01, 2.4835, 0.159),
+        ("associative", "orthogonal-transport", 2, 4000, 1.0, 0.03, 2.7719, 0.070),
     )
 )
 """As the tool prints them, in the order of the table."""
