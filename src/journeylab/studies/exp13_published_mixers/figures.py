@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,7 @@ SOLVED = 0.99
 _TASKS = tuple(arm for arm in ARMS if arm != "certificates")
 _TIMES = {times: f"{times}n" if times > 1 else "n" for times in FACTORS}
 _COST = "kFLOP"
+_MEAN_OF_PILOTS = f"mean of the pilot seeds {' and '.join(map(str, search.SEEDS))}"
 _BUDGETS = "Runs have different numbers of steps, and only some were searched: see the protocol."
 
 CAPTIONS = {
@@ -82,7 +83,7 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracies at n and 4n with cost, ceilings, and the search."""
+    """Accuracies by length with cost, ceilings, and the search."""
     tables = {
         f"accuracy-{times}": Table(
             name=f"accuracy-{times}",
@@ -95,7 +96,8 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         for times in FACTORS
         if results.present()
     }
-    return tables | {"ceilings": _tabulate_ceilings(results), "search": _tabulate_search()}
+    others = (_tabulate_ceilings(results), _tabulate_rates(), _tabulate_scales())
+    return tables | {table.name: table for table in others}
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
@@ -267,44 +269,62 @@ def _tabulate_ceilings(results: StudyResults) -> Table:
     )
 
 
-def _tabulate_search() -> Table:
+def _tabulate_rates() -> Table:
     rates = [f"{rate:g}" for rate in search.RATES]
-    scales = [f"×{scale:g}" for scale in search.SCALES if scale != search.SCALE]
     rows: dict[tuple[str, str, int, int], dict[str, str]] = {}
-
-    def best_rate(run: tuple[str, str, int, int]) -> float:
-        tried = [each for each in search.TRIALS if each[:4] == run and each.scale == search.SCALE]
-        return search.prefer({each.rate: each.loss for each in tried}, search.RATE)
-
     for trial in search.TRIALS:
-        rate, scale = search.chosen(trial.arm, trial.variant)
-        named = {
-            "Task": ARMS.get(trial.arm, trial.arm),
-            "Mechanism": LABELS.get(trial.variant, trial.variant),
-            "Layers": str(trial.layers),
-            "Steps": str(trial.steps),
-            "Chosen": f"{rate:g}, ×{scale:g}" if search.chooses(trial) else "–",
-        }
-        row = rows.setdefault(trial[:4], named)
-        usual = trial.scale == search.SCALE
-        at = f"{trial.rate:g}" if usual else f"×{trial.scale:g}"
-        text = fixed(trial.loss, 3)
-        if not usual and trial.rate != best_rate(trial[:4]):
-            text = f"{text} ({trial.rate:g})"
-        row[at] = f"{row[at]}, {text}" if at in row else text
-    heads = ["Layers", "Steps", *rates, *scales]
-    frame = pd.DataFrame(rows.values(), columns=["Task", "Mechanism", *heads, "Chosen"])
-    return Table(
-        name="search",
-        caption="Search of learning rate and initial scale: loss on validation rows after the last "
-        f"step, mean of the pilot seeds {' and '.join(map(str, search.SEEDS))}. Left: by rate at "
-        f"scale ×{search.SCALE:g}; right: by scale at the best rate, or at the rate in brackets.",
-        frame=frame.astype(object).fillna("–"),
-        notes=f"Other runs were not searched: rate {search.RATE}, scale ×{search.SCALE:g}. –: not "
-        f"tried. A difference up to {search.TIE} keeps them. Trials of another depth or with "
-        "other steps than the run choose nothing.",
-        numeric=tuple(heads),
+        row = rows.setdefault(trial[:4], _name_trial(trial))
+        if trial.scale == search.SCALE:
+            row[f"{trial.rate:g}"] = fixed(trial.loss, 3)
+        if search.chooses(trial):
+            row["Chosen"] = f"{search.chosen(trial.arm, trial.variant)[0]:g}"
+    return _tabulate_trials(
+        "search-rates",
+        rows.values(),
+        [*rates, "Chosen"],
+        "Search of learning rates: loss on validation rows after the last step, "
+        f"{_MEAN_OF_PILOTS}.",
+        f"Other runs were not searched: rate {search.RATE}, scale ×{search.SCALE:g}. –: not "
+        f"tried. A difference up to {search.TIE} keeps the usual rate. Trials of another depth or "
+        "with other steps than the run choose nothing.",
     )
+
+
+def _tabulate_scales() -> Table:
+    rows: dict[tuple[str, str, int, int, float], dict[str, str]] = {}
+    scaled = {(*each[:4], each.rate) for each in search.TRIALS if each.scale != search.SCALE}
+    for trial in search.TRIALS:
+        if (key := (*trial[:4], trial.rate)) in scaled:
+            row = rows.setdefault(key, _name_trial(trial) | {"Rate": f"{trial.rate:g}"})
+            row[f"×{trial.scale:g}"] = fixed(trial.loss, 3)
+            rate, scale = search.chosen(trial.arm, trial.variant)
+            if search.chooses(trial) and trial.rate == rate:
+                row["Chosen"] = f"×{scale:g}"
+    return _tabulate_trials(
+        "search-scales",
+        rows.values(),
+        ["Rate", *(f"×{scale:g}" for scale in search.SCALES), "Chosen"],
+        f"Search of initial scales at the best rates: the same loss, {_MEAN_OF_PILOTS}.",
+        "Mechanisms without a row have the usual scale: they have no such weights, or no other "
+        "scale could be better.",
+    )
+
+
+def _name_trial(trial: search.SearchTrial) -> dict[str, str]:
+    return {
+        "Task": ARMS.get(trial.arm, trial.arm),
+        "Mechanism": LABELS.get(trial.variant, trial.variant),
+        "Layers": str(trial.layers),
+        "Steps": str(trial.steps),
+    }
+
+
+def _tabulate_trials(
+    name: str, rows: Iterable[dict[str, str]], heads: list[str], caption: str, notes: str
+) -> Table:
+    heads = ["Layers", "Steps", *heads]
+    frame = pd.DataFrame(rows, columns=["Task", "Mechanism", *heads]).astype(object).fillna("–")
+    return Table(name=name, caption=caption, frame=frame, notes=notes, numeric=tuple(heads))
 
 
 def _arms(results: StudyResults) -> list[str]:
