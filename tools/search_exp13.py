@@ -87,10 +87,10 @@ def climb(rungs: Sequence[float], usual: float, measure: Callable[[float], float
     Losses are at least zero: nothing is measured beside a usual value that no other could replace.
     """
     losses = {usual: measure(usual)}
+    if losses[usual] <= TIE:
+        return usual
     while True:
         best = prefer(losses, usual)
-        if losses[usual] <= TIE:
-            return best
         place = rungs.index(best)
         beside = [each for each in rungs[max(place - 1, 0) : place + 2] if each not in losses]
         if not beside:

@@ -128,7 +128,11 @@ def run_name(cell: reg.Cell, names: Names) -> str:
 
 
 def gate_failed(names: Sequence[str], measure: str, median: float, needed: float) -> str:
-    """Why a gate withholds a verdict; ``names`` of its runs, ``median`` the largest of theirs."""
+    """Why a gate withholds a verdict.
+
+    ``names`` are those of its runs, ``measure`` is what the gate reads, ``median`` the largest of
+    their medians; not finite if half the seeds of each run failed.
+    """
     finished = math.isfinite(median)
     listed = " and ".join(f"“{name}”" for name in names)
     if len(names) == 1:

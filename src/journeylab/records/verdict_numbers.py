@@ -51,6 +51,8 @@ def extreme_text(verdict: Verdict, *, powers: bool) -> str:
     ``powers`` prints values that are no count as powers of ten.
     """
     extreme = verdict.extreme
-    if extreme is not None and extreme.is_integer() and abs(extreme) < 1e5:
+    if extreme is None:
+        return plain(None)
+    if extreme.is_integer() and abs(extreme) < 1e5:
         return plain(int(extreme))
-    return scientific(extreme) if powers and extreme is not None else plain(extreme, digits=2)
+    return scientific(extreme) if powers else plain(extreme, digits=2)

@@ -84,7 +84,7 @@ def test_the_search_knows_both_neighbours_of_its_best_rate(best: float, measured
     assert calls == measured
 
 
-def test_nothing_is_measured_beside_a_usual_value_that_has_no_loss_left():
+def test_nothing_is_measured_beside_a_usual_loss_that_ties_with_zero():
     calls = []
 
     def loss(rate: float) -> float:

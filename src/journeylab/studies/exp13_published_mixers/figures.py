@@ -38,7 +38,6 @@ SOLVED = 0.99
 _TASKS = tuple(arm for arm in ARMS if arm != "certificates")
 _TIMES = {times: f"{times}n" if times > 1 else "n" for times in FACTORS}
 _COST = "kFLOP"
-_MEAN_OF_PILOTS = f"mean of the pilot seeds {' and '.join(map(str, search.SEEDS))}"
 _BUDGETS = "Runs have different numbers of steps, and only some were searched: see the protocol."
 
 CAPTIONS = {
@@ -270,7 +269,6 @@ def _tabulate_ceilings(results: StudyResults) -> Table:
 
 
 def _tabulate_rates() -> Table:
-    rates = [f"{rate:g}" for rate in search.RATES]
     rows: dict[tuple[str, str, int, int], dict[str, str]] = {}
     for trial in search.TRIALS:
         row = rows.setdefault(trial[:4], _name_trial(trial))
@@ -281,9 +279,9 @@ def _tabulate_rates() -> Table:
     return _tabulate_trials(
         "search-rates",
         rows.values(),
-        [*rates, "Chosen"],
-        "Search of learning rates: loss on validation rows after the last step, "
-        f"{_MEAN_OF_PILOTS}.",
+        [*(f"{rate:g}" for rate in search.RATES), "Chosen"],
+        "Search of learning rates: loss on validation rows after the last step, mean of the pilot "
+        f"seeds {' and '.join(map(str, search.SEEDS))}.",
         f"Other runs were not searched: rate {search.RATE}, scale ×{search.SCALE:g}. –: not "
         f"tried. A difference up to {search.TIE} keeps the usual rate. Trials of another depth or "
         "with other steps than the run choose nothing.",
@@ -304,9 +302,9 @@ def _tabulate_scales() -> Table:
         "search-scales",
         rows.values(),
         ["Rate", *(f"×{scale:g}" for scale in search.SCALES), "Chosen"],
-        f"Search of initial scales at the best rates: the same loss, {_MEAN_OF_PILOTS}.",
-        "Mechanisms without a row have the usual scale: they have no such weights, or no other "
-        "scale could be better.",
+        "Search of initial scales at the rates in the table: the same losses.",
+        "Searched runs without a row have the usual scale: their mechanism has no such weights, or "
+        "no other scale could be better.",
     )
 
 

@@ -241,7 +241,7 @@ TRIALS = tuple(
         ("associative", "orthogonal-transport", 2, 4000, 1.0, 0.03, 2.7719, 0.070),
     )
 )
-"""As the tool prints them, in the order of the table."""
+"""As the tool prints them, in the order of the tables."""
 
 
 def prefer(losses: Mapping[Setting, float], usual: Setting) -> Setting:
