@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from journeylab.plotting import TEXT, legend_above, looks, save, styled
+from journeylab.plotting import TEXT, legend_above, save, styled, styles
 
 Rows = list[dict[str, Any]]
 Line = dict[float, float]
 Fill = Callable[[Axes, Rows], None]
-LOOKS = looks(("fast", "twin", "scan", "floor"))
+STYLES = styles(("fast", "twin", "scan", "floor"))
 COLUMNS = 3
 
 
@@ -73,7 +73,7 @@ def _scans(axes: Axes, rows: Rows) -> None:
 
 def _timelines(axes: Axes, rows: Rows) -> None:
     rows = [row for row in rows if row["twin"] == "dense"]
-    for count, kind in zip((2, 4, 8, 16), LOOKS, strict=True):
+    for count, kind in zip((2, 4, 8, 16), STYLES, strict=True):
         own = [row for row in rows if row["timelines"] == count]
         _line(axes, kind, f"{count} timelines", _against_work(own, "ratio"))
     axes.axhline(1.0, color="0.6", linewidth=0.8)
@@ -114,6 +114,6 @@ def _against_work(rows: Iterable[dict[str, Any]], key: str) -> Line:
 
 
 def _line(axes: Axes, kind: str, label: str, line: Line) -> None:
-    look = LOOKS[kind]
-    style = {"color": look.color, "marker": look.marker, "linestyle": look.line}
-    axes.plot(list(line), list(line.values()), label=label, markersize=4, **style)
+    style = STYLES[kind]
+    drawn = {"color": style.color, "marker": style.marker, "linestyle": style.line}
+    axes.plot(list(line), list(line.values()), label=label, markersize=4, **drawn)
