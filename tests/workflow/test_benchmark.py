@@ -1,11 +1,18 @@
-"""The benchmark of the workflow plans the requested number of jobs in its copy of the project."""
+"""The benchmarks start, and that of the workflow plans the requested number of jobs."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-PROJECT = Path(__file__).parents[2]
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def test_every_benchmark_finds_what_it_imports() -> None:
+    names = sorted(path.stem for path in BENCHMARKS.glob("*.py"))
+    assert "run" in names
+    code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
+    assert not python(code, *names)
 
 
 def test_the_benchmark_plans_the_requested_number_of_jobs() -> None:
@@ -14,13 +21,18 @@ def test_the_benchmark_plans_the_requested_number_of_jobs() -> None:
         "with pipeline._copied_project() as copy:\n"
         "    print(pipeline._dry_run(copy, 100)['work'])"
     )
+    assert 100 <= int(python(code)) < 200
+
+
+def python(code: str, *arguments: str) -> str:
+    """Return the output of a program in the folder of the benchmarks."""
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=PROJECT / "benchmarks",
-        env=os.environ | {"PYTHONPATH": str(PROJECT / "benchmarks")},
+        [sys.executable, "-c", code, *arguments],
+        cwd=BENCHMARKS,
+        env=os.environ | {"PYTHONPATH": str(BENCHMARKS)},
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    assert 100 <= int(done.stdout) < 200
+    return done.stdout
