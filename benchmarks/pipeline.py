@@ -18,8 +18,9 @@ from pairs import Row
 PROJECT = Path(__file__).parents[1]
 COPIED = (
     *("Snakefile", "workflow", "profiles", "src", "config.yaml", "claims"),
-    *("reference", "response.yaml"),
+    *("docs", "reference", "response.yaml"),  # a guide is the text of quick runs
 )
+QUICK = ("all", "--config", "scale=quick", "root=build/quick")
 STUDY = "exp7"
 """The study whose number of seeds sets the number of jobs of a dry run."""
 DRY_RUNS = (2_000, 10_000)
@@ -28,10 +29,9 @@ DRY_RUNS = (2_000, 10_000)
 def time_pipeline(pairs: int) -> list[Row]:
     """Return wall time and CPU time of all processes; each is measured once, not in pairs."""
     with _copied_project() as copy:
-        quick = ("all", "--config", "scale=quick", "root=build/quick")
         rows = [
-            _timed(copy, "quick, from nothing", *quick),
-            _timed(copy, "quick, nothing to do", *quick),
+            _timed(copy, "quick, from nothing", *QUICK),
+            _timed(copy, "quick, nothing to do", *QUICK),
         ]
         return rows + [_dry_run(copy, jobs) for jobs in DRY_RUNS]
 

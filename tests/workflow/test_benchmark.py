@@ -1,4 +1,4 @@
-"""The benchmarks start, and that of the workflow plans the requested number of jobs."""
+"""The benchmarks start, and that of the workflow plans its runs."""
 
 import os
 import subprocess
@@ -22,6 +22,15 @@ def test_the_benchmark_plans_the_requested_number_of_jobs() -> None:
         "    print(pipeline._dry_run(copy, 100)['work'])"
     )
     assert 100 <= int(python(code)) < 200
+
+
+def test_the_benchmark_plans_a_quick_run_of_all_studies() -> None:
+    code = (
+        "import pipeline\n"
+        "with pipeline._copied_project() as copy:\n"
+        "    print(pipeline._timed(copy, 'quick', *pipeline.QUICK, '--dry-run')['work'])"
+    )
+    assert int(python(code)) > 200
 
 
 def python(code: str, *arguments: str) -> str:
