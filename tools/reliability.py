@@ -3,13 +3,15 @@
     python tools/reliability.py [DOCUMENT]
 
 Reads `build/torture/<row>.json`, which `make torture` writes, and replaces the text between the two
-marks in the document. The exit code is 1 if a case ended silently wrong.
+marks in the document. The exit code is 1 if a case ended silently wrong, or if a file is missing.
 """
 
 import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+from journeylab.records.files import write_atomic
 
 PROJECT = Path(__file__).parents[1]
 FOLDER = PROJECT / "build/torture"
@@ -31,27 +33,21 @@ ROWS = {
 
 def main(document: Path) -> int:
     """Rewrite the table of a document; return the exit code."""
-    rows = {name: _read(FOLDER / f"{name}.json") for name in ROWS}
-    lines = [line for name, row in rows.items() if row for line in _table(ROWS[name], row)]
+    if missing := [name for name in ROWS if not (FOLDER / f"{name}.json").exists()]:
+        sys.exit(f"error: {FOLDER}: no cases of {', '.join(missing)}; `make torture` writes them")
+    rows = {name: json.loads((FOLDER / f"{name}.json").read_text("utf-8")) for name in ROWS}
+    lines = [line for name, row in rows.items() for line in _table(ROWS[name], row)]
     text = document.read_text(encoding="utf-8")
     before, start, rest = text.partition(START)
     _, end, after = rest.partition(END)
     if not (start and end):
         sys.exit(f"error: {document}: the table stands between {START!r} and {END!r}")
-    document.write_text("\n".join((before + START, *lines, END)) + after, encoding="utf-8")
-    silent = sum(
-        counts.get(SILENT, 0) for row in rows.values() for counts in row.get("faults", {}).values()
-    )
-    total = sum(
-        sum(counts.values()) for row in rows.values() for counts in row.get("faults", {}).values()
-    )
-    missing = [name for name, row in rows.items() if not row]
-    print(f"{total} cases, {silent} silently wrong; no figures of: {', '.join(missing) or 'none'}")
+    with write_atomic(document) as temporary:
+        Path(temporary).write_text("\n".join((before + START, *lines, END)) + after, "utf-8")
+    faults = [counts for row in rows.values() for counts in row["faults"].values()]
+    silent = sum(counts.get(SILENT, 0) for counts in faults)
+    print(f"{sum(sum(counts.values()) for counts in faults)} cases, {silent} silently wrong")
     return 1 if silent else 0
-
-
-def _read(path: Path) -> dict[str, dict[str, dict[str, int]]]:
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def _table(title: str, row: Mapping[str, Mapping[str, Mapping[str, int]]]) -> list[str]:
