@@ -1,5 +1,6 @@
 """Attention as explicit products against PyTorch's fused attention, both passes."""
 
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -28,11 +29,11 @@ def _rows(rows: int, length: int, width: int, pairs: int) -> list[Row]:
         return attend(q * width**-0.5, k, v, mask, "softmax")
 
     def fused(mask: Tensor | None) -> Tensor:
-        heads = (x.unsqueeze(1) for x in (q, k, v))
-        mixed = scaled_dot_product_attention(*heads, attn_mask=mask, is_causal=mask is None)
+        one_head = q.unsqueeze(1), k.unsqueeze(1), v.unsqueeze(1)
+        mixed = scaled_dot_product_attention(*one_head, attn_mask=mask, is_causal=mask is None)
         return mixed.squeeze(1)
 
-    def both_passes(attention: Step) -> Step:
+    def both_passes(attention: Callable[[], Tensor]) -> Step:
         return lambda: grad(attention(), (q, k, v), arriving)
 
     size = f"T {length}, d {width}, {rows} rows"

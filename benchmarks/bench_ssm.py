@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from pytest_benchmark.fixture import BenchmarkFixture
 
 from journeylab.operators import ssm
 
@@ -10,7 +11,7 @@ METHODS = {"recurrent": ssm.recurrent, "parallel": ssm.parallel, "scan": ssm.sca
 
 @pytest.mark.parametrize("length", [20, 200, 2000])
 @pytest.mark.parametrize("method", METHODS)
-def test_ssm_method(benchmark, method, length):
+def test_ssm_method(benchmark: BenchmarkFixture, method: str, length: int) -> None:
     torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(0)
     operator, _ = torch.linalg.qr(torch.randn(8, 4, 4, generator=generator, dtype=torch.float64))

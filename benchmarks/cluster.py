@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from journeylab.records.files import read_json
@@ -81,7 +82,7 @@ def overhead(job: dict[str, str], elapsed: dict[str, int]) -> float:
     wildcards = {"study": study, "arm": arm, "variant": variant, "seeds": seeds}
     waited = moment("StartTime")(job) - moment("SubmitTime")(job)
     cost = read_json(costs, sealed=False)
-    return elapsed[name_job(f"{rule}_run", wildcards)] - waited - cost["wall_seconds"]
+    return elapsed[name_job(f"{rule}_run", wildcards)] - waited - float(cost["wall_seconds"])
 
 
 def is_of(path: Path, job: dict[str, str]) -> bool:
@@ -92,7 +93,7 @@ def is_of(path: Path, job: dict[str, str]) -> bool:
     return match.groups() == (study, f"{arm}_{variant}", seeds)
 
 
-def moment(field: str):
+def moment(field: str) -> Callable[[dict[str, str]], float]:
     """Return a function that reads this time of a job, in seconds."""
     return lambda job: time.mktime(time.strptime(job[field], "%Y-%m-%dT%H:%M:%S"))
 

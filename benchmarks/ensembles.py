@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from pairs import Row, copy_rate, product_rate, with_floor
@@ -69,7 +70,7 @@ class Text:
 
     def loss(self, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
         tokens = batch["tokens"]
-        angles = accumulate(embedding(tokens, model.angles))
+        angles = accumulate(embedding(tokens, cast(Tensor, model.angles)))
         group = Rows(tokens, angles, causal_mask(self.length, tokens.device))
         logits = model([group], Dropout(0.05, batch["dropout"]))
         return cross_entropy(logits, tokens.roll(-1, 1).flatten())

@@ -7,6 +7,7 @@ import gc
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import torch
 from ensembles import STEPS, both_ways
@@ -14,6 +15,7 @@ from pairs import Row
 
 from journeylab import catalogue
 from journeylab.config import TrainingSettings
+from journeylab.knowledge.problem import Knowledge
 from journeylab.records.cost import compare
 from journeylab.streams import Streams, data_streams
 from journeylab.training import Problem
@@ -33,16 +35,17 @@ def seeds_on_a_gpu(
     return [_row(arm, variant, pairs, seeds, device, config) for arm, variant in MODELS]
 
 
-def exp7_problems(arm: str, variant: str, seeds: int, config: Path) -> list[Problem]:
+def exp7_problems(arm: str, variant: str, seeds: int, config: Path) -> list[Knowledge]:
     settings = catalogue.load(config).studies["exp7"]
     run = catalogue.resolve_run("exp7", settings, arm, variant)
     job = catalogue.trained_job("exp7", run.settings)
     data = catalogue.dataset_settings("exp7", run.data)
     generate, problem = catalogue.data_part("exp7").generate, catalogue.models_part("exp7").problem
-    return [
+    problems = [
         problem(job, generate(data, data_streams("exp7", "world", seed)), Streams("exp7", seed))
         for seed in range(PILOT, PILOT + seeds)
     ]
+    return cast(list[Knowledge], problems)
 
 
 def _row(arm: str, variant: str, pairs: int, seeds: int, device: str, config: Path) -> Row:

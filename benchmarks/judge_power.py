@@ -155,7 +155,8 @@ class Counts:
         starts = [0, *self.looks[:-1]]
         used = agrees[..., : self.looks[-1]].view(np.int8)
         agreeing = np.add.reduceat(used, starts, axis=-1, dtype=np.int8).cumsum(-1, dtype=np.int8)
-        return (self.looks - agreeing).astype(np.int8)
+        against: NDArray[Any] = (self.looks - agreeing).astype(np.int8)
+        return against
 
     def outcome(self, by: Rule, rows: int) -> Outcome:
         """The first decision of every claim is final; a claim that has stopped has none later."""

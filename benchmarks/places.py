@@ -7,9 +7,9 @@ import torch
 from gpu import PILOT, exp7_problems
 from pairs import Row
 
+from journeylab.knowledge.problem import Knowledge
 from journeylab.records.cost import Step, compare
 from journeylab.streams import Streams
-from journeylab.training import Problem
 from journeylab.training.loop import SingleSeed
 
 MODELS = (("native", "A"), ("7a", "B"), ("7a", "C"), ("7a-controls", "B-mlm"))
@@ -24,13 +24,13 @@ def places_against_whole_rows(pairs: int, config: Path = Path("config.yaml")) ->
     return rows
 
 
-def _step(problem: Problem) -> Step:
+def _step(problem: Knowledge) -> Step:
     training, streams = problem.job.training, Streams("exp7", PILOT)
     learner = SingleSeed(problem, training, streams, "", torch.device("cpu"))
     return lambda: learner.advance(1, training.learning_rate)
 
 
-def _over_whole_rows(problem: Problem) -> Step:
+def _over_whole_rows(problem: Knowledge) -> Step:
     step = _step(problem)
 
     def whole() -> None:

@@ -33,7 +33,7 @@ def _rows(length: int, pairs: int, rate: float) -> list[Row]:
         result = compare(fast, slow, pairs)
         products = PRODUCTS * length / batched_product_rate(length, WIDTH)
         row: Row = {"name": f"{name} against {twin}, {size}", "method": name, "twin": twin}
-        row |= {"work": length} | with_floor(result, products)
+        row |= with_floor(result, products) | {"work": length}
         rows.append(row | _bounds(length, rate))
     return rows
 

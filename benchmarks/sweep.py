@@ -124,6 +124,7 @@ def measured(copy: Path, command: str) -> tuple[float, float, float]:
     process = subprocess.Popen(
         command.split(), cwd=copy, env=_environment(copy), stdout=subprocess.PIPE, stderr=-2
     )
+    assert process.stdout
     output = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)
     if status:
@@ -135,13 +136,14 @@ def fill() -> None:
     """Write the files of all runs of the project in this folder."""
     import torch
 
+    from journeylab.catalogue import Stage
     from journeylab.config import read_yaml
     from journeylab.records import files, runs
     from journeylab.stages.running import run_stage
     from journeylab.workflow.planning import WorkflowPlan
 
     torch.set_num_threads(1)
-    files._flush = lambda path: None  # type: ignore[attr-defined]
+    files._flush = lambda path: None
     workflow = WorkflowPlan(read_yaml(Path("config.yaml")))
     donors: dict[tuple[str, str | None], Path] = {}
     for name, plan in workflow.plans():
@@ -153,11 +155,12 @@ def fill() -> None:
         elif plan.stage in ("train", "measure"):
             run = workflow.jobs[STUDY]["/".join(folder.parts[2:])].run
             data = Path(f"data/{STUDY}/{run.dataset}/{folder.name}.parquet")
-            written = runs.RUN if plan.stage == "train" else files.MEASUREMENTS
+            stage: Stage = "train" if plan.stage == "train" else "measure"
+            written = runs.RUN if stage == "train" else files.MEASUREMENTS
             donor = donors.setdefault((plan.stage, plan.variant), folder)
             if donor == folder:
                 read = None if plan.stage == "train" else folder / runs.RUN
-                run_stage(plan.stage, path, folder / written, data=data, run=read)
+                run_stage(stage, path, folder / written, data=data, run=read)
             elif plan.stage == "train":
                 copy_training(donor, folder, plan, {"data": files.sha256(data)})
             else:

@@ -43,8 +43,8 @@ def _rows(length: int, count: int, pairs: int) -> list[Row]:
         return grad(attend(q * scale, k, v, mask, "softmax"), inputs[:3], arriving)
 
     def fused() -> object:
-        heads = (x.unsqueeze(1) for x in (q, k, v))
-        mixed = scaled_dot_product_attention(*heads, is_causal=True)
+        one_head = q.unsqueeze(1), k.unsqueeze(1), v.unsqueeze(1)
+        mixed = scaled_dot_product_attention(*one_head, is_causal=True)
         return grad(mixed.squeeze(1), inputs[:3], arriving)
 
     share = float(pair_share(route).mean())
