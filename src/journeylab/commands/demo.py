@@ -1,4 +1,4 @@
-"""``journeylab demo``: a claim supported, one refuted, one refused, in a temporary folder."""
+"""``journeylab demo``: three claims judged, and changed measurements refused, in a new folder."""
 
 from __future__ import annotations
 
