@@ -1,6 +1,5 @@
 """Time the workflow in a temporary copy: a quick run, a rerun without jobs, large dry runs."""
 
-import json
 import math
 import os
 import re
@@ -16,10 +15,13 @@ from pathlib import Path
 import yaml
 from pairs import Row
 
+from journeylab.records.cost import cpu_seconds
+from journeylab.records.files import read_json
+
 PROJECT = Path(__file__).parents[1]
 COPIED = (
     *("Snakefile", "workflow", "profiles", "src", "config.yaml", "claims"),
-    *("docs", "reference", "response.yaml"),  # a guide is the text of quick runs
+    *("docs", "reference", "response.yaml"),  # quick runs train on the text of a guide
 )
 QUICK = ("all", "--config", "scale=quick", "root=build/quick")
 STUDY = "exp7"
@@ -50,7 +52,8 @@ def _dry_run(copy: Path, jobs: int) -> Row:
 
 
 def _timed(copy: Path, name: str, *arguments: str) -> Row:
-    began, before, spent = time.monotonic(), os.times(), _jobs_cost(copy)
+    before = _jobs_seconds(copy)
+    began, spent = time.monotonic(), cpu_seconds()
     done = subprocess.run(
         ["snakemake", "--cores", "all", *arguments],
         cwd=copy,
@@ -58,20 +61,19 @@ def _timed(copy: Path, name: str, *arguments: str) -> Row:
         capture_output=True,
         text=True,
     )
-    wall, after = time.monotonic() - began, os.times()
+    wall = time.monotonic() - began
+    cpu = cpu_seconds() - spent + _jobs_seconds(copy) - before
     if done.returncode:
         raise SystemExit(f"{name}: snakemake failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
     total = re.search(r"^(\d+) jobs: ", done.stdout + done.stderr, re.MULTILINE)
     jobs = int(total[1]) if total else 0
-    cpu = _jobs_cost(copy) - spent + after.children_user - before.children_user
-    cpu += after.children_system - before.children_system
     return {"name": f"{name}: {jobs} jobs", "work": jobs, "wall_s": wall, "cpu_s": cpu}
 
 
-def _jobs_cost(copy: Path) -> float:
-    """Return the CPU-seconds of all jobs: nearly all are forked by a server, no child of ours."""
-    costs = (json.loads(path.read_text()) for path in copy.rglob("*.cost.json"))
-    return sum(float(cost["cpu_seconds"]) for cost in costs)
+def _jobs_seconds(copy: Path) -> float:
+    """Return the CPU-seconds of all jobs so far; a server forks most, so they are no children."""
+    costs = copy.rglob("*.cost.json")
+    return sum(float(read_json(path, sealed=False)["cpu_seconds"]) for path in costs)
 
 
 def _environment(copy: Path) -> dict[str, str]:

@@ -6,12 +6,11 @@ Reads `build/torture/<row>.json`, which `make torture` writes, and replaces the 
 marks in the document. The exit code is 1 if a case ended silently wrong, or if a file is missing.
 """
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from journeylab.records.files import write_atomic
+from journeylab.records.files import read_json, write_atomic
 
 PROJECT = Path(__file__).parents[1]
 FOLDER = PROJECT / "build/torture"
@@ -33,9 +32,10 @@ ROWS = {
 
 def main(document: Path) -> int:
     """Rewrite the table of a document; return the exit code."""
-    if missing := [name for name in ROWS if not (FOLDER / f"{name}.json").exists()]:
+    paths = {name: FOLDER / f"{name}.json" for name in ROWS}
+    if missing := [name for name, path in paths.items() if not path.exists()]:
         sys.exit(f"error: {FOLDER}: no cases of {', '.join(missing)}; `make torture` writes them")
-    rows = {name: json.loads((FOLDER / f"{name}.json").read_text("utf-8")) for name in ROWS}
+    rows = {name: read_json(path, sealed=False) for name, path in paths.items()}
     lines = [line for name, row in rows.items() for line in _table(ROWS[name], row)]
     text = document.read_text(encoding="utf-8")
     before, start, rest = text.partition(START)

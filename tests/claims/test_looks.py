@@ -35,11 +35,7 @@ from journeylab.claims.statistics import interval_rank
 from journeylab.records.files import MEASUREMENTS
 
 PROJECT = Path(__file__).parents[2]
-JUDGED = sorted(
-    path.name
-    for path in (PROJECT / "evidence").iterdir()
-    if (PROJECT / "reference" / f"{path.name}.json").exists()  # others are not judged yet
-)
+EVIDENCE = sorted(path.name for path in (PROJECT / "evidence").iterdir())
 
 schedules = st.lists(st.integers(1, 6), min_size=1, max_size=6).map(
     lambda steps: tuple(int(n) for n in np.cumsum(steps))
@@ -404,11 +400,12 @@ def test_the_printed_table_is_the_exact_one():
 # fixed looks
 
 
-@pytest.mark.parametrize("study", JUDGED)
+@pytest.mark.parametrize("study", EVIDENCE)
 def test_recorded_evidence_gives_the_recorded_verdicts(study):
     register = read_register(PROJECT / "claims", only=[study])
-    reference = read_reference(PROJECT / "reference" / f"{study}.json")
-    if register.studies[study].revision != reference.revision:
+    recorded = PROJECT / "reference" / f"{study}.json"
+    reference = read_reference(recorded) if recorded.exists() else None
+    if reference is None or register.studies[study].revision != reference.revision:
         pytest.skip(f"{study} has no reference results of its revision")
     archives = sorted((PROJECT / "evidence" / study).rglob("*.zip"))
     tables = [
