@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from journeylab.plotting import (
     RunName,
@@ -25,12 +27,13 @@ from journeylab.plotting import (
 )
 from journeylab.plotting.captions import AS_BEFORE, SEEDS
 from journeylab.studies.exp13_published_mixers import search
-from journeylab.studies.exp13_published_mixers.metrics import ARMS, LABELS
-from journeylab.studies.exp13_published_mixers.settings import (
-    FACTORS,
-    WORD_TASKS,
-    Arm,
+from journeylab.studies.exp13_published_mixers.metrics import ARMS, FAMILIES, LABELS
+from journeylab.studies.exp13_published_mixers.search_tables import (
+    tabulate_rates,
+    tabulate_scales,
 )
+from journeylab.studies.exp13_published_mixers.settings import FACTORS, WORD_TASKS, Arm, Data
+from journeylab.studies.exp13_published_mixers.shortcuts import floor
 from journeylab.typography import fixed
 
 SOLVED = 0.99
@@ -38,39 +41,66 @@ SOLVED = 0.99
 _TASKS = tuple(arm for arm in ARMS if arm != "certificates")
 _TIMES = {times: f"{times}n" if times > 1 else "n" for times in FACTORS}
 _COST = "kFLOP"
-_BUDGETS = "Runs have different numbers of steps, and only some were searched: see the protocol."
+_BUDGETS = (
+    "Runs in bold have a searched rate and scale; others have the usual ones, so that a low "
+    "value can come from its rate."
+)
+_FAMILIES = f"Lines separate, from above: {'; '.join(FAMILIES)}."
+_STATE, _MEMORY = "A5", "associative"
+_LINE, _UNTRAINED = "#202020", "#e9e9e9"
+_SEARCHED = {trial[:2] for trial in search.TRIALS if search.chooses(trial)}
 
 CAPTIONS = {
     "solved": (
-        "Share of the seeds that solved a task: accuracy "
-        f"{SOLVED} or more in the second half of rows as long as the longest training rows (n). "
-        "In brackets: the number of seeds that solve it at 4n. Word problems, parity and "
-        "arithmetic have one layer, flip-flop and recall have two. The last column is the cost of "
-        "a mechanism: thousand floating-point operations of a forward pass per token, one layer, "
-        "rows of 32 tokens. Empty fields were not trained. ✗ counts failed seeds, which have "
-        f"not solved their task. {_BUDGETS}"
+        f"Number of seeds that solved a task, of all seeds: accuracy {SOLVED} or more in the "
+        "second half of rows as long as the longest training rows (n). In brackets: the number "
+        "that reach this at 4n. Runs that an open claim reads have up to 36 seeds, others 12; ✗ "
+        "counts failed seeds, which have not solved their task. Colour is the share of seeds. "
+        "White fields were trained and no seed reached the threshold, though accuracies can be "
+        "far above chance (see the next figures); grey fields were not trained. Word problems, "
+        "parity and arithmetic have one layer, flip-flop and recall have two. The last column is "
+        "the cost of a mechanism: thousand floating-point operations of a forward pass per "
+        "token, one layer, rows of 32 tokens. Blocks have equal numbers of parameters, not equal "
+        f"cost. {_BUDGETS} * marks four times the steps. {_FAMILIES}"
+    ),
+    "both": (
+        "State and memory: accuracy at length n on the word problem of A5, with one layer, and "
+        "on recall of sixteen pairs, with two, of all mechanisms that were trained on both. "
+        f"{SEEDS} The dotted line is the best constant answer on A5, the dashed one the most "
+        "frequent value of a row of recall. The two networks of a mechanism were trained "
+        "separately, each with its own settings, so that the figure compares mechanisms as "
+        "trained here, not what they can represent."
     ),
     "words": (
-        f"Accuracy on word problems at length n, by group. {SEEDS} The dashed line is the exact "
-        "Parikh ceiling, the best accuracy of any answer that depends on the numbers of the two "
-        "letters only; the dotted line is the best constant answer. Both are means over the same "
-        f"positions as the accuracy. {_BUDGETS}"
+        f"Accuracy on word problems at length n, by group. {AS_BEFORE} The dashed line is the "
+        "exact Parikh ceiling, the best accuracy of any answer that depends on the numbers of "
+        "the two letters only; the dotted line is the best constant answer. Both are means over "
+        f"the same positions as the accuracy; the last line is {SOLVED}."
+    ),
+    "others": (
+        f"Accuracy at length n on the tasks that are no word problem. {AS_BEFORE} Dotted: the "
+        "best constant answer on parity and arithmetic; on flip-flop the bit that was written "
+        "most often so far, on recall the most frequent value of the row. Neither uses which "
+        f"write was the last, or which key has which value. The last line is {SOLVED}."
     ),
     "length": (
-        "Median accuracy over seeds in percent, in the second half of rows of n, 2n and 4n tokens; "
-        "training rows have at most n. Empty fields were not trained; ✗ counts failed seeds, which "
-        f"have no accuracy. {_BUDGETS}"
+        "Accuracy in percent, median over the seeds that finished, in the second half of rows of "
+        "n, 2n and 4n tokens; training rows have at most n. On recall, rows of n have 16 pairs "
+        "and longer ones 32. The last two rows are the floors and the ceilings of the figures "
+        "before. Grey fields were not trained; ✗ counts failed seeds, which have no accuracy. "
+        f"{_BUDGETS} {_FAMILIES}"
     ),
-    "others": f"Accuracy at length n on the tasks that are no word problem. {AS_BEFORE}",
 }
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
-    """Solved shares with cost, accuracies by task, and accuracies by length."""
+    """Solved shares with cost, state beside memory, accuracies by task and by length."""
     figures: dict[str, Figure] = {}
     if not results.present():
         return figures
     figures["solved"] = _draw_solved(results)
+    if both := _on_both(results):
+        figures["both"] = _draw_both(results, both)
     words = [arm for arm in _arms(results) if arm in WORD_TASKS]
     others = [arm for arm in _arms(results) if arm not in WORD_TASKS]
     if words:
@@ -86,16 +116,17 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     tables = {
         f"accuracy-{times}": Table(
             name=f"accuracy-{times}",
-            caption=f"Median accuracy in the second half of rows of {_TIMES[times]} tokens, and "
-            "thousand operations per token of a forward pass in one layer.",
+            caption=f"Accuracy in the second half of rows of {_TIMES[times]} tokens, median over "
+            "the seeds that finished, and thousand operations per token of a forward pass in one "
+            "layer.",
             frame=_accuracies(results, times),
-            notes="–: not trained at this scale. CPU times stand above the first table.",
+            notes="–: not trained. CPU times stand above the first table.",
             numeric=tuple(_heads(results)),
         )
         for times in FACTORS
         if results.present()
     }
-    others = (_tabulate_ceilings(results), _tabulate_rates(), _tabulate_scales())
+    others = (_tabulate_ceilings(results), tabulate_rates(), tabulate_scales())
     return tables | {table.name: table for table in others}
 
 
@@ -103,7 +134,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """Sizes and anchors that the prose cites, and the number of seeds that solve each task."""
     cited: dict[str, float | int | str] = {
         "solved.threshold": SOLVED,
-        "searched": len({trial[:2] for trial in search.TRIALS if search.chooses(trial)}),
+        "searched": len(_SEARCHED),
         "longer": search.LONGER,
         "recall.steps": search.RECALL,
         "runs": len(results.present()),
@@ -128,44 +159,62 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 def _draw_solved(results: StudyResults) -> Figure:
     arms, variants = _arms(results), _variants(results)
-    shares: list[list[float]] = []
-    printed: list[list[str]] = []
-    for variant in variants:
-        cells: list[float] = []
-        texts: list[str] = []
-        for arm in arms:
-            near, of = _solved(results, (arm, variant), 1)
-            far, _ = _solved(results, (arm, variant), FACTORS[-1])
-            cells.append(near / of if of else np.nan)
-            failed = results.failures(arm, variant)
-            mark = f" ✗{failed}" if failed else ""
-            texts.append(f"{near}/{of} ({far}){mark}" if of else "")
-        shares.append([*cells, np.nan])
-        printed.append([*texts, _kiloflops(results, variant)])
+    shares = np.full((len(variants), len(arms) + 1), np.nan)
     heads = [*(ARMS.get(arm, arm) for arm in arms), _COST]
-    frame = pd.DataFrame(shares, index=[LABELS.get(v, v) for v in variants], columns=heads)
     figure, [axes] = canvas(0.155 * len(variants) + 0.45)
-    sns.heatmap(
-        frame,
-        cmap="Blues",
-        vmin=0,
-        vmax=1.15,
-        cbar=False,
-        linewidths=0.8,
-        ax=axes,
-    )
-    for row, texts in enumerate(printed):
-        for column, text in enumerate(texts):
-            _write(axes, column + 0.5, row + 0.5, text, float(shares[row][column]))
+    for row, variant in enumerate(variants):
+        for column, arm in enumerate(arms):
+            near, of = _solved(results, (arm, variant), 1)
+            if not of:
+                continue
+            far, _ = _solved(results, (arm, variant), FACTORS[-1])
+            failed = results.failures(arm, variant)
+            text = f"{near}/{of} ({far})" + (f" ✗{failed}" if failed else "")
+            shares[row, column] = near / of
+            text += "*" if variant in search.LONGER_RUNS.get(arm, ()) else ""
+            _write(axes, column + 0.5, row + 0.5, text, near / of, (arm, variant))
+        axes.text(
+            len(arms) + 0.5,
+            row + 0.5,
+            _kiloflops(results, variant),
+            ha="center",
+            va="center",
+            fontsize=5.2,
+        )
+    _shade(axes, pd.DataFrame(shares, [LABELS.get(v, v) for v in variants], heads))
+    _separate(axes, variants)
+    axes.add_patch(Rectangle((len(arms), 0), 1, len(variants), color="white", zorder=0.5))
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
     axes.tick_params(axis="x", labelsize=6)
     axes.tick_params(axis="y", labelrotation=0)
-    axes.grid(visible=False)
+    return figure
+
+
+def _draw_both(results: StudyResults, variants: Sequence[str]) -> Figure:
+    rows = results.tidy("accuracy", times=1, arm=[_STATE, _MEMORY], variant=list(variants))
+    medians = rows.groupby(["model", "arm"], observed=True)["value"].median().unstack("arm")
+    best = medians.assign(least=medians.min(axis=1), most=medians.max(axis=1))
+    order = best.sort_values(["least", "most"], ascending=False, kind="stable").index
+    rows = rows.assign(
+        model=pd.Categorical(rows["model"], list(order)),
+        data=rows["data"].cat.remove_unused_categories(),
+    )
+    figure, [axes] = canvas(0.2 * len(variants) + 0.6, x="accuracy")
+    axes.set_xlim(-0.04, 1.04)
+    names = {arm: ARMS.get(arm, arm) for arm in (_STATE, _MEMORY)}
+    seeds(axes, rows, styles(names.values()), hue="data")
+    lines = {
+        f"{names[_MEMORY]}: most frequent value": _floor(results, _MEMORY),
+        f"{names[_STATE]}: constant answer": _floor(results, _STATE),
+    }
+    anchors(axes, lines, x=True)
+    legend_above(figure)
     return figure
 
 
 def _draw_accuracy(results: StudyResults, arms: Sequence[str]) -> Figure:
     rows = results.tidy("accuracy", times=1, arm=list(arms))
+    rows = rows.assign(model=rows["model"].cat.remove_unused_categories())
     shown = [ARMS.get(arm, arm) for arm in arms]
     figure, panels = facets(
         rows,
@@ -178,12 +227,11 @@ def _draw_accuracy(results: StudyResults, arms: Sequence[str]) -> Figure:
     )
     [alike] = styles(["every mechanism"]).values()  # each has a row of its own
     for title, (axes, part) in panels.items():
-        part = part.assign(model=part["model"].cat.remove_unused_categories())
         seeds(axes, part, dict.fromkeys(rows["model"].cat.categories, alike), hue="model")
         task = next(arm for arm in arms if ARMS.get(arm, arm) == title)
         lines = {
-            "Parikh ceiling": _anchor(results, "ceiling", task),
-            "constant answer": _anchor(results, "chance", task),
+            "Parikh ceiling": _ceiling(results, task),
+            "floor": _floor(results, task),
             f"solved, {SOLVED}": SOLVED,
         }
         anchors(axes, lines, x=True)
@@ -194,14 +242,21 @@ def _draw_accuracy(results: StudyResults, arms: Sequence[str]) -> Figure:
 def _draw_length(results: StudyResults) -> Figure:
     arms, variants = _arms(results), _variants(results)
     columns = [(arm, times) for arm in arms for times in FACTORS]
-    shares = np.array([[_median(results, (a, v), t) for a, t in columns] for v in variants])
-    figure, [axes] = canvas(0.155 * len(variants) + 0.55)
-    names = [LABELS.get(variant, variant) for variant in variants]
-    frame = pd.DataFrame(shares, index=names)
-    sns.heatmap(frame, cmap="Blues", vmin=0, vmax=1.15, cbar=False, linewidths=0.4, ax=axes)
-    for row, column in zip(*np.nonzero(~np.isnan(shares)), strict=True):
-        value = float(shares[row, column])
-        _write(axes, column + 0.5, row + 0.5, f"{100 * value:.0f}", value)
+    shares: list[list[float | None]] = [
+        [_median(results, (a, v), t) for a, t in columns] for v in variants
+    ]
+    shares += [[of(results, a, t) for a, t in columns] for of in (_floor, _ceiling)]
+    names = [*(LABELS.get(variant, variant) for variant in variants), "floor", "Parikh ceiling"]
+    figure, [axes] = canvas(0.155 * len(names) + 0.55)
+    frame = pd.DataFrame(shares, names, columns, dtype=float)
+    _shade(axes, frame)
+    _separate(axes, variants)
+    axes.axhline(len(variants), color=_LINE, linewidth=1.2)
+    for row, column in zip(*np.nonzero(frame.notna().to_numpy()), strict=True):
+        value, run = float(frame.iloc[row, column]), None
+        if row < len(variants):
+            run = (columns[column][0], variants[row])
+        _write(axes, column + 0.5, row + 0.5, f"{100 * value:.0f}", value, run)
     axes.set_xticks(np.arange(len(columns)) + 0.5, [_TIMES[times] for _, times in columns])
     axes.set(xlabel="", ylabel="")
     axes.tick_params(length=0, labelrotation=0)
@@ -209,13 +264,27 @@ def _draw_length(results: StudyResults) -> Figure:
     for i, arm in enumerate(arms):
         middle = (i + 0.5) * width
         axes.text(middle, -0.25, ARMS.get(arm, arm), ha="center", va="bottom", fontsize=6.5)
-        axes.axvline(i * width, color="#202020", linewidth=0.8)
+        axes.axvline(i * width, color=_LINE, linewidth=0.8)
         for row, variant in enumerate(variants):
             if count := results.failures(arm, variant):
                 edge = (i + 1) * width - 0.05
                 axes.text(edge, row + 0.5, f"✗{count}", ha="right", va="center", fontsize=4.5)
-    axes.grid(visible=False)
     return figure
+
+
+def _shade(axes: Axes, shares: pd.DataFrame) -> None:
+    """A heat map of shares; fields without a value are grey."""
+    axes.set_facecolor(_UNTRAINED)
+    sns.heatmap(shares, cmap="Blues", vmin=0, vmax=1.15, cbar=False, linewidths=0.6, ax=axes)
+    axes.grid(visible=False)
+
+
+def _separate(axes: Axes, variants: Sequence[str]) -> None:
+    """Lines between the kinds of mechanisms."""
+    kind = {name: family for family, names in FAMILIES.items() for name in names}
+    for row, (before, after) in enumerate(pairwise(variants), start=1):
+        if kind.get(before) != kind.get(after):
+            axes.axhline(row, color=_LINE, linewidth=0.8)
 
 
 def _median(results: StudyResults, run: RunName, times: int) -> float:
@@ -226,10 +295,13 @@ def _median(results: StudyResults, run: RunName, times: int) -> float:
     return float(values.median()) if len(values) else float("nan")
 
 
-def _write(axes: Axes, x: float, y: float, text: str, share: float) -> None:
-    """A cell's text, white on dark cells."""
-    colour = "white" if share > 0.6 else "#202020"
-    axes.text(x, y, text, ha="center", va="center", fontsize=5.2, color=colour)
+def _write(
+    axes: Axes, x: float, y: float, text: str, share: float, run: RunName | None = None
+) -> None:
+    """A field's text, white on dark fields, and bold for a searched run."""
+    colour = "white" if share > 0.6 else _LINE
+    weight = "bold" if run in _SEARCHED else "normal"
+    axes.text(x, y, text, ha="center", va="center", fontsize=5.2, color=colour, weight=weight)
 
 
 def _accuracies(results: StudyResults, times: int) -> pd.DataFrame:
@@ -268,63 +340,6 @@ def _tabulate_ceilings(results: StudyResults) -> Table:
     )
 
 
-def _tabulate_rates() -> Table:
-    rows: dict[tuple[str, str, int, int], dict[str, str]] = {}
-    for trial in search.TRIALS:
-        row = rows.setdefault(trial[:4], _name_trial(trial))
-        if trial.scale == search.SCALE:
-            row[f"{trial.rate:g}"] = fixed(trial.loss, 3)
-        if search.chooses(trial):
-            row["Chosen"] = f"{search.chosen(trial.arm, trial.variant)[0]:g}"
-    return _tabulate_trials(
-        "search-rates",
-        rows.values(),
-        [*(f"{rate:g}" for rate in search.RATES), "Chosen"],
-        "Search of learning rates: loss on validation rows after the last step, mean of the pilot "
-        f"seeds {' and '.join(map(str, search.SEEDS))}.",
-        f"Other runs were not searched: rate {search.RATE}, scale ×{search.SCALE:g}. –: not "
-        f"tried. A difference up to {search.TIE} keeps the usual rate. Trials of another depth or "
-        "with other steps than the run choose nothing.",
-    )
-
-
-def _tabulate_scales() -> Table:
-    rows: dict[tuple[str, str, int, int, float], dict[str, str]] = {}
-    scaled = {(*each[:4], each.rate) for each in search.TRIALS if each.scale != search.SCALE}
-    for trial in search.TRIALS:
-        if (key := (*trial[:4], trial.rate)) in scaled:
-            row = rows.setdefault(key, _name_trial(trial) | {"Rate": f"{trial.rate:g}"})
-            row[f"×{trial.scale:g}"] = fixed(trial.loss, 3)
-            rate, scale = search.chosen(trial.arm, trial.variant)
-            if search.chooses(trial) and trial.rate == rate:
-                row["Chosen"] = f"×{scale:g}"
-    return _tabulate_trials(
-        "search-scales",
-        rows.values(),
-        ["Rate", *(f"×{scale:g}" for scale in search.SCALES), "Chosen"],
-        "Search of initial scales at the rates in the table: the same losses.",
-        "Searched runs without a row have the usual scale: their mechanism has no such weights, or "
-        "no other scale could be better.",
-    )
-
-
-def _name_trial(trial: search.SearchTrial) -> dict[str, str]:
-    return {
-        "Task": ARMS.get(trial.arm, trial.arm),
-        "Mechanism": LABELS.get(trial.variant, trial.variant),
-        "Layers": str(trial.layers),
-        "Steps": str(trial.steps),
-    }
-
-
-def _tabulate_trials(
-    name: str, rows: Iterable[dict[str, str]], heads: list[str], caption: str, notes: str
-) -> Table:
-    heads = ["Layers", "Steps", *heads]
-    frame = pd.DataFrame(rows, columns=["Task", "Mechanism", *heads]).astype(object).fillna("–")
-    return Table(name=name, caption=caption, frame=frame, notes=notes, numeric=tuple(heads))
-
-
 def _arms(results: StudyResults) -> list[str]:
     """The arms that were trained, tasks in the order of print first."""
     present = list(dict.fromkeys(arm for arm, _ in results.present()))
@@ -352,6 +367,31 @@ def _solved(results: StudyResults, run: RunName, times: int) -> tuple[int, int]:
 def _kiloflops(results: StudyResults, variant: str, times: int = 1) -> str:
     rows = results.pool("kiloflops", case=variant, times=times)["value"]
     return fixed(float(rows.iloc[0]), 0) if len(rows) else "–"
+
+
+def _on_both(results: StudyResults) -> list[str]:
+    """The mechanisms that were trained on A5 and on recall."""
+    present = results.present()
+    return [v for v in _variants(results) if {(_STATE, v), (_MEMORY, v)} <= set(present)]
+
+
+def _data(results: StudyResults, arm: str) -> Data:
+    """The task and the lengths of an arm."""
+    variant = next(iter(results.settings.arms[arm].variants))
+    return Data.model_validate(results.settings.resolve(arm, variant).data)
+
+
+def _ceiling(results: StudyResults, arm: str, times: int = 1) -> float | None:
+    task = _data(results, arm).task
+    return _anchor(results, "ceiling", task, times) if task in WORD_TASKS else None
+
+
+def _floor(results: StudyResults, arm: str, times: int = 1) -> float | None:
+    """The best constant answer of a word problem, else the shortcut of the task."""
+    data = _data(results, arm)
+    if data.task in WORD_TASKS:
+        return _anchor(results, "chance", data.task, times)
+    return floor(data.task, times * data.length)
 
 
 def _anchor(results: StudyResults, metric: str, task: str, times: int = 1) -> float | None:

@@ -14,51 +14,63 @@ TUNING = (
     "seeds; other runs have the usual rate and scale, and no verdict"
 )
 
-_PRINTED: dict[str, str] = {
-    "none": "no positions",
-    "rope": "RoPE",
-    "alibi": "ALiBi",
-    "cope": "CoPE",
-    "liere": "LieRE",
-    "selective-rope": "Selective RoPE",
-    "fox": "FoX",
-    "path": "PaTH",
-    "path-fox": "PaTH-FoX",
-    "mamba3-real": "Mamba-3, real",
-    "mamba3": "Mamba-3",
-    "delta": "DeltaNet, [0, 1]",
-    "delta-signed": "DeltaNet, [−1, 1]",
-    "delta-gated": "Gated DeltaNet",
-    "delta-product": "DeltaProduct 2, [0, 1]",
-    "delta-product-signed": "DeltaProduct 2, [−1, 1]",
-    "gru": "GRU",
-    "toral-product": "toral product",
-    "orthogonal-product": "orthogonal product",
-    "linear-product": "linear product",
-    "toral-aggregation": "toral aggregation",
-    "orthogonal-aggregation": "orthogonal aggregation",
-    "linear-aggregation": "linear aggregation",
-    "toral-attention": "toral softmax journey",
-    "toral-transport": "toral softmax journey, values too",
-    "orthogonal-attention": "softmax journey",
-    "orthogonal-transport": "softmax journey, values too",
+FAMILIES: dict[str, dict[str, str]] = {
+    "no operator, or a number per head": {
+        "none": "no positions",
+        "alibi": "ALiBi",
+        "cope": "CoPE",
+        "fox": "FoX",
+    },
+    "rotations by distance": {
+        "rope": "RoPE",
+        "liere": "LieRE",
+    },
+    "operators from content that commute": {
+        "selective-rope": "Selective RoPE",
+        "mamba3-real": "Mamba-3, real",
+        "mamba3": "Mamba-3",
+        "toral-attention": "toral softmax journey",
+        "toral-transport": "toral softmax journey, values too",
+        "toral-product": "toral product",
+        "toral-aggregation": "toral aggregation",
+    },
+    "operators from content that do not commute": {
+        "path": "PaTH",
+        "path-fox": "PaTH-FoX",
+        "delta": "DeltaNet, [0, 1]",
+        "delta-signed": "DeltaNet, [−1, 1]",
+        "delta-gated": "Gated DeltaNet",
+        "delta-product": "DeltaProduct 2, [0, 1]",
+        "delta-product-signed": "DeltaProduct 2, [−1, 1]",
+        "orthogonal-product": "orthogonal product",
+        "linear-product": "linear product",
+        "orthogonal-aggregation": "orthogonal aggregation",
+        "linear-aggregation": "linear aggregation",
+        "orthogonal-attention": "softmax journey",
+        "orthogonal-transport": "softmax journey, values too",
+    },
+    "a state that is no linear map of the one before": {"gru": "GRU"},
 }
+"""Kinds of mechanisms, by what moves a key or a state, and the printed names of mechanisms."""
+
+_PRINTED = {name: printed for family in FAMILIES.values() for name, printed in family.items()}
 LABELS = _PRINTED | {name: name for name in mechanism_names() if name not in _PRINTED}
 """Mechanism → printed name, in the order of figures; others keep the name of the configuration."""
 
 ARMS: dict[TaskName | str, str] = {
     "S3": "S3",
+    "A4xZ5": "A4 × Z5",
     "A5": "A5",
     "S5": "S5",
     "Z60": "Z60",
-    "A4xZ5": "A4 × Z5",
     "parity": "parity",
     "arithmetic": "arithmetic",
     "flip-flop": "flip-flop",
     "associative": "recall",
     "certificates": "checks without training",
 }
-"""Arm → printed name, in the order of figures."""
+"""Arm → printed name, in the order of figures: groups that do not commute, tasks whose answer
+commutes, other states, and memory."""
 
 _TIMES: dict[str, tuple[str | int, ...]] = {"times": FACTORS}
 _WORDS: dict[str, tuple[str | int, ...]] = {"case": WORD_TASKS}
