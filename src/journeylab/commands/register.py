@@ -38,7 +38,7 @@ def register(
 def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     """The register of a study under the questions of AsPredicted and OSF."""
     from journeylab.claims.looks import looks_text
-    from journeylab.claims.register import register_hash
+    from journeylab.claims.register import Every, register_hash
     from journeylab.records.runs import git_state, is_committed
 
     claims = plan.register.studies[study]
@@ -54,9 +54,12 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     yield ""
     yield "## Have any data been collected for this study already?"
     yield ""
-    if claims.revision == 1:
-        yield "No: the runs on the judged seeds begin after this register is committed."
-    else:
+    first = claims.seeds_from
+    if begun := _begun(plan, study, first):
+        yield f"Yes: runs on seeds from {first} or without seeds, finished or not: {begun}."
+    elif claims.revision == 1:
+        yield f"No: neither results nor evidence has a run on seeds from {first} or without seeds."
+    if claims.revision > 1:
         yield f"Yes: the results of revision {claims.revision - 1}. Changes since, with reasons:"
         for change in claims.amendments:
             yield f"- {change.date.isoformat()}, {', '.join(change.rows)}: {change.reason}"
@@ -71,6 +74,9 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     yield ""
     for name, measure in claims.measures.items():
         yield f"- {name}: {measure.label} ({measure.metric})"
+    for claim in claims.claims:
+        if isinstance(claim.effect, Every):
+            yield f"- {claim.id}: {claim.effect.every.label} ({claim.effect.every.metric})"
     yield ""
     yield "## How many and which conditions are there?"
     yield ""
@@ -79,12 +85,14 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     yield ""
     yield "## Exactly which analyses will be conducted?"
     yield ""
-    yield (
-        "Per row the median over seeds of a paired difference, with an interval between two of the "
-        f"ordered differences; α = {plan.register.alpha} is shared by M = {claims.tails} tails. "
-        "Supported if the interval lies in the region, refuted if outside, otherwise inconclusive. "
-        "Certificates: their worst case."
-    )
+    if claims.tails:
+        yield (
+            "Per row the median over seeds of a paired difference, with an interval between two of "
+            f"the ordered differences; α = {plan.register.alpha} is shared by M = {claims.tails} "
+            "tails. Supported if the interval lies in the region, refuted if outside, otherwise "
+            "inconclusive."
+        )
+    yield "Certificates: supported if their worst case lies in the region, otherwise refuted."
     detectable = _pilot(plan, study)
     for claim in judged:
         seen = detectable.get(claim.id)
@@ -100,7 +108,10 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
     yield ""
     yield "## How many observations will be collected, or what determines the sample size?"
     yield ""
-    yield f"Seeds {seeds[0]} to {seeds[-1]}; {looks}. Pilots use seeds from 1000."
+    if all(job.run.once for job in plan.jobs[study].values()):
+        yield "Every condition is computed once, without seeds."
+    else:
+        yield f"Seeds {seeds[0]} to {seeds[-1]}; {looks}. Pilots use seeds from 1000."
     yield ""
     yield "## Anything else?"
     yield ""
@@ -109,6 +120,23 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
         if not claim.primary:
             yield f"- {claim.id}: {claim.statement or _rule(claim, study, claims)}"
     yield ""
+
+
+def _begun(plan: WorkflowPlan, study: str, first: int) -> int:
+    """How many runs of a revision have begun or have evidence; its seeds count from `first`."""
+    from journeylab.config import ONCE, chunk_seeds
+    from journeylab.records.evidence import find_evidence
+    from journeylab.records.runs import RUN, START
+
+    root = Path(plan.config.root)
+    results = root / "results" / study
+    begun = {
+        path.parent.relative_to(results).as_posix()
+        for name in (RUN, START)
+        for path in results.glob(f"*/*/*/{name}")
+    }
+    names = [run.rpartition("/")[2] for run in begun.union(find_evidence(root, study))]
+    return sum(name == ONCE or first <= chunk_seeds(name).start < first + 100 for name in names)
 
 
 def _rule(claim: Claim, study: str, claims: StudyClaims) -> str:
