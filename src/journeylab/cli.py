@@ -20,13 +20,13 @@ from journeylab.commands.init import init
 from journeylab.commands.list import list_studies
 from journeylab.commands.register import register
 from journeylab.commands.reproduce import reproduce
-from journeylab.commands.results import CONFIG, ROOT
+from journeylab.commands.results import CONFIG
 from journeylab.commands.round import round_
 from journeylab.commands.seeds import seeds
 from journeylab.commands.status import status
 from journeylab.commands.watch import watch
 from journeylab.commands.witness import witness
-from journeylab.config import UserError, refusal
+from journeylab.config import UserError, accepted, refusal
 
 ADDRESS = typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow tracking URI.")
 ROOT_OVERRIDE = typer.Option(help="Results root; overrides `root` in config.yaml.")
@@ -129,29 +129,49 @@ def ui(
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 5000,
 ) -> None:
     """Import all new runs into MLflow and serve its pages on 127.0.0.1."""
-    from journeylab import catalogue, tracking
+    from journeylab import tracking
 
-    settings = catalogue.load(config)
-    address, folder = uri or settings.tracking.uri, root or Path(settings.root)
+    folder, address = _tracked(config, root, uri)
     raise typer.Exit(tracking.serve(folder, address, port=port, report=tracking.tell))
 
 
 @app.command(rich_help_panel=PEOPLE)
 def track(
     study: Annotated[str | None, typer.Argument(help="A study; default: all.")] = None,
-    root: Annotated[Path, ROOT] = Path(),
-    uri: Annotated[str, ADDRESS] = "sqlite:///mlflow.db",
+    config: Annotated[Path, CONFIG] = Path("config.yaml"),
+    root: Annotated[Path | None, ROOT_OVERRIDE] = None,
+    uri: Annotated[str, ADDRESS] = "",
     keep_watching: Annotated[
         bool, typer.Option("--watch", help="Keep importing while jobs run, with their curves.")
     ] = False,
 ) -> None:
     """Import runs into MLflow; an unreachable server causes only a warning."""
-    from journeylab import tracking
+    from journeylab import catalogue, tracking
 
+    folder, address = _tracked(config, root, uri)
+    if not folder.is_dir():
+        raise UserError(f"{folder} does not exist; write the folder that holds results/ as --root")
+    results = tracking.find_studies(folder)
+    known = list(dict.fromkeys((*results, *(catalogue.discover() if keep_watching else ()))))
+    if study is not None and study not in known:
+        raise UserError(f"{study!r} has no results in {folder};{accepted(study, known)}")
+    if not results:
+        typer.echo(f"{folder / 'results'} holds no study: nothing to import")
+    studies = None if study is None else [study]
     if keep_watching:
-        tracking.watch(root, uri, report=tracking.tell)
-    for summary in tracking.import_studies(root, uri, [study] if study else None):
+        tracking.watch(folder, address, studies=studies, report=tracking.tell)
+    for summary in tracking.import_studies(folder, address, studies):
         tracking.tell(summary)
+
+
+def _tracked(config: Path, root: Path | None, uri: str) -> tuple[Path, str]:
+    """Results root and MLflow's address; where an option leaves one out, as configured."""
+    from journeylab import catalogue
+
+    if root is not None and uri:
+        return root, uri
+    settings = catalogue.load(config)
+    return root or Path(settings.root), uri or settings.tracking.uri
 
 
 @app.command(rich_help_panel=PEOPLE)

@@ -66,7 +66,7 @@ def test_the_address_in_the_environment_is_used_and_masked(
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
     address = ADDRESSES[kind].format(port=free_port())
     done = subprocess.run(
-        ["journeylab", "track"],
+        ["journeylab", "track", "--root", "."],
         env=os.environ | {"MLFLOW_TRACKING_URI": address},
         cwd=tmp_path,
         capture_output=True,

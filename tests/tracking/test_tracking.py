@@ -6,12 +6,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
 from filelock import FileLock
 from typer.testing import CliRunner
 
 from journeylab import tracking
 from journeylab.cli import app
-from journeylab.config import UserError
+from journeylab.config import UserError, read_yaml
 from journeylab.records import files, runs
 from journeylab.records.evidence import CURVES, RunEvidence
 from journeylab.records.plans import Plan
@@ -19,6 +20,7 @@ from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.tracking import importer, server
 from journeylab.tracking.store import ARTIFACTS, LOCAL, LOCK, locate
 
+PROJECT = Path(__file__).parents[2]
 PATIENT = 30.0
 """Seconds per request; generous, since a test machine may be busy."""
 
@@ -500,10 +502,51 @@ def test_serving_imports_first_and_refuses_a_server(tmp_path, write_chunk, monke
 def test_the_root_option_selects_the_results_to_serve(tmp_path, monkeypatch):
     shown = []
     monkeypatch.setattr(tracking, "serve", lambda root, uri, **options: shown.append(root) or 0)
-    config = str(Path(__file__).parents[2] / "config.yaml")
+    config = str(PROJECT / "config.yaml")
     for options in ([], ["--root", str(tmp_path)]):
         assert CliRunner().invoke(app, ["ui", "--config", config, *options]).exit_code == 0
     assert shown == [Path(), tmp_path]
+
+
+def test_track_takes_root_and_address_from_the_configuration(tmp_path, write_chunk, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    write_chunk(tmp_path, "journey", "A")
+    (tmp_path / "mlflow.db").rename(tmp_path / "other.db")
+    tracked = {"root": str(tmp_path), "tracking": {"uri": "sqlite:///other.db"}}
+    config = tmp_path / "config.yaml"
+    config.write_text(yaml.safe_dump(read_yaml(PROJECT / "config.yaml") | tracked))
+    done = CliRunner().invoke(app, ["track", "--config", str(config)])
+    assert done.output == "exp7: 2 runs imported, 0 were there\n"
+    assert not (tmp_path / "mlflow.db").exists()
+
+
+def test_track_refuses_what_has_no_results_and_writes_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mlflow.db").unlink()
+    (tmp_path / "results/exp7").mkdir(parents=True)
+
+    def track(*arguments):
+        return CliRunner().invoke(app, ["track", "--uri", LOCAL, *arguments])
+
+    for arguments in (["exp9"], ["exp99", "--watch"]):
+        refused = track("--root", ".", *arguments).exception
+        assert isinstance(refused, UserError)
+        assert str(refused).startswith(f"'{arguments[0]}' has no results in .;")
+    refused = track("--root", "build/qick").exception
+    assert isinstance(refused, UserError)
+    assert str(refused).startswith("build/qick does not exist;")
+    (tmp_path / "results/exp7").rmdir()
+    assert track("--root", ".").output == "results holds no study: nothing to import\n"
+    assert [path.name for path in tmp_path.rglob("*")] == ["results"]
+
+
+def test_watching_a_study_imports_no_other(tmp_path, write_chunk):
+    write_chunk(tmp_path, "journey", "A")
+    (tmp_path / "results/exp7").rename(tmp_path / "results/exp9")
+    write_chunk(tmp_path, "journey", "A")
+    seen = []
+    tracking.watch(tmp_path, studies=["exp7"], report=seen.append, rounds=1)
+    assert [(summary.study, summary.imported) for summary in seen] == [("exp7", 2)]
 
 
 def test_a_restored_run_is_imported_like_the_run(

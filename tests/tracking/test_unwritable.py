@@ -14,7 +14,7 @@ pytestmark = pytest.mark.timeout(120)
 
 TRACK = (
     "import sys, time\n"
-    "sys.argv = ['journeylab', 'track']\n"
+    "sys.argv = ['journeylab', 'track', '--root', '.', '--uri', 'sqlite:///mlflow.db']\n"
     "import warnings; warnings.simplefilter('ignore')\n"
     "import mlflow, mlflow.tracking, mlflow.store.db.utils\n"
     "from journeylab.cli import main\n"

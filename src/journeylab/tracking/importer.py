@@ -161,12 +161,14 @@ def watch(
     root: Path,
     uri: str = LOCAL,
     *,
+    studies: Sequence[str] | None = None,
     interval: float = 3.0,
     report: Callable[[TrackingSummary], None] = lambda summary: None,
     rounds: int | None = None,
 ) -> None:
     """Import new results, and the curves of jobs in training, every `interval` seconds.
 
+    `studies` are watched, or all; one without results is watched once it has some.
     `report` is called after every import that changed something, and for a warning that differs
     from the last; after a warning, everything that is due is tried again. `rounds` limits the
     number of passes; without it, only an interrupt ends them.
@@ -179,6 +181,8 @@ def watch(
         passes += 1
         reachable = True
         for study in find_studies(root):
+            if studies is not None and study not in studies:
+                continue
             each = watched.setdefault(study, _Watched(LiveStudy(root, study)))
             if not reachable:  # the other studies would fail for the same reason
                 each.live.read()
