@@ -126,7 +126,7 @@ def ui(
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
     root: Annotated[Path | None, ROOT_OVERRIDE] = None,
     uri: Annotated[str, ADDRESS] = "",
-    port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 5000,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 5000,
 ) -> None:
     """Import all new runs into MLflow and serve its pages on 127.0.0.1."""
     from journeylab import tracking
@@ -145,7 +145,10 @@ def track(
         bool, typer.Option("--watch", help="Keep importing while jobs run, with their curves.")
     ] = False,
 ) -> None:
-    """Import runs into MLflow; an unreachable server causes only a warning."""
+    """Import runs into MLflow; an unreachable server causes only a warning.
+
+    The exit code is 1 if the records of a study are damaged; the other studies are imported.
+    """
     from journeylab import catalogue, tracking
 
     folder, address = _tracked(config, root, uri)
@@ -160,8 +163,11 @@ def track(
     studies = None if study is None else [study]
     if keep_watching:
         tracking.watch(folder, address, studies=studies, report=tracking.tell)
+    damaged = False
     for summary in tracking.import_studies(folder, address, studies):
         tracking.tell(summary)
+        damaged |= summary.damaged
+    raise typer.Exit(1 if damaged else 0)
 
 
 def _tracked(config: Path, root: Path | None, uri: str) -> tuple[Path, str]:

@@ -499,6 +499,33 @@ def test_serving_imports_first_and_refuses_a_server(tmp_path, write_chunk, monke
         tracking.serve(tmp_path, "http://127.0.0.1:1", report=seen.append)
 
 
+def test_a_port_that_is_in_use_or_does_not_exist_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(server.subprocess, "run", pytest.fail)
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = held.getsockname()[1]
+        with pytest.raises(UserError, match=f"--port {port}: Address already in use"):
+            tracking.serve(tmp_path, port=port)
+    for wrong in ("0", "99999"):
+        assert CliRunner().invoke(app, ["ui", "--port", wrong]).exit_code == 2
+
+
+def test_damaged_records_of_a_study_do_not_stop_the_others(tmp_path, write_chunk, monkeypatch):
+    write_chunk(tmp_path, "journey", "A")
+    damaged = tmp_path / "results/exp1/a/b/seeds-00-01/run.json"
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text("{")
+    done = CliRunner().invoke(app, ["track", "--root", str(tmp_path), "--uri", LOCAL])
+    assert done.exit_code == 1
+    assert "exp7: 2 runs imported" in done.stdout
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"warning: {damaged} is damaged")
+    run = subprocess.CompletedProcess
+    monkeypatch.setattr(server.subprocess, "run", lambda command, **options: run(command, 0))
+    seen = []
+    assert tracking.serve(tmp_path, report=seen.append) == 0
+    assert [summary.study for summary in seen] == ["exp1", "exp7"]
+
+
 def test_the_root_option_selects_the_results_to_serve(tmp_path, monkeypatch):
     shown = []
     monkeypatch.setattr(tracking, "serve", lambda root, uri, **options: shown.append(root) or 0)

@@ -47,13 +47,17 @@ LIVE = "live"
 
 
 class TrackingSummary(Frozen):
-    """The result of an import; `runs` are the keys of all records on disk, now in MLflow."""
+    """The result of an import; `runs` are the keys of all records on disk, now in MLflow.
+
+    If `damaged`, the records of the study are the reason for the `warning`, and not MLflow.
+    """
 
     study: str
     runs: tuple[str, ...] = ()
     imported: int = 0
     skipped: int = 0
     warning: str | None = None
+    damaged: bool = False
 
 
 class StudyImport:

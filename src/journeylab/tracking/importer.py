@@ -138,14 +138,17 @@ def _past_clashes(work: Callable[[], TrackingSummary]) -> TrackingSummary:
 def import_studies(
     root: Path, uri: str = LOCAL, studies: Sequence[str] | None = None
 ) -> Iterator[TrackingSummary]:
-    """Import `studies`, or all with results, up to the first that ends in a warning.
+    """Import `studies`, or all with results, up to the first at which MLflow fails.
 
-    The other studies would fail for the same reason. Errors as in `import_runs`.
+    The other studies would fail for the same reason. Damaged records of a study are a warning.
     """
     for study in find_studies(root) if studies is None else studies:
-        summary = import_runs(root, study, uri)
+        try:
+            summary = import_runs(root, study, uri)
+        except UserError as error:
+            summary = _damaged(study, error)
         yield summary
-        if summary.warning:
+        if summary.warning and not summary.damaged:
             return
 
 
@@ -191,7 +194,7 @@ def watch(
                 summary = _update(root, study, uri, each)
                 reachable = summary.warning is None
             except UserError as error:
-                summary = TrackingSummary(study=study, warning=str(error))
+                summary = _damaged(study, error)
             if summary.imported or (summary.warning and summary.warning != each.warning):
                 report(summary)
             each.warning = summary.warning
@@ -239,6 +242,10 @@ def _state(root: Path, study: str) -> object:
     figures = sorted((root / "reports" / study / "figures").glob("*"))
     existing = [path for path in (*records, *written, *figures) if path.exists()]
     return [(path, path.stat().st_mtime_ns) for path in existing]
+
+
+def _damaged(study: str, error: UserError) -> TrackingSummary:
+    return TrackingSummary(study=study, warning=str(error), damaged=True)
 
 
 def _warned(summary: TrackingSummary, uri: str, cause: str) -> TrackingSummary:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -25,8 +26,9 @@ def serve(
 ) -> int:
     """Import new runs, then serve MLflow on 127.0.0.1 until interrupted; return its exit status.
 
-    Raises UserError if `uri` is a server, which is served already, or a local store that cannot be
-    written, which MLflow would notice after minutes only.
+    Raises UserError if `uri` is a server, which is served already, for a local store that cannot be
+    written, which MLflow would notice after minutes only, and for a port that is in use, for which
+    MLflow would end with exit status 0.
     """
     for summary in import_studies(root, uri):
         report(summary)
@@ -36,6 +38,11 @@ def serve(
         check_store(uri, root)
     except (OSError, sqlite3.Error) as error:
         raise UserError(f"{masked(locate(uri, root))} cannot be served: {error}") from None
+    try:
+        with socket.create_server(("127.0.0.1", port)):
+            pass
+    except OSError as error:
+        raise UserError(f"--port {port}: {error.strerror}; write another port") from None
     environment = server_environment() | {"MLFLOW_BACKEND_STORE_URI": locate(uri, root)}
     try:
         return subprocess.run(
