@@ -297,7 +297,7 @@ def test_a_system_error_gives_one_line_that_names_the_file(
 ) -> None:
     error, arguments, expected = REFUSALS[refusal]
     code, message = run_failing(error, arguments, monkeypatch, capsys)
-    assert code == 1
+    assert code == 3
     assert message.startswith(f"error: {expected}")
     assert len(message.splitlines()) == 1
     assert len(message.strip()) <= 300

@@ -220,7 +220,8 @@ for _stage, _purpose in STAGES.items():
 def main() -> None:
     """Entry point: print what a user can mend as one line, anything else as a traceback.
 
-    Exit code 2 for a mistake of the user; 1 for an error of the system, such as a full disk.
+    Exit code 2 for a mistake of the user; 3 for an error of the system, such as a full disk, since
+    1 says that a command found something wrong.
     """
     imports.install()
     try:
@@ -230,7 +231,7 @@ def main() -> None:
             raise
         message = error if isinstance(error, UserError) else UserError(refusal(error, sys.argv))
         typer.echo(f"error: {message}", err=True)
-        sys.exit(2 if message is error else 1)
+        sys.exit(2 if message is error else 3)
 
 
 def _end(summary: Iterable[str], problems: list[str]) -> None:

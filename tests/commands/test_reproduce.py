@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -189,7 +190,7 @@ def test_honest_evidence_is_equal_bit_for_bit(project: Copy) -> None:
     assert all(unit["values"] > 2 for unit in units.values())
     assert "draw seed 3; 4 units: exp1 1, exp11 2, exp5 1" in done.output
     assert "fewer than 1 of 4 units (25 %) differ" in done.output  # all were rerun
-    assert certificate()["fewer_than"] == 1
+    assert (certificate()["fewer_than"], certificate()["ended"]) == (1, True)
     assert not Path("results").exists()
 
 
@@ -292,6 +293,25 @@ def test_a_budget_that_is_spent_ends_the_check_after_the_unit_that_runs(project:
     assert certificate()["units"][0]["unit"] == first["units"][0]["unit"]
 
 
+def test_a_run_that_is_killed_keeps_its_units_and_has_no_bound(
+    project: Copy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = iter(range(2))
+
+    def check(*arguments: Any) -> dict[str, Any]:
+        if next(jobs):
+            raise KeyboardInterrupt
+        return original(*arguments)
+
+    module = sys.modules["journeylab.commands.reproduce"]
+    original = vars(module)["_check"]
+    monkeypatch.setattr(module, "_check", check)
+    assert reproduce("--draw-seed", "1").exit_code != 0
+    kept = certificate()
+    assert (kept["ended"], len(kept["units"]), kept["fewer_than"]) == (False, 1, None)
+    assert kept["summary"].endswith("differ; the run has not ended, so there is no bound")
+
+
 def test_evidence_of_an_older_key_is_named_and_not_drawn(project: Copy) -> None:
     content = read_yaml(Path("config.yaml"))
     content["studies"]["exp1"]["training"]["steps"] = 7
@@ -369,6 +389,7 @@ def test_mistakes_are_one_line_with_exit_status_2(project: Copy) -> None:
         return line
 
     assert "write a time such as" in refuse("--budget", "soon")
+    assert "--output evidence cannot be written" in refuse("--output", "evidence")
     shutil.rmtree("evidence/exp5")
     older = refuse("scale=default")
     assert older.startswith("error: evidence: 2 files, all of older keys; `journeylab evidence")

@@ -9,11 +9,14 @@ different. Times are not compared.
 
 The bound is about units, which have equal weight whatever number of seeds they hold, and about the
 evidence of the current plans only. It holds for one draw: choose the seed before you see a result.
+The certificate is written after each unit. Until the run has ended it has no bound, because the
+budget must decide when to stop.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import re
 import secrets
 import struct
@@ -60,7 +63,7 @@ def reproduce(
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
 ) -> None:
     """Rerun a random sample of the evidence and compare; exit status 1 if something differs."""
-    from journeylab.claims.sampling import RISK, draw_order, until_spent, upper_bound
+    from journeylab.claims.sampling import draw_order, until_spent
     from journeylab.commands.check import override
     from journeylab.records.cost import cpu_seconds
     from journeylab.records.files import write_json
@@ -80,6 +83,8 @@ def reproduce(
         state = f"{len(older)} files, all of older keys" if older else "no evidence"
         raise UserError(f"{folder}: {state}; `journeylab evidence add exp7` records results")
     output.parent.mkdir(parents=True, exist_ok=True)
+    if output.is_dir() or not os.access(output.parent, os.W_OK):
+        raise UserError(f"--output {output} cannot be written; write the path of a file")
     seed = secrets.randbelow(2**32) if draw_seed is None else draw_seed
     studies = Counter(unit.evidence.plan.study for unit in units)
     population = ", ".join(f"{study} {count}" for study, count in studies.items())
@@ -89,39 +94,51 @@ def reproduce(
     by_name = {unit.name: unit for unit in units}
     order = (by_name[name] for name in draw_order(by_name, seed))
     started = cpu_seconds()
-    checked = []
-    for unit in until_spent(order, seconds, lambda: cpu_seconds() - started):
-        typer.echo(f"{unit.name}: ", nl=False)
-        before = cpu_seconds()
-        entry = _check(unit, units, plans, Path(workflow.folder("data")))
-        checked.append(entry | {"cpu_seconds": round(cpu_seconds() - before, 3)})
-        typer.echo("\n    ".join(_lines(checked[-1])))
-    differing = [entry["unit"] for entry in checked if not entry["equal"]]
-    bound = upper_bound(len(units), len(checked), len(differing))
-    share = min(100.0, 100.0 * bound / len(units))
-    claim = (
-        f"with {100 * (1 - RISK)} % confidence fewer than {bound} of {len(units)} units "
-        f"({share:.3g} %) differ"
-        if bound <= len(units)
-        else "the sample excludes no number of differing units"
-    )
-    summary = f"{len(checked)} of {len(units)} units rerun, {len(differing)} differ; {claim}"
     certificate = {
         "draw_seed": seed,
         "budget_cpu_seconds": seconds,
         "cpu": cpu_model(),
         "population": dict(studies),
         "older": older,
-        "units": checked,
-        "differing": differing,
-        "fewer_than": bound,
         "of": len(units),
-        "summary": summary,
         "meaning": __doc__,
     }
-    write_json(output, certificate)
-    typer.echo(f"{summary}\nwrote {output}")
-    raise typer.Exit(1 if differing else 0)
+    checked: list[dict[str, Any]] = []
+    for unit in until_spent(order, seconds, lambda: cpu_seconds() - started):
+        typer.echo(f"{unit.name}: ", nl=False)
+        before = cpu_seconds()
+        entry = _check(unit, units, plans, Path(workflow.folder("data")))
+        checked.append(entry | {"cpu_seconds": round(cpu_seconds() - before, 3)})
+        typer.echo("\n    ".join(_lines(checked[-1])))
+        write_json(output, certificate | _outcome(checked, len(units), ended=False))
+    outcome = _outcome(checked, len(units), ended=True)
+    write_json(output, certificate | outcome)
+    typer.echo(f"{outcome['summary']}\nwrote {output}")
+    raise typer.Exit(1 if outcome["differing"] else 0)
+
+
+def _outcome(checked: Sequence[Mapping[str, Any]], of: int, *, ended: bool) -> dict[str, Any]:
+    """The units that were rerun and, if the run has ended, the bound that follows from them."""
+    from journeylab.claims.sampling import RISK, upper_bound
+
+    differing = [entry["unit"] for entry in checked if not entry["equal"]]
+    bound = upper_bound(of, len(checked), len(differing)) if ended else None
+    if bound is None:
+        claim = "the run has not ended, so there is no bound"
+    elif bound <= of:
+        claim = (
+            f"with {100 * (1 - RISK)} % confidence fewer than {bound} of {of} units "
+            f"({min(100.0, 100.0 * bound / of):.3g} %) differ"
+        )
+    else:
+        claim = "the sample excludes no number of differing units"
+    return {
+        "ended": ended,
+        "units": list(checked),
+        "differing": differing,
+        "fewer_than": bound,
+        "summary": f"{len(checked)} of {of} units rerun, {len(differing)} differ; {claim}",
+    }
 
 
 def _seconds(budget: str) -> float:
