@@ -5,13 +5,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from journeylab.claims.reference import Reference, ReferenceClaim
 from journeylab.claims.register import read_register
 from journeylab.cli import app
-from journeylab.config import UserError
+from journeylab.config import UserError, read_yaml
 from journeylab.records.files import write_json
+from journeylab.records.looks import LookRecord, SeedRange
+from journeylab.records.runs import describe_run
+from journeylab.workflow.planning import WorkflowPlan
 
 PROJECT = Path(__file__).parents[2]
 
@@ -136,11 +140,41 @@ def test_list_prints_studies_with_their_finished_runs(monkeypatch):
     monkeypatch.chdir(PROJECT)
     output = invoke("list")
     assert re.search(
-        r"^exp7  .*\n    \d+ of \d+ runs at the first look and at most \d+ done, seeds 200 to 235$",
+        r"^exp7  .*\n    \d+ of \d+ runs done, at most \d+ if claims stay open, seeds 200 to 235$",
         output,
         re.MULTILINE,
     )
     assert "    native: A, Aprime" in output
+
+
+def test_list_counts_the_current_runs_of_the_looks_so_far(tmp_path, monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    whole = read_yaml(PROJECT / "config.yaml")
+    raw = whole | {"root": str(tmp_path), "studies": {"exp7": whole["studies"]["exp7"]}}
+    config = tmp_path / "config.yaml"
+    config.write_text(yaml.safe_dump(raw))
+    plan = WorkflowPlan(raw)
+    jobs = [folder for folder in plan.jobs["exp7"] if not folder.endswith("once")]
+    first = plan.seeds("exp7").first.select(plan.jobs["exp7"])
+    second = next(folder for folder in jobs if "-212-" in folder)
+    for folder in (first[0], second):
+        made, _ = plan.run_plans("exp7")[folder]
+        record = describe_run(made, inputs={}, outcomes=(), files={})
+        write_json(tmp_path / "results/exp7" / folder / "run.json", record)
+    older = record.model_copy(update={"plan_key": "0" * 16})
+    write_json(tmp_path / "results/exp7" / first[1] / "run.json", older)
+
+    def counted() -> str:
+        return re.findall(r"\d+ of \d+ runs", invoke("list", "--config", str(config)))[0]
+
+    assert counted() == f"1 of {len(first)} runs"
+    run = second.rpartition("/")[0]
+    look = LookRecord(
+        study="exp7", number=1, seeds=12, states={"exp7.2": "open"}, goes_on=(run,),
+        taken=SeedRange(first=212, further={run: 216}),
+    )  # fmt: skip
+    write_json(tmp_path / "results/exp7/looks/12.json", look)
+    assert counted() == f"2 of {len(first) + 1} runs"
 
 
 def test_missing_results_give_one_error_line(tmp_path, monkeypatch):

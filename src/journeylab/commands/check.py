@@ -7,7 +7,6 @@ byte that changed on the disk.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -23,7 +22,7 @@ from journeylab.records.files import (
     verify,
     verify_files,
 )
-from journeylab.records.looks import LookRecord, SeedRange
+from journeylab.records.looks import LookRecord
 from journeylab.records.plans import Plan
 from journeylab.records.runs import HOST, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
@@ -192,18 +191,14 @@ def _read(plan: Plan) -> list[str]:
 
 def _later(workflow: WorkflowPlan, jobs: Iterable[Job]) -> set[str]:
     """The keys of runs and looks that plans name, but that no job reads: the looks ended before."""
-    taken, made = dict[str, SeedRange](), set[tuple[str, int]]()
+    made = set[tuple[str, int]]()
 
     def find(study: str, n: int) -> str:
         made.add((study, n))
         return workflow.folder(f"results/{study}/looks/{n}.json")
 
-    for study in workflow.studies:
-        seeds = workflow.seeds(study)
-        taken[study] = seeds.first
-        with suppress(UserError, OSError):  # a look that is missing or damaged: its job is checked
-            for _, record in seeds.records(find):
-                taken[study] = record.taken
+    # a look that is missing or damaged: its job is checked
+    taken = {study: workflow.seeds(study).taken_so_far(find) for study in workflow.studies}
 
     def is_later(plan: Plan) -> bool:
         if plan.stage == "look":

@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from journeylab.commands.results import CONFIG, current_plan
+from journeylab.config import UserError
+
+if TYPE_CHECKING:
+    from journeylab.workflow.planning import WorkflowPlan
 
 
 def list_studies(config: Annotated[Path, CONFIG] = Path("config.yaml")) -> None:
     """List studies with their arms and variants, and how many of their runs are done."""
     from journeylab.catalogue import metrics_part
-    from journeylab.records.runs import RUN
 
     plan = current_plan(config)
     for study in plan.studies:
-        results = Path(plan.folder("results")) / study
-        jobs = plan.jobs[study].values()
-        done = sum((results / job.folder / RUN).exists() for job in jobs)
-        seeds = plan.seeds(study)
-        first = len(seeds.first.select(job.folder for job in jobs))
-        most = f" at the first look and at most {len(jobs)}" if first < len(jobs) else ""
+        jobs, seeds = plan.jobs[study], plan.seeds(study)
+        taken = seeds.taken_so_far(
+            lambda name, n: plan.folder(f"results/{name}/looks/{n}.json")
+        ).select(jobs)
+        most = f", at most {len(jobs)} if claims stay open" if len(taken) < len(jobs) else ""
         typer.echo(f"{study}  {metrics_part(study).TITLE}")
         typer.echo(
-            f"    {done} of {first} runs{most} done, seeds {seeds.all[0]} to {seeds.all[-1]}"
+            f"    {_done(plan, study, taken)} of {len(taken)} runs done{most}, "
+            f"seeds {seeds.all[0]} to {seeds.all[-1]}"
         )
         for arm, variants in plan.variants(study).items():
             typer.echo(f"    {arm}: {', '.join(variants)}")
+
+
+def _done(plan: WorkflowPlan, study: str, taken: Sequence[str]) -> int:
+    """How many of these runs are done with the current plan."""
+    from journeylab.records.runs import read_run
+
+    results = Path(plan.folder("results")) / study
+    if not results.is_dir():  # plan keys take a while
+        return 0
+    planned, done = plan.run_plans(study), 0
+    for folder in taken:
+        with suppress(UserError):  # missing, damaged, or of another plan
+            read_run(results / folder, planned[folder][0].key)
+            done += 1
+    return done

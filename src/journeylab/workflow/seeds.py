@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from journeylab.claims.looks import schedule, steps, why_exploratory
 from journeylab.claims.register import PILOT, Register, StudyClaims
-from journeylab.config import Config, build, chunks
+from journeylab.config import Config, UserError, build, chunks
 from journeylab.records.files import read_json
 from journeylab.records.looks import LookRecord, SeedRange
 
@@ -57,6 +58,14 @@ class StudySeeds:
         taken = self.first
         for _, record in self.records(find, before):
             taken = record.taken
+        return taken
+
+    def taken_so_far(self, find: FindRecord) -> SeedRange:
+        """The same up to the first look that was not made yet, or that is damaged."""
+        taken = self.first
+        with suppress(UserError, OSError):
+            for _, record in self.records(find):
+                taken = record.taken
         return taken
 
 
