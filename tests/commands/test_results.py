@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ from journeylab.claims.reference import Reference, ReferenceClaim
 from journeylab.claims.register import read_register
 from journeylab.cli import app
 from journeylab.config import UserError, read_yaml
+from journeylab.records.cost import Cost
 from journeylab.records.files import write_json
 from journeylab.records.looks import LookRecord, SeedRange
-from journeylab.records.runs import describe_run
+from journeylab.records.plans import Plan
+from journeylab.records.runs import RunStart, SeedOutcome, describe_host, describe_run, write_run
 from journeylab.workflow.planning import WorkflowPlan
 
 PROJECT = Path(__file__).parents[2]
@@ -145,6 +148,33 @@ def test_list_prints_studies_with_their_finished_runs(monkeypatch):
         re.MULTILINE,
     )
     assert "    native: A, Aprime" in output
+
+
+def test_explain_names_only_runs_on_the_seeds_of_the_verdict(tmp_path, monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    text = {"theorem": "prop:lis-union", "statement": "It is.", "source": "document"}
+    text |= {"region_text": "> 0.02", "effect_text": "A − B", "metric_label": "hits@1"}
+    text |= {"opening": "It is.", "sentence": "It is so.", "verdict": "supported"}
+    numbers = {"effect": 0.1, "mean": 0.1, "low": 0.05, "high": 0.2, "n": 2, "failures": 0}
+    points = [{"seed": seed, "value": 0.1} for seed in (200, 201)]
+    row = {"id": "exp7.2", "primary": True, "kind": "above", "region": {"above": 0.02}, "k": 1}
+    row |= {"tail": 0.01, "detectable": None, "points": points, **text, **numbers}
+    study = {"study": "exp7", "scale": "default", "seeds": 6, "look": True, "evidence": True}
+    results = tmp_path / "results/exp7"
+    write_json(results / "verdicts.json", {**study, "alpha": 0.05, "M": 1, "verdicts": [row]})
+    (results / "measurements.parquet").touch()
+    start = RunStart(plan_key="", started=datetime(2026, 1, 2, tzinfo=UTC))
+    cost = Cost(cpu_seconds=1.0, imports_seconds=0.5, wall_seconds=1.0, peak_mib=1.0)
+    for seeds in ((200, 201), (202, 205)):
+        plan = Plan(stage="train", study="exp7", arm="native", variant="A", seeds=seeds)
+        outcomes = [SeedOutcome(seed=seed, status="finished") for seed in seeds]
+        write_run(
+            results / f"native/A/seeds-{seeds[0]}-{seeds[1]}",
+            describe_run(plan, inputs={}, outcomes=outcomes, files={}),
+            describe_host(start=start, finished=start.started, outcomes=outcomes, cost=cost),
+        )
+    output = invoke("explain", "exp7.2", "--root", str(tmp_path))
+    assert re.findall(r"^← \S+/native/(\S+)", output, re.MULTILINE) == ["A/seeds-200-201"]
 
 
 def test_list_counts_the_current_runs_of_the_looks_so_far(tmp_path, monkeypatch):

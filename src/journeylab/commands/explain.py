@@ -71,10 +71,13 @@ def _sources(root: Path, row: Verdict, *, hashes: bool) -> Iterator[str]:
         yield f"← {table}  sha256 {table_hash}"
     else:
         yield f"← {verdicts} ← {table}"
+    # later seeds were run for claims that were still open
+    seeds = {point.seed for part in (row, *row.parts) for point in part.points}
     read = [
         (folder, run, host)
         for folder, run, host in records
         if is_read(claims, claim, run.arm, run.variant)
+        and (not seeds or not run.seeds or any(each.seed in seeds for each in run.seeds))
     ]
     for folder, run, host in read:
         yield f"← {folder}  begun {host.started:%Y-%m-%d %H:%M} at commit {_commit(host, hashes)}"
