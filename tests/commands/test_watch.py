@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -23,6 +24,7 @@ from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.workflow.activity import Activity
 from journeylab.workflow.recovery import active_since
 
+PROJECT = Path(__file__).parents[2]
 STARTED = datetime(2026, 1, 2, tzinfo=UTC)
 LONG_AGO = time.time() - 3600
 
@@ -172,6 +174,7 @@ def test_failures_name_the_job_or_the_log(root):
     root.finish("A", reason="the loss was nan at step 3")
     root.begin("B")
     root.log('Traceback (most recent call last):\n  File "x"\nValueError: [red]\n')
+    write_plan(root.path / "plans/exp7/judge.json", Plan(stage="judge", study="exp7"))
     log = root.path / "logs/judge/exp7.log"
     log.parent.mkdir(parents=True)
     log.write_text("error: claims/exp7.yaml: wrong\n")
@@ -180,6 +183,28 @@ def test_failures_name_the_job_or_the_log(root):
         ("train exp7 native/B seed 0", "ValueError: [red]"),
         (str(log), "claims/exp7.yaml: wrong"),
     ]
+
+
+def test_an_error_counts_until_the_plan_of_its_job_changes(root):
+    """For every rule with a log, as the rules name plan and log."""
+    rules = "".join(path.read_text() for path in (PROJECT / "workflow/rules").glob("*.smk"))
+    plans, logs = (re.findall(rf'{each}/(\S+)"', rules) for each in ('plan=.*?"<plans>', '"<logs>'))
+    pairs = list(zip(plans, logs, strict=True))
+    assert len(pairs) == 13
+    names = ("study", "file", "dataset", "seeds", "look", "arm", "variant")
+    values = {name: name for name in names}
+    jobs = [(pair[0].format(**values), pair[1].format(**values)) for pair in pairs]
+    for path, text in [(f"plans/{plan}", "{}") for plan, _ in jobs] + [
+        (f"logs/{log}", "error: wrong\n") for _, log in jobs
+    ]:
+        (root.path / path).parent.mkdir(parents=True, exist_ok=True)
+        (root.path / path).write_text(text)
+    for plan, log in jobs:
+        path = root.path / "logs" / log
+        is_run = plan.endswith(("train.json", "compute.json"))  # the states of runs show these
+        assert (str(path) in Activity(root.path).errors()) != is_run
+        os.utime(path, (LONG_AGO, LONG_AGO))
+        assert str(path) not in Activity(root.path).errors()
 
 
 def test_a_study_that_has_not_begun_is_only_named(root):

@@ -94,9 +94,9 @@ class Activity:
         errors = {}
         for log in sorted(self.root.glob("logs/**/*.log")):
             stage, *names = log.relative_to(self.root / "logs").with_suffix("").parts
-            if stage in _RUNS or not names:
+            if stage in _RUNS:
                 continue
-            plan = self.root.joinpath("plans", *names, f"{stage}.json")
+            plan = self.root / "plans" / _plan_name(stage, names)
             if (error := _error(log, plan)) is not None:
                 errors[str(log)] = error
         return errors
@@ -161,10 +161,23 @@ def remaining_seconds(jobs: list[JobActivity]) -> float | None:
     return left / rate if rate else None
 
 
+def _plan_name(stage: str, names: list[str]) -> str:
+    """The plan, below ``plans``, of the job that writes ``logs/<stage>/<names>.log``."""
+    match stage, names:
+        case "fetch", [file]:
+            return f"external/{file}.json"
+        case "generate", [study, dataset, seeds]:
+            return f"{study}/data/{dataset}/{seeds}.json"
+        case "look", [study, look]:
+            return f"{study}/looks/{look}.json"
+        case _:
+            return "/".join((*names, f"{stage}.json"))
+
+
 def _error(log: Path, plan: Path) -> str | None:
-    """The error with which a log ends; None without one, or if the plan changed after it."""
-    changed = _changed(log)
-    if changed is None or changed < (_changed(plan) or 0.0):
+    """The error with which a log ends; None without one, or if its plan is gone or newer."""
+    changed, planned = _changed(log), _changed(plan)
+    if changed is None or planned is None or changed < planned:
         return None
     try:
         with log.open("rb") as file:
