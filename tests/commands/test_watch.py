@@ -1,6 +1,7 @@
 """`journeylab watch`: what a workflow does, read from its files."""
 
 import fcntl
+import io
 import os
 import re
 import signal
@@ -12,10 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from journeylab.cli import app
-from journeylab.commands.watch import judged, read_page
+from journeylab.commands.watch import Page, Row, judged, read_page, show
 from journeylab.records import files, runs
 from journeylab.records.cost import Cost
 from journeylab.records.looks import LookRecord, SeedRange
@@ -214,6 +216,48 @@ def test_a_study_that_has_not_begun_is_only_named(root):
     page = root.page()
     assert [row.study for row in page.rows] == ["exp9"]
     assert page.waiting == "exp7, exp10"
+
+
+def test_a_chunk_waits_only_if_a_look_has_asked_for_it(root):
+    for look in (1, 2):
+        plan = Plan(stage="look", study="exp7", seeds=tuple(range(look)))
+        write_plan(root.path / f"plans/exp7/looks/{look}.json", plan)
+        (root.path / f"plans/exp7/looks/{look}.cost.json").write_text("{}")
+    root.finish("A")
+    for variant in "AB":
+        for seed in (1, 2):
+            root.plan(variant, seed)
+    root.plan("certificate", stage="compute")
+    assert root.page().rows[0].jobs == "1 done, 1 waiting"
+
+    def look(number, **further):
+        plan = Plan(stage="look", study="exp7", seeds=tuple(range(number)))
+        record = LookRecord(
+            study="exp7",
+            number=number,
+            seeds=number,
+            states={"exp7.1": "open"},
+            goes_on=tuple(further),
+            taken=SeedRange(first=1, further={f"native/{run}": n for run, n in further.items()}),
+        )
+        path = root.path / f"results/exp7/looks/{number}.json"
+        files.write_json(path, record, origin=plan.origin())
+        return root.page().rows[0].jobs
+
+    assert look(1, B=2) == "1 done, 2 waiting"
+    assert look(2) == "1 done, 1 waiting"
+    assert look(1) == "1 done, 1 waiting"  # the looks end before the second
+
+
+def test_the_study_is_readable_in_a_narrow_terminal():
+    jobs, judged = "67 done, 2 running, 98 waiting", "look 1, 12 seeds: 4 of 9 claims open"
+    row = Row(
+        "exp10", "", "12 of 36", jobs, 0.5, "1,234,567 of 2,469,134", "1,234.5", "5 h", judged
+    )
+    arm = row._replace(arm="an-arm-with-a-long-name", judged="")
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(show(Page("", "", "", [row, arm], [], [], "")))
+    assert re.search(r"^exp10 ", console.export_text(), re.MULTILINE)
 
 
 def test_open_rows_are_those_that_the_seeds_do_not_decide(tmp_path):

@@ -173,20 +173,24 @@ def show(page: Page) -> Group:
     def table(*columns: str) -> Table:
         made = Table(box=None, pad_edge=False, header_style="dim")
         for column in columns:
-            right = column in ("steps", "steps/s", "time left", "loss", "last sign")
-            made.add_column(
-                column, justify="right" if right else "left", no_wrap=column != "judged"
-            )
+            right = column in _NUMBERS
+            # if the terminal is narrow, the widest of the others give way first
+            whole = column in ("study", "seeds", "steps/s", "time left", "loss", "last sign")
+            made.add_column(column, justify="right" if right else "left", no_wrap=whole)
         return made
+
+    def cut(cell: str) -> Text:
+        return Text(cell, no_wrap=True, overflow="ellipsis")
 
     def bar(share: float | None) -> ProgressBar | str:
         return "" if share is None else ProgressBar(total=1.0, completed=share, width=12)
 
     studies = table("study", "arm", "seeds", "jobs", "", "steps", "steps/s", "time left", "judged")
     for row in page.rows:
-        cells = [row.study if not row.arm else "", row.arm, row.seeds, row.jobs, bar(row.share)]
-        cells += [row.steps, row.rate, row.left, row.judged]
-        studies.add_row(*cells, style="" if row.arm else "bold")
+        named = (row.study if not row.arm else "", cut(row.arm), row.seeds, cut(row.jobs))
+        numbers = (cut(row.steps), row.rate, row.left)
+        style = "" if row.arm else "bold"
+        studies.add_row(*named, bar(row.share), *numbers, row.judged, style=style)
     parts: list[RenderableType] = [
         Text(f"{page.title}   {page.moment}   {page.workflow}"),
         Text(),
@@ -195,7 +199,7 @@ def show(page: Page) -> Group:
     if page.jobs:
         jobs = table("job", "state", "", "steps", "loss", "steps/s", "time left", "last sign")
         for job in page.jobs:
-            cells = [job.name, job.state, bar(job.share), *job[3:]]
+            cells = [cut(job.name), job.state, bar(job.share), cut(job.steps), *job[4:]]
             jobs.add_row(*cells, style="yellow" if job.state == "stopped" else "")
         parts += [Text(), jobs]
     if page.failures:

@@ -11,8 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from journeylab.config import UserError
+from journeylab.config import UserError, build
+from journeylab.records.files import read_json
 from journeylab.records.live import JobProgress, is_fresh, read_progress
+from journeylab.records.looks import FOLDER as LOOKS
+from journeylab.records.looks import LookRecord, SeedRange
 from journeylab.records.plans import Plan, read_plan
 from journeylab.records.runs import RUN, START, read_run, read_start
 from journeylab.workflow.recovery import active_since
@@ -73,7 +76,10 @@ class Activity:
     _done: dict[Path, tuple[int, str, JobActivity]] = field(default_factory=dict)
 
     def read(self) -> dict[str, list[JobActivity]]:
-        """The runs of every planned study, sorted by arm, variant and seeds."""
+        """The runs of every planned study, sorted by arm, variant and seeds.
+
+        A chunk that waits for a look that has not asked for it is left out: it may never run.
+        """
         since = active_since(self.project / ".snakemake")
         studies: dict[str, list[JobActivity]] = {}
         for stage in _RUNS:
@@ -83,11 +89,43 @@ class Activity:
         ordered = sorted(studies, key=lambda name: (len(name), name))
         return {
             study: sorted(
-                studies[study],
+                self._asked_for(study, studies[study]),
                 key=lambda job: (job.plan.arm or "", job.plan.variant or "", job.plan.seeds or ()),
             )
             for study in ordered
         }
+
+    def _asked_for(self, study: str, jobs: list[JobActivity]) -> list[JobActivity]:
+        """The jobs that have begun, and those within the seeds that the looks have taken so far."""
+        taken = self._taken(study)
+        return [
+            job
+            for job in jobs
+            if taken is None
+            or job.state != "waiting"
+            or job.plan.seeds is None
+            or job.plan.seeds[-1] < taken.end(f"{job.plan.arm}/{job.plan.variant}")
+        ]
+
+    def _taken(self, study: str) -> SeedRange | None:
+        """The seeds of the looks so far; None for a study without sequential looks."""
+        taken = None
+        plans = self.root.glob(f"plans/{study}/{LOOKS}/*.json")
+        looks = [path for path in plans if path.stem.isdigit()]  # beside them are files of cost
+        for path in sorted(looks, key=lambda path: int(path.stem)):
+            plan = self._plan(path, "look")
+            if plan is None or not plan.seeds:
+                break
+            taken = taken or SeedRange(first=plan.seeds[-1] + 1)
+            try:
+                record = self.root / "results" / study / LOOKS / path.name
+                look = build(LookRecord, read_json(record, plan.key), str(record))
+            except (OSError, UserError):  # missing, damaged, or of an older plan
+                break
+            taken = look.taken
+            if not look.goes_on:
+                break
+        return taken
 
     def errors(self) -> dict[str, str]:
         """Log → error of jobs that are no runs: data, measurements, verdicts, reports."""
