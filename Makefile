@@ -166,6 +166,7 @@ unlock: setup ## remove snakemake's lock, if no snakemake is running in this fol
 	snakemake --unlock
 	@rm -rf .snakemake/runs
 
-clean: ## remove the files of quick runs and tools (never data, results or reports)
-	rm -rf build logs .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+clean: ## remove build/quick, build/docs, the tools in build/, caches and unused environments; nothing else
+	rm -rf build/quick build/docs $(PDOC) $(VALIDATORS) $(SERVICES) $(REFERENCES) $(UV) \
+	  .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@$(PYTHON) tools/environment.py clean $(KEY)

@@ -88,6 +88,20 @@ def test_setup_prints_its_steps_with_times_and_runs_once(checkout: Checkout) -> 
     assert len((checkout.path / "installs").read_text().split()) == 1
 
 
+def test_clean_removes_quick_runs_and_tools_and_no_other_results(checkout: Checkout) -> None:
+    checkout.make()
+    kept = ("build/pilots/results", "build/reproduction", "build/round", "logs/train", "results")
+    removed = ("build/quick/results", "build/services", "build/docs", ".pytest_cache")
+    for name in (*kept, *removed):
+        (checkout.path / name).mkdir(parents=True)
+    archive = checkout.path / "build/journeylab-deposit.zip"
+    archive.touch()
+    code, output = checkout.make("clean")
+    assert code == 0, output
+    assert archive.exists()
+    assert [name for name in (*kept, *removed) if (checkout.path / name).exists()] == list(kept)
+
+
 def test_two_concurrent_makes_build_one_environment(checkout: Checkout) -> None:
     both = [checkout.start(), checkout.start()]
     outputs = [process.communicate(timeout=60)[0] for process in both]
