@@ -207,6 +207,15 @@ def test_list_counts_the_current_runs_of_the_looks_so_far(tmp_path, monkeypatch)
     assert counted() == f"2 of {len(first) + 1} runs"
 
 
+def test_a_mistake_names_the_configuration_file_that_was_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    other = tmp_path / "other.yaml"
+    other.write_text(yaml.safe_dump(read_yaml(PROJECT / "config.yaml") | {"scale": "huge"}))
+    for command in ("list", "check", "reproduce", "evidence check"):
+        with pytest.raises(UserError, match=r"other\.yaml: scale"):
+            invoke(*command.split(), "--config", str(other))
+
+
 def test_missing_results_give_one_error_line(tmp_path, monkeypatch):
     monkeypatch.chdir(PROJECT)
     with pytest.raises(UserError, match=r"verdicts.json is missing; `snakemake --cores 8"):

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import yaml
 
-from journeylab.config import UserError, read_yaml
+from journeylab.commands.results import current_plan
+from journeylab.config import UserError
 from journeylab.records.files import (
     MANIFEST,
     read_json,
@@ -49,7 +50,7 @@ def check(config: Path, overrides: Sequence[str] = ()) -> tuple[list[str], list[
     another output was made from it. Returns a summary, and one line for each problem with the
     command that repairs it.
     """
-    workflow = WorkflowPlan(read_yaml(config) | dict(map(override, overrides)))
+    workflow = current_plan(config, dict(map(override, overrides)))
     options = "".join(f" {word}" for word in ("--config", *overrides)) if overrides else ""
     jobs = list(find_jobs(workflow))
     read = {key for job in jobs if job.made for key in _read(job.plan)} - _later(workflow, jobs)

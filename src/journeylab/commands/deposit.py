@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeylab.commands.results import CONFIG, read_verdicts
-from journeylab.config import UserError, read_yaml
+from journeylab.commands.results import CONFIG, current_plan, read_verdicts
+from journeylab.config import UserError
 
 if TYPE_CHECKING:
     from journeylab.deposit.contents import Study
@@ -31,13 +31,12 @@ def deposit(
     from journeylab.deposit.archive import assemble, pack
     from journeylab.deposit.code import read_code
     from journeylab.records.files import MANIFEST, write_atomic
-    from journeylab.workflow.planning import WorkflowPlan
 
     project = config.resolve().parent
     code = read_code(project)
     blind = ("anonymous=True", f"root={BLIND_ROOT}") if anonymous else ()
     given = ["evidence=only", *blind, *(overrides or ())]
-    plan = WorkflowPlan(read_yaml(config) | dict(map(override, given)))
+    plan = current_plan(config, dict(map(override, given)))
     if plan.config.scale == "quick":
         raise UserError("quick runs are no evidence, and a deposit holds none")
     _, problems = check(config, given)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeylab.commands.results import CONFIG
-from journeylab.config import UserError, accepted, read_yaml
+from journeylab.commands.results import CONFIG, current_plan
+from journeylab.config import UserError, accepted
 
 if TYPE_CHECKING:
     from journeylab.claims.registration import History
@@ -82,12 +82,11 @@ def _planned(
 ) -> tuple[WorkflowPlan, list[str]]:
     """The workflow in which every run is made, and the studies that are named."""
     from journeylab.commands.check import override
-    from journeylab.workflow.planning import WorkflowPlan
 
     overrides = dict(override(name) for name in names if "=" in name)
     if root is not None:
         overrides["root"] = str(root)
-    plan = WorkflowPlan(read_yaml(config) | overrides | {"evidence": "run"})
+    plan = current_plan(config, overrides | {"evidence": "run"})
     studies = [name for name in names if "=" not in name]
     for study in studies:
         if study not in plan.studies:

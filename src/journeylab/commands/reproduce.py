@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journeylab.commands.results import CONFIG
-from journeylab.config import UserError, read_yaml
+from journeylab.commands.results import CONFIG, current_plan
+from journeylab.config import UserError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,12 +68,11 @@ def reproduce(
     from journeylab.records.cost import cpu_seconds
     from journeylab.records.files import write_json
     from journeylab.records.runs import cpu_model
-    from journeylab.workflow.planning import WorkflowPlan
     from journeylab.workflow.rerun import find_units
 
     seconds = _seconds(budget)
-    raw = read_yaml(config) | dict(map(override, overrides or ()))
-    workflow = WorkflowPlan(raw | {"evidence": "run"})
+    given = dict(map(override, overrides or ()))
+    workflow = current_plan(config, given | {"evidence": "run"})
     plans, folder = dict(workflow.plans()), Path(workflow.folder("evidence"))
     units, older = find_units(plans, folder)
     for study in {unit.evidence.plan.study for unit in units}:

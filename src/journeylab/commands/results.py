@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -66,11 +66,14 @@ def printed_theorems() -> dict[str, TheoremText]:
     return theorem_texts(read_theorems(CLAIMS))
 
 
-def current_plan(config: Path) -> WorkflowPlan:
-    """The workflow that a configuration file describes."""
+def current_plan(config: Path, overrides: Mapping[str, Any] | None = None) -> WorkflowPlan:
+    """The workflow that a configuration file describes; `overrides` replace top-level keys."""
+    from journeylab.catalogue import resolve
     from journeylab.workflow.planning import WorkflowPlan
 
-    return WorkflowPlan(read_yaml(config))
+    raw = read_yaml(config) | dict(overrides or {})
+    resolve(raw, str(config))  # names this file, where the workflow would say config.yaml
+    return WorkflowPlan(raw)
 
 
 def printed_table(
