@@ -367,7 +367,7 @@ def test_a_repeated_import_returns_the_same_keys(tmp_path, write_chunk):
     assert set(first.runs) == {seed.run_key for seed in runs.read_run(chunk).seeds}
 
 
-def test_a_run_without_seeds_has_the_largest_value_of_each_case(tmp_path, write_once, client):
+def test_a_run_without_seeds_has_the_extreme_values_of_each_case(tmp_path, write_once, client):
     folder = write_once(tmp_path, "algebra", "all", {"short": [1e-9, 3e-9], "long": [2e-9, -1.0]})
     summary = tracking.import_runs(tmp_path, "exp7")
     run = runs.read_run(folder)
@@ -376,7 +376,12 @@ def test_a_run_without_seeds_has_the_largest_value_of_each_case(tmp_path, write_
     assert seed_runs(connection) == {}
     (once,) = once_runs(connection)
     assert (once.info.run_name, once.info.status) == ("algebra/all", "FINISHED")
-    assert once.data.metrics == {"final/error/case.short": 3e-9, "final/error/case.long": 2e-9}
+    assert once.data.metrics == {
+        "final/error/case.short": 3e-9,
+        "final/error/case.short/smallest": 1e-9,
+        "final/error/case.long": 2e-9,
+        "final/error/case.long/smallest": -1.0,
+    }
     assert {"run_key": run.run_key, "plan_key": run.plan_key}.items() <= once.data.tags.items()
     assert {"arm": "algebra", "variant": "algebra/all"}.items() <= once.data.params.items()
     assert "mlflow.parentRunId" not in once.data.tags

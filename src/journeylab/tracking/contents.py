@@ -136,9 +136,11 @@ class Chunk:
                 for name, level in zip(factors, names, strict=True)
                 if level not in ("None", "<NA>", "nan")
             ]
-            # the largest of all draws of a case, as an exact claim reads it
+            # an exact claim reads the largest of all draws of a case (at_most), or the smallest
             name = metric_name("/".join(["final", metric, *levels]))
             yield MetricPoint(name, 0, float(values.max()))
+            if len(values) > 1:
+                yield MetricPoint(f"{name}/smallest", 0, float(values.min()))
 
 
 def medians(seeds: Iterable[Iterable[MetricPoint]]) -> Iterator[MetricPoint]:
