@@ -200,11 +200,15 @@ def gallery(
 
 
 def _add_stage(stage: Stage, purpose: str) -> None:
+    data_help, output_help = "The dataset, or its file.", "The file to write."
+    if stage == "restore":
+        data_help, output_help = "The folder of the evidence.", "The folder of the results."
+
     @app.command(stage, help=purpose, rich_help_panel=WORKFLOW)
     def command(
         plan: Annotated[Path, typer.Option(help="The job's plan file.")],
-        output: Annotated[Path, typer.Option(help="The file to write.")],
-        data: Annotated[Path | None, typer.Option(help="The dataset, or its file.")] = None,
+        output: Annotated[Path, typer.Option(help=output_help)],
+        data: Annotated[Path | None, typer.Option(help=data_help)] = None,
         run: Annotated[Path | None, typer.Option(help="run.json of the trained run.")] = None,
         results: Annotated[Path | None, typer.Option(help="The folder of the results.")] = None,
     ) -> None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from journeylab.commands.results import ROOT
 from journeylab.config import UserError, build
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class Page(NamedTuple):
 
 
 def watch(
-    root: Annotated[Path, ROOT] = Path(),
+    root: Annotated[Path, typer.Option(help="Folder with plans/ and results/.")] = Path(),
     html: Annotated[Path | None, HTML] = None,
     interval: Annotated[float, typer.Option(min=0.5, help="Seconds between two readings.")] = 2.0,
     once: Annotated[bool, ONCE] = False,
