@@ -83,7 +83,6 @@ def draw_results(results: StudyResults, figures: Figures, words: Words, folder: 
     numbers = study_numbers(results.verdicts, figures.numbers(results))
     (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
     write_json(folder / "numbers.json", numbers)
-    # the first figure of CAPTIONS stands on the report's first page
     content = {
         "title": words.TITLE,
         "question": words.QUESTION,
