@@ -12,6 +12,7 @@ from journeylab.audit import Known, audit_files, read_known
 from journeylab.audit.numbers import find_numbers
 from journeylab.audit.words import spoken_words
 from journeylab.commands.audit import audit
+from journeylab.commands.round import _write_differences
 from journeylab.config import UserError
 from journeylab.records.files import write_json
 
@@ -55,6 +56,17 @@ def test_an_input_file_is_followed_and_named(checkout: Path, known: Known) -> No
     [audited] = audit_files([path], known)
     [finding] = audited.findings
     assert str(finding).startswith(f"{checkout}/paper/part.tex:3:13: different: 0.11 beside exp6.7")
+
+
+@pytest.mark.parametrize("name", ["paper.tex", "README.md", "response.yaml"])
+def test_a_text_that_is_not_utf_8_is_one_line(name: str, known: Known, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes("Müller".encode("latin-1"))
+    with pytest.raises(UserError, match=rf"{name}: is not UTF-8 text; convert it$"):
+        audit_files([path], known)
+    if name.endswith(".tex"):
+        with pytest.raises(UserError, match=rf"{name}: is not UTF-8 text; convert it$"):
+            _write_differences(tmp_path, tmp_path, {})
 
 
 def test_a_comment_exempts_its_line(checkout: Path, known: Known) -> None:

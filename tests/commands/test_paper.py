@@ -85,6 +85,8 @@ def test_a_file_edited_by_hand_is_refused(reports: Path, tmp_path: Path) -> None
         ("/home/me/name", None),
         ("file:///home/me/name", None),
         ("https://code.example/lab/na}me", None),
+        ("https://code.example/müller/name.git", None),
+        ("git@cöde.example:lab/name.git", None),
         ("", None),
     ],
 )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pylatexenc.latexwalker import LatexWalker, LatexWalkerError, get_default_latex_context_db
 from pylatexenc.macrospec import LatexContextDb, std_environment, std_macro
 
-from journeylab.audit.script import BREAK, EXEMPT, UNIT, Mark, Script, Source
+from journeylab.audit.script import BREAK, EXEMPT, UNIT, Mark, Script, Source, read_text
 from journeylab.config import UserError
 
 _SKIPPED = {
@@ -154,12 +154,7 @@ class _Reader:
         self._reading: list[Path] = []
 
     def read(self, path: Path) -> None:
-        try:
-            source = Source(path, path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-        except UnicodeDecodeError:
-            raise UserError(f"{path}: is not UTF-8 text") from None
+        source = Source(path, read_text(path))
         for match in re.finditer(r"(?<!\\)%([^\n]*)", source.text):
             if EXEMPT.search(match[1]):
                 source.exempt.add(source.line(match.start()))

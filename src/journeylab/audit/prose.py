@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from journeylab.audit.script import BREAK, EXEMPT, Script, Source
+from journeylab.audit.script import BREAK, EXEMPT, Script, Source, read_text
 from journeylab.config import UserError
 
 _HIDDEN = re.compile(
@@ -82,12 +82,7 @@ def _value(node: yaml.Node | None, key: str) -> yaml.Node | None:
 
 
 def _read(path: Path) -> Source:
-    try:
-        source = Source(path, path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path}: is not UTF-8 text") from None
+    source = Source(path, read_text(path))
     comment = re.compile(r"<!--(.*?)-->|(?<!\S)#([^\n]*)")
     for match in comment.finditer(source.text):
         if EXEMPT.search(match[0]):

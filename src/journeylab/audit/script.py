@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from journeylab.config import UserError
+
 BREAK = "\u2029"
 """Ends a sentence: a heading, a list item, a row of a table, a paragraph."""
 OBJECT = "\ufffc"
@@ -23,6 +25,16 @@ _ABBREVIATED = re.compile(
     r"|[Aa]pp|[Rr]efs?|[Cc]h|[A-Z]))\.$"
 )
 _END = re.compile(rf"[.!?][”\"')\]]*(?=\s+(?:[^\sa-z,;:]|{OBJECT}))|{BREAK}|\n[ \t]*\n")
+
+
+def read_text(path: Path) -> str:
+    """The text of a manuscript. Raises UserError if it cannot be read, or is not UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: is not UTF-8 text; convert it") from None
 
 
 class Source:

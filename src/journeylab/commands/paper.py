@@ -89,7 +89,10 @@ def _source(study: str, project: Path, output: Path) -> str:
 
 
 def web_page(remote: str) -> str | None:
-    """The web page of a repository by its remote address, without credentials; None for a path."""
+    """The web page of a repository by its remote address, without credentials.
+
+    None for a path, and for an address with characters that LaTeX would read otherwise.
+    """
     if match := re.fullmatch(r"(?:ssh://)?[\w.-]+@([\w.-]+)[:/](.+)", remote):
         host, path = match.groups()
     else:
@@ -97,5 +100,5 @@ def web_page(remote: str) -> str | None:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             return None
         host, path = parts.hostname, parts.path
-    name = path.strip("/").removesuffix(".git")
-    return f"https://{host}/{name}" if re.fullmatch(r"[\w./-]+", name) else None
+    page = f"{host}/{path.strip('/').removesuffix('.git')}"
+    return f"https://{page}" if re.fullmatch(r"[\w./-]+", page, re.ASCII) else None

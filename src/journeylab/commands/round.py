@@ -195,11 +195,13 @@ def _write_differences(before: Path, after: Path, values: Mapping[str, tuple[str
 
     A macro has the same name in both versions, so one whose value moved is replaced by its values.
     """
+    from journeylab.audit.script import read_text
+
     for folder, which in ((before, 0), (after, 1)):
         for path in folder.rglob("*.tex"):
             if path.name == "numbers.tex":
                 continue
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path)
             shown = text
             for macro, printed in values.items():
                 name, _, key = macro.partition(" ")
