@@ -3,13 +3,13 @@
 import pytest
 
 from journeylab.records.files import json_bytes
-from journeylab.records.verdict_numbers import extreme_text, printed_numbers
+from journeylab.records.verdict_numbers import extreme_text, places, printed_numbers
 from journeylab.records.verdicts import Estimate
 from journeylab.reports.latex import latex_macros
 from journeylab.reports.numbers import study_numbers
-from journeylab.typography import plain, scientific
+from journeylab.typography import plain
 
-from .conftest import exact, sequential_verdicts
+from .conftest import effect, exact, part, sequential_verdicts
 
 
 def test_every_number_of_a_verdict_has_a_key(trained):
@@ -20,8 +20,8 @@ def test_every_number_of_a_verdict_has_a_key(trained):
         assert numbers[f"{verdict.id}.effect"] == verdict.effect
         assert numbers[f"{verdict.id}.verdict"] == (verdict.verdict or "not judged")
         assert numbers[f"{verdict.id}.n"] == verdict.n
-        for i, part in enumerate(verdict.parts, start=1):
-            assert numbers[f"{verdict.id}.{i}.low"] == part.low
+        for i, of_part in enumerate(verdict.parts, start=1):
+            assert numbers[f"{verdict.id}.{i}.low"] == of_part.low
     assert numbers["exp7.5.low"] == "−∞"
     assert numbers["exp7.5.high"] == "∞"
     assert numbers["exp7.5.failures"] == 2
@@ -32,17 +32,34 @@ def test_a_nonfinite_case_lies_beyond_its_bound(trained, bound, printed):
     row = exact("exp7.90", "refuted", None, region={bound: 1.0})
     numbers = study_numbers(trained[0].model_copy(update={"verdicts": (row,)}), {})
     assert numbers["exp7.90.effect"] == printed
-    assert {extreme_text(row, powers=True), extreme_text(row, powers=False)} == {printed}
-    assert extreme_text(row.model_copy(update={"n": 0}), powers=True) == "n/a"
+    assert extreme_text(row) == printed
+    assert extreme_text(row.model_copy(update={"n": 0})) == "n/a"
 
 
 @pytest.mark.parametrize(
     ("value", "printed"),
-    [(44.0, "44"), (111.0, "111"), (0.0, "0"), (0.5, scientific(0.5)), (3e20, scientific(3e20))],
+    [(44.0, "44"), (0.0, "0"), (1 / 3, "0.333"), (12.953, "13.0"), (3e-14, plain(3e-14))],
 )
-def test_counts_are_whole_numbers_in_a_table_of_powers(value, printed):
+def test_extreme_values_print_counts_whole_and_others_with_three_digits(value, printed):
     row = exact("exp7.90", "refuted", value, region={"at_most": 1.0})
-    assert extreme_text(row, powers=True) == printed
+    assert extreme_text(row) == printed
+
+
+def test_one_distant_seed_does_not_set_the_decimals_of_a_row():
+    near = [0.0066, 0.0066, 0.1754, 0.2939, 0.2939]
+    row = effect("exp7.90", "inconclusive", near)
+    distant = effect("exp7.90", "inconclusive", [*near[:-1], 28.0])
+    assert places([row]) == places([distant]) == 3
+    assert printed_numbers(row, 3)["interval"] == printed_numbers(distant, 3)["interval"]
+
+
+def test_a_claim_whose_parts_have_no_worst_one_prints_by_part():
+    whole = effect("exp7.90", "supported", [0.0] * 12)
+    nothing = dict.fromkeys(("effect", "mean", "low", "high"))
+    row = whole.model_copy(update={**nothing, "parts": (part(whole, "a"), part(whole, "b"))})
+    printed = printed_numbers(row, 3)
+    assert (printed["effect"], printed["interval"]) == ("by part", "")
+    assert printed_numbers(row.parts[0], 3)["interval"] == "[0.000, 0.000]"
 
 
 def test_rounding_errors_print_as_zero_and_tiny_nonzero_in_scientific_notation():

@@ -362,7 +362,7 @@ def test_every_note_of_a_claim_is_printed_and_no_raw_exponent(exp5_report):
     rows = {row["id"]: row for row in exp5_report["certificates"]}
     assert rows["exp5.3"]["note"] == "20 values are not finite; not measured: N = 9"
     assert rows["exp5.1"]["note"] == ""
-    assert rows["exp5.1"]["value"] == "2.7\u202f×\u202f10⁻¹³"
+    assert rows["exp5.1"]["value"] == "2.69\u202f×\u202f10⁻¹³"
     printed = json.dumps([exp5_report[key] for key in ("numbers", "certificates", "front")])
     assert not re.search(r"\de[-+−]\d", printed)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from journeylab.records.verdicts import Estimate, Verdict
-from journeylab.typography import decimals, fixed, plain, scientific
+from journeylab.typography import decimals, fixed, plain
 
 
 def places(rows: Iterable[Verdict]) -> int:
@@ -15,7 +15,7 @@ def places(rows: Iterable[Verdict]) -> int:
 
 
 def _width(row: Estimate) -> float:
-    ends = [x for x in (row.low, row.high, *(p.value for p in row.points)) if x is not None]
+    ends = [x for x in (row.low, row.effect, row.high) if x is not None]
     return max(ends) - min(ends) if ends else 0.0
 
 
@@ -23,8 +23,10 @@ def printed_numbers(row: Estimate, digits: int) -> dict[str, str]:
     """Effect, mean and interval in print, with ``digits`` decimals; unbounded ends are infinities.
 
     Nonzero values that would print as 0 use scientific notation; below 1e-12 of the row's largest
-    they count as 0.
+    they count as 0. A claim whose parts have no worst or best one has no numbers of its own.
     """
+    if isinstance(row, Verdict) and row.parts and row.effect is None:
+        return {"effect": "by part", "mean": "by part", "interval": ""}
     rounding = 1e-12 * max(abs(x) for x in (row.effect, row.low, row.high, 0.0) if x is not None)
 
     def text(value: float | None, unbounded: str = "n/a") -> str:
@@ -40,19 +42,9 @@ def printed_numbers(row: Estimate, digits: int) -> dict[str, str]:
     }
 
 
-def needs_powers(verdicts: Iterable[Verdict]) -> bool:
-    """Whether a table prints extreme values as powers of ten: where at least one needs it."""
-    return any("×" in plain(verdict.effect) for verdict in verdicts)
-
-
-def extreme_text(verdict: Verdict, *, powers: bool) -> str:
-    """The extreme value of an exact claim: a count as a whole number, others with two digits.
-
-    ``powers`` prints values that are no count as powers of ten.
-    """
+def extreme_text(verdict: Verdict) -> str:
+    """The extreme value of an exact claim: a count as a whole number, others with three digits."""
     extreme = verdict.extreme
-    if extreme is None:
-        return plain(None)
-    if extreme.is_integer() and abs(extreme) < 1e5:
+    if extreme is not None and extreme.is_integer() and abs(extreme) < 1e5:
         return plain(int(extreme))
-    return scientific(extreme) if powers else plain(extreme, digits=2)
+    return plain(extreme)

@@ -169,7 +169,8 @@ def _estimate_lines(row: Verdict) -> Iterator[str]:
     """The numbers of a claim over seeds, for a terminal."""
     digits = places([row])
     printed = printed_numbers(row, digits)
-    yield f"  median effect: {printed['effect']}, interval {printed['interval']}"
+    interval = f", interval {printed['interval']}" if printed["interval"] else ""
+    yield f"  median effect: {printed['effect']}{interval}"
     yield f"  mean:          {printed['mean']}"
     failed = f", {row.failures} failed" if row.failures else ""
     yield f"  seeds:         {plain(row.n)}{failed}"

@@ -98,7 +98,7 @@ def _row(row: Verdict, registered: Mapping[str, Registration], marks: str) -> di
 def _value(row: Verdict) -> str:
     """The number that the drawing shows: a worst case, a count of seeds, or an effect."""
     if row.kind == "exact":
-        return extreme_text(row, powers=False)
+        return extreme_text(row)
     if row.effect is None:
         return ""
     if "solves" in row.region:

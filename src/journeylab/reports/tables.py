@@ -8,12 +8,7 @@ import pandas as pd
 from journeylab.config import Labels
 from journeylab.plotting.results import Table
 from journeylab.records.runs import RunRecord
-from journeylab.records.verdict_numbers import (
-    extreme_text,
-    needs_powers,
-    places,
-    printed_numbers,
-)
+from journeylab.records.verdict_numbers import extreme_text, places, printed_numbers
 from journeylab.records.verdict_text import outcome, run_text, seed_numbers, source_letter
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.typography import plain, short
@@ -142,13 +137,12 @@ def _effects(verdicts: Sequence[Verdict]) -> pd.DataFrame:
 
 
 def _exact(verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    powers = needs_powers(verdicts)
     return pd.DataFrame(
         {
             "Claim": verdict.id,
             "Source": source_letter(verdict),
             "Statement": verdict.statement,
-            "Value": extreme_text(verdict, powers=powers),
+            "Value": extreme_text(verdict),
             "Claimed": verdict.region_text,
             "Cases": plain(verdict.n),
             "Verdict": outcome(verdict, {}) if verdict.primary else "secondary",

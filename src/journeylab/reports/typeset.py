@@ -15,7 +15,7 @@ from journeylab.config import UserError, canonical
 from journeylab.records.files import BLANK, read_json, seal, write_atomic, write_json
 from journeylab.records.runs import RunHost, RunRecord
 from journeylab.records.verdict_method import method
-from journeylab.records.verdict_numbers import extreme_text, needs_powers, places, printed_numbers
+from journeylab.records.verdict_numbers import extreme_text, places, printed_numbers
 from journeylab.records.verdict_text import (
     SYMBOLS,
     TheoremText,
@@ -112,11 +112,10 @@ def printed_rows(
     secondary = [v for v in study.verdicts if not v.primary and v.kind != "exact"]
     exact = [v for v in study.verdicts if v.kind == "exact"]
     digits = places(primary), places(secondary)
-    powers = needs_powers(exact)
     printed = {
         "verdicts": [_effect(row, digits[0]) for row in primary],
         "secondary": [_effect(row, digits[1]) for row in secondary],
-        "certificates": [_certificate(row, powers=powers) for row in exact],
+        "certificates": [_certificate(row) for row in exact],
     }
     claimed = {
         row.id: _claimed(row, study.revision, theorems)
@@ -201,8 +200,8 @@ def _end(row: Verdict, study: StudyVerdicts) -> str:
     return f"{look}{row.n} seeds, k = {row.k}"
 
 
-def _certificate(verdict: Verdict, *, powers: bool) -> dict[str, Any]:
-    return {"id": verdict.id, "value": extreme_text(verdict, powers=powers)}
+def _certificate(verdict: Verdict) -> dict[str, Any]:
+    return {"id": verdict.id, "value": extreme_text(verdict)}
 
 
 def _claimed(

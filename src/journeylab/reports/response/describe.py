@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from journeylab.config import UserError
 from journeylab.records.round import ReviewRound
-from journeylab.records.verdict_numbers import extreme_text, needs_powers, places, printed_numbers
+from journeylab.records.verdict_numbers import extreme_text, places, printed_numbers
 from journeylab.records.verdict_text import (
     SYMBOLS,
     TheoremText,
@@ -206,27 +206,23 @@ def _rows(
     verdicts: Sequence[Verdict], registered: Mapping[str, Registration]
 ) -> list[dict[str, Any]]:
     digits = places([row for row in verdicts if row.kind != "exact"])
-    powers = needs_powers(row for row in verdicts if row.kind == "exact")
-    return [_row(row, digits, registered, powers=powers) for row in verdicts]
+    return [_row(row, digits, registered) for row in verdicts]
 
 
-def _row(
-    row: Verdict, digits: int, registered: Mapping[str, Registration], *, powers: bool
-) -> dict[str, Any]:
+def _row(row: Verdict, digits: int, registered: Mapping[str, Registration]) -> dict[str, Any]:
     exact = row.kind == "exact"
     printed = printed_numbers(row, digits)
-    if row.parts and row.effect is None:
-        printed |= {"effect": "by part", "interval": ""}
     word = outcome(row, registered)
+    cases = f"{plain(row.n)} case{'s' * (row.n != 1)}"
     why = [registered[row.id].remark] if word == "exploratory" else []
     return {
         "id": row.id,
         "study": row.id.partition(".")[0],
         "source": source_letter(row),
         "statement": row.statement,
-        "measured": measured_text(row),
-        "effect": extreme_text(row, powers=powers) if exact else printed["effect"],
-        "interval": f"{plain(row.n)} case{'s' * (row.n != 1)}" if exact else printed["interval"],
+        "measured": f"{measured_text(row)}, {cases}" if exact else measured_text(row),
+        "effect": extreme_text(row) if exact else printed["effect"],
+        "interval": "" if exact else printed["interval"],
         "detectable": None if row.detectable is None else plain(row.detectable, 2),
         "region": row.region_text,
         "word": row.verdict if word == row.verdict else None,

@@ -69,5 +69,5 @@ def _pointed(
 
 def _line(row: Mapping[str, Any]) -> str:
     claimed = f", claimed {row['region']}" if row["region"] else ""
-    numbers = f"{row['effect']} {row['interval']}{claimed}"
+    numbers = " ".join(filter(None, (row["effect"], row["interval"]))) + claimed
     return f"{row['id']} ({row['source']}) {row['word'] or row['unjudged']}: {numbers}."
