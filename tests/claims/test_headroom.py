@@ -2,21 +2,23 @@
 
 import pytest
 
+from journeylab.records.verdict_text import SATURATED
+
 A, B, C, D = ({"run": f"a/{name}", "measure": "x"} for name in "abcd")
 
 
 def notes(judge, runs, effect, *, sequential=True, measure=(("range", [0, 1]),)):
     claims = [(effect, {"above": 0.02})]
     study = judge(runs, claims, measure=dict(measure), sequential=sequential)
-    return [note for note in study.verdicts[0].notes if note.startswith(("floor", "ceiling"))]
+    return [note for note in study.verdicts[0].notes if note.startswith(SATURATED)]
 
 
 @pytest.mark.parametrize(
     ("first", "second", "said"),
     [
-        (0.996, 0.99, ["ceiling: the median is 0.996 in “a, a” and 0.99 in “b, a”"]),
+        (0.996, 0.99, [f"{SATURATED} ceiling (0.996 in “a, a” and 0.99 in “b, a”)"]),
         (0.996, 0.98, []),
-        (0.01, 0.0, ["floor: the median is 0.01 in “a, a” and 0 in “b, a”"]),
+        (0.01, 0.0, [f"{SATURATED} floor (0.01 in “a, a” and 0 in “b, a”)"]),
         (0.0, 1.0, []),
     ],
 )

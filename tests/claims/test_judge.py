@@ -162,9 +162,13 @@ def test_a_failed_gate_withholds_the_verdict_and_keeps_the_numbers(judge, learne
         (
             0.5,
             0.8,
-            "“b, a” and “c, a” fail their gate (x): the largest median is 0.8, needed is 0.9 in",
+            "“b, a” and “c, a” fail their gate (x): at least one must reach 0.9, and the larger",
         ),
-        (FAILED, FAILED, "“b, a” and “c, a” fail their gate (x): half the seeds of each failed, "),
+        (
+            FAILED,
+            FAILED,
+            "“b, a” and “c, a” fail their gate (x): at least one must reach 0.9, and half the",
+        ),
     ],
 )
 def test_of_several_runs_one_must_pass_the_gate(judge, first, second, reason):

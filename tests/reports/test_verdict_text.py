@@ -8,6 +8,7 @@ import pytest
 from journeylab.records.verdict_numbers import places, printed_numbers
 from journeylab.records.verdict_text import (
     COARSE,
+    SATURATED,
     certainty,
     explanation,
     headline,
@@ -104,10 +105,12 @@ def test_open_rows_give_their_reasons_and_decided_rows_do_not():
             row("exp7.2", "inconclusive", notes=("no values of A′",)),
             row("exp7.3", "supported", notes=("decided at the look of 12 seeds",)),
             row("exp7.4", "inconclusive", notes=("no values of A′", COARSE)),
+            row("exp7.5", "inconclusive", notes=(f"{SATURATED} floor (0 in “A” and 0 in “B”)",)),
         )
     )
     assert f"7.1 is withheld: {GATE}." in text
-    assert "7.2 and 7.4 are open: no values of A′." in text
+    assert "7.2 and 7.4 are inconclusive: no values of A′." in text
+    assert f"In 7.5, {SATURATED} floor (0 in “A” and 0 in “B”)." in text
     assert "decided at" not in text
     assert COARSE not in text
 

@@ -7,6 +7,7 @@ import numpy as np
 from journeylab.claims.effects import Cell, Difference, Measure, Term
 from journeylab.claims.statistics import Values
 from journeylab.claims.wording import Names, run_name
+from journeylab.records.verdict_text import SATURATED
 from journeylab.typography import short
 
 EDGE = 0.01
@@ -37,8 +38,8 @@ def saturation_notes(
         (name, median), (other, other_median) = end(first), end(second)
         if name and name == other:
             notes.append(
-                f"{name}: the median is {short(median)} in “{run_name(first, names)}” and "
-                f"{short(other_median)} in “{run_name(second, names)}”"
+                f"{SATURATED} {name} ({short(median)} in “{run_name(first, names)}” and "
+                f"{short(other_median)} in “{run_name(second, names)}”)"
             )
     return notes
 

@@ -320,10 +320,10 @@ def _look_notes(claim: reg.Claim, study: _Study, stop: _Stop) -> list[str]:
         return [f"decided at look {looks.index(n) + 1} of {len(looks)}, with {n} seeds"]
     left = looks[-1] - n
     if not left:
-        return [f"open after all {n} seeds"]
+        return [f"not decided after all {n} seeds"]
     if stop.state == "settled":
-        return [f"stopped at {n} seeds: {left} further seeds could not decide it"]
-    return [f"not finished: {n} of up to {looks[-1]} seeds"]
+        return [f"stopped at {n} seeds, since {left} further seeds could not decide it"]
+    return [f"not finished, with {n} of up to {looks[-1]} seeds"]
 
 
 def _judge_exact(claim: reg.Claim, cases: reg.Cases, study: _Study, n: int) -> Verdict:

@@ -138,10 +138,10 @@ def gate_failed(names: Sequence[str], measure: str, median: float, needed: float
     if len(names) == 1:
         reason = f"its median is {short(median)}" if finished else "half its seeds failed"
         return f"{listed} fails its gate ({measure}): {reason}, needed is {short(needed)}"
-    largest = f"the largest median is {short(median)}"
-    reason = largest if finished else "half the seeds of each failed"
-    wanted = f"needed is {short(needed)} in one of them"
-    return f"{listed} fail their gate ({measure}): {reason}, {wanted}"
+    larger = f"the {'larger' if len(names) == 2 else 'largest'} median is {short(median)}"
+    reason = larger if finished else "half the seeds of each failed"
+    wanted = f"at least one must reach {short(needed)}"
+    return f"{listed} fail their gate ({measure}): {wanted}, and {reason}"
 
 
 def _joined(*parts: str) -> str:

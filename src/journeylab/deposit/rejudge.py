@@ -195,10 +195,10 @@ def _note(state: str, n: int, looks: StudyLooks) -> str:
     if state == "decided":
         return f"decided at look {number} of {len(looks.numbers)}, with {n} seeds"
     if not left:
-        return f"open after all {n} seeds"
+        return f"not decided after all {n} seeds"
     if state == "settled":
-        return f"stopped at {n} seeds: {left} further seeds could not decide it"
-    return f"not finished: {n} of up to {last} seeds"
+        return f"stopped at {n} seeds, since {left} further seeds could not decide it"
+    return f"not finished, with {n} of up to {last} seeds"
 
 
 def _taken(claims: Record, rows: Mapping[str, Record], looks: StudyLooks) -> Record:

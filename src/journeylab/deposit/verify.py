@@ -45,7 +45,7 @@ MUST_SEAL = (
 ORIGIN = re.compile(rb'\{"inputs":\{[^{}]*\},"plan_key":"[0-9a-f]{16}"\}')
 OPENINGS = {"supported": "Supported", "refuted": "Refuted", "inconclusive": "Undecided"}
 LABELS = ("arm", "variant", "seed")
-LOOKED = ("decided at", "open after", "stopped at", "not finished")
+LOOKED = ("decided at", "not decided", "stopped at", "not finished")
 """How notes about the looks at a row begin."""
 ROUNDED = ("mean", "detectable", "tail")
 

@@ -46,9 +46,9 @@ def _sequential_method(study: StudyVerdicts, rows: Sequence[Verdict]) -> str:
     """The same for looks that go on until a claim is decided."""
     *most, last = study.looks
     looks = (
-        f"Claims are judged at looks: at {', '.join(map(str, most))} and {last} seeds. A claim "
-        "that is decided, or that further seeds could not decide, is final; only runs that open "
-        "claims read get more seeds."
+        f"Claims are judged at looks: at {', '.join(map(str, most))} and {last} seeds. An "
+        "inconclusive claim is settled if further seeds could not decide it, and else open; only "
+        "runs that open claims read get more seeds."
     )
     texts = [looks]
     if any("solves" not in row.region for row in rows):

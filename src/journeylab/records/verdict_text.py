@@ -20,6 +20,8 @@ OUTCOMES = (*WORDS, "withheld", "not judged", "exploratory")
 
 COARSE = "a step of the measure is larger than the margin"
 """The judge's note on a row whose margin its measure cannot resolve."""
+SATURATED = "both compared medians are at the"
+"""The beginning of the judge's note on a comparison without room for a difference."""
 
 _NUMBERS = (
     *("no", "one", "two", "three", "four", "five", "six"),
@@ -257,18 +259,18 @@ def _outcomes_text(
 
 
 def _limits(rows: Sequence[Verdict]) -> list[str]:
-    """Why rows have no verdict or stay open, reason by reason."""
-    reasons: dict[str, list[str]] = {}
+    """Why rows have no verdict or are not decided, reason by reason."""
+    reasons: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        decided = row.verdict in ("supported", "refuted")
-        for reason in [] if decided else remarks(row):
+        word = outcome(row, {})
+        for reason in [] if word in ("supported", "refuted") else remarks(row):
             if reason != COARSE:
-                reasons.setdefault(reason, []).append(row.id.removeprefix("exp"))
-    withheld = {row.withheld for row in rows}
+                reasons.setdefault((word, reason), []).append(row.id.removeprefix("exp"))
     return [
-        f"{listed(names)} {_are(len(names))} "
-        f"{'withheld' if reason in withheld else 'open'}: {reason}."
-        for reason, names in reasons.items()
+        f"In {listed(names)}, {reason}."
+        if reason.startswith(SATURATED)
+        else f"{listed(names)} {_are(len(names))} {word}: {reason}."
+        for (word, reason), names in reasons.items()
     ]
 
 

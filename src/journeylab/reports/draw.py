@@ -28,8 +28,8 @@ _OF_CLAIMS = {
     ),
     "looks": (
         "The number of seeds at which the looks at each claim ended. Markers and words say how: "
-        "supported or refuted; withheld, since a prerequisite is not met; settled, since "
-        "no number of further seeds up to the last look could decide the claim; or open."
+        "supported or refuted; withheld, since a prerequisite is not met; or inconclusive: settled "
+        "if no further seeds up to the last look could decide the claim, and else open."
     ),
 }
 

@@ -20,6 +20,9 @@ def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
     exact = [v for v in study.verdicts if v.kind == "exact"]
     secondary = [v for v in study.verdicts if not v.primary and v.kind != "exact"]
     sources = "D: as the document states it; C: corrected."
+    settled = ""
+    if any(row.state == "settled" for row in judged):
+        settled = " Settled: further seeds could not decide it."
     numbers = ("Seeds", "Effect", "Interval", "Detectable")
     return {
         name: Table(name=name, caption=caption, frame=frame, notes=notes, numeric=numeric)
@@ -28,7 +31,7 @@ def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
                 "verdicts",
                 "Verdicts.",
                 _effects(judged),
-                f"{seed_numbers(study, judged)} seeds. {sources}",
+                f"{seed_numbers(study, judged)} seeds. {sources}{settled}",
                 numbers,
             ),
             ("certificates", "Certificates.", _exact(exact), sources, ("Value", "Cases")),
