@@ -22,13 +22,14 @@ HOSTILE = r"Is \input{/etc/passwd} & 50 % of #1 <b>true</b>_?"
 
 def question(name, *rows, **more):
     known = {"answer": None, "change": None, "figures": (), "reviewer": "R1", "point": "Really?"}
+    known["title"] = name
     return Question(id=name, rows=rows, **(known | more))
 
 
 TRAINED = tuple(f"exp7.{i}" for i in range(1, 7))
 QUESTIONS = [
     question("union", *TRAINED, point=HOSTILE, answer="We ran it.", change="section 4"),
-    question("bridge", "exp5.1", "exp5.2", "exp5.3"),
+    question("bridge", "exp5.1", "exp5.2", "exp5.3", title="From a journey to a recurrence"),
     question("both", "exp7.2", "exp5.1", reviewer="R2", figures=("exp7/effects",)),
     question("later", "exp8.1", reviewer="R2"),
     question("open", reviewer="R2"),
@@ -98,6 +99,7 @@ def test_the_pdf_prints_every_number_and_is_byte_stable(response_data, evidence,
         for row in point["rows"]:
             assert row["effect"].replace("\u202f", " ") in text.replace("\u202f", " ")
     assert "Bridge to state-space models" in pages(output)[0]
+    assert "From a journey to a recurrence" in text
     assert not re.search(r"(native|7a|7b-held)/\w", text)
     again = tmp_path / "again.pdf"
     compile_pdf("response", response_data, files, again, "response.typ")
@@ -118,6 +120,7 @@ def test_the_archive_is_the_same_for_the_same_files(response_data, evidence, tmp
     for needed in re.findall(r"\\(?:input|includegraphics(?:\[[^]]*\])?)\{([^}]*)\}", text):
         assert any(name.rpartition(".")[0] == needed for name in names), needed
     assert r"\input{/etc/passwd}" not in text.replace("{-}", "-")
+    assert r"\section*{From a journey to a recurrence}" in text
 
 
 @pytest.mark.parametrize("characters", [100_000, 3000, 1500, 700, 300])
@@ -127,8 +130,9 @@ def test_the_text_fits_the_form_and_holds_as_much_as_fits(response_data, charact
     assert all(len(part) <= characters for part in parts)
     assert "union" in parts[0] or "more: see response.pdf" in parts[0]
     if characters == 100_000:
+        assert "## From a journey to a recurrence" in parts[0]
         for row in response_data["points"][0]["rows"]:
-            assert f"{row['effect']} {row['interval']}" in parts[0]
+            assert f"{row['effect']} {row['interval']}".strip() in parts[0]
             assert row["statement"] in parts[0]
 
 

@@ -20,10 +20,11 @@ class ReviewPoint(Frozen):
     ``claims`` are rows of the register (exp7.2), a study (exp7) or a theorem (thm:dfa), which stand
     for their judged rows. ``answer`` are the author's own words, ``change`` the section of the
     manuscript that was changed, ``figures`` what is shown, as exp7/tiers; without any, the effects
-    of the study that answers most.
+    of the study that answers most. ``title`` is the heading; without it, the id is.
     """
 
     id: Name
+    title: Text | None = None
     reviewer: Text
     point: Prose
     claims: tuple[Text, ...] = ()

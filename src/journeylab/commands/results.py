@@ -37,10 +37,11 @@ def read_verdicts(root: Path, study: str) -> StudyVerdicts:
 
 
 def judged_studies(root: Path) -> list[str]:
-    """The studies that have verdicts, sorted by name."""
+    """The studies that have verdicts, sorted by number."""
     from journeylab.records.files import VERDICTS
 
-    return [path.parent.name for path in sorted((root / "results").glob(f"*/{VERDICTS}"))]
+    names = (path.parent.name for path in (root / "results").glob(f"*/{VERDICTS}"))
+    return sorted(names, key=lambda name: (len(name), name))
 
 
 def read_records(root: Path, study: str) -> Iterator[tuple[Path, RunRecord, RunHost]]:

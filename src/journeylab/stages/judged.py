@@ -62,7 +62,7 @@ def read_judged(call: Call) -> list[JudgedStudy]:
                 theorems=theorems,
             )
         )
-    return studies
+    return sorted(studies, key=lambda study: (len(study.study), study.study))
 
 
 def read_theorem_texts(plan: Plan) -> dict[str, TheoremText]:

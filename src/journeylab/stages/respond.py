@@ -33,6 +33,7 @@ def run(call: Call) -> None:
         [
             Question(
                 id=point.id,
+                title=point.title or point.id,
                 reviewer=point.reviewer,
                 point=point.point,
                 rows=rows_of(point, register),

@@ -133,7 +133,7 @@ def runs_table(studies: Sequence[JudgedStudy], *, anonymous: bool) -> Table:
         row = {
             "Study": study.study,
             "Revision": plain(study.verdicts.revision),
-            "M": plain(study.verdicts.M),
+            "Tails": plain(study.verdicts.M),
             "Runs": plain(len(runs)),
             "Failed": plain(sum(s.status == "failed" for run in runs for s in run.seeds)),
             "CPU-min": plain(round(sum(host.cost.cpu_seconds for host in hosts) / 60, 1)),
@@ -142,5 +142,5 @@ def runs_table(studies: Sequence[JudgedStudy], *, anonymous: bool) -> Table:
         rows.append(row if anonymous else row | {"Commit": ", ".join(commits)})
     notes = "" if anonymous else "*: with uncommitted changes."
     frame = pd.DataFrame(rows)
-    numeric = ("Revision", "M", "Runs", "Failed", "CPU-min")
+    numeric = ("Revision", "Tails", "Runs", "Failed", "CPU-min")
     return Table("runs", "Runs and registers of the studies.", frame, notes, numeric)

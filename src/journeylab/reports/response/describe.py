@@ -38,6 +38,7 @@ class Question(NamedTuple):
     """A reviewer's point and its answer; ``rows`` are ids of the register."""
 
     id: str
+    title: str
     reviewer: str
     point: str
     rows: tuple[str, ...]
@@ -84,6 +85,7 @@ def describe_response(
         "points": [
             {
                 "id": question.id,
+                "title": question.title,
                 "reviewer": question.reviewer,
                 "point": question.point,
                 "answer": question.answer,
@@ -211,9 +213,9 @@ def _rows(
 
 def _row(row: Verdict, digits: int, registered: Mapping[str, Registration]) -> dict[str, Any]:
     exact = row.kind == "exact"
+    cases = f"{plain(row.n)} case{'s' * (row.n != 1)}"
     printed = printed_numbers(row, digits)
     word = outcome(row, registered)
-    cases = f"{plain(row.n)} case{'s' * (row.n != 1)}"
     why = [registered[row.id].remark] if word == "exploratory" else []
     return {
         "id": row.id,

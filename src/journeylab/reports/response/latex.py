@@ -52,7 +52,7 @@ def write_latex(described: Mapping[str, Any], studies: Sequence[JudgedStudy], fo
             "unasked": ", ".join(described["unasked"]),
             "points": [
                 {
-                    **{key: point[key] for key in ("id", "reviewer", "point", "answer")},
+                    **{key: point[key] for key in ("title", "reviewer", "point", "answer")},
                     **{key: point[key] for key in ("change", "passage", "figures")},
                     "sentences": " ".join(point["sentences"]),
                     "table": f"point-{point['id']}" if point["rows"] else None,
@@ -127,7 +127,7 @@ def _latex_tables(described: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
                 frame = frame.drop(columns="Detectable")
             numeric = tuple(head for head in NUMERIC if head in frame)
             name = f"point-{point['id']}"
-            yield name, Table(name, f"Claims that answer {point['id']}.", frame, "", numeric)
+            yield name, Table(name, f"Claims that answer “{point['title']}”.", frame, "", numeric)
     for study in described["round"]["studies"] if described["round"] else ():
         if study["rows"]:
             frame = pd.DataFrame(

@@ -53,7 +53,7 @@ def _words(point: Mapping[str, Any]) -> str:
         name = row["id"].removeprefix("exp")
         by_word.setdefault(row["word"] or row["unjudged"], []).append(name)
     listed_words = "; ".join(f"{word}: {', '.join(names)}" for word, names in by_word.items())
-    return f"**{point['id']}** {point['answer'] or ''} {listed_words}".strip()
+    return f"**{point['title']}** {point['answer'] or ''} {listed_words}".strip()
 
 
 def _pointed(
@@ -63,7 +63,7 @@ def _pointed(
     passage = f" ({point['passage']})" if point["passage"] else ""
     change = f"Changed in the manuscript: {point['change']}{passage}." if point["change"] else ""
     rows = "\n".join(f"- {line(row)}" for row in point["rows"])
-    parts = (f"## {point['id']}", quoted, point["answer"], change, sentences, rows)
+    parts = (f"## {point['title']}", quoted, point["answer"], change, sentences, rows)
     return "\n\n".join(part for part in parts if part)
 
 
