@@ -50,7 +50,8 @@ CAPTIONS = {
     ),
     "sizes": (
         "Accuracy against the number of entries M, by the order of entries in training (rows) and "
-        "in the test (columns). Symbols and anchors as in the previous figure."
+        "in the test (columns). Symbols and anchors as in Figure 1, but vertical lines are "
+        "intervals here and horizontal lines anchors."
     ),
     "logits": (
         "Largest change of any logit, over all held-out repositories, when the entries are "

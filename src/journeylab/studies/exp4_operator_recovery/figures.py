@@ -33,11 +33,12 @@ _SEEDS = seed_dots(
 CAPTIONS = {
     "single": (
         "A single R before and after training, and random operators with the same initialisation "
-        f"(the null). {_SEEDS} Rotations in the standard basis have R² = 1 and 0 in all other "
-        "panels. Only sd |λ| and R² do not depend on the basis."
+        f"(the null). {_SEEDS} Rotations in the standard basis have 0 in all panels but that of "
+        "R², which is 1 for angles that progress linearly; those of RoPE do not, and those of "
+        "random rotations nearly do. Only sd |λ| and R² do not depend on the basis."
     ),
     "positions": (
-        "One operator R_s per position, with symbols as in the previous figure: means over s, and "
+        "One operator R_s per position, with symbols as in Figure 1: means over s, and "
         "metrics of all R_s together. The joint off-block mass is measured at positions that were "
         "not used to fit the basis; it is 0 if the operators share their planes."
     ),
