@@ -229,7 +229,8 @@ def trained_records() -> list[tuple[RunRecord, RunHost]]:
 def write_trained_content(folder: Path, verdicts: StudyVerdicts) -> None:
     """The folder that ``draw_results`` writes, with the effects of all claims as only figure."""
     with write_folder(folder) as partial, styled():
-        save(effects(verdicts), partial / "figures" / "effects.pdf")
+        [figure] = effects(verdicts)
+        save(figure, partial / "figures" / "effects.pdf")
         write_json(partial / "numbers.json", study_numbers(verdicts, {"worlds": 12}))
         figures = [{"name": "effects", "caption": "Effects with intervals; regions shaded."}]
         content = {"title": "Native against linearised knowledge", "figures": figures, "tables": []}

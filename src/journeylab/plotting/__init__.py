@@ -4,12 +4,12 @@ from journeylab.plotting.forms import (
     anchors,
     canvas,
     curves,
-    effects,
     facets,
     legend_above,
     median_interval,
     seeds,
 )
+from journeylab.plotting.intervals import effects
 from journeylab.plotting.results import RunName, StudyResults, Table, median, summary
 from journeylab.plotting.stopping import stopping
 from journeylab.plotting.style import TEXT, Style, save, styled, styles

@@ -1,10 +1,8 @@
 """Plot forms on seaborn: every seed, the median and its distribution-free interval."""
 
 import math
-import re
-import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,13 +11,11 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.text import Annotation
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 from journeylab.plotting.style import TEXT, Style
-from journeylab.records.verdict_text import source_letter, tag
-from journeylab.records.verdicts import Estimate, StudyVerdicts, Verdict
 
 _ANCHORS: tuple[dict[str, Any], ...] = (
     {"color": "#202020", "linewidth": 0.9, "linestyle": (0, (5, 2))},
@@ -151,9 +147,11 @@ def seeds(
     axes.grid(visible=True, axis="x" if down else "y")
     positions = {level: float(i) for i, level in enumerate(ordered)}
     without = rows[rows["value"].isna()].groupby([category, hue], observed=True)
+    counted: list[Any] = []
     for (level, name), lost in without:
         shift = spread * (shown.index(str(name)) / (len(shown) - 1) - 0.5) if spread else 0.0
-        _count_failures(axes, positions[level] + shift, len(lost), down)
+        _count_failures(axes, positions[level] + shift, len(lost), down, counted.count(level))
+        counted.append(level)
     if hue != category:
         _name(axes, {name: styles[name] for name in shown}, lines=False)
 
@@ -233,49 +231,6 @@ def legend_above(figure: Figure) -> None:
         )
 
 
-def effects(study: StudyVerdicts) -> Figure | None:
-    """The primary claims about effects: seeds, median, the judge's interval, the claimed region.
-
-    There is a panel per metric. It holds the claims whose region is a range of the effect (not
-    ``solves``, not ``exact``); parts of ``all_of`` and ``any_of`` are rows as well. An unbounded
-    end is an arrow; ✗ counts failed seeds. None if no claim can be drawn like this.
-    """
-    panels: dict[str, list[_Row]] = {}
-    for verdict in study.verdicts:
-        if verdict.primary and (rows := _rows(verdict)):
-            metric = verdict.metric_label.split(", ")[0]
-            paired = "−" in (verdict.parts or (verdict,))[0].effect_text
-            of = f" of {metric}" if metric else ""  # parts can have different metrics
-            panels.setdefault(f"difference{of}" if paired else metric, []).extend(rows)
-    if not panels:
-        return None
-    heights = [sum(row.lines for row in rows) for rows in panels.values()]
-    size = 0.106 * sum(heights) + 0.48 * len(heights)
-    figure = Figure(figsize=(TEXT, size), layout="constrained")
-    axes = list(figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights).flat)
-    for each, (metric, rows) in zip(axes, panels.items(), strict=True):
-        _forest(each, rows)
-        each.set_xlabel(metric)
-    names = [name for each in axes for name in each.get_yticklabels()]
-    width = max(name.get_window_extent().width for name in names) * 72 / figure.dpi
-    for each in axes:
-        each.tick_params(axis="y", pad=width + 4)
-    for name in names:
-        name.set(horizontalalignment="left", multialignment="left")
-    return figure
-
-
-class _Row(NamedTuple):
-    name: str
-    estimate: Estimate
-    region: tuple[float, float]
-    word: str
-
-    @property
-    def lines(self) -> float:
-        return self.name.count("\n") + (1.8 if self.word else 1.4)
-
-
 def _median(axis: Axis) -> Callable[["pd.Series[float]"], float]:
     """The median; seaborn passes logarithms if the axis is logarithmic."""
     scale = axis.get_transform()
@@ -301,21 +256,25 @@ def _interval(
     return ends
 
 
-def _count_failures(axes: Axes, position: float, count: int, down: bool) -> None:
-    """✗ and a number beside the axes."""
+def _count_failures(axes: Axes, position: float, count: int, down: bool, line: int) -> None:
+    """✗ and a number beside the axes; above them, ``line`` lines higher than the lowest."""
     axes.annotate(
         f"✗{count}",
         (1.0, position) if down else (position, 1.0),
         xycoords=("axes fraction", "data") if down else ("data", "axes fraction"),
-        xytext=(2, 0) if down else (0, 1),
+        xytext=(2, 0) if down else (0, 1 + 7 * line),
         textcoords="offset points",
         ha="left" if down else "center",
         va="center" if down else "bottom",
         fontsize=6,
     )
     if not down:
+        counts = [
+            text for each in axes.figure.axes for text in each.texts if "✗" in text.get_text()
+        ]
+        highest = max(text.xyann[1] for text in counts if isinstance(text, Annotation))
         for each in axes.figure.axes:
-            each.set_title(each.get_title("left"), loc="left", pad=11)
+            each.set_title(each.get_title("left"), loc="left", pad=10 + highest)
 
 
 def _name(axes: Axes, styles: Mapping[str, Style], *, lines: bool) -> None:
@@ -323,103 +282,3 @@ def _name(axes: Axes, styles: Mapping[str, Style], *, lines: bool) -> None:
     for name, style in styles.items():
         kind = {"linestyle": style.line} if lines else {"linestyle": "none", "marker": style.marker}
         axes.plot([], [], color=style.color, label=name, **kind)
-
-
-def _rows(verdict: Verdict, wrap: int = 56) -> list[_Row]:
-    region = _region(verdict)
-    if region is None:
-        return []
-    word = "withheld" if verdict.withheld else tag(verdict.verdict)
-    keep = re.compile(r"\{.*?\}|\S = \S")
-    statement = keep.sub(lambda match: match[0].replace(" ", "\u00a0"), verdict.statement)
-    name = textwrap.fill(f"{verdict.id.split('.')[1]} {source_letter(verdict)} · {statement}", wrap)
-    if not verdict.parts:
-        return [_Row(name, verdict, region, word)]
-    how = "all of:" if verdict.kind == "all_of" else "any of:"
-    parts = [
-        _Row(textwrap.fill(part.effect_text, wrap), part, region, "") for part in verdict.parts
-    ]
-    first = parts[0]._replace(name=f"{name}\n{how}  {parts[0].name}", word=word)
-    return [first, *parts[1:]]
-
-
-def _forest(axes: Axes, rows: Sequence[_Row]) -> None:
-    left, right = _limits(rows)
-    ends = np.cumsum([row.lines for row in rows])
-    positions = ends - [row.lines / 2 for row in rows]
-    axes.set(xlim=(left, right), ylim=(ends[-1], 0.0))
-    points = [
-        (point.value, position)
-        for position, row in zip(positions, rows, strict=True)
-        for point in row.estimate.points
-        if point.value is not None
-    ]
-    sns.stripplot(
-        pd.DataFrame(points, columns=["value", "position"]),
-        x="value",
-        y="position",
-        orient="y",
-        native_scale=True,
-        jitter=0.18,
-        size=2.3,
-        color="#808080",
-        alpha=0.7,
-        linewidth=0,
-        ax=axes,
-        zorder=2,
-    )
-    axes.set(ylabel="", xlim=(left, right), ylim=(ends[-1], 0.0))
-    axes.set_yticks(positions, [row.name for row in rows])
-    axes.tick_params(axis="y", length=0, labelsize=6.2)
-    axes.grid(visible=False)
-    axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    for position, row in zip(positions, rows, strict=True):
-        half = row.lines / 2 - 0.12
-        start, end = max(row.region[0], left), min(row.region[1], right)
-        axes.barh(position, end - start, 2 * half, start, color="#dbe5ee", linewidth=0, zorder=0)
-        for margin in row.region:
-            if left < margin < right:
-                edge = [position - half, position + half]
-                axes.plot([margin] * 2, edge, color="#7a8ea0", lw=0.8, zorder=1)
-        _effect(axes, position, row.estimate, left, right)
-        failed = f"✗{row.estimate.failures}" if row.estimate.failures else ""
-        axes.annotate(
-            f"{row.word}  {failed}".strip(),
-            (1.0, position),
-            xycoords=("axes fraction", "data"),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=6.2,
-        )
-
-
-def _effect(axes: Axes, y: float, row: Estimate, left: float, right: float) -> None:
-    low = -math.inf if row.low is None else row.low
-    high = math.inf if row.high is None else row.high
-    axes.plot([max(low, left), min(high, right)], [y, y], color="black", lw=1.4, zorder=3)
-    for end, edge, marker in ((low, left, "<"), (high, right, ">")):
-        if not math.isfinite(end):
-            axes.plot(edge, y, marker=marker, color="black", ms=4, clip_on=False, zorder=3)
-    if row.effect is not None:
-        axes.plot(row.effect, y, marker="D", color="black", ms=4.5, mec="white", mew=0.5, zorder=4)
-
-
-def _limits(rows: Sequence[_Row]) -> tuple[float, float]:
-    numbers = [0.0]
-    for _, row, region, _ in rows:
-        seen = [row.effect, row.low, row.high, *(p.value for p in row.points), *region]
-        numbers += [x for x in seen if x is not None and math.isfinite(x)]
-    pad = 0.06 * (max(numbers) - min(numbers)) or 1.0
-    return min(numbers) - pad, max(numbers) + pad
-
-
-def _region(verdict: Verdict) -> tuple[float, float] | None:
-    match verdict.region:
-        case {"above": float(low)}:
-            return low, math.inf
-        case {"below": float(high)}:
-            return -math.inf, high
-        case {"inside": (float(low), float(high))}:
-            return low, high
-    return None

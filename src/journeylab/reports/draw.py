@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import pandas as pd
 
 from journeylab.plotting import StudyResults, Table, effects, save, stopping, styled
+from journeylab.plotting.intervals import FAR
 from journeylab.records.files import write_json
 from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.reports.numbers import study_numbers
@@ -19,19 +20,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_OF_CLAIMS = {
-    "effects": (
-        "The primary claims about effects, by metric. Dots are seeds, diamonds medians, lines the "
-        "intervals that decide (with an arrow where they are unbounded); the claimed region is "
-        "shaded. D is the document's claim, C its corrected form; ✗ counts failed seeds. "
-        "Differences are paired by seed."
-    ),
-    "looks": (
-        "The number of seeds at which the looks at each claim ended. Markers and words say how: "
-        "supported or refuted; withheld, since a prerequisite is not met; or inconclusive: settled "
-        "if no further seeds up to the last look could decide the claim, and else open."
-    ),
-}
+_EFFECTS = (
+    "The primary claims about effects, by metric. Dots are seeds, diamonds medians, lines the "
+    "intervals that decide (with an arrow where they are unbounded); the claimed region is "
+    "shaded. D is the document's claim, C its corrected form; ✗ counts failed seeds. "
+    f"Differences are paired by seed. Grey arrows at an edge are seeds more than {FAR:g} widths "
+    "away from their interval."
+)
+_LOOKS = (
+    "The number of seeds at which the looks at each claim ended. Markers and words say how: "
+    "supported or refuted; withheld, since a prerequisite is not met; or inconclusive: settled "
+    "if no further seeds up to the last look could decide the claim, and else open."
+)
 
 
 class Figures(Protocol):
@@ -66,12 +66,17 @@ def draw_results(results: StudyResults, figures: Figures, words: Words, folder: 
         raise ValueError("a study is drawn after it is judged")
     for name in ("figures", "tables"):
         (folder / name).mkdir()
-    captions = {**figures.CAPTIONS, **_OF_CLAIMS}
+    captions = dict(figures.CAPTIONS)
     with styled():
         drawn = figures.draw(results)
-        for name, of_claims in (("effects", effects), ("looks", stopping)):
-            if (figure := of_claims(results.verdicts)) is not None:
-                drawn[name] = figure
+        for page, figure in enumerate(effects(results.verdicts), start=1):
+            name = "effects" if page == 1 else f"effects-{page}"
+            captions[name] = (
+                _EFFECTS if page == 1 else "The claims of the figure before, continued."
+            )
+            drawn[name] = figure
+        if (looks := stopping(results.verdicts)) is not None:
+            captions["looks"], drawn["looks"] = _LOOKS, looks
         for name, figure in drawn.items():
             save(figure, folder / "figures" / f"{name}.pdf")
     own = figures.tabulate(results)

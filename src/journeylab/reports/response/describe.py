@@ -269,4 +269,4 @@ class _Figures:
             return []
         most = max(studies, key=studies.count)
         first = [name for name in self._drawn if name.startswith(f"{most}/")][:1]
-        return [f"{most}/effects"] if f"{most}/effects" in self._drawn else first
+        return [name for name in self._drawn if name.startswith(f"{most}/effects")] or first
