@@ -15,8 +15,8 @@ from journeylab.plotting import (
     seeds,
     styles,
 )
-from journeylab.plotting.captions import AS_BEFORE, CURVES_FINISHED, SEEDS, seed_dots
-from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS, METRICS
+from journeylab.plotting.captions import CURVES_FINISHED, SEEDS, SEEDS_FINISHED, seed_dots
+from journeylab.studies.exp9_router_gradients.metrics import ESTIMATORS, FAMILIES, LABELS, METRICS
 from journeylab.studies.exp9_router_gradients.search import (
     AGAIN,
     RATES,
@@ -45,7 +45,7 @@ CAPTIONS = {
         "Estimators without dots are unbiased up to rounding, or deterministic."
     ),
     "scales": (
-        "Relative bias against the standard deviation of the router's weights. " + AS_BEFORE
+        "Relative bias against the standard deviation of the router's weights. " + SEEDS_FINISHED
     ),
     "errors": (
         "Test error with hard routes, after the short and the long training; each dot is a seed, "
@@ -184,11 +184,11 @@ def _draw_scales(results: StudyResults) -> Figure:
     figure, panels = facets(
         rows, 1.7, "scale of the router", "relative bias", col="family", col_wrap=3
     )
+    shown = styles(rows["model"].cat.remove_unused_categories().cat.categories)
     for axes, part in panels.values():
         axes.set(yscale="log", ylim=(0.03, 100))
-        shown = styles(part["model"].cat.remove_unused_categories().cat.categories)
         seeds(axes, part, shown, x="scale", y="value", hue="model")
-        axes.legend(fontsize=5.5, loc="upper right")
+    legend_above(figure)
     return figure
 
 
@@ -239,7 +239,7 @@ def _draw_language(results: StudyResults) -> Figure:
     for measure, (axes, part) in panels.items():
         label = "1/K" if measure == "Σ n_k²/N²" else "bigrams"
         seeds(axes, part, _families(), hue="family")
-        anchors(axes, {label: lines[label]}, x=True)
+        anchors(axes, {name: x if name == label else None for name, x in lines.items()}, x=True)
     legend_above(figure)
     return figure
 
@@ -253,7 +253,7 @@ def _moments(results: StudyResults) -> Table:
             for metric in metrics
         ]
         shown = ["0" if abs(value) < _SMALLEST else short(float(value)) for value in medians]
-        rows.append([LABELS[name], *shown])
+        rows.append([ESTIMATORS[name], *shown])
     heads = ("Relative bias", "Error", "Cosine", "Variance")
     return Table(
         name="moments",
@@ -360,11 +360,12 @@ def _language(results: StudyResults) -> Table:
 def _named(rows: pd.DataFrame, column: str, known: tuple[str, ...]) -> pd.DataFrame:
     """Rows of these estimators with printed names and families, in the order of figures."""
     rows = rows[rows[column].isin(known)]
+    labels = ESTIMATORS if column == "estimator" else LABELS
     family = {name: each for each, names in FAMILIES.items() for name in names}
-    shown = [LABELS[name] for name in LABELS if name in set(rows[column])]
+    shown = [labels[name] for name in labels if name in set(rows[column])]
     families = [each for each in FAMILIES if each in set(rows[column].map(family))]
     return rows.assign(
-        model=pd.Categorical(rows[column].map(LABELS), shown),
+        model=pd.Categorical(rows[column].map(labels), shown),
         family=pd.Categorical(rows[column].map(family), families),
     )
 

@@ -44,7 +44,7 @@ LABELS: dict[str, str] = {
     "three-phase": "annealing in three phases",
     "annealed": "annealing, last step",
     "soft": "soft mixture",
-    "reinforce": "REINFORCE",
+    "reinforce": "REINFORCE, moving average",
     "reinforce-ema": "REINFORCE, moving average",
     "reinforce-literal": "REINFORCE as printed",
     "rloo": "REINFORCE, leave-one-out",
@@ -52,6 +52,8 @@ LABELS: dict[str, str] = {
     "all": "all estimators",
 }
 """Estimators in print, in the order of figures; “all” stands for a run that compares them."""
+ESTIMATORS = LABELS | {"reinforce": "REINFORCE, no baseline"}
+"""The same where gradients are compared with the exact one; only training adds the average."""
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "straight-through": (
