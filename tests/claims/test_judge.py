@@ -454,6 +454,22 @@ def test_exact_takes_the_largest_error_of_the_matching_rows():
     assert exact({"at_least": 1e-12}, rows).verdict == "refuted"
 
 
+@pytest.mark.parametrize(
+    ("label", "printed"),
+    [
+        ("error", "largest error"),
+        ("largest error", "largest error"),
+        ("smallest error", "smallest error"),
+        ("max |Δ|", "max |Δ|"),
+        ("maximum", "largest maximum"),
+    ],
+)
+def test_a_label_with_a_superlative_has_no_other_one(judge, label, printed):
+    every = {"every": {"label": label, "metric": "x", "arm": "a"}}
+    [verdict] = judge({"a/a": UP}, [(every, {"at_most": 1.0})]).verdicts
+    assert verdict.effect_text == printed
+
+
 def test_exact_costs_no_alpha(judge):
     every = {"every": {"label": "x", "metric": "x", "arm": "a"}}
     study = judge({"a/a": UP}, [(every, {"at_most": 1.0}), (A, {"above": 0})])

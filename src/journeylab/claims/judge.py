@@ -1,6 +1,7 @@
 """Judge the claims of a study: measurements → estimates → verdicts."""
 
 import math
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -38,6 +39,8 @@ from journeylab.config import Labels, Scale
 from journeylab.records.looks import LookRecord, SeedRange, State
 from journeylab.records.verdict_text import COARSE, opening, sentence
 from journeylab.records.verdicts import Estimate, Part, StudyVerdicts, Verdict, Word
+
+_SUPERLATIVE = re.compile(r"(largest|smallest|least|max)\b")
 
 
 @dataclass(frozen=True)
@@ -362,7 +365,7 @@ def _judge_exact(claim: reg.Claim, cases: reg.Cases, study: _Study, n: int) -> V
         estimate,
         tail=None,
         k=None,
-        effect_text=cases.label if cases.label.startswith(kind) else f"{kind} {cases.label}",
+        effect_text=cases.label if _SUPERLATIVE.match(cases.label) else f"{kind} {cases.label}",
         metric_label=cases.label,
         notes=tuple(notes),
     )

@@ -183,7 +183,10 @@ def _effect(verdict: Verdict, digits: int) -> dict[str, Any]:
         | {"name": part.effect_text, "failures": part.failures}
         for part in verdict.parts
     ]
-    return printed_numbers(verdict, digits) | {
+    printed = printed_numbers(verdict, digits)
+    if "solves" in verdict.region:  # the effect is a share of seeds, of which there is no mean
+        printed["mean"] = "–"
+    return printed | {
         "id": verdict.id,
         "failures": verdict.failures,
         "detectable": plain(verdict.detectable, 2),

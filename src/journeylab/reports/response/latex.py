@@ -114,7 +114,12 @@ def _latex_tables(described: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
             frame = pd.DataFrame(
                 {
                     "Claim": f"{row['id']} {row['source']}",
-                    "Statement": f"{row['statement'].removesuffix('.')}. {row['measured']}.",
+                    "Statement": ". ".join(
+                        text.removesuffix(".")
+                        for text in (row["statement"], row["measured"])
+                        if text
+                    )
+                    + ".",
                     "Effect": row["effect"],
                     "Interval": row["interval"],
                     "Detectable": row["detectable"] or "",
