@@ -77,7 +77,8 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             notes=(
                 "Training: on the training split. Ceiling: of any answer that depends on the types "
                 "of the operations only, exact for this test split; learned rule: of the best such "
-                "answer on the training split; most frequent: of the most frequent answer there."
+                "answer on the training split; most frequent: of the most frequent answer there. "
+                "They are medians over the seeds of the row, whose number differs."
             ),
             numeric=_ACCURACIES,
         ),
@@ -89,7 +90,8 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             notes=(
                 "Polynomials per encoding: the largest number with one encoding; rank: of "
                 "one-hot encodings with a column of ones; best: accuracy over all circuits of the "
-                "best answer that depends on the encoding only."
+                "best answer that depends on the encoding only, for the degree and for the value "
+                "at (2, 3) modulo 5."
             ),
             numeric=_ENCODINGS,
         ),
@@ -247,7 +249,10 @@ def _confused() -> Table:
         name="confused",
         caption="Pairs of circuits with the same encoding in the document.",
         frame=pd.DataFrame(rows, columns=["Circuit", *numeric]),
-        notes="A pair for each of the eight encodings: equal types, values and node indices.",
+        notes=(
+            "A pair for each of the eight encodings: equal types, values and node indices. Value: "
+            "of the circuit at (2, 3), modulo 5."
+        ),
         numeric=numeric,
     )
 

@@ -28,23 +28,23 @@ LABELS: dict[Variant, str] = {
     "one-hot": "one-hot (document)",
     "sum-wiring": "sum + wiring",
     "one-hot-wiring": "one-hot + wiring",
-    "wiring-no-position": "sum + wiring − position",
-    "wiring-no-node": "sum + wiring − node index",
-    "wiring-neither": "sum + wiring − both",
+    "wiring-no-position": "sum + wiring, no position",
+    "wiring-no-node": "sum + wiring, no node index",
+    "wiring-neither": "sum + wiring, neither",
     "wiring-learned": "sum + wiring, learned positions",
-    "wiring-no-value": "sum + wiring − value",
+    "wiring-no-value": "sum + wiring, no value",
     "tree": "child-sum tree",
 }
 """Variant → printed name, in the order of figures."""
 
 ENCODERS: dict[str, str] = {
     "documented": "document",
-    "documented-neither": "document − position − node index",
+    "documented-neither": "document, no position or node index",
     "wiring": "+ wiring",
-    "wiring-no-value": "+ wiring − value",
-    "wiring-no-position": "+ wiring − position",
-    "wiring-no-node": "+ wiring − node index",
-    "wiring-neither": "+ wiring − position − node index",
+    "wiring-no-value": "+ wiring, no value",
+    "wiring-no-position": "+ wiring, no position",
+    "wiring-no-node": "+ wiring, no node index",
+    "wiring-neither": "+ wiring, no position or node index",
 }
 """Enumerated encoding → printed name."""
 CONVENTIONS = {
