@@ -59,6 +59,7 @@ CAPTIONS = {
 
 _NUMERIC = ("Accuracy", "Exact", "Ceiling", "Diagonal", "Failed")
 _PRINTED_RATIO = 0.58 / 0.0049
+_DIVERGED = 1e6
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
@@ -311,13 +312,19 @@ def _searched_rates(results: StudyResults) -> Table:
             for multiplier in MULTIPLIERS:
                 values = means[optimiser, start, multiplier]
                 best = values.idxmin()
-                cells = [short(values[b]) + ("*" if b == best else "") for b in bases]
+                cells = [
+                    ("diverged" if values[b] > _DIVERGED else short(values[b])) + "*" * (b == best)
+                    for b in bases
+                ]
                 rows.append([optimiser, start, f"× {multiplier}", *cells])
     return Table(
         name="search-rates",
         caption="Search for base rates: mean training loss of the pilot seeds.",
         frame=pd.DataFrame(rows, columns=["Optimiser", "Start", "Queries", *bases]),
-        notes="One start of each of twelve pilot seeds (1000 to 1011). *: the best base rate.",
+        notes=(
+            "One start of each of twelve pilot seeds (1000 to 1011). *: the best base rate. "
+            f"Diverged: above {short(_DIVERGED)}."
+        ),
         numeric=tuple(bases),
     )
 
@@ -361,7 +368,8 @@ def _searched_poolings(results: StudyResults) -> Table:
         notes=(
             "Mean over pilot seeds 1000 and 1001 of the exact match on the test strings, and of "
             "the token accuracy for copying and the sentence. Columns are rates, –: not tried, "
-            "*: the best. Other poolings were not searched for."
+            "*: the best. Copying has settings of other tasks and not its best ones; the fairness "
+            "table lists the rates that were used. Other poolings were not searched for."
         ),
         numeric=("Steps", "Deviation", *heads),
     )

@@ -23,7 +23,8 @@ TUNING = (
     "rate and deviation of the initial embeddings by a search on pilot seeds 1000 and 1001, on "
     "sorting, maximum and minimum, and the sentence, for the poolings that claims compare there. "
     "The search was extended at its edges, so that poolings differ in the settings tried; its "
-    "table has them all. Copying, doubling and other poolings use settings without such a search"
+    "table has them all. Copying, doubling and other poolings use settings that were not chosen by "
+    "such a search"
 )
 
 ARMS = {

@@ -79,6 +79,18 @@ SHORT = {
     "transport_linearity": "R² of T",
 }
 """Short names of metrics for narrow columns, in the order of the tables."""
+_MEANINGS = {
+    "single": (
+        " sd: standard deviation, λ: eigenvalues, σ: singular values. orth. defect: ‖RᵀR − I‖/√d. "
+        "Henrici: departure from normality. null share: share of random rotations whose angles "
+        "have an R² as large."
+    ),
+    "positions": (
+        " sd |λ|: standard deviation over the eigenvalues. R² of R_s and of T: of the leading "
+        "angles of R_s and of T_(i,i−s) against s."
+    ),
+}
+"""What the short names mean, by table."""
 NULLS = ("near-identity", "orthogonal")
 """The initialisations of random operators in the tables."""
 _STYLES = styles((STAGE["initial"], STAGE["trained"], NULL))
@@ -141,7 +153,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         "hidden_off_block.min": of("hidden_off_block", "min"),
         "blocks_found.max": of("blocks_found", "max", case="exact"),
         "blocks_found.least": of("blocks_found", "min", case="broken"),
-        "linear.noisy": 1.0 - of("bend", "max", case="noisy"),
+        "bend.noisy": of("bend", "max", case="noisy"),
         "linear.broken": 1.0 - of("bend", "min", case="broken"),
         "transport_linearity.null": of(
             "transport_linearity", "median", arm=each, variant="near-identity"
@@ -176,7 +188,7 @@ def _draw_beside_null(
     figure, panels = facets(rows, height, col="measure", sharex=False)
     for axes, part in panels.values():
         seeds(axes, part, _STYLES, y="run", hue="shown")
-        axes.locator_params(axis="x", nbins=3)  # labels of narrow panels would overlap
+        axes.locator_params(axis="x", nbins=2)  # labels of narrow panels would overlap
     legend_above(figure)
     return figure
 
@@ -267,7 +279,7 @@ def _tabulate(
         frame=pd.DataFrame(rows, columns=["Operators", "Start", *heads]),
         notes=(
             "Loss: held-out, nats per character. pressure: weight of the penalty on RᵀR − I, and "
-            "for R per position of the one on the commutator."
+            "for R per position of the one on the commutator." + _MEANINGS[name]
         ),
         numeric=tuple(heads),
     )
@@ -300,7 +312,10 @@ def _tabulate_null(results: StudyResults) -> Table:
         name="null",
         caption="Random operators as initialised, without training: the middle 90 % of the draws.",
         frame=pd.DataFrame(rows),
-        notes="–: not defined for these operators.",
+        notes=(
+            "sd: standard deviation, λ: eigenvalues, σ: singular values. –: not defined for these "
+            "operators."
+        ),
         numeric=tuple(heads.values()),
     )
 

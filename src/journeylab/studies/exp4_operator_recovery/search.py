@@ -92,9 +92,10 @@ def tabulate_search(arms: dict[str, str], labels: dict[str, str]) -> Table:
         notes=(
             f"Nats per character after {STEPS} steps, mean of two pilot seeds. The grid is the "
             "same for all: rates 0.01, 0.03 and 0.1 at scale 0.5, and scales 0.25 and 1 at rate "
-            "0.03. –: not trained. failed: a seed diverged. *: the chosen point, with the smallest "
-            f"loss, or rate 0.03 and scale 0.5 if they are within {TIE:g} of it. Runs under "
-            "pressure were not searched and have the settings of the same operators without it."
+            "0.03; where scale 1 was the best, scale 2 was added. –: not trained. failed: a seed "
+            "diverged. *: the chosen point, with the smallest loss, or rate 0.03 and scale 0.5 if "
+            f"they are within {TIE:g} of it. Runs under pressure were not searched and have the "
+            "settings of the same operators without it."
         ),
         numeric=tuple(heads),
     )

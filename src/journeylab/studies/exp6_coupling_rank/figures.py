@@ -105,9 +105,9 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             caption="Median accuracy over the seeds on the whole noiseless table.",
             frame=_accuracies(results),
             notes=(
-                "Arms are named after their frequencies and roles; those whose name begins with "
-                "“scores” are fitted to the noiseless scores, all others to noisy labels. Columns "
-                "1 … 8: number of heads H."
+                "Arms are named as in the figures, without “frequencies”; those whose name "
+                "begins with “scores” are fitted to the noiseless scores, all others to noisy "
+                "labels. Columns 1 … 8: number of heads H."
             ),
             numeric=_NUMERIC,
         ),
@@ -324,7 +324,8 @@ def _search() -> Table:
         caption="Search for rate and initial spread: training loss, median of four pilot seeds.",
         frame=pd.DataFrame(rows, columns=columns),
         notes=(
-            "The grid, the seeds and 1000 steps are the same for all. The loss is that of the best "
+            "The grid, the seeds and 1000 steps are the same for all. Restarts are those of the "
+            "search; the protocol has those of the reported runs. The loss is that of the best "
             "restart; for 1 … 8 heads it is the mean over the numbers of heads. An asterisk marks "
             "the chosen setting: of those within 4 % of the smallest loss the most central spread "
             "and the largest rate inside the grid. The choice is the same for every run."

@@ -50,7 +50,7 @@ LABELS: dict[Variant, str] = {
 """Variant → printed name, in the order of figures."""
 
 FREQUENCY_SETS: dict[Frequencies, str] = {
-    "decaying": "{1, .3, .1, .03}",
+    "decaying": "decaying {1, .3, .1, .03}",
     "random": "random",
     "integer": "{0, 1, 2, 3}",
     "repeated": "{1, 1, .1, .03}",
