@@ -27,7 +27,8 @@ def worlds_per_seed(results: StudyResults) -> str:
     settings, by_number = results.settings, dict[int, list[str]]()
     for arm, variant in settings.trained():
         arms = by_number.setdefault(settings.resolve(arm, variant).data["worlds"], [])
-        arms += [arm] * (arm not in arms)
+        name = f"“{results.arms.get(arm, arm)}”"
+        arms += [name] * (name not in arms)
     [(worlds, _), *others] = by_number.items() or [(1, [])]
     exceptions = "; ".join(f"{other} in {', '.join(arms)}" for other, arms in others)
     phrase = "one world" if worlds == 1 else f"{worlds} worlds"

@@ -51,9 +51,9 @@ CAPTIONS = {
         f"(4); k = 3. {AS_BEFORE}"
     ),
     "bridging": (
-        "Transfer against the share p of facts that are read in both formats, in a world of "
-        "random attributes, k = 3: no fact follows from others, so tier 3 can only be guessed. "
-        f"Tiers 2 and 3 test the same facts at every p. {AS_BEFORE}"
+        "Transfer against the share p of facts that are bridged, which means read in both formats, "
+        "in a world of random attributes, k = 3: no fact follows from others, so tier 3 can only "
+        f"be guessed. Tiers 2 and 3 test the same facts at every p. {AS_BEFORE}"
     ),
     "unseen": (
         "Generalisation to unread facts (tier 3), with tiers 1 and 2 for comparison: stronger "

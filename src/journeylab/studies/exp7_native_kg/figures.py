@@ -53,7 +53,7 @@ CAPTIONS = {
         "relation's other facts in training, and a random tail that the relation has for other "
         "heads of the same generation (medians over seeds); in tier 1 also the gate, below "
         "which a run is undertrained. Controls have one world a seed, the other models four: A "
-        "with θ = 0, A (causal KG), A (predict all), B (MLM), and B with KG rows in the same "
+        "(θ = 0), A (causal KG), A (predict all), B (MLM), and B with KG rows in the same "
         "template as the prompts. With all templates, B has read the prompts of tier 2: an upper "
         "mark."
     ),
@@ -64,14 +64,16 @@ CAPTIONS = {
         f"{AS_BEFORE} A seed that failed in either model counts as failed."
     ),
     "metrics": (
-        "The other metrics in template 0, at every tier (rows). Lower is better for log rank and "
-        f"perplexity, higher for the others. {AS_BEFORE}"
+        "The other metrics in template 0, at every tier (rows). MRR is the mean reciprocal rank; "
+        "exact match, the full-entity accuracy, is the share of tails that greedy decoding states "
+        "without an error. Lower is better for log rank and perplexity, higher for the others. "
+        f"{AS_BEFORE}"
     ),
     "formats": (
         "Whether a model knows the transfer facts, and whether it states them in text: hits@1 at "
         "tier 2 in the form in which the model read these facts (triples for native models, "
         "template 1 for “other template”), and in a template in which it did not read them "
-        f"(template 0). {AS_BEFORE}"
+        f"(template 0). {SEEDS}"
     ),
     "perplexity": (
         "Perplexity per character of the true tail in template 0 against the training step. "
