@@ -133,6 +133,8 @@ def _draw_information(results: StudyResults) -> Figure:
     rows["epsilon"] = rows["epsilon"].astype(float)
     rows = rows.astype({"N": int, "d": int})
     rows["length"], rows["width"] = "N = " + rows["N"].astype(str), "d = " + rows["d"].astype(str)
+    # two lines per title, since the panels are narrow
+    rows["model"] = rows["model"].cat.rename_categories(lambda name: name.replace(" {", "\n{"))
     known = results.select("order_entropy", C=2)
     top = 1.3 * float(known["value"].max())
     longest = max(rows["N"])
