@@ -25,7 +25,7 @@ HIGHEST = 8.6
 """Centimetres that a report's first page has for a figure."""
 CONSTANTS = {"journeylab.datasets", "journeylab.datasets.settings", "journeylab.datasets.triples"}
 """Modules of datasets that generate nothing."""
-AS_BEFORE = "as before|as in the previous figure|as in the figures before"
+AS_BEFORE = "as before|as in Figure 1|as in the figures before"
 
 Results = Callable[[str], StudyResults]
 Figures = Callable[[str], dict[str, Figure]]
