@@ -35,9 +35,9 @@ def scientific(value: float, places: int = 1) -> str:
     return _power(f"{value:.{places}e}")
 
 
-def short(value: float) -> str:
-    """A number with at most three significant digits and no trailing zeros: 0.02, 1 × 10⁻⁵."""
-    return _power(f"{value + 0.0:.3g}") if math.isfinite(value) else plain(value)
+def short(value: float, digits: int = 3) -> str:
+    """A number with at most ``digits`` significant digits, no trailing zeros: 0.02, 1 × 10⁻⁵."""
+    return _power(f"{value + 0.0:.{digits}g}") if math.isfinite(value) else plain(value)
 
 
 def fixed(value: Number, places: int) -> str:

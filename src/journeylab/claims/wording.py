@@ -42,23 +42,23 @@ def region_text(claim: reg.Claim) -> str:
     if region is None:
         return ""
     if isinstance(region, reg.AtMost):
-        return f"≤\u00a0{short(region.at_most)}"
+        return f"≤\u00a0{_margin(region.at_most)}"
     if isinstance(region, reg.AtLeast):
-        return f"≥\u00a0{short(region.at_least)}"
+        return f"≥\u00a0{_margin(region.at_least)}"
     if isinstance(region, reg.Solves):
         threshold = region.solves
         bound = (
-            f">\u00a0{short(threshold.above)}"
+            f">\u00a0{_margin(threshold.above)}"
             if isinstance(threshold, reg.Above)
-            else f"≥\u00a0{short(threshold.at_least)}"
+            else f"≥\u00a0{_margin(threshold.at_least)}"
         )
         text = f"{bound} in most seeds"
     elif isinstance(region, reg.Inside):
-        text = f"in ({short(region.inside[0])}, {short(region.inside[1])})"
+        text = f"in ({_margin(region.inside[0])}, {_margin(region.inside[1])})"
     elif isinstance(region, reg.Above):
-        text = f">\u00a0{short(region.above)}"
+        text = f">\u00a0{_margin(region.above)}"
     else:
-        text = f"<\u00a0{short(region.below)}"
+        text = f"<\u00a0{_margin(region.below)}"
     quantifier = {"all_of": "all ", "any_of": "some "}.get(claim.kind, "")
     return quantifier + text
 
@@ -142,6 +142,11 @@ def gate_failed(names: Sequence[str], measure: str, median: float, needed: float
     reason = larger if finished else "half the seeds of each failed"
     wanted = f"at least one must reach {short(needed)}"
     return f"{listed} fail their gate ({measure}): {wanted}, and {reason}"
+
+
+def _margin(value: float) -> str:
+    """A margin as registered, so that a value beside it can be compared with it."""
+    return short(value, 6)
 
 
 def _joined(*parts: str) -> str:

@@ -70,14 +70,14 @@ def _runs_in(term: Any) -> Iterator[str]:
         )
 
 
-def short(value: float | None, unknown: float = math.nan) -> str:
+def short(value: float | None, unknown: float = math.nan, digits: int = 3) -> str:
     """A number as sentences print it, with three significant digits: 0.02, 1 × 10⁻⁵."""
     value = unknown if value is None else value
     if not math.isfinite(value):
         return "∞" if value > 0 else "−∞"
-    digits, _, power = f"{value + 0.0:.3g}".replace("-", "−").partition("e")
+    mantissa, _, power = f"{value + 0.0:.{digits}g}".replace("-", "−").partition("e")
     raised = power.replace("+", "").replace("−0", "−").lstrip("0").translate(SUPERSCRIPTS)
-    return f"{digits}\u202f×\u202f10{raised}" if power else digits
+    return f"{mantissa}\u202f×\u202f10{raised}" if power else mantissa
 
 
 def region_text(claim: Record) -> str:
@@ -89,7 +89,8 @@ def region_text(claim: Record) -> str:
     if name == "solves":
         [(name, limit)] = limit.items()
     sign = {"above": ">", "below": "<", "at_most": "≤", "at_least": "≥"}.get(name, "in")
-    text = f"({short(limit[0])}, {short(limit[1])})" if sign == "in" else short(limit)
+    ends = [short(end, digits=6) for end in (limit if sign == "in" else [limit])]
+    text = f"({ends[0]}, {ends[1]})" if sign == "in" else ends[0]
     of = {"all_of": "all ", "any_of": "some "}.get(kind_of(claim), "")
     return f"{of}{sign}{' ' if sign == 'in' else chr(160)}{text}{most}"
 
