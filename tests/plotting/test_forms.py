@@ -259,7 +259,7 @@ def test_every_part_is_a_row_and_metrics_have_panels_of_their_own():
     with styled():
         [figure] = effects(claims(whole, claim("exp1.2"), claim("exp1.3", metric_label="log rank")))
     rows = [[tick.get_text() for tick in axes.get_yticklabels()] for axes in figure.axes]
-    assert rows[0] == ["1.1 D · One beats the other. All of:", "– a/0.4", "– a/0.6"]
+    assert rows[0] == ["1.1 D · One beats the other. All\u00a0of:", "– a/0.4", "– a/0.6"]
     assert [axes.get_xlabel() for axes in figure.axes] == [
         "hits@1",
         "difference of hits@1",
@@ -299,7 +299,7 @@ def test_claims_fill_pages_and_their_parts_stay_together():
         [tick.get_text() for axes in figure.axes for tick in axes.get_yticklabels()]
         for figure in figures
     ]
-    assert all(len(page) % 4 == 0 and "All of:" in page[0] for page in names)
+    assert all(len(page) % 4 == 0 and "All\u00a0of:" in page[0] for page in names)
     assert sum(map(len, names)) == 4 * len(many)
 
 

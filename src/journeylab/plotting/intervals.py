@@ -57,16 +57,20 @@ def effects(study: StudyVerdicts) -> list[Figure]:
 
 
 def _pages(panels: dict[str, list[list[_Row]]]) -> Iterator[dict[str, list[_Row]]]:
-    """The rows of every panel, page by page; the rows of a claim stay together."""
+    """The rows of every panel, on pages of about the same height; a claim's rows stay together."""
+    lines = sum(row.lines for claims in panels.values() for rows in claims for row in rows)
+    whole = _LINE * lines + _PANEL * len(panels)
+    equal = whole / max(1, math.ceil(whole / HIGHEST))
     page: dict[str, list[_Row]] = {}
     height = 0.0
     for metric, claims in panels.items():
         for rows in claims:
-            size = _LINE * sum(row.lines for row in rows)
-            if page and height + size + _PANEL * (metric not in page) > HIGHEST:
+            size = _LINE * sum(row.lines for row in rows) + _PANEL * (metric not in page)
+            if page and (height >= equal or height + size > HIGHEST):
                 yield page
                 page, height = {}, 0.0
-            height += size + _PANEL * (metric not in page)
+                size = _LINE * sum(row.lines for row in rows) + _PANEL
+            height += size
             page.setdefault(metric, []).extend(rows)
     if page:
         yield page
@@ -99,7 +103,7 @@ def _rows(verdict: Verdict, wrap: int = 56) -> list[_Row]:
     name = f"{verdict.id.removeprefix('exp')} {source_letter(verdict)} · {statement}"
     if not verdict.parts:
         return [_Row(textwrap.fill(name, wrap), verdict, region, word)]
-    how = "All of:" if verdict.kind == "all_of" else "Any of:"
+    how = "All\u00a0of:" if verdict.kind == "all_of" else "Any\u00a0of:"
     parts = [
         _Row(textwrap.fill(f"– {part.effect_text}", wrap), part, region, "")
         for part in verdict.parts
