@@ -114,7 +114,7 @@ def test_worlds_of_a_seed_are_printed_and_sizes_stay_those_of_one_world(results)
     arm = settings.arms["7b-held"].model_copy(update={"data": {"worlds": 1}})
     mixed = several.model_copy(update={"arms": {**settings.arms, "7b-held": arm}})
     printed = numbers(replace(results, settings=mixed))
-    assert printed["worlds"] == "4 worlds (1 in 7b-held)"
+    assert printed["worlds"] == "4 worlds (1 in “other template”)"
 
 
 def test_sizes_without_a_run_are_not_available(results):

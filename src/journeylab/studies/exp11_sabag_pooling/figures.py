@@ -368,8 +368,8 @@ def _searched_poolings(results: StudyResults) -> Table:
         notes=(
             "Mean over pilot seeds 1000 and 1001 of the exact match on the test strings, and of "
             "the token accuracy for copying and the sentence. Columns are rates, –: not tried, "
-            "*: the best. Copying has settings of other tasks and not its best ones; the fairness "
-            "table lists the rates that were used. Other poolings were not searched for."
+            "*: the best. For copying, the marked settings are not the ones that were used; the "
+            "fairness table lists its rates. Other poolings were not searched for."
         ),
         numeric=("Steps", "Deviation", *heads),
     )

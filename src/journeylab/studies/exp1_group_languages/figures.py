@@ -349,7 +349,8 @@ def _median_at(results: StudyResults, run: Case, length: int) -> str:
     )
     words = [f"{known.median():.2f}"] if len(known) else [] if len(lost) else ["n/a"]
     if lost.any():
-        words.append(f"({100 * lost.mean():.0f} % overflow)")
+        overflow = f"{100 * lost.mean():.0f} % overflow"
+        words.append(f"({overflow})" if words else overflow)
     if failed := _failures(results, run):
         words.append(f"({failed} failed)")
     return " ".join(words)

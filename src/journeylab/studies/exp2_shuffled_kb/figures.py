@@ -36,7 +36,7 @@ from journeylab.studies.exp2_shuffled_kb.search import (
     choose,
 )
 from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, VARIANTS, Arm, Settings
-from journeylab.typography import scientific
+from journeylab.typography import plain
 
 _SEEDS = seed_dots(lines="horizontal lines")
 CAPTIONS = {
@@ -284,7 +284,7 @@ def _row(results: StudyResults, run: RunName) -> dict[str, str]:
             for order in ORDERS
         },
         "Flips": summary(results.values("flip_rate", run, order=trained)),
-        "Max |Δ|": scientific(float(change.max())) if len(change) else "n/a",
+        "Max |Δ|": plain(float(change.max()), 2) if len(change) else "n/a",
         "Failed": str(results.failures(*run)),
     }
 

@@ -188,7 +188,10 @@ def _draw_beside_null(
     figure, panels = facets(rows, height, col="measure", sharex=False)
     for axes, part in panels.values():
         seeds(axes, part, _STYLES, y="run", hue="shown")
-        axes.locator_params(axis="x", nbins=2)  # labels of narrow panels would overlap
+        # labels of narrow panels would overlap
+        axes.locator_params(axis="x", nbins=2)
+        axes.tick_params(axis="x", labelsize=6)
+        axes.xaxis.set_major_formatter("{x:g}")
     legend_above(figure)
     return figure
 

@@ -35,7 +35,7 @@ from journeylab.studies.exp9_router_gradients.settings import (
     TRAINED,
     TYPES,
 )
-from journeylab.typography import scientific, short
+from journeylab.typography import plain, short
 
 _ROUTERS = seed_dots("one seed, with its own router and sequences", failed="")
 CAPTIONS = {
@@ -134,7 +134,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         numbers[anchor] = median(results.pool(anchor)["value"])
     for case in ("plain", "updated", "entropy", "literal"):
         value = results.pool("reinforce_error", case=case)["value"]
-        numbers[f"reinforce.{case}"] = scientific(float(value.max())) if len(value) else "n/a"
+        numbers[f"reinforce.{case}"] = plain(float(value.max()), 2) if len(value) else "n/a"
     for variant in SPOKEN:
         for routes in ROUTES:
             value = results.pool("perplexity", variant=variant, routes=routes)["value"]
