@@ -4,6 +4,7 @@ import gc
 import sys
 from pathlib import Path
 
+from snakemake.cli import get_argument_parser
 from snakemake.logging import logger
 from snakemake.utils import min_version, validate
 
@@ -36,9 +37,12 @@ try:
     if workflow.is_main_process:
         check_writable()
         plan = WorkflowPlan(config)
+        called = get_argument_parser().parse_args(sys.argv[1:])
         plan.check_targets(sys.argv[1:])
-        begin_run()
-        plan.write()
+        works = not (called.dryrun or called.unlock)
+        with begin_run(Path(plan.config.root), works=works) as active:
+            if not called.unlock:
+                plan.write(active)
         for warning in plan.warnings:
             logger.warning(warning)
         # the logger plugin calls it for the summary of a dry run

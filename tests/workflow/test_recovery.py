@@ -17,7 +17,8 @@ from journeylab.workflow.recovery import begin_run
 
 if workflow.is_main_process:
     try:
-        begin_run()
+        with begin_run():
+            pass
     except UserError as problem:
         raise SystemExit(f"error: {problem}")
 

@@ -33,7 +33,7 @@ from journeylab.claims.theorems import read_theorems
 from journeylab.config import Config, Frozen, StudySettings, UserError, accepted, chunk_seeds
 from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import VERDICTS, read_json
-from journeylab.records.plans import HISTORY, REGISTER, Plan, write_plan
+from journeylab.records.plans import HISTORY, REGISTER, Plan
 from journeylab.records.round import ROUND
 from journeylab.records.runs import (
     HOST,
@@ -53,7 +53,7 @@ from journeylab.workflow.evidence import (
     run_plans,
 )
 from journeylab.workflow.external import EXTERNAL, external_files, file_name, with_checksums
-from journeylab.workflow.outputs import distrust
+from journeylab.workflow.plan_files import write_plans
 from journeylab.workflow.plans import (
     Job,
     StudyPlans,
@@ -62,7 +62,6 @@ from journeylab.workflow.plans import (
     make_plan,
     response_plan,
 )
-from journeylab.workflow.recovery import forget_incomplete
 from journeylab.workflow.round import compare_reviewed
 from journeylab.workflow.seeds import FindRecord, StudySeeds, study_seeds
 
@@ -261,10 +260,11 @@ class WorkflowPlan:
         job = self._job(wildcards)
         return training_steps(job.run.settings, len(chunk_seeds(job.seeds)))
 
-    def write(self) -> None:
+    def write(self, active: float | None = None) -> None:
         """Write the plans that changed, and remove the plans of jobs that no longer exist.
 
-        Raises UserError if they cannot be written.
+        `active` is when another run that works on these plans began. Raises UserError if it would
+        lose a plan, or if the plans cannot be written.
         """
         folder, here = Path(self.folder("plans")), Path.cwd()
         planned = {folder / name: plan for name, plan in self.plans()}
@@ -272,27 +272,16 @@ class WorkflowPlan:
         committed = None if git.commit is None else committed_files(here, [str(self.claims)])
         history = History(here, self.claims)
         runs = {path.parent: plan for path, plan in planned.items() if plan.stage in _RUNS}
-        written: dict[Path, Frozen] = {**planned}
+        beside: dict[Path, Frozen] = {}
         if self.config.since:
-            written[folder / ROUND] = compare_reviewed(
+            beside[folder / ROUND] = compare_reviewed(
                 here, self.config.since, self.register, self.response, self.covered
             )
         for study in self.studies:
-            written[folder / study / REGISTER] = state = self._state(study, git, committed)
+            beside[folder / study / REGISTER] = state = self._state(study, git, committed)
             path = folder / study / HISTORY
-            written[path] = self._history(study, state, history, recorded_rows(path), runs)
-        try:
-            for path, content in written.items():
-                write_plan(path, content)
-            for name in (*self.studies, EXTERNAL):
-                for path in folder.glob(f"{name}/**/*.json"):
-                    if path.suffixes == [".json"] and path not in written:
-                        path.unlink()  # suffixes: files of cost and progress stay
-            forget_incomplete(Path(self.folder("reports")))
-            distrust(planned, Path(self.config.root))
-        except OSError as error:
-            where = error.filename or folder
-            raise UserError(f"{where}: plans cannot be written ({error.strerror})") from None
+            beside[path] = self._history(study, state, history, recorded_rows(path), runs)
+        write_plans(Path(self.config.root), planned, beside, self.studies, active)
 
     def plans(self) -> Iterator[tuple[str, Plan]]:
         """Every plan by its path below ``plans``, in the order in which data flow."""

@@ -3,7 +3,8 @@
 A lock of snakemake does not name its owner. Therefore every workflow run creates a file in
 `.snakemake/runs` and holds an advisory lock on it; the kernel releases that lock even if the
 process is killed. A lock of snakemake is stale if every run that may have taken it is dead. In
-doubt, for example for a run on another machine, it stays.
+doubt, for example for a run on another machine, it stays. The file contains the results root in
+which the run works, and nothing for a dry run.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import os
 import shutil
 import socket
 import subprocess
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -55,27 +57,42 @@ def check_writable(folder: Path = Path(".snakemake")) -> None:
             probe.unlink(missing_ok=True)
 
 
-def begin_run(folder: Path = Path(".snakemake")) -> None:
+@contextmanager
+def begin_run(
+    root: Path | None = None, folder: Path = Path(".snakemake"), *, works: bool = True
+) -> Iterator[float | None]:
     """Remove the locks of dead runs, and mark this run as alive until its process ends.
 
-    Raises UserError while jobs of a dead run are still running.
+    Yields when the oldest other live run that `works` below `root` began, or None. Runs that begin
+    meanwhile wait for the end of the block. Raises UserError while jobs of a dead run are still
+    running.
     """
+    with ExitStack() as stack:
+        yield _mark(str((root or Path()).resolve()), folder, works, stack)
+
+
+def _mark(root: str, folder: Path, works: bool, stack: ExitStack) -> float | None:
+    """Write the record of this run; `stack` keeps others from doing so. Returns as `begin_run`."""
     if fcntl is None or _held:
-        return
+        return None
     runs = folder / "runs"
     try:
         runs.mkdir(parents=True, exist_ok=True)
-        with (runs / ".mutex").open("w") as mutex:
-            fcntl.flock(mutex, fcntl.LOCK_EX)
-            _clear(folder)
-            mine = runs / f"{socket.gethostname()}:{os.getpid()}"
-            held = mine.open("w")
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        mutex = stack.enter_context((runs / ".mutex").open("w"))
+        fcntl.flock(mutex, fcntl.LOCK_EX)
+        _clear(folder)
+        since = active_since(folder, root)
+        mine = runs / f"{socket.gethostname()}:{os.getpid()}"
+        held = mine.open("w", encoding="utf-8")
+        held.write(root if works else "")
+        held.flush()
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:  # no advisory locks on this file system, or it is read-only
-        return
+        return None
     _held.append(held)  # the lock is released when the process ends
     os.environ[RUN] = mine.name
     atexit.register(_end_run, mine.absolute(), os.getpid())
+    return since
 
 
 def forget_incomplete(reports: Path) -> None:
@@ -93,15 +110,13 @@ def forget_incomplete(reports: Path) -> None:
             (reports / "response.json" if answer else manifest).unlink(missing_ok=True)
 
 
-def active_since(folder: Path = Path(".snakemake")) -> float | None:
+def active_since(folder: Path = Path(".snakemake"), root: str | None = None) -> float | None:
     """When the oldest workflow run that is alive in this folder began; None if none is.
 
-    A run on another machine counts as alive until a later run finds that it is dead.
+    With `root`, only runs that work below it count. A run on another machine counts as alive until
+    `make unlock` forgets it.
     """
-    try:
-        began = [run.stat().st_mtime for run in (folder / "runs").glob("[!.]*") if _is_alive(run)]
-    except OSError:  # it ended meanwhile
-        return None
+    began = [start for run, start in _recorded(folder, root).items() if _is_alive(run)]
     return min(began, default=None) if fcntl is not None else None
 
 
@@ -110,13 +125,19 @@ def _end_run(mine: Path, process: int) -> None:
         mine.unlink(missing_ok=True)
 
 
-def _clear(folder: Path) -> None:
-    began: dict[Path, float] = {}
-    alive: set[Path] = set()
+def _recorded(folder: Path, root: str | None = None) -> dict[Path, float]:
+    """When each run began that has a record; with `root`, of those that work below it."""
+    began = {}
     for run in (folder / "runs").glob("[!.]*"):
-        began[run] = run.stat().st_mtime
-        if _is_alive(run):
-            alive.add(run)
+        with suppress(FileNotFoundError):  # it ended meanwhile
+            if root is None or run.read_text(encoding="utf-8") == root:
+                began[run] = run.stat().st_mtime
+    return began
+
+
+def _clear(folder: Path) -> None:
+    began = _recorded(folder)
+    alive = {run for run in began if _is_alive(run)}
     if not alive and (queued := _queued_jobs()):
         raise UserError(
             f"jobs of a killed run are in SLURM's queue; wait for them, or end them: "
@@ -138,14 +159,14 @@ def _clear(folder: Path) -> None:
             undecided = True
     if not undecided:
         for run in dead:
-            run.unlink()
+            run.unlink(missing_ok=True)
 
 
 def _is_alive(run: Path) -> bool:
     """Whether a run is alive; a run on another machine counts as alive."""
     if run.name.rpartition(":")[0] != socket.gethostname():
         return True
-    with run.open() as probe:
+    with suppress(FileNotFoundError), run.open() as probe:  # it ended meanwhile
         try:
             fcntl.flock(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

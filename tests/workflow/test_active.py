@@ -1,0 +1,111 @@
+"""A second snakemake leaves the plans with which a running workflow works."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from .conftest import Copy
+
+pytestmark = pytest.mark.workflow
+
+TARGET = "results/exp5/bridge/rotation/once/run.json"
+CHANGED = ("--config", "seeds_from=5000")
+Process = subprocess.Popen[bytes]
+
+
+def plans(copy: Copy) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in copy.path.glob("plans/**/[!.]*.json")}
+
+
+@contextmanager
+def halted(copy: Copy, *arguments: str) -> Iterator[Process]:
+    """A snakemake that has written its plans and is halted until it gets SIGCONT."""
+    log = copy.path / "snakemake.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "snakemake", "--cores", "1", *arguments],
+            cwd=copy.path,
+            env=copy.cold_environment,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    try:
+        while b"response.yaml: open" not in log.read_bytes():  # a warning that follows the plans
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.01)
+        process.send_signal(signal.SIGSTOP)
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@pytest.fixture
+def active(fresh: Copy) -> Iterator[Process]:
+    with halted(fresh, TARGET) as process:
+        yield process
+
+
+def test_a_call_that_would_change_plans_of_a_running_workflow_is_refused(
+    fresh: Copy, active: Process
+) -> None:
+    before = plans(fresh)
+    for options in (("-n",), ()):
+        done = fresh.snakemake(*options, TARGET, *CHANGED, check=False)
+        [error] = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+        assert done.returncode != 0
+        assert error.startswith("error: plans/exp")
+        assert "a workflow that began on" in error
+        assert plans(fresh) == before
+    active.send_signal(signal.SIGCONT)
+    assert active.wait() == 0
+    assert (fresh.path / TARGET).exists()
+
+
+def test_calls_that_change_no_plan_of_a_running_workflow_succeed(
+    fresh: Copy, active: Process
+) -> None:
+    before = plans(fresh)
+    fresh.snakemake("-n", TARGET)
+    fresh.snakemake("-n", f"build/other/{TARGET}", *CHANGED, "root=build/other")
+    assert plans(fresh) == before
+    assert list(fresh.path.glob("build/other/plans/**/*.json"))
+
+
+def test_a_dry_run_keeps_no_other_call_from_changing_plans(fresh: Copy) -> None:
+    with halted(fresh, "-np", TARGET):
+        before = plans(fresh)
+        fresh.snakemake("-n", TARGET, *CHANGED)
+        assert plans(fresh) != before
+
+
+def test_the_record_of_a_killed_workflow_keeps_no_call_from_changing_plans(
+    fresh: Copy, active: Process
+) -> None:
+    before = plans(fresh)
+    os.killpg(active.pid, signal.SIGKILL)
+    active.wait()
+    assert list(fresh.path.glob(".snakemake/runs/[!.]*"))
+    fresh.snakemake("-n", TARGET, *CHANGED)
+    assert plans(fresh) != before
+
+
+def test_unlock_forgets_a_workflow_on_a_machine_that_died(fresh: Copy, active: Process) -> None:
+    os.killpg(active.pid, signal.SIGKILL)
+    active.wait()
+    [record] = fresh.path.glob(".snakemake/runs/[!.]*")
+    record.rename(record.with_name("elsewhere:1"))
+    refused = fresh.snakemake("-n", TARGET, *CHANGED, check=False)
+    assert "make unlock" in refused.stderr
+    fresh.snakemake("--unlock", *CHANGED)  # the commands of `make unlock`
+    fresh.run("rm", "-r", ".snakemake/runs")
+    fresh.snakemake("-n", TARGET, *CHANGED)
