@@ -1,5 +1,6 @@
 """`journeylab paper` checks the files that a manuscript inputs and copies them into one folder."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -127,3 +128,30 @@ def test_a_checklist_is_copied_as_latex_would_input_it(
         (folder / "neurips-checklist.tex").write_text("answers")
     output = assembled(write(tmp_path, f"\\study{{exp5}}\n{line}\n"), reports)
     assert (output / "neurips-checklist.tex").exists() == copied
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", ["paper", "paper/output", ".", "..", "reports", "notes/a.txt"])
+def test_an_output_that_holds_other_files_is_refused(
+    reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    paper = write(tmp_path)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("mine")
+    monkeypatch.chdir(tmp_path)
+    before = files(tmp_path)
+    with pytest.raises(UserError, match=rf"^{re.escape(str(Path(name)))}: .*write a"):
+        assemble(paper, reports, Path(name), anonymous=False, project=tmp_path)
+    assert files(tmp_path) == before
+
+
+def test_an_output_that_cannot_be_replaced_stays(reports: Path, tmp_path: Path) -> None:
+    output = assembled(write(tmp_path), reports)
+    before = files(tmp_path / "output")
+    with pytest.raises(UserError, match=r"response\.pdf` makes it"):
+        assembled(write(tmp_path, "\\study{exp5}\n\\input{neurips-checklist}\n"), reports)
+    assert files(output) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["output", "paper", "reports"]

@@ -151,6 +151,16 @@ class TestArchive:
         with pytest.raises(UserError, match=r"says nothing about v1, commit [0-9a-f]{10}; `make"):
             pack(folder, monkeypatch)
 
+    def test_a_folder_with_other_files_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = revised(tmp_path / "other")
+        (folder / "build/round/v1").mkdir(parents=True)
+        (folder / "build/round/v1/mine.txt").write_text("notes")
+        with pytest.raises(UserError, match=r"^build/round/v1: holds files"):
+            pack(folder, monkeypatch)
+        assert (folder / "build/round/v1/mine.txt").read_text() == "notes"
+
     def test_a_mistake_in_the_manuscript_is_one_line_with_the_message_of_latex(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -26,9 +27,13 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
 
     The results, numbers, tables and figures, are verified first. ``sources.tex`` gives
     ``journeylab.sty`` a link to the script of each study's figures, unless the paper is anonymous,
-    and a stamp for quick runs. Raises UserError for a manuscript without a study, and for a study
-    whose results are missing or damaged.
+    and a stamp for quick runs. An earlier ``output`` is replaced when all is there. Raises
+    UserError for a manuscript without a study, for a study whose results are missing or damaged,
+    and for an ``output`` that holds other files.
     """
+    check_output(output, SOURCES, paper, Path.cwd())
+    if output.resolve().is_relative_to(paper.resolve()):
+        raise UserError(f"{output}: lies in {paper}; write a folder outside, such as build/paper")
     written = [path.read_text(encoding="utf-8") for path in sorted(paper.glob("*.tex"))]
     studies = sorted({study for text in written for study in STUDY.findall(text)})
     if not studies:
@@ -38,17 +43,6 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
         if not manifest.exists():
             raise UserError(f"{manifest} is missing; `{remake(manifest)}` makes it")
         verify_files(manifest.parent, read_json(manifest)["files"])
-    shutil.rmtree(output, ignore_errors=True)
-    shutil.copytree(paper, output)
-    for study in studies:
-        for path in (path for kept in KEPT for path in (reports / study).glob(kept)):
-            copy = output / path.relative_to(reports)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
-    for name in CHECKLISTS:
-        inputs = rf"(?m)^(?:[^%\\\n]|\\.)*?\\input\{{{name}(?:\.tex)?\}}"
-        if any(re.search(inputs, text) for text in written):
-            _copy_checklist(reports, f"{name}.tex", output)
     scales = {read_json(reports / study / "numbers.json")[f"{study}.scale"] for study in studies}
     lines = ["% Written by journeylab; changes will be overwritten."]
     if "quick" in scales:
@@ -57,8 +51,45 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
         lines.append(r"\anonymoustrue")
     else:
         lines += [_source(study, project, output) for study in studies]
-    text = "\n".join([*lines, ""])
-    (output / SOURCES).write_text(text, encoding="ascii")
+    target = output.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as temporary:
+        made = Path(temporary) / "made"
+        shutil.copytree(paper, made)
+        for study in studies:
+            for path in (path for kept in KEPT for path in (reports / study).glob(kept)):
+                copy = made / path.relative_to(reports)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copy)
+        for name in CHECKLISTS:
+            inputs = rf"(?m)^(?:[^%\\\n]|\\.)*?\\input\{{{name}(?:\.tex)?\}}"
+            if any(re.search(inputs, text) for text in written):
+                _copy_checklist(reports, f"{name}.tex", made)
+        (made / SOURCES).write_text("\n".join([*lines, ""]), encoding="ascii")
+        if target.exists():
+            target.rename(Path(temporary) / "before")
+        made.rename(target)
+
+
+def check_output(output: Path, mark: str, *kept: Path) -> None:
+    """Refuse an output folder that may not be replaced.
+
+    It may be if it is empty or an earlier output, which holds the file or folder `mark`. Raises
+    UserError for any other, and for a folder that is or contains one of the folders `kept`.
+    """
+    for folder in kept:
+        if folder.resolve().is_relative_to(output.resolve()):
+            raise UserError(
+                f"{output}: is or contains {folder}, which would be lost; write another folder"
+            )
+    if output.exists() and not (output / mark).exists():
+        if not output.is_dir():
+            raise UserError(f"{output}: is a file; write a folder")
+        if any(output.iterdir()):
+            raise UserError(
+                f"{output}: holds files that this command did not write (no {mark}); write another "
+                "folder, or remove it"
+            )
 
 
 def _copy_checklist(reports: Path, name: str, output: Path) -> None:

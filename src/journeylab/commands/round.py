@@ -35,6 +35,7 @@ def round_(
     ] = False,
 ) -> None:
     """Pack response, manuscript, its differences and the list of changes for the editor."""
+    from journeylab.commands.paper import check_output
     from journeylab.records.files import write_folder
     from journeylab.reports.response import write_archive
     from journeylab.workflow.round import check_name, find_reviewed
@@ -51,6 +52,7 @@ def round_(
         raise UserError(f"{BUILT}/paper.tex is missing; `make round FROM={since}` makes it")
     name = re.sub(r"[^A-Za-z0-9._-]", "-", since)
     work = output / name
+    check_output(work, "after", Path.cwd(), PAPER, BUILT)
     shutil.rmtree(work, ignore_errors=True)
     before, after = work / "before", work / "after"
     shutil.copytree(BUILT, after, ignore=_made_by_latex)
