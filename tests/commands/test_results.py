@@ -1,6 +1,7 @@
 """Commands that print results: compare, register, list, explain, status."""
 
 import re
+import shutil
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
@@ -73,6 +74,8 @@ def test_compare_follows_a_renumbered_row(tmp_path, monkeypatch):
 
 def test_compare_accepts_a_git_revision(tmp_path, monkeypatch):
     reference(tmp_path / "reference/exp7.json", _1=(0.5, "supported"))
+    for name in ("costs.json", "figures.json", "exp7-r1.json"):
+        shutil.copy(PROJECT / "reference" / name, tmp_path / "reference")
     (tmp_path / "claims").mkdir()
     (tmp_path / "claims/looks.yaml").write_text("looks: {12: 1.0}\n")
     for command in (

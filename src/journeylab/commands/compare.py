@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +20,9 @@ from journeylab.config import UserError, build
 
 if TYPE_CHECKING:
     from journeylab.claims.reference import Reference, ReferenceClaim
+
+_CURRENT = re.compile(r"exp\d+\.json")
+"""The reference of a study; others are of earlier revisions, or of costs and figures."""
 
 
 def compare(
@@ -74,7 +78,7 @@ def _references(name: str) -> dict[str, Reference]:
         root = path.parent if path.name == "results" else path
         known = [reference_of(read_verdicts(root, study)) for study in judged_studies(root)]
         known = known or [
-            read_reference(file) for file in sorted(path.glob("exp*.json")) if file.stem.isalnum()
+            read_reference(file) for file in sorted(path.iterdir()) if _CURRENT.fullmatch(file.name)
         ]
     else:
         known = list(_in_git(name))
@@ -94,7 +98,7 @@ def _in_git(revision: str) -> Iterator[Reference]:
     here = Path.cwd()
     names = ask_git(here, "ls-tree", "--name-only", revision, f"{REFERENCES.as_posix()}/") or ""
     for name in names.split():
-        if Path(name).suffix == ".json" and Path(name).stem.isalnum():
+        if _CURRENT.fullmatch(Path(name).name):
             written = json.loads(ask_git(here, "show", f"{revision}:./{name}") or "{}")
             yield build(Reference, written, f"{revision}:{name}")
 
