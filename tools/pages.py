@@ -15,6 +15,7 @@ from types import ModuleType
 
 from pdoc import doc, extract, render
 
+from journeylab.records.listing import find_files
 from journeylab.reports.gallery import render_pages
 
 PROJECT = Path(__file__).parents[1]
@@ -49,7 +50,7 @@ def main(output: Path) -> None:
     """Empty `output` and write all pages into it."""
     shutil.rmtree(output, ignore_errors=True)
     shutil.copytree(PROJECT / GALLERY, output / "gallery")
-    reports = sorted((output / "gallery").glob("*.pdf"), key=study_number)
+    reports = sorted(find_files(output / "gallery", "*.pdf"), key=study_number)
     pages = {report.stem: render_pages(report, output / "gallery") for report in reports}
     modules = {name: doc.Module.from_name(name) for name in extract.walk_specs(API)}
     addresses = {path: address(name) for name, path in PAGES.items()}

@@ -294,7 +294,9 @@ def test_the_last_look_says_what_is_open(tmp_path):
             taken=SeedRange(first=12),
         )
         files.write_json(tmp_path / f"results/exp7/looks/{seeds}.json", record)
-    assert judged(tmp_path, "exp7") == "look 2, 16 seeds: 1 of 2 claims open, 1 runs go on"
+    with files.write_atomic(tmp_path / "results/exp7/looks/20.json") as partial:
+        partial.touch()  # a look that is being written
+        assert judged(tmp_path, "exp7") == "look 2, 16 seeds: 1 of 2 claims open, 1 runs go on"
 
 
 def test_the_terminal_and_the_page_show_the_same(root):

@@ -12,6 +12,7 @@ from journeylab.config import UserError
 from journeylab.records import evidence, files, runs
 from journeylab.records.cost import Cost
 from journeylab.records.plans import Plan
+from journeylab.workflow.rerun import find_units
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 COST = Cost(cpu_seconds=4.0, imports_seconds=1.0, wall_seconds=3.0, peak_mib=100.0)
@@ -20,6 +21,7 @@ NAMES = {"study": "exp7", "arm": "native", "variant": "A", "seeds": (0, 1)}
 TRAIN = Plan(stage="train", settings={"d": 4, "training": {"steps": 6}}, code="c0de", **NAMES)
 MEASURE = Plan(stage="measure", inputs={"run": TRAIN.key}, settings={"n": 3}, **NAMES)
 COMPUTE = Plan(stage="compute", **NAMES)
+PLANS = (TRAIN, MEASURE)
 
 
 def finish(folder, plan, measured, value=0.5, state=COMMITTED):
@@ -110,6 +112,17 @@ def test_every_flipped_byte_is_refused(tmp_path, data):
         damaged.write_bytes(content)
         with pytest.raises(UserError, match=r"damaged\.zip is damaged; restore it with git"):
             evidence.read_evidence(damaged)
+
+
+def test_evidence_that_is_being_written_is_not_listed(tmp_path):
+    path = evidence.evidence_path(tmp_path, "exp7", "native/A/seeds-00-01")
+    with files.write_atomic(path) as partial:
+        partial.write_bytes(b"half")
+        assert evidence.find_evidence(tmp_path, "exp7") == {}
+        assert find_units({}, tmp_path / "evidence") == ([], [])
+        partial.write_bytes(packed(finish(tmp_path / "run", *PLANS), PLANS).read_bytes())
+    assert evidence.find_evidence(tmp_path, "exp7") == {"native/A/seeds-00-01": path}
+    assert find_units({}, tmp_path / "evidence") == ([], [str(path)])
 
 
 def test_files_of_two_runs_are_no_evidence(tmp_path, plans):

@@ -10,6 +10,7 @@ from PIL import Image
 
 from journeylab.config import UserError
 from journeylab.plotting import canvas, save
+from journeylab.records.files import write_atomic
 from journeylab.reports.gallery import FRONT_FIGURE, LARGEST, publish, render_pages
 
 PROJECT = Path(__file__).parents[2]
@@ -50,6 +51,12 @@ def test_a_gallery_is_the_reports_and_the_figure_of_the_readme(
 def test_reports_without_the_figure_are_published(reports: Path, tmp_path: Path) -> None:
     (reports / f"{STUDY}/figures/{NAME}.pdf").unlink()
     assert publish(reports, tmp_path / "gallery") == [tmp_path / f"gallery/{STUDY}.pdf"]
+
+
+def test_a_report_that_is_being_written_is_not_published(reports: Path, tmp_path: Path) -> None:
+    with write_atomic(reports / "exp1.pdf") as partial:
+        partial.touch()
+        assert len(publish(reports, tmp_path / "gallery")) == 2
 
 
 def test_every_page_becomes_a_picture(reports: Path, tmp_path: Path) -> None:

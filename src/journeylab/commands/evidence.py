@@ -96,7 +96,7 @@ def _planned(
 
 def _add_study(plan: WorkflowPlan, study: str, root: Path, history: History) -> list[str]:
     """Write the evidence of the finished runs of a study; why runs were refused."""
-    from journeylab.records.evidence import collect_evidence, evidence_path
+    from journeylab.records.evidence import collect_evidence, evidence_path, find_evidence
     from journeylab.records.files import write_atomic
     from journeylab.workflow.evidence import needed_runs, read_recorded
 
@@ -126,7 +126,7 @@ def _add_study(plan: WorkflowPlan, study: str, root: Path, history: History) -> 
         counts["recorded"] += 1
     counts["refused"] = len(refused)
     done = ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "no finished runs"
-    size = sum(path.stat().st_size for path in (root / "evidence" / study).rglob("*.zip"))
+    size = sum(path.stat().st_size for path in find_evidence(root, study).values())
     recorded = read_recorded(root, study, planned)
     kept = _summary(
         study, needed_runs(plan.seeds(study), plan.register, planned, recorded), recorded

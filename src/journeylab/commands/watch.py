@@ -143,11 +143,12 @@ def judged(root: Path, study: str) -> str:
     The last look of a study with sequential looks, else its verdicts; "" before the first.
     """
     from journeylab.records.files import VERDICTS, read_json
+    from journeylab.records.listing import find_files
     from journeylab.records.looks import FOLDER, LookRecord
     from journeylab.records.verdicts import StudyVerdicts
 
     results = root / "results" / study
-    looks = sorted((results / FOLDER).glob("*.json"), key=lambda path: int(path.stem))
+    looks = sorted(find_files(results / FOLDER, "*.json"), key=lambda path: int(path.stem))
     path = looks[-1] if looks else results / VERDICTS
     if not path.exists():
         return ""

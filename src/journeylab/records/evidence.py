@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from journeylab.config import UserError, shown
 from journeylab.records import files
 from journeylab.records.files import MEASUREMENTS
+from journeylab.records.listing import find_files
 from journeylab.records.plans import Plan, plan_key
 from journeylab.records.runs import HOST, RUN, RunHost, RunRecord, read_host, read_run
 
@@ -102,7 +103,7 @@ def evidence_path(root: Path, study: str, folder: str) -> Path:
 def find_evidence(root: Path, study: str) -> dict[str, Path]:
     """All files of evidence of a study by the folders of their runs, sorted."""
     folder = root / "evidence" / study
-    paths = sorted(folder.glob(f"*/*/*{SUFFIX}"))
+    paths = find_files(folder, f"*/*/*{SUFFIX}")
     return {path.relative_to(folder).as_posix().removesuffix(SUFFIX): path for path in paths}
 
 

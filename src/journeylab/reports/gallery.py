@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from journeylab.config import UserError
 from journeylab.records.files import write_atomic
+from journeylab.records.listing import find_files
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -26,7 +27,7 @@ def publish(reports: Path, output: Path) -> list[Path]:
 
     Returns the files written. Raises UserError if there is no report.
     """
-    pdfs = sorted(reports.glob("*.pdf"))
+    pdfs = find_files(reports, "*.pdf")
     if not pdfs:
         raise UserError(f"{reports}: no report to publish; `make all` typesets them")
     written = []

@@ -7,6 +7,7 @@ from pathlib import Path
 from journeylab.claims.register import Register
 from journeylab.claims.response import Response, rows_of, unasked
 from journeylab.records.files import sha256, write_atomic, write_folder, write_json
+from journeylab.records.listing import find_files
 from journeylab.records.round import ROUND, read_round
 from journeylab.reports.response import (
     Question,
@@ -66,4 +67,4 @@ def run(call: Call) -> None:
 
 def _bytes(folder: Path) -> int:
     """The size of the measurements and curves in a folder; restored files have the same."""
-    return sum(path.stat().st_size for path in folder.rglob("*.parquet"))
+    return sum(path.stat().st_size for path in find_files(folder, "**/*.parquet"))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from journeylab.config import Frozen
 from journeylab.records import files, runs
+from journeylab.records.listing import find_files
 from journeylab.records.plans import plan_key
 from journeylab.tracking.contents import (
     Chunk,
@@ -228,7 +229,7 @@ class StudyImport:
         parent = run.info.run_id
         report = self.root / "reports" / f"{self.study}.pdf"
         figures = self.root / "reports" / self.study / "figures"
-        drawn = [path for path in sorted(figures.glob("*")) if path.suffix in _FIGURES]
+        drawn = [path for path in find_files(figures, "*") if path.suffix in _FIGURES]
         verdicts = read_study(self.root, self.study)
         description = describe_study(self.root, self.study, verdicts)
         looks = look_tags(verdicts)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from journeylab.config import UserError, masked
 from journeylab.records import files, runs
+from journeylab.records.listing import find_files
 from journeylab.tracking.experiment import StudyImport, TrackingSummary
 from journeylab.tracking.live import LiveStudy
 from journeylab.tracking.store import (
@@ -239,7 +240,7 @@ def _state(root: Path, study: str) -> object:
     chunks = runs.find_runs(root, study)
     records = [folder / name for folder in chunks for name in (runs.RUN, files.MEASUREMENTS)]
     written = [root / "results" / study / files.VERDICTS, root / "reports" / f"{study}.pdf"]
-    figures = sorted((root / "reports" / study / "figures").glob("*"))
+    figures = find_files(root / "reports" / study / "figures", "*")
     existing = [path for path in (*records, *written, *figures) if path.exists()]
     return [(path, path.stat().st_mtime_ns) for path in existing]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from journeylab.config import Frozen, UserError
 from journeylab.records.files import json_bytes
+from journeylab.records.listing import find_files
 from journeylab.records.plans import Plan, write_plan
 from journeylab.workflow.external import EXTERNAL
 from journeylab.workflow.outputs import distrust
@@ -33,7 +34,7 @@ def write_plans(
         outdated = [
             path
             for name in (*studies, EXTERNAL)
-            for path in folder.glob(f"{name}/**/*.json")
+            for path in find_files(folder, f"{name}/**/*.json")
             if path.suffixes == [".json"] and path not in written
         ]  # suffixes: files of cost and progress stay
         if active is not None:

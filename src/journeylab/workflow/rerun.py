@@ -20,6 +20,7 @@ import pandas as pd
 from journeylab.config import UserError
 from journeylab.records.evidence import CURVES, SUFFIX, read_evidence
 from journeylab.records.files import MEASUREMENTS, read_table
+from journeylab.records.listing import find_files
 from journeylab.records.plans import Plan, write_plan
 from journeylab.records.runs import RUN, RunRecord, read_run
 from journeylab.workflow.external import EXTERNAL, file_name
@@ -97,7 +98,7 @@ def find_units(plans: Plans, folder: Path) -> tuple[list[Unit], list[str]]:
     """
     units: list[Unit] = []
     older = []
-    for path in sorted(folder.glob(f"*/*/*/*{SUFFIX}")):
+    for path in find_files(folder, f"*/*/*/*{SUFFIX}"):
         evidence, run = read_evidence(path), str(path.relative_to(folder).with_suffix(""))
         made = (evidence.plan, evidence.measured)
         current = [plans.get(f"{run}/{plan.stage}.json") for plan in made]
