@@ -65,8 +65,9 @@ arxiv: setup ## the response to the reviewers as LaTeX, in one archive: reports/
 	$(RUN) reports/response.tar.gz
 
 paper: setup ## typeset the manuscript of paper/: build/paper/paper.pdf; with quick runs: QUICK=1
+	@grep -qs '^[[:space:]]*\\study{exp[0-9][0-9]*}' paper/*.tex || { printf '%s\n' 'error: paper/*.tex: no file names a study; write, for example, \study{exp5} on a line of its own' >&2; exit 2; }
 	$(RUN) $(if $(QUICK),--config scale=quick root=build/quick --,$(if $(RECORDED),--config evidence=only --)) \
-	  $$(sed -n 's|^ *\\study{\(exp[0-9]*\)}.*|$(if $(QUICK),build/quick/)reports/\1.pdf|p' paper/*.tex)
+	  $$(sed -n 's|^[[:space:]]*\\study{\(exp[0-9][0-9]*\)}.*|$(if $(QUICK),build/quick/)reports/\1.pdf|p' paper/*.tex)
 	journeylab paper $(if $(QUICK),--root build/quick)
 	latexmk -pdf -cd -interaction=nonstopmode -halt-on-error build/paper/paper.tex
 

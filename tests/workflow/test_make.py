@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from journeylab.commands.init import STUDY
+from journeylab.commands.new import OWN, filled, study_names
+
 PROJECT = Path(__file__).parents[2]
 NEEDED = (
     *("Makefile", "constraints.txt", "pyproject.toml", "requirements.lock"),
@@ -232,3 +235,29 @@ def test_make_ui_shows_quick_runs_if_there_are_no_others(checkout: Checkout) -> 
     assert shown() == "journeylab ui --root build/quick"
     (checkout.path / "results/exp7").mkdir(parents=True)
     assert shown() == "journeylab ui"
+
+
+@pytest.fixture(params=["repository", "project"])
+def papers(request: pytest.FixtureRequest, checkout: Checkout) -> Checkout:
+    """A folder with an empty `paper/`, and the Makefile of the repository or of a new project."""
+    if request.param == "project":
+        names = study_names(STUDY, OWN)
+        (checkout.path / "Makefile").write_text(filled("project", "Makefile", names))
+    (checkout.path / "paper").mkdir()
+    return checkout
+
+
+def test_a_paper_needs_the_studies_that_it_names(papers: Checkout) -> None:
+    text = "\\study{exp5}\n\t \\study{exp12}% numbers\n% \\study{exp7}\n"
+    (papers.path / "paper/any.tex").write_text(text)
+    assert "ran reports/exp5.pdf reports/exp12.pdf\n" in papers.make("paper", RUN="@echo ran")[1]
+
+
+@pytest.mark.parametrize("text", ["% \\study{exp5}\n", "\\study{exp}\n", None])
+def test_a_paper_that_names_no_study_runs_nothing(papers: Checkout, text: str | None) -> None:
+    if text is not None:
+        (papers.path / "paper/any.tex").write_text(text)
+    code, output = papers.make("paper", RUN="@echo ran")
+    assert code == 2
+    assert re.search(r"^error: paper/\*\.tex: no file names a study; .*\\study\{exp", output, re.M)
+    assert "ran" not in output.split()
