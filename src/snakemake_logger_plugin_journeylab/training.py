@@ -130,10 +130,10 @@ def progress_file(plan: str) -> Path:
 
 def planned_steps(plan: str) -> int:
     """The training steps of a plan, over all its seeds; 0 if it cannot be read."""
+    from journeylab.workflow.costs import training_steps  # the Snakefile has loaded it
+
     try:
         content = json.loads(Path(plan).read_text(encoding="utf-8"))
-        settings = content["settings"]
-        worlds = settings.get("data", {}).get("worlds", 1)
-        return int(settings["training"]["steps"]) * len(content["seeds"]) * int(worlds)
+        return training_steps(content["settings"], len(content["seeds"]))
     except (OSError, ValueError, KeyError, TypeError):
         return 0

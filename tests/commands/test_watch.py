@@ -25,6 +25,7 @@ from journeylab.records.plans import Plan, write_plan
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.workflow.activity import Activity
 from journeylab.workflow.recovery import active_since
+from snakemake_logger_plugin_journeylab.training import planned_steps
 
 PROJECT = Path(__file__).parents[2]
 STARTED = datetime(2026, 1, 2, tzinfo=UTC)
@@ -37,14 +38,16 @@ class Root:
     def __init__(self, path):
         self.path = path
 
-    def plan(self, variant, seed=0, stage="train", study="exp7", steps=100):
+    def plan(self, variant, seed=0, stage="train", study="exp7", steps=100, worlds=1):
         plan = Plan(
             stage=stage,
             study=study,
             arm="native",
             variant=variant,
             seeds=(seed,),
-            settings={"training": {"steps": steps}} if stage == "train" else {},
+            settings={"training": {"steps": steps}, "data": {"worlds": worlds}}
+            if stage == "train"
+            else {},
         )
         self.names = f"{study}/native/{variant}/seeds-{seed:02d}-{seed:02d}"
         write_plan(self.path / f"plans/{self.names}/{stage}.json", plan)
@@ -170,6 +173,14 @@ def test_steps_rates_and_time_left_add_up_over_jobs(root):
         ("train exp7 native/A seed 0", "2.0", "40 s", "0.5000"),
         ("train exp7 native/A seed 1", "4.0", "20 s", "0.5000"),
     ]
+
+
+def test_every_world_of_a_seed_is_trained(root):
+    root.begin("A", worlds=4)
+    root.progress(100, total=400)
+    [job] = Activity(root.path, root.path).read()["exp7"]
+    assert (job.steps, job.total) == (100, 400)
+    assert planned_steps(str(root.path / f"plans/{root.names}/train.json")) == 400
 
 
 def test_failures_name_the_job_or_the_log(root):

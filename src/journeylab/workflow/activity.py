@@ -18,6 +18,7 @@ from journeylab.records.looks import FOLDER as LOOKS
 from journeylab.records.looks import LookRecord, SeedRange
 from journeylab.records.plans import Plan, read_plan
 from journeylab.records.runs import RUN, START, read_run, read_start
+from journeylab.workflow.costs import training_steps
 from journeylab.workflow.recovery import active_since
 
 State = Literal["done", "running", "failed", "stopped", "waiting"]
@@ -46,9 +47,10 @@ class JobActivity(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Training steps over all seeds; 0 for a run that trains nothing."""
-        steps = self.plan.settings.get("training", {}).get("steps", 0)
-        return int(steps) * len(self.plan.seeds or ()) if self.plan.stage == "train" else 0
+        """Training steps over all seeds and their worlds; 0 for a run that trains nothing."""
+        if self.plan.stage != "train":
+            return 0
+        return training_steps(self.plan.settings, len(self.plan.seeds or ()))
 
     @property
     def steps(self) -> int:
