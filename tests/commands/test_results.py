@@ -223,6 +223,10 @@ def test_missing_results_give_one_error_line(tmp_path, monkeypatch):
     monkeypatch.chdir(PROJECT)
     with pytest.raises(UserError, match=r"verdicts.json is missing; `snakemake --cores 8"):
         invoke("explain", "exp7.2", "--root", str(tmp_path))
+    with pytest.raises(UserError, match=r"/verdicts.json --config root=build/none` makes it"):
+        invoke("explain", "exp7.2", "--root", "build/none")
+    with pytest.raises(UserError, match=r"^'exp99.1' is not in the register; did you mean 'exp9'"):
+        invoke("explain", "exp99.1", "--root", str(tmp_path))
     with pytest.raises(UserError, match="no verdicts of this register; `make all` makes them"):
         invoke("status", "--root", str(tmp_path))
 

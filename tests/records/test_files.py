@@ -129,7 +129,7 @@ def test_any_damaged_byte_is_detected_and_the_file_named(tmp_path, name):
         with pytest.raises(UserError, match=name):
             read_example(path)
     path.write_bytes(whole[:-1])
-    with pytest.raises(UserError, match="delete it"):
+    with pytest.raises(UserError, match="is damaged"):
         read_example(path)
 
 

@@ -11,6 +11,7 @@ from journeylab.audit.known import Known
 from journeylab.audit.latex import Include
 from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_json, sha256
+from journeylab.records.repair import settings_of
 
 _OF_STUDY = re.compile(r"(exp\d+)/(.+)")
 _FORMATS = ("", ".pdf", ".png", ".jpg", ".jpeg", ".svg", ".eps", ".tex")
@@ -35,7 +36,8 @@ def check_included(include: Include, folder: Path, known: Known) -> Iterator[Fin
             yield finding(
                 "stale",
                 f"\\study{{{name}}}: its report was drawn with other settings, data or code than "
-                f"planned; snakemake --cores 1 {known.root / 'reports' / name}.pdf makes it anew",
+                f"planned; snakemake --cores 1 {known.root / 'reports' / name}.pdf"
+                f"{settings_of(known.root)} makes it anew",
             )
         return
     path = next((p for form in _FORMATS if (p := folder / f"{name}{form}").is_file()), None)

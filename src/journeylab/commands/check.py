@@ -19,12 +19,12 @@ from journeylab.records.files import (
     MANIFEST,
     read_json,
     read_table,
-    remake,
     verify,
     verify_files,
 )
 from journeylab.records.looks import LookRecord
 from journeylab.records.plans import Plan
+from journeylab.records.repair import remake
 from journeylab.records.runs import HOST, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.workflow.outputs import job_outputs
@@ -56,7 +56,7 @@ def check(config: Path, overrides: Sequence[str] = ()) -> tuple[list[str], list[
     read = {key for job in jobs if job.made for key in _read(job.plan)} - _later(workflow, jobs)
     checked = [job for job in jobs if job.made or _identities(job.plan) & read]
     problems = [
-        f"{fault.partition(';')[0]}; `{_command(job, fault)}{options}` makes it anew"
+        f"{fault.partition(';')[0]}; `{_command(job, fault, options)}` makes it anew"
         for job in checked
         for fault in dict.fromkeys(_CHECKS[job.plan.stage](job))
     ]
@@ -71,10 +71,10 @@ def find_jobs(workflow: WorkflowPlan) -> Iterator[Job]:
         yield Job(plan, tuple(Path(workflow.folder(path)) for path in job_outputs(name, plan)))
 
 
-def _command(job: Job, fault: str) -> str:
+def _command(job: Job, fault: str, options: str) -> str:
     """The command that makes the output named by a fault, or else the first output."""
     named = next((path for path in job.outputs if fault.startswith(f"{path} ")), job.outputs[0])
-    return remake(named)
+    return remake(named, options)
 
 
 def _fault(path: Path, read: Callable[[], object]) -> list[str]:

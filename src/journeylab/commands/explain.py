@@ -32,6 +32,8 @@ def explain(
     from journeylab.records.verdict_text import explanation
 
     study = claim.partition(".")[0]
+    if study not in (known := list(current_register().studies)):
+        raise UserError(f"{claim!r} is not in the register;{accepted(study, known)}")
     verdicts = read_verdicts(root, study)
     rows = {row.id: row for row in verdicts.verdicts}
     if claim not in rows:
@@ -85,7 +87,7 @@ def _sources(root: Path, row: Verdict, *, hashes: bool) -> Iterator[str]:
             yield f"    run {run.run_key}  plan {run.plan_key}"
             for name, digest in {**run.files, **run.inputs}.items():
                 yield f"    {name}  sha256 {digest}"
-    yield from _footer(verdicts, read, hashes=hashes)
+    yield from _footer(root, verdicts, read, hashes=hashes)
 
 
 def _commit(host: RunHost, whole: bool) -> str:
@@ -94,8 +96,10 @@ def _commit(host: RunHost, whole: bool) -> str:
 
 
 def _footer(
-    verdicts: Path, read: Sequence[tuple[Path, RunRecord, RunHost]], *, hashes: bool
+    root: Path, verdicts: Path, read: Sequence[tuple[Path, RunRecord, RunHost]], *, hashes: bool
 ) -> Iterator[str]:
-    yield f"to make it anew: snakemake --cores 8 {verdicts}"
+    from journeylab.records.repair import settings_of
+
+    yield f"to make it anew: snakemake --cores 8 {verdicts}{settings_of(root)}"
     if read and not hashes:
         yield "keys and hashes: add --hashes"

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 
 from journeylab.catalogue import CODE, study_folder
 from journeylab.config import UserError
-from journeylab.records.files import MANIFEST, read_json, remake, verify_files
+from journeylab.records.files import MANIFEST, read_json, verify_files
 from journeylab.records.git import ask_git
+from journeylab.records.repair import remake, settings_of
 from journeylab.records.runs import git_state
 from journeylab.reports.latex import escape
 from journeylab.reports.typeset import STAMP
@@ -96,7 +97,10 @@ def _copy_checklist(reports: Path, name: str, output: Path) -> None:
     manifest = reports / "latex" / MANIFEST
     if not manifest.exists():
         response = reports / "response.pdf"
-        raise UserError(f"{manifest} is missing; `snakemake --cores 1 {response}` makes it")
+        options = settings_of(reports.parent)
+        raise UserError(
+            f"{manifest} is missing; `snakemake --cores 1 {response}{options}` makes it"
+        )
     verify_files(manifest.parent, {name: read_json(manifest)["files"].get(name, "")})
     shutil.copyfile(manifest.parent / name, output / name)
 

@@ -28,11 +28,14 @@ PILOTS = Path("build/quick")
 def read_verdicts(root: Path, study: str) -> StudyVerdicts:
     """The verdicts of a study. Raises UserError if they are missing or damaged."""
     from journeylab.records.files import VERDICTS, read_json
+    from journeylab.records.repair import settings_of
     from journeylab.records.verdicts import StudyVerdicts
 
     path = root / "results" / study / VERDICTS
     if not path.exists():
-        raise UserError(f"{path} is missing; `snakemake --cores 8 {path}` makes it")
+        raise UserError(
+            f"{path} is missing; `snakemake --cores 8 {path}{settings_of(root)}` makes it"
+        )
     return build(StudyVerdicts, read_json(path), str(path))
 
 

@@ -20,6 +20,7 @@ from journeylab.records import files
 from journeylab.records.files import MEASUREMENTS
 from journeylab.records.listing import find_files
 from journeylab.records.plans import Plan, plan_key
+from journeylab.records.repair import remake
 from journeylab.records.runs import HOST, RUN, RunHost, RunRecord, read_host, read_run
 
 SUFFIX = ".zip"
@@ -122,7 +123,7 @@ def collect_evidence(folder: Path, plan: Plan, measured: Plan) -> RunEvidence:
     if name := evidence.misfit:
         raise UserError(
             f"{folder / name} does not belong to the other files of its run; "
-            f"`{files.remake(folder / RUN)}` makes them anew"
+            f"`{remake(folder / RUN)}` makes them anew"
         )
     return evidence
 

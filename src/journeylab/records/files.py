@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from journeylab.config import Frozen, UserError, canonical
+from journeylab.records.repair import MANIFEST as MANIFEST
+from journeylab.records.repair import advice, remake
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +41,6 @@ SEAL = "seal"
 ORIGIN = "origin"
 MEASUREMENTS = "measurements.parquet"
 VERDICTS = "verdicts.json"
-MANIFEST = "manifest.json"
 BLANK = b"self-sha256:" + b"0" * 64
 """The checksum in a file before `seal`."""
 _SEALED = re.compile(rb"self-sha256:[0-9a-f]{64}")
@@ -418,8 +419,8 @@ def _parsing(path: Path) -> Iterator[None]:
         raise
     except Exception as error:  # libraries raise nearly anything for such a file
         raise UserError(
-            f"{path} is damaged ({type(error).__name__}: it is no {path.suffix[1:]} file of "
-            f"journeylab); delete it and run `{remake(path)}`"
+            f"{path} is damaged, or no file of journeylab ({type(error).__name__})"
+            f"{advice(path, damaged=True)}"
         ) from None
 
 
@@ -433,17 +434,11 @@ def _opened(path: Path) -> Iterator[io.BufferedReader]:
     try:
         content = path.open("rb")
     except FileNotFoundError:
-        raise UserError(f"{path} is missing; `{remake(path)}` makes it") from None
+        raise UserError(f"{path} is missing{advice(path, damaged=False)}") from None
     with content:
         yield content
 
 
 def _damaged(path: Path) -> UserError:
-    return UserError(f"{path} is damaged (its SHA-256 differs); delete it and run `{remake(path)}`")
-
-
-def remake(path: Path) -> str:
-    """The command that makes a file anew; the target of a sealed folder is its manifest."""
-    path = Path(path)
-    folder = next((folder for folder in path.parents if (folder / MANIFEST).exists()), None)
-    return f"snakemake --cores 1 --force {folder / MANIFEST if folder else path}"
+    advised = advice(path, damaged=True)
+    return UserError(f"{path} is damaged (its SHA-256 differs){advised}")

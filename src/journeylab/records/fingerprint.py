@@ -36,6 +36,7 @@ BOOKKEEPING: Mapping[str, str] = {
     "records.fingerprint": "computes keys",
     "records.git": "asks git for the commit",
     "records.plans": "reads and writes plans",
+    "records.repair": "says how a file is made anew",
     "records.runs": "describes runs and machines",
     "stages.running": "loads the code of a stage and calls it",
     "stages.generate": "reads and writes the files around chunks.generate",

@@ -11,11 +11,11 @@ from journeylab.records.files import (
     read_json,
     read_origin,
     read_table,
-    remake,
     sha256,
     verify_files,
     write_folder,
 )
+from journeylab.records.repair import remake
 from journeylab.records.runs import read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.draw import draw_results, join_curves

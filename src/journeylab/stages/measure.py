@@ -8,11 +8,11 @@ from journeylab.config import UserError
 from journeylab.records.files import (
     read_table,
     read_tensors,
-    remake,
     sha256,
     verify_files,
     write_table,
 )
+from journeylab.records.repair import remake
 from journeylab.records.runs import read_run
 from journeylab.stages.running import Call
 

@@ -11,11 +11,11 @@ from journeylab.records.files import (
     VERDICTS,
     read_json,
     read_origin,
-    remake,
     sha256,
     verify,
 )
 from journeylab.records.plans import HISTORY
+from journeylab.records.repair import remake
 from journeylab.records.runs import read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.typeset import compile_report, describe
