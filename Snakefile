@@ -38,7 +38,7 @@ try:
         check_writable()
         plan = WorkflowPlan(config)
         called = get_argument_parser().parse_args(sys.argv[1:])
-        plan.check_targets(sys.argv[1:])
+        plan.check_targets(called.targets)
         works = not (called.dryrun or called.unlock)
         with begin_run(Path(plan.config.root), works=works) as active:
             if not called.unlock:

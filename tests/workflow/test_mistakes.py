@@ -77,3 +77,22 @@ def test_an_unknown_metric_of_a_claim_gives_one_error_line(fresh: Copy) -> None:
     assert "hits@one" in lines[0]
     assert "hits@1" in lines[0]
     assert not (fresh.path / "results").exists()
+
+
+@pytest.mark.parametrize("target", ["reports/exp99.pdf", "./results/exp99/verdicts.json"])
+def test_a_target_of_an_unknown_study_gives_one_error_line(fresh: Copy, target: str) -> None:
+    [line] = output_lines(fresh.snakemake("-n", target, check=False))
+    assert (
+        line
+        == f"error: {target}: exp99 is not in config.yaml; did you mean 'exp7'? accepted: exp5, exp7"
+    )
+
+
+def test_only_targets_below_the_root_name_studies(fresh: Copy) -> None:
+    root = "build/exp99/x"
+    options = ("-n", "--shadow-prefix", f"{fresh.path}/exp20/x")
+    fresh.snakemake(*options, f"{root}/reports/exp5.pdf", "--config", f"root={root}")
+    done = fresh.snakemake(
+        "-n", f"{root}/reports/exp6.pdf", "--config", f"root={root}", check=False
+    )
+    assert f"error: {root}/reports/exp6.pdf: exp6 is not in config.yaml" in done.stderr

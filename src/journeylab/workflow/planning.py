@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any, Protocol
@@ -342,19 +342,22 @@ class WorkflowPlan:
             for study in self.studies
         }
 
-    def check_targets(self, arguments: Sequence[str]) -> None:
+    def check_targets(self, targets: Iterable[str]) -> None:
         """Refuse a target of a study that is not configured; raises UserError."""
-        for argument in arguments:
-            named = re.search(r"(?:^|/)(exp\d+)(?:\.pdf$|/)", argument)
+        for target in targets:
+            try:
+                below = PurePath(target).relative_to(PurePath(self.config.root)).as_posix()
+            except ValueError:  # of another root, or a rule
+                continue
+            named = re.match(r"(?:data|results|reports|plans)/(exp\d+)(?:\.pdf$|/)", below)
             if named and named[1] in self.evidence and named[1] not in self.studies:
                 raise UserError(
-                    f"{argument}: no look at {named[1]} has evidence of all its runs; "
+                    f"{target}: no look at {named[1]} has evidence of all its runs; "
                     f"journeylab evidence check {named[1]}"
                 )
             if named and named[1] not in self.config.studies:
                 raise UserError(
-                    f"{argument}: {named[1]} is not in config.yaml;"
-                    f"{accepted(named[1], self.studies)}"
+                    f"{target}: {named[1]} is not in config.yaml;{accepted(named[1], self.studies)}"
                 )
 
     def _restored(self, study: str) -> Mapping[str, RunEvidence]:
