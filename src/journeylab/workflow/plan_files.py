@@ -62,6 +62,6 @@ def _keep(planned: Mapping[Path, Plan], outdated: Iterable[Path], active: float)
         began = time.strftime("%Y-%m-%d %H:%M", time.localtime(active))
         raise UserError(
             f"{lost}: a workflow that began on {began} works with this plan, which would change; "
-            "wait for its end, or work in another folder, as in --config root=build/other; "
-            "if its machine died, type make unlock"
+            "wait for its end, or write another folder: --config root=build/other; "
+            "if its machine died: make unlock"
         )
