@@ -1,5 +1,6 @@
 """`journeylab new` writes a complete study and changes no file of other studies."""
 
+import errno
 import hashlib
 import shutil
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 import yaml
 
 from journeylab.claims.register import read_register
-from journeylab.commands.new import LONGEST, scaffold
+from journeylab.commands.new import LONGEST, _all_or_nothing, scaffold
 from journeylab.config import UserError, read_yaml
 
 from ..workflow.conftest import PROJECT
@@ -113,16 +114,26 @@ def test_a_config_without_a_studies_block_is_not_changed(skeleton: Path, text: s
 
 
 def test_a_failed_scaffold_leaves_no_file(skeleton: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = contents(skeleton)
+
     def fail(project: Path) -> None:
         assert (project / "src/journeylab/studies" / NAME / "models.py").exists()
-        assert (project / CLAIMS).exists()
+        # a kill at this moment leaves a study that no configuration names
+        assert contents(project).items() >= before.items()
         raise UserError("no schema")
 
     monkeypatch.setattr("journeylab.commands.new.generate_schemas", fail)
-    before = contents(skeleton)
     with pytest.raises(UserError, match="no schema"):
         scaffold(NAME, skeleton)
     assert contents(skeleton) == before
+
+
+def test_an_error_of_the_system_without_a_file_names_the_project(skeleton: Path) -> None:
+    with (
+        pytest.raises(UserError, match=rf"^{skeleton}: cannot be written \(No space"),
+        _all_or_nothing(skeleton),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.mark.usefixtures("without_schemas")

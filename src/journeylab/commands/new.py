@@ -18,6 +18,7 @@ import yaml
 from journeylab.config import UserError, read_yaml
 from journeylab.imports import PROJECT_STUDIES as OWN
 from journeylab.records.files import write_atomic
+from journeylab.records.listing import find_files
 
 MODULES = ("__init__", "settings", "metrics", "data", "models", "measure", "compute", "figures")
 CONFIG, CLAIMS = "config.yaml", "claims"
@@ -45,14 +46,22 @@ def scaffold(name: str, project: Path) -> list[Path]:
     _check_free(study, project, modules, tests, claims)
     names = study_names(name, package)
     texts = study_files(names, modules, tests)
-    texts[claims] = filled("study", "claims.yaml", names)
-    texts[project / CONFIG] = _extended(project / CONFIG, study, filled("study", CONFIG, names))
+    # last and after the schemas: a study that a kill left half written is in no configuration
+    registered = {
+        claims: filled("study", "claims.yaml", names),
+        project / CONFIG: _extended(project / CONFIG, study, filled("study", CONFIG, names)),
+    }
     with _all_or_nothing(project, modules, tests, claims):
-        for path, text in texts.items():
-            with write_atomic(path) as partial:
-                partial.write_text(text, encoding="utf-8")
+        _write(texts)
         generate_schemas(project)
-    return [*texts, *(project / SCHEMAS).glob("*.json")]
+        _write(registered)
+    return [*texts, *registered, *find_files(project / SCHEMAS, "*.json")]
+
+
+def _write(texts: Mapping[Path, str]) -> None:
+    for path, text in texts.items():
+        with write_atomic(path) as partial:
+            partial.write_text(text, encoding="utf-8")
 
 
 def _check_free(study: str, project: Path, modules: Path, tests: Path, claims: Path) -> None:
@@ -148,7 +157,7 @@ def _environment(project: Path) -> dict[str, str]:
 
 @contextmanager
 def _all_or_nothing(project: Path, *created: Path) -> Iterator[None]:
-    kept = [project / CONFIG, *(project / SCHEMAS).glob("*.json")]
+    kept = [project / CONFIG, *find_files(project / SCHEMAS, "*.json")]
     before = {path: path.read_bytes() for path in kept}
     try:
         yield
@@ -162,5 +171,6 @@ def _all_or_nothing(project: Path, *created: Path) -> Iterator[None]:
             with write_atomic(path) as partial:
                 partial.write_bytes(content)
         if isinstance(error, OSError):
-            raise UserError(f"{error.filename}: cannot be written ({error.strerror})") from None
+            named = error.filename or project
+            raise UserError(f"{named}: cannot be written ({error.strerror or error})") from None
         raise
