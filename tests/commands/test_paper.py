@@ -155,3 +155,10 @@ def test_an_output_that_cannot_be_replaced_stays(reports: Path, tmp_path: Path) 
         assembled(write(tmp_path, "\\study{exp5}\n\\input{neurips-checklist}\n"), reports)
     assert files(output) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["output", "paper", "reports"]
+
+
+def test_a_manuscript_in_another_encoding_is_named(reports: Path, tmp_path: Path) -> None:
+    paper = write(tmp_path)
+    (paper / "other.tex").write_bytes("Müller".encode("latin-1"))
+    with pytest.raises(UserError, match=r"other\.tex.*UTF-8"):
+        assembled(paper, reports)

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from journeylab.audit.script import read_text
 from journeylab.catalogue import CODE, study_folder
 from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_json, verify_files
@@ -35,7 +36,7 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
     check_output(output, SOURCES, paper, Path.cwd())
     if output.resolve().is_relative_to(paper.resolve()):
         raise UserError(f"{output}: lies in {paper}; write a folder outside, such as build/paper")
-    written = [path.read_text(encoding="utf-8") for path in sorted(paper.glob("*.tex"))]
+    written = [read_text(path) for path in sorted(paper.glob("*.tex"))]
     studies = sorted({study for text in written for study in STUDY.findall(text)})
     if not studies:
         raise UserError(rf"{paper}: no .tex file names a study; write, for example, \study{{exp5}}")
