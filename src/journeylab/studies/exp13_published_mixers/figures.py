@@ -199,7 +199,7 @@ def _draw_both(results: StudyResults, variants: Sequence[str]) -> Figure:
         model=pd.Categorical(rows["model"], list(order)),
         data=rows["data"].cat.remove_unused_categories(),
     )
-    figure, [axes] = canvas(0.2 * len(variants) + 0.6, x="accuracy")
+    figure, [axes] = canvas(0.2 * len(variants) + 0.9, x="accuracy")
     axes.set_xlim(-0.04, 1.04)
     names = {arm: ARMS.get(arm, arm) for arm in (_STATE, _MEMORY)}
     seeds(axes, rows, styles(names.values()), hue="data")
