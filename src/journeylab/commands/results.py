@@ -72,12 +72,9 @@ def printed_theorems() -> dict[str, TheoremText]:
 
 def current_plan(config: Path, overrides: Mapping[str, Any] | None = None) -> WorkflowPlan:
     """The workflow that a configuration file describes; `overrides` replace top-level keys."""
-    from journeylab.catalogue import resolve
     from journeylab.workflow.planning import WorkflowPlan
 
-    raw = read_yaml(config) | dict(overrides or {})
-    resolve(raw, str(config))  # names this file, where the workflow would say config.yaml
-    return WorkflowPlan(raw)
+    return WorkflowPlan(read_yaml(config) | dict(overrides or {}), file=str(config))
 
 
 def printed_table(

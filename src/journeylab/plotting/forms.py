@@ -256,6 +256,19 @@ def _interval(
     return ends
 
 
+def label_right(axes: Axes, height: float, text: str) -> None:
+    """Write ``text`` to the right of the axes, at a height in units of the data."""
+    axes.annotate(
+        text,
+        (1.0, height),
+        xycoords=("axes fraction", "data"),
+        xytext=(5, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=6.2,
+    )
+
+
 def _count_failures(axes: Axes, position: float, count: int, down: bool, line: int) -> None:
     """✗ and a number beside the axes; above them, ``line`` lines higher than the lowest."""
     axes.annotate(

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from journeylab.plotting.forms import label_right
 from journeylab.plotting.style import TEXT
 from journeylab.records.verdict_text import source_letter, tag
 from journeylab.records.verdicts import Estimate, StudyVerdicts, Verdict
@@ -153,15 +154,7 @@ def _forest(axes: Axes, rows: Sequence[_Row]) -> None:
             _effect(axes, position, row, row.estimate, left, right)
             failures = row.estimate.failures
         failed = f"✗{failures}" if failures else ""
-        axes.annotate(
-            f"{row.word}  {failed}".strip(),
-            (1.0, position),
-            xycoords=("axes fraction", "data"),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=6.2,
-        )
+        label_right(axes, position, f"{row.word}  {failed}".strip())
 
 
 def _effect(axes: Axes, y: float, row: _Row, estimate: Estimate, left: float, right: float) -> None:

@@ -4,6 +4,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from journeylab.plotting.forms import label_right
 from journeylab.plotting.style import TEXT, styles
 from journeylab.records.verdict_text import tag
 from journeylab.records.verdicts import StudyVerdicts, Verdict
@@ -41,15 +42,7 @@ def stopping(study: StudyVerdicts) -> Figure | None:
         zorder=3,
     )
     for height, row in enumerate(rows):
-        axes.annotate(
-            tag(_end(row)),
-            (1.0, height),
-            xycoords=("axes fraction", "data"),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=6.2,
-        )
+        label_right(axes, height, tag(_end(row)))
     axes.set(xlabel="seeds, with ticks at the looks", ylabel="", ylim=(len(rows) - 0.4, -0.6))
     axes.set(xlim=(0, study.looks[-1] + 1), xticks=study.looks)
     axes.set_yticks(range(len(rows)), names)

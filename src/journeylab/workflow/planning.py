@@ -93,10 +93,11 @@ class WorkflowPlan:
         response: Path = Path("response.yaml"),
         *,
         studies: Collection[str] = (),
+        file: str = "config.yaml",
     ) -> None:
         if studies:
             raw = {**raw, "studies": {study: raw["studies"][study] for study in studies}}
-        self.config: Config = with_checksums(resolve(raw))
+        self.config: Config = with_checksums(resolve(raw, file))
         self.claims = claims
         self._record: FindRecord = lambda study, n: (
             f"{self.folder('results')}/{study}/looks/{n}.json"

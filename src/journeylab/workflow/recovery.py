@@ -63,9 +63,9 @@ def begin_run(
 ) -> Iterator[float | None]:
     """Remove the locks of dead runs, and mark this run as alive until its process ends.
 
-    Yields when the oldest other live run that `works` below `root` began, or None. Runs that begin
-    meanwhile wait for the end of the block. Raises UserError while jobs of a dead run are still
-    running.
+    Yields when the oldest other live run that works in `root` began, or None. A dry run begins with
+    `works=False` and does not count. Runs that begin meanwhile wait for the end of the block.
+    Raises UserError while jobs of a dead run are still running.
     """
     with ExitStack() as stack:
         yield _mark(str((root or Path()).resolve()), folder, works, stack)
@@ -113,7 +113,7 @@ def forget_incomplete(reports: Path) -> None:
 def active_since(folder: Path = Path(".snakemake"), root: str | None = None) -> float | None:
     """When the oldest workflow run that is alive in this folder began; None if none is.
 
-    With `root`, only runs that work below it count. A run on another machine counts as alive until
+    With `root`, only runs that work in it count. A run on another machine counts as alive until
     `make unlock` forgets it.
     """
     began = [start for run, start in _recorded(folder, root).items() if _is_alive(run)]
@@ -126,7 +126,7 @@ def _end_run(mine: Path, process: int) -> None:
 
 
 def _recorded(folder: Path, root: str | None = None) -> dict[Path, float]:
-    """When each run began that has a record; with `root`, of those that work below it."""
+    """When each run began that has a record; with `root`, of those that work in it."""
     began = {}
     for run in (folder / "runs").glob("[!.]*"):
         with suppress(FileNotFoundError):  # it ended meanwhile

@@ -173,14 +173,7 @@ def _draw_solved(results: StudyResults) -> Figure:
             shares[row, column] = near / of
             text += "*" if variant in search.LONGER_RUNS.get(arm, ()) else ""
             _write(axes, column + 0.5, row + 0.5, text, near / of, (arm, variant))
-        axes.text(
-            len(arms) + 0.5,
-            row + 0.5,
-            _kiloflops(results, variant),
-            ha="center",
-            va="center",
-            fontsize=5.2,
-        )
+        _write(axes, len(arms) + 0.5, row + 0.5, _kiloflops(results, variant), 0.0)
     _shade(axes, pd.DataFrame(shares, [LABELS.get(v, v) for v in variants], heads))
     _separate(axes, variants)
     axes.add_patch(Rectangle((len(arms), 0), 1, len(variants), color="white", zorder=0.5))
