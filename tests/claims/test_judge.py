@@ -484,6 +484,16 @@ def test_exact_reads_all_variants_of_its_arm_or_the_named_one(judge):
     assert [(row.effect, row.n) for row in study.verdicts] == [(1.0, 24), (-1.0, 12)]
 
 
+def test_exact_needs_all_seeds_of_each_variant(judge):
+    """A seed that one of the variants lacks has failed, whatever the others measured."""
+    row = {"every": {"label": "x", "metric": "x", "arm": "a"}}, {"at_most": 1.0}
+    failed = [0.0, None] + [0.0] * 10
+    [verdict] = judge({"a/a": [0.0] * 12, "a/b": failed}, [row]).verdicts
+    assert (verdict.verdict, verdict.notes) == ("inconclusive", ("not measured: seed 1",))
+    [verdict] = judge({"a/a": [0.0] * 12, "a/b": [0.0] * 12}, [row]).verdicts
+    assert verdict.verdict == "supported"
+
+
 @pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf])
 def test_an_error_that_is_not_finite_is_infinite(broken):
     verdict = exact({"at_most": 1.0}, [("a", 0.0), ("a", broken)])

@@ -36,7 +36,6 @@ def test_a_study_agrees_with_itself(judge):
         ([value + 0.01 for value in FIRST], None),
         ([value + 1.0 for value in FIRST], "outside the reference's interval"),
         ([value - 1.0 for value in FIRST], "refuted, the reference says supported"),
-        (FIRST[:11], "11 seeds"),
     ],
 )
 def test_a_different_outcome_is_reported(judge, values, expected):
@@ -143,6 +142,28 @@ def claims(*rows, **more):
     written = [given | {"region": {"above": 0.5}} | row for row in rows]
     raw = {"measures": measures, "claims": written, **SECOND, **more}
     return build(StudyClaims, raw, "exp1.yaml")
+
+
+def test_results_of_other_seeds_are_named_and_not_counted(judge, folders):
+    results, references = folders
+    fewer = judge({"a/x": FIRST[:11]}, [*ROWS, *ROWS, (EFFECT, None, False)])
+    write_json(results / "exp1/verdicts.json", fewer)
+    lines, [problem] = verify_results(results, references)
+    assert lines == []
+    assert problem == (
+        "exp1: not compared, the results have scale default with 11 seeds, the reference has scale "
+        "default with 12"
+    )
+
+
+def test_a_row_that_the_reference_lacks_is_named(judge, folders):
+    results, references = folders
+    write_json(results / "exp1/verdicts.json", judge({"a/x": FIRST}, [*ROWS, *ROWS, *ROWS]))
+    write_json(references / "exp1.json", reference_of(judge({"a/x": FIRST}, [*ROWS])), sealed=False)
+    [line], problems = verify_results(results, references)
+    ending = f"not in {references}/exp1.json: exp1.2, exp1.3"
+    assert line == f"exp1: 1 of 1 claims reproduce; {ending}"
+    assert problems == []
 
 
 def test_rows_carry_the_outcome_of_the_row_that_they_continue(judge, folders):

@@ -20,6 +20,7 @@ from journeylab.claims.schema import MOST_TAILS
 from journeylab.claims.statistics import interval_rank
 from journeylab.config import (
     ArmSettings,
+    ComputedArm,
     Metric,
     StudySettings,
     UserError,
@@ -79,7 +80,7 @@ METRICS = {
 SETTINGS = StudySettings(
     arms={
         "main": ArmSettings(variants={"A": VariantSettings(), "B": VariantSettings()}),
-        "algebra": ArmSettings(variants={"all": VariantSettings()}),
+        "algebra": ComputedArm(computed="algebra", replicates="once"),
     }
 )
 
@@ -251,6 +252,14 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], tuple[str, ...]]] = {
         ("looks", "more than 1"),
     ),
     "look": (lambda raw: raw.update(looks={"huge": 1}), ("looks", "huge")),
+    "look beyond the seeds of a revision": (
+        lambda raw: raw.update(sequential=[12, 101]),
+        ("a look at 101 seeds would use seeds of the next revision", "≤ 100"),
+    ),
+    "a cell without seeds": (
+        lambda raw: claim(raw).update(effect={"run": "algebra/all", "measure": "hits"}),
+        ("exp1.1: run 'algebra/all' is computed once", "every"),
+    ),
     "alpha": (lambda raw: raw.update(alpha=-1), ("alpha", "-1")),
     "too many primary rows": (
         lambda raw: raw["studies"]["exp1"].update(

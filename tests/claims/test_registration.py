@@ -11,10 +11,17 @@ from typing import Any
 import pytest
 import yaml
 
+from journeylab.claims.hashes import FORM
 from journeylab.claims.register import Register, read_register, row_hashes
-from journeylab.claims.registration import History, registrations
+from journeylab.claims.registration import (
+    CommitState,
+    History,
+    RecordedHistory,
+    recorded_rows,
+    registrations,
+)
+from journeylab.records.files import write_json
 from journeylab.records.runs import RunStart, git_state, is_committed
-from journeylab.records.verdicts import Registrations
 
 MEASURE = {"label": "hits", "metric": "hits"}
 EFFECT = {
@@ -29,6 +36,10 @@ ROW = {
     "region": {"above": 0.02},
 }
 LATER = {**ROW, "id": "exp1.s1", "effect": {"run": "other/A", "measure": "hits"}}
+CHANGED = (
+    "exploratory: what decides its verdict changed after its runs started (effect, region, "
+    "measures, gates, first seed, α, looks or M)"
+)
 NAMES = ("claims/exp1.yaml", "claims/looks.yaml")
 
 
@@ -49,10 +60,10 @@ class Project:
         content = {"measures": {"hits": MEASURE}, "claims": list(rows)}
         (self.path / "claims/exp1.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
 
-    def git(self, *arguments: str) -> None:
+    def git(self, *arguments: str) -> str:
         identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
         command = ["git", "-C", str(self.path), *identity, *arguments]
-        subprocess.run(command, check=True, capture_output=True)
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def commit(self) -> None:
         if not (self.path / ".git").exists():
@@ -114,7 +125,7 @@ def test_one_run_that_started_too_early_makes_a_claim_exploratory(project):
     project.commit()
     assert project.text(project.begin()) == "registered before these runs"
     text = project.text(early, project.begin())
-    assert text == "exploratory: its effect, region, gates or α changed after its runs started"
+    assert text == CHANGED
 
 
 def test_a_row_is_registered_before_the_runs_that_it_reads_only(project):
@@ -154,7 +165,7 @@ def test_a_record_cannot_claim_more_than_its_commit_contains(project):
     forged = honest.model_copy(update={"rows": row_hashes(project.register, "exp1")})
     project.commit()
     text = project.text((run, forged))
-    assert text == "exploratory: its effect, region, gates or α changed after its runs started"
+    assert text == CHANGED
 
 
 class Recorded:
@@ -168,6 +179,33 @@ class Recorded:
 
     def rows(self, commit, study):
         return self.contents
+
+
+def begun_at(project: Project, content: str | None) -> tuple[Any, RunStart]:
+    """A run whose record names the current rows, at a commit with another claims file, or none."""
+    path = project.path / "claims/exp1.yaml"
+    written = path.read_text()
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+    project.commit()
+    commit = project.git("rev-parse", "HEAD")
+    path.write_text(written)
+    run, start = project.begin()
+    return run, start.model_copy(update={"registered": True, "commit": commit, "dirty": False})
+
+
+def test_a_commit_without_the_claims_file_registers_nothing(project):
+    assert project.text(begun_at(project, None)) == (
+        "exploratory: the commit of its runs does not contain it"
+    )
+
+
+def test_an_unreadable_register_in_the_commit_is_a_remark(project):
+    assert project.text(begun_at(project, "another: form\n")) == (
+        "registered before these runs (according to the runs' records: the register in their "
+        "commit is unreadable)"
+    )
 
 
 @pytest.mark.parametrize("committed", [True, False])
@@ -185,12 +223,6 @@ def test_registrations_need_no_git_but_what_is_known_of_commits(project, committ
     runs = [(SimpleNamespace(arm="main", variant="A"), start)]
     state = registrations(register, "exp1", runs, Recorded(rows if committed else {}))["exp1.1"]
     assert state.exploratory != committed
-
-
-def test_registrations_survive_json(project):
-    states = registrations(project.register, "exp1", [project.begin()], Recorded({}))
-    written = Registrations(study="exp1", rows=states)
-    assert Registrations.model_validate_json(written.model_dump_json()) == written
 
 
 def rebase(project: Project) -> None:
@@ -238,3 +270,17 @@ def test_without_the_commit_the_runs_records_count(project, tmp_path):
     foreign = Project(tmp_path / "foreign")
     foreign.commit()
     assert "their commit is not in this repository" in project.text(run, at=foreign.path)
+
+
+def test_hashes_of_another_form_are_read_from_git_again(project, tmp_path):
+    """What is hashed has changed if the hashes below do: then FORM must count on."""
+    register = project.register
+    [(judged, worded)] = row_hashes(register, "exp1").values()
+    assert (FORM, judged, worded) == (1, "e58a70245822d820", "dcd56315b5e06ecf")
+    rows = row_hashes(register, "exp1")
+    history = RecordedHistory(commits={"c0ffee": CommitState(location="here", rows=rows)})
+    path = tmp_path / "history.json"
+    write_json(path, history)
+    assert recorded_rows(path) == {"c0ffee": rows}
+    write_json(path, history.model_copy(update={"form": FORM + 1}))
+    assert recorded_rows(path) == {}

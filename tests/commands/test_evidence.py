@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from journeylab.commands.reproduce import at_last_look
 from journeylab.config import UserError, read_yaml
 from journeylab.records import runs
 from journeylab.records.evidence import evidence_path
-from journeylab.records.files import MEASUREMENTS, read_json
+from journeylab.records.files import MEASUREMENTS, read_json, write_json
 from journeylab.records.plans import REGISTER
 from journeylab.workflow.planning import WorkflowPlan
 
@@ -104,6 +105,24 @@ def test_all_finished_runs_are_recorded_once(lab: Lab) -> None:
     assert before == {folder: evidence_path(Path(), "exp5", folder).stat() for folder in folders}
     assert ask("check", "exp5") == ["exp5: 5 of 5 runs have evidence (complete)"]
     assert "evidence/exp5/" in git(lab.path, "status", "--porcelain", "-uall")
+
+
+def test_evidence_of_an_earlier_start_is_kept_and_other_numbers_are_named(lab: Lab) -> None:
+    lab.finish("exp5")
+    ask("add", "exp5")
+    path = evidence_path(Path(), "exp5", COMPUTED)
+    first, folder = path.read_bytes(), Path("results/exp5", COMPUTED)
+    host = runs.read_host(folder)
+    later = host.model_copy(update={"started": host.started + timedelta(days=1)})
+    write_json(folder / runs.HOST, later)
+    assert ask("add", "exp5")[0].endswith("; 5 unchanged")
+    assert path.read_bytes() == first
+    plan = lab.plan()
+    state = runs.RegisterState(**read_json(Path(plan.folder(f"plans/exp5/{REGISTER}"))))
+    finish(folder, *plan.run_plans("exp5")[COMPUTED], value=0.25, state=state)
+    ending = "; 1 replaced by other numbers of the same settings, 4 unchanged"
+    assert ask("add", "exp5")[0].endswith(ending)
+    assert path.read_bytes() != first
 
 
 def test_runs_of_an_unfinished_study_are_kept_and_half_trained_ones_counted(lab: Lab) -> None:

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from journeylab.claims.reference import Reference, ReferenceClaim
 from journeylab.claims.register import read_register
 from journeylab.cli import app
+from journeylab.commands.results import judged_records, read_verdicts
 from journeylab.config import UserError, read_yaml
 from journeylab.records.cost import Cost
 from journeylab.records.files import write_json
@@ -70,6 +71,15 @@ def test_compare_follows_a_renumbered_row(tmp_path, monkeypatch):
     output = invoke("compare", str(old), str(new))
     assert output.startswith("exp7.2 (was exp7.1): effect 0.1 → 0.9, verdict refuted → supported")
     assert "only in" not in output
+    other = reference(tmp_path / "old.json", revision=1, _1=(0.1, "refuted"), _2=(0.9, "refuted"))
+    assert "exp7.2: only in" in invoke("compare", str(other), str(new))
+    (claims / "exp7.yaml").write_text(
+        (claims / "exp7.yaml").read_text().replace(", before: exp7.1", "")
+    )
+    output = invoke("compare", str(other), str(new))  # equal ids, different claims
+    assert output.endswith(
+        f"exp7.2: only in {new}\nexp7.1: only in {other}\nexp7.2: only in {other}\n0 claims moved\n"
+    )
 
 
 def test_compare_accepts_a_git_revision(tmp_path, monkeypatch):
@@ -168,7 +178,7 @@ def test_explain_names_only_runs_on_the_seeds_of_the_verdict(tmp_path, monkeypat
     (results / "measurements.parquet").touch()
     start = RunStart(plan_key="", started=datetime(2026, 1, 2, tzinfo=UTC))
     cost = Cost(cpu_seconds=1.0, imports_seconds=0.5, wall_seconds=1.0, peak_mib=1.0)
-    for seeds in ((200, 201), (202, 205)):
+    for seeds in ((100, 101), (200, 201), (202, 205)):  # the first are of revision 2
         plan = Plan(stage="train", study="exp7", arm="native", variant="A", seeds=seeds)
         outcomes = [SeedOutcome(seed=seed, status="finished") for seed in seeds]
         write_run(
@@ -178,6 +188,9 @@ def test_explain_names_only_runs_on_the_seeds_of_the_verdict(tmp_path, monkeypat
         )
     output = invoke("explain", "exp7.2", "--root", str(tmp_path))
     assert re.findall(r"^← \S+/native/(\S+)", output, re.MULTILINE) == ["A/seeds-200-201"]
+    study = read_verdicts(tmp_path, "exp7")
+    read = [folder.name for folder, *_ in judged_records(tmp_path, study)]
+    assert read == ["seeds-200-201"]
 
 
 def test_list_counts_the_current_runs_of_the_looks_so_far(tmp_path, monkeypatch):

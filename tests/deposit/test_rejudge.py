@@ -101,7 +101,8 @@ def studies(draw, looks):
                     measured.append(("exp1", *run.split("/"), seed, "m", level, None, value))
     for arm, seeds in (("c", [None]), ("d", range(first, first + n))):
         for seed in seeds:
-            for i in range(6):
+            failed = arm == "d" and random.random() < 0.02  # of the variant y
+            for i in range(0, 6, 1 + failed):
                 value = random.choice([1.0, math.inf, -random.random()], p=[0.2, 0.02, 0.78])
                 kind = "pq"[i % 2]
                 measured.append(

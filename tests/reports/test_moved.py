@@ -113,7 +113,10 @@ def test_every_cause_is_named(evidence):
     assert rows["exp7.2"]["why"] == "claim amended, new seeds, settings, code"
     assert lines == [
         "Amended on 2026-10-02 (7.2): The margin was too wide.",
-        "Effect, region, gates or α of 7.3 changed without an amendment that names them.",
+        (
+            "What decides the verdict of 7.3 (effect, region, measures, gates, first seed, α, "
+            "looks or M) changed without an amendment that names it."
+        ),
         "Seeds start at 100, before at 0.",
         "Settings: training.steps from 10 to 20.",
         "Code that decides numbers: knowledge.problem.",

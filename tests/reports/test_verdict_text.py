@@ -1,6 +1,7 @@
 """Verdicts in English: synthetic verdicts in every combination."""
 
 import itertools
+import re
 from typing import Any
 
 import pytest
@@ -199,8 +200,21 @@ def test_an_explanation_has_the_printed_numbers_the_verdict_and_every_note(train
         if verdict.kind != "exact":
             printed = printed_numbers(verdict, places([verdict]))
             assert f"median effect: {printed['effect']}, interval {printed['interval']}" in text
+            assert "Clopper" not in text
         for part in verdict.parts:
             assert f"part {part.effect_text}: " in text
+
+
+def test_an_explanation_of_solving_seeds_speaks_of_shares(trained):
+    study, _ = trained
+    solving = {"region": {"solves": {"at_least": 0.99}}, "region_text": "solved", "k": 2}
+    known = next(row for row in study.verdicts if row.kind != "exact" and not row.parts)
+    update = {**solving, "effect": 1.0, "detectable": 0.93, "tail": 0.01}
+    text = "\n".join(explanation(known.model_copy(update=update), study, THEOREMS))
+    assert "solving share: 1" in text
+    assert "test: the Clopper–Pearson interval is compared with ½" in text
+    assert "0.93 as probability that a seed solves it" in text
+    assert not re.search("median effect|ordered difference|from the margin", text)
 
 
 def test_a_withheld_row_opens_with_that_word():

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from journeylab.claims.effects import Every, Level, cells
+from journeylab.claims.effects import Cell, Every, Level, cells
 from journeylab.claims.looks import schedule
 from journeylab.claims.schema import Claim, Looks, Register, StudyClaims, listed
-from journeylab.config import Metric, StudySettings, UserError, shown
+from journeylab.config import ComputedArm, Metric, StudySettings, UserError, shown
 
 
 def check_register(
@@ -36,11 +36,11 @@ def check_register(
         if settings is not None:
             for name, gate in registered.gates.items():
                 for cell in gate.cells:
-                    _check_run(f"{file}: gates.{name}", cell.arm, cell.variant, settings)
+                    _check_seeded(f"{file}: gates.{name}", cell, settings)
         for claim in registered.claims:
             for cell in cells(claim.terms):
                 if settings is not None:
-                    _check_run(f"{file}: {claim.id}: run", cell.arm, cell.variant, settings)
+                    _check_seeded(f"{file}: {claim.id}: run", cell, settings)
             if isinstance(claim.effect, Every):
                 cases, key = claim.effect.every, f"{file}: {claim.id}: every"
                 _check_metric(key, cases.metric, metrics)
@@ -71,6 +71,15 @@ def _check_run(key: str, arm: str, variant: str | None, settings: StudySettings)
     _check_name(f"{key}: arm", arm, settings.arms)
     if variant is not None:
         _check_name(f"{key}: variant of {arm}", variant, settings.arms[arm].variants)
+
+
+def _check_seeded(key: str, cell: Cell, settings: StudySettings) -> None:
+    _check_run(key, cell.arm, cell.variant, settings)
+    arm = settings.arms[cell.arm]
+    if isinstance(arm, ComputedArm) and arm.replicates == "once":
+        raise UserError(
+            f"{key} {shown(cell.run)} is computed once and has no seeds; write it as every: …"
+        )
 
 
 def _check_metric(key: str, metric: str, metrics: Mapping[str, Metric]) -> None:

@@ -6,6 +6,8 @@ from journeylab.claims.effects import cells
 from journeylab.claims.schema import Register
 from journeylab.records.plans import plan_key
 
+FORM = 1
+"""Counts the forms of what is hashed: hashes of another form are not compared with these."""
 WORDING = {"statement", "cites", "theorem", "source"}
 """Keys of a row that its verdict does not depend on."""
 

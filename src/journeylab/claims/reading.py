@@ -52,7 +52,8 @@ def read_rows(
 ) -> tuple[Values, list[str], bool]:
     """All values of the cases, the missing levels and seeds in words, and whether rows have seeds.
 
-    If they do, every level must be measured at all ``seeds``. A run that is computed once has none.
+    If they do, every variant and every level must be measured at all ``seeds``. A run that is
+    computed once has none.
     """
     chosen = (table["arm"] == cases.arm) & (table["metric"] == cases.metric)
     if cases.variant is not None:
@@ -72,8 +73,9 @@ def read_rows(
     if not chosen.any():
         missing = [cases.metric]
     elif seeded:
-        measured = [set(table.loc[chosen & match, "seed"]) for match in matches.values()]
-        complete = set(table.loc[chosen, "seed"]).intersection(*measured)
+        of_variants = [table["variant"] == name for name in set(table.loc[chosen, "variant"])]
+        measured = [set(table.loc[chosen & x, "seed"]) for x in (*of_variants, *matches.values())]
+        complete = set(seeds).intersection(*measured)
         missing += [f"seed {seed}" for seed in seeds if seed not in complete]
     return table.loc[chosen, "value"].to_numpy(dtype=np.float64), missing, seeded
 

@@ -75,7 +75,7 @@ def attach_earlier(
     dropped = [
         row
         for name, row in known.items()
-        if row.verdict is not None and name not in continued.values()
+        if (row.verdict or row.withheld) and name not in continued.values()
     ]
     return verdicts.model_copy(update={"verdicts": tuple(attached), "dropped": tuple(dropped)})
 
@@ -101,10 +101,15 @@ def verify_results(results: Path, references: Path) -> tuple[list[str], list[str
             )
             continue
         compared = True
+        if reason := _incomparable(verdicts, known):
+            problems.append(f"{study}: not compared, {reason}")
+            continue
         different = list(differences(verdicts, known))
         problems += different
         claims = len(known.claims)
-        lines.append(f"{study}: {claims - len(different)} of {claims} claims reproduce")
+        new = [row.id for row in verdicts.verdicts if row.id not in known.claims]
+        ending = f"; not in {path}: {', '.join(new)}" if new else ""
+        lines.append(f"{study}: {claims - len(different)} of {claims} claims reproduce{ending}")
     if not compared:
         raise UserError(f"{'; '.join(lines)}; `journeylab verify --record` writes references")
     return lines, problems
@@ -137,15 +142,19 @@ def reference_of(verdicts: StudyVerdicts) -> Reference:
     )
 
 
+def _incomparable(verdicts: StudyVerdicts, reference: Reference) -> str:
+    """Why verdicts cannot be compared with a reference of their revision; "" if they can."""
+    same_seeds = bool(verdicts.looks) or verdicts.seeds == reference.seeds
+    if verdicts.scale == reference.scale and same_seeds:
+        return ""
+    return (
+        f"the results have scale {verdicts.scale} with {verdicts.seeds} seeds, the reference has "
+        f"scale {reference.scale} with {reference.seeds}"
+    )
+
+
 def differences(verdicts: StudyVerdicts, reference: Reference) -> Iterator[str]:
     """One line for every claim that does not reproduce."""
-    same_seeds = bool(verdicts.looks) or verdicts.seeds == reference.seeds
-    if verdicts.scale != reference.scale or not same_seeds:
-        yield (
-            f"{verdicts.study}: scale {verdicts.scale} with {verdicts.seeds} seeds, the reference "
-            f"has scale {reference.scale} with {reference.seeds}"
-        )
-        return
     outcomes = {verdict.id: _outcome(verdict) for verdict in verdicts.verdicts}
     for name, expected in reference.claims.items():
         if name not in outcomes:

@@ -18,6 +18,7 @@ from typing import Literal, Protocol
 
 import yaml
 
+from journeylab.claims.hashes import FORM
 from journeylab.claims.register import (
     LOOKS,
     Looks,
@@ -64,7 +65,7 @@ class Commits(Protocol):
         """Where a commit is, seen from the commit that is checked out."""
 
     def rows(self, commit: str, study: str) -> Hashes | None:
-        """The hashes of a study's rows in a commit; None if they cannot be read."""
+        """The hashes of a study's rows in a commit, none without its file; None if unreadable."""
 
 
 class History:
@@ -104,6 +105,8 @@ class History:
             self._git("show", f"{commit}:./{self._claims.as_posix()}/{name}")
             for name in (f"{study}.yaml", LOOKS)
         ]
+        if texts[0] is None:
+            return {}
         try:
             of_study, of_looks = (yaml.safe_load(text) if text else None for text in texts)
             claims = build(StudyClaims, of_study, commit)
@@ -168,8 +171,13 @@ def _of_run(
         return exploratory("the commit of its runs does not contain it")
     judged, worded = then[row]
     if judged != now[0]:
-        return exploratory("its effect, region, gates or α changed after its runs started")
+        return exploratory(
+            "what decides its verdict changed after its runs started (effect, region, measures, "
+            "gates, first seed, α, looks or M)"
+        )
     remarks = [_REMARKS[location]] if _REMARKS[location] else []
+    if committed is None and location not in ("shallow", "absent"):
+        remarks.append("according to the runs' records: the register in their commit is unreadable")
     if worded != now[1]:
         remarks.append("reworded since")
     if start.dirty:
@@ -187,9 +195,11 @@ class CommitState(Frozen):
 class RecordedHistory(Frozen):
     """The states of all commits at which runs of a study started, as planning wrote them.
 
-    A commit that is not recorded counts as absent from the repository.
+    A commit that is not recorded counts as absent from the repository. ``form`` is the form of the
+    hashes (:data:`~journeylab.claims.hashes.FORM`).
     """
 
+    form: int = FORM
     commits: Mapping[str, CommitState] = {}
 
     def location(self, commit: str) -> Location:
@@ -230,5 +240,7 @@ def recorded_rows(path: Path) -> dict[str, Hashes]:
     try:
         recorded = RecordedHistory.model_validate(read_json(path))
     except (UserError, ValueError):
+        return {}
+    if recorded.form != FORM:
         return {}
     return {commit: state.rows for commit, state in recorded.commits.items() if state.rows}

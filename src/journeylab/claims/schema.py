@@ -37,6 +37,9 @@ from journeylab.config import Frozen, Name
 LOOKS = "looks.yaml"
 PILOT = 1000
 """Seeds ≥ 1000 are for tuning and quick runs; they are never judged."""
+APART = 100
+"""The first seeds of consecutive revisions of a study lie this far apart."""
+TheoremLabel = Annotated[str, StringConstraints(pattern=r"^[a-z]+:[a-z0-9-]+$")]
 
 SEQUENTIAL = (12, 16, 20, 24, 28, 32, 36)
 """The sequential looks, where ``looks.yaml`` names none."""
@@ -87,7 +90,7 @@ class Claim(Frozen):
     """
 
     id: Annotated[str, StringConstraints(pattern=r"^exp\d+\.[a-z0-9]+$")]
-    theorem: Annotated[str, StringConstraints(pattern=r"^[a-z]+:[a-z0-9-]+$")]
+    theorem: TheoremLabel
     source: Literal["document", "corrected"]
     effect: Effect
     primary: Annotated[bool, Field(json_schema_extra=lambda schema: schema.pop("default"))] = True
@@ -184,10 +187,10 @@ class StudyClaims(Frozen):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.seeds_from != 100 * (self.revision - 1):
+        if self.seeds_from != (first := APART * (self.revision - 1)):
             raise ValueError(
                 f"seeds_from {self.seeds_from}: revision {self.revision} is judged on seeds from "
-                f"{100 * (self.revision - 1)}"
+                f"{first}"
             )
         if self.revision > 1 and not self.amendments:
             raise ValueError(f"amendments is missing: write what revision {self.revision} changed")
@@ -255,6 +258,10 @@ class Looks(Frozen):
             raise ValueError("looks: the weights sum to more than 1")
         if list(self.sequential) != sorted(set(self.sequential)):
             raise ValueError(f"sequential {list(self.sequential)}: write increasing numbers")
+        if (most := max(*self.looks, *self.sequential)) > APART:
+            raise ValueError(
+                f"a look at {most} seeds would use seeds of the next revision; accepted: ≤ {APART}"
+            )
         return self
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import StringConstraints
-
+from journeylab.claims.schema import TheoremLabel
 from journeylab.config import Frozen, Name, UserError, accepted, build, read_yaml
 
 THEOREMS = "theorems.yaml"
-Label = Annotated[str, StringConstraints(pattern=r"^[a-z]+:[a-z-]+$")]
 
 
 class Document(Frozen):
@@ -25,7 +22,7 @@ class Document(Frozen):
 class Theorem(Frozen):
     """A statement of a document: ``name`` in print, and ``says``, its content in one sentence."""
 
-    label: Label
+    label: TheoremLabel
     document: Name
     name: str
     says: str

@@ -31,15 +31,16 @@ def compare(
 ) -> None:
     """Show which effects and verdicts differ between two revisions, folders or references."""
     before, after = _references(first), _references(second)
-    names = _renamed(before, after)
+    names = _continued(before, after)
     moved = 0
     for study in dict.fromkeys((*before, *after)):
         if study not in before or study not in after:
             typer.echo(f"{study}: only in {first if study in before else second}")
             continue
         old, new = before[study].claims, after[study].claims
+        of_study = names.get(study, {row: row for row in new})
         for row, claim in new.items():
-            name = names.get(row, row)
+            name = of_study.get(row, "")
             if name not in old:
                 typer.echo(f"{row}: only in {second}")
                 continue
@@ -47,9 +48,8 @@ def compare(
                 moved += 1
                 renamed = f" (was {name})" if name != row else ""
                 typer.echo(f"{row}{renamed}: {', '.join(changes)}")
-        continued = {names.get(row, row) for row in new}
         for row in old:
-            if row not in continued:
+            if row not in of_study.values():
                 typer.echo(f"{row}: only in {first}")
     typer.echo(f"{moved} {'claim' if moved == 1 else 'claims'} moved")
 
@@ -59,9 +59,9 @@ def _changes(old: ReferenceClaim, new: ReferenceClaim) -> list[str]:
     from journeylab.typography import short
 
     def printed(value: float | str | None) -> str:
-        return short(value) if isinstance(value, float) else str(value or "not judged")
+        return "no number" if value is None else value if isinstance(value, str) else short(value)
 
-    pairs = [("effect", old.effect, new.effect), ("verdict", old.verdict, new.verdict)]
+    pairs = [("effect", old.effect, new.effect), ("verdict", old.word, new.word)]
     if old.seeds and new.seeds:
         pairs.append(("seeds", old.seeds, new.seeds))
     return [f"{name} {printed(a)} → {printed(b)}" for name, a, b in pairs if a != b]
@@ -103,15 +103,18 @@ def _in_git(revision: str) -> Iterator[Reference]:
             yield build(Reference, written, f"{revision}:{name}")
 
 
-def _renamed(before: Mapping[str, Reference], after: Mapping[str, Reference]) -> dict[str, str]:
-    """Row → its id in the revision before, if the two sides are consecutive revisions."""
-    register = current_register()
+def _continued(
+    before: Mapping[str, Reference], after: Mapping[str, Reference]
+) -> dict[str, dict[str, str]]:
+    """Row → the row that it continues, for studies whose sides are consecutive revisions.
+
+    Rows of equal id may be different claims there. Before a study's revision is in the register, or
+    between others, rows are compared by their ids.
+    """
     return {
-        claim.id: claim.before
-        for study, claims in register.studies.items()
+        study: {row.id: row.before for row in claims.claims if row.before is not None}
+        for study, claims in current_register().studies.items()
         if study in before
         and study in after
         and before[study].revision == after[study].revision - 1 == claims.revision - 1
-        for claim in claims.claims
-        if claim.before is not None
     }

@@ -102,7 +102,9 @@ def _add_study(plan: WorkflowPlan, study: str, root: Path, history: History) -> 
 
     planned = plan.run_plans(study)
     recorded = read_recorded(root, study, planned)
-    counts = {"recorded": 0, "unchanged": 0, "started and not finished": 0, "refused": 0}
+    replaced = "replaced by other numbers of the same settings"
+    states = ("recorded", replaced, "unchanged", "started and not finished", "refused")
+    counts = dict.fromkeys(states, 0)
     refused = []
     for run, plans in planned.items():
         folder = root / "results" / study / run
@@ -118,12 +120,13 @@ def _add_study(plan: WorkflowPlan, study: str, root: Path, history: History) -> 
             refused.append(f"{folder} is exploratory: {reason}")
             continue
         known = recorded[run].evidence
-        if known and known.digest == evidence.digest:
+        same = known is not None and known.keys == evidence.keys
+        if known and same and known.contents == evidence.contents:  # begun at another time, perhaps
             counts["unchanged"] += 1
             continue
         with write_atomic(evidence_path(root, study, run)) as partial:
             partial.write_bytes(evidence.packed)
-        counts["recorded"] += 1
+        counts[replaced if same else "recorded"] += 1
     counts["refused"] = len(refused)
     done = ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "no finished runs"
     size = sum(path.stat().st_size for path in find_evidence(root, study).values())

@@ -12,15 +12,15 @@ from journeylab.commands.results import (
     CLAIMS,
     ROOT,
     current_register,
+    judged_records,
     printed_theorems,
-    read_records,
     read_verdicts,
 )
 from journeylab.config import UserError, accepted
 
 if TYPE_CHECKING:
     from journeylab.records.runs import RunHost, RunRecord
-    from journeylab.records.verdicts import Verdict
+    from journeylab.records.verdicts import StudyVerdicts, Verdict
 
 
 def explain(
@@ -42,12 +42,12 @@ def explain(
     for line in (
         *explanation(row, verdicts, printed_theorems()),
         "",
-        *_sources(root, row, hashes=hashes),
+        *_sources(root, row, verdicts, hashes=hashes),
     ):
         typer.echo(line)
 
 
-def _sources(root: Path, row: Verdict, *, hashes: bool) -> Iterator[str]:
+def _sources(root: Path, row: Verdict, judged: StudyVerdicts, *, hashes: bool) -> Iterator[str]:
     """From the verdict back to measurements, runs, data and commits."""
     from journeylab.claims.register import is_read
     from journeylab.claims.registration import History, registrations
@@ -59,7 +59,7 @@ def _sources(root: Path, row: Verdict, *, hashes: bool) -> Iterator[str]:
     claim = next((claim for claim in claims.claims if claim.id == row.id), None) if claims else None
     if claims is None or claim is None:
         raise UserError(f"{CLAIMS}/{study}.yaml: {row.id} is no longer registered")
-    records = list(read_records(root, study))
+    records = list(judged_records(root, judged))
     pairs = [(run, host) for _, run, host in records]
     states = registrations(register, study, pairs, History(Path.cwd(), CLAIMS))
     yield f"registration: {states[row.id].text}"

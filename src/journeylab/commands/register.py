@@ -124,6 +124,7 @@ def _registered(plan: WorkflowPlan, study: str) -> Iterator[str]:
 
 def _begun(plan: WorkflowPlan, study: str, first: int) -> int:
     """How many runs of a revision have begun or have evidence; its seeds count from `first`."""
+    from journeylab.claims.schema import APART
     from journeylab.config import ONCE, chunk_seeds
     from journeylab.records.evidence import find_evidence
     from journeylab.records.runs import RUN, START
@@ -136,7 +137,7 @@ def _begun(plan: WorkflowPlan, study: str, first: int) -> int:
         for path in results.glob(f"*/*/*/{name}")
     }
     names = [run.rpartition("/")[2] for run in begun.union(find_evidence(root, study))]
-    return sum(name == ONCE or first <= chunk_seeds(name).start < first + 100 for name in names)
+    return sum(name == ONCE or first <= chunk_seeds(name).start < first + APART for name in names)
 
 
 def _rule(claim: Claim, study: str, claims: StudyClaims) -> str:

@@ -47,12 +47,24 @@ def judged_studies(root: Path) -> list[str]:
     return sorted(names, key=lambda name: (len(name), name))
 
 
-def read_records(root: Path, study: str) -> Iterator[tuple[Path, RunRecord, RunHost]]:
-    """Folder, record and host record of every finished run of a study."""
+def judged_records(
+    root: Path, verdicts: StudyVerdicts
+) -> Iterator[tuple[Path, RunRecord, RunHost]]:
+    """Folder, record and host record of the finished runs that verdicts rest on.
+
+    Runs on other seeds, such as those of an earlier revision, are left out.
+    """
+    from journeylab.claims.schema import APART
     from journeylab.records.runs import find_runs, read_host, read_run
 
-    for folder in find_runs(root, study):
-        yield folder, read_run(folder), read_host(folder)
+    parts = (part for row in verdicts.verdicts for part in (row, *row.parts))
+    seeds = {point.seed for part in parts for point in part.points}
+    first = APART * (verdicts.revision - 1)
+    seeds = seeds or set(range(first, first + APART))  # no row shows values of seeds
+    for folder in find_runs(root, verdicts.study):
+        run = read_run(folder)
+        if not run.seeds or any(each.seed in seeds for each in run.seeds):
+            yield folder, run, read_host(folder)
 
 
 def current_register() -> Register:

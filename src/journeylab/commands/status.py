@@ -13,10 +13,10 @@ from journeylab.commands.results import (
     REFERENCES,
     ROOT,
     current_register,
+    judged_records,
     judged_studies,
     printed_table,
     printed_theorems,
-    read_records,
     read_verdicts,
 )
 from journeylab.config import UserError
@@ -54,9 +54,10 @@ def _of_results(root: Path, register: Register) -> Iterator[Judged]:
 
     history = History(Path.cwd(), CLAIMS)
     for study in judged_studies(root):
-        pairs = [(run, host) for _, run, host in read_records(root, study)]
+        verdicts = read_verdicts(root, study)
+        pairs = [(run, host) for _, run, host in judged_records(root, verdicts)]
         registered = registrations(register, study, pairs, history)
-        for row in read_verdicts(root, study).verdicts:
+        for row in verdicts.verdicts:
             if row.primary:
                 word = outcome(row, registered)
                 document, exact = row.source == "document", row.kind == "exact"

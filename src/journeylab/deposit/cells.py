@@ -102,8 +102,9 @@ class Cells:
         column = self.columns["seed"]
         seeded = any(column[chosen])
         if seeded:
-            complete = set(column[chosen]).intersection(*(column[chosen & m] for m in matches))
-            missing |= any(str(seed) not in complete for seed in seeds)
+            of_variants = [self.match("variant", x) for x in set(self.columns["variant"][chosen])]
+            measured = [set(column[chosen & match]) for match in (*of_variants, *matches)]
+            missing |= any(str(seed) not in part for seed in seeds for part in measured)
         return self.values[chosen], missing, seeded
 
 

@@ -278,7 +278,8 @@ def _compare_row(deposit: Deposit, file: str, claim: Record, row: Record, again:
     said = row["sentence"].startswith(row["statement"].removesuffix("."))
     said &= row["statement"] == (claim["statement"] or row["statement"])
     low, high = (short(row[k], s) for k, s in (("low", -math.inf), ("high", math.inf)))
-    printed = [short(row["effect"])] if row["effect"] else []
+    rounding = 1e-12 * max(abs(row["low"] or 0), abs(row["high"] or 0))
+    printed = [short(row["effect"])] if row["effect"] and abs(row["effect"]) >= rounding else []
     printed += [region_text(claim), f"{row['n']} {'cases' if row['k'] is None else 'seeds'}"]
     if row["k"] is not None and row["effect"] is not None:
         printed.append(f"[{low}, {high}]")

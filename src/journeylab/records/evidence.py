@@ -134,6 +134,8 @@ def read_evidence(path: Path) -> RunEvidence:
         return parse_evidence(path.read_bytes())
     except FileNotFoundError:
         raise UserError(f"{path} is missing") from None
+    except (OSError, MemoryError):
+        raise
     except Exception:  # a damaged archive can raise nearly anything
         raise UserError(
             f"{path} is damaged; restore it with git, or record it anew: journeylab evidence add"

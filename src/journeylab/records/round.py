@@ -30,11 +30,11 @@ class StudyThen(Frozen):
     """A study in the reviewed version, and what was changed since.
 
     ``claims`` are its outcomes at ``revision``, with ``seeds`` seeds; None if it had none.
-    ``changed`` are the rows whose effect, region, gates or α changed, ``reworded`` those with
-    another text. ``code`` are the modules that decide its numbers, ``drawing`` those that draw
-    them. ``settings`` are changed keys of its section in ``config.yaml``. ``evidence`` counts
-    the recorded runs that are new, changed and removed. ``figures`` are the SHA-256 of its figures;
-    None if they were not recorded.
+    ``changed`` are the rows of which something changed that decides their verdicts, ``reworded``
+    those with another text. ``code`` are the modules that decide its numbers, ``drawing`` those
+    that draw them. ``settings`` are changed keys of its section in ``config.yaml``. ``evidence``
+    counts the recorded runs that are new, changed and removed. ``figures`` are the SHA-256 of its
+    figures; None if they were not recorded.
     """
 
     claims: Mapping[str, Outcome] | None = None

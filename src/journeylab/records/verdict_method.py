@@ -56,8 +56,12 @@ def _sequential_method(study: StudyVerdicts, rows: Sequence[Verdict]) -> str:
             f"{_MEDIAN} Its interval reaches from the k-th smallest to the k-th largest one; "
             f"{_INTERVAL}"
         )
+    solving = any("solves" in row.region for row in rows)
+    ends = (
+        "the true median, or of ½ for a claim about most seeds," if solving else "the true median"
+    )
     share = (
-        "An end is wrong at any of the looks with probability at most "
+        f"An end is on the wrong side of {ends} at any of the looks with probability at most "
         f"{plain(study.alpha / study.M, 2)} ({study.alpha}, divided by {study.M} tails); how many "
         "seeds may lie on the other side of the margin follows exactly from the looks."
     )

@@ -133,7 +133,7 @@ def measured_text(row: Verdict) -> str:
 
 def earlier_text(row: Earlier) -> str:
     """What an earlier revision concluded on a row: verdict, effect and interval."""
-    word = row.verdict or "no verdict"
+    word = row.verdict or ("withheld" if row.withheld else "no verdict")
     effect = "no finite value" if row.effect is None else short(row.effect)
     if row.low is None and row.high is None:
         return f"{word}, {effect}"
@@ -172,18 +172,22 @@ def _estimate_lines(row: Verdict) -> Iterator[str]:
     digits = places([row])
     printed = printed_numbers(row, digits)
     interval = f", interval {printed['interval']}" if printed["interval"] else ""
-    yield f"  median effect: {printed['effect']}{interval}"
+    solves = "solves" in row.region
+    yield f"  {'solving share:' if solves else 'median effect:'} {printed['effect']}{interval}"
     yield f"  mean:          {printed['mean']}"
     failed = f", {row.failures} failed" if row.failures else ""
     yield f"  seeds:         {plain(row.n)}{failed}"
     if row.k:
+        kind = f"the interval reaches from ordered difference {row.k} to {row.n + 1 - row.k}"
+        kind = "the Clopper–Pearson interval is compared with ½" if solves else kind
+        wrong = "each comparison" if solves else "each end"
         yield (
-            f"  test: the interval reaches from ordered difference {row.k} to "
-            f"{row.n + 1 - row.k}; each end is wrong with probability at most {plain(row.tail, 2)}"
+            f"  test: {kind}; {wrong} is wrong with probability at most {plain(row.tail, 2)}"
             + (" at all looks together" if row.state else "")
         )
     if row.detectable is not None:
-        yield f"  detectable:    {plain(row.detectable, 2)} from the margin"
+        ending = "as probability that a seed solves it" if solves else "from the margin"
+        yield f"  detectable:    {plain(row.detectable, 2)} {ending}"
     for part in row.parts:
         cells = printed_numbers(part, digits)
         yield f"  part {part.effect_text}: {cells['effect']} {cells['interval']}"
@@ -307,7 +311,8 @@ def certainty(
         return f"Not at all: this is a quick run of {seeds}, with cut budgets."
     judged = [row for row in study.verdicts if row.primary and row.verdict is not None]
     exact = [row for row in judged if row.kind == "exact"]
-    rows = [row for row in judged if row.kind != "exact"]
+    over_seeds = [row for row in judged if row.kind != "exact"]
+    rows = [row for row in over_seeds if not is_exploratory(row, registered)]
     numbers = sorted({row.n for row in rows})
     how_many = seed_numbers(study, rows) if study.looks else " or ".join(map(str, numbers))
     texts = []

@@ -1,7 +1,7 @@
 """Verdicts of a study, as written to ``results/<study>/verdicts.json``."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field, NonNegativeInt
@@ -135,13 +135,6 @@ class Registration(Frozen):
         if self.exploratory:
             return f"exploratory: {self.remark}"
         return "registered before these runs" + (f" ({self.remark})" if self.remark else "")
-
-
-class Registrations(Frozen):
-    """The registration of every row of a study, by its id."""
-
-    study: str
-    rows: Mapping[str, Registration]
 
 
 class StudyVerdicts(Frozen):

@@ -152,8 +152,8 @@ def _reasons(study: JudgedStudy, then: StudyThen) -> Iterator[str]:
     silent = [row.removeprefix("exp") for row in then.changed if row not in amended]
     if silent:
         yield (
-            f"Effect, region, gates or α of {listed(silent)} changed without an amendment that "
-            "names them."
+            f"What decides the verdict of {listed(silent)} (effect, region, measures, gates, first "
+            "seed, α, looks or M) changed without an amendment that names it."
         )
     reworded = [row.removeprefix("exp") for row in then.reworded if row not in then.changed]
     if reworded:
