@@ -37,6 +37,12 @@ def one_thread() -> None:
     torch.set_num_threads(1)
 
 
+@pytest.fixture(autouse=True)
+def same_numbers() -> None:
+    """Drawn inputs are the same whatever ran before, so that a failure can be repeated."""
+    torch.manual_seed(0)
+
+
 @pytest.fixture(scope="session")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of commands, first in PATH, whose processes fork after the libraries are imported.

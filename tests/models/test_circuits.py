@@ -91,6 +91,27 @@ def test_padding_changes_logits_only_if_not_masked(head):
     assert (model(padded) - model(TOKENS)).abs().min() > 1e-4
 
 
+@pytest.mark.parametrize("head", ["last", "mean", "attention"])
+def test_a_head_reads_its_mean_over_nodes(head):
+    encoder = SummedFields(8, WIRED, generator=generator())
+    model = CircuitTransformer(
+        encoder, nodes=6, answers=3, head=head, heads=2, generator=generator(1)
+    ).double()
+    if head == "attention":
+        torch.nn.init.normal_(model.query, std=3.0, generator=generator(2))
+    x = encoder(TOKENS) + model.positions[:4]
+    for block in model.blocks:
+        x = block(x)
+    x = model.norm(x)
+    weights = {
+        "last": torch.tensor([0.0, 0.0, 0.0, 1.0]).double().expand(2, 4),
+        "mean": torch.full((2, 4), 0.25).double(),
+        "attention": (x @ model.query / math.sqrt(8)).softmax(1) if head == "attention" else None,
+    }[head]
+    expected = model.head((weights[..., None] * x).sum(1))
+    torch.testing.assert_close(model(TOKENS), expected)
+
+
 def test_order_of_nodes_is_invisible_without_positions_and_indices():
     fields = tuple(field for field in WIRED if field != "node")
     exchanged = TOKENS[:, [1, 0, 2, 3]]

@@ -6,6 +6,8 @@ from torch import nn
 
 from journeylab.models.multihead import EncoderBlock, MultiHead
 
+GENERATOR = torch.Generator().manual_seed(7)
+
 
 def make(width=8, heads=2, seed=0):
     return MultiHead(width, heads, generator=torch.Generator().manual_seed(seed))
@@ -20,7 +22,7 @@ def test_multi_head_equals_torch_multihead_attention():
         theirs.in_proj_bias.copy_(ours.project.bias)
         theirs.out_proj.weight.copy_(ours.output.weight)
         theirs.out_proj.bias.copy_(ours.output.bias)
-    q, y = torch.randn(3, 4, 8), torch.randn(3, 5, 8)
+    q, y = torch.randn(3, 4, 8, generator=GENERATOR), torch.randn(3, 5, 8, generator=GENERATOR)
     allowed = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [0, 1, 1, 0, 1]], dtype=torch.bool)
     for mask in (None, allowed):
         expected, _ = theirs(q, y, y, key_padding_mask=None if mask is None else ~mask)
@@ -29,10 +31,39 @@ def test_multi_head_equals_torch_multihead_attention():
 
 def test_block_with_index_equals_the_full_block_at_that_token():
     block = EncoderBlock(8, 2, generator=torch.Generator().manual_seed(1))
-    x, index = torch.randn(3, 5, 8), torch.tensor([4, 0, 2])
+    x, index = torch.randn(3, 5, 8, generator=GENERATOR), torch.tensor([4, 0, 2])
     whole = block(x)
     torch.testing.assert_close(block(x, None, index)[:, 0], whole[torch.arange(3), index])
     assert not torch.allclose(whole[:, 0], whole[:, 1])
+
+
+def test_block_equals_the_pre_norm_encoder_layer_of_torch():
+    ours = EncoderBlock(8, 2, generator=torch.Generator().manual_seed(1))
+    theirs = nn.TransformerEncoderLayer(
+        8, 2, 32, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+    )
+    pairs = {
+        "self_attn.in_proj_weight": ours.attention.project.weight,
+        "self_attn.in_proj_bias": ours.attention.project.bias,
+        "self_attn.out_proj.weight": ours.attention.output.weight,
+        "self_attn.out_proj.bias": ours.attention.output.bias,
+        "linear1.weight": ours.expand.weight,
+        "linear1.bias": ours.expand.bias,
+        "linear2.weight": ours.contract.weight,
+        "linear2.bias": ours.contract.bias,
+        "norm1.weight": ours.attention_norm.weight,
+        "norm1.bias": ours.attention_norm.bias,
+        "norm2.weight": ours.mlp_norm.weight,
+        "norm2.bias": ours.mlp_norm.bias,
+    }
+    with torch.no_grad():
+        for parameter in pairs.values():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=GENERATOR))
+    theirs.load_state_dict(pairs)
+    x = torch.randn(3, 5, 8, generator=GENERATOR)
+    mask = torch.tensor([[True] * 5, [True] * 2 + [False] * 3, [True] * 4 + [False]])
+    expected = theirs(x, src_key_padding_mask=~mask)
+    torch.testing.assert_close(ours(x, mask), expected)
 
 
 def test_width_that_is_no_multiple_of_heads_raises_value_error():

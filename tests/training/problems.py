@@ -1,7 +1,7 @@
 """A small problem that uses all of the engine: order, dropout, an angle table."""
 
+import signal
 import sys
-import time
 from dataclasses import dataclass, field
 from math import nan
 from pathlib import Path
@@ -41,7 +41,7 @@ class Reader(nn.Module):
 class Repeating:
     """Predict the current token."""
 
-    pause: float = 0.0
+    pause_at: int | None = None
     broken_after: int | None = None
     rate: float = 0.1
     batches: int = field(default=0)
@@ -54,7 +54,8 @@ class Repeating:
     def batch(
         self, step: int, order: torch.Generator, dropout: torch.Generator
     ) -> dict[str, Tensor]:
-        time.sleep(self.pause)
+        if step == self.pause_at:
+            signal.pause()
         self.batches += 1
         tokens = torch.randint(VOCABULARY, (ROWS, LENGTH), generator=order)
         broken = self.broken_after is not None and self.batches > self.broken_after
@@ -117,4 +118,5 @@ def flip(path: Path, position: str) -> None:
 
 if __name__ == "__main__":
     prepare_process(threads=1)
-    run(Path(sys.argv[1]), Repeating(pause=0.02), steps=60)
+    checkpoint, *pause_at = sys.argv[1:]
+    run(Path(checkpoint), Repeating(pause_at=int(pause_at[0]) if pause_at else None), steps=60)

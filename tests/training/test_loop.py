@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import math
 import os
 import signal
 import subprocess
@@ -10,11 +11,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 import torch
 
+from journeylab.config import UserError
 from journeylab.records.files import read_noted_tensors
 from journeylab.streams import Streams
 from journeylab.training import (
@@ -23,6 +26,7 @@ from journeylab.training import (
     learning_rate,
     prepare_process,
     report_progress,
+    train,
 )
 from journeylab.training.loop import SingleSeed
 from journeylab.training.parameters import Stack, build_optimizer, split_decayed
@@ -87,14 +91,13 @@ def test_killed_process_resumes_to_the_same_bits(tmp_path: Path) -> None:
     script = Path(__file__).parent / "problems.py"
     command = [sys.executable, str(script), str(path)]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+    process = subprocess.Popen([*command, "25"], env=environment, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
     while not path.exists():
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    time.sleep(0.2)
-    process.send_signal(signal.SIGKILL)
+    process.send_signal(signal.SIGKILL)  # it waits at step 25
     _, _ = process.communicate()
     assert process.returncode == -signal.SIGKILL
     assert json.loads(read_noted_tensors(path)[1]["run"])["step"] < 60
@@ -167,13 +170,22 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 
 
 @pytest.mark.parametrize("position", POSITIONS)
+def test_a_flipped_bit_makes_a_checkpoint_unreadable(tmp_path: Path, position: str) -> None:
+    path = tmp_path / "a.checkpoint"
+    run(path, steps=1, warmup=0)
+    read_noted_tensors(path)
+    flip(path, position)
+    with pytest.raises(UserError):
+        read_noted_tensors(path)
+
+
 def test_flipped_bit_in_checkpoint_restarts_training(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: Trained, position: str
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: Trained
 ) -> None:
     path = tmp_path / "a.checkpoint"
     with pytest.raises(StoppedError):
         run(path, Interrupting(), processor="one")
-    flip(path, position)
+    flip(path, "middle")
     again = Repeating()
     restarted = run(path, again, processor="other")
     assert caplog.messages == [f"checkpoint {path} is damaged; training starts over"]
@@ -216,6 +228,21 @@ def test_checkpoint_of_other_settings_warns_and_training_starts_over(
     assert "other settings" in caplog.text
     assert caplog.text.rstrip().endswith("training starts over")
     assert_identical(changed, run(tmp_path / "b.checkpoint", learning_rate=1e-3))
+
+
+@pytest.mark.parametrize(
+    "other", [{"identity": "other code or data"}, {"streams": Streams("exp0", 6)}]
+)
+def test_checkpoint_of_other_code_data_or_seed_warns_and_training_starts_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, other: dict[str, Any]
+) -> None:
+    path = tmp_path / "a.checkpoint"
+    given = {"streams": Streams("exp0", 5), "identity": "code and data"}
+    for changed, batches in (({}, 40), ({}, 0), (other, 40)):
+        problem, chosen = Repeating(), given | changed
+        train(problem, settings(), chosen["streams"], path, identity=chosen["identity"])
+        assert problem.batches == batches
+    assert "other settings, data or code" in caplog.text
 
 
 def test_seed_with_nan_loss_is_recorded_as_failed(tmp_path: Path) -> None:
@@ -295,6 +322,9 @@ def test_schedule_warms_up_and_decays() -> None:
     assert max(rates) == rates[9] == 2.0
     assert rates[9:] == sorted(rates[9:], reverse=True)
     assert 0 < rates[-1] < 0.01
+    assert rates[10] == pytest.approx(1.0 + math.cos(math.pi / 91))
+    middle = learning_rate(5, peak=2.0, warmup=0, steps=9)
+    assert middle == pytest.approx(1.0 + math.cos(math.pi / 2))
     assert learning_rate(1, peak=1.0, warmup=0, steps=1) > 0
     with pytest.raises(ValueError, match="outside the budget"):
         learning_rate(0, peak=1.0, warmup=0, steps=10)

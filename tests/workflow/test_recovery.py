@@ -131,7 +131,10 @@ def test_jobs_that_outlive_their_run_are_named(workflow: Workflow) -> None:
     pids = [int(word) for word in line.split("kill ")[1].split()]
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
-    time.sleep(0.2)
+    deadline = time.monotonic() + 60
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):  # until somebody has reaped them
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     code, output = workflow.run("a.txt")
     assert code == 0, output
 

@@ -14,6 +14,7 @@ from journeylab.models.mixers.model import (
     match_size,
 )
 from journeylab.models.mixers.registry import MECHANISMS, build_mixer
+from journeylab.operators.orthogonal import DEGREE, SQUARINGS
 from journeylab.streams import Streams
 from journeylab.training import train
 from journeylab.training.ensemble import train_ensemble
@@ -71,7 +72,8 @@ def test_matching_an_impossible_size_raises_value_error():
 
 
 COUNTED = ["none", "alibi", "cope", "selective-rope", "mamba3", "gru", "delta", "path"]
-COUNTED += ["linear-aggregation", "toral-product"]
+COUNTED += ["linear-aggregation", "toral-product", "rope", "fox", "liere", "mamba3-real"]
+COUNTED += ["toral-attention", "delta-product"]
 
 
 @pytest.mark.parametrize("mechanism", COUNTED)
@@ -86,6 +88,20 @@ def test_flops_agree_with_the_counter_of_pytorch(mechanism):
     counted = counter.get_total_flops() / (3 * length)
     # the counter leaves out triangular solves and elementwise products
     assert model.flops_per_token(length) == pytest.approx(counted, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "turned"), [("orthogonal-attention", 2), ("orthogonal-transport", 4)]
+)
+def test_orthogonal_operators_add_their_products_to_attention(mechanism, turned):
+    """d²e for S, d e² per product of the exponential, 2d e² to scan, d e per turned vector."""
+    d, e, length = 32, 16, 64
+    products = SQUARINGS + DEGREE + 2
+    with_operators, without = (
+        build_mixer(name, d, 2, generator=torch.Generator()).multiply_adds(length)
+        for name in (mechanism, "none")
+    )
+    assert with_operators - without == d**2 * e + products * d * e**2 + turned * d * e
 
 
 RECURRENT = [

@@ -1,5 +1,7 @@
 """Equal sizes, equal rows, lengths that grow, and training in both ways."""
 
+import itertools
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from journeylab.datasets.groups import GENERATORS, GROUPS
 from journeylab.datasets.sequences import UNLABELLED
 from journeylab.models.mixers.model import count_parameters
 from journeylab.models.mixers.registry import MECHANISMS
+from journeylab.studies.exp13_published_mixers import measure as measuring
 from journeylab.studies.exp13_published_mixers.data import stages
 from journeylab.studies.exp13_published_mixers.measure import measure
 from journeylab.studies.exp13_published_mixers.models import RowTensors, accuracy, build_model
@@ -148,3 +151,60 @@ def test_operations_grow_with_length_layers_and_rows():
     shorter = make_problem("S3", "rope", curriculum=1.0)
     assert shorter.flops_per_step(model) < expected
     assert problem.tokens_per_step == 4 * 33
+
+
+@pytest.mark.parametrize("task", ["S3", "flip-flop", "associative"])
+def test_the_loss_is_the_mean_over_labelled_positions(task):
+    problem = make_problem(task, "gru")
+    generator = torch.Generator().manual_seed(0)
+    model, batch = problem.build(generator), problem.batch(4, generator, generator)
+    assert (batch["labels"] == UNLABELLED).any()
+    logits, labels = model(batch["tokens"]).flatten(0, 1), batch["labels"].flatten()
+    expected = torch.nn.functional.cross_entropy(logits, labels, ignore_index=UNLABELLED)
+    torch.testing.assert_close(problem.loss(model, batch), expected)
+
+
+def enumerated_ceiling(group, length):
+    """The best accuracy of an answer from the letter counts, over all words of two letters."""
+    reached = {}
+    for word in itertools.product((0, 1), repeat=length):
+        element = 0
+        for letter in word:
+            element = int(GROUPS[group][GENERATORS[group][letter], element])
+        reached.setdefault(sum(word), Counter())[element] += 1
+    return sum(max(counts.values()) for counts in reached.values()) / 2**length
+
+
+def test_the_gap_is_above_the_ceiling_of_the_scored_positions(monkeypatch):
+    lengths = []
+
+    def three_quarters(model, rows):
+        lengths.append(rows.labels.shape[1] - 1)
+        return 0.75
+
+    monkeypatch.setattr(measuring, "accuracy", three_quarters)
+    problem = make_problem("S3", "gru")
+    job = problem.job.model_copy(update={"data": problem.job.data.model_copy(update={"length": 8})})
+    model = problem.build(torch.Generator().manual_seed(0))
+    table = measure(job, Evaluation(rows=8), problem, model)
+    gaps = table[table["metric"] == "gap"].set_index("times")["value"]
+    assert lengths == [8, 16, 32]
+    scored = [enumerated_ceiling("S3", length) for length in (5, 6, 7, 8)]
+    assert gaps[1] == pytest.approx(0.75 - sum(scored) / 4)
+
+
+def test_recall_is_measured_on_rows_a_quarter_as_long_too(monkeypatch):
+    lengths = []
+
+    def share(model, rows):
+        lengths.append(rows.labels.shape[1] - 1)
+        return len(lengths) / 10
+
+    monkeypatch.setattr(measuring, "accuracy", share)
+    problem = make_problem("associative", "gru")
+    model = problem.build(torch.Generator().manual_seed(0))
+    table = measure(problem.job, Evaluation(rows=8), problem, model)
+    n = problem.job.data.length
+    assert lengths == [n // 4, n, 2 * n, 4 * n]
+    assert list(table["metric"]) == ["short_accuracy", "accuracy", "accuracy", "accuracy"]
+    assert list(table["value"]) == [0.1, 0.2, 0.3, 0.4]

@@ -55,6 +55,36 @@ def test_axial_attention_sees_row_and_column_and_full_attention_all_cells(make_j
         assert seen == expected
 
 
+@pytest.mark.parametrize("attention", ["full", "axial"])
+def test_the_block_equals_the_post_norm_encoder_layer_of_torch(make_job, attention):
+    ours = Recursion(make_job("discrete", attention), torch.Generator().manual_seed(0)).block
+    heads = ours.heads
+    theirs = torch.nn.TransformerEncoderLayer(
+        16, heads, 32, dropout=0.0, activation="gelu", batch_first=True
+    )
+    pairs = {
+        "self_attn.in_proj_weight": ours.project.weight,
+        "self_attn.in_proj_bias": ours.project.bias,
+        "self_attn.out_proj.weight": ours.output.weight,
+        "self_attn.out_proj.bias": ours.output.bias,
+        "linear1.weight": ours.expand.weight,
+        "linear1.bias": ours.expand.bias,
+        "linear2.weight": ours.contract.weight,
+        "linear2.bias": ours.contract.bias,
+    }
+    with torch.no_grad():
+        for parameter in pairs.values():
+            parameter.add_(0.1 * torch.randn(parameter.shape))
+    theirs.load_state_dict(pairs, strict=False)  # its norms start at weight 1 and bias 0
+    cells = torch.arange(9)
+    rows, columns = (cells // 3, cells % 3)
+    same = torch.stack([rows[:, None] == rows, columns[:, None] == columns])
+    hidden = ~same.repeat_interleave(heads // 2, 0) if attention == "axial" else None
+    u = torch.randn(2, 9, 16)
+    expected = theirs(u, src_mask=None if hidden is None else hidden.repeat(2, 1, 1))
+    torch.testing.assert_close(ours(u), expected)
+
+
 def test_axial_logits_are_equivariant_and_full_logits_are_not(make_problem, build):
     rows, columns = torch.tensor([1, 2, 0]), torch.tensor([2, 0, 1])
     for attention in ("axial", "full"):

@@ -265,3 +265,35 @@ def test_every_measured_metric_is_declared(measured):
                 assert levels <= set(allowed.get(name, ())), metric
         assert isinstance(table, pd.DataFrame)
         assert np.isfinite(table["value"]).all()
+
+
+def test_the_block_with_one_route_equals_the_causal_encoder_layer_of_torch():
+    ours = models.RoutedBlock(SIZES, torch.Generator().manual_seed(0))
+    theirs = torch.nn.TransformerEncoderLayer(
+        8, 2, 32, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+    )
+    pairs = {
+        "self_attn.in_proj_weight": ours.attention.project.weight,
+        "self_attn.in_proj_bias": ours.attention.project.bias,
+        "self_attn.out_proj.weight": ours.attention.output.weight,
+        "self_attn.out_proj.bias": ours.attention.output.bias,
+        "linear1.weight": ours.expand.weight,
+        "linear1.bias": ours.expand.bias,
+        "linear2.weight": ours.contract.weight,
+        "linear2.bias": ours.contract.bias,
+        "norm1.weight": ours.attention_norm.weight,
+        "norm1.bias": ours.attention_norm.bias,
+        "norm2.weight": ours.mlp_norm.weight,
+        "norm2.bias": ours.mlp_norm.bias,
+    }
+    with torch.no_grad():
+        for parameter in pairs.values():
+            parameter.add_(0.1 * torch.randn(parameter.shape))
+    theirs.load_state_dict(pairs)
+
+    def first(logits):
+        return torch.zeros_like(logits).index_fill(-1, torch.tensor([0]), 1.0)
+
+    x = torch.randn(3, 7, 8)
+    expected = theirs(x, src_mask=torch.ones(7, 7, dtype=torch.bool).triu(1))
+    torch.testing.assert_close(ours(x, first, attend_masked), expected)
