@@ -40,6 +40,7 @@ PAGES = {
     "guide.another-paper": "docs/another-paper.md",
     "guide.design": "docs/design.md",
     "guide.speed": "docs/speed.md",
+    "guide.references": "docs/references.md",
     "guide.contributing": "CONTRIBUTING.md",
 }
 GALLERY = Path("docs/gallery")
