@@ -3,7 +3,6 @@
 Tokens → embedding → blocks of mixer and MLP → logits of every prefix. All mechanisms have the same
 width, heads and layers, so that embedding, readout and the states of recurrences are equally
 large; the width of the MLP makes the blocks equally large as well. Rows get longer over the first
-part of the training. Within a seed, all mechanisms read the same rows in the same order.
 part of the training. Within a seed, all mechanisms with equal numbers of steps read the same rows
 in the same order.
 """
