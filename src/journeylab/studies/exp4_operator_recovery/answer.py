@@ -14,9 +14,10 @@ ANSWERS = {
     ),
     "refuted": (
         "The text does not discriminate between operators: a random rotation that is not trained "
-        "loses less than 0.02 nats to RoPE, or nothing (row 10). The loss then hardly asks "
-        "operators to move. If they do not become block-diagonal rotations here, this says nothing "
-        "about tasks that need such rotations, and a loss as low as that of RoPE shows nothing."
+        "loses less than 0.02 nats to RoPE, or nothing (row 10). How far operators must move from "
+        "the identity, where they start, was not tested. If they do not become block-diagonal "
+        "rotations here, this says nothing about tasks that need such rotations, and a loss as "
+        "low as that of RoPE shows nothing."
     ),
 }
 OPEN = (
