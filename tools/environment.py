@@ -2,7 +2,8 @@
 
 Runs on any Python 3 without other packages. Each set of requirements has its own key, so an
 environment in use is never changed. Only one process builds at a time; an environment without its
-`ready` file is incomplete, is never used, and is built anew.
+`ready` file is incomplete, is never used, and is built anew. So is one that was copied or moved,
+since its scripts hold the path at which it was built, and one whose Python became another version.
 """
 
 import os
@@ -44,8 +45,13 @@ def main(command, key):
 
 
 def is_ready(folder):
-    """Whether an environment is complete and its Python still exists."""
-    return (folder / "ready").exists() and (folder / "bin" / "python").exists()
+    """Whether an environment is complete, was built here, and its Python is as it was."""
+    python, ready = folder / "bin" / "python", folder / "ready"
+    if not python.exists() or not ready.exists():
+        return False
+    name = python.resolve().name  # such as python3.11, whose libraries are in lib/python3.11
+    replaced = "." in name and not (folder / "lib" / name).exists()
+    return ready.read_text(encoding="utf-8") == str(folder.resolve()) and not replaced
 
 
 def check_python():
@@ -70,7 +76,7 @@ def build(folder, held):
         ):
             report(started, f"{number} of 2: {name}")
             run(os.environ[variable], output, log, started, held)
-    (folder / "ready").touch()
+    (folder / "ready").write_text(str(folder.resolve()), encoding="utf-8")
     log.unlink()
     report(started, "done")
 

@@ -161,8 +161,8 @@ class Cluster:
         self.folder.chmod(0o755)
         self._configure(accounting)
         key = self.folder / "munge.key"
-        key.write_bytes(os.urandom(1024))
-        key.chmod(0o400)
+        with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "wb") as file:
+            file.write(os.urandom(1024))
         names = {"socket": "socket", "key": "key-file", "log": "log-file"}
         names |= {"own-pid": "pid-file", "seed": "seed-file"}
         options = [f"--{option}={self.folder}/munge.{end}" for end, option in names.items()]

@@ -1,6 +1,7 @@
 """`journeylab witness`: a signed register, stamped by a real authority on loopback."""
 
 import base64
+import errno
 import json
 import os
 import shutil
@@ -98,6 +99,22 @@ def test_a_key_is_never_replaced() -> None:
     with pytest.raises(UserError, match="exists"):
         make_key(KEY)
     assert KEY.read_bytes() == before
+
+
+def test_a_key_that_could_not_be_written_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    key = tmp_path / "keys/key.pem"
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        make_key(key)
+    assert [path.name for path in key.parent.iterdir()] == [".gitignore"]
+    monkeypatch.undo()
+    make_key(key)
+    assert key.read_bytes().startswith(b"-----BEGIN PRIVATE KEY-----")
 
 
 @pytest.mark.usefixtures("register")

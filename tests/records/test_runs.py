@@ -3,6 +3,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 from journeylab.config import UserError
 from journeylab.records import files, runs
 from journeylab.records.cost import Cost, cpu_seconds, start_counting
+from journeylab.records.git import why_git_fails
 from journeylab.records.plans import Plan
 
 OUTCOMES = (
@@ -282,3 +284,20 @@ def test_the_batch_job_is_read_from_the_given_environment():
     assert runs.scheduler({}) is None
     job = runs.scheduler({"SLURM_JOB_ID": "7", "SLURM_JOB_PARTITION": "cpu"})
     assert job == runs.Scheduler(job="7", partition="cpu")
+
+
+def test_git_that_refuses_to_answer_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a clone of another user, where runs would be exploratory without a word."""
+    assert why_git_fails(tmp_path) == ""
+    inner = tmp_path / "project/results"
+    inner.mkdir(parents=True)
+    subprocess.run(["git", "-C", str(inner.parent), "init", "--quiet"], check=True)
+    assert why_git_fails(inner).startswith("fatal: ")
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    commit = ["commit", "--quiet", "--allow-empty", "--message", "a"]
+    subprocess.run(["git", "-C", str(inner.parent), *identity, *commit], check=True)
+    assert why_git_fails(inner) == ""
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    assert "dubious ownership" in why_git_fails(inner)

@@ -6,6 +6,7 @@ import random
 import shutil
 import subprocess
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -72,8 +73,10 @@ def at_once(work: object, path: Path, processes: int, times: int) -> list[int | 
     writers = [
         context.Process(target=work, args=(path, number, times)) for number in range(processes)
     ]
-    for writer in writers:
-        writer.start()
+    with warnings.catch_warnings():  # from Python 3.12 on, of a fork beside other threads
+        warnings.simplefilter("ignore", DeprecationWarning)
+        for writer in writers:
+            writer.start()
     for writer in writers:
         writer.join()
     return [writer.exitcode for writer in writers]

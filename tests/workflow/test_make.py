@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,37 @@ def test_setup_prints_its_steps_with_times_and_runs_once(checkout: Checkout) -> 
     assert "2 of 2: the pinned dependencies" in output
     assert checkout.make() == (0, "")
     assert len((checkout.path / "installs").read_text().split()) == 1
+
+
+def test_a_copied_or_moved_checkout_builds_its_own_environment(
+    checkout: Checkout, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Scripts and the editable installation hold the path of the folder in which they were made."""
+    checkout.make()
+    copied = tmp_path_factory.mktemp("copied") / "checkout"
+    shutil.copytree(checkout.path, copied, symlinks=True)
+    other = Checkout(copied)
+    assert len((copied / "installs").read_text().split()) == 1
+    code, output = other.make()
+    assert code == 0, output
+    assert len((copied / "installs").read_text().split()) == 2
+    assert other.make() == (0, "")
+    assert checkout.make() == (0, "")
+
+
+def test_an_environment_whose_python_was_replaced_is_built_anew(tmp_path: Path) -> None:
+    """An upgrade of the system may put another version behind the same link."""
+    specification = spec_from_file_location("environment", PROJECT / "tools/environment.py")
+    tool = module_from_spec(specification)
+    specification.loader.exec_module(tool)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "lib/python3.11").mkdir(parents=True)
+    (tmp_path / "ready").write_text(str(tmp_path.resolve()))
+    for name, ready in (("python3.11", True), ("python3.13", False)):
+        (tmp_path / name).touch()
+        (tmp_path / "bin/python").unlink(missing_ok=True)
+        (tmp_path / "bin/python").symlink_to(tmp_path / name)
+        assert tool.is_ready(tmp_path) == ready
 
 
 def test_clean_removes_quick_runs_and_tools_and_no_other_results(checkout: Checkout) -> None:

@@ -43,7 +43,7 @@ def hash_register(register: Register, theorems: Theorems) -> dict[str, Any]:
 
     A claim's hash covers the same content as the hash by which a report compares a row with its
     registration: effect, region, measures, gates, first seed and, for a row that is judged over
-    seeds, α, looks and the number of rows. Those are shortened to 16 characters, these are not.
+    seeds, α, looks and M, the number of tails. Those are shortened to 16 characters, these are not.
     """
     contents = {
         row: pair

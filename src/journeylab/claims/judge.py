@@ -281,7 +281,7 @@ def _judge(claim: reg.Claim, study: _Study, stop: _Stop) -> Verdict:
         notes.append(f"no values of {'; '.join(absent)}")
     if claim.primary and claims.is_coarse(claim):
         notes.append(COARSE)
-    if claim.primary:
+    if claim.primary and study.schedule.sequential:
         notes += saturation_notes(claim.terms, study.reader(n), measures, study.names)
     judged = claim.primary and not study.exploratory and not stop.withheld
     parts = [

@@ -5,7 +5,8 @@ A claim compares an *effect* (a number per seed, built from cells of the measure
 from one run:
 
     measures:
-      T2: {label: "hits@1, tier 2", metric: "hits@1", at: {tier: T2, format: text}}
+      T2: {label: "hits@1, tier 2", metric: "hits@1",
+           at: {tier: T2, format: text, template: 0, candidates: all}}
     claims:
       - id: exp7.2
         theorem: prop:lis-union

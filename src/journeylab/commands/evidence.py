@@ -160,6 +160,8 @@ def _exploratory(plan: WorkflowPlan, study: str, evidence: RunEvidence, history:
     first = PILOT if plan.config.scale == "quick" else claims.seeds_from
     if evidence.plan.seeds and plan.seeds(study).all.start != first:
         return f"its seeds are not registered, which begin at {first}"
+    if evidence.host.commit is None:
+        return "no commit of git was recorded when it began"
     if not evidence.host.registered:
         return "the register was not committed when it began"
     run = evidence.run

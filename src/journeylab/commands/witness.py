@@ -80,9 +80,16 @@ def make_key(path: Path) -> None:
         raise UserError(f"{path}: exists, and has signed statements; move it away for a new key")
     path.parent.mkdir(parents=True, exist_ok=True)
     (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
-    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(opened, "wb") as file:
-        file.write(CryptoSigner.generate_ed25519().private_bytes)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        opened = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(opened, "wb") as file:
+            file.write(CryptoSigner.generate_ed25519().private_bytes)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(partial, path)  # fails if another process has made a key meanwhile
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def sign_register(key: Path, folder: Path) -> Path:

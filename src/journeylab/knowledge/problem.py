@@ -152,7 +152,11 @@ class Knowledge:
         return cross_entropy(logits, targets, reduction="none") @ shares
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """Return the training losses without dropout, and every tier's perplexity in template 0."""
+        """Return the losses of all rows without dropout, and every tier's perplexity in template 0.
+
+        With masks, every KG row counts once per masked head, relation and tail; the scattered masks
+        of training are left out. Perplexity is that of the tail and the full stop.
+        """
         reader = _reader(model)
         device = reader.frequencies.device
         everything = {name: rows.to(device) for name, rows in self._all_rows.items()}

@@ -2,9 +2,11 @@
 
 With ω the frequencies and θ_s the angle of slot s, position i is rotated by
 
-    rope     φ_i = i·ω                    text of A and B, linearised rows of B
-    slots    φ_i = i·ω + θ_s              triples of A, i counted within the slot; text has θ = 0
-    tokens   φ_i = Σ_{t≤i} a(x_t)         C: one angle vector per token, shared by the layers
+    rope     φ_i = i·ω                    text and, in B of exp7, triples as sentences
+    slots    φ_i = i·ω + θ_s              native triples (A); text has θ = 0
+    tokens   φ_i = Σ_{t≤i} a(x_t)         one angle vector per token (C), shared by the layers
+
+In a triple, i counts within the slot if `positions` is reset, and through the triple otherwise.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Decoding with baked keys: rotated keys and values are computed once and cached (thm:baked-key).
 
-The operators of a toral model commute, so R_{i←j} = R_i R_j⁻¹, and the score ⟨R_i q_i, R_j k_j⟩
-depends on position j only through the baked key R_j k_j. Later tokens change neither a baked key
-nor a baked value.
+The operators of a toral model commute, so R_{i←j} = R_i R_j⁻¹, and the score ⟨R_i q_i, R_j k_j⟩ =
+⟨R_{i←j} q_i, k_j⟩ depends on position j only through the baked key R_j k_j. Later tokens change
+neither a baked key nor a baked value.
 """
 
 from __future__ import annotations

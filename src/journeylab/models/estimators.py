@@ -120,7 +120,8 @@ class GumbelSoftmax(Estimator):
 class ReinMax(Estimator):
     """Sample: D, drawn from p = softmax(logits). Gradient: that of 2·π − p/2.
 
-    π is the softmax at (D + p)/2. For a quadratic loss, the gradient is exact in expectation.
+    π has the value (D + p)/2 and the gradient of softmax(θ) at θ = log((D + p)/2). For a quadratic
+    loss, the gradient is exact in expectation.
     Source: Liu, Dong, Liu, Yu and Gao, Bridging discrete and backpropagation: straight-through and
     beyond, 2023, algorithm 2 at τ = 1.
     """
@@ -185,6 +186,7 @@ class Reinforce(Estimator):
 class LeaveOneOut(Estimator):
     """Several draws; the baseline of each draw is the mean loss of the others. Unbiased.
 
+    Needs at least two draws, which is not checked: with one the objective is NaN.
     Source: Kool, van Hoof and Welling, Buy 4 REINFORCE samples, get a baseline for free!, 2019.
     """
 

@@ -74,11 +74,11 @@ def fused_blocks(
 ) -> Float[Tensor, "predicted width"]:
     """Return y of the last block for the concatenated tokens of all groups, or the predicted ones.
 
-    `present` and `predicted` hold distinct indices into these tokens: the tokens selected in the
-    last block, and in all blocks before it; under `vmap` all seeds share them. `dropout` holds D₀,
-    then D₁ and D₂ of every block. Differentiable once, with respect to x, the weights and the
-    angles; a second derivative raises RuntimeError. Works on any device, in any floating-point
-    dtype, and under `torch.func.vmap`.
+    `present` and `predicted` hold distinct indices into these tokens: those selected in all blocks
+    but the last, and in the last; under `vmap` all seeds share them. `dropout` holds D₀, then D₁
+    and D₂ of every block. Differentiable once, with respect to x, the weights and the angles; a
+    second derivative raises RuntimeError. Works on any device, in any floating-point dtype, and
+    under `torch.func.vmap`; other transforms, such as `torch.func.grad`, raise NotImplementedError.
     """
     flat: list[Tensor | None] = [tensor for block in weights for tensor in block]
     flat += [tensor for group in groups for tensor in group]

@@ -4,7 +4,8 @@ An entry is a triple in its slots, or a sentence. Each entry is read separately,
 baked keys R_j k_j and values of its tokens are stored once. In every layer, a row of text attends
 to its own past and to all stored tokens,
 
-    softmax_j ⟨R_i q_i, R_j k_j⟩ over the tokens j of all entries and those j ≤ i of the row.
+    softmax_j ⟨R_i q_i, R_j k_j⟩/√d over the tokens j of all entries and those of the row that its
+    mask allows (with `causal_mask`, j ≤ i); or softplus, as the model has it.
 
 The operators commute, so a stored key serves every query (thm:baked-key); the order of the entries
 does not matter.
@@ -49,7 +50,8 @@ def store(
     """Return the repository of entries, each of which is read separately.
 
     ``dropout`` holds the factors at every site where dropout acts, in the order of
-    `Transformer.draw`; ``present`` is False for padding.
+    `Transformer.draw`; ``present`` is False for padding, to which `read_beside` then does not
+    attend. Within an entry only ``entries.mask`` hides padding.
     """
     group = model.prepare(entries)
     x = _enter(model, entries, dropout)

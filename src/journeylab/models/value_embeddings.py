@@ -7,7 +7,8 @@
     embedding(torch.tensor([3, 50, 98]))  # (3, 48)
 
 Every embedding is a module that maps values ``(*batch)`` to vectors ``(*batch, width)``. Its
-initial parameters are drawn only from the given generator. All embeddings except tables can
+initial parameters are drawn only from the given generator. All but
+`Discrete`, `Hybrid` (which has a table) and `Thermometer` (constant between thresholds) can
 interpolate and extrapolate; x = (v − low) / (high − low) is a value relative to its range.
 """
 
@@ -43,7 +44,8 @@ COSTS = Range()
 class Discrete(nn.Module):
     """A table whose row v is the vector of the integer v, 0 ≤ v < size; drawn from N(0, 1).
 
-    The rows are independent: training on one value does not affect any other.
+    The rows are independent: training on one value does not affect any other. Fractions of a value
+    are cut off; a value outside the table raises IndexError on a CPU.
     """
 
     def __init__(self, width: int, *, size: int, generator: Generator) -> None:
@@ -106,7 +108,11 @@ class Fourier(Waves):
 
 
 class Standardised(nn.Module):
-    """Another embedding minus its initial mean over the ``reference`` values."""
+    """Another embedding minus its initial mean over the ``reference`` values.
+
+    The mean is not in the `state_dict`: before weights are loaded, build the module from the same
+    generator and reference values.
+    """
 
     mean: Float[Tensor, " width"]
 
@@ -127,7 +133,7 @@ class Hybrid(nn.Module):
 
     The width of the sinusoids is the largest even number up to that share of ``width``; the table
     has the rest. The sinusoids are multiplied by √2, so that both parts have an RMS of 1, and then
-    by ``amplitude``, which is 1 unless it is set.
+    by ``amplitude``, which is 1 unless it is set. Raises ValueError if a part had width 0.
     """
 
     def __init__(
@@ -214,7 +220,11 @@ class Thermometer(nn.Module):
 
 
 class UnitRms(nn.Module):
-    """Another embedding, scaled so that its initial RMS over the ``reference`` values is 1."""
+    """Another embedding, scaled so that its initial RMS over the ``reference`` values is 1.
+
+    The factor is not in the `state_dict`: before weights are loaded, build the module from the same
+    generator and reference values.
+    """
 
     factor: Float[Tensor, ""]
 

@@ -48,7 +48,7 @@ def product(
     weight: Float[Tensor, "*seed outputs inputs"],
     bias: Float[Tensor, "*seed outputs"] | None = None,
 ) -> Float[Tensor, "*seed rows outputs"]:
-    """Return y = x Wᵀ + b of every row, without a gradient.
+    """Return y = x Wᵀ + b of every row; for backward passes that are written by hand.
 
     With a leading axis of seeds, each seed has its own W and b.
     """

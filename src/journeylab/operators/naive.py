@@ -110,7 +110,8 @@ def chain_states(
 ) -> Float[Tensor, "width length strings"]:
     """Return h_t = R_{x_t} h_{t−1} + v_{x_t}, h_0 = `start`, one string and one letter at a time.
 
-    A number that is no letter is padding: its state is 0. See `chain.chain_states`.
+    A number ≥ L is padding: its state is 0. See `chain.chain_states`, for which negative numbers
+    are padding as well; here they count from the last letter.
     """
     columns = []
     for word in words.T.tolist():

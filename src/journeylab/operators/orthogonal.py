@@ -29,8 +29,9 @@ def exponential(
 ) -> Float[Tensor, "*batch rows columns"]:
     """Return exp(S − Sᵀ) for any S of size d×d; S = 0 gives the identity.
 
-    Raises ValueError if S is not square. Source: Lezcano-Casado and Martínez-Rubio, Cheap
-    orthogonal constraints in neural networks, 2019, section 3.
+    On CUDA a series of fixed length replaces `torch.matrix_exp`; it is inaccurate for a spectral
+    norm |S − Sᵀ| above 30. Raises ValueError if S is not square. Source: Lezcano-Casado and
+    Martínez-Rubio, Cheap orthogonal constraints in neural networks, 2019, section 3.
     """
     generator = _antisymmetric(square)
     return _exponential(generator) if generator.is_cuda else torch.matrix_exp(generator)

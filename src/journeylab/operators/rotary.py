@@ -46,7 +46,10 @@ def count_planes(width: int) -> int:
 
 
 def standard_frequencies(width: int, base: float = 10000.0) -> Float[Tensor, " planes"]:
-    """Return ω_k = base^(−2k/d) for k = 0 … d/2 − 1, in radians per position."""
+    """Return ω_k = base^(−2k/d) for k = 0 … d/2 − 1, in radians per position, in float32.
+
+    Raises ValueError for an odd or empty width.
+    """
     planes = count_planes(width)
     exponents = torch.arange(planes, dtype=torch.float64) * (-2.0 / width)
     return torch.pow(torch.tensor(base, dtype=torch.float64), exponents).float()
@@ -55,7 +58,8 @@ def standard_frequencies(width: int, base: float = 10000.0) -> Float[Tensor, " p
 def integer_frequencies(width: int) -> Float[Tensor, " planes"]:
     """Return ω_k = k for k = 0 … d/2 − 1, in radians per position: plane 0 never rotates.
 
-    An ablation of `standard_frequencies`, as found in shipped code.
+    An ablation of `standard_frequencies`, as found in shipped code. In float32. Raises ValueError
+    for an odd or empty width.
     """
     return torch.arange(count_planes(width), dtype=torch.float32)
 
@@ -77,8 +81,8 @@ def rotate(
 ) -> Float[Tensor, "*batch width"]:
     """Return R x, with (R x)_k = unit_k · x_k for every plane k as a complex number.
 
-    `unit` holds e^{iφ}. The result has the dtype of x; the leading dimensions of `unit` broadcast
-    against those of x.
+    `unit` holds e^{iφ}. The result has the wider precision of x and `unit`, whose leading
+    dimensions broadcast against those of x.
     """
     planes = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
     return torch.view_as_real(planes * unit).flatten(-2)

@@ -37,7 +37,8 @@ def recurrent(operator: Operators, inputs: Vectors) -> Vectors:
 def parallel(operator: Operators, inputs: Vectors) -> Vectors:
     """Return h_t = R^{t−1} Σ_{s≤t} R^{−(s−1)} x_s, the journey form, from powers of R and R⁻¹.
 
-    Needs an invertible R. If a power overflows the dtype, the states are not finite.
+    A singular R raises `torch.linalg.LinAlgError`. If a power overflows the dtype, the states are
+    not finite.
     """
     _check(operator, inputs)
     length = inputs.shape[-2]

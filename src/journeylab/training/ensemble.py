@@ -56,7 +56,8 @@ def train_ensemble(
     """Train several seeds of one variant at once; arguments and results as in `train`.
 
     A seed that fails keeps its parameters and does not affect the others. All seeds share one
-    checkpoint. Raises ValueError if models or batches of the seeds differ in names or shapes.
+    checkpoint. Raises ValueError if trained parameters of the seeds differ in names or shapes.
+    Batches must have equal names and shapes, which is not checked: other shapes raise RuntimeError.
     """
     began = time.monotonic()
     ensemble = Ensemble(problems, settings, streams, identity, torch.device(device))

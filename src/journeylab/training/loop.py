@@ -95,7 +95,7 @@ class Compacting(Problem, Protocol):
 
 @dataclass(frozen=True)
 class Trained:
-    """The result of one seed. The parameters of a failed seed are finite, but not trained."""
+    """The result of one seed. A failed seed keeps the parameters of the last step before it."""
 
     state: dict[str, Tensor]
     curve: pd.DataFrame

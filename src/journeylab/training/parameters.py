@@ -87,8 +87,9 @@ def split_decayed(
 ) -> tuple[dict[str, nn.Parameter], dict[str, nn.Parameter]]:
     """Return the trainable parameters with weight decay, and those without, by name.
 
-    The matrices of affine maps decay. Embeddings, biases, norms and angle tables do not, because
-    their scale has a meaning.
+    Two-dimensional parameters named `weight` decay: those of `Affine` and `nn.Linear`, but also of
+    an `nn.Embedding`, which the models here do without. Parameters of other names do not, matrices
+    included: embeddings, biases, norms and angle tables, whose scale has a meaning.
     """
     decayed: dict[str, nn.Parameter] = {}
     free: dict[str, nn.Parameter] = {}

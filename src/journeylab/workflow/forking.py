@@ -203,7 +203,10 @@ def run(address: str, command: list[str]) -> int:
 if __name__ == "__main__":
     mode, address, *rest = sys.argv[1:]
     if mode == "run":
-        code = run(address, rest)
+        try:
+            code = run(address, rest)
+        except KeyboardInterrupt:
+            code = -signal.SIGINT
         if code < 0:
             with contextlib.suppress(OSError):  # SIGKILL has no handler
                 signal.signal(-code, signal.SIG_DFL)

@@ -33,6 +33,7 @@ from journeylab.claims.theorems import read_theorems
 from journeylab.config import Config, Frozen, StudySettings, UserError, accepted, chunk_seeds
 from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import VERDICTS, read_json
+from journeylab.records.git import why_git_fails
 from journeylab.records.plans import HISTORY, REGISTER, Plan
 from journeylab.records.round import ROUND
 from journeylab.records.runs import (
@@ -154,6 +155,10 @@ class WorkflowPlan:
             for point in self.response.open_points
         ]
         lines += [f"response.yaml: {line}" for line in self.response.open_questions]
+        if self.config.scale != "quick" and (reason := why_git_fails(Path.cwd().resolve())):
+            lines.append(
+                f"runs that begin now will be exploratory: git names no commit here ({reason})"
+            )
         lines += [
             f"{study}: its results were made with other settings or code; the response leaves them "
             f"out; snakemake {self.folder('reports')}/{study}.pdf makes them anew"

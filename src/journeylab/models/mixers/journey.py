@@ -12,7 +12,7 @@ of exp1, with free parameters that are affine in x_t instead of one set per lett
 | --- | --- | --- |
 | orthogonal | exp(S − Sᵀ) ∈ SO(e) | no |
 | linear | I + S, any matrix | no |
-| toral | rotations of e/2 planes by the angles a | yes |
+| toral | rotations of e/2 planes, by a in states and by −a in attention, as in RoPE | yes |
 """
 
 from __future__ import annotations

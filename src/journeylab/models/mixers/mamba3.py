@@ -32,13 +32,14 @@ class ComplexStateSpace(nn.Module):
 
     q and k are RMS-normalised per head, with a learned scale and an added bias that starts at 1;
     Δ = softplus(·) > 0, A = −softplus(·) ≤ −10⁻⁴, λ = σ(·), θ, v and z are affine in x. In complex
-    numbers the state is diagonal with entries α_t e^{iΔ_t θ_t}, so its operators commute; λ = 1 is
-    the usual discretisation and λ = ½ the trapezoidal rule. Without `rotating`, θ = 0 and all
-    entries are real, in (0, 1), as in Mamba-2.
+    numbers the transition of R(−φ_t) H_t is diagonal with entries α_t e^{−iΔ_t π tanh θ_t}, so the
+    operators commute; λ = 1 is the usual discretisation and λ = ½ the trapezoidal rule. Without
+    `rotating`, θ = 0 and all entries are real, in (0, 1), as in Mamba-2.
     Here every head has its own q and k, the inner width is d, and Δ is multiplied by a constant
     pace, 1 in the paper: all logarithms of operators are multiples of Δ. Source: Lahoti et al.,
-    Mamba-3, 2026, sections 3.1 and 3.2. Raises ValueError for a width that `heads` heads of even
-    width do not fill.
+    Mamba-3, 2026, sections 3.1 and 3.2. At the start the bias of Δ is softplus⁻¹ of values
+    drawn log-uniformly from (0.001, 0.1). Raises ValueError if the width is not a multiple of
+    `heads`, and for an odd head width.
     """
 
     operator_weights = ("pace",)
