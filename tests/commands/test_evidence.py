@@ -179,14 +179,20 @@ def outside_git(lab: Lab) -> None:
     shutil.rmtree(".git")
 
 
-@pytest.mark.parametrize("harm", [uncommitted, outside_git])
+@pytest.mark.parametrize(
+    ("harm", "reason"),
+    [
+        (uncommitted, "the register was not committed when it began"),
+        (outside_git, "no commit of git was recorded when it began"),
+    ],
+)
 def test_a_run_that_began_without_a_committed_register_is_exploratory(
-    lab: Lab, harm: Callable[[Lab], None]
+    lab: Lab, harm: Callable[[Lab], None], reason: str
 ) -> None:
     harm(lab)
     lab.finish("exp6", [TRAINED])
     _, error = ask("add", "exp6", code=1)
-    assert "is exploratory: the register was not committed when it began" in error
+    assert f"is exploratory: {reason}" in error
     assert not Path("evidence").exists()
 
 
