@@ -273,7 +273,7 @@ def test_without_the_commit_the_runs_records_count(project, tmp_path):
 
 
 def test_hashes_of_another_form_are_read_from_git_again(project, tmp_path):
-    """What is hashed has changed if the hashes below do: then FORM must count on."""
+    """If the hashes below differ, the hashed contents have changed: then raise FORM."""
     register = project.register
     [(judged, worded)] = row_hashes(register, "exp1").values()
     assert (FORM, judged, worded) == (1, "e58a70245822d820", "dcd56315b5e06ecf")

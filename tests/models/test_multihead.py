@@ -6,6 +6,8 @@ from torch import nn
 
 from journeylab.models.multihead import EncoderBlock, MultiHead
 
+from .encoder_layer import encoder_layer
+
 GENERATOR = torch.Generator().manual_seed(7)
 
 
@@ -39,27 +41,7 @@ def test_block_with_index_equals_the_full_block_at_that_token():
 
 def test_block_equals_the_pre_norm_encoder_layer_of_torch():
     ours = EncoderBlock(8, 2, generator=torch.Generator().manual_seed(1))
-    theirs = nn.TransformerEncoderLayer(
-        8, 2, 32, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
-    )
-    pairs = {
-        "self_attn.in_proj_weight": ours.attention.project.weight,
-        "self_attn.in_proj_bias": ours.attention.project.bias,
-        "self_attn.out_proj.weight": ours.attention.output.weight,
-        "self_attn.out_proj.bias": ours.attention.output.bias,
-        "linear1.weight": ours.expand.weight,
-        "linear1.bias": ours.expand.bias,
-        "linear2.weight": ours.contract.weight,
-        "linear2.bias": ours.contract.bias,
-        "norm1.weight": ours.attention_norm.weight,
-        "norm1.bias": ours.attention_norm.bias,
-        "norm2.weight": ours.mlp_norm.weight,
-        "norm2.bias": ours.mlp_norm.bias,
-    }
-    with torch.no_grad():
-        for parameter in pairs.values():
-            parameter.add_(0.1 * torch.randn(parameter.shape, generator=GENERATOR))
-    theirs.load_state_dict(pairs)
+    theirs = encoder_layer(ours, 2, norm_first=True)
     x = torch.randn(3, 5, 8, generator=GENERATOR)
     mask = torch.tensor([[True] * 5, [True] * 2 + [False] * 3, [True] * 4 + [False]])
     expected = theirs(x, src_key_padding_mask=~mask)

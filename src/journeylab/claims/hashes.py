@@ -7,7 +7,7 @@ from journeylab.claims.schema import Register
 from journeylab.records.plans import plan_key
 
 FORM = 1
-"""Counts the forms of what is hashed: hashes of another form are not compared with these."""
+"""Version of the hashed contents, raised with them; hashes of two versions are not compared."""
 WORDING = {"statement", "cites", "theorem", "source"}
 """Keys of a row that its verdict does not depend on."""
 

@@ -65,7 +65,7 @@ class Commits(Protocol):
         """Where a commit is, seen from the commit that is checked out."""
 
     def rows(self, commit: str, study: str) -> Hashes | None:
-        """The hashes of a study's rows in a commit, none without its file; None if unreadable."""
+        """The hashes of a study's rows in a commit: empty without a file, None if unreadable."""
 
 
 class History:
@@ -83,7 +83,7 @@ class History:
         return self._locations[commit]
 
     def rows(self, commit: str, study: str) -> Hashes | None:
-        """The hashes of a study's rows in a commit; None if they cannot be read."""
+        """The hashes of a study's rows in a commit: empty without a file, None if unreadable."""
         if (commit, study) not in self._rows:
             self._rows[commit, study] = self._read(commit, study)
         return self._rows[commit, study]
@@ -208,7 +208,7 @@ class RecordedHistory(Frozen):
         return known.location if known else "absent"
 
     def rows(self, commit: str, study: str) -> Hashes | None:
-        """The hashes of a study's rows in a commit; None if they cannot be read."""
+        """The hashes of a study's rows in a commit: empty without a file, None if unreadable."""
         known = self.commits.get(commit)
         return known.rows if known else None
 

@@ -20,12 +20,13 @@ def ask_git(repository: Path, *arguments: str) -> str | None:
 
 def why_git_fails(folder: Path) -> str:
     """Why git names no commit although `folder` lies in a repository; "" if it does, or is not."""
-    inside = any((each / ".git").exists() for each in (folder, *folder.parents))
-    if not inside or ask_git(folder, "rev-parse", "--verify", "HEAD") is not None:
+    if not any((each / ".git").exists() for each in (folder, *folder.parents)):
         return ""
     command = ["git", "-C", str(folder), "rev-parse", "--verify", "HEAD"]
     try:
-        said = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
-        said = str(error)
-    return next(iter(said.splitlines()), "git says nothing")
+        return str(error)
+    if answer.returncode == 0:
+        return ""
+    return next(iter(answer.stderr.splitlines()), "git says nothing")

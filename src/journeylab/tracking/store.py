@@ -54,14 +54,15 @@ def check_reachable(uri: str, timeout: float) -> None:
         parts = urlsplit(uri)
         if parts.scheme in ("http", "https"):
             address = f"{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-            with contextlib.suppress(urllib.error.HTTPError):
-                health = f"{parts.scheme}://{address}/health"
-                try:
-                    urllib.request.urlopen(health, timeout=timeout).close()
-                except urllib.error.URLError as error:
-                    # it answers; MLflow knows certificates that this request does not
-                    if not isinstance(error.reason, ssl.SSLError):
-                        raise
+            health = f"{parts.scheme}://{address}/health"
+            try:
+                urllib.request.urlopen(health, timeout=timeout).close()
+            except urllib.error.HTTPError:
+                pass  # it answers
+            except urllib.error.URLError as error:
+                # it answers too; MLflow may know certificates that this request does not
+                if not isinstance(error.reason, ssl.SSLError):
+                    raise
         elif parts.hostname:
             port = parts.port or _PORTS.get(parts.scheme.partition("+")[0])
             if port:

@@ -95,7 +95,7 @@ class Compacting(Problem, Protocol):
 
 @dataclass(frozen=True)
 class Trained:
-    """The result of one seed. A failed seed keeps the parameters of the last step before it."""
+    """The result of one seed. A failed seed has the parameters before the failing step."""
 
     state: dict[str, Tensor]
     curve: pd.DataFrame

@@ -10,6 +10,8 @@ from journeylab.studies.exp8_value_embeddings.settings import HELD_OUT, VARIANTS
 from journeylab.training import train
 from journeylab.training.engine import Execution, train_seeds
 
+from ...models.encoder_layer import encoder_layer
+
 
 def shown(rows=4, n=3, seed=0):
     return torch.randint(1, 101, (rows, n, n), generator=torch.Generator().manual_seed(seed))
@@ -59,23 +61,7 @@ def test_axial_attention_sees_row_and_column_and_full_attention_all_cells(make_j
 def test_the_block_equals_the_post_norm_encoder_layer_of_torch(make_job, attention):
     ours = Recursion(make_job("discrete", attention), torch.Generator().manual_seed(0)).block
     heads = ours.heads
-    theirs = torch.nn.TransformerEncoderLayer(
-        16, heads, 32, dropout=0.0, activation="gelu", batch_first=True
-    )
-    pairs = {
-        "self_attn.in_proj_weight": ours.project.weight,
-        "self_attn.in_proj_bias": ours.project.bias,
-        "self_attn.out_proj.weight": ours.output.weight,
-        "self_attn.out_proj.bias": ours.output.bias,
-        "linear1.weight": ours.expand.weight,
-        "linear1.bias": ours.expand.bias,
-        "linear2.weight": ours.contract.weight,
-        "linear2.bias": ours.contract.bias,
-    }
-    with torch.no_grad():
-        for parameter in pairs.values():
-            parameter.add_(0.1 * torch.randn(parameter.shape))
-    theirs.load_state_dict(pairs, strict=False)  # its norms start at weight 1 and bias 0
+    theirs = encoder_layer(ours, heads, norm_first=False)
     cells = torch.arange(9)
     rows, columns = (cells // 3, cells % 3)
     same = torch.stack([rows[:, None] == rows, columns[:, None] == columns])

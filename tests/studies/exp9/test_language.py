@@ -29,6 +29,8 @@ from journeylab.studies.exp9_router_gradients.settings import (
 )
 from journeylab.training import train, train_ensemble
 
+from ...models.encoder_layer import encoder_layer
+
 VARIANTS = ("straight-through", "gumbel-0.5", "annealing", "soft")
 STEPS = 30
 SIZES = Model(d=8, heads=2, length=16)
@@ -269,27 +271,7 @@ def test_every_measured_metric_is_declared(measured):
 
 def test_the_block_with_one_route_equals_the_causal_encoder_layer_of_torch():
     ours = models.RoutedBlock(SIZES, torch.Generator().manual_seed(0))
-    theirs = torch.nn.TransformerEncoderLayer(
-        8, 2, 32, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
-    )
-    pairs = {
-        "self_attn.in_proj_weight": ours.attention.project.weight,
-        "self_attn.in_proj_bias": ours.attention.project.bias,
-        "self_attn.out_proj.weight": ours.attention.output.weight,
-        "self_attn.out_proj.bias": ours.attention.output.bias,
-        "linear1.weight": ours.expand.weight,
-        "linear1.bias": ours.expand.bias,
-        "linear2.weight": ours.contract.weight,
-        "linear2.bias": ours.contract.bias,
-        "norm1.weight": ours.attention_norm.weight,
-        "norm1.bias": ours.attention_norm.bias,
-        "norm2.weight": ours.mlp_norm.weight,
-        "norm2.bias": ours.mlp_norm.bias,
-    }
-    with torch.no_grad():
-        for parameter in pairs.values():
-            parameter.add_(0.1 * torch.randn(parameter.shape))
-    theirs.load_state_dict(pairs)
+    theirs = encoder_layer(ours, SIZES.heads, norm_first=True)
 
     def first(logits):
         return torch.zeros_like(logits).index_fill(-1, torch.tensor([0]), 1.0)
