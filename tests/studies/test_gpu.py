@@ -42,7 +42,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("study", "run"),
-    first_of_each_arm_and_variant(),
+    list(first_of_each_arm_and_variant()),
     ids=lambda value: value if isinstance(value, str) else f"{value.arm}-{value.variant}",
 )
 def test_first_steps_on_a_gpu_are_those_of_a_cpu(

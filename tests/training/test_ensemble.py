@@ -312,8 +312,11 @@ def test_gpu_agrees_with_cpu(tmp_path: Path, rate: float) -> None:
 
 
 @NEEDS_GPU
-def test_resumed_captured_run_has_the_same_bits(tmp_path: Path) -> None:
+def test_resumed_captured_run_has_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     prepare_process()
+    monkeypatch.setattr(torch.compiler.config, "force_cudagraph_gc", True)  # as in a training job
     path = tmp_path / "a.checkpoint"
     with pytest.raises(StoppedError):
         together(path, [Interrupting() for _ in SEEDS], device="cuda")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
+import torch
+
 from journeylab import catalogue, training
 from journeylab.chunks.train import TrainedChunk, train
 from journeylab.config import UserError
@@ -23,6 +25,8 @@ def run(call: Call) -> None:
     dataset = read_table(call.data, plan.inputs["data"])
     inputs = {"data": sha256(call.data)}
     seeds = plan.seeds or ()
+    # a captured graph of an earlier world that is freed while the next is captured ends the capture
+    torch.compiler.config.force_cudagraph_gc = True
     steps = job.training.steps * job.worlds * len(seeds)
     with training.count_steps(call.progress, steps) if call.progress else nullcontext():
         chunk = train(

@@ -231,7 +231,7 @@ def _square(triangle: Tensor) -> Tensor:
     """S ``(…, d, d)`` with these numbers above its diagonal, zero elsewhere."""
     rows, columns = torch.triu_indices(D, D, 1, device=triangle.device)
     # A product with a 0/1 matrix: torch.func.vmap, which trains seeds, cannot assign to indices.
-    scatter = torch.zeros(len(rows), D * D, device=triangle.device)
-    scatter[torch.arange(len(rows)), rows * D + columns] = 1.0
+    # All on one device: a CUDA graph cannot be captured across a copy from the CPU.
+    scatter = torch.eye(D * D, device=triangle.device)[rows * D + columns]
     square: Tensor = (triangle @ scatter).unflatten(-1, (D, D))
     return square
