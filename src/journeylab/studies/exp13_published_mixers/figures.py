@@ -48,6 +48,8 @@ _BUDGETS = (
 _FAMILIES = f"Lines separate, from above: {'; '.join(FAMILIES)}."
 _STATE, _MEMORY = "A5", "associative"
 _LINE, _UNTRAINED = "#202020", "#e9e9e9"
+_FITS = 10
+"""Characters that fit into a field; longer texts are printed smaller."""
 _SEARCHED = {trial[:2] for trial in search.TRIALS if search.chooses(trial)}
 
 CAPTIONS = {
@@ -169,7 +171,8 @@ def _draw_solved(results: StudyResults) -> Figure:
                 continue
             far, _ = _solved(results, (arm, variant), FACTORS[-1])
             failed = results.failures(arm, variant)
-            text = f"{near}/{of} ({far})" + (f" ✗{failed}" if failed else "")
+            text = f"{near}/{of}" + (f" ({far})" if near or not failed else "")
+            text += f" ✗{failed}" if failed else ""
             shares[row, column] = near / of
             text += "*" if variant in search.LONGER_RUNS.get(arm, ()) else ""
             _write(axes, column + 0.5, row + 0.5, text, near / of, (arm, variant))
@@ -260,8 +263,11 @@ def _draw_length(results: StudyResults) -> Figure:
         axes.axvline(i * width, color=_LINE, linewidth=0.8)
         for row, variant in enumerate(variants):
             if count := results.failures(arm, variant):
+                # in a corner of the last field if seeds that finished have a value there
+                none = np.isnan(frame.iloc[row, i * width])
+                y, align, size = (row + 0.5, "center", 4.5) if none else (row, "top", 3.6)
                 edge = (i + 1) * width - 0.05
-                axes.text(edge, row + 0.5, f"✗{count}", ha="right", va="center", fontsize=4.5)
+                axes.text(edge, y, f"✗{count}", ha="right", va=align, fontsize=size)
     return figure
 
 
@@ -294,7 +300,8 @@ def _write(
     """A field's text, white on dark fields, and bold for a searched run."""
     colour = "white" if share > 0.6 else _LINE
     weight = "bold" if run in _SEARCHED else "normal"
-    axes.text(x, y, text, ha="center", va="center", fontsize=5.2, color=colour, weight=weight)
+    size = 5.2 * min(1.0, _FITS / max(len(text), 1))
+    axes.text(x, y, text, ha="center", va="center", fontsize=size, color=colour, weight=weight)
 
 
 def _accuracies(results: StudyResults, times: int) -> pd.DataFrame:
