@@ -264,7 +264,7 @@ def _draw_length(results: StudyResults) -> Figure:
         for row, variant in enumerate(variants):
             if count := results.failures(arm, variant):
                 # in a corner of the last field if seeds that finished have a value there
-                none = np.isnan(frame.iloc[row, i * width])
+                none = frame.isna().iat[row, i * width]
                 y, align, size = (row + 0.5, "center", 4.5) if none else (row, "top", 3.6)
                 edge = (i + 1) * width - 0.05
                 axes.text(edge, y, f"✗{count}", ha="right", va=align, fontsize=size)
