@@ -39,7 +39,10 @@ def read_costs(references: Path) -> Mapping[str, StudyCost]:
 
 
 def record_costs(results: Path, references: Path) -> None:
-    """Update the costs of all studies with results, if the folder of references keeps costs."""
+    """Update the costs of all studies with results, if the folder of references keeps costs.
+
+    Runs on a GPU are left out: the time of their host says nothing about steps on a CPU.
+    """
     if not (references / COSTS).exists():
         return
     costs = dict(read_costs(references))
@@ -49,6 +52,8 @@ def record_costs(results: Path, references: Path) -> None:
             try:
                 record, host = read_run(run), read_host(run)
             except UserError:
+                continue
+            if record.device != "cpu":
                 continue
             seconds += host.cost.cpu_seconds
             if record.kind == "trained":

@@ -1,0 +1,50 @@
+"""The recorded cost of runs, from which dry runs forecast."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from journeylab.records.cost import Cost
+from journeylab.records.plans import Plan
+from journeylab.records.runs import RunStart, SeedOutcome, describe_host, describe_run, write_run
+from journeylab.workflow.costs import COSTS, read_costs, record_costs
+
+START = RunStart(plan_key="", started=datetime(2026, 1, 2, tzinfo=UTC))
+
+
+@pytest.fixture
+def references(tmp_path: Path) -> Path:
+    folder = tmp_path / "reference"
+    folder.mkdir()
+    (folder / COSTS).write_text(json.dumps({"studies": {}}))
+    return folder
+
+
+def write(root: Path, arm: str, device: str, cpu_seconds: float) -> None:
+    seeds = (0, 1)
+    settings = {"training": {"steps": 100}}
+    plan = Plan(stage="train", study="exp99", arm=arm, variant="A", seeds=seeds, settings=settings)
+    outcomes = [SeedOutcome(seed=seed, status="finished") for seed in seeds]
+    cost = Cost(cpu_seconds=cpu_seconds, imports_seconds=0.5, wall_seconds=1.0, peak_mib=1.0)
+    write_run(
+        root / f"results/exp99/{arm}/A/seeds-00-01",
+        describe_run(plan, inputs={}, outcomes=outcomes, files={}, device=device),
+        describe_host(start=START, finished=START.started, outcomes=outcomes, cost=cost),
+    )
+
+
+def test_cost_is_that_of_the_runs_on_a_cpu(tmp_path: Path, references: Path) -> None:
+    write(tmp_path, "one", "cpu", 30.0)
+    write(tmp_path, "two", "cpu", 50.0)
+    write(tmp_path, "three", "cuda (a GPU)", 7.0)
+    record_costs(tmp_path / "results", references)
+    cost = read_costs(references)["exp99"]
+    assert (cost.seconds, cost.steps) == (80.0, 400)
+
+
+def test_study_made_on_a_gpu_has_no_cost_on_a_cpu(tmp_path: Path, references: Path) -> None:
+    write(tmp_path, "one", "cuda (a GPU)", 7.0)
+    record_costs(tmp_path / "results", references)
+    assert read_costs(references) == {}
