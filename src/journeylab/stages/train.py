@@ -25,7 +25,7 @@ def run(call: Call) -> None:
     dataset = read_table(call.data, plan.inputs["data"])
     inputs = {"data": sha256(call.data)}
     seeds = plan.seeds or ()
-    # a captured graph of an earlier world that is freed while the next is captured ends the capture
+    # collect unused CUDA graphs before each capture: one that is freed during a capture ends it
     torch.compiler.config.force_cudagraph_gc = True
     steps = job.training.steps * job.worlds * len(seeds)
     with training.count_steps(call.progress, steps) if call.progress else nullcontext():
