@@ -37,7 +37,7 @@ UV         := build/uv
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup lock all arxiv paper round docs recorded deposit quick ui check format test test-system torture slurm-demo slurm-stop verify bench schemas gallery unlock clean
+.PHONY: help setup lock all arxiv paper docs recorded deposit quick ui check format test test-system torture slurm-demo slurm-stop verify bench schemas gallery unlock clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,14 +70,6 @@ paper: setup ## typeset the manuscript of paper/: build/paper/paper.pdf; with qu
 	  $$(sed -n 's|^[[:space:]]*\\study{\(exp[0-9][0-9]*\)}.*|$(if $(QUICK),build/quick/)reports/\1.pdf|p' paper/*.tex)
 	journeylab paper $(if $(QUICK),--root build/quick)
 	latexmk -pdf -cd -interaction=nonstopmode -halt-on-error build/paper/paper.tex
-
-# First the manuscript, whose pages the response names, then the response, then the archive.
-round: setup ## the revision for the editor: build/round/<tag>.tar.gz; FROM=v1-submitted; without training: RECORDED=1
-	@test -n "$(FROM)" || { echo "error: write the tag of the submission, as in make round FROM=v1-submitted" >&2; exit 2; }
-	journeylab round $(FROM) --check
-	$(MAKE) paper RECORDED=$(RECORDED)
-	$(RUN) reports/response.pdf --config since=$(FROM) $(if $(RECORDED),evidence=only)
-	journeylab round $(FROM)
 
 docs: setup $(PDOC) ## guide, gallery and API as HTML: build/docs/index.html
 	PYTHONPATH=$(PDOC):src python tools/pages.py build/docs
@@ -120,14 +112,14 @@ ROOT ?= $(if $(wildcard results/*),,$(wildcard build/quick))
 ui: setup ## import new runs into MLflow and serve it on 127.0.0.1; quick runs: ROOT=build/quick
 	journeylab ui $(if $(ROOT),--root $(ROOT))
 
-check: setup ## ruff, mypy, snakefmt, snakemake --lint, import-linter, the numbers of README and manuscript
+check: setup ## ruff, mypy, snakefmt, snakemake --lint, import-linter, keys and figures of the manuscript
 	ruff check .
 	ruff format --check .
 	mypy
 	snakefmt --check Snakefile workflow
 	snakemake --lint
 	lint-imports
-	journeylab audit --strict paper/paper.tex response.yaml README.md
+	journeylab lint
 
 format: setup ## format Python and Snakemake files
 	ruff check --fix .

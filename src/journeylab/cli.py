@@ -10,7 +10,6 @@ import typer
 from journeylab import imports
 from journeylab.catalogue import STAGES, Stage
 from journeylab.commands import evidence
-from journeylab.commands.audit import audit
 from journeylab.commands.compare import compare
 from journeylab.commands.coverage import coverage
 from journeylab.commands.demo import demo
@@ -20,8 +19,7 @@ from journeylab.commands.init import init
 from journeylab.commands.list import list_studies
 from journeylab.commands.register import register
 from journeylab.commands.reproduce import reproduce
-from journeylab.commands.results import CONFIG
-from journeylab.commands.round import round_
+from journeylab.commands.results import CONFIG, ROOT
 from journeylab.commands.seeds import seeds
 from journeylab.commands.status import status
 from journeylab.commands.watch import watch
@@ -50,8 +48,6 @@ for _command, _name in (
     (coverage, "coverage"),
     (seeds, "seeds"),
     (reproduce, "reproduce"),
-    (audit, "audit"),
-    (round_, "round"),
     (witness, "witness"),
     (init, "init"),
     (demo, "demo"),
@@ -70,6 +66,25 @@ def check(
     from journeylab.commands.remote import check_remote
 
     _end(*(check_remote() if remote else check_outputs(config, overrides or ())))
+
+
+@app.command(rich_help_panel=PEOPLE)
+def lint(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Manuscripts (.tex) and responses (.yaml).")
+    ] = None,
+    root: Annotated[Path, ROOT] = Path(),
+) -> None:
+    r"""List decimals typed by hand; exit code 1 for unknown keys and stale figures.
+
+    By default of paper/**/*.tex and response.yaml. A decimal is a remark: \result{exp7.2.effect}
+    prints the current number instead. Unknown are keys and studies that do not exist. Stale are
+    figures, tables and reports other than the current ones; of a study whose report is not drawn
+    they are not compared.
+    """
+    from journeylab.commands.lint import lint_files
+
+    _end(*lint_files(files or (), root))
 
 
 @app.command(rich_help_panel=PEOPLE)

@@ -106,19 +106,6 @@ def test_a_round_names_the_edited_modules_of_a_projects_own_study(project: Path)
     assert (done.stdout, done.stderr) == (f"('studies.{STUDY}.measure',)\n", "")
 
 
-def test_make_round_is_a_target_of_a_project(project: Path) -> None:
-    def make(*variables: str) -> subprocess.CompletedProcess[str]:
-        command = ["make", "--no-print-directory", "-n", "round", *variables]
-        return subprocess.run(command, cwd=project, capture_output=True, text=True)
-
-    steps = make("FROM=v1", "RECORDED=1").stdout
-    wanted = ("round v1 --check", "--config evidence=only --", "journeylab paper", "since=v1")
-    assert [steps.index(each) for each in wanted] == sorted(map(steps.index, wanted))
-    assert steps.rstrip().endswith("journeylab round v1")
-    assert "evidence=only" not in make("FROM=v1").stdout
-    assert (project / "reference/figures.json").exists()  # so that a tag keeps their checksums
-
-
 def test_new_adds_a_study_to_the_project(project: Path) -> None:
     done = python(project, CALL, "new", "exp2_second")
     assert done.returncode == 0, done.stderr

@@ -2,7 +2,6 @@
 # ruff: noqa: E501  (lines of LaTeX)
 
 import json
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,14 +9,12 @@ from pathlib import Path
 import pytest
 from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
-from snakemake.cli import parse_config
 
 from journeylab.claims.register import read_register
 from journeylab.config import UserError
-from journeylab.config.root import REVIEWED_NAME
 from journeylab.records.round import StudyThen
 from journeylab.workflow.passages import find_passages
-from journeylab.workflow.round import ReviewedVersion, check_name, find_reviewed
+from journeylab.workflow.round import ReviewedVersion, find_reviewed
 
 PROJECT = Path(__file__).parents[2]
 COMPUTE = "src/journeylab/studies/exp5_ssm_bridge/compute.py"
@@ -95,46 +92,9 @@ def test_nothing_is_changed_since_the_same_files(project: Path) -> None:
     assert (known.code, known.evidence) == ((), (0, 0, 0))
 
 
-def test_metrics_of_a_later_revision_replace_the_reference(project: Path) -> None:
-    content = json.loads((project / "reference/exp5.json").read_text())
-    later = content | {"revision": content["revision"] + 1, "seeds": 5}
-    (project / "metrics").mkdir()
-    (project / "metrics/exp5.json").write_text(json.dumps(later))
-    commit(project, "v3")
-    assert (then(project).seeds, then(project, "v3").seeds) == (content["seeds"], 5)
-
-
 def test_a_version_that_does_not_exist_is_refused_with_the_tags(project: Path) -> None:
     with pytest.raises(UserError, match=r"since: 'v7' is no tag or commit .*; tags: v1, v2"):
         find_reviewed(project, "v7")
-
-
-@pytest.mark.parametrize(
-    "name", ["v1-submitted", "refs/tags/1.0", "v1.0", "3f2a9c1", "e12", "1.0.2"]
-)
-def test_an_accepted_name_reaches_the_settings_as_it_is_written(name: str) -> None:
-    check_name(name)
-    assert parse_config([f"since={name}"]) == {"since": name}
-    assert re.fullmatch(REVIEWED_NAME, name)
-
-
-@pytest.mark.parametrize(
-    ("name", "right"),
-    [
-        ("1.0", "write refs/tags/1.0"),
-        ("1234567", "another tag"),
-        ("12e4567", "another tag"),
-        ("1_0", "refs/tags/1_0"),
-        ("True", "refs/tags/True"),
-        ("nan", "refs/tags/nan"),
-        ("HEAD~1", "a tag or the hash of a commit"),
-        ("v1^", "a tag or the hash of a commit"),
-        ("@", "a tag or the hash of a commit"),
-    ],
-)
-def test_a_name_that_the_response_would_refuse_is_refused_first(name: str, right: str) -> None:
-    with pytest.raises(UserError, match=f"since: .*{right}"):
-        check_name(name)
 
 
 AUX = r"""\relax
@@ -186,7 +146,7 @@ def test_a_change_that_is_nowhere_is_reported_with_the_closest_label(tmp_path: P
     assert "did you mean 'sec:results'?" in found["a"].problem
     assert "names no label, heading or section" in found["b"].problem
     unset = find_passages(changes, tmp_path / "paper", tmp_path / "none.aux")
-    assert "`make round` typesets the manuscript first" in unset["a"].problem
+    assert "`make paper` typesets the manuscript" in unset["a"].problem
 
 
 def test_a_cut_off_pdf_ends_no_planning(tmp_path: Path) -> None:

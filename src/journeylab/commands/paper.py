@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from journeylab.audit.script import read_text
 from journeylab.catalogue import CODE, study_folder
+from journeylab.commands.results import read_text
 from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_json, verify_files
 from journeylab.records.git import ask_git

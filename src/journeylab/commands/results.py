@@ -25,6 +25,16 @@ PILOTS = Path("build/quick")
 """Where a quick run writes, whose seeds are pilots."""
 
 
+def read_text(path: Path) -> str:
+    """The text of a manuscript. Raises UserError if it cannot be read, or is not UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: is not UTF-8 text; convert it") from None
+
+
 def read_verdicts(root: Path, study: str) -> StudyVerdicts:
     """The verdicts of a study. Raises UserError if they are missing or damaged."""
     from journeylab.records.files import VERDICTS, read_json

@@ -60,7 +60,7 @@ def find_passages(
     """
     changes = list(changes)
     if not typeset.exists():
-        problem = f"{typeset} is missing; `make round` typesets the manuscript first"
+        problem = f"{typeset} is missing; `make paper` typesets the manuscript"
         return {point: ChangedPassage(problem=problem) for point, _ in changes}
     known = list(_passages(manuscript, typeset))
     located = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +15,6 @@ from journeylab.claims.register import Register, StudyClaims, row_hashes
 from journeylab.claims.registration import History
 from journeylab.claims.response import Response
 from journeylab.config import UserError, build
-from journeylab.config.root import REVIEWED_NAME
 from journeylab.imports import PROJECT_STUDIES
 from journeylab.records.fingerprint import hash_module, hash_source
 from journeylab.records.git import ask_git
@@ -53,26 +51,6 @@ def find_reviewed(project: Path, name: str) -> Reviewed:
         raise UserError(f"since: {name!r} is no tag or commit of this repository; {known}")
     date = ask_git(project, "show", "-s", "--format=%cs", commit.strip()) or ""
     return Reviewed(name, commit.strip(), date.strip())
-
-
-def check_name(name: str) -> None:
-    """Refuse a name that ``snakemake --config since=…`` does not read as it is written.
-
-    Raises UserError that says what to write instead.
-    """
-    if not re.fullmatch(REVIEWED_NAME, name):
-        raise UserError(
-            f"since: {name!r}: write a tag or the hash of a commit; `git tag` makes one"
-        )
-    try:
-        float(name)
-    except ValueError:
-        if name not in ("True", "False"):
-            return
-    raise UserError(
-        f"since: {name!r} is no text for Snakemake; write refs/tags/{name} if it is a tag, or give "
-        "the commit another tag"
-    )
 
 
 def compare_reviewed(
@@ -120,13 +98,6 @@ class ReviewedVersion:
             for study in names
         }
 
-    def outcomes(self, study: str) -> Mapping[str, Outcome] | None:
-        """The outcomes of a study, if they are of the revision of today's claims."""
-        reference, now = self._outcomes(study), self._register.studies.get(study)
-        if reference is None or now is None or reference.revision != now.revision:
-            return None
-        return reference.claims
-
     def _study(self, study: str) -> StudyThen:
         """Outcomes and claims of a study."""
         reference = self._outcomes(study)
@@ -163,20 +134,12 @@ class ReviewedVersion:
         )
 
     def _outcomes(self, study: str) -> Reference | None:
-        """The reference of a study, or its metrics if these are of a later revision."""
-        known: Reference | None = None
-        for folder in ("reference", "metrics"):
-            path = f"{folder}/{study}.json"
-            text = self._show(path)
-            if text is None:
-                continue
-            try:
-                found_reference = build(Reference, json.loads(text), f"{self._commit}:{path}")
-            except ValueError:
-                raise UserError(f"{self._commit[:10]}:{path} is no JSON") from None
-            if known is None or found_reference.revision > known.revision:
-                known = found_reference
-        return known
+        path = f"reference/{study}.json"
+        text = self._show(path)
+        try:
+            return build(Reference, json.loads(text), f"{self._commit}:{path}") if text else None
+        except ValueError:
+            raise UserError(f"{self._commit[:10]}:{path} is no JSON") from None
 
     def _study_claims(self, study: str) -> StudyClaims | None:
         text = self._show(f"{_CLAIMS.as_posix()}/{study}.yaml")

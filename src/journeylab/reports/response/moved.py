@@ -28,7 +28,6 @@ def describe_round(
     words = [row for row in moved if row["kind"] == "verdict"]
     return {
         "since": known.since,
-        "commit": "" if anonymous else known.commit,
         "reviewed": f"{known.since} ({known.date}{commit})",
         "summary": _summary(len(words), len(moved) - len(words), described),
         "studies": [study for study in described if study["rows"] or study["lines"]],
