@@ -36,7 +36,6 @@ PAGES = {
     "guide.reliability": "docs/reliability.md",
     "guide.checklists": "docs/checklists.md",
     "guide.environment": "docs/environment.md",
-    "guide.witness": "docs/witness.md",
     "guide.another-paper": "docs/another-paper.md",
     "guide.design": "docs/design.md",
     "guide.speed": "docs/speed.md",

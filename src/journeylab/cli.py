@@ -17,13 +17,11 @@ from journeylab.commands.deposit import deposit
 from journeylab.commands.explain import explain
 from journeylab.commands.init import init
 from journeylab.commands.list import list_studies
-from journeylab.commands.register import register
 from journeylab.commands.reproduce import reproduce
 from journeylab.commands.results import CONFIG, ROOT
 from journeylab.commands.seeds import seeds
 from journeylab.commands.status import status
 from journeylab.commands.watch import watch
-from journeylab.commands.witness import witness
 from journeylab.config import UserError, accepted, refusal
 
 ADDRESS = typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow tracking URI.")
@@ -48,7 +46,6 @@ for _command, _name in (
     (coverage, "coverage"),
     (seeds, "seeds"),
     (reproduce, "reproduce"),
-    (witness, "witness"),
     (init, "init"),
     (demo, "demo"),
 ):
@@ -107,7 +104,6 @@ def verify(
     _end(*verify_results(results, reference))
 
 
-app.command("register", rich_help_panel=PEOPLE)(register)
 app.add_typer(evidence.app, name="evidence", rich_help_panel=PEOPLE)
 app.command("deposit", rich_help_panel=PEOPLE)(deposit)
 

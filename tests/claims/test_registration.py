@@ -21,7 +21,7 @@ from journeylab.claims.registration import (
     registrations,
 )
 from journeylab.records.files import write_json
-from journeylab.records.runs import RunStart, git_state, is_committed
+from journeylab.records.runs import RunStart, committed_files, git_state
 
 MEASURE = {"label": "hits", "metric": "hits"}
 EFFECT = {
@@ -83,7 +83,7 @@ class Project:
             commit=git.commit,
             dirty=git.dirty,
             rows=row_hashes(self.register, "exp1"),
-            registered=is_committed(self.path, NAMES),
+            registered=(committed_files(self.path, NAMES) or set()).issuperset(NAMES),
         )
         return SimpleNamespace(arm=arm, variant="A"), start
 

@@ -1,4 +1,4 @@
-"""Commands that print results: compare, register, list, explain, status."""
+"""Commands that print results: compare, list, explain, status."""
 
 import re
 import shutil
@@ -11,7 +11,6 @@ import yaml
 from typer.testing import CliRunner
 
 from journeylab.claims.reference import Reference, ReferenceClaim
-from journeylab.claims.register import read_register
 from journeylab.cli import app
 from journeylab.commands.results import judged_records, read_verdicts
 from journeylab.config import UserError, read_yaml
@@ -99,57 +98,6 @@ def test_compare_accepts_a_git_revision(tmp_path, monkeypatch):
     assert invoke("compare", "HEAD", "reference").startswith("exp7.1: effect 0.5 → 0.75\n")
     with pytest.raises(UserError, match="'nothing': no results; write a revision of git"):
         invoke("compare", "nothing", "reference")
-
-
-def test_the_register_is_printed_for_preregistration_sites(monkeypatch):
-    monkeypatch.chdir(PROJECT)
-    output = invoke("register", "exp7")
-    assert re.search(r"^Register [0-9a-f]{16}$", output, re.MULTILINE)
-    for row in (2, 7, 14, 24):
-        assert f"- exp7.{row} (" in output
-        assert f"- exp7.{row}: " in output
-    assert "Seeds 200 to 235; sequential looks" in output
-    assert "Yes: the results of revision 2." in output
-    with pytest.raises(UserError, match="'exp99' has no claims"):
-        invoke("register", "exp99")
-
-
-def test_the_register_says_how_many_runs_of_its_revision_have_begun(tmp_path, monkeypatch):
-    monkeypatch.chdir(PROJECT)
-    text = (PROJECT / "config.yaml").read_text(encoding="utf-8")
-    config = tmp_path / "config.yaml"
-    config.write_text(re.sub(r"(?m)^root: .*", f"root: {tmp_path}", text), encoding="utf-8")
-    claims = read_register(PROJECT / "claims").studies["exp13"]
-    assert claims.revision == 1
-
-    def begun() -> str:
-        output = invoke("register", "exp13", "--config", str(config))
-        return output.partition("already?\n\n")[2].partition("\n")[0]
-
-    pilot = tmp_path / "results/exp13/parity/gru/seeds-1000-1001/run.json"
-    pilot.parent.mkdir(parents=True)
-    pilot.touch()
-    none = "No: neither results nor evidence has a run on seeds from 0 or without seeds."
-    assert begun() == none
-    for count, path in enumerate(
-        (
-            "results/exp13/parity/gru/seeds-00-11/run.start.json",
-            "evidence/exp13/parity/mamba3/seeds-00-11.zip",
-            "results/exp13/certificates/sizes/once/run.json",
-        )
-    ):
-        (tmp_path / path).parent.mkdir(parents=True)
-        (tmp_path / path).touch()
-        runs = f"runs on seeds from 0 or without seeds, finished or not: {count + 1}"
-        assert begun() == f"Yes: {runs}."
-
-
-def test_the_register_of_certificates_alone_speaks_of_no_seeds(monkeypatch):
-    monkeypatch.chdir(PROJECT)
-    output = invoke("register", "exp5")
-    assert "- exp5.1: 1 − cosine (one_minus_cosine)" in output
-    assert "Every condition is computed once, without seeds." in output
-    assert not re.search(r"M = 0|Seeds \d|median", output)
 
 
 def test_list_prints_studies_with_their_finished_runs(monkeypatch):

@@ -60,12 +60,6 @@ def test_no_commit_is_named(blind):
     assert b"swh:1:" not in blind["ro-crate-metadata.json"] + blind[".zenodo.json"]
 
 
-def test_signed_statements_stay_out():
-    """Their payload holds the commit in base64, where no search finds it."""
-    signed = {"code/witness/register-0-1.json": b"eyJjb21taXQiOiAiYzBmZmVlIn0=", "code/a.py": b"1"}
-    assert hide(signed, ["c0ffee"]) == {"code/a.py": b"1"}
-
-
 def test_a_name_in_a_sealed_file_is_an_error():
     with pytest.raises(UserError, match=r"^reports/exp1.json names 'Ada Lovelace', which"):
         hide({"reports/exp1.json": b"by Ada Lovelace"}, ["Ada Lovelace"])

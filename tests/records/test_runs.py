@@ -234,21 +234,6 @@ def test_commit_and_changes_are_reported(tmp_path):
     assert runs.git_state(tmp_path) == runs.GitState(commit=clean.commit, dirty=True)
 
 
-def test_a_file_is_committed_if_it_equals_its_committed_version(tmp_path):
-    assert runs.is_committed(tmp_path, ["a"]) is None
-    git(tmp_path, "init")
-    (tmp_path / "a").write_text("1")
-    (tmp_path / "b").write_text("1")
-    git(tmp_path, "add", "a")
-    git(tmp_path, "commit", "-m", "a")
-    assert runs.is_committed(tmp_path, ["a"]) is True
-    assert runs.is_committed(tmp_path, ["a", "b"]) is False
-    (tmp_path / "a").write_text("2")
-    assert runs.is_committed(tmp_path, ["a"]) is False
-    git(tmp_path, "add", "a")
-    assert runs.is_committed(tmp_path, ["a"]) is False
-
-
 def test_files_below_a_folder_count_as_committed_unless_changed_or_new(tmp_path):
     git(tmp_path, "init")
     project = tmp_path / "project"  # a folder of a larger repository

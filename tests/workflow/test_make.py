@@ -125,7 +125,7 @@ def test_an_environment_whose_python_was_replaced_is_built_anew(tmp_path: Path) 
 
 def test_clean_removes_quick_runs_and_tools_and_no_other_results(checkout: Checkout) -> None:
     checkout.make()
-    kept = ("build/pilots/results", "build/reproduction", "build/round", "logs/train", "results")
+    kept = ("build/pilots/results", "build/reproduction", "logs/train", "results")
     removed = ("build/quick/results", "build/services", "build/docs", ".pytest_cache")
     for name in (*kept, *removed):
         (checkout.path / name).mkdir(parents=True)

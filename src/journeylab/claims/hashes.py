@@ -1,7 +1,5 @@
 """Two hashes of every row: of the content that decides its verdict, and of its wording."""
 
-from typing import Any
-
 from journeylab.claims.effects import cells
 from journeylab.claims.schema import Register
 from journeylab.records.plans import plan_key
@@ -19,21 +17,11 @@ def row_hashes(register: Register, study: str) -> dict[str, tuple[str, str]]:
     seed of the revision. For a row that is judged over seeds it also covers α, the looks and M: a
     new primary row changes M, and so the tail at which all the others are judged.
     """
-    return {
-        row: (plan_key(content), plan_key(wording))
-        for row, (content, wording) in row_contents(register, study).items()
-    }
-
-
-def row_contents(
-    register: Register, study: str
-) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """What :func:`row_hashes` hashes: for every row what decides its verdict, and its wording."""
     claims = register.studies[study]
     sequential = claims.looks == "sequential"
     looks = list(register.sequential) if sequential else dict(register.looks)
     family = {"alpha": register.alpha, "looks": looks, "M": claims.tails}
-    contents = {}
+    hashes = {}
     for claim in claims.claims:
         gates = {name: claims.gates[name] for name in claim.gate}
         measures = {cell.measure for cell in cells(claim.terms)}
@@ -49,8 +37,8 @@ def row_contents(
             "family": family if claim.primary and claim.tails else {},
         }
         wording = claim.model_dump(mode="json", include=WORDING)
-        contents[claim.id] = (content, wording)
-    return contents
+        hashes[claim.id] = (plan_key(content), plan_key(wording))
+    return hashes
 
 
 def register_hash(register: Register, study: str) -> str:

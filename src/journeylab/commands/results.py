@@ -21,8 +21,6 @@ ROOT = typer.Option(help="Folder with results/ and reports/.")
 CONFIG = typer.Option(help="Configuration file.")
 REFERENCES = Path("reference")
 CLAIMS = Path("claims")
-PILOTS = Path("build/quick")
-"""Where a quick run writes, whose seeds are pilots."""
 
 
 def read_text(path: Path) -> str:

@@ -12,7 +12,6 @@ import typer
 
 from journeylab.commands.results import (
     CONFIG,
-    PILOTS,
     current_plan,
     judged_studies,
     printed_table,
@@ -46,7 +45,9 @@ class Pilots(NamedTuple):
 
 def seeds(
     studies: Annotated[list[str] | None, typer.Argument(help="Studies; default: all.")] = None,
-    pilots: Annotated[Path, typer.Option(help="Root with results of pilot seeds.")] = PILOTS,
+    pilots: Annotated[Path, typer.Option(help="Root with results of pilot seeds.")] = Path(
+        "build/quick"
+    ),
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
 ) -> None:
     """Estimate from pilots how many seeds a study needs; after its run, what open rows need."""

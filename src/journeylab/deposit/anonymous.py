@@ -20,9 +20,8 @@ from journeylab.records.git import ask_git
 HIDDEN = "Anonymous"
 SHORTEST = 4
 """Shorter names are not hidden: they occur in ordinary words."""
-LEFT_OUT = ("code/docs/gallery/*.pdf", "code/.git*", "code/.github/*", "code/witness/*")
-"""Files whose text cannot be replaced, settings of the repository's host, and signed statements,
-which hold the commit in base64 and the key of the author."""
+LEFT_OUT = ("code/docs/gallery/*.pdf", "code/.git*", "code/.github/*")
+"""Files whose text cannot be replaced, and settings of the repository's host."""
 
 
 def identifying(project: Path, citation: bytes, commits: Iterable[str]) -> list[str]:

@@ -288,12 +288,6 @@ def git_state(folder: Path) -> GitState:
     return GitState(commit=commit.strip(), dirty=None if changes is None else bool(changes))
 
 
-def is_committed(folder: Path, names: Sequence[str]) -> bool | None:
-    """Whether the commit checked out contains files as they are here; None without git."""
-    committed = committed_files(folder, names)
-    return None if committed is None else committed.issuperset(names)
-
-
 def committed_files(folder: Path, names: Sequence[str]) -> frozenset[str] | None:
     """The files, of `names` or below them, that are as in the commit checked out; None without git.
 
