@@ -33,17 +33,22 @@ PDOC       := build/pdoc
 VALIDATORS := build/validators
 SERVICES   := build/services
 REFERENCES := build/references
+SCHEMA     := build/schemas/config.schema.json
 UV         := build/uv
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup lock all arxiv paper docs recorded deposit quick ui check format test test-system torture slurm-demo slurm-stop verify bench schemas gallery unlock clean
+.PHONY: help setup lock all arxiv paper docs recorded deposit quick ui check format test test-system torture slurm-demo slurm-stop verify bench gallery unlock clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: ## create the environment with the pinned dependencies, .venv
+setup: ## create the environment with the pinned dependencies, .venv, and JSON schemas for editors
 	@$(PYTHON) tools/environment.py setup $(KEY)
+	@$(MAKE) --silent $(SCHEMA)
+
+$(SCHEMA): $(wildcard src/journeylab/*/*.py src/journeylab/studies/*/settings.py)
+	@journeylab schema --output $(@D)
 
 lock: setup $(UV) ## write requirements.lock: every pinned dependency with the hashes of its files
 	PYTHONPATH=$(UV) python -m uv pip compile pyproject.toml --extra dev --constraint constraints.txt \
@@ -148,9 +153,6 @@ verify: setup ## compare the verdicts of your results with the reference results
 bench: setup ## benchmarks: a table, build/bench/*.json and cost.pdf; some: ONLY="steps scans"
 	python benchmarks/run.py $(if $(ONLY),--only $(ONLY))
 	python -m pytest benchmarks/bench_*.py --benchmark-disable-gc --benchmark-json build/bench/forms.json
-
-schemas: setup ## regenerate workflow/schemas from the models
-	journeylab schema --output workflow/schemas
 
 gallery: setup ## copy the current reports and the README's figure to docs/gallery
 	journeylab gallery

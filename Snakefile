@@ -5,9 +5,8 @@ import sys
 from pathlib import Path
 
 from snakemake.cli import get_argument_parser
-from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
-from snakemake.utils import min_version, validate
+from snakemake.utils import min_version
 
 from journeylab.workflow.captions import Captions
 from journeylab.workflow.cluster import prepare_cluster, submitted_studies
@@ -52,14 +51,6 @@ try:
         plan = WorkflowPlan(config, studies=submitted_studies(sys.argv))
 except (UserError, OSError) as problem:
     raise SystemExit(f"error: {problem}")
-SCHEMA = "workflow/schemas/config.schema.json"
-try:  # the plan has checked the values: what differs is the schema
-    validate(config, SCHEMA, set_default=False)
-except WorkflowError:
-    raise SystemExit(
-        f"error: {SCHEMA}: does not fit the studies and settings of this version; "
-        "`journeylab schema --output workflow/schemas` writes it anew"
-    )
 
 
 pathvars:

@@ -327,7 +327,7 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
     ),
     "a variant's switch": (
         lambda c: override(c, "native", A={"enabled": "perhaps"}),
-        (f"{NATIVE}.variants.A.enabled", "'perhaps'", "boolean"),
+        (f"{NATIVE}.variants.A.enabled", "'perhaps'", "true or false"),
     ),
     "a device": (lambda c: c.update(device="gpu"), ("device", "'gpu'", "'cuda'")),
     "a variant's key": (
@@ -416,7 +416,15 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
     ),
     "a switch that is a word": (
         lambda c: arms(c)["native"].update(enabled="yes"),
-        (f"{NATIVE}.enabled", "'yes'", "boolean"),
+        (f"{NATIVE}.enabled", "'yes'", "true or false"),
+    ),
+    "a switch after --config": (
+        lambda c: c.update(anonymous="true"),
+        ("anonymous: 'true': write true or false; after --config: True or False",),
+    ),
+    "a switch of the tracking": (
+        lambda c: c["tracking"].update(enabled=0),
+        ("tracking.enabled: 0: write true or false",),
     ),
     "no templates": (
         lambda c: exp7(c)["evaluation"].update(templates=[]),

@@ -191,9 +191,9 @@ def _tracked(config: Path, root: Path | None, uri: str) -> tuple[Path, str]:
     return root or Path(settings.root), uri or settings.tracking.uri
 
 
-@app.command(rich_help_panel=PEOPLE)
+@app.command(hidden=True)
 def schema(output: Annotated[Path, OUTPUT]) -> None:
-    """Write the JSON schemas of config.yaml, response.yaml and the files of claims/."""
+    """Write the JSON schemas of config.yaml, response.yaml and claims/ for editors (make setup)."""
     from journeylab.commands.schema import write_schemas
 
     write_schemas(output)

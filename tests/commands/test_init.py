@@ -150,11 +150,11 @@ def test_a_failed_demo_shows_why(project: Path, capsys: pytest.CaptureFixture[st
 def test_a_project_that_cannot_be_completed_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(project: Path) -> None:
-        raise UserError("the schemas could not be generated: no reason given")
+    def fail(project: Path, name: str) -> None:
+        raise UserError("no template")
 
-    monkeypatch.setattr("journeylab.commands.init.generate_schemas", fail)
-    with pytest.raises(UserError, match="schemas"):
+    monkeypatch.setattr("journeylab.commands.init._texts", fail)
+    with pytest.raises(UserError, match="no template"):
         create_project(tmp_path / "paper")
     assert list(tmp_path.iterdir()) == []
 

@@ -3,12 +3,14 @@
 import errno
 import hashlib
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 
 from journeylab.claims.register import read_register
+from journeylab.commands import new
 from journeylab.commands.new import LONGEST, _all_or_nothing, scaffold
 from journeylab.config import UserError, read_yaml
 
@@ -45,16 +47,10 @@ def skeleton(tmp_path: Path) -> Path:
     """The parts of a project that scaffolding reads before it writes."""
     project = tmp_path / "project"
     (project / "src/journeylab/studies/exp1_first").mkdir(parents=True)
-    (project / "workflow/schemas").mkdir(parents=True)
     (project / "config.yaml").write_text(CONFIG, encoding="utf-8")
     (project / "claims").mkdir()
     (project / "claims/exp1.yaml").write_text("claims: []\n", encoding="utf-8")
     return project
-
-
-@pytest.fixture
-def without_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("journeylab.commands.new.generate_schemas", lambda project: None)
 
 
 @pytest.mark.parametrize(
@@ -116,14 +112,17 @@ def test_a_config_without_a_studies_block_is_not_changed(skeleton: Path, text: s
 def test_a_failed_scaffold_leaves_no_file(skeleton: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = contents(skeleton)
 
-    def fail(project: Path) -> None:
-        assert (project / "src/journeylab/studies" / NAME / "models.py").exists()
-        # a kill at this moment leaves a study that no configuration names
-        assert contents(project).items() >= before.items()
-        raise UserError("no schema")
+    def fail(texts: Mapping[Path, str]) -> None:
+        if skeleton / "config.yaml" in texts:
+            assert (skeleton / "src/journeylab/studies" / NAME / "models.py").exists()
+            # a kill at this moment leaves a study that no configuration names
+            assert contents(skeleton).items() >= before.items()
+            raise UserError("no space")
+        write(texts)
 
-    monkeypatch.setattr("journeylab.commands.new.generate_schemas", fail)
-    with pytest.raises(UserError, match="no schema"):
+    write = new._write
+    monkeypatch.setattr(new, "_write", fail)
+    with pytest.raises(UserError, match="no space"):
         scaffold(NAME, skeleton)
     assert contents(skeleton) == before
 
@@ -136,7 +135,6 @@ def test_an_error_of_the_system_without_a_file_names_the_project(skeleton: Path)
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.usefixtures("without_schemas")
 def test_a_section_is_added_and_all_other_text_is_kept(skeleton: Path) -> None:
     scaffold(NAME, skeleton)
     after = (skeleton / "config.yaml").read_text(encoding="utf-8")
@@ -145,7 +143,6 @@ def test_a_section_is_added_and_all_other_text_is_kept(skeleton: Path) -> None:
     assert list(yaml.safe_load(after)["studies"]) == ["exp1", "exp99"]
 
 
-@pytest.mark.usefixtures("without_schemas")
 def test_the_claims_of_a_new_study_are_part_of_the_register(skeleton: Path) -> None:
     shutil.copy2(PROJECT / "claims/looks.yaml", skeleton / "claims")
     scaffold(NAME, skeleton)
@@ -157,7 +154,6 @@ def test_the_claims_of_a_new_study_are_part_of_the_register(skeleton: Path) -> N
     assert list(read_yaml(skeleton / CLAIMS)) == ["revision", "looks", "measures", "claims"]
 
 
-@pytest.mark.usefixtures("without_schemas")
 def test_a_second_study_does_not_change_the_first(skeleton: Path) -> None:
     scaffold(NAME, skeleton)
     before = contents(skeleton)
@@ -170,7 +166,6 @@ def test_a_second_study_does_not_change_the_first(skeleton: Path) -> None:
     ) | SHARED
 
 
-@pytest.mark.usefixtures("without_schemas")
 def test_a_new_study_has_two_trained_arms_and_a_computed_one(skeleton: Path) -> None:
     """With one trained arm, a figure that pools arms by mistake would look right."""
     scaffold(NAME, skeleton)

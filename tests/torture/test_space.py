@@ -27,7 +27,7 @@ COMMANDS = {
     "a dry run": ("snakemake", "-n", "all"),
     "the importer": ("journeylab", "track"),
     "a new study": ("journeylab", "new", "exp14_more"),
-    "the schemas": ("journeylab", "schema", "--output", "workflow/schemas"),
+    "the schemas": ("journeylab", "schema", "--output", "build/schemas"),
     "the watch page": ("journeylab", "watch", "--html", "watch.html", "--once"),
 }
 

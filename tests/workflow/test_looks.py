@@ -91,7 +91,6 @@ def plant(folder: Path) -> Copy:
         f'points:\n  - {{id: looks, reviewer: R1, point: "Stop?", claims: [{STUDY}]}}\n',
         encoding="utf-8",
     )
-    copy.run("journeylab", "schema", "--output", "workflow/schemas")
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "a register"]):
         copy.run("git", "-c", "user.name=a", "-c", "user.email=a@example.org", *command)
     return copy

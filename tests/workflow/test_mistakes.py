@@ -11,7 +11,6 @@ from .conftest import Copy
 pytestmark = pytest.mark.workflow
 
 CLAIMS = "claims/exp7.yaml"
-SCHEMA = "workflow/schemas/config.schema.json"
 
 
 def misspell(config: dict[str, Any]) -> None:
@@ -94,16 +93,3 @@ def test_only_targets_below_the_root_name_studies(fresh: Copy) -> None:
         "-n", f"{root}/reports/exp6.pdf", "--config", f"root={root}", check=False
     )
     assert f"error: {root}/reports/exp6.pdf: exp6 is not in config.yaml" in done.stderr
-
-
-def test_an_outdated_schema_gives_one_line_with_the_command_that_writes_it(fresh: Copy) -> None:
-    before = (fresh.path / SCHEMA).read_text(encoding="utf-8")
-    fresh.edit(SCHEMA, lambda text: text.replace('"exp7": {', '"exp70": {'))
-    done = fresh.snakemake("-n", "reports/exp5.pdf", check=False)
-    [line] = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert done.returncode != 0
-    assert "WorkflowError" not in done.stderr
-    command = line.split("`")[1]
-    fresh.run(*command.split())
-    assert (fresh.path / SCHEMA).read_text(encoding="utf-8") == before
-    fresh.snakemake("-n", "reports/exp5.pdf")

@@ -18,9 +18,7 @@ import typer
 from journeylab.catalogue import PACKAGE
 from journeylab.commands.new import (
     CONFIG,
-    SCHEMAS,
     filled,
-    generate_schemas,
     study_files,
     study_names,
 )
@@ -65,7 +63,6 @@ def create_project(folder: Path) -> None:
         for path, text in _texts(project, name):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        generate_schemas(project)
         if parent == into:
             for path in project.iterdir():
                 path.rename(into / path.name)
@@ -84,7 +81,6 @@ def _copy_rails(project: Path) -> None:
                 shutil.copytree(source / name, copy)
             else:
                 shutil.copyfile(source / name, copy)
-    shutil.rmtree(project / SCHEMAS)  # they describe the studies of journeylab
 
 
 def _texts(project: Path, name: str) -> Iterator[tuple[Path, str]]:

@@ -1,10 +1,7 @@
 """``journeylab new``: a complete study that runs, whose parts the researcher replaces."""
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
@@ -18,11 +15,9 @@ import yaml
 from journeylab.config import UserError, read_yaml
 from journeylab.imports import PROJECT_STUDIES as OWN
 from journeylab.records.files import write_atomic
-from journeylab.records.listing import find_files
 
 MODULES = ("__init__", "settings", "metrics", "data", "models", "measure", "compute", "figures")
 CONFIG, CLAIMS = "config.yaml", "claims"
-SCHEMAS = Path("workflow/schemas")
 LONGEST = 40
 """Longest name of a study's folder, so that an import of it fits on a line."""
 
@@ -32,8 +27,8 @@ def scaffold(name: str, project: Path) -> list[Path]:
 
     Modules, tests and claims are new files, the modules in ``studies/`` if the project has that
     folder, else in ``src/journeylab/studies/``; ``config.yaml`` gains a section and is otherwise
-    unchanged; the JSON schemas are generated again. If a step fails, everything is undone. Raises
-    UserError for a malformed or existing name, and for a folder that is not a project.
+    unchanged. If a step fails, everything is undone. Raises UserError for a malformed or existing
+    name, and for a folder that is not a project.
     """
     match = re.fullmatch(r"(exp[1-9][0-9]*)_([a-z0-9]+(?:_[a-z0-9]+)*)", name)
     if not match or len(name) > LONGEST:
@@ -46,16 +41,15 @@ def scaffold(name: str, project: Path) -> list[Path]:
     _check_free(study, project, modules, tests, claims)
     names = study_names(name, package)
     texts = study_files(names, modules, tests)
-    # last and after the schemas: a study that a kill left half written is in no configuration
+    # last: a study that a kill left half written is in no configuration
     registered = {
         claims: filled("study", "claims.yaml", names),
         project / CONFIG: _extended(project / CONFIG, study, filled("study", CONFIG, names)),
     }
     with _all_or_nothing(project, modules, tests, claims):
         _write(texts)
-        generate_schemas(project)
         _write(registered)
-    return [*texts, *registered, *find_files(project / SCHEMAS, "*.json")]
+    return [*texts, *registered]
 
 
 def _write(texts: Mapping[Path, str]) -> None:
@@ -131,34 +125,10 @@ def _studies(content: Mapping[str, Any]) -> dict[str, Any]:
     return dict(studies) if isinstance(studies, Mapping) else {}
 
 
-def generate_schemas(project: Path) -> None:
-    """Generate the schemas in a new process, which discovers the new study.
-
-    Raises UserError with the reason if that fails.
-    """
-    call = "from journeylab.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", call, "schema", "--output", str(SCHEMAS)],
-        cwd=project,
-        env=_environment(project),
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise UserError(f"the schemas could not be generated: {reason}")
-
-
-def _environment(project: Path) -> dict[str, str]:
-    """The variables with which Python imports the project's journeylab, if it has one."""
-    source = project.resolve() / "src"
-    return dict(os.environ) | ({"PYTHONPATH": str(source)} if source.is_dir() else {})
-
-
 @contextmanager
 def _all_or_nothing(project: Path, *created: Path) -> Iterator[None]:
-    kept = [project / CONFIG, *find_files(project / SCHEMAS, "*.json")]
-    before = {path: path.read_bytes() for path in kept}
+    config = project / CONFIG
+    before = config.read_bytes()
     try:
         yield
     except BaseException as error:
@@ -167,9 +137,8 @@ def _all_or_nothing(project: Path, *created: Path) -> Iterator[None]:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
-        for path, content in before.items():
-            with write_atomic(path) as partial:
-                partial.write_bytes(content)
+        with write_atomic(config) as partial:
+            partial.write_bytes(before)
         if isinstance(error, OSError):
             named = error.filename or project
             raise UserError(f"{named}: cannot be written ({error.strerror or error})") from None

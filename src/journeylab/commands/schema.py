@@ -1,4 +1,4 @@
-"""JSON schemas of config.yaml, response.yaml and claims/, for snakemake and editors."""
+"""JSON schemas of config.yaml, response.yaml and claims/, for editors."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -53,7 +53,7 @@ SCHEMAS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "statements": partial(_file_schema, "claims/statements.yaml", Statements),
     "response": partial(_file_schema, "response.yaml", Response),
 }
-"""The schema of every kind of file, by its name in ``workflow/schemas``."""
+"""The schema of every kind of file, by its name in ``build/schemas``."""
 
 
 def _study_schema(study: str) -> dict[str, Any]:

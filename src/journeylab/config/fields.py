@@ -32,6 +32,12 @@ def _number(value: Any) -> Any:
     return value
 
 
+def _switch(value: Any) -> Any:
+    if not isinstance(value, bool):
+        raise ValueError("write true or false; after --config: True or False")  # noqa: TRY004
+    return value
+
+
 def _repeated(values: Iterable[Hashable]) -> list[str]:
     return sorted(str(value) for value, count in Counter(values).items() if count > 1)
 
@@ -81,6 +87,8 @@ FolderPath = Annotated[
 """A folder for results, outside the files of the project and of the system."""
 AsNumber = BeforeValidator(_number)
 """Keeps pydantic from reading ``true`` and ``"3"`` as numbers."""
+Switch = Annotated[bool, BeforeValidator(_switch)]
+"""A truth value; ``--config anonymous=true`` is a text to snakemake."""
 Count = Annotated[int, Field(gt=0, le=MOST), AsNumber]
 """A count from 1 to a million."""
 Levels = Annotated[

@@ -15,6 +15,7 @@ from journeylab.config.fields import (
     Frozen,
     Name,
     Scale,
+    Switch,
 )
 from journeylab.config.study import StudySettings
 
@@ -22,7 +23,7 @@ from journeylab.config.study import StudySettings
 class Tracking(Frozen):
     """Where runs are logged, and whether they are logged at the end of every workflow."""
 
-    enabled: bool = True
+    enabled: Switch = True
     uri: Annotated[str, StringConstraints(pattern=r"^[a-z+]+:[A-Za-z0-9_./:@%-]+$")] = (
         "sqlite:///mlflow.db"
     )
@@ -67,7 +68,7 @@ class Config(Frozen):
     engine: Literal["auto", "sequential", "batched"] = "auto"
     device: Literal["auto", "cpu", "cuda"] = "auto"
     evidence: Literal["run", "use", "only"] = "run"
-    anonymous: bool = False
+    anonymous: Switch = False
     since: Annotated[str, StringConstraints(pattern=REVIEWED_NAME)] | None = None
     tracking: Tracking = Tracking()
     studies: Annotated[Mapping[Name, StudySettings], Field(min_length=1)]

@@ -8,7 +8,6 @@ from pydantic import (
     Field,
     NonNegativeFloat,
     PositiveFloat,
-    StrictBool,
     Tag,
     field_validator,
     model_validator,
@@ -24,6 +23,7 @@ from journeylab.config.fields import (
     Name,
     Scale,
     SeveralWorlds,
+    Switch,
     check_case,
 )
 from journeylab.config.grids import by_name, span
@@ -64,7 +64,7 @@ class TrainedJob(Frozen):
 class VariantSettings(Frozen):
     """One variant of an arm; ``model`` and ``training`` override the arm's."""
 
-    enabled: StrictBool = True
+    enabled: Switch = True
     model: dict[str, Any] = {}
     training: dict[str, Any] = {}
 
@@ -79,7 +79,7 @@ class ArmSettings(Frozen):
     creates one arm for every combination of its levels (:func:`span`).
     """
 
-    enabled: StrictBool = True
+    enabled: Switch = True
     dataset: Name | None = None
     model: dict[str, Any] = {}
     variants: Variants
@@ -167,7 +167,7 @@ class StudySettings(Frozen):
     datasets: Mapping[Name, Frozen] = {}
     arms: Mapping[Name, ArmSettings] = {}
     scales: dict[Scale, dict[str, Any]] = {}
-    optional: StrictBool = False
+    optional: Switch = False
 
     @field_validator("datasets")
     @classmethod
