@@ -136,7 +136,6 @@ def fill() -> None:
     """Write the files of all runs of the project in this folder."""
     import torch
 
-    from journeylab.catalogue import Stage
     from journeylab.config import read_yaml
     from journeylab.records import files, runs
     from journeylab.stages.running import run_stage
@@ -155,12 +154,13 @@ def fill() -> None:
         elif plan.stage in ("train", "measure"):
             run = workflow.jobs[STUDY]["/".join(folder.parts[2:])].run
             data = Path(f"data/{STUDY}/{run.dataset}/{folder.name}.parquet")
-            stage: Stage = "train" if plan.stage == "train" else "measure"
-            written = runs.RUN if stage == "train" else files.MEASUREMENTS
+            written = runs.RUN if plan.stage == "train" else files.MEASUREMENTS
             donor = donors.setdefault((plan.stage, plan.variant), folder)
             if donor == folder:
-                read = None if plan.stage == "train" else folder / runs.RUN
-                run_stage(stage, path, folder / written, data=data, run=read)
+                read = {"data": data}
+                if plan.stage == "measure":
+                    read["run"] = folder / runs.RUN
+                run_stage(plan.stage, path, folder / written, **read)
             elif plan.stage == "train":
                 copy_training(donor, folder, plan, {"data": files.sha256(data)})
             else:

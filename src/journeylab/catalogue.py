@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from pydantic import TypeAdapter
 
@@ -47,6 +47,7 @@ from journeylab.parts import (
     SettingsPart,
 )
 from journeylab.records.fingerprint import BOOKKEEPING, PLANNED, closure
+from journeylab.records.stages import STAGES
 
 PACKAGE = Path(__file__).parent
 OWN = (Path(PROJECT_STUDIES) / "__init__.py").is_file()
@@ -57,56 +58,6 @@ CODE = STUDIES.parent if OWN else PACKAGE.parents[1]
 """The repository that holds the studies."""
 if OWN:  # at the end, so that no file of the project hides a library
     sys.path.append(str(STUDIES.parent))
-
-Stage = Literal[
-    "fetch",
-    "generate",
-    "train",
-    "compute",
-    "measure",
-    "restore",
-    "look",
-    "collect",
-    "judge",
-    "draw",
-    "typeset",
-    "respond",
-    "index",
-]
-
-STAGES: dict[Stage, str] = {
-    "fetch": "Copy or download an external file.",
-    "generate": "Generate one dataset for a chunk of seeds.",
-    "train": "Train one variant on a chunk of seeds; a killed job resumes.",
-    "compute": "Compute one variant without training, for a chunk of seeds or once.",
-    "measure": "Evaluate the trained models of a chunk of seeds.",
-    "restore": "Write the runs of a study as its evidence holds them.",
-    "look": "Decide which claims of a study are open, and which runs go on.",
-    "collect": "Join all measurements of a study into one tidy table.",
-    "judge": "Judge the registered claims of a study by its measurements.",
-    "draw": "Draw the figures of a study and write its tables and number macros.",
-    "typeset": "Typeset the report of a study.",
-    "respond": "Answer the points of the reviewers with the verdicts of all studies.",
-    "index": "List all claims of all studies on one page.",
-}
-"""The stages and their purposes."""
-
-PARTS: dict[Stage, tuple[str, ...]] = {
-    "fetch": (),
-    "generate": ("settings", "data"),
-    "train": ("settings", "models"),
-    "compute": ("settings", "compute"),
-    "measure": ("settings", "models", "measure"),
-    "restore": (),
-    "look": (),
-    "collect": (),
-    "judge": (),
-    "draw": ("settings", "metrics", "figures"),
-    "typeset": (),
-    "respond": (),
-    "index": (),
-}
-"""The parts of a study that each stage loads."""
 
 
 @cache
@@ -127,32 +78,41 @@ def study_folder(study: str) -> Path:
     return STUDIES / _module(study).rpartition(".")[2]
 
 
-def asset(name: str) -> Path:
-    """The file of prose or style that a plan names, relative to the package, or to the project."""
-    return (STUDIES.parent if name.startswith(f"{STUDIES.name}/") else PACKAGE) / name
+def assets(stage: str, study: str) -> dict[str, Path]:
+    """The files of prose and style that a stage of a study reads, by their names in its plan.
+
+    The names are relative to the package, or to the project that holds the studies.
+    """
+    found: dict[str, Path] = {}
+    for pattern in STAGES[stage].assets:
+        own = pattern.startswith("{study}/")
+        base = STUDIES.parent if own else PACKAGE
+        named = pattern.format(study=study_folder(study).relative_to(base)) if own else pattern
+        found |= {path.relative_to(base).as_posix(): path for path in sorted(base.glob(named))}
+    return found
 
 
-def stage_roots(stage: Stage, study: str) -> tuple[str, ...]:
+def stage_roots(stage: str, study: str) -> tuple[str, ...]:
     """The modules whose import closure a stage of a study loads."""
     return ("journeylab.stages.running", f"journeylab.stages.{stage}", *_parts(stage, study))
 
 
-def key_modules(stage: Stage, study: str) -> list[str]:
+def key_modules(stage: str, study: str) -> list[str]:
     """The modules that decide the output of a stage of a study: its key is a hash of their code.
 
     Up to the verdicts these are the modules that decide numbers; bookkeeping is left out. From
     drawing on, where a job takes seconds, all modules that the stage loads count.
     """
-    if stage in ("draw", "typeset", "respond", "index"):
+    core = STAGES[stage].core
+    if not core:
         return closure(stage_roots(stage, study))
-    chunked = stage in ("generate", "train", "compute", "measure")
-    core = f"journeylab.{'chunks' if chunked else 'stages'}.{stage}"
-    return closure((core, *_parts(stage, study)), outside=(*PLANNED, *BOOKKEEPING))
+    roots = (f"journeylab.{core}", *_parts(stage, study))
+    return closure(roots, outside=(*PLANNED, *BOOKKEEPING))
 
 
-def _parts(stage: Stage, study: str) -> list[str]:
+def _parts(stage: str, study: str) -> list[str]:
     """The modules of a study that a stage loads."""
-    parts = [part for part in PARTS[stage] if (study_folder(study) / f"{part}.py").exists()]
+    parts = [part for part in STAGES[stage].parts if (study_folder(study) / f"{part}.py").exists()]
     return [f"{_module(study)}.{part}" for part in parts]
 
 

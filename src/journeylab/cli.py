@@ -1,14 +1,13 @@
 """The command line: parse the arguments, make one call. A stage gets its plan and input files."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from journeylab import imports
-from journeylab.catalogue import STAGES, Stage
 from journeylab.commands import evidence
 from journeylab.commands.compare import compare
 from journeylab.commands.coverage import coverage
@@ -23,6 +22,7 @@ from journeylab.commands.seeds import seeds
 from journeylab.commands.status import status
 from journeylab.commands.watch import watch
 from journeylab.config import UserError, accepted, refusal
+from journeylab.records.stages import STAGES, Stage
 
 ADDRESS = typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow tracking URI.")
 ROOT_OVERRIDE = typer.Option(help="Results root; overrides `root` in config.yaml.")
@@ -210,26 +210,37 @@ def gallery(
     publish(reports, output)
 
 
-def _add_stage(stage: Stage, purpose: str) -> None:
-    data_help, output_help = "The dataset, or its file.", "The file to write."
-    if stage == "restore":
-        data_help, output_help = "The folder of the evidence.", "The folder of the results."
+def _add_stage(name: str, stage: Stage) -> None:
+    words = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-    @app.command(stage, help=purpose, rich_help_panel=WORKFLOW)
+    @app.command(name, help=stage.purpose, rich_help_panel=WORKFLOW, context_settings=words)
     def command(
+        context: typer.Context,
         plan: Annotated[Path, typer.Option(help="The job's plan file.")],
-        output: Annotated[Path, typer.Option(help=output_help)],
-        data: Annotated[Path | None, typer.Option(help=data_help)] = None,
-        run: Annotated[Path | None, typer.Option(help="run.json of the trained run.")] = None,
-        results: Annotated[Path | None, typer.Option(help="The folder of the results.")] = None,
+        output: Annotated[Path, typer.Option(help="The file or folder to write.")],
     ) -> None:
         from journeylab.stages.running import run_stage
 
-        run_stage(stage, plan, output, data=data, run=run, results=results)
+        run_stage(name, plan, output, **_files(name, stage.reads, context.args))
 
 
-for _stage, _purpose in STAGES.items():
-    _add_stage(_stage, _purpose)
+def _files(name: str, accept: Collection[str], words: Iterable[str]) -> dict[str, list[Path]]:
+    """The paths that follow each option ``--name`` of a stage."""
+    files: dict[str, list[Path]] = {}
+    for word in words:
+        option = word.removeprefix("--")
+        if (option != word and option not in accept) or (option == word and not files):
+            known = [f"--{each}" for each in ("plan", "output", *accept)]
+            raise UserError(f"journeylab {name}: {word}: no such option;{accepted(word, known)}")
+        if option != word:
+            files[option] = []
+        else:
+            files[next(reversed(files))].append(Path(word))
+    return files
+
+
+for _name, _stage in STAGES.items():
+    _add_stage(_name, _stage)
 
 
 def main() -> None:

@@ -15,7 +15,6 @@ import yaml
 from pyarrow import parquet
 from typer.testing import CliRunner, Result
 
-from journeylab.catalogue import Stage
 from journeylab.cli import app
 from journeylab.config import UserError, read_yaml
 from journeylab.records import files, runs
@@ -62,7 +61,7 @@ class Copy:
         results = Path("results") / run
         shutil.rmtree(results, ignore_errors=True)
 
-        def stage(stage: Stage, path: str, output: Path, **read: Path) -> Plan:
+        def stage(stage: str, path: str, output: Path, **read: Path) -> Plan:
             run_stage(stage, Path("plans") / path, output, **read)
             return plans[path]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import journeylab
-from journeylab.catalogue import PARTS, discover, key_modules, study_folder
+from journeylab.catalogue import discover, key_modules, study_folder
 from journeylab.config import UserError
 from journeylab.records import fingerprint as module
 from journeylab.records.fingerprint import (
@@ -18,6 +18,7 @@ from journeylab.records.fingerprint import (
     hash_source,
     strip,
 )
+from journeylab.records.stages import STAGES
 
 MODULES = {
     "__init__": '"""A small laboratory."""',
@@ -160,7 +161,7 @@ COMPUTED = [
     (study, stage)
     for study in discover()
     for stage in ("generate", "train", "compute", "measure")
-    if (study_folder(study) / f"{PARTS[stage][-1]}.py").exists()
+    if (study_folder(study) / f"{STAGES[stage].parts[-1]}.py").exists()
 ]
 
 
@@ -168,7 +169,7 @@ COMPUTED = [
 def test_labels_and_figures_are_outside_the_keys_of_numbers(study, stage):
     """A reworded label in metrics.py or in a figure must not retrain or remeasure a run."""
     reached = {name.rpartition(".")[2] for name in key_modules(stage, study)}
-    assert PARTS[stage][-1] in reached
+    assert STAGES[stage].parts[-1] in reached
     assert not reached & {"metrics", "figures", "plotting", "reports", "claims", "workflow"}
 
 

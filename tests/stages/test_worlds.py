@@ -27,9 +27,10 @@ def ordinary_algorithms() -> Iterator[None]:
     torch.use_deterministic_algorithms(False)
 
 
-def call(plan: Plan, output: Path, **files: Path) -> Call:
+def call(plan: Plan, output: Path, progress: Path | None = None, **files: Path) -> Call:
     start = RunStart(plan_key=plan.key, started=datetime.now(UTC))
-    return Call(plan, output, start, start_counting(), **files)
+    given = {name: [path] for name, path in files.items()}
+    return Call(plan, output, start, start_counting(), given, progress)
 
 
 @pytest.fixture

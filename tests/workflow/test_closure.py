@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from journeylab.catalogue import PARTS, discover
+from journeylab.catalogue import discover
 from journeylab.records.fingerprint import PLANNED
+from journeylab.records.stages import STAGES
 
 from .conftest import TINY_STUDIES, Copy, copy_project
 
@@ -118,7 +119,7 @@ def test_every_stage_of_every_study_imports_only_the_code_of_its_plan(
         runs = project.path.glob("plans/exp*/*/*/*/*.cost.json")
         stages |= {path.name.split(".")[0] for path in runs}
     # tests/workflow/test_looks.py runs looks
-    assert stages == set(PARTS) - {"fetch", "generate", "restore", "look", "respond", "index"}
+    assert stages == set(STAGES) - {"fetch", "generate", "restore", "look", "respond", "index"}
     reports = {
         path.stem for project in (finished, copy) for path in project.path.glob("reports/exp*.pdf")
     }

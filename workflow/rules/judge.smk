@@ -11,8 +11,10 @@ checkpoint look:
     conda:
         "../envs/journeylab.yaml"
     threads: 1
+    params:
+        runs=plan.results,
     shell:
-        "journeylab look --plan {input.plan} --results $(dirname $(dirname {output}))"
+        "journeylab look --plan {input.plan} --looks {input.looks} --runs {params.runs}"
         " --output {output} > {log} 2>&1"
 
 
@@ -29,5 +31,5 @@ rule judge:
         "../envs/journeylab.yaml"
     threads: 1
     shell:
-        "journeylab judge --plan {input.plan} --results $(dirname {output})"
+        "journeylab judge --plan {input.plan} --measurements {input.measurements}"
         " --output {output} > {log} 2>&1"

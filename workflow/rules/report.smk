@@ -25,10 +25,11 @@ rule draw:
         "../envs/journeylab.yaml"
     threads: 1
     params:
+        runs=plan.results,
         captions=lambda wildcards, output: Captions(output.content),  # for snakemake's report
     shell:
-        "journeylab draw --plan {input.plan} --results $(dirname {input.verdicts})"
-        " --output {output.manifest} > {log} 2>&1"
+        "journeylab draw --plan {input.plan} --measurements {input.measurements}"
+        " --verdicts {input.verdicts} --runs {params.runs} --output {output.manifest} > {log} 2>&1"
 
 
 rule typeset:
@@ -56,6 +57,8 @@ rule typeset:
     conda:
         "../envs/journeylab.yaml"
     threads: 1
+    params:
+        runs=plan.results,
     shell:
-        "journeylab typeset --plan {input.plan} --results $(dirname {input.verdicts})"
-        " --output {output} > {log} 2>&1"
+        "journeylab typeset --plan {input.plan} --history {input.history} --verdicts {input.verdicts}"
+        " --manifest {input.manifest} --runs {params.runs} --output {output} > {log} 2>&1"

@@ -18,8 +18,11 @@ rule respond:
     conda:
         "../envs/journeylab.yaml"
     threads: 1
+    params:
+        runs=plan.folder("results"),
     shell:
-        "journeylab respond --plan {input.plan} --results $(dirname $(dirname {input.verdicts[0]}))"
+        "journeylab respond --plan {input.plan} --history {input.history} --verdicts {input.verdicts}"
+        " --manifests {input.manifests} --runs {params.runs} --round {input.round}"
         " --output {output.content} > {log} 2>&1"
 
 
@@ -38,6 +41,8 @@ rule index:
     conda:
         "../envs/journeylab.yaml"
     threads: 1
+    params:
+        runs=plan.folder("results"),
     shell:
-        "journeylab index --plan {input.plan} --results $(dirname $(dirname {input.verdicts[0]}))"
-        " --output {output} > {log} 2>&1"
+        "journeylab index --plan {input.plan} --history {input.history} --verdicts {input.verdicts}"
+        " --manifests {input.manifests} --runs {params.runs} --output {output} > {log} 2>&1"

@@ -80,7 +80,7 @@ for study, files in plan.restored().items():
             evidence=plan.folder(f"evidence/{study}"),
             results=plan.folder(f"results/{study}"),
         shell:
-            "journeylab restore --plan {input.plan} --data {params.evidence}"
+            "journeylab restore --plan {input.plan} --evidence {params.evidence}"
             " --output {params.results} > {log} 2>&1"
 
 
@@ -97,6 +97,8 @@ rule collect:
     conda:
         "../envs/journeylab.yaml"
     threads: 1
+    params:
+        runs=plan.results,
     shell:
-        "journeylab collect --plan {input.plan} --results $(dirname {output})"
+        "journeylab collect --plan {input.plan} --looks {input.looks} --runs {params.runs}"
         " --output {output} > {log} 2>&1"

@@ -98,8 +98,8 @@ def _show_refusal(project: Path) -> None:
     middle = len(content) // 2
     content[middle] ^= 1
     (project / name).write_bytes(content)
-    judge = ("judge", "--plan", f"plans/{STUDY_ID}/judge.json", "--results", str(RESULTS))
-    arguments = (*judge, "--output", str(RESULTS / VERDICTS))
+    judge = ("judge", "--plan", f"plans/{STUDY_ID}/judge.json")
+    arguments = (*judge, "--measurements", str(name), "--output", str(RESULTS / VERDICTS))
     _say(
         "",
         f"Step 3. One bit is changed, in byte {middle:,} of {len(content):,} of {name}.",

@@ -9,8 +9,9 @@ from journeylab.stages.taken import taken_runs
 
 
 def run(call: Call) -> None:
-    """plan, results → the measurements of all runs, in the order of the plan."""
+    """plan, looks, folder of runs → the measurements of all runs, in the order of the plan."""
     runs = taken_runs(call)
-    paths = {name: call.read_from / name / MEASUREMENTS for name in runs}
+    folder = call.file("runs")
+    paths = {name: folder / name / MEASUREMENTS for name in runs}
     tables = [read_table(paths[name], key) for name, key in runs.items()]
     write_table(call.output, joined(tables), call.plan.origin(**paths))

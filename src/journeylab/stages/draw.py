@@ -6,8 +6,6 @@ from journeylab import catalogue
 from journeylab.config import UserError
 from journeylab.plotting import StudyResults
 from journeylab.records.files import (
-    MEASUREMENTS,
-    VERDICTS,
     read_json,
     read_origin,
     read_table,
@@ -25,10 +23,10 @@ CURVES = "curves.parquet"
 
 
 def run(call: Call) -> None:
-    """plan, results → the folder of figures, tables, macros and content, sealed as a whole."""
+    """plan, measurements, verdicts, runs → a sealed folder of figures, tables, macros, content."""
     plan = call.plan
-    measurements = call.read_from / MEASUREMENTS
-    verdicts = call.read_from / VERDICTS
+    measurements, verdicts = call.file("measurements"), call.file("verdicts")
+    folder_of_runs = call.file("runs")
     table = read_table(measurements, plan.inputs["measurements"])
     judged = StudyVerdicts.model_validate(read_json(verdicts, plan.inputs["verdicts"]))
     origin = read_origin(verdicts)
@@ -38,12 +36,12 @@ def run(call: Call) -> None:
             f"`{remake(verdicts)}` judges them again"
         )
     runs = judged.select(plan.runs)
-    records = {name: read_run(call.read_from / name, key) for name, key in runs.items()}
+    records = {name: read_run(folder_of_runs / name, key) for name, key in runs.items()}
     figures, words = catalogue.figures_part(plan.study), catalogue.metrics_part(plan.study)
     curves = []
     for name, record in records.items():
         if record.kind == "trained":
-            folder = call.read_from / name
+            folder = folder_of_runs / name
             verify_files(folder, {CURVES: record.files[CURVES]})
             curves.append(read_table(folder / CURVES))
     results = StudyResults(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from journeylab import catalogue
 from journeylab.chunks.generate import generate
-from journeylab.config import UserError
 from journeylab.records.files import verify_files, write_table
 from journeylab.stages.running import Call
 
@@ -14,9 +13,9 @@ def run(call: Call) -> None:
     plan = call.plan
     part = catalogue.data_part(plan.study)  # a study without data.py is refused first
     settings = catalogue.dataset_settings(plan.study, plan.settings)
+    file = None
     if "file" in plan.inputs:
-        if call.data is None:
-            raise UserError(f"{plan.label}: --data is missing")
-        verify_files(call.data.parent, {call.data.name: plan.inputs["file"]})
-    table = generate(part, settings, plan.study, plan.dataset or "", plan.seeds or (), call.data)
+        file = call.file("data")
+        verify_files(file.parent, {file.name: plan.inputs["file"]})
+    table = generate(part, settings, plan.study, plan.dataset or "", plan.seeds or (), file)
     write_table(call.output, table, plan.origin())

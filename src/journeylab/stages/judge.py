@@ -5,14 +5,14 @@ from __future__ import annotations
 from journeylab.claims.judge import judge_study
 from journeylab.claims.reference import Reference, attach_earlier
 from journeylab.claims.register import Register
-from journeylab.records.files import MEASUREMENTS, read_table, write_json
+from journeylab.records.files import read_table, write_json
 from journeylab.stages.running import Call
 
 
 def run(call: Call) -> None:
-    """plan, results/measurements.parquet → verdicts."""
+    """plan, measurements → verdicts."""
     plan = call.plan
-    measurements = call.read_from / MEASUREMENTS
+    measurements = call.file("measurements")
     register = Register.model_validate(plan.settings["register"])
     verdicts = judge_study(
         read_table(measurements, plan.inputs["measurements"]),

@@ -8,8 +8,8 @@ from journeylab.claims.register import Register, is_read, register_hash
 from journeylab.claims.registration import read_history, registrations
 from journeylab.claims.theorems import Theorems
 from journeylab.claims.wording import theorem_texts
-from journeylab.records.files import VERDICTS, read_json, verify
-from journeylab.records.plans import HISTORY, Plan
+from journeylab.records.files import read_json, verify
+from journeylab.records.plans import Plan
 from journeylab.records.runs import RunHost, RunRecord, read_host, read_run
 from journeylab.records.verdict_text import TheoremText
 from journeylab.records.verdicts import StudyVerdicts
@@ -24,7 +24,8 @@ def read_judged(call: Call) -> list[JudgedStudy]:
     ``<study>/<folder of the run>``. Raises UserError for an input that is missing, damaged or of
     another plan.
     """
-    plan, reports = call.plan, call.output.parent
+    plan, folder = call.plan, call.file("runs")
+    histories, judged, manifests = map(call.by_study, ("history", "verdicts", "manifests"))
     register = Register.model_validate(plan.settings["register"])
     theorems = read_theorem_texts(plan)
     studies = []
@@ -32,20 +33,16 @@ def read_judged(call: Call) -> list[JudgedStudy]:
         study, _, kind = name.partition(".")
         if kind != "verdicts":
             continue
-        history = read_history(call.plans / study / HISTORY)
-        report = reports / study
+        history = read_history(histories[study])
+        report = manifests[study].parent
         verify(report, plan.inputs[f"{study}.content"])
-        judged = read_json(call.read_from / study / VERDICTS, key)
-        verdicts = StudyVerdicts.model_validate(judged)
+        verdicts = StudyVerdicts.model_validate(read_json(judged[study], key))
         planned = [
             (run.removeprefix(f"{study}/"), run_key)
             for run, run_key in plan.runs
             if run.startswith(f"{study}/")
         ]
-        runs = {
-            call.read_from / study / run: run_key
-            for run, run_key in verdicts.select(planned).items()
-        }
+        runs = {folder / study / run: run_key for run, run_key in verdicts.select(planned).items()}
         records = [
             (read_run(folder, run_key), read_host(folder)) for folder, run_key in runs.items()
         ]

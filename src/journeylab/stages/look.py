@@ -12,10 +12,10 @@ from journeylab.stages.taken import taken_runs
 
 
 def run(call: Call) -> None:
-    """plan, results, the looks before → the record of this look."""
-    plan, results = call.plan, call.read_from
+    """plan, looks before, folder of runs → the record of this look."""
+    plan, folder = call.plan, call.file("runs")
     runs = taken_runs(call)
-    paths = {name: results / name / MEASUREMENTS for name in runs}
+    paths = {name: folder / name / MEASUREMENTS for name in runs}
     tables = [read_table(paths[name], key) for name, key in runs.items()]
     record = judge_look(
         joined(tables),

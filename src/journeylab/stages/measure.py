@@ -20,16 +20,15 @@ from journeylab.stages.running import Call
 def run(call: Call) -> None:
     """plan, data, run.json → tidy measurements of all seeds that finished."""
     plan = call.plan
-    if call.data is None or call.run is None:
-        raise UserError(f"{plan.label}: --data and --run are needed")
-    folder = call.run.parent
+    data, run_record = call.file("data"), call.file("run")
+    folder = run_record.parent
     record = read_run(folder, plan.inputs["run"])
     verify_files(folder, record.files)
-    dataset = read_table(call.data, plan.inputs["data"])
-    if record.inputs["data"] != sha256(call.data):
+    dataset = read_table(data, plan.inputs["data"])
+    if record.inputs["data"] != sha256(data):
         raise UserError(
-            f"{call.run} was trained on other data than {call.data} holds; "
-            f"`{remake(call.run)}` trains it anew"
+            f"{run_record} was trained on other data than {data} holds; "
+            f"`{remake(run_record)}` trains it anew"
         )
     job = catalogue.trained_job(plan.study, record.settings)
     evaluation = catalogue.evaluation_settings(plan.study, plan.settings)
@@ -44,4 +43,4 @@ def run(call: Call) -> None:
         plan.run,
         [each.seed for each in record.seeds if each.status == "finished"],
     )
-    write_table(call.output, table, plan.origin(data=call.data, run=call.run))
+    write_table(call.output, table, plan.origin(data=data, run=run_record))

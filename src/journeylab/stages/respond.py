@@ -8,7 +8,7 @@ from journeylab.claims.register import Register
 from journeylab.claims.response import Response, rows_of, unasked
 from journeylab.records.files import sha256, write_atomic, write_folder, write_json
 from journeylab.records.listing import find_files
-from journeylab.records.round import ROUND, read_round
+from journeylab.records.round import read_round
 from journeylab.reports.response import (
     Question,
     describe_response,
@@ -50,8 +50,8 @@ def run(call: Call) -> None:
         plan_key=plan.key,
         anonymous=plan.settings["anonymous"],
         answers=plan.settings["response"].get("checklist") or {},
-        disk=sum(_bytes(call.read_from / study.study) for study in studies),
-        review=read_round(call.plans / ROUND) if since else None,
+        disk=sum(_bytes(call.file("runs") / study.study) for study in studies),
+        review=read_round(call.file("round")) if since else None,
     )
     with write_folder(reports / "latex", plan.origin()) as folder:
         write_latex(described, studies, folder)

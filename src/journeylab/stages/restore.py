@@ -14,10 +14,9 @@ def run(call: Call) -> None:
 
     Raises UserError for evidence that is missing, damaged, or not that of the plan.
     """
-    if call.data is None:
-        raise UserError(f"{call.plan.label}: --data is missing")
+    recorded = call.file("evidence")
     for name, planned in call.plan.inputs.items():
-        path, folder = call.data / f"{name}{SUFFIX}", call.output / name
+        path, folder = recorded / f"{name}{SUFFIX}", call.output / name
         evidence = read_evidence(path)
         if evidence.digest != planned:
             raise UserError(f"{path} changed since it was planned; run snakemake again")

@@ -7,7 +7,7 @@ import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, cast
@@ -32,29 +32,29 @@ from journeylab.records.runs import (
 
 @dataclass(frozen=True)
 class Call:
-    """The arguments of a stage: its plan, its input files, and the file that it writes.
+    """The arguments of a stage: its plan, the file that it writes, and the files that it reads.
 
-    `results` is the folder of the study's results, or of all results for a stage of all studies;
-    `plans` is the folder of the plan.
+    `files` holds the latter by the names of the options, as :data:`STAGES` lists them.
     """
 
     plan: Plan
     output: Path
     start: RunStart
     cost: Callable[[], Cost]
-    data: Path | None = None
-    run: Path | None = None
-    results: Path | None = None
+    files: Mapping[str, Sequence[Path]] = field(default_factory=dict)
     progress: Path | None = None
     """The file in which a long job reports its progress."""
-    plans: Path = Path()
 
-    @property
-    def read_from(self) -> Path:
-        """The folder of results; raises UserError if it is not given."""
-        if self.results is None:
-            raise UserError(f"{self.plan.label}: --results is missing")
-        return self.results
+    def file(self, name: str) -> Path:
+        """The file or folder of an option. Raises UserError if it is not given."""
+        given = self.files.get(name, ())
+        if len(given) != 1:
+            raise UserError(f"{self.plan.label}: --{name}: write one path")
+        return given[0]
+
+    def by_study(self, name: str) -> dict[str, Path]:
+        """The files of an option that has one in the folder of each study, by study."""
+        return {path.parent.name: path for path in self.files.get(name, ())}
 
     def host(
         self, outcomes: Sequence[SeedOutcome], timings: Mapping[str, float] | None = None
@@ -78,16 +78,8 @@ class StageModule(Protocol):
         ...
 
 
-def run_stage(
-    stage: catalogue.Stage,
-    plan: Path,
-    output: Path,
-    *,
-    data: Path | None = None,
-    run: Path | None = None,
-    results: Path | None = None,
-) -> None:
-    """Do one job, and write its cost beside its plan.
+def run_stage(stage: str, plan: Path, output: Path, **files: Path | Sequence[Path]) -> None:
+    """Do one job with these input files, and write its cost beside its plan.
 
     Raises UserError for a plan that is missing or damaged, code that differs from the planned code,
     and the errors of the stage.
@@ -101,7 +93,8 @@ def run_stage(
     counted = start_counting()
     module = cast(StageModule, importlib.import_module(f"journeylab.stages.{stage}"))
     progress = plan.with_suffix(".progress.json")
-    module.run(Call(planned, output, start, counted, data, run, results, progress, plan.parent))
+    given = {name: [each] if isinstance(each, Path) else each for name, each in files.items()}
+    module.run(Call(planned, output, start, counted, given, progress))
     write_json(plan.with_suffix(".cost.json"), counted(), sealed=False)
 
 
@@ -111,7 +104,7 @@ def _registered(start: RunStart, path: Path) -> RunStart:
     return start.model_copy(update=dict(known))
 
 
-def _load(stage: catalogue.Stage, plan: Plan) -> None:
+def _load(stage: str, plan: Plan) -> None:
     """Import all code of the stage, compare it with the plan, and refuse any later import.
 
     Prose and style sheets are compared with the plan as well.
@@ -129,8 +122,9 @@ def _load(stage: catalogue.Stage, plan: Plan) -> None:
     code = hash_modules(modules, lambda name: loaded.get(name) or hash_module(name))
     if code != plan.code:
         raise UserError(f"{plan.label}: the code changed since it was planned; run snakemake again")
+    found = catalogue.assets(stage, plan.study or next(iter(catalogue.discover())))
     for name, planned in plan.assets.items():
-        if sha256(catalogue.asset(name)) != planned:
+        if name not in found or sha256(found[name]) != planned:
             raise UserError(f"{plan.label}: {name} changed since it was planned; run it again")
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from journeylab.config import build
+from journeylab.config import UserError, build
 from journeylab.records.files import read_json
-from journeylab.records.looks import FOLDER, LookRecord, SeedRange
+from journeylab.records.looks import LookRecord, SeedRange
 from journeylab.records.plans import LOOK
 from journeylab.stages.running import Call
 
@@ -17,12 +17,13 @@ def taken_runs(call: Call) -> Mapping[str, str]:
     Looks are read in order, up to the first after which no run goes on. A plan without looks takes
     all of its runs; before the first look, they are those of the first look.
     """
-    known, results = dict(call.plan.runs), call.read_from
-    inputs = call.plan.inputs
+    known, inputs = dict(call.plan.runs), call.plan.inputs
+    files = {int(path.stem): path for path in call.files.get("looks", ())}
     looks = [int(name.removeprefix(LOOK)) for name in inputs if name.startswith(LOOK)]
     taken: SeedRange | None = None
     for n in sorted(looks):
-        path = results / FOLDER / f"{n}.json"
+        if (path := files.get(n)) is None:
+            raise UserError(f"{call.plan.label}: --looks: the look at {n} seeds is missing")
         record = build(LookRecord, read_json(path, inputs[f"{LOOK}{n}"]), str(path))
         taken = record.taken
         if not record.goes_on:

@@ -8,7 +8,6 @@ import torch
 
 from journeylab import catalogue, training
 from journeylab.chunks.train import TrainedChunk, train
-from journeylab.config import UserError
 from journeylab.records import runs
 from journeylab.records.files import read_table, sha256, write_table, write_tensors
 from journeylab.stages.running import Call
@@ -19,11 +18,10 @@ WEIGHTS, CURVES = "weights.safetensors", "curves.parquet"
 def run(call: Call) -> None:
     """plan, data → run.json, with weights, curves and run.host.json beside it."""
     plan, folder = call.plan, call.output.parent
-    if call.data is None:
-        raise UserError(f"{plan.label}: --data is missing")
+    data = call.file("data")
     job = catalogue.trained_job(plan.study, plan.settings)
-    dataset = read_table(call.data, plan.inputs["data"])
-    inputs = {"data": sha256(call.data)}
+    dataset = read_table(data, plan.inputs["data"])
+    inputs = {"data": sha256(data)}
     seeds = plan.seeds or ()
     # collect unused CUDA graphs before each capture: one that is freed during a capture ends it
     torch.compiler.config.force_cudagraph_gc = True

@@ -8,13 +8,11 @@ from journeylab.claims.registration import read_history, registrations
 from journeylab.config import UserError
 from journeylab.records.files import (
     MANIFEST,
-    VERDICTS,
     read_json,
     read_origin,
     sha256,
     verify,
 )
-from journeylab.records.plans import HISTORY
 from journeylab.records.repair import remake
 from journeylab.records.runs import read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
@@ -24,13 +22,13 @@ from journeylab.stages.running import Call
 
 
 def run(call: Call) -> None:
-    """plan, results, and the drawn folder beside the output → PDF; the same gives the same bytes.
+    """plan, history, verdicts, manifest of the drawn folder, runs → PDF; same input, same bytes.
 
     Raises UserError for an input that is missing, damaged or of another plan, and for prose that
     Typst refuses.
     """
     plan = call.plan
-    verdicts, content = call.read_from / VERDICTS, call.output.with_suffix("")
+    verdicts, content = call.file("verdicts"), call.file("manifest").parent
     verify(content, plan.inputs["content"])
     drawn = read_origin(content / MANIFEST)
     judged = StudyVerdicts.model_validate(read_json(verdicts, plan.inputs["verdicts"]))
@@ -39,10 +37,11 @@ def run(call: Call) -> None:
             f"{content} was drawn from other verdicts than {verdicts} holds; "
             f"`{remake(content / MANIFEST)}` draws it again"
         )
-    folders = {call.read_from / name: key for name, key in judged.select(plan.runs).items()}
+    runs = call.file("runs")
+    folders = {runs / name: key for name, key in judged.select(plan.runs).items()}
     records = [(read_run(folder, key), read_host(folder)) for folder, key in folders.items()]
     register = Register.model_validate(plan.settings["register"])
-    history = read_history(call.plans / HISTORY)
+    history = read_history(call.file("history"))
     report = describe(
         judged,
         plan.settings["settings"],

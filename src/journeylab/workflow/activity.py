@@ -18,12 +18,12 @@ from journeylab.records.looks import FOLDER as LOOKS
 from journeylab.records.looks import LookRecord, SeedRange
 from journeylab.records.plans import Plan, read_plan
 from journeylab.records.runs import RUN, START, read_run, read_start
+from journeylab.records.stages import RUN_STAGES, plan_of_log
 from journeylab.workflow.costs import training_steps
 from journeylab.workflow.recovery import active_since
 
 State = Literal["done", "running", "failed", "stopped", "waiting"]
 STATES: tuple[State, ...] = ("done", "running", "failed", "stopped", "waiting")
-_RUNS = ("train", "compute")
 _ERROR = re.compile(r"^error: ", re.MULTILINE)
 _CRASH = re.compile(r"^Traceback \(most recent call last\)", re.MULTILINE)
 _TAIL = 20_000
@@ -84,7 +84,7 @@ class Activity:
         """
         since = active_since(self.project / ".snakemake")
         studies: dict[str, list[JobActivity]] = {}
-        for stage in _RUNS:
+        for stage in RUN_STAGES:
             for path in self.root.glob(f"plans/*/*/*/*/{stage}.json"):
                 if (plan := self._plan(path, stage)) is not None:
                     studies.setdefault(plan.study, []).append(self._job(path, plan, since))
@@ -133,10 +133,10 @@ class Activity:
         """Log → error of jobs that are no runs: data, measurements, verdicts, reports."""
         errors = {}
         for log in sorted(self.root.glob("logs/**/*.log")):
-            stage, *names = log.relative_to(self.root / "logs").with_suffix("").parts
-            if stage in _RUNS:
+            name = log.relative_to(self.root / "logs")
+            if name.parts[0] in RUN_STAGES:
                 continue
-            plan = self.root / "plans" / _plan_name(stage, names)
+            plan = self.root / "plans" / plan_of_log(name.as_posix())
             if (error := _error(log, plan)) is not None:
                 errors[str(log)] = error
         return errors
@@ -199,19 +199,6 @@ def remaining_seconds(jobs: list[JobActivity]) -> float | None:
     rate = sum(job.rate or 0.0 for job in jobs)
     left = sum(job.total - job.steps for job in jobs)
     return left / rate if rate else None
-
-
-def _plan_name(stage: str, names: list[str]) -> str:
-    """The plan, below ``plans``, of the job that writes ``logs/<stage>/<names>.log``."""
-    match stage, names:
-        case "fetch", [file]:
-            return f"external/{file}.json"
-        case "generate", [study, dataset, seeds]:
-            return f"{study}/data/{dataset}/{seeds}.json"
-        case "look", [study, look]:
-            return f"{study}/looks/{look}.json"
-        case _:
-            return "/".join((*names, f"{stage}.json"))
 
 
 def _error(log: Path, plan: Path) -> str | None:

@@ -12,9 +12,9 @@ from journeylab.records.files import read_json, write_json
 from journeylab.records.looks import SeedRange
 from journeylab.records.plans import Plan
 from journeylab.records.runs import find_runs, read_host, read_run
+from journeylab.records.stages import STAGES
 
 COSTS = "costs.json"
-_CHUNKED = ("generate", "train", "compute", "measure")
 
 
 class StudyCost(Frozen):
@@ -91,7 +91,7 @@ def outline(
     steps: dict[str, int] = {}
     computed = 0
     for path, plan in plans:
-        if plan.stage in _CHUNKED and plan.seeds and plan.seeds[-1] >= seeds.first:
+        if "seeds" in STAGES[plan.stage].wildcards and plan.seeds and plan.seeds[-1] >= seeds.first:
             continue
         counts[f"{plan.stage} {plan.arm or ''}".strip()] += 1
         computed += plan.stage == "compute"

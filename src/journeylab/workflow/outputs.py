@@ -7,12 +7,11 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, BinaryIO
 
-from journeylab.records.files import MANIFEST, MEASUREMENTS, VERDICTS
 from journeylab.records.plans import Plan
-from journeylab.records.runs import HOST, RUN
+from journeylab.records.stages import STAGES
 
 METADATA = Path(".snakemake/metadata")
 _LONGEST = 254
@@ -24,25 +23,11 @@ def job_outputs(name: str, plan: Plan) -> tuple[str, ...]:
 
     The first output marks the others as complete.
     """
-    results, reports = f"results/{plan.study}", f"reports/{plan.study}"
-    folder = f"results/{PurePath(name).parent}"
-    return {
-        "fetch": (f"data/{PurePath(name).with_suffix('')}",),
-        "generate": (f"data/{plan.study}/{plan.dataset}/{PurePath(name).stem}.parquet",),
-        "train": tuple(
-            f"{folder}/{file}" for file in (RUN, HOST, "weights.safetensors", "curves.parquet")
-        ),
-        "compute": tuple(f"{folder}/{file}" for file in (RUN, HOST, MEASUREMENTS)),
-        "measure": (f"{folder}/{MEASUREMENTS}",),
-        "restore": tuple(f"{results}/{file}" for file in plan.settings.get("files", ())),
-        "look": (f"results/{name}",),
-        "collect": (f"{results}/{MEASUREMENTS}",),
-        "judge": (f"{results}/{VERDICTS}",),
-        "draw": (f"{reports}/{MANIFEST}",),
-        "typeset": (f"{reports}.pdf",),
-        "respond": ("reports/response.json",),
-        "index": ("reports/index.html",),
-    }[plan.stage]
+    if plan.stage == "restore":
+        return tuple(f"results/{plan.study}/{file}" for file in plan.settings["files"])
+    stage = STAGES[plan.stage]
+    wildcards = stage.parse(name)
+    return tuple(path.format(**wildcards) for path in stage.outputs.values())
 
 
 def distrust(planned: Mapping[Path, Plan], root: Path, metadata: Path = METADATA) -> list[Path]:

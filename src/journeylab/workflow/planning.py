@@ -44,6 +44,7 @@ from journeylab.records.runs import (
     git_state,
     read_start,
 )
+from journeylab.records.stages import RUN_STAGES, plan_path
 from journeylab.workflow.costs import outline, read_costs, training_steps
 from journeylab.workflow.evidence import (
     Plans,
@@ -58,15 +59,11 @@ from journeylab.workflow.plan_files import write_plans
 from journeylab.workflow.plans import (
     Job,
     StudyPlans,
-    index_plan,
     list_jobs,
     make_plan,
-    response_plan,
 )
 from journeylab.workflow.round import compare_reviewed
 from journeylab.workflow.seeds import FindRecord, StudySeeds, study_seeds
-
-_RUNS = ("train", "compute")
 
 
 class Wildcards(Protocol):
@@ -208,6 +205,10 @@ class WorkflowPlan:
         """``name`` under the configured root, as snakemake writes paths."""
         return str(PurePath(self.config.root) / name)
 
+    def results(self, wildcards: Wildcards) -> str:
+        """Parameter function: the folder of the runs of a study."""
+        return self.folder(f"results/{wildcards.study}")
+
     def data(self, wildcards: Wildcards) -> str:
         """Input function: the dataset that a trained run reads."""
         job = self._job(wildcards)
@@ -277,7 +278,7 @@ class WorkflowPlan:
         git = git_state(here)
         committed = None if git.commit is None else committed_files(here, [str(self.claims)])
         history = History(here, self.claims)
-        runs = {path.parent: plan for path, plan in planned.items() if plan.stage in _RUNS}
+        runs = {path.parent: plan for path, plan in planned.items() if plan.stage in RUN_STAGES}
         beside: dict[Path, Frozen] = {}
         if self.config.since:
             beside[folder / ROUND] = compare_reviewed(
@@ -293,7 +294,7 @@ class WorkflowPlan:
         """Every plan by its path below ``plans``, in the order in which data flow."""
         for file in external_files(self.config.studies.values()):
             plan = make_plan("fetch", settings=dict(file), code_of=self.studies[0])
-            yield f"{EXTERNAL}/{file_name(file.sha256)}.json", plan
+            yield plan_path("fetch", file=file_name(file.sha256)), plan
         read: dict[str, str] = {}
         runs: list[tuple[str, str]] = []
         for study in self.studies:
@@ -302,7 +303,11 @@ class WorkflowPlan:
                     read |= {f"{study}.{part}": key for part, key in plan.inputs.items()}
                     runs += [(f"{study}/{folder}", key) for folder, key in plan.runs]
                 yield name, plan
-        inputs = {"inputs": read, "runs": tuple(runs), "code_of": self.studies[0]}
+        inputs: dict[str, Any] = {
+            "inputs": read,
+            "runs": tuple(runs),
+            "code_of": self.studies[0],
+        }
         shared = {
             "register": self.register.model_dump(mode="json"),
             "theorems": self.theorems.model_dump(mode="json"),
@@ -313,8 +318,8 @@ class WorkflowPlan:
             "scale": self.config.scale,
             "since": self.config.since,
         }
-        yield "respond.json", response_plan(shared | response, **inputs)
-        yield "index.json", index_plan(shared, **inputs)
+        yield plan_path("respond"), make_plan("respond", settings=shared | response, **inputs)
+        yield plan_path("index"), make_plan("index", settings=shared, **inputs)
 
     def run_plans(self, study: str) -> dict[str, Plans]:
         """The plans of every run of a study and of its measurements, by the run's folder."""

@@ -6,19 +6,9 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from journeylab.catalogue import (
-    PACKAGE,
-    STUDIES,
-    Stage,
-    arms,
-    key_modules,
-    labels,
-    runs_of,
-    study_folder,
-)
+from journeylab.catalogue import arms, assets, key_modules, labels, runs_of
 from journeylab.claims.reference import Reference
 from journeylab.claims.register import Register, is_named, named_runs
 from journeylab.config import ONCE, Config, RunSettings, StudySettings, chunk_seeds
@@ -28,25 +18,8 @@ from journeylab.records.fingerprint import hash_module, hash_modules
 from journeylab.records.looks import SeedRange
 from journeylab.records.plans import LOOK, Plan
 from journeylab.records.runs import versions
+from journeylab.records.stages import STAGES, plan_path
 from journeylab.workflow.seeds import StudySeeds
-
-LIBRARIES: dict[Stage, tuple[str, ...]] = {
-    "fetch": (),
-    "generate": ("numpy", "torch"),
-    "train": ("numpy", "torch"),
-    "compute": ("mpmath", "numpy", "scipy", "torch"),
-    "measure": ("numpy", "torch"),
-    "restore": (),
-    "look": ("numpy", "scipy"),
-    "collect": (),
-    "judge": ("numpy", "scipy"),
-    "draw": ("matplotlib", "numpy", "scipy", "seaborn"),
-    "typeset": ("typst",),
-    "respond": ("typst",),
-    "index": ("jinja2",),
-}
-"""The libraries whose versions determine a stage's output."""
-TEMPLATES = PACKAGE / "reports" / "templates"
 
 
 class Job(NamedTuple):
@@ -102,14 +75,14 @@ class StudyPlans:
             run = job.run
             labels = {"study": self.study, "arm": run.arm, "variant": run.variant}
             seeds = None if job.seeds == ONCE else tuple(chunk_seeds(job.seeds))
-            folder = f"{self.study}/{job.folder}"
+            at = {**labels, "seeds": job.seeds, "dataset": run.dataset}
             if run.computed:
                 plan = make_plan("compute", **labels, seeds=seeds, settings=run.settings)
                 made[job.folder] = measured[job.folder] = plan.key
                 if job.folder not in self.evidence:
-                    yield f"{folder}/compute.json", plan
+                    yield plan_path("compute", **at), plan
                 continue
-            data = f"{self.study}/data/{run.dataset}/{job.seeds}.json"
+            data = plan_path("generate", **at)
             if data not in datasets:
                 plan = make_plan(
                     "generate",
@@ -133,7 +106,7 @@ class StudyPlans:
             )
             made[job.folder] = plan.key
             if job.folder not in self.evidence:
-                yield f"{folder}/train.json", plan
+                yield plan_path("train", **at), plan
             plan = make_plan(
                 "measure",
                 **labels,
@@ -143,20 +116,23 @@ class StudyPlans:
             )
             measured[job.folder] = plan.key
             if job.folder not in self.evidence:
-                yield f"{folder}/measure.json", plan
+                yield plan_path("measure", **at), plan
         if self.evidence:
             restored = {folder: measured[folder] for folder in self.evidence}
-            yield f"{self.study}/restore.json", restore_plan(self.study, restored, self.evidence)
+            yield self._path("restore"), restore_plan(self.study, restored, self.evidence)
         records: dict[str, str] = {}
         for n in self.seeds.looks[:-1]:  # after the last look nothing is to be planned
             plan = self._look(n, measured, records)
             records[f"{LOOK}{n}"] = plan.key
-            yield f"{self.study}/looks/{n}.json", plan
+            yield plan_path("look", study=self.study, look=n), plan
         collected = make_plan(
             "collect", study=self.study, inputs=records, runs=tuple(measured.items())
         )
-        yield f"{self.study}/collect.json", collected
+        yield self._path("collect"), collected
         yield from self._report(collected.key, made)
+
+    def _path(self, stage: str) -> str:
+        return plan_path(stage, study=self.study)
 
     def _look(self, n: int, measured: Mapping[str, str], before: Mapping[str, str]) -> Plan:
         """The plan of the look at ``n`` seeds, which may read all runs up to it."""
@@ -186,7 +162,7 @@ class StudyPlans:
             },
             inputs={"measurements": collected},
         )
-        yield f"{self.study}/judge.json", judged
+        yield self._path("judge"), judged
         settings = self.settings.model_dump(mode="json", exclude={"scales"})
         drawn = make_plan(
             "draw",
@@ -194,9 +170,8 @@ class StudyPlans:
             settings=settings,
             inputs={"measurements": collected, "verdicts": judged.key},
             runs=tuple(made.items()),
-            assets=_assets(PACKAGE / "plotting", "*.mplstyle"),
         )
-        yield f"{self.study}/draw.json", drawn
+        yield self._path("draw"), drawn
         typeset = make_plan(
             "typeset",
             study=self.study,
@@ -208,9 +183,8 @@ class StudyPlans:
             },
             inputs={"verdicts": judged.key, "content": drawn.key},
             runs=tuple(made.items()),
-            assets=_assets(study_folder(self.study), "report.typ") | _assets(TEMPLATES, "*.typ"),
         )
-        yield f"{self.study}/typeset.json", typeset
+        yield self._path("typeset"), typeset
 
 
 def restore_plan(
@@ -234,35 +208,31 @@ def restore_plan(
     )
 
 
-def response_plan(settings: Mapping[str, Any], **inputs: Any) -> Plan:
-    """The plan of the response to the reviewers, which may cite all studies."""
-    assets = _assets(TEMPLATES, "response*") | _assets(TEMPLATES, "journeylab.typ")
-    return make_plan("respond", settings=settings, assets=assets, **inputs)
+def make_plan(stage: str, *, code_of: str = "", **content: Any) -> Plan:
+    """A plan with the code, libraries and assets of its stage.
 
-
-def index_plan(settings: Mapping[str, Any], **inputs: Any) -> Plan:
-    """The plan of the page with all claims."""
-    return make_plan("index", settings=settings, assets=_assets(TEMPLATES, "index.*"), **inputs)
-
-
-def make_plan(stage: Stage, *, code_of: str = "", **content: Any) -> Plan:
-    """A plan with code and library versions; ``code_of`` names a study where the plan has none."""
+    ``code_of`` names a study where the plan has none.
+    """
     study = content.get("study") or code_of
-    return Plan(stage=stage, code=_code(stage, study), versions=_versions(stage), **content)
+    return Plan(
+        stage=stage,
+        code=_code(stage, study),
+        versions=_versions(stage),
+        assets=_assets(stage, study),
+        **content,
+    )
 
 
 @cache
-def _code(stage: Stage, study: str) -> str:
+def _code(stage: str, study: str) -> str:
     return hash_modules(key_modules(stage, study), hash_module)
 
 
 @cache
-def _versions(stage: Stage) -> dict[str, str]:
-    return versions(*LIBRARIES[stage])
+def _versions(stage: str) -> dict[str, str]:
+    return versions(*STAGES[stage].libraries)
 
 
-def _assets(folder: Path, pattern: str) -> dict[str, str]:
-    base = STUDIES.parent if folder.is_relative_to(STUDIES) else PACKAGE
-    return {
-        file.relative_to(base).as_posix(): sha256(file) for file in sorted(folder.glob(pattern))
-    }
+@cache
+def _assets(stage: str, study: str) -> dict[str, str]:
+    return {name: sha256(path) for name, path in assets(stage, study).items()}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from journeylab.catalogue import OWN, PACKAGE, Stage, key_modules
+from journeylab.catalogue import OWN, PACKAGE, key_modules
 from journeylab.claims.reference import Reference
 from journeylab.claims.register import Register, StudyClaims, row_hashes
 from journeylab.claims.registration import History
@@ -28,7 +28,7 @@ from journeylab.records.round import (
 from journeylab.records.verdicts import Outcome
 from journeylab.workflow.passages import MANUSCRIPT, TYPESET, find_passages
 
-_NUMBERS: tuple[Stage, ...] = ("generate", "train", "compute", "measure", "judge")
+_NUMBERS: tuple[str, ...] = ("generate", "train", "compute", "measure", "judge")
 _CLAIMS = Path("claims")
 _MOST = 6
 """So many changed settings are named."""
@@ -156,7 +156,7 @@ class ReviewedVersion:
             return {}
 
     def _modules(
-        self, study: str, stages: tuple[Stage, ...], changed: Mapping[str, str]
+        self, study: str, stages: tuple[str, ...], changed: Mapping[str, str]
     ) -> tuple[str, ...]:
         """The modules of some stages whose code, and not only its comments, changed."""
         names = dict.fromkeys(module for stage in stages for module in key_modules(stage, study))

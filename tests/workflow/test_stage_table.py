@@ -1,0 +1,70 @@
+"""The rules name the files that the table of stages names."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from journeylab.config import UserError
+from journeylab.records.stages import STAGES, log_of, plan_of_log, plan_path
+
+RULES = Path(__file__).parents[2] / "workflow" / "rules"
+SOURCES = "\n".join(path.read_text() for path in sorted(RULES.glob("*.smk")))
+WILDCARDS = {
+    **{"file": "0a1b", "study": "exp1", "dataset": "strings", "arm": "A", "variant": "rotation"},
+    **{"seeds": "seeds-00-11", "look": "12"},
+}
+
+
+def source(stage: str) -> str:
+    """The text of the rule of a stage."""
+    head = r'f"restore_' if stage == "restore" else rf"^(?:rule|checkpoint) {stage}:"
+    start = re.search(head, SOURCES, re.MULTILINE)
+    assert start is not None
+    text = SOURCES[start.start() :]
+    end = re.search(r"^(?:rule|checkpoint) ", text[1:], re.MULTILINE)
+    return text[: end.start() + 1] if end else text
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_rule_and_table_name_the_same_files(stage: str) -> None:
+    text = source(stage)
+    assert f'"<plans>/{STAGES[stage].plan}"' in text
+    for path in STAGES[stage].outputs.values():
+        folder, _, below = path.partition("/")
+        assert f'"<{folder}>/{below}"' in text
+    log = log_of(stage, {name: f"{{{name}}}" for name in STAGES[stage].wildcards})
+    assert f'"<logs>/{log}"' in text
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_command_of_a_rule_gives_the_options_of_its_stage(stage: str) -> None:
+    body = source(stage).partition("> {log}")[0]
+    given = set(re.findall(r'(?:[ "])--([a-z]+) ', body))
+    assert given == {"plan", "output", *STAGES[stage].reads}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_plan_and_log_of_a_job_lead_to_each_other(stage: str) -> None:
+    plan = plan_path(stage, **WILDCARDS)
+    named = STAGES[stage].parse(plan)
+    assert plan_path(stage, **named) == plan
+    assert plan_of_log(log_of(stage, named)) == plan
+
+
+def test_path_of_another_stage_is_refused() -> None:
+    with pytest.raises(UserError, match="looks"):
+        STAGES["look"].parse("exp1/judge.json")
+    assert plan_of_log("judge/exp1/more.log") == plan_of_log("note.log") == ""
+
+
+def test_unknown_option_of_a_stage_is_one_line() -> None:
+    words = ["judge", "--plan", "p.json", "--output", "o.json", "--measurement", "m.parquet"]
+    code = f"import sys; from journeylab.cli import main; sys.argv[1:] = {words}; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    [line] = done.stderr.strip().splitlines()
+    assert "--measurement: no such option" in line
+    assert "--measurements" in line
