@@ -23,6 +23,7 @@ from journeylab.records.files import MEASUREMENTS, read_table
 from journeylab.records.listing import find_files
 from journeylab.records.plans import Plan, write_plan
 from journeylab.records.runs import RUN, RunRecord, read_run
+from journeylab.records.stages import STAGES
 from journeylab.workflow.external import EXTERNAL, file_name
 
 if TYPE_CHECKING:
@@ -144,7 +145,8 @@ def rerun(unit: Unit, plans: Plans, folder: Path, data: Path) -> Result:
 def _run(plan: Plan, folder: Path, output: Path, files: Mapping[str, Path]) -> None:
     path = folder / f"{plan.stage}.json"
     write_plan(path, plan)
-    given = [word for name, file in files.items() for word in (f"--{name}", str(file))]
+    reads = STAGES[plan.stage].reads
+    given = [word for name in reads if name in files for word in (f"--{name}", str(files[name]))]
     command = [*COMMAND, plan.stage, "--plan", str(path), "--output", str(output), *given]
     environment = os.environ | ONE_THREAD
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
