@@ -34,7 +34,6 @@ PAGES = {
     "guide.deposit": "docs/deposit.md",
     "guide.round": "docs/round.md",
     "guide.reliability": "docs/reliability.md",
-    "guide.checklists": "docs/checklists.md",
     "guide.environment": "docs/environment.md",
     "guide.another-paper": "docs/another-paper.md",
     "guide.design": "docs/design.md",

@@ -95,41 +95,6 @@ def test_the_web_page_of_a_remote_has_no_password(remote: str, page: str | None)
     assert web_page(remote) == page
 
 
-def test_a_checklist_is_copied_if_the_manuscript_inputs_it(reports: Path, tmp_path: Path) -> None:
-    paper = write(tmp_path, "\\study{exp5}\n\\input{neurips-checklist}\n")
-    with pytest.raises(UserError, match=r"`snakemake --cores 1 .*response\.pdf"):
-        assembled(paper, reports)
-    with write_folder(reports / "latex") as folder:
-        for name in ("neurips-checklist.tex", "artifact-appendix.tex"):
-            (folder / name).write_text(name)
-    output = assembled(paper, reports)
-    assert (output / "neurips-checklist.tex").read_text() == "neurips-checklist.tex"
-    assert not (output / "artifact-appendix.tex").exists()
-    (reports / "latex/neurips-checklist.tex").write_text("another text")
-    with pytest.raises(UserError, match="damaged"):
-        assembled(paper, reports)
-
-
-@pytest.mark.parametrize(
-    ("line", "copied"),
-    [
-        (r"\input{neurips-checklist}", True),
-        (r"\newpage\input{neurips-checklist.tex} % the answers", True),
-        (r"About 5\% \input{neurips-checklist}", True),
-        (r"% \input{neurips-checklist}", False),
-        (r"Text % \input{neurips-checklist.tex}", False),
-        (r"\input{neurips-checklist-old}", False),
-    ],
-)
-def test_a_checklist_is_copied_as_latex_would_input_it(
-    reports: Path, tmp_path: Path, line: str, copied: bool
-) -> None:
-    with write_folder(reports / "latex") as folder:
-        (folder / "neurips-checklist.tex").write_text("answers")
-    output = assembled(write(tmp_path, f"\\study{{exp5}}\n{line}\n"), reports)
-    assert (output / "neurips-checklist.tex").exists() == copied
-
-
 def files(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -146,15 +111,6 @@ def test_an_output_that_holds_other_files_is_refused(
     with pytest.raises(UserError, match=rf"^{re.escape(str(Path(name)))}: .*write a"):
         assemble(paper, reports, Path(name), anonymous=False, project=tmp_path)
     assert files(tmp_path) == before
-
-
-def test_an_output_that_cannot_be_replaced_stays(reports: Path, tmp_path: Path) -> None:
-    output = assembled(write(tmp_path), reports)
-    before = files(tmp_path / "output")
-    with pytest.raises(UserError, match=r"`snakemake --cores 1 .*response\.pdf"):
-        assembled(write(tmp_path, "\\study{exp5}\n\\input{neurips-checklist}\n"), reports)
-    assert files(output) == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["output", "paper", "reports"]
 
 
 def test_a_manuscript_in_another_encoding_is_named(reports: Path, tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_a_blind_build_names_no_commit(evidence):
     assert "0" * 10 in str(described(evidence)["runs"])
     blind = described(evidence, anonymous=True)
     assert "0" * 10 not in str(blind["runs"])
-    assert "left out for review" in str(blind["checklist"])
+    assert "left out for review" in str(blind["reproducibility"])
 
 
 @pytest.mark.system

@@ -7,7 +7,6 @@ from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
-from journeylab.claims.checklist import Checklists
 from journeylab.claims.register import Claim, Register, Text
 from journeylab.config import Frozen, Name, UserError, build, read_yaml
 
@@ -39,15 +38,11 @@ class ReviewPoint(Frozen):
 
 
 class Response(Frozen):
-    """The whole file. ``characters`` is what a form accepts per reviewer.
-
-    ``checklist`` are a person's answers to the checklists of venues.
-    """
+    """The whole file. ``characters`` is what a form accepts per reviewer."""
 
     title: Text = "Response to the reviewers"
     characters: PositiveInt = 5000
     points: Annotated[tuple[ReviewPoint, ...], Field(min_length=1)]
-    checklist: Checklists | None = None
 
     @model_validator(mode="after")
     def _named_once(self) -> Self:
@@ -62,16 +57,6 @@ class Response(Frozen):
     def reviewers(self) -> tuple[str, ...]:
         """All reviewers, in the order of the points."""
         return tuple(dict.fromkeys(point.reviewer for point in self.points))
-
-    @property
-    def open_questions(self) -> tuple[str, ...]:
-        """A line for each checklist of a venue that has open questions, if answers are written."""
-        opened = self.checklist.open_questions.items() if self.checklist else ()
-        return tuple(
-            f"checklist: {name}: a person must answer: {', '.join(questions)}"
-            for name, questions in opened
-            if questions
-        )
 
     @property
     def open_points(self) -> tuple[str, ...]:

@@ -12,14 +12,12 @@ from journeylab.commands.results import read_text
 from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_json, verify_files
 from journeylab.records.git import ask_git
-from journeylab.records.repair import remake, settings_of
+from journeylab.records.repair import remake
 from journeylab.records.runs import git_state
 from journeylab.reports.latex import escape
 from journeylab.reports.typeset import STAMP
 
 STUDY = re.compile(r"^\s*\\study\{(exp[0-9]+)\}", re.MULTILINE)
-CHECKLISTS = ("neurips-checklist", "artifact-appendix")
-"""Files of the response that a manuscript may input."""
 KEPT = ("numbers.tex", "tables/*.tex", "figures/*.pdf")
 SOURCES = "sources.tex"
 
@@ -33,7 +31,7 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
     UserError for a manuscript without a study, for a study whose results are missing or damaged,
     and for an ``output`` that holds other files.
     """
-    check_output(output, SOURCES, paper, Path.cwd())
+    _check_output(output, paper, Path.cwd())
     if output.resolve().is_relative_to(paper.resolve()):
         raise UserError(f"{output}: lies in {paper}; write a folder outside, such as build/paper")
     written = [read_text(path) for path in sorted(paper.glob("*.tex"))]
@@ -63,47 +61,31 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
                 copy = made / path.relative_to(reports)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, copy)
-        for name in CHECKLISTS:
-            inputs = rf"(?m)^(?:[^%\\\n]|\\.)*?\\input\{{{name}(?:\.tex)?\}}"
-            if any(re.search(inputs, text) for text in written):
-                _copy_checklist(reports, f"{name}.tex", made)
         (made / SOURCES).write_text("\n".join([*lines, ""]), encoding="ascii")
         if target.exists():
             target.rename(Path(temporary) / "before")
         made.rename(target)
 
 
-def check_output(output: Path, mark: str, *kept: Path) -> None:
+def _check_output(output: Path, *kept: Path) -> None:
     """Refuse an output folder that may not be replaced.
 
-    It may be if it is empty or an earlier output, which holds the file or folder `mark`. Raises
-    UserError for any other, and for a folder that is or contains one of the folders `kept`.
+    It may be if it is empty or an earlier output, which holds SOURCES. Raises UserError for any
+    other, and for a folder that is or contains one of the folders `kept`.
     """
     for folder in kept:
         if folder.resolve().is_relative_to(output.resolve()):
             raise UserError(
                 f"{output}: is or contains {folder}, which would be lost; write another folder"
             )
-    if output.exists() and not (output / mark).exists():
+    if output.exists() and not (output / SOURCES).exists():
         if not output.is_dir():
             raise UserError(f"{output}: is a file; write a folder")
         if any(output.iterdir()):
             raise UserError(
-                f"{output}: holds files that this command did not write (no {mark}); write another "
-                "folder, or remove it"
+                f"{output}: holds files that this command did not write (no {SOURCES}); write "
+                "another folder, or remove it"
             )
-
-
-def _copy_checklist(reports: Path, name: str, output: Path) -> None:
-    manifest = reports / "latex" / MANIFEST
-    if not manifest.exists():
-        response = reports / "response.pdf"
-        options = settings_of(reports.parent)
-        raise UserError(
-            f"{manifest} is missing; `snakemake --cores 1 {response}{options}` makes it"
-        )
-    verify_files(manifest.parent, {name: read_json(manifest)["files"].get(name, "")})
-    shutil.copyfile(manifest.parent / name, output / name)
 
 
 def _source(study: str, project: Path, output: Path) -> str:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from journeylab.claims.register import Register
 from journeylab.claims.response import Response, rows_of, unasked
 from journeylab.records.files import sha256, write_atomic, write_folder, write_json
-from journeylab.records.listing import find_files
 from journeylab.records.round import read_round
 from journeylab.reports.response import (
     Question,
@@ -49,8 +46,6 @@ def run(call: Call) -> None:
         unasked=[row for row in unasked(response, register) if row.partition(".")[0] in known],
         plan_key=plan.key,
         anonymous=plan.settings["anonymous"],
-        answers=plan.settings["response"].get("checklist") or {},
-        disk=sum(_bytes(call.file("runs") / study.study) for study in studies),
         review=read_round(call.file("round")) if since else None,
     )
     with write_folder(reports / "latex", plan.origin()) as folder:
@@ -63,8 +58,3 @@ def run(call: Call) -> None:
     made = ("latex/manifest.json", "response.md", "response.pdf", "response.tar.gz")
     hashes = {name: sha256(reports / name) for name in made}
     write_json(call.output, {"files": hashes, "response": described}, origin=plan.origin())
-
-
-def _bytes(folder: Path) -> int:
-    """The size of the measurements and curves in a folder; restored files have the same."""
-    return sum(path.stat().st_size for path in find_files(folder, "**/*.parquet"))

@@ -151,7 +151,6 @@ class WorkflowPlan:
             f"response.yaml: {point}: neither claims nor an answer; write one of the two"
             for point in self.response.open_points
         ]
-        lines += [f"response.yaml: {line}" for line in self.response.open_questions]
         if self.config.scale != "quick" and (reason := why_git_fails(Path.cwd().resolve())):
             lines.append(
                 f"runs that begin now will be exploratory: git names no commit here ({reason})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from journeylab.config import UserError
@@ -26,9 +25,8 @@ from journeylab.records.verdict_text import (
 from journeylab.records.verdicts import Registration, Verdict
 from journeylab.reports.glance import HEAD, NOTES, Judged, at_a_glance
 from journeylab.reports.judged import JudgedStudy
-from journeylab.reports.response.checklist import checklist, run_facts, runs_table
 from journeylab.reports.response.moved import describe_round
-from journeylab.reports.response.venues import Answers, fill_venues
+from journeylab.reports.response.reproducibility import reproducibility, runs_table
 from journeylab.reports.tables import printed_table
 from journeylab.reports.typeset import STAMP
 from journeylab.typography import plain, short
@@ -55,16 +53,12 @@ def describe_response(
     unasked: Sequence[str],
     plan_key: str,
     anonymous: bool,
-    answers: Answers = MappingProxyType({}),
-    disk: int = 0,
     review: ReviewRound | None = None,
 ) -> dict[str, Any]:
     """Everything the templates print, numbers in their printed form.
 
-    ``unasked`` are the ids of the judged claims that answer no point; ``answers`` a person's
-    answers to the checklists of venues; ``disk`` the bytes of all measurements; ``review`` is the
-    reviewed version, if the response says what moved since. Raises UserError for a figure that no
-    study has.
+    ``unasked`` are the ids of the judged claims that answer no point; ``review`` is the reviewed
+    version, if the response says what moved since. Raises UserError for a figure that no study has.
     """
     known = {row.id: row for study in studies for row in study.verdicts.verdicts}
     registered = {name: entry for study in studies for name, entry in study.registered.items()}
@@ -74,7 +68,6 @@ def describe_response(
     evidence = all(study.verdicts.evidence for study in studies)
     figures = _Figures(studies)
     passages = review.passages if review else {}
-    facts = run_facts(studies, judged, registered, anonymous=anonymous)
     return {
         "title": title,
         "scale": studies[0].verdicts.scale,
@@ -99,8 +92,7 @@ def describe_response(
         ],
         "round": describe_round(review, studies, anonymous=anonymous) if review else None,
         "unasked": list(unasked),
-        "checklist": checklist(facts),
-        "venues": fill_venues(studies, facts, answers, disk),
+        "reproducibility": reproducibility(studies, judged, registered, anonymous=anonymous),
         "runs": printed_table(runs_table(studies, anonymous=anonymous)),
         "plan_key": plan_key,
     }

@@ -19,22 +19,12 @@ from journeylab.reports.latex import escape, latex_macros, latex_table
 from journeylab.reports.response.describe import figure_files
 
 NUMERIC = ("Effect", "Interval", "Detectable")
-TEMPLATES = {
-    "response": "response.tex.jinja",
-    "neurips-checklist": "response-neurips.tex.jinja",
-    "artifact-appendix": "response-artifact.tex.jinja",
-    "checklists": "response-checklists.tex.jinja",
-}
-"""The LaTeX files, and the templates of each."""
 EPOCH = 315532800
 """1 January 1980, in seconds: the time of every file in an archive, so that its bytes repeat."""
 
 
 def write_latex(described: Mapping[str, Any], studies: Sequence[JudgedStudy], folder: Path) -> None:
-    """Fill ``folder`` with response.tex and what it inputs: numbers, tables and figures.
-
-    Beside it are neurips-checklist.tex and artifact-appendix.tex, for a manuscript to input.
-    """
+    """Fill ``folder`` with response.tex and what it inputs: numbers, tables and figures."""
     for name in ("tables", "figures"):
         (folder / name).mkdir()
     for name, table in _latex_tables(described):
@@ -44,37 +34,25 @@ def write_latex(described: Mapping[str, Any], studies: Sequence[JudgedStudy], fo
         shutil.copyfile(path, folder / "figures" / figure)
     numbers = {key: value for study in studies for key, value in study.numbers.items()}
     (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
-    shared = {key: described[key] for key in ("stamp", "headline")}
-    texts = {
-        "response": shared
-        | {
-            **{key: described[key] for key in ("title", "covers", "checklist", "round")},
-            "unasked": ", ".join(described["unasked"]),
-            "points": [
-                {
-                    **{key: point[key] for key in ("title", "reviewer", "point", "answer")},
-                    **{key: point[key] for key in ("change", "passage", "figures")},
-                    "sentences": " ".join(point["sentences"]),
-                    "table": f"point-{point['id']}" if point["rows"] else None,
-                }
-                for point in described["points"]
-            ],
-        },
-        "neurips-checklist": shared | {"neurips": described["venues"]["neurips"]},
-        "artifact-appendix": shared | _artifact(described["venues"]["artifact"]),
-        "checklists": {},
+    values = {
+        **{key: described[key] for key in ("stamp", "headline", "title", "covers")},
+        **{key: described[key] for key in ("reproducibility", "round")},
+        "unasked": ", ".join(described["unasked"]),
+        "points": [
+            {
+                **{key: point[key] for key in ("title", "reviewer", "point", "answer")},
+                **{key: point[key] for key in ("change", "passage", "figures")},
+                "sentences": " ".join(point["sentences"]),
+                "table": f"point-{point['id']}" if point["rows"] else None,
+            }
+            for point in described["points"]
+        ],
     }
-    for name, values in texts.items():
-        text = _rendered(TEMPLATES[name], values)
-        (folder / f"{name}.tex").write_text(text, encoding="ascii")
+    (folder / "response.tex").write_text(_rendered(values), encoding="ascii")
 
 
-def _artifact(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {"artifact": items, "items": {i["id"]: i for i in items}, "todo": "[TODO]"}
-
-
-def _rendered(template: str, values: Mapping[str, Any]) -> str:
-    """A template with all values escaped."""
+def _rendered(values: Mapping[str, Any]) -> str:
+    """The LaTeX source with all values escaped."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -88,7 +66,7 @@ def _rendered(template: str, values: Mapping[str, Any]) -> str:
         undefined=jinja2.StrictUndefined,
         autoescape=False,
     )
-    source = files("journeylab.reports") / "templates" / template
+    source = files("journeylab.reports") / "templates" / "response.tex.jinja"
     return environment.from_string(source.read_text(encoding="utf-8")).render(_escaped(values))
 
 

@@ -1,10 +1,9 @@
-"""The reproducibility checklist of the response, answered from the records."""
+"""How the results of the response can be reproduced, from the records of all runs."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -15,40 +14,19 @@ from journeylab.reports.judged import JudgedStudy
 from journeylab.typography import plain
 
 
-class RunFacts(NamedTuple):
-    """What the records of all runs say, in sentences and numbers, for every checklist."""
-
-    registered: str
-    judged: str
-    seeds: str
-    computed: str
-    hardware: str
-    data: str
-    code: str
-    reproduced: str
-    versions: tuple[tuple[str, str], ...]
-    external: tuple[str, ...]
-    minutes: float
-    longest: float
-    """Wall time of the longest run, in minutes."""
-    memory: float
-    """Largest memory of a run, in MiB."""
-
-
-def run_facts(
+def reproducibility(
     studies: Sequence[JudgedStudy],
     judged: Sequence[Verdict],
     registered: Mapping[str, Registration],
     *,
     anonymous: bool,
-) -> RunFacts:
-    """The facts of the runs of all studies, and of their judged claims."""
+) -> list[dict[str, str]]:
+    """Questions on the runs of all studies and their judged claims, answered from the records."""
     records = [record for study in studies for record in study.records]
     runs = [run for run, _ in records]
-    costs = [host.cost for _, host in records]
     seeds = sum(len(run.seeds) for run in runs)
     failed = sum(seed.status == "failed" for run in runs for seed in run.seeds)
-    minutes = sum(cost.cpu_seconds for cost in costs) / 60
+    minutes = sum(host.cost.cpu_seconds for _, host in records) / 60
     states = Counter(registered[r.id].text for r in judged if r.id in registered)
     engines = sorted({f"{run.engine} on {run.device}, threads: {run.threads}" for run in runs})
     external = sorted(
@@ -61,57 +39,40 @@ def run_facts(
     data = "Generated from the seeds; every table has its SHA-256."
     if external:
         data += f" External files, by SHA-256: {', '.join(external)}."
-    versions = tuple(sorted({library for run in runs for library in run.versions.items()}))
+    versions = sorted({" ".join(library) for run in runs for library in run.versions.items()})
     where = "Commits are left out for review." if anonymous else "Commits are listed below."
-    return RunFacts(
-        registered="; ".join(
+    answers = {
+        "Were the claims fixed before the runs?": "; ".join(
             f"{number} of {len(judged)} primary claims: {state}" for state, number in states.items()
         )
         + ".",
-        judged=(
+        "How are they judged?": (
             "By the median over seeds of paired differences, with a distribution-free interval "
             "between two of the ordered differences; a failed seed counts against both answers. "
             "Certificates are judged by their worst case."
         ),
-        seeds="; ".join(f"{study.study}: {_seeds(study)}" for study in studies if _seeds(study))
+        "Which seeds?": "; ".join(
+            f"{study.study}: {text}" for study in studies if (text := _seeds(study))
+        )
         + ".",
-        computed=(
+        "How much was computed?": (
             f"{plain(len(runs))} runs, {plain(seeds)} seeds of runs, {plain(failed)} failed; "
-            f"{printed_minutes(minutes)} CPU-minutes."
+            f"{_printed_minutes(minutes)} CPU-minutes."
         ),
-        hardware=f"{'; '.join(sorted({cpu for run in runs for cpu in run.cpu}))}; "
+        "On which hardware?": f"{'; '.join(sorted({cpu for run in runs for cpu in run.cpu}))}; "
         f"{'; '.join(engines)}.",
-        data=data,
-        code=f"{', '.join(map(' '.join, versions))}. {where}",
-        reproduced=(
+        "With which data?": data,
+        "With which code?": f"{', '.join(versions)}. {where}",
+        "How can the results be reproduced?": (
             "“make all” in the repository trains, measures, judges and typesets every study but "
             "the optional ones, which “make exp12” and “make exp13” make; "
             "“make verify” compares the verdicts with the reference."
         ),
-        versions=versions,
-        external=tuple(external),
-        minutes=minutes,
-        longest=max((cost.wall_seconds for cost in costs), default=0.0) / 60,
-        memory=max((cost.peak_mib for cost in costs), default=0.0),
-    )
-
-
-def checklist(facts: RunFacts) -> list[dict[str, str]]:
-    """The questions of the response, answered from the records."""
-    answers = {
-        "Were the claims fixed before the runs?": facts.registered,
-        "How are they judged?": facts.judged,
-        "Which seeds?": facts.seeds,
-        "How much was computed?": facts.computed,
-        "On which hardware?": facts.hardware,
-        "With which data?": facts.data,
-        "With which code?": facts.code,
-        "How can the results be reproduced?": facts.reproduced,
     }
     return [{"question": question, "answer": answer} for question, answer in answers.items()]
 
 
-def printed_minutes(minutes: float) -> str:
+def _printed_minutes(minutes: float) -> str:
     """Minutes without decimals; below 10 with one, since 0 minutes would be wrong."""
     return f"{minutes:.1f}" if minutes < 10 else plain(round(minutes))
 
