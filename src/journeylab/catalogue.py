@@ -35,7 +35,6 @@ from journeylab.config import (
     read_yaml,
     shown,
 )
-from journeylab.imports import PROJECT_STUDIES
 from journeylab.parts import (
     ComputePart,
     DataPart,
@@ -46,7 +45,7 @@ from journeylab.parts import (
     ModelsPart,
     SettingsPart,
 )
-from journeylab.records.fingerprint import BOOKKEEPING, PLANNED, closure
+from journeylab.records.fingerprint import BOOKKEEPING, PLANNED, PROJECT_STUDIES, closure
 from journeylab.records.stages import STAGES
 
 PACKAGE = Path(__file__).parent

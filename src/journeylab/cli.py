@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from journeylab import imports
 from journeylab.commands import evidence
 from journeylab.commands.compare import compare
 from journeylab.commands.coverage import coverage
@@ -23,6 +22,7 @@ from journeylab.commands.status import status
 from journeylab.commands.watch import watch
 from journeylab.config import UserError, accepted, refusal
 from journeylab.records.stages import STAGES, Stage
+from journeylab.stages import imports
 
 ADDRESS = typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow tracking URI.")
 ROOT_OVERRIDE = typer.Option(help="Results root; overrides `root` in config.yaml.")

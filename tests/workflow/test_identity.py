@@ -243,7 +243,7 @@ def test_an_edit_during_a_stage_does_not_change_its_result(project: Copy) -> Non
     """The source is edited after the stage has loaded it."""
     script = f"""
 from pathlib import Path
-from journeylab import imports
+from journeylab.stages import imports
 imports.install()
 from journeylab.stages import running
 load, source = running._load, Path({MEASURE!r})

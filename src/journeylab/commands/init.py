@@ -23,7 +23,7 @@ from journeylab.commands.new import (
     study_names,
 )
 from journeylab.config import UserError
-from journeylab.imports import PROJECT_STUDIES as OWN
+from journeylab.records.fingerprint import PROJECT_STUDIES as OWN
 from journeylab.records.git import ask_git
 from journeylab.records.round import FIGURES
 

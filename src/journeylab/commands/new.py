@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from journeylab.config import UserError, read_yaml
-from journeylab.imports import PROJECT_STUDIES as OWN
 from journeylab.records.files import write_atomic
+from journeylab.records.fingerprint import PROJECT_STUDIES as OWN
 
 MODULES = ("__init__", "settings", "metrics", "data", "models", "measure", "compute", "figures")
 CONFIG, CLAIMS = "config.yaml", "claims"

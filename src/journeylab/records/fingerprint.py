@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from grimp import ImportGraph
 
 PACKAGE = "journeylab"
+PROJECT_STUDIES = "studies"
+"""The package that holds the studies of a project that imports journeylab."""
 PLANNED: Mapping[str, str] = {
     "config": "validates settings; the resolved settings are in the plan",
     "catalogue": "finds the parts of a study; the parts themselves are in the key",
     "parts": "types the parts of a study",
     "cli": "parses arguments",
     "commands": "answers people; no stage calls it",
-    "imports": "compiles the source that is hashed",
 }
 """Modules outside every key, with the reason."""
 BOOKKEEPING: Mapping[str, str] = {

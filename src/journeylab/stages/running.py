@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, cast
 
-from journeylab import catalogue, imports
+from journeylab import catalogue
 from journeylab.config import UserError, build
 from journeylab.records.cost import Cost, start_counting
 from journeylab.records.files import read_json, sha256, write_json
@@ -28,6 +28,7 @@ from journeylab.records.runs import (
     describe_host,
     scheduler,
 )
+from journeylab.stages import imports
 
 
 @dataclass(frozen=True)

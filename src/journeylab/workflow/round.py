@@ -15,8 +15,7 @@ from journeylab.claims.register import Register, StudyClaims, row_hashes
 from journeylab.claims.registration import History
 from journeylab.claims.response import Response
 from journeylab.config import UserError, build
-from journeylab.imports import PROJECT_STUDIES
-from journeylab.records.fingerprint import hash_module, hash_source
+from journeylab.records.fingerprint import PROJECT_STUDIES, hash_module, hash_source
 from journeylab.records.git import ask_git
 from journeylab.records.round import (
     FIGURES,

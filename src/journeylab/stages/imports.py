@@ -14,9 +14,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any
 
-PACKAGE = "journeylab"
-PROJECT_STUDIES = "studies"
-"""The package that holds the studies of a project that imports journeylab."""
+from journeylab.records.fingerprint import PACKAGE, PROJECT_STUDIES
 
 
 class Imports(MetaPathFinder):

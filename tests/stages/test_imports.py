@@ -23,7 +23,7 @@ def lab(tmp_path: Path) -> Path:
 def python(lab: Path, script: str, *, finder: bool) -> str:
     """Output of a new process; `finder` installs the import hook before Python's own finders."""
     install = (
-        "import sys; from journeylab.imports import Imports\n"
+        "import sys; from journeylab.stages.imports import Imports\n"
         "finder = Imports('lab'); sys.meta_path.insert(0, finder)\n"
     )
     search = os.pathsep.join([str(lab), os.environ.get("PYTHONPATH", "")])
@@ -88,7 +88,7 @@ def test_a_missing_module_gives_the_usual_error(lab: Path) -> None:
 
 def test_installing_twice_adds_one_finder(lab: Path) -> None:
     script = (
-        "from journeylab import imports\n"
+        "from journeylab.stages import imports\n"
         "print(imports.installed() is None)\n"
         "print(imports.install() is imports.install() is imports.installed())\n"
         "import journeylab.typography; print(*imports.installed().texts)"
