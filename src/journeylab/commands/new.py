@@ -86,7 +86,7 @@ def study_files(names: Mapping[str, str], modules: Path, tests: Path) -> dict[Pa
 
 def filled(kind: str, file: str, names: Mapping[str, str]) -> str:
     """A template of a study or a project, with names in place of ``$name``."""
-    template = files("journeylab") / f"{kind}_template" / f"{file}.template"
+    template = files("journeylab.commands") / "templates" / kind / f"{file}.template"
     return Template(template.read_text(encoding="utf-8")).substitute(names)
 
 
