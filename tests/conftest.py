@@ -18,10 +18,20 @@ jaxtyping.install_import_hook(
     ["journeylab.operators", "journeylab.models", "journeylab.training"], "beartype.beartype"
 )
 
+import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 import torch  # noqa: E402
 
 from journeylab.workflow import forking  # noqa: E402
+
+# On a loaded machine an example may take any time.
+hypothesis.settings.register_profile(
+    "any time", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any time")
+
+# a shell that runs tests in the background makes them, and their children, ignore interrupts
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LIBRARIES = (
     *("torch", "pandas", "pyarrow.parquet", "scipy.stats", "seaborn", "safetensors.torch"),

@@ -33,7 +33,6 @@ LONGEST_SECONDS = 10.0
 
 hostile = settings(
     max_examples=MUTANTS,
-    deadline=None,
     database=None,
     suppress_health_check=list(HealthCheck),
 )

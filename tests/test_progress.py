@@ -5,17 +5,12 @@ import json
 from pathlib import Path
 
 from journeylab.training import count_steps, report_progress
-from snakemake_logger_plugin_journeylab.training import (
-    Done,
-    TimeEstimate,
-    Trainings,
-    progress_file,
-)
+from journeylab.typography import roughly
+from snakemake_logger_plugin_journeylab.handler import Training
 from snakemake_logger_plugin_journeylab.wording import (
     cluster_message,
     count_verdicts,
     name_job,
-    roughly,
     why,
 )
 
@@ -67,73 +62,21 @@ def test_training_continues_if_progress_cannot_be_written(tmp_path: Path) -> Non
         progress.advance(1, lambda: 1.0)
 
 
-def test_the_first_seconds_have_no_rate() -> None:
-    estimate = TimeEstimate(1000)
-    assert estimate.line(Done(0, 0), 0.0) == "training: 0 % of 1,000 steps"
-    assert estimate.line(Done(1, 1), 5.0) == "training: 0 % of 1,000 steps"
-
-
-def test_the_remaining_time_follows_from_the_rate() -> None:
-    estimate = TimeEstimate(1000)
-    estimate.line(Done(0, 0), 0.0)
-    assert (
-        estimate.line(Done(200, 200), 50.0)
-        == "training: 20 % of 1,000 steps · 4.0 steps/s · 3 min left"
-    )
-
-
-def test_a_slow_start_does_not_lower_the_rate() -> None:
-    estimate = TimeEstimate(100_000)
-    for second in range(0, 3600, 5):
-        estimate.line(Done(0, 0), second)  # waiting for data
-    estimate.line(Done(1, 1), 3600)
-    for second in range(5, 605, 5):
-        line = estimate.line(Done(1 + 10 * second, 1 + 10 * second), 3600 + second)
-    assert "10 steps/s" in line
-
-
-def test_steps_of_an_earlier_attempt_do_not_raise_the_rate() -> None:
-    estimate = TimeEstimate(1000)
-    estimate.line(Done(0, 0), 0.0)
-    line = estimate.line(Done(650, 50), 50.0)
-    assert line == "training: 65 % of 1,000 steps · 1.0 steps/s · 6 min left"
-
-
-def test_without_new_steps_there_is_no_estimate() -> None:
-    estimate = TimeEstimate(1000)
-    for second in range(0, 400, 5):
-        line = estimate.line(Done(500, 500), second)
-    assert line == "training: 50 % of 1,000 steps"
-
-
-def test_a_finished_job_counts_in_full_without_its_file(tmp_path: Path) -> None:
-    plans = [str(tmp_path / name / "train.json") for name in ("a", "b")]
-    trainings = Trainings(dict.fromkeys(plans, 100))
-    trainings.start(plans[0])
-    progress_file(plans[0]).parent.mkdir()
-    progress_file(plans[0]).write_text('{"done": 70, "before": 30, "total": 100}')
-    assert trainings.sum() == (70, 40)
-    progress_file(plans[0]).unlink()
-    assert trainings.sum() == (70, 40)
-    trainings.finish(plans[0])
-    trainings.start(plans[1])
-    assert trainings.sum() == (100, 70)
-    assert trainings.total == 200
-
-
-def test_repeated_steps_count_as_work(tmp_path: Path) -> None:
-    plan = str(tmp_path / "train.json")
-    trainings = Trainings({plan: 100})
-    for attempt, (before, done) in enumerate([(0, 70), (60, 90), (60, 80)]):
-        trainings.start(plan)
-        assert trainings.waiting == 1  # although the previous attempt wrote a file
-        assert trainings.sum()[0] == (0, 70, 90)[attempt]
-        progress_file(plan).write_text(f'{{"done": {done}, "before": {before}, "total": 100}}')
-        assert trainings.sum() == (done, (70, 100, 120)[attempt])
-        assert trainings.waiting == 0
-        trainings.leave(plan)
-    trainings.finish(plan)
-    assert trainings.sum() == (100, 140)
+def test_the_log_adds_up_the_steps_of_all_jobs(tmp_path: Path) -> None:
+    plans = [str(tmp_path / f"{name}/train.json") for name in "abcd"]
+    training = Training()
+    training.totals = dict.fromkeys(plans, 100)
+    training.running = {*plans[1:3]}
+    assert training.line() == "training: 0 % of 400 steps · 2 of 2 jobs have not begun"
+    training.ended = {plans[0]}
+    for plan in plans[1:3]:
+        Path(plan).parent.mkdir()
+        progress = {"done": 70, "before": 50, "total": 100, "seconds": 10.0}  # resumed at 50
+        Path(plan).with_suffix(".progress.json").write_text(json.dumps(progress))
+    assert training.line() == "training: 60 % of 400 steps · 4.0 steps/s · 40 s left"
+    training.running = {str(tmp_path / "b/train.json")}
+    training.totals = {}  # a job of a later look
+    assert training.line().startswith("training: 70 % of 100 steps · 2.0 steps/s")
 
 
 def test_the_name_of_a_job_lists_rule_study_run_and_seeds() -> None:

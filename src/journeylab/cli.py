@@ -19,7 +19,7 @@ from journeylab.commands.reproduce import reproduce
 from journeylab.commands.results import CONFIG, ROOT
 from journeylab.commands.seeds import seeds
 from journeylab.commands.status import status
-from journeylab.commands.watch import watch
+from journeylab.commands.watch import until_ended, watch
 from journeylab.config import UserError, accepted, refusal
 from journeylab.records.stages import STAGES, Stage
 from journeylab.stages import imports
@@ -143,7 +143,8 @@ def ui(
     from journeylab import tracking
 
     folder, address = _tracked(config, root, uri)
-    raise typer.Exit(tracking.serve(folder, address, port=port, report=tracking.tell))
+    with until_ended():
+        raise typer.Exit(tracking.serve(folder, address, port=port, report=tracking.tell))
 
 
 @app.command(rich_help_panel=PEOPLE)
@@ -173,7 +174,9 @@ def track(
         typer.echo(f"{folder / 'results'} holds no study: nothing to import")
     studies = None if study is None else [study]
     if keep_watching:
-        tracking.watch(folder, address, studies=studies, report=tracking.tell)
+        with until_ended():
+            tracking.watch(folder, address, studies=studies, report=tracking.tell)
+        return
     damaged = False
     for summary in tracking.import_studies(folder, address, studies):
         tracking.tell(summary)

@@ -52,6 +52,24 @@ def decimals(value: float, digits: int) -> int:
     return max(0, digits - 1 - math.floor(math.log10(abs(value))))
 
 
+def clock(seconds: float) -> str:
+    """A duration to the second: 2:31, or 1:02:31."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def roughly(seconds: float) -> str:
+    """A rounded duration: 40 s, 12 min, 3 h 20 min."""
+    if seconds < 90:
+        return f"{max(round(seconds, -1), 10):.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, minutes = divmod(round(minutes, -1), 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
 def _power(text: str) -> str:
     mantissa, exponent, power = text.replace("-", "−").partition("e")
     if not exponent:

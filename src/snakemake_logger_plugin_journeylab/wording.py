@@ -1,4 +1,4 @@
-"""Printed names of jobs, durations, and the lines of a log that state why a job failed."""
+"""Printed names of jobs, the end of a failed job's log, and what a report or a look found."""
 
 from __future__ import annotations
 
@@ -8,51 +8,26 @@ import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from journeylab.config import ONCE, UserError, build, chunk_seeds
+from journeylab.records.files import read_json
+from journeylab.records.looks import LookRecord
+from journeylab.records.plans import Plan
+
 LINES = 12
 """How many last lines of a failed job's log are printed."""
 _FULL = 1 << 16
 """Free bytes below which an empty log is explained by a full disk."""
 
-_SEEDS = re.compile(r"seeds-(\d+)-(\d+)")
-
 
 def name_job(rule: str, wildcards: Mapping[str, str]) -> str:
     """The printed name of a job: “train exp7 native/A seeds 0 to 3”."""
-    left = {key: str(value) for key, value in wildcards.items()}
-    seeds = left.pop("seeds", "")
-    if "look" in left:
-        left["look"] = f"at {left['look']} seeds"
-    run = "/".join(left.pop(key) for key in ("arm", "variant") if key in left)
-    words = [rule.partition("_")[0] if left or run or seeds else rule.replace("_", " ")]
-    words += [left.pop("study", ""), run, *left.values(), name_seeds(seeds)]
-    return " ".join(word for word in words if word)
-
-
-def name_seeds(chunk: str) -> str:
-    """“seeds 0 to 3”, “seed 2”, or "" for a run that is computed once."""
-    match = _SEEDS.fullmatch(chunk)
-    if not match:
-        return "" if chunk == "once" else chunk
-    first, last = int(match[1]), int(match[2])
-    return f"seed {first}" if first == last else f"seeds {first} to {last}"
-
-
-def clock(seconds: float) -> str:
-    """“2:31”, or “1:02:31”."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
-
-
-def roughly(seconds: float) -> str:
-    """A rounded duration: “40 s”, “12 min”, “3 h 20 min”."""
-    if seconds < 90:
-        return f"{max(round(seconds, -1), 10):.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 90:
-        return f"{minutes} min"
-    hours, minutes = divmod(round(minutes, -1), 60)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    stage, _, study = rule.partition("_")  # restore_exp7 has no wildcards
+    known = {"study": study} | {key: str(value) for key, value in wildcards.items()}
+    chunk = known.pop("seeds", ONCE)
+    named = {key: known[key] for key in ("study", "dataset", "arm", "variant") if key in known}
+    seeds = None if chunk == ONCE else tuple(chunk_seeds(chunk))
+    label = Plan.model_validate({"stage": stage, "seeds": seeds, **named}).label
+    return f"{label} at {known['look']} seeds" if "look" in known else label
 
 
 def why(log: Path) -> list[str]:
@@ -62,10 +37,9 @@ def why(log: Path) -> list[str]:
     except OSError:
         return ["its log is missing"]
     lines = [line.rstrip() for line in lines if line.strip()]
-    if not lines and shutil.disk_usage(log.parent).free < _FULL:
-        return ["its log is empty, because the disk is full"]
     if not lines:
-        return ["its log is empty"]
+        full = shutil.disk_usage(log.parent).free < _FULL
+        return ["its log is empty" + ", because the disk is full" * full]
     return lines[-1:] if lines[-1].startswith("error: ") else lines[-LINES:]
 
 
@@ -84,24 +58,20 @@ def count_verdicts(files: Iterable[Path]) -> str:
     for path in files:
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            words += [row["verdict"] for row in content["verdicts"] if row["verdict"] is not None]
+            words += [row["verdict"] for row in content["verdicts"] if row["verdict"]]
         except (OSError, ValueError, KeyError, TypeError):
             return f"{path} cannot be read"
         evidence = evidence and bool(content.get("evidence"))
-    counts = [f"{words.count(word)} {word}" for word in WORDS if word in words]
+    counts = ", ".join(f"{words.count(word)} {word}" for word in WORDS if word in words)
     claims = f"{len(words)} {'claim' if len(words) == 1 else 'claims'}"
-    headline = f"{claims}: {', '.join(counts)}" if words else "no claim was judged"
+    headline = f"{claims}: {counts}" if words else "no claim was judged"
     return headline if evidence else f"{headline} (no evidence)"
 
 
 def describe_look(record: Path) -> str:
     """A look in a line: “exp7: look 2, 16 seeds: 3 of 14 claims open, 6 runs go on”."""
-    from journeylab.records.looks import LookRecord  # loaded only after a look
-
     try:
-        content = json.loads(record.read_text(encoding="utf-8"))
-        fields = {name: content[name] for name in LookRecord.model_fields}
-        look = LookRecord.model_validate(fields)
-    except (OSError, ValueError, KeyError):
+        look = build(LookRecord, read_json(record), str(record))
+    except (OSError, UserError):
         return f"{record} cannot be read"
     return f"{look.study}: {look.summary}"

@@ -31,7 +31,7 @@ def beyond(low, high):
     return (-math.inf if low is None else low), (math.inf if high is None else high)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(runs=values, region=regions)
 def test_interval_and_verdict_agree(judge_one, runs, region):
     verdict = judge_one(runs, region)
@@ -288,7 +288,7 @@ def test_the_single_part_that_settles_a_claim_pays_for_the_number_of_parts(judge
     assert word({"all_of": [D, *nine_up]}) == "refuted"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(first=values, second=values, region=regions, kind=st.sampled_from(["all_of", "any_of"]))
 def test_the_interval_of_parts_agrees_with_their_verdict(judge, first, second, region, kind):
     runs = {"a/a": first, "a/b": second}
@@ -620,7 +620,7 @@ def test_opening_and_sentence_state_word_effect_interval_and_region(judge_one):
     assert few.sentence.endswith("2 seeds; undecidable at n; needs ≥ 5 seeds).")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(bound=st.floats(1e-300, 1e300), value=st.floats(-1e300, 1e300))
 def test_a_region_and_a_sentence_hold_no_raw_exponent(bound, value):
     verdict = exact({"at_most": bound}, [("a", value)])

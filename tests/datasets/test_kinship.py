@@ -41,7 +41,7 @@ def written(facts, linearisation="none"):
     return write_corpus(facts, ENGLISH, linearised=linearised, native=not linearised)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SEEDS)
 def test_every_world_has_the_documented_facts(seed: int):
     facts = draw(Data(), seed)
@@ -51,7 +51,7 @@ def test_every_world_has_the_documented_facts(seed: int):
     assert Counter(entities(facts).values()) == {"person": 30, "city": 10, "country": 5}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(SEEDS)
 def test_derived_facts_follow_from_base_facts_and_are_complete(seed: int):
     facts = draw(Data(), seed)
@@ -78,7 +78,7 @@ def test_derived_facts_follow_from_base_facts_and_are_complete(seed: int):
     assert derived == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(SEEDS)
 def test_brothers_are_mutual_and_share_a_father(seed: int):
     base = facts_of(draw(Data(), seed), "base")
@@ -88,7 +88,7 @@ def test_brothers_are_mutual_and_share_a_father(seed: int):
     assert all(a != b and father[a] == father[b] for a, b in brothers)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(SEEDS)
 def test_brothers_share_the_split_of_a_relation(seed: int):
     facts = draw(Data(), seed)
@@ -164,7 +164,7 @@ def test_transfer_fact_is_a_leak_in_text_rows_only(facts):
     assert_no_leak(facts, Corpus(rows.text, (ENGLISH.sentence(*fact, 1),), ()))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(SEEDS)
 def test_longest_row_has_the_same_length_in_every_world(seed: int):
     facts = draw(Data(), seed)

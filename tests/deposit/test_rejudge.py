@@ -156,7 +156,7 @@ def agree(register, table, seeds, scale):
     return verdicts
 
 
-generated = settings(max_examples=40, deadline=None, phases=[Phase.generate])
+generated = settings(max_examples=40, phases=[Phase.generate])
 
 
 @generated

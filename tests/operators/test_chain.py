@@ -29,7 +29,7 @@ def value_and_gradients(function, words, leaves):
 
 
 @pytest.mark.parametrize("with_inputs", [False, True])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10_000),
     letters=st.integers(1, 4),

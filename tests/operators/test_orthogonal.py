@@ -60,7 +60,7 @@ def multiply_reflections(vectors):
 
 
 @pytest.mark.parametrize("name", PARAMETRISATIONS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=seeds, width=widths, size=st.sampled_from([1e-8, 1e-3, 1.0, 10.0]))
 def test_operators_are_orthogonal(name, seed, width, size):
     operator = PARAMETRISATIONS[name](size * draw(seed, width, width))
@@ -68,7 +68,7 @@ def test_operators_are_orthogonal(name, seed, width, size):
 
 
 @pytest.mark.parametrize("parametrise", [exponential, cayley])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=seeds, width=widths)
 def test_exponential_and_cayley_have_determinant_one(parametrise, seed, width):
     assert parametrise(draw(seed, width, width)).det().item() == pytest.approx(1.0)
@@ -79,7 +79,7 @@ def test_zero_parameters_give_the_identity(parametrise):
     torch.testing.assert_close(parametrise(torch.zeros(5, 5)), torch.eye(5))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=seeds, data=st.data(), width=st.integers(2, 9))
 def test_exponential_reaches_every_rotation_including_by_pi(seed, data, width):
     angle = st.floats(-math.pi, math.pi) | st.just(math.pi)
@@ -100,7 +100,7 @@ def test_exponential_reaches_eigenvalue_minus_one():
     assert (torch.linalg.eigvals(operator) + 1).abs().min() < 1e-9
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=seeds, width=st.integers(2, 9))
 def test_cayley_reaches_rotations_without_eigenvalue_minus_one(seed, width):
     target = exponential(0.3 * draw(seed, width, width) / width)
@@ -108,7 +108,7 @@ def test_cayley_reaches_rotations_without_eigenvalue_minus_one(seed, width):
     torch.testing.assert_close(cayley(antisymmetric / 2), target)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=seeds, width=st.integers(2, 9), size=st.sampled_from([0.1, 1.0, 10.0, 100.0]))
 def test_cayley_never_reaches_eigenvalue_minus_one(seed, width, size):
     square = size * draw(seed, width, width)
@@ -124,7 +124,7 @@ def test_cayley_approaches_a_rotation_by_pi_as_parameters_grow():
         assert operator.trace().item() / 2 == pytest.approx(math.cos(angle))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=seeds, width=widths, count=st.integers(1, 18))
 def test_householder_equals_the_product_of_reflections(seed, width, count):
     vectors = draw(seed, count, width)
@@ -134,7 +134,7 @@ def test_householder_equals_the_product_of_reflections(seed, width, count):
 
 
 @pytest.mark.parametrize("determinant", [1, -1])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=seeds, width=widths)
 def test_householder_with_d_vectors_reaches_both_determinants(determinant, seed, width):
     target = orthogonal(seed, width, determinant)

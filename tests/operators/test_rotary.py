@@ -26,7 +26,7 @@ def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> torc
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(rows=sizes, length=sizes, planes=sizes, shared=st.booleans(), seed=st.integers(0, 99))
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
 def test_rotation_equals_2x2_matrices_in_values_and_gradients(
@@ -64,7 +64,7 @@ def test_rotation_equals_the_block_diagonal_matrix() -> None:
 
 
 @given(planes=sizes, seed=st.integers(0, 99))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_operators_are_orthogonal_and_commute(planes: int, seed: int) -> None:
     R, S = (naive.rotation_matrix(draw(planes, seed=seed + i)) for i in range(2))
     torch.testing.assert_close(R.T @ R, torch.eye(2 * planes, dtype=R.dtype))
@@ -72,7 +72,7 @@ def test_operators_are_orthogonal_and_commute(planes: int, seed: int) -> None:
 
 
 @given(shift=st.integers(-50, 50))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_scores_depend_on_the_distance_only(shift: int) -> None:
     frequencies = standard_frequencies(8).double()
     q, k, positions = draw(8), draw(8, seed=1), torch.tensor([3, 11])
@@ -86,7 +86,7 @@ def test_scores_depend_on_the_distance_only(shift: int) -> None:
 
 
 @given(length=sizes, planes=sizes, seed=st.integers(0, 99))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_running_sums_equal_the_loop(length: int, planes: int, seed: int) -> None:
     steps = draw(length, planes, seed=seed)
     for direction in ("prefix", "suffix"):
@@ -94,7 +94,7 @@ def test_running_sums_equal_the_loop(length: int, planes: int, seed: int) -> Non
 
 
 @given(rows=sizes, length=st.integers(1, 40), planes=sizes, seed=st.integers(0, 99))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @pytest.mark.parametrize("direction", ["prefix", "suffix"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
 def test_running_sums_equal_products_with_a_triangle_in_values_and_gradients(

@@ -39,7 +39,7 @@ def assert_equal(function, method, inputs, weights):
 
 
 @pytest.mark.parametrize("method", FAST)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @example(seed=0, length=1024, width=16, batch=())
 @example(seed=0, length=1, width=2, batch=(3,))
 @given(
@@ -56,7 +56,7 @@ def test_methods_equal_the_loop_for_orthogonal_operators(method, seed, length, w
     assert_equal(affine_states, method, [operators, vectors], weights[..., 0])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10_000),
     length=st.integers(1, 70) | st.sampled_from(LENGTHS),

@@ -19,7 +19,7 @@ def case(seed, length, width=4, batch=()):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10_000), length=st.integers(1, 17), width=st.sampled_from([1, 2, 4]))
 def test_methods_equal_the_definition_in_values_and_gradients(method, seed, length, width):
     operator, inputs = case(seed, length, width)
@@ -57,7 +57,7 @@ def test_states_are_causal(method):
     torch.testing.assert_close(method(operator, inputs)[:7], method(operator, changed)[:7])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(count=st.integers(1, 20))
 def test_powers_equal_repeated_products(count):
     operator, _ = case(2, 1)

@@ -3,7 +3,7 @@
 import math
 
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from journeylab.operators.naive import rotation_matrix
@@ -12,7 +12,6 @@ from journeylab.operators.toral import plane_turns
 ANGLES = st.lists(st.floats(-math.pi, math.pi), min_size=1, max_size=5)
 
 
-@settings(deadline=None)
 @given(ANGLES)
 def test_toral_operators_are_block_diagonal_and_orthogonal(values):
     angles = torch.tensor(values, dtype=torch.float64)
@@ -22,7 +21,6 @@ def test_toral_operators_are_block_diagonal_and_orthogonal(values):
     torch.testing.assert_close(operators @ operators.mT, identity)
 
 
-@settings(deadline=None)
 @given(ANGLES, ANGLES)
 def test_toral_operators_commute_with_and_without_radii(angles, other):
     planes = min(len(angles), len(other))

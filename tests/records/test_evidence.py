@@ -97,7 +97,7 @@ def test_a_restored_run_has_the_evidence_of_the_run(tmp_path, plans):
     assert restored.digest == collected.digest
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_every_flipped_byte_is_refused(tmp_path, data):
     path = tmp_path / "run.zip"

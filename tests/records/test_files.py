@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from journeylab.config import UserError
@@ -73,7 +73,6 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
-@settings(deadline=None)  # wall time is not tested
 @given(
     value=st.dictionaries(
         st.text().filter(lambda key: key not in (files.SEAL, files.ORIGIN)), json_values

@@ -28,7 +28,6 @@ COMMANDS = {
     "the importer": ("journeylab", "track"),
     "a new study": ("journeylab", "new", "exp14_more"),
     "the schemas": ("journeylab", "schema", "--output", "build/schemas"),
-    "the watch page": ("journeylab", "watch", "--html", "watch.html", "--once"),
 }
 
 

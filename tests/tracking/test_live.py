@@ -1,17 +1,20 @@
 """Curves of jobs in training are in MLflow while they train, and only once afterwards."""
 
 import json
+import math
 import os
 import time
+from datetime import UTC, datetime
 
 import pytest
+import torch
 
 from journeylab import tracking
-from journeylab.records import files
-from journeylab.records.live import CurvePoint
+from journeylab.records import files, runs
 from journeylab.records.plans import Plan, write_plan
 from journeylab.tracking import live
 from journeylab.tracking.store import LOCAL, locate
+from journeylab.training import checkpoint
 
 pytestmark = [
     pytest.mark.timeout(180),
@@ -35,14 +38,15 @@ def job(tmp_path):
         settings={"training": {"steps": 5, "rates": [0.1, 0.2]}, "note": "plain"},
     )
     write_plan(tmp_path / "plans" / FOLDER / "train.json", plan)
-    (tmp_path / "results" / FOLDER).mkdir(parents=True)
+    start = runs.RunStart(plan_key=plan.key, started=datetime(2026, 1, 2, tzinfo=UTC))
+    runs.begin_run(tmp_path / "results" / FOLDER, start)
 
     def write(done, step, loss=0.5, written=None):
         path = tmp_path / "plans" / FOLDER / "train.progress.json"
         content = {"done": done, "before": 0, "total": 200, "step": step, "loss": loss}
         files.write_json(path, content, sealed=False)
-        if written:
-            os.utime(path, (written, written))
+        for file in (path, tmp_path / "results" / FOLDER / runs.START) if written else ():
+            os.utime(file, (written, written))
 
     return write
 
@@ -52,8 +56,6 @@ def save_curve(tmp_path):
     """Writes the points of a checkpoint."""
 
     def save(seed, *points):
-        import torch
-
         notes = {"run": json.dumps({"curves": [[(step, "loss", value) for step, value in points]]})}
         path = tmp_path / "results" / FOLDER / f"seed-{seed:02d}.checkpoint"
         files.write_tensors(path, {"a": torch.zeros(1)}, notes)
@@ -163,5 +165,37 @@ def test_the_loss_of_seeds_trained_at_once_is_that_of_each(tmp_path, job):
     files.write_json(path, at_once, sealed=False)
     study = live.LiveStudy(tmp_path, "exp7")
     study.read()
-    points = [point[:4] for points in study.points.values() for point in points.values()]
-    assert points == [CurvePoint(seed, live.LOSS, 40, 0.5, 0.0)[:4] for seed in (0, 1)]
+    points = [point[:4] for each in study.live.values() for point in each.points.values()]
+    assert points == [(seed, live.LOSS, 40, 0.5) for seed in (0, 1)]
+
+
+def save(path, curves, step=6):
+    model = torch.nn.Linear(1, 1)
+    state = checkpoint.State(
+        "identity",
+        model,
+        torch.optim.AdamW(model.parameters()),
+        {},
+        checkpoint.Tallies.zeros(len(curves)),
+    )
+    checkpoint.save_checkpoint(path, state, checkpoint.RunHistory(step, curves, ("a cpu",)))
+
+
+def test_the_curves_of_all_checkpoints_are_read(tmp_path):
+    save(tmp_path / "seed-02.checkpoint", [[(3, "loss", 0.5), (6, "loss", math.nan)]])
+    save(tmp_path / "seeds-10-11.checkpoint", [[(3, "hits@1", 1.0)], [(3, "hits@1", 0.0)]])
+    points = [point[:4] for point in live.read_curves(tmp_path)]
+    expected = [(2, "loss", 3, 0.5), (10, "hits@1", 3, 1.0), (11, "hits@1", 3, 0.0)]
+    assert points == expected
+
+
+@pytest.mark.parametrize("content", [b"", b"\x08", b"\x02\0\0\0\0\0\0\0{}", b"\xff" * 40])
+def test_a_damaged_checkpoint_has_no_points(tmp_path, content):
+    (tmp_path / "seed-00.checkpoint").write_bytes(content)
+    assert list(live.read_curves(tmp_path)) == []
+
+
+def test_a_checkpoint_is_recognised_by_its_name(tmp_path):
+    assert checkpoint.SUFFIX == ".checkpoint"
+    save(tmp_path / f".seed-00.partial{checkpoint.SUFFIX}", [[(3, "loss", 0.5)]])
+    assert list(live.read_curves(tmp_path)) == []

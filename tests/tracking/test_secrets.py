@@ -86,11 +86,11 @@ def test_the_address_in_the_environment_is_used_and_masked(
 def test_a_database_is_served_without_its_password_in_the_command(tmp_path, monkeypatch) -> None:
     started = []
 
-    def run(command, env, **options):
-        started.append((command, env))
-        return subprocess.CompletedProcess(command, 0)
+    def run(command, environment):
+        started.append((command, environment))
+        return 0
 
-    monkeypatch.setattr(server.subprocess, "run", run)
+    monkeypatch.setattr(server, "run_server", run)
     address = f"postgresql://me:{SECRET}@127.0.0.1/runs"
     assert tracking.serve(tmp_path, address) == 0
     [(command, environment)] = started

@@ -1,7 +1,12 @@
+import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
+import sys
+import time
+import urllib.request
 from collections import Counter
 from pathlib import Path
 
@@ -491,11 +496,11 @@ def test_serving_imports_first_and_refuses_a_server(tmp_path, write_chunk, monke
     write_chunk(tmp_path, "journey", "A")
     commands, seen = [], []
 
-    def run(command, **options):
+    def run(command, environment):
         commands.append(command)
-        return subprocess.CompletedProcess(command, 0)
+        return 0
 
-    monkeypatch.setattr(server.subprocess, "run", run)
+    monkeypatch.setattr(server, "run_server", run)
     assert tracking.serve(tmp_path, port=5050, report=seen.append) == 0
     assert [summary.imported for summary in seen] == [2]
     assert f"sqlite:///{tmp_path}/mlflow.db" in commands[-1]
@@ -504,8 +509,46 @@ def test_serving_imports_first_and_refuses_a_server(tmp_path, write_chunk, monke
         tracking.serve(tmp_path, "http://127.0.0.1:1", report=seen.append)
 
 
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", [["track", "--watch"], ["ui"]])
+def test_a_signal_ends_watching_and_serving_without_an_error(
+    tmp_path, write_chunk, free_port, command, ending
+):
+    write_chunk(tmp_path, "journey", "A")
+    port = ["--port", str(free_port())] if command == ["ui"] else []
+    started = [sys.executable, "-m", "journeylab.cli", *command, *port]
+    process = subprocess.Popen(
+        [*started, "--root", str(tmp_path), "--uri", LOCAL],
+        env=os.environ | {"PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "exp7: 2 runs imported, 0 were there\n"
+    if (command, ending) == (["ui"], signal.SIGTERM):
+        wait_for_health(int(port[1]))
+    process.send_signal(ending)
+    output, error = process.communicate(timeout=60)
+    assert process.returncode == 0, error
+    assert "Traceback" not in error
+    assert (output, error) == ("", "") or command == ["ui"]  # MLflow's own lines
+    if port:
+        with socket.create_server(("127.0.0.1", int(port[1]))):
+            pass  # nothing is left that serves
+
+
+def wait_for_health(port):
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
+            return
+        time.sleep(0.2)
+    pytest.fail("the server did not start")
+
+
 def test_a_port_that_is_in_use_or_does_not_exist_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(server.subprocess, "run", pytest.fail)
+    monkeypatch.setattr(server, "run_server", pytest.fail)
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
         with pytest.raises(UserError, match=f"--port {port}: Address already in use"):
@@ -524,8 +567,7 @@ def test_damaged_records_of_a_study_do_not_stop_the_others(tmp_path, write_chunk
     assert "exp7: 2 runs imported" in done.stdout
     [line] = done.stderr.splitlines()
     assert line.startswith(f"warning: {damaged} is damaged")
-    run = subprocess.CompletedProcess
-    monkeypatch.setattr(server.subprocess, "run", lambda command, **options: run(command, 0))
+    monkeypatch.setattr(server, "run_server", lambda command, environment: 0)
     seen = []
     assert tracking.serve(tmp_path, report=seen.append) == 0
     assert [summary.study for summary in seen] == ["exp1", "exp7"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from snakemake_logger_plugin_journeylab.dryrun import DryRun, classify
+from snakemake_logger_plugin_journeylab.dryrun import classify, summary
 from snakemake_logger_plugin_journeylab.wording import name_job
 
 from .conftest import Copy
@@ -26,14 +26,6 @@ def outline(**steps: int) -> dict:
     return {"exp7": {"jobs": jobs, "steps": paths, "seconds_per_step": 0.5}}
 
 
-def summary(jobs: list[dict], planned: dict) -> list[str]:
-    dry = DryRun()
-    dry.outline = lambda: planned
-    for entry in jobs:
-        dry.add(entry)
-    return list(dry.lines())
-
-
 def test_a_dry_run_counts_jobs_by_rule_and_arm_with_reasons_and_cost():
     new = "Missing output files: results/exp7/run.json"
     changed = "Updated input files: plans/exp7/7a/C/seeds-00-03/train.json, data/x.parquet"
@@ -43,7 +35,7 @@ def test_a_dry_run_counts_jobs_by_rule_and_arm_with_reasons_and_cost():
         job("train", "7a", "B", new),
         job("train", "7a", "C", changed),
     ]
-    assert summary(jobs, outline(A=100, B=100, C=40, D=1000)) == [
+    assert [*summary(jobs, outline(A=100, B=100, C=40, D=1000))] == [
         "exp7: 4 jobs, about 2 min of CPU time",
         "  train 7a  3 of 6  2 new, 1 changed plan",
         "  judge     1 of 1  follows",
@@ -54,17 +46,16 @@ def test_a_dry_run_counts_jobs_by_rule_and_arm_with_reasons_and_cost():
 
 def test_a_job_that_restores_a_study_is_counted_with_it():
     restoring = {**job("restore_exp7", reason="Missing output files: x"), "wildcards": {}}
-    assert summary([restoring], {"exp7": {"jobs": {"restore": 1}}})[:3] == [
+    assert [*summary([restoring], {"exp7": {"jobs": {"restore": 1}}})][:3] == [
         "exp7: 1 jobs",
-        "  restore   1 of 1  new",
+        "  restore  1 of 1  new",
         "1 jobs: 1 restore",
     ]
     assert name_job("restore_exp7", {}) == "restore exp7"
 
 
 def test_a_run_without_jobs_prints_no_table():
-    assert summary([], {}) == []
-    assert summary([job("all")], {}) == []
+    assert [*summary([], {})] == [*summary([job("all")], {})] == []
 
 
 @pytest.mark.parametrize(

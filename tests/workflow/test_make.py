@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -70,11 +70,8 @@ class Checkout:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Iterator[Checkout]:
-    # a shell that runs tests in the background makes them ignore SIGINT
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield Checkout(tmp_path)
-    signal.signal(signal.SIGINT, before)
+def checkout(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path)
 
 
 def wait_for(condition: Callable[[], object]) -> None:

@@ -1,28 +1,38 @@
-"""What files tell about jobs that are still running: steps, losses, and curves so far.
+"""What the jobs of a workflow are doing, from files alone: plans, records, progress and logs.
 
-Training writes a small progress file beside its plan every few seconds, and its curves into its
-checkpoints. Both are replaced atomically, so they can be read at any time. No result depends on
-this module.
+Nothing here starts, stops or asks a process, so it works beside a workflow on this machine, on a
+cluster with a shared file system, and after its end. `watch`, the log of a workflow and the live
+runs in MLflow read running jobs here. A training job replaces a small progress file beside its plan
+every few seconds, so it can be read at any time.
 """
 
 from __future__ import annotations
 
-import json
-import math
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
-from journeylab.config import Frozen
-from journeylab.records.files import SEAL
+from journeylab.config import Frozen, UserError, build
+from journeylab.records.files import read_json
+from journeylab.records.looks import FOLDER as LOOKS
+from journeylab.records.looks import LookRecord, SeedRange
+from journeylab.records.plans import Plan, read_plan
+from journeylab.records.runs import RUN, START, read_run, read_start
+from journeylab.records.stages import RUN_STAGES, plan_of_log
 
 FRESH = 120.0
-"""Seconds after which a progress file that did not change counts as that of a dead job."""
-_CHECKPOINT = re.compile(r"seeds?-(\d+)(?:-(\d+))?\.checkpoint")
+"""Seconds after which a job of which no file changed counts as dead."""
+State = Literal["done", "running", "failed", "stopped", "waiting"]
+STATES: tuple[State, ...] = ("done", "running", "failed", "stopped", "waiting")
+_ERROR = re.compile(r"^error: ", re.MULTILINE)
+_CRASH = re.compile(r"^Traceback \(most recent call last\)", re.MULTILINE)
+_TAIL = 20_000
+"""Bytes at the end of a log in which an error is searched."""
 
 
 class JobProgress(Frozen):
@@ -31,7 +41,7 @@ class JobProgress(Frozen):
     `done` and `total` are steps over all its seeds; `before` of these were done by an earlier
     attempt. This attempt has trained for `seconds`. It trains `seeds` seeds at once, and has taken
     `step` steps with them; `loss` is their mean loss since the last point of the curve. `step` is
-    0 and `loss` None between seeds.
+    0 and `loss` None between seeds. `written` is the time of the file.
     """
 
     done: int
@@ -41,6 +51,7 @@ class JobProgress(Frozen):
     seeds: int = 1
     step: int = 0
     loss: float | None = None
+    written: float = 0.0
 
     @property
     def rate(self) -> float | None:
@@ -49,63 +60,214 @@ class JobProgress(Frozen):
         return worked / self.seconds if worked > 0 and self.seconds > 0 else None
 
 
-class CurvePoint(NamedTuple):
-    """A value of a metric of a seed at a step, and the time of the file that holds it."""
+class Job(NamedTuple):
+    """What the job of a run is doing: one variant on one chunk of seeds, in `folder`.
 
-    seed: int
-    metric: str
-    step: int
-    value: float
-    written: float
-
-
-def read_progress(plan: Path) -> tuple[JobProgress, float] | None:
-    """The progress of the training job of a plan, and when it was written; None if there is none.
-
-    A damaged file counts as none.
+    `done`: its records are complete and of the current plan. `failed`: its log ends with an error.
+    `running`: a file of it changed in the last two minutes; `stopped`: it began, and none did.
+    `waiting`: it has not begun. `sign` is the time of its last file. `failures` are the reasons of
+    seeds that failed, or the error of the job.
     """
+
+    plan: Plan
+    folder: Path
+    state: State
+    progress: JobProgress | None = None
+    sign: float | None = None
+    failures: tuple[str, ...] = ()
+
+    @property
+    def pace(self) -> Pace:
+        """The training steps of this job, over all its seeds and their worlds."""
+        if self.plan.stage != "train":
+            return Pace(0, 0, 0.0)
+        total = training_steps(self.plan.settings, len(self.plan.seeds or ()))
+        if self.state == "done":
+            return Pace(total, total, 0.0)
+        if self.progress is None or self.state == "waiting":
+            return Pace(0, total, 0.0)
+        running = self.state == "running"
+        return Pace(self.progress.done, total, (self.progress.rate or 0.0) if running else 0.0)
+
+
+class Pace(NamedTuple):
+    """Training steps of one or more jobs: done, all of them, and per second."""
+
+    done: int
+    total: int
+    rate: float
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until all steps are done if as many jobs train as now; None if none does."""
+        return (self.total - self.done) / self.rate if self.rate else None
+
+
+def add_up(paces: Iterable[Pace]) -> Pace:
+    """The steps of several jobs together."""
+    parts = list(paces)
+    return Pace(sum(p.done for p in parts), sum(p.total for p in parts), sum(p.rate for p in parts))
+
+
+def training_steps(settings: Mapping[str, Any], seeds: int) -> int:
+    """The steps of a training job over all its seeds and their worlds."""
+    worlds = settings.get("data", {}).get("worlds", 1)
+    return int(settings["training"]["steps"]) * seeds * int(worlds)
+
+
+@dataclass
+class Activity:
+    """The jobs below a results root; `read` looks at all files again that changed."""
+
+    root: Path
+    _plans: dict[Path, tuple[int, Plan]] = field(default_factory=dict)
+    _done: dict[Path, tuple[int, str, Job]] = field(default_factory=dict)
+
+    def read(self, study: str = "*", since: float | None = None) -> dict[str, list[Job]]:
+        """The runs of every planned study, or of one, sorted by arm, variant and seeds.
+
+        `since` is when the workflow began that is active. A chunk that waits for a look that has
+        not asked for it is left out: it may never run.
+        """
+        studies: dict[str, list[Job]] = {}
+        for stage in RUN_STAGES:
+            for path in self.root.glob(f"plans/{study}/*/*/*/{stage}.json"):
+                if (plan := self._plan(path, stage)) is not None:
+                    studies.setdefault(plan.study, []).append(self._job(path, plan, since))
+        ordered = sorted(studies, key=lambda name: (len(name), name))
+        return {
+            study: sorted(
+                self._asked_for(study, studies[study]),
+                key=lambda job: (job.plan.arm or "", job.plan.variant or "", job.plan.seeds or ()),
+            )
+            for study in ordered
+        }
+
+    def _asked_for(self, study: str, jobs: list[Job]) -> list[Job]:
+        """The jobs that have begun, and those within the seeds that the looks have taken so far."""
+        if (taken := self._taken(study)) is None:
+            return jobs
+        asked = taken.select("/".join(job.folder.parts[-3:]) for job in jobs)
+        return [
+            job
+            for job in jobs
+            if job.state != "waiting" or "/".join(job.folder.parts[-3:]) in asked
+        ]
+
+    def _taken(self, study: str) -> SeedRange | None:
+        """The seeds of the looks so far; None for a study without sequential looks."""
+        taken = None
+        plans = self.root.glob(f"plans/{study}/{LOOKS}/*.json")
+        looks = [path for path in plans if path.stem.isdigit()]  # beside them are files of cost
+        for path in sorted(looks, key=lambda path: int(path.stem)):
+            plan = self._plan(path, "look")
+            if plan is None or not plan.seeds:
+                break
+            taken = taken or SeedRange(first=plan.seeds[-1] + 1)
+            try:
+                record = self.root / "results" / study / LOOKS / path.name
+                look = build(LookRecord, read_json(record, plan.key), str(record))
+            except (OSError, UserError):  # missing, damaged, or of an older plan
+                break
+            taken = look.taken
+            if not look.goes_on:
+                break
+        return taken
+
+    def errors(self) -> dict[str, str]:
+        """Log → error of jobs that are no runs: data, measurements, verdicts, reports."""
+        errors = {}
+        for log in sorted(self.root.glob("logs/**/*.log")):
+            name = log.relative_to(self.root / "logs")
+            if name.parts[0] in RUN_STAGES:
+                continue
+            plan = self.root / "plans" / plan_of_log(name.as_posix())
+            if (error := _error(log, plan)) is not None:
+                errors[str(log)] = error
+        return errors
+
+    def _plan(self, path: Path, stage: str) -> Plan | None:
+        try:
+            changed = path.stat().st_mtime_ns
+            if self._plans.get(path, (0,))[0] != changed:
+                self._plans[path] = changed, read_plan(path, stage)
+            return self._plans[path][1]
+        except (OSError, UserError):  # it was removed or is being replaced
+            return None
+
+    def _job(self, path: Path, plan: Plan, since: float | None) -> Job:
+        names = path.relative_to(self.root / "plans").parent.parts
+        folder = self.root.joinpath("results", *names)
+        if (done := self._complete(folder, plan)) is not None:
+            return done
+        log = self.root.joinpath("logs", plan.stage, *names).with_suffix(".log")
+        error = _error(log, path)
+        failures = (error,) if error is not None else ()
+        start = read_start(folder)
+        if start is None or start.plan_key != plan.key:
+            return Job(plan, folder, "failed" if failures else "waiting", failures=failures)
+        began = _changed(folder / START) or 0.0
+        progress = read_progress(path)
+        if progress is not None and progress.written < began:
+            progress = None
+        written = [progress.written] if progress else []
+        written += [_changed(file) or 0.0 for file in (log, *folder.glob("*seed*"))]
+        sign = max(began, *written)
+        if failures:
+            return Job(plan, folder, "failed", progress, sign, failures)
+        # a computed run may be silent for long: it runs as long as its workflow does
+        silent = plan.stage == "compute" and since is not None and sign >= since
+        alive = silent or time.time() - sign < FRESH
+        return Job(plan, folder, "running" if alive else "stopped", progress, sign)
+
+    def _complete(self, folder: Path, plan: Plan) -> Job | None:
+        """The activity of a run whose records are complete, with its failed seeds."""
+        changed = _changed(folder / RUN)
+        if changed is None:
+            return None
+        stamp = int(changed * 1e9)
+        if self._done.get(folder, (0, ""))[:2] != (stamp, plan.key):
+            try:
+                run = read_run(folder, plan.key)
+            except UserError:  # damaged, or of an older plan
+                return None
+            reasons = tuple(f"seed {each.seed}: {each.reason}" for each in run.seeds if each.reason)
+            job = Job(plan, folder, "done", sign=changed, failures=reasons)
+            self._done[folder] = stamp, plan.key, job
+        return self._done[folder][2]
+
+
+def read_progress(plan: Path) -> JobProgress | None:
+    """The progress of the training job of a plan; None if its file is missing or damaged."""
     path = plan.with_suffix(".progress.json")
     try:
         written = path.stat().st_mtime
-        return JobProgress.model_validate_json(path.read_bytes()), written
+        progress = JobProgress.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):
         return None
+    return progress.model_copy(update={"written": written})
 
 
-def is_fresh(written: float) -> bool:
-    """Whether a file of a job that runs may have been written at this time."""
-    return time.time() - written < FRESH
+def _error(log: Path, plan: Path) -> str | None:
+    """The error with which a log ends; None without one, or if its plan is gone or newer."""
+    changed, planned = _changed(log), _changed(plan)
+    if changed is None or planned is None or changed < planned:
+        return None
+    try:
+        with log.open("rb") as file:
+            file.seek(max(log.stat().st_size - _TAIL, 0))
+            text = file.read().decode("utf-8", errors="replace")
+    except OSError:
+        return None
+    lines = text.strip().splitlines()
+    if lines and (_ERROR.match(lines[-1]) or _CRASH.search(text)):
+        return lines[-1].removeprefix("error: ")
+    return None
 
 
-def read_curves(folder: Path) -> Iterator[CurvePoint]:
-    """The points of all curves in the checkpoints of a run, as far as they can be read.
-
-    Only the header of a checkpoint is read, so its checksum is not verified.
-    """
-    from safetensors import SafetensorError
-
-    for path in sorted(folder.glob("seed*.checkpoint")):
-        named = _CHECKPOINT.fullmatch(path.name)
-        if named is None:
-            continue
-        try:
-            written = path.stat().st_mtime
-            curves = _curves(path)
-        except (OSError, SafetensorError, ValueError, KeyError, TypeError):
-            continue
-        for seed, curve in enumerate(curves, start=int(named[1])):
-            for step, metric, value in curve:
-                if math.isfinite(value):
-                    yield CurvePoint(seed, metric, step, value, written)
-
-
-def _curves(path: Path) -> list[list[tuple[int, str, float]]]:
-    """The curve of every seed in the header of a checkpoint."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as file:
-        header = (file.metadata() or {})[SEAL]
-    curves: list[list[tuple[int, str, float]]] = json.loads(json.loads(header)["notes"]["run"])[
-        "curves"
-    ]
-    return curves
+def _changed(path: Path) -> float | None:
+    """When a file was written last; None if it does not exist."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return None

@@ -74,8 +74,7 @@ class StudyImport:
         self.root = root
         self.study = study
         self.importer = importer_id(root)
-        artifacts = (root / ARTIFACTS / study).resolve().as_uri() if local else None
-        self.experiment = open_experiment(client, study, artifacts)
+        self.experiment = open_experiment(client, study, root if local else None)
         self.known: dict[str, list[Run]] = {}
         """The known runs by group: a sweep has thousands of groups."""
         self._refresh()
@@ -199,11 +198,7 @@ class StudyImport:
         self.client.set_terminated(opened, status=status, end_time=ended)
 
     def _open(self, name: str, tags: Mapping[str, str], started: int | None = None) -> str:
-        written = {"importer": self.importer, "opened": str(_now())}
-        run = self.client.create_run(
-            self.experiment, start_time=started, tags={**tags, **written}, run_name=name
-        )
-        return str(run.info.run_id)
+        return open_run(self.client, self.experiment, self.importer, name, tags, started)
 
     def _log(
         self, run_id: str, points: Iterable[MetricPoint], moment: int, params: Mapping[str, str]
@@ -318,12 +313,13 @@ def log_values(
         )
 
 
-def open_experiment(client: MlflowClient, study: str, artifacts: str | None) -> str:
-    """The id of a study's experiment, which is made if it is missing."""
+def open_experiment(client: MlflowClient, study: str, root: Path | None) -> str:
+    """The id of a study's experiment, made if it is missing; local artifacts lie below `root`."""
     from mlflow.exceptions import MlflowException
 
     experiment = client.get_experiment_by_name(study)
     if experiment is None:
+        artifacts = (root / ARTIFACTS / study).resolve().as_uri() if root else None
         try:
             return str(client.create_experiment(study, artifact_location=artifacts))
         except MlflowException:
@@ -333,6 +329,20 @@ def open_experiment(client: MlflowClient, study: str, artifacts: str | None) -> 
     if experiment.lifecycle_stage == "deleted":
         client.restore_experiment(experiment.experiment_id)
     return str(experiment.experiment_id)
+
+
+def open_run(
+    client: MlflowClient,
+    experiment: str,
+    importer: str,
+    name: str,
+    tags: Mapping[str, str],
+    started: int | None = None,
+) -> str:
+    """Begin a run of this importer; returns its id."""
+    written = {**tags, "importer": importer, "opened": str(_now())}
+    run = client.create_run(experiment, start_time=started, tags=written, run_name=name)
+    return str(run.info.run_id)
 
 
 def all_runs(client: MlflowClient, experiment: str) -> Iterator[Run]:

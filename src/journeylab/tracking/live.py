@@ -7,27 +7,57 @@ complete, the import of its records replaces its live runs.
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from journeylab.config import UserError
-from journeylab.records.live import CurvePoint, is_fresh, read_curves, read_progress
-from journeylab.records.plans import Plan, read_plan
+from journeylab.records.files import SEAL
+from journeylab.records.live import Activity, Job
 from journeylab.records.runs import RUN
 from journeylab.tracking.contents import flat_settings, metric_name
-from journeylab.tracking.experiment import LIVE, all_runs, is_live, log_values, open_experiment
-from journeylab.tracking.store import ARTIFACTS, importer_id
+from journeylab.tracking.experiment import (
+    LIVE,
+    all_runs,
+    is_live,
+    log_values,
+    open_experiment,
+    open_run,
+)
+from journeylab.tracking.store import importer_id
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 LOSS = "live/loss"
+_CHECKPOINT = re.compile(r"seeds?-(\d+)[-\d]*\.checkpoint")
 
 
-class _Point(NamedTuple):
+class CurvePoint(NamedTuple):
+    """A value of a metric of a seed at a step, and the time of the file that holds it."""
+
+    seed: int
     metric: str
     step: int
+    value: float
+    written: float
+
+
+@dataclass
+class _LiveRun:
+    """A seed of a job: its points by metric and step, and what MLflow has of them."""
+
+    job: Job
+    points: dict[tuple[str, int], CurvePoint] = field(default_factory=dict)
+    sent: set[tuple[str, int]] = field(default_factory=set)
+    run: str = ""
+
+    @property
+    def due(self) -> list[tuple[str, int]]:
+        return sorted(self.points.keys() - self.sent)
 
 
 class LiveStudy:
@@ -35,34 +65,28 @@ class LiveStudy:
 
     def __init__(self, root: Path, study: str) -> None:
         self.root, self.study = root, study
-        self.plans: dict[Path, Plan] = {}
-        self.points: dict[tuple[Path, int], dict[_Point, CurvePoint]] = {}
-        self.runs: dict[tuple[Path, int], str] = {}
-        self.sent: dict[tuple[Path, int], set[_Point]] = {}
+        self.activity = Activity(root)
+        self.live: dict[tuple[Path, int], _LiveRun] = {}
         self.dead: set[str] = set()
         self.clean = False
 
     def read(self) -> None:
         """Read the new points of all jobs in training; forget jobs that are complete or dead."""
-        self.plans = {path: plan for path, plan in self._training() if plan.seeds}
-        for path, seed in [key for key in self.points if key[0] not in self.plans]:
-            run = self.runs.pop((path, seed), None)
-            if run and not (_folder(path) / RUN).exists():  # else the import deletes it
+        jobs = self.activity.read(self.study).get(self.study, [])
+        training = {job.folder: job for job in jobs if job.state == "running" and job.progress}
+        for folder, seed in [key for key in self.live if key[0] not in training]:
+            run = self.live.pop((folder, seed)).run
+            if run and not (folder / RUN).exists():  # else the import deletes it
                 self.dead.add(run)
-            del self.points[path, seed]
-            self.sent.pop((path, seed), None)
-        for path, plan in self.plans.items():
-            for point in self._points_of(path, plan):
-                points = self.points.setdefault((path, point.seed), {})
-                points.setdefault(_Point(point.metric, point.step), point)
+        for folder, job in training.items():
+            for point in _points_of(job):
+                live = self.live.setdefault((folder, point.seed), _LiveRun(job))
+                live.points.setdefault((point.metric, point.step), point)
 
     @property
     def is_due(self) -> bool:
         """Whether there are points that are not in MLflow, or runs of dead jobs that are."""
-        sent = self.sent.get
-        return bool(self.dead) or any(
-            points.keys() - sent(key, set()) for key, points in self.points.items()
-        )
+        return bool(self.dead) or any(live.due for live in self.live.values())
 
     def send(self, client: MlflowClient, local: bool) -> None:
         """Write the points that are not in MLflow yet, and delete the live runs of dead jobs.
@@ -76,72 +100,75 @@ class LiveStudy:
         for run in self.dead:
             client.delete_run(run)
         self.dead.clear()
-        for (path, seed), points in self.points.items():
-            due = points.keys() - self.sent.setdefault((path, seed), set())
-            if due:
-                self._log(client, path, seed, [points[key] for key in sorted(due)])
-                self.sent[path, seed] |= due
+        for (_, seed), live in self.live.items():
+            if due := live.due:
+                self._log(client, seed, live, [live.points[key] for key in due])
+                live.sent.update(due)
         self.clean = True
-
-    def _training(self) -> Iterator[tuple[Path, Plan]]:
-        """The plans of jobs whose progress file is fresh, and whose run is not complete."""
-        for file in sorted(self.root.glob(f"plans/{self.study}/*/*/*/train.progress.json")):
-            path = file.with_name("train.json")
-            state = read_progress(path)
-            if state is None or not is_fresh(state[1]) or (_folder(path) / RUN).exists():
-                continue
-            try:
-                yield path, read_plan(path, "train")
-            except UserError:
-                continue
-
-    def _points_of(self, path: Path, plan: Plan) -> Iterator[CurvePoint]:
-        seeds = plan.seeds or ()
-        yield from (point for point in read_curves(_folder(path)) if point.seed in seeds)
-        state = read_progress(path)
-        if state is None or state[0].loss is None:
-            return
-        progress, written = state
-        before = progress.done - progress.seeds * progress.step
-        first = before * len(seeds) // progress.total
-        for seed in seeds[first : first + progress.seeds]:
-            yield CurvePoint(seed, LOSS, progress.step, progress.loss or 0.0, written)
 
     def _begin(self, client: MlflowClient, local: bool) -> None:
         """Delete the live runs that an earlier process, or an interrupted write, left behind."""
-        artifacts = (self.root / ARTIFACTS / self.study).resolve().as_uri() if local else None
-        self.experiment = open_experiment(client, self.study, artifacts)
+        self.experiment = open_experiment(client, self.study, self.root if local else None)
         self.importer = importer_id(self.root)
         for run in all_runs(client, self.experiment):
             if is_live(run, self.importer):
                 client.delete_run(run.info.run_id)
-        for held in (self.runs, self.sent, self.dead):
-            held.clear()
+        self.dead.clear()
+        for live in self.live.values():
+            live.run = ""
+            live.sent.clear()
 
-    def _log(self, client: MlflowClient, path: Path, seed: int, points: list[CurvePoint]) -> None:
+    def _log(
+        self, client: MlflowClient, seed: int, live: _LiveRun, points: list[CurvePoint]
+    ) -> None:
         from mlflow.entities import Metric
 
-        run = self.runs.get((path, seed))
-        params = {}
-        if run is None:
-            plan = self.plans[path]
-            name = f"{plan.arm}/{plan.variant}"
+        params: dict[str, str] = {}
+        if not live.run:
+            plan = live.job.plan
+            variant = f"{plan.arm}/{plan.variant}"
             params = flat_settings(plan.settings)
-            params |= {"arm": plan.arm or "", "variant": name, "seed": str(seed)}
-            tags = {"kind": LIVE, "importer": self.importer, "study": self.study}
-            tags["plan_key"] = plan.key
-            opened = client.create_run(
-                self.experiment, tags=tags, run_name=f"{name}/{seed} (in training)"
-            )
-            run = self.runs[path, seed] = str(opened.info.run_id)
+            params |= {"arm": plan.arm or "", "variant": variant, "seed": str(seed)}
+            tags = {"kind": LIVE, "study": self.study, "plan_key": plan.key}
+            name = f"{variant}/{seed} (in training)"
+            live.run = open_run(client, self.experiment, self.importer, name, tags)
         metrics = [
             Metric(metric_name(point.metric), point.value, int(point.written * 1000), point.step)
             for point in points
         ]
-        log_values(client, run, metrics, params)
+        log_values(client, live.run, metrics, params)
 
 
-def _folder(plan: Path) -> Path:
-    """The folder of the run of a plan."""
-    study, arm, variant, seeds = plan.parts[-5:-1]
-    return plan.parents[5] / "results" / study / arm / variant / seeds
+def _points_of(job: Job) -> Iterator[CurvePoint]:
+    """The points in a job's checkpoints, and the mean loss of the seeds that train now."""
+    seeds, progress = job.plan.seeds or (), job.progress
+    yield from (point for point in read_curves(job.folder) if point.seed in seeds)
+    if progress is None or progress.loss is None:
+        return
+    before = progress.done - progress.seeds * progress.step
+    first = before * len(seeds) // progress.total
+    for seed in seeds[first : first + progress.seeds]:
+        yield CurvePoint(seed, LOSS, progress.step, progress.loss, progress.written)
+
+
+def read_curves(folder: Path) -> Iterator[CurvePoint]:
+    """The points of all curves in the checkpoints of a run, as far as they can be read.
+
+    Only the header of a checkpoint is read, so its checksum is not verified.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    for path in sorted(folder.glob("seed*.checkpoint")):
+        if not (named := _CHECKPOINT.fullmatch(path.name)):
+            continue
+        try:
+            written = path.stat().st_mtime
+            with safe_open(path, framework="numpy") as file:
+                header = json.loads((file.metadata() or {})[SEAL])
+            curves = json.loads(header["notes"]["run"])["curves"]
+        except (OSError, SafetensorError, ValueError, KeyError, TypeError):
+            continue
+        for seed, curve in enumerate(curves, start=int(named[1])):
+            for step, metric, value in curve:
+                if math.isfinite(value):
+                    yield CurvePoint(seed, metric, step, value, written)

@@ -24,7 +24,7 @@ def serve(
     port: int = 5000,
     report: Callable[[TrackingSummary], None] = lambda summary: None,
 ) -> int:
-    """Import new runs, then serve MLflow on 127.0.0.1 until interrupted; return its exit status.
+    """Import new runs, then serve MLflow on 127.0.0.1 until it ends; return its exit status.
 
     Raises UserError if `uri` is a server, which is served already, for a local store that cannot be
     written, which MLflow would notice after minutes only, and for a port that is in use, for which
@@ -44,12 +44,17 @@ def serve(
     except OSError as error:
         raise UserError(f"--port {port}: {error.strerror}; write another port") from None
     environment = server_environment() | {"MLFLOW_BACKEND_STORE_URI": locate(uri, root)}
+    return run_server(server_command(root, uri, port), environment)
+
+
+def run_server(command: list[str], environment: dict[str, str]) -> int:
+    """Run a server to its end, which an interrupt of this process brings about."""
+    server = subprocess.Popen(command, env=environment)
     try:
-        return subprocess.run(
-            server_command(root, uri, port), env=environment, check=False
-        ).returncode
-    except KeyboardInterrupt:
-        return 0
+        return server.wait()
+    finally:
+        server.terminate()  # MLflow hands it on to its own child
+        server.wait()
 
 
 def server_command(root: Path, uri: str, port: int) -> list[str]:

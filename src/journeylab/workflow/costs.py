@@ -9,6 +9,7 @@ from typing import Any
 
 from journeylab.config import Frozen, RunSettings, UserError, build
 from journeylab.records.files import read_json, write_json
+from journeylab.records.live import training_steps
 from journeylab.records.looks import SeedRange
 from journeylab.records.plans import Plan
 from journeylab.records.runs import find_runs, read_host, read_run
@@ -104,9 +105,3 @@ def outline(
         "seconds_per_step": cost.seconds / cost.steps if cost and trained else None,
         "seconds_per_job": cost.seconds / max(computed, 1) if cost and not trained else None,
     }
-
-
-def training_steps(settings: Mapping[str, Any], seeds: int) -> int:
-    """The steps of a training job over all its seeds and their worlds."""
-    worlds = settings.get("data", {}).get("worlds", 1)
-    return int(settings["training"]["steps"]) * seeds * int(worlds)

@@ -34,6 +34,7 @@ from journeylab.config import Config, Frozen, StudySettings, UserError, accepted
 from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import VERDICTS, read_json
 from journeylab.records.git import why_git_fails
+from journeylab.records.live import training_steps
 from journeylab.records.plans import HISTORY, REGISTER, Plan
 from journeylab.records.round import ROUND
 from journeylab.records.runs import (
@@ -45,7 +46,7 @@ from journeylab.records.runs import (
     read_start,
 )
 from journeylab.records.stages import RUN_STAGES, plan_path
-from journeylab.workflow.costs import outline, read_costs, training_steps
+from journeylab.workflow.costs import outline, read_costs
 from journeylab.workflow.evidence import (
     Plans,
     StudyEvidence,

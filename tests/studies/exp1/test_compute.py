@@ -77,7 +77,7 @@ def test_exact_weights_need_more_coordinates_than_points():
         exact_weights(GROUPS["A5"], 5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), planes=st.integers(1, 4), half=st.integers(0, 1))
 def test_a_rotation_has_an_antisymmetric_logarithm(seed, planes, half):
     rng = np.random.default_rng(seed)

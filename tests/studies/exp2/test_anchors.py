@@ -28,7 +28,7 @@ def test_untagged_ceiling_equals_a_count_by_hand():
     assert untagged_ceiling(Relations(task="relations")) == expected / 4 == Fraction(1381, 4096)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(1, 5), st.integers(1, 4))
 def test_expected_multiplicity_equals_enumeration(draws: int, values: int):
     assert expected_multiplicity(draws, values) == enumerate_multiplicity(draws, values)
