@@ -36,6 +36,7 @@ PAGES = {
     "guide.reliability": "docs/reliability.md",
     "guide.environment": "docs/environment.md",
     "guide.another-paper": "docs/another-paper.md",
+    "guide.house": "docs/house.md",
     "guide.design": "docs/design.md",
     "guide.speed": "docs/speed.md",
     "guide.references": "docs/references.md",
