@@ -98,6 +98,7 @@ def _add_study(plan: WorkflowPlan, study: str, root: Path, history: History) -> 
     """Write the evidence of the finished runs of a study; why runs were refused."""
     from journeylab.records.evidence import collect_evidence, evidence_path, find_evidence
     from journeylab.records.files import write_atomic
+    from journeylab.records.stages import run_folder
     from journeylab.workflow.evidence import needed_runs, read_recorded
 
     planned = plan.run_plans(study)
@@ -107,7 +108,7 @@ def _add_study(plan: WorkflowPlan, study: str, root: Path, history: History) -> 
     counts = dict.fromkeys(states, 0)
     refused = []
     for run, plans in planned.items():
-        folder = root / "results" / study / run
+        folder = run_folder(root, study, run)
         if not _is_ended(folder):
             counts["started and not finished"] += folder.exists() and any(folder.iterdir())
             continue

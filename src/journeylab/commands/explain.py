@@ -51,7 +51,8 @@ def _sources(root: Path, row: Verdict, judged: StudyVerdicts, *, hashes: bool) -
     """From the verdict back to measurements, runs, data and commits."""
     from journeylab.claims.register import is_read
     from journeylab.claims.registration import History, registrations
-    from journeylab.records.files import MEASUREMENTS, VERDICTS, read_origin, sha256
+    from journeylab.records.files import read_origin, sha256
+    from journeylab.records.stages import output_path
 
     study = row.id.partition(".")[0]
     register = current_register()
@@ -63,7 +64,7 @@ def _sources(root: Path, row: Verdict, judged: StudyVerdicts, *, hashes: bool) -
     pairs = [(run, host) for _, run, host in records]
     states = registrations(register, study, pairs, History(Path.cwd(), CLAIMS))
     yield f"registration: {states[row.id].text}"
-    verdicts, table = (root / "results" / study / name for name in (VERDICTS, MEASUREMENTS))
+    verdicts, table = (output_path(root, stage, study=study) for stage in ("judge", "collect"))
     origin, table_hash = read_origin(verdicts), sha256(table)
     if origin and origin.inputs["measurements"] != table_hash:
         yield f"{table} changed after the claims were judged"

@@ -35,11 +35,12 @@ def read_text(path: Path) -> str:
 
 def read_verdicts(root: Path, study: str) -> StudyVerdicts:
     """The verdicts of a study. Raises UserError if they are missing or damaged."""
-    from journeylab.records.files import VERDICTS, read_json
+    from journeylab.records.files import read_json
     from journeylab.records.repair import settings_of
+    from journeylab.records.stages import output_path
     from journeylab.records.verdicts import StudyVerdicts
 
-    path = root / "results" / study / VERDICTS
+    path = output_path(root, "judge", study=study)
     if not path.exists():
         raise UserError(
             f"{path} is missing; `snakemake --cores 8 {path}{settings_of(root)}` makes it"
@@ -49,9 +50,10 @@ def read_verdicts(root: Path, study: str) -> StudyVerdicts:
 
 def judged_studies(root: Path) -> list[str]:
     """The studies that have verdicts, sorted by number."""
-    from journeylab.records.files import VERDICTS
+    from journeylab.records.stages import output_path
 
-    names = (path.parent.name for path in (root / "results").glob(f"*/{VERDICTS}"))
+    every = output_path(Path(), "judge", study="*")
+    names = (path.parent.name for path in root.glob(str(every)))
     return sorted(names, key=lambda name: (len(name), name))
 
 

@@ -140,11 +140,12 @@ def _read_pilots(folder: Path, study: str, claims: StudyClaims, rows: Sequence[C
     from journeylab.claims.reading import read
     from journeylab.claims.register import PILOT
     from journeylab.claims.statistics import gated_median
-    from journeylab.records.files import MEASUREMENTS, read_table
+    from journeylab.records.files import read_table
+    from journeylab.records.stages import output_path
 
     if study not in judged_studies(folder):
         return Pilots((), {}, frozenset())
-    table = read_table(folder / "results" / study / MEASUREMENTS)
+    table = read_table(output_path(folder, "collect", study=study))
     chosen = sorted({int(seed) for seed in table["seed"].dropna() if seed >= PILOT})
     values = {
         claim.id: [read(term, table, claims.measures, chosen) for term in claim.terms]

@@ -1,4 +1,4 @@
-"""The stages of the workflow, in the order in which data flow: one table.
+"""The stages of the workflow, in the order in which data flow: one table, and the paths from it.
 
 Commands, plans, keys, outputs, logs, forecasts and checks are read from it. The rules in
 ``workflow/rules`` name the same files; a test compares the two.
@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, MEASUREMENTS, VERDICTS
@@ -179,6 +180,16 @@ STAGES: Mapping[str, Stage] = {
 
 RUN_STAGES: tuple[str, ...] = ("train", "compute")
 """The stages that make a run: of each run there is a plan of one of the two."""
+
+
+def output_path(root: Path, stage: str, **wildcards: object) -> Path:
+    """The first output of a job of a stage below a root."""
+    return root / next(iter(STAGES[stage].outputs.values())).format(**wildcards)
+
+
+def run_folder(root: Path, study: str, folder: str) -> Path:
+    """The folder of a run, ``<arm>/<variant>/<seeds>``, below a root."""
+    return root / "results" / study / folder
 
 
 def plan_path(stage: str, **wildcards: object) -> str:

@@ -89,7 +89,7 @@ def run_stage(stage: str, plan: Path, output: Path, **files: Path | Sequence[Pat
     planned = read_plan(plan, stage)
     start = RunStart(plan_key=planned.key, started=started)
     if output.name == RUN:
-        start = begin_run(output.parent, _registered(start, plan.absolute().parents[3] / REGISTER))
+        start = begin_run(output.parent, _registered(start, plan, planned.study))
     _load(stage, planned)
     counted = start_counting()
     module = cast(StageModule, importlib.import_module(f"journeylab.stages.{stage}"))
@@ -99,8 +99,10 @@ def run_stage(stage: str, plan: Path, output: Path, **files: Path | Sequence[Pat
     write_json(plan.with_suffix(".cost.json"), counted(), sealed=False)
 
 
-def _registered(start: RunStart, path: Path) -> RunStart:
+def _registered(start: RunStart, plan: Path, study: str) -> RunStart:
     """The start of a run, with commit and register of the time of planning."""
+    folders = (folder for folder in plan.absolute().parents if folder.name == study)
+    path = next(folders, plan.parent) / REGISTER
     known = build(RegisterState, read_json(path), str(path)) if path.exists() else RegisterState()
     return start.model_copy(update=dict(known))
 

@@ -18,6 +18,7 @@ from journeylab.records.evidence import (
 from journeylab.records.files import MEASUREMENTS
 from journeylab.records.looks import LookRecord, seeded_runs
 from journeylab.records.plans import Plan
+from journeylab.records.stages import run_folder
 from journeylab.workflow.seeds import StudySeeds
 
 Plans = tuple[Plan, Plan]
@@ -153,7 +154,7 @@ def find_restorable(
         state, evidence, reasons = recorded[folder]
         if state == "damaged":
             raise UserError(reasons[0])
-        if evidence is None or is_finished(root / "results" / study / folder, plans):
+        if evidence is None or is_finished(run_folder(root, study, folder), plans):
             continue
         if state == "current":
             restored[folder] = evidence

@@ -32,7 +32,7 @@ from journeylab.claims.response import read_response
 from journeylab.claims.theorems import read_theorems
 from journeylab.config import Config, Frozen, StudySettings, UserError, accepted, chunk_seeds
 from journeylab.records.evidence import RunEvidence
-from journeylab.records.files import VERDICTS, read_json
+from journeylab.records.files import read_json
 from journeylab.records.git import why_git_fails
 from journeylab.records.live import training_steps
 from journeylab.records.plans import HISTORY, REGISTER, Plan
@@ -45,7 +45,7 @@ from journeylab.records.runs import (
     git_state,
     read_start,
 )
-from journeylab.records.stages import RUN_STAGES, plan_path
+from journeylab.records.stages import RUN_STAGES, output_path, plan_path
 from journeylab.workflow.costs import outline, read_costs
 from journeylab.workflow.evidence import (
     Plans,
@@ -147,7 +147,7 @@ class WorkflowPlan:
     @property
     def warnings(self) -> list[str]:
         """Matters that need a person but are not errors, such as points without an answer."""
-        results = Path(self.folder("results"))
+        root = Path(self.config.root)
         lines = [
             f"response.yaml: {point}: neither claims nor an answer; write one of the two"
             for point in self.response.open_points
@@ -160,7 +160,7 @@ class WorkflowPlan:
             f"{study}: its results were made with other settings or code; the response leaves them "
             f"out; snakemake {self.folder('reports')}/{study}.pdf makes them anew"
             for study in self.studies
-            if study not in self.covered and (results / study / VERDICTS).exists()
+            if study not in self.covered and output_path(root, "judge", study=study).exists()
         ]
         return lines + evidence_warnings(self.evidence, self.config.evidence)
 
@@ -187,7 +187,7 @@ class WorkflowPlan:
         return [name for name in self.studies if name in self.required or self._is_judged(name)]
 
     def _is_judged(self, study: str) -> bool:
-        verdicts = Path(self.folder("results")) / study / VERDICTS
+        verdicts = output_path(Path(self.config.root), "judge", study=study)
         if not verdicts.exists():
             return False
         [key] = [plan.key for _, plan in self._study(study).all() if plan.stage == "judge"]
