@@ -1,9 +1,9 @@
 """Texts and rows that the figures and tables of the studies of facts share."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from journeylab.knowledge.settings import TIERS
-from journeylab.plotting import RunName, StudyResults, summary
+from journeylab.plotting import RunName, StudyResults, medians, summary
 
 TIER_TITLES = {"T1": "Tier 1: taught in text", "T2": "Tier 2: transfer", "T3": "Tier 3: never seen"}
 PRIMARY: dict[str, str | int] = {"format": "text", "template": 0, "candidates": "all"}
@@ -48,3 +48,13 @@ def tier_cells(
         "T2, own format": summary(results.values("hits@1", run, **own, tier="T2"), 2),
         "Trained": f"{trained}/{len(tiers['T1']) + results.failures(*run)}",
     }
+
+
+def hit_numbers(results: StudyResults) -> Mapping[str, float]:
+    """Return median hits@1 by key: ``native-A.t2`` of tier 2, ``native-A.t2-kg`` in its own format.
+
+    The own format is that of native models; others have no facts in it.
+    """
+    tiers = {tier: ("hits@1", PRIMARY | {"tier": tier}) for tier in TIERS}
+    own = {"tier": "T2", "format": "kg", "candidates": "all"}
+    return medians(results, "hits", "", {**tiers, "T2 kg": ("hits@1", own)}).numbers

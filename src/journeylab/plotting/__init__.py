@@ -10,12 +10,14 @@ from journeylab.plotting.forms import (
     seeds,
 )
 from journeylab.plotting.intervals import effects
+from journeylab.plotting.medians import Columns, medians, ranges
 from journeylab.plotting.results import RunName, StudyResults, Table, median, summary
 from journeylab.plotting.stopping import stopping
 from journeylab.plotting.style import TEXT, Style, save, styled, styles
 
 __all__ = [
     "TEXT",
+    "Columns",
     "RunName",
     "StudyResults",
     "Style",
@@ -28,6 +30,8 @@ __all__ = [
     "legend_above",
     "median",
     "median_interval",
+    "medians",
+    "ranges",
     "save",
     "seeds",
     "stopping",

@@ -192,7 +192,8 @@ class Table:
     """A table for the PDF and for LaTeX.
 
     The frame's columns are the heads and its cells are printed as they are: format numbers first.
-    Columns named in ``numeric`` are aligned to the right.
+    Columns named in ``numeric`` are aligned to the right. ``numbers`` are cells that can be cited,
+    by their keys.
     """
 
     name: str
@@ -200,3 +201,4 @@ class Table:
     frame: pd.DataFrame
     notes: str = ""
     numeric: tuple[str, ...] = field(default=())
+    numbers: Mapping[str, float] = field(default_factory=dict)

@@ -79,13 +79,16 @@ def draw_results(results: StudyResults, figures: Figures, words: Words, folder: 
             captions["looks"], drawn["looks"] = _LOOKS, looks
         for name, figure in drawn.items():
             save(figure, folder / "figures" / f"{name}.pdf")
-    own = figures.tabulate(results)
+    own = {name: table for name, table in figures.tabulate(results).items() if len(table.frame)}
     tables = verdict_tables(results.verdicts) | own
     if fair := fairness(results.runs, words.TUNING, results.labels, results.arms):
         tables["fairness"] = fair
     for name, table in tables.items():
         _write_table(folder / "tables" / name, table, f"tab:{results.study}-{name}")
-    numbers = study_numbers(results.verdicts, figures.numbers(results))
+    extra = dict(figures.numbers(results))
+    for table in own.values():
+        extra |= table.numbers
+    numbers = study_numbers(results.verdicts, extra)
     (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
     write_json(folder / "numbers.json", numbers)
     content = {

@@ -13,6 +13,8 @@ from journeylab.plotting import (
     facets,
     legend_above,
     median,
+    medians,
+    ranges,
     seeds,
 )
 from journeylab.plotting.captions import CURVES, SEEDS
@@ -24,7 +26,13 @@ from journeylab.studies.exp10_circuit_encoders.circuits import (
     write,
 )
 from journeylab.studies.exp10_circuit_encoders.document import audit
-from journeylab.studies.exp10_circuit_encoders.metrics import ARMS, CONVENTIONS, ENCODERS, LABELS
+from journeylab.studies.exp10_circuit_encoders.metrics import (
+    ARMS,
+    CONVENTIONS,
+    ENCODERS,
+    LABELS,
+    METRICS,
+)
 from journeylab.studies.exp10_circuit_encoders.search import CENTRE, PILOT, TIE, TRIALS
 from journeylab.typography import fixed, scientific, short
 
@@ -51,7 +59,19 @@ CAPTIONS = {
 _TRAINED = tuple(arm for arm in ARMS if arm != "audit")
 _HEADS = tuple(arm for arm in ARMS if arm.startswith("heads-"))
 _LAST = tuple(arm for arm in _TRAINED if arm not in _HEADS)
-_ACCURACIES = ("Accuracy", "Training", "Ceiling", "Learned rule", "Most frequent", "Failed")
+_CHECKS: dict[str, tuple[str, ...]] = {
+    "printed_off": ("matrix", "convention"),
+    "printed_off_moved": ("matrix",),
+    "token_error_moved": ("example",),
+    "one_hot_control": (),
+    "misread_control": (),
+    "memory_ratio": ("part",),
+    "weight_gap": ("part",),
+    "equivalence_error": (),
+    "equivalence_control": (),
+    "padding_error": (),
+    "padding_control": (),
+}
 _ENCODINGS = ("Encodings", "Polynomials per encoding", "Rank", "Best degree", "Best value")
 
 
@@ -70,18 +90,23 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """Accuracies with their anchors, the search, encodings, impossible cells, confused circuits."""
     return {
-        "accuracies": Table(
-            name="accuracies",
-            caption="Median accuracies over the seeds, on the test split unless stated.",
-            frame=_accuracies(results),
-            notes=(
-                "Training: on the training split. Ceiling: of any answer that depends on the types "
-                "of the operations only, exact for this test split; learned rule: of the best such "
-                "answer on the training split; most frequent: of the most frequent answer there. "
-                "They are medians over the seeds of the row, whose number differs."
-            ),
-            numeric=_ACCURACIES,
+        "accuracies": medians(
+            results,
+            "accuracies",
+            "Median accuracies over the seeds, on the test split unless stated.",
+            {
+                "Accuracy": ("accuracy", {}),
+                "Training": ("train_accuracy", {}),
+                "Ceiling": ("blind_ceiling", {}),
+                "Learned rule": ("blind_rule", {}),
+                "Most frequent": ("commonest", {}),
+            },
+            notes="Training: on the training split. Ceiling: of any answer that depends on the "
+            "types of the operations only, exact for this test split; learned rule: of the best "
+            "such answer on the training split; most frequent: of the most frequent answer there. "
+            "They are medians over the seeds of the row, whose number differs.",
         ),
+        "checks": ranges(results, METRICS, _CHECKS),
         "search": _search(results),
         "encodings": Table(
             name="encodings",
@@ -159,16 +184,6 @@ def _lines(results: StudyResults, arm: str) -> dict[str, float | None]:
     known = {"wiring-blind ceiling": "blind_ceiling", "most frequent answer": "commonest"}
     lines = {name: _anchor(results, metric, arm) for name, metric in known.items()}
     return {name: float(x.median()) if len(x) else None for name, x in lines.items()}
-
-
-def _accuracies(results: StudyResults) -> pd.DataFrame:
-    metrics = ("accuracy", "train_accuracy", "blind_ceiling", "blind_rule", "commonest")
-    rows = []
-    for arm, variant in results.present():
-        known = (results.pool(metric, arm=arm, variant=variant)["value"] for metric in metrics)
-        failed = str(results.failures(arm, variant))
-        rows.append([ARMS[arm], results.labels[variant], *map(median, known), failed])
-    return pd.DataFrame(rows, columns=["Task", "Encoder", *_ACCURACIES])
 
 
 def _search(results: StudyResults) -> Table:

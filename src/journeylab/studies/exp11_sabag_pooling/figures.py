@@ -13,11 +13,13 @@ from journeylab.plotting import (
     facets,
     legend_above,
     median,
+    medians,
+    ranges,
     seeds,
     styles,
 )
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
-from journeylab.studies.exp11_sabag_pooling.metrics import ARMS, TASKS
+from journeylab.studies.exp11_sabag_pooling.metrics import ARMS, METRICS, TASKS
 from journeylab.studies.exp11_sabag_pooling.search import TRIALS
 from journeylab.studies.exp11_sabag_pooling.settings import (
     APART,
@@ -57,7 +59,29 @@ CAPTIONS = {
     ),
 }
 
-_NUMERIC = ("Accuracy", "Exact", "Ceiling", "Diagonal", "Failed")
+_CHECKS: dict[str, tuple[str, ...]] = {
+    "invariance_error": (),
+    "invariance_control": (),
+    "row_sum_error": (),
+    "row_sum_control": (),
+    "rank_excess": (),
+    "rank_control": ("shape",),
+    "shape_error": (),
+    "shape_control": (),
+    "characters": (),
+    "characters_control": (),
+    "twin_gap": (),
+    "query_gradient": (),
+    "q_error": ("temperature",),
+    "h_error": (),
+    "h_unscored_error": (),
+    "h_untempered_error": ("temperature",),
+    "law_error": (),
+    "law_control": (),
+    "safe_change": (),
+    "ascent_change": ("scale",),
+}
+"""Metrics of certificates and their controls, and factors whose levels differ."""
 _PRINTED_RATIO = 0.58 / 0.0049
 _DIVERGED = 1e6
 
@@ -77,19 +101,24 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracies, changes of the loss in one step, and gradient ratios."""
+    """Accuracies, losses by rate, checks, changes of the loss in one step, and gradient ratios."""
     tables = {
-        "accuracies": Table(
-            name="accuracies",
-            caption="Medians over seeds, on the test strings.",
-            frame=_accuracies(results),
-            notes=(
-                "Exact: share of strings with only correct outputs. Ceiling: best token accuracy "
-                "of any permutation-invariant pooling. Diagonal: mean of S_ii on strings of "
-                "distinct symbols, for poolings with one S and k = n."
-            ),
-            numeric=_NUMERIC,
-        )
+        "accuracies": medians(
+            results,
+            "accuracies",
+            "Medians over seeds, on the test strings.",
+            {
+                "Accuracy": ("accuracy", {}),
+                "Exact": ("exact", {}),
+                "Ceiling": ("ceiling", {}),
+                "Diagonal": ("diagonal", {}),
+            },
+            notes="Exact: share of strings with only correct outputs. Ceiling: best token accuracy "
+            "of any permutation-invariant pooling. Diagonal: mean of S_ii on strings of "
+            "distinct symbols, for poolings with one S and k = n.",
+        ),
+        "rates": _rates(results),
+        "checks": ranges(results, METRICS, _CHECKS),
     }
     if len(results.select("loss_change")):
         tables["changes"] = _changes(results)
@@ -223,18 +252,22 @@ def _draw_rates(results: StudyResults) -> Figure:
     return figure
 
 
-def _accuracies(results: StudyResults) -> pd.DataFrame:
-    rows = []
-    for arm, variant in results.present():
-        known = (
-            results.pool(metric, arm=arm, variant=variant)["value"]
-            for metric in ("accuracy", "exact", "ceiling", "diagonal")
-        )
-        medians = ["–" if value.empty else median(value) for value in known]
-        rows.append(
-            [ARMS[arm], results.labels[variant], *medians, str(results.failures(arm, variant))]
-        )
-    return pd.DataFrame(rows, columns=["Task", "Pooling", *_NUMERIC])
+def _rates(results: StudyResults) -> Table:
+    return medians(
+        results,
+        "rates",
+        "Loss of “abc” → “ab” by the rate of the queries: medians over seeds.",
+        {
+            "Mean": ("mean_loss", {}),
+            "After a tenth": ("final_loss", {"after": "tenth"}),
+            "Final": ("final_loss", {"after": "end"}),
+            "Learned": ("learned", {}),
+        },
+        arms="rates",
+        by=("optimiser", "scale", "base", "multiplier"),
+        notes="Base: rate of all weights but the queries, whose rate is the multiple of it. "
+        "Learned: share of starts that learn their targets.",
+    )
 
 
 def _changes(results: StudyResults) -> Table:

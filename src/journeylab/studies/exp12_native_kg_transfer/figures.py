@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from journeylab.knowledge.tables import (
     PRIMARY,
     TIER_TITLES,
+    hit_numbers,
     tier_cells,
     world_size,
     worlds_per_seed,
@@ -22,10 +23,13 @@ from journeylab.plotting import (
     facets,
     legend_above,
     median,
+    medians,
+    ranges,
     seeds,
 )
 from journeylab.plotting.captions import AS_BEFORE, SEEDS
 from journeylab.studies.exp12_native_kg_transfer.answer import answer
+from journeylab.studies.exp12_native_kg_transfer.metrics import METRICS
 from journeylab.studies.exp12_native_kg_transfer.search import SEED, search_table
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Settings, Variant
 
@@ -107,6 +111,17 @@ _IN_PROSE = (
 )
 """Tier, arm and variant of the medians of hits@1 in the report's prose."""
 
+_CHECKS = (
+    "cache_error",
+    "cache_control",
+    "order_error",
+    "order_control",
+    "leaks",
+    "leak_control",
+    "moved",
+    "moved_control",
+)
+
 
 def draw(results: StudyResults) -> dict[str, Figure]:
     """Draw transfer by size, initial scale, tokens and bridging; and generalisation."""
@@ -140,7 +155,21 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
                 f"with at least {gate} at tier 1, of all seeds."
             ),
             numeric=tuple(heads),
+            numbers=hit_numbers(results),
         ),
+        "ranks": medians(
+            results,
+            "ranks",
+            "Mean natural logarithm of the rank, and the floor at tier 3: medians over seeds.",
+            {
+                "Tier 1": ("log_rank", PRIMARY | {"tier": "T1"}),
+                "Tier 2": ("log_rank", PRIMARY | {"tier": "T2"}),
+                "Tier 3": ("log_rank", PRIMARY | {"tier": "T3"}),
+                "Floor": ("floor_marginal", {"tier": "T3"}),
+            },
+            notes="Floor: hits@1 of the most frequent answer to a relation.",
+        ),
+        "checks": ranges(results, METRICS, dict.fromkeys(_CHECKS, ())),
         "search": _tabulate_search(results),
     }
 

@@ -22,12 +22,14 @@ from journeylab.plotting import (
     facets,
     legend_above,
     median,
+    medians,
+    ranges,
     seeds,
     styles,
 )
 from journeylab.plotting.captions import AS_BEFORE, SEEDS
 from journeylab.studies.exp13_published_mixers import search
-from journeylab.studies.exp13_published_mixers.metrics import ARMS, FAMILIES, LABELS
+from journeylab.studies.exp13_published_mixers.metrics import ARMS, FAMILIES, LABELS, METRICS
 from journeylab.studies.exp13_published_mixers.search_tables import (
     tabulate_rates,
     tabulate_scales,
@@ -48,6 +50,13 @@ _BUDGETS = (
 _FAMILIES = f"Lines separate, from above: {'; '.join(FAMILIES)}."
 _STATE, _MEMORY = "A5", "associative"
 _LINE, _UNTRAINED = "#202020", "#e9e9e9"
+_CHECKS: dict[str, tuple[str, ...]] = {
+    "order_change": ("case",),
+    "reflections": ("case",),
+    "projection_error": ("case",),
+    "ceiling_error": (),
+    "mismatch": (),
+}
 _FITS = 10
 """Characters that fit into a field; longer texts are printed smaller."""
 _IN_PROSE = (
@@ -132,11 +141,18 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             frame=_accuracies(results, times),
             notes="–: not trained. CPU times stand above the first table.",
             numeric=tuple(_heads(results)),
+            numbers=medians(
+                results,
+                f"accuracy-{times}",
+                "",
+                {f"At {times}": ("accuracy", {"times": times})},
+            ).numbers,
         )
         for times in FACTORS
         if results.present()
     }
-    others = (_tabulate_ceilings(results), tabulate_rates(), tabulate_scales())
+    checks = ranges(results, METRICS, _CHECKS)
+    others = (_tabulate_ceilings(results), checks, tabulate_rates(), tabulate_scales())
     return tables | {table.name: table for table in others}
 
 

@@ -1,6 +1,7 @@
 """Figures, tables and numbers of the exp1 report."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -16,11 +17,18 @@ from journeylab.plotting import (
     curves,
     facets,
     legend_above,
+    medians,
+    ranges,
     seeds,
     styles,
 )
 from journeylab.plotting.captions import CURVES, seed_dots
-from journeylab.studies.exp1_group_languages.metrics import ARMS, FAMILY_LABELS, FORM_LABELS
+from journeylab.studies.exp1_group_languages.metrics import (
+    ARMS,
+    FAMILY_LABELS,
+    FORM_LABELS,
+    METRICS,
+)
 from journeylab.studies.exp1_group_languages.search import (
     EDGES,
     POINTS,
@@ -72,6 +80,21 @@ CAPTIONS = {
 _TITLES = {task: ARMS[task] for task in TASK_NAMES}
 _HEADS = {task: "B, #a = n/2" if task == "Bbal" else task for task in TASK_NAMES}
 _COLUMNS = {"product state": "product state (J = 0)", "aggregation": "aggregation (J = 1)"}
+_CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
+    (
+        "exact_accuracy",
+        "exact_drift",
+        "aggregation_accuracy",
+        "aggregation_drift",
+        "aggregator_accuracy",
+        "aggregator_margin",
+        "aggregator_float32",
+        "parikh_spread",
+        "missing_exponentials",
+        "ceiling_error",
+    ),
+    (),
+) | {"parikh_split": ("case",)}
 _SHOWN = (SHORTEST, 20, 30, 40, LONGEST, *FAR)
 
 Case = tuple[TaskName, Family, Form]
@@ -98,6 +121,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         ),
         **{f"far-{length}": _tabulate_far(results, length) for length in FAR},
         "ceilings": _tabulate_ceilings(results),
+        "checks": ranges(results, METRICS, _CHECKS),
         "search": _tabulate_search(),
     }
 
@@ -334,12 +358,17 @@ def _share(results: StudyResults, run: Case) -> str:
 
 
 def _tabulate_far(results: StudyResults, length: int) -> Table:
-    return _table_of(
+    columns = {
+        f"{head} {length}": (metric, {"n": length})
+        for head, metric in (("Accuracy", "accuracy"), ("Overflow", "overflow"))
+    }
+    shown = _table_of(
         f"far-{length}",
         f"Median accuracy at length n = {length}, on the strings whose logits are finite.",
         [(run, _median_at(results, run, length)) for run in _present(results)],
         "overflow: share of strings, over all seeds, whose logits are not finite.",
     )
+    return replace(shown, numbers=medians(results, shown.name, "", columns).numbers)
 
 
 def _median_at(results: StudyResults, run: Case, length: int) -> str:

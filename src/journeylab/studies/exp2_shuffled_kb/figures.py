@@ -6,7 +6,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from journeylab.plotting import (
-    RunName,
     StudyResults,
     Table,
     anchors,
@@ -14,9 +13,10 @@ from journeylab.plotting import (
     curves,
     facets,
     legend_above,
+    medians,
+    ranges,
     seeds,
     styles,
-    summary,
 )
 from journeylab.plotting.captions import AS_BEFORE, CURVES, seed_dots
 from journeylab.studies.exp2_shuffled_kb.anchors import (
@@ -26,7 +26,7 @@ from journeylab.studies.exp2_shuffled_kb.anchors import (
     untagged_ceiling,
     vote,
 )
-from journeylab.studies.exp2_shuffled_kb.metrics import ARMS, LABELS
+from journeylab.studies.exp2_shuffled_kb.metrics import ARMS, LABELS, METRICS
 from journeylab.studies.exp2_shuffled_kb.search import (
     LONGER,
     POINTS,
@@ -36,7 +36,6 @@ from journeylab.studies.exp2_shuffled_kb.search import (
     choose,
 )
 from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, VARIANTS, Arm, Settings
-from journeylab.typography import plain
 
 _SEEDS = seed_dots(lines="horizontal lines")
 CAPTIONS = {
@@ -72,6 +71,7 @@ CAPTIONS = {
 
 _LOOKUP, _RELATIONS = VARIANTS["lookup"], VARIANTS["relations"]
 _TOLERANCE = 1e-4
+_CHANGES = {"Accuracy": "accuracy", "Flips": "flip_rate", "Change": "relative_logit_change"}
 
 
 def draw(results: StudyResults) -> dict[str, Figure]:
@@ -90,20 +90,26 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """Accuracy, flips and changes of logits of every run, the anchors, and the search."""
-    rows = [_row(results, run) for run in results.present()]
-    heads = [head for head in rows[0] if head not in ("Arm", "Model")] if rows else []
     anchors = pd.DataFrame(_anchor_rows(_settings(results)))
     return {
-        "runs": Table(
-            name="runs",
-            caption="All runs: medians over seeds, with means in brackets.",
-            frame=pd.DataFrame(rows),
-            notes=(
-                "Tested sorted, shuffled: accuracy. Flips: share of answers that change when the "
-                "entries are permuted from the training order. Max |Δ|: largest change of a logit, "
-                "over all seeds."
-            ),
-            numeric=tuple(heads),
+        "runs": medians(
+            results,
+            "runs",
+            "All runs: medians over seeds.",
+            {
+                f"{head}, {order}": (metric, {"order": order})
+                for head, metric in _CHANGES.items()
+                for order in ORDERS
+            },
+            notes="Accuracy: by the order of entries in the test. Flips: share of answers that "
+            "change when the entries are permuted from this order; change: largest change of a "
+            "logit then, divided by the standard deviation of the logits.",
+        ),
+        "checks": ranges(
+            results,
+            METRICS,
+            {"invariance_error": ("arm", "precision"), "witness_change": ("variant",)}
+            | {"ceiling_error": ()},
         ),
         "anchors": Table(
             name="anchors",
@@ -271,22 +277,6 @@ def _lookups(results: StudyResults, metric: str) -> pd.DataFrame:
 def _lookup_arms(results: StudyResults) -> dict[str, Arm]:
     arms = _trained_arms(results)
     return {name: arm for name, arm in arms.items() if arm.attention == "softmax" and arm.size}
-
-
-def _row(results: StudyResults, run: RunName) -> dict[str, str]:
-    trained = _trained_arms(results)[run[0]].order
-    change = results.values("max_logit_change", run, order=trained)
-    return {
-        "Arm": results.arms.get(run[0], run[0]),
-        "Model": results.labels.get(run[1], run[1]),
-        **{
-            f"Tested {order}": summary(results.values("accuracy", run, order=order))
-            for order in ORDERS
-        },
-        "Flips": summary(results.values("flip_rate", run, order=trained)),
-        "Max |Δ|": plain(float(change.max()), 2) if len(change) else "n/a",
-        "Failed": str(results.failures(*run)),
-    }
 
 
 def _anchor_rows(settings: Settings) -> list[dict[str, str]]:

@@ -16,6 +16,8 @@ from journeylab.plotting import (
     facets,
     legend_above,
     median,
+    medians,
+    ranges,
     seeds,
     styles,
 )
@@ -27,6 +29,7 @@ from journeylab.studies.exp3_order_information.information import (
     coarsest_precision,
     precision_law,
 )
+from journeylab.studies.exp3_order_information.metrics import METRICS
 from journeylab.studies.exp3_order_information.search import SEEDS, TIE, search_table
 from journeylab.studies.exp3_order_information.settings import (
     COLOURS,
@@ -99,6 +102,8 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     if len(results.select("mutual_information")):
         tables["information"] = _tabulate_information(results)
         tables["retrieval"] = _tabulate_retrieval(results)
+        by = dict.fromkeys(("law_excess", "information_growth"), ("epsilon",))
+        tables["checks"] = ranges(results, METRICS, by)
     if results.present():
         tables["probes"] = _tabulate_probes(results)
         tables["search"] = _tabulate_search(results)
@@ -329,28 +334,19 @@ def _tabulate_probes(results: StudyResults) -> Table:
         **{f"N = {n}": ("position_accuracy", mlp | {"N": n}) for n in LENGTHS},
         "Seen": ("position_accuracy", mlp | {"N": longest, "strings": "seen"}),
         "Linear": ("position_accuracy", mlp | {"N": longest, "probe": "linear"}),
+        "Seen, 8": ("position_accuracy", mlp | {"N": 8, "strings": "seen"}),
+        "Linear, 8": ("position_accuracy", mlp | {"N": 8, "probe": "linear"}),
         "Counts": ("count_accuracy", mlp | {"N": longest}),
+        "Bits": ("v_information", mlp | {"N": longest}),
     }
-    shown = []
-    for run in results.present():
-        arm = _trained_arms(results)[run[0]]
-        row = {
-            "C": str(arm.colours),
-            "d": str(arm.d),
-            "Frequencies": results.labels.get(run[1], run[1]),
-        }
-        for head, (metric, where) in columns.items():
-            row[head] = median(results.values(metric, run, **where))
-        shown.append(row | {"Failed": str(results.failures(*run))})
-    frame = pd.DataFrame(shown)
-    return Table(
-        name="probes",
-        caption="Position accuracy of the MLP probe on held-out strings: medians over the seeds "
+    return medians(
+        results,
+        "probes",
+        "Position accuracy of the MLP probe on held-out strings: medians over the seeds "
         "that did not fail.",
-        frame=frame,
-        notes=f"At N = {longest}: Seen, on strings that training may draw; Linear, accuracy of the "
-        "linear probe; Counts, count accuracy of the MLP probe.",
-        numeric=tuple(head for head in frame.columns if head != "Frequencies"),
+        columns,
+        notes="Seen: on strings that training may draw. Linear: of the linear probe. Counts: count "
+        f"accuracy. Bits: V-information about the positions. N = {longest} unless stated.",
     )
 
 

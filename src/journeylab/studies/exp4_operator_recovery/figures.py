@@ -16,6 +16,8 @@ from journeylab.plotting import (
     facets,
     legend_above,
     median,
+    medians,
+    ranges,
     seeds,
     styles,
 )
@@ -79,6 +81,12 @@ SHORT = {
     "transport_linearity": "R² of T",
 }
 """Short names of metrics for narrow columns, in the order of the tables."""
+_CHECKS: dict[str, tuple[str, ...]] = {
+    "hidden_off_block": (),
+    **dict.fromkeys(
+        ("gauge_error", "rope_error", "order_error", "blocks_found", "bend"), ("case",)
+    ),
+}
 _MEANINGS = {
     "single": (
         " sd: standard deviation, λ: eigenvalues, σ: singular values. orth. defect: ‖RᵀR − I‖/√d. "
@@ -131,6 +139,19 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         for name, known in runs.items()
         if known
     }
+    tables["others"] = medians(
+        results,
+        "others",
+        "Losses and what training changes: medians over seeds.",
+        {
+            "Loss": ("loss", {"stage": "trained"}),
+            "Gain": ("gain", {}),
+            "Off-block of R − I": ("off_block_away", {"stage": "trained"}),
+            "Commutator, ratio": ("commutator_ratio", {}),
+        },
+        notes="Gain: loss of bigrams less that of the model. Ratio: final / initial.",
+    )
+    tables["checks"] = ranges(results, METRICS, _CHECKS)
     return tables | {"null": _tabulate_null(results), "search": tabulate_search(ARMS, LABELS)}
 
 
@@ -285,6 +306,13 @@ def _tabulate(
             "for R per position of the one on the commutator." + _MEANINGS[name]
         ),
         numeric=tuple(heads),
+        numbers=medians(
+            results,
+            name,
+            "",
+            {f"{m} {stage}": (m, {"stage": stage}) for m in metrics for stage in STAGE},
+            tuple({arm for arm, _ in runs}),
+        ).numbers,
     )
 
 

@@ -6,8 +6,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from journeylab.plotting import StudyResults, Table, anchors, facets, legend_above, seeds, styles
+from journeylab.plotting import (
+    StudyResults,
+    Table,
+    anchors,
+    facets,
+    legend_above,
+    ranges,
+    seeds,
+    styles,
+)
 from journeylab.plotting.captions import seed_dots
+from journeylab.studies.exp5_ssm_bridge.metrics import METRICS
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, PRECISIONS
 from journeylab.typography import scientific
 
@@ -87,7 +97,13 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
                 "every draw and therefore promises nothing."
             ),
             numeric=("N", *heads),
-        )
+        ),
+        "checks": ranges(
+            results,
+            METRICS,
+            dict.fromkeys(("identity_error", "negative_control_error"), ("operator",))
+            | {"one_minus_cosine": ("operator", "precision"), "scan_error": ("precision",)},
+        ),
     }
 
 

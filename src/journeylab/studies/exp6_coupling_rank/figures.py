@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from journeylab.plotting import (
+    Columns,
     StudyResults,
     Table,
     anchors,
@@ -13,6 +14,8 @@ from journeylab.plotting import (
     facets,
     legend_above,
     median,
+    medians,
+    ranges,
     seeds,
     styles,
 )
@@ -23,6 +26,7 @@ from journeylab.studies.exp6_coupling_rank.metrics import (
     FREQUENCY_SETS,
     LABELLED,
     LABELS,
+    METRICS,
 )
 from journeylab.studies.exp6_coupling_rank.search import CHOSEN, RATES, SEARCH, SPREADS
 from journeylab.studies.exp6_coupling_rank.settings import (
@@ -76,6 +80,8 @@ CAPTIONS = {
 _WHOLE = tuple(variant for variant in LABELS if variant not in STACKED)
 _LOWEST = 1e-8
 _WHOLE_MODEL = "Accuracy"
+_BY_HEADS: Columns = {f"H {h}": ("accuracy", {"variant": STACKED, "H": h}) for h in HEADS}
+_WITHOUT_HEADS: Columns = {"Accuracy": ("accuracy", {"variant": _WHOLE})}
 _NUMERIC = ("Parameters", _WHOLE_MODEL, *map(str, HEADS), "Failed")
 _ERRORS = ("Error", "Smallest", "Excess", "Largest excess", "Accuracy", "Truncated")
 
@@ -110,6 +116,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
                 "labels. Columns 1 … 8: number of heads H."
             ),
             numeric=_NUMERIC,
+            numbers=medians(results, "accuracies", "", _BY_HEADS | _WITHOUT_HEADS).numbers,
         ),
         "errors": Table(
             name="errors",
@@ -120,8 +127,31 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
                 "error / smallest − 1; truncated: accuracy of the best scores of rank H."
             ),
             numeric=("H", *_ERRORS),
+            numbers=medians(
+                results,
+                "errors",
+                "",
+                {
+                    "Error": ("squared_error", {"variant": "separable"}),
+                    "Excess": ("excess", {"variant": "separable"}),
+                },
+                FITTED,
+                by=("arm", "H"),
+            ).numbers,
         ),
         "ranks": _ranks(results),
+        "checks": ranges(
+            results,
+            METRICS,
+            {
+                "rank_error": ("arithmetic",),
+                "rank_defect": ("frequencies",),
+                "rounded_error": ("frequencies",),
+                "least_error": ("frequencies",),
+                "lost_accuracy": ("H",),
+                "cancellation": ("variant",),
+            },
+        ),
         "search": _search(),
     }
 

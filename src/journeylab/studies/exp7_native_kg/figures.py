@@ -13,11 +13,13 @@ from journeylab.knowledge.settings import LINEARISED_TEMPLATES, TIERS
 from journeylab.knowledge.tables import (
     PRIMARY,
     TIER_TITLES,
+    hit_numbers,
     tier_cells,
     world_size,
     worlds_per_seed,
 )
 from journeylab.plotting import (
+    Columns,
     RunName,
     StudyResults,
     Table,
@@ -26,7 +28,8 @@ from journeylab.plotting import (
     curves,
     facets,
     legend_above,
-    median,
+    medians,
+    ranges,
     seeds,
     styles,
 )
@@ -112,6 +115,18 @@ _REFERENCE = ("native", "A")
 _COMPARED = ("native", "7a", "7b-held")
 _LEARNING = ("A", "Aprime", "B", "Bprime", "C", "Cprime")
 
+_CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
+    (
+        "text_equivalence_error",
+        "text_equivalence_control",
+        "baked_key_error",
+        "baked_key_control",
+        "decoding_mismatch",
+        "decoding_control",
+    ),
+    (),
+) | {"count_deviation": ("quantity",)}
+
 
 def draw(results: StudyResults) -> dict[str, Figure]:
     """Draw hits@1 by tier, differences to A, other metrics, transfer by form, and learning."""
@@ -129,16 +144,14 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """Documented and actual sizes, hits@1 by tier, other metrics of transfer, and the search."""
     gate = _settings(results).evaluation.gate
-    hits, secondary = [], []
+    hits = []
     for run in results.present():
         head = {
             "Model": results.labels.get(run[1], run[1]),
             "KG rows": results.arms.get(run[0], run[0]),
         }
         hits.append(head | tier_cells(results, run, gate, _own(results, run)))
-        secondary.append(head | _secondary(results, run))
     heads = [name for name in hits[0] if name not in ("Model", "KG rows")] if hits else []
-    others = [name for name in secondary[0] if name not in ("Model", "KG rows")] if hits else []
     return ({"counts": _tabulate_counts(results)} if len(results.select("count")) else {}) | {
         "hits": Table(
             name="hits",
@@ -150,18 +163,11 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
                 f"seeds with at least {gate} at tier 1, of all seeds; the others are undertrained."
             ),
             numeric=tuple(heads),
+            numbers=hit_numbers(results),
         ),
-        "transfer": Table(
-            name="transfer",
-            caption="Tier 2 in template 0, secondary metrics: medians over seeds.",
-            frame=pd.DataFrame(secondary),
-            notes=(
-                "Log rank: mean natural logarithm of the rank. Exact: the greedy completion is the "
-                "name and the full stop. Typed: hits@1 among entities of the tail's type. t1, t2: "
-                "hits@1 in templates 1 and 2."
-            ),
-            numeric=tuple(others),
-        ),
+        "transfer": _by_tier(results, "transfer", "Tier 2", "T2"),
+        "tiers": _by_tier(results, "tiers", "Tiers 1 and 3", "T1", "T3"),
+        "checks": ranges(results, METRICS, _CHECKS),
         "search": _tabulate_search(results),
     }
 
@@ -387,22 +393,30 @@ def _own(results: StudyResults, run: RunName) -> dict[str, str | int]:
     return PRIMARY | {"template": LINEARISED_TEMPLATES[arm.linearisation][0]}
 
 
-def _secondary(results: StudyResults, run: RunName) -> dict[str, str]:
-    def cell(metric: str, candidates: str = "", template: int = 0) -> str:
-        ranked: dict[str, str | int] = {"candidates": candidates} if candidates else {}
-        levels = {"tier": "T2", "format": "text", "template": template, **ranked}
-        return median(results.values(metric, run, **levels), 2)
-
-    return {
-        "hits@5": cell("hits@5", "all"),
-        "MRR": cell("mrr", "all"),
-        "Log rank": cell("log_rank", "all"),
-        "Perplexity": cell("perplexity"),
-        "Exact": cell("exact_match"),
-        "Typed": cell("hits@1", "type"),
-        "t1": cell("hits@1", "all", template=1),
-        "t2": cell("hits@1", "all", template=2),
-    }
+def _by_tier(results: StudyResults, name: str, caption: str, *tiers: str) -> Table:
+    columns: Columns = {}
+    for tier in tiers:
+        of: dict[str, str | int] = {"tier": tier, "format": "text", "template": 0}
+        ranked: dict[str, str | int] = of | {"candidates": "all"}
+        columns |= {
+            f"hits@5, {tier}": ("hits@5", ranked),
+            f"MRR, {tier}": ("mrr", ranked),
+            f"Log rank, {tier}": ("log_rank", ranked),
+            f"Perplexity, {tier}": ("perplexity", of),
+            f"Exact, {tier}": ("exact_match", of),
+        }
+    if "T2" in tiers:
+        columns["Typed, T2"] = ("hits@1", of | {"candidates": "type"})
+        columns |= {f"t{i}, T2": ("hits@1", ranked | {"template": i}) for i in (1, 2)}
+    return medians(
+        results,
+        name,
+        f"{caption}, in template 0: medians over seeds.",
+        columns,
+        notes="Log rank: mean natural logarithm of the rank. Exact: the greedy completion is the "
+        "name and the full stop. Typed: hits@1 among entities of the tail's type. t1, t2: "
+        "hits@1 in templates 1 and 2.",
+    )
 
 
 def _floor(results: StudyResults, name: str, tier: str) -> float:

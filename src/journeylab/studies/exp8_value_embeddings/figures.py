@@ -11,14 +11,16 @@ from journeylab.plotting import (
     facets,
     legend_above,
     median,
+    medians,
+    ranges,
     seeds,
     styles,
 )
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS_UNBOUNDED
 from journeylab.studies.exp8_value_embeddings.metrics import (
-    ARMS,
     DECODING,
     LABELS,
+    METRICS,
     TEST_SETS,
 )
 from journeylab.studies.exp8_value_embeddings.search import (
@@ -84,6 +86,15 @@ _ATTENTION = ("axial", "full")
 _TRAINED = (*_ATTENTION, "table-unit", "categorical")
 _CONTROLS = ("table-unit", "categorical")
 _RECORDED = ("learning-axial", "learning-full")
+_CHECKS = (
+    "rise",
+    "dimension_error",
+    "spacing_error",
+    "rms_error",
+    "optimum_error",
+    "equivariance_error",
+    "relabelling_error",
+)
 _CURVES = {"train_loss": "training loss", "optimal_row": "optimal answers"}
 
 
@@ -103,12 +114,15 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Rates and gaps of every run, anchors, geometry, and the printed similarities."""
+    """Rates of every run, learning, vectors, anchors, printed similarities, checks, the search."""
     return {
         "rates": _rates(results),
+        "learning": _learning(results),
+        "vectors": _vectors(results),
         "anchors": _anchors(results),
         "geometry": _geometry(results),
         "printed": _printed(results),
+        "checks": ranges(results, METRICS, {"cycles": (), **dict.fromkeys(_CHECKS, ("case",))}),
         "search": _search(),
         "finals": _finals(),
     }
@@ -257,37 +271,67 @@ def _draw_printed(results: StudyResults) -> Figure:
 
 
 def _rates(results: StudyResults) -> Table:
-    columns = {
+    heads = {
         "Valid, token": ("valid", "token", "iid"),
-        "row": ("valid", "row", "iid"),
+        "Row": ("valid", "row", "iid"),
         "Optimal, token": ("optimal", "token", "iid"),
-        "row ": ("optimal", "row", "iid"),
-        "Hung.": ("optimal", "hungarian", "iid"),
-        "Held-out": ("optimal", "row", "held-out"),
+        "Optimal, row": ("optimal", "row", "iid"),
+        "Hungarian": ("optimal", "hungarian", "iid"),
         "Close": ("optimal", "row", "close"),
+        "Held-out": ("optimal", "row", "held-out"),
         "Shifted": ("optimal", "row", "shifted"),
         "Gap": ("gap", "hungarian", "iid"),
     }
-    answers = results.measurements.dropna(subset=["decoder", "test"])
-    known = answers.set_index(["arm", "variant", "metric", "decoder", "test"])["value"].sort_index()
-    rows = []
-    for arm, variant in results.present():
-        row = {"Arm": ARMS[arm], "Embedding": LABELS[variant]}
-        for head, cell in columns.items():
-            key = (arm, variant, *cell)
-            row[head] = median(known.loc[[key]]) if key in known.index else "n/a"
-        rows.append(row | {"Failed": str(results.failures(arm, variant))})
-    heads = (*columns, "Failed")
-    return Table(
-        name="rates",
-        caption="Median rates over the seeds.",
-        frame=pd.DataFrame(rows, columns=["Arm", "Embedding", *heads]),
-        notes=(
-            "Rates of valid and optimal answers on the i.i.d. test, by decoder; on held-out "
-            "values, close calls and shifted costs, optimal answers by row argmax. Gap: mean of "
-            "sum / smallest sum − 1 of the costs, with Hungarian decoding, i.i.d."
-        ),
-        numeric=heads,
+    return medians(
+        results,
+        "rates",
+        "Median rates over the seeds.",
+        {head: (metric, {"decoder": d, "test": test}) for head, (metric, d, test) in heads.items()},
+        _TRAINED,
+        notes="Rates of valid and optimal answers on the i.i.d. test, by decoder; on held-out "
+        "values, close calls and shifted costs, optimal answers by row argmax. Gap: mean of "
+        "sum / smallest sum − 1 of the costs, with Hungarian decoding, i.i.d.",
+    )
+
+
+def _learning(results: StudyResults) -> Table:
+    return medians(
+        results,
+        "learning",
+        "Half of the steps: medians over the seeds.",
+        {
+            "Untrained": ("early_valid", {"moment": "untrained", "decoder": "row"}),
+            "First": ("early_valid", {"moment": "first", "decoder": "row"}),
+            "First, token": ("early_valid", {"moment": "first", "decoder": "token"}),
+            "Optimal": ("reached", {}),
+            "Mean loss": ("loss_area", {}),
+            "Median bend": ("loss_kink", {}),
+            "RMS bend": ("loss_roughness", {}),
+            "Of the log": ("loss_relative_kink", {}),
+        },
+        _RECORDED,
+        notes="Untrained, first: rate of valid permutations before training and at the first "
+        "evaluation. Bend: second difference of the training loss in the later half.",
+    )
+
+
+def _vectors(results: StudyResults) -> Table:
+    return medians(
+        results,
+        "vectors",
+        "Vectors of costs, trained: medians over the seeds.",
+        {
+            "Order before": ("order", {"stage": "initial"}),
+            "Order": ("order", {"stage": "trained"}),
+            "Of the change": ("order_change", {}),
+            "Of the table": ("learned_order", {"stage": "trained"}),
+            "1st component": ("first_component", {"stage": "trained"}),
+            "Rank": ("effective_rank", {"stage": "trained"}),
+        },
+        _TRAINED,
+        notes="Order: Spearman's correlation of cosine similarity and nearness, over the costs "
+        "that occur in training: before and after it, of what it changed, and of the learned "
+        "part. Share of the first principal component; effective rank.",
     )
 
 
@@ -324,22 +368,16 @@ def _geometry(results: StudyResults) -> Table:
         row["1st component"] = median(_untrained(results, "component", variant))
         row["Eff. rank"] = median(_untrained(results, "rank", variant), 1)
         row["Order"] = median(_untrained(results, "order", variant), 2)
-        for head, metric, places in (
-            ("Order, trained", "order", 2),
-            ("Rank, trained", "effective_rank", 1),
-        ):
-            where = {"arm": "axial", "variant": variant, "stage": "trained"}
-            row[head] = median(results.pool(metric, **where)["value"], places)
         rows.append(row)
     frame = pd.DataFrame(rows)
     return Table(
         name="geometry",
-        caption="Vectors of costs: medians over draws (untrained) and over seeds (trained).",
+        caption="Vectors of costs, untrained: medians over draws.",
         frame=frame,
         notes=(
             "Cosine similarities of pairs of costs; share of variance along the first principal "
             "component; effective rank; order: Spearman's correlation of cosine similarity and "
-            "nearness. Untrained: for 1 … 100; trained: for the costs that occur in training."
+            "nearness, for the costs 1 … 100."
         ),
         numeric=tuple(frame.columns[1:]),
     )

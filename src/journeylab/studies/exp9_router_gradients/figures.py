@@ -4,6 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from journeylab.plotting import (
+    Columns,
     StudyResults,
     Style,
     Table,
@@ -12,6 +13,8 @@ from journeylab.plotting import (
     facets,
     legend_above,
     median,
+    medians,
+    ranges,
     seeds,
     styles,
 )
@@ -78,6 +81,24 @@ _NEAR = 0.01
 _SMALLEST = 1e-9
 """Biases and variances below this are rounding."""
 
+_CHECKS = {
+    **dict.fromkeys(
+        (
+            "one_hot_error",
+            "argmax_gradient",
+            "reinforce_error",
+            "tau_changes",
+            "gumbel_difference",
+            "off_block",
+            "block_error",
+        ),
+        ("case",),
+    ),
+    "softness": ("estimator",),
+    "overhead": ("estimator", "case"),
+    "schedule_error": ("over",),
+}
+
 
 def draw(results: StudyResults) -> dict[str, Figure]:
     """Bias and variance, bias by scale, errors, training curves, and the language model."""
@@ -101,6 +122,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         tables["moments"] = _moments(results)
     if len(results.select("hard_mse")):
         tables["routers"] = _routers(results)
+    tables["checks"] = ranges(results, METRICS, _CHECKS)
     tables["search"] = _search()
     if len(results.select("perplexity")):
         tables["language"] = _language(results)
@@ -248,11 +270,11 @@ def _moments(results: StudyResults) -> Table:
     metrics = ("relative_bias", "monte_carlo_error", "cosine", "variance")
     rows = []
     for name in ESTIMATED:
-        medians = [
+        values = [
             results.select(metric, estimator=name, scale=_UNIT)["value"].median()
             for metric in metrics
         ]
-        shown = ["0" if abs(value) < _SMALLEST else short(float(value)) for value in medians]
+        shown = ["0" if abs(value) < _SMALLEST else short(float(value)) for value in values]
         rows.append([ESTIMATORS[name], *shown])
     heads = ("Relative bias", "Error", "Cosine", "Variance")
     return Table(
@@ -265,34 +287,41 @@ def _moments(results: StudyResults) -> Table:
             "variance of REINFORCE as printed is that of a fixed baseline."
         ),
         numeric=heads,
+        numbers=medians(
+            results,
+            "moments",
+            "",
+            {head: (m, {"scale": _UNIT}) for head, m in zip(heads, metrics, strict=True)},
+            "gradients",
+            by=("estimator",),
+        ).numbers,
     )
 
 
 def _routers(results: StudyResults) -> Table:
-    rows = []
-    for name in (name for name in TRAINED if len(results.pool("hard_mse", variant=name))):
-        cells = [
-            median(results.pool(metric, variant=name, budget=budget)["value"])
-            for metric, budget in (
-                ("hard_mse", "short"),
-                *((metric, "long") for metric in ("hard_mse", "soft_hard_gap", "accuracy")),
-                *((metric, "long") for metric in ("sparsity", "spread", "collapse")),
-            )
-        ]
-        flips = _short(results.pool("flip_rate", variant=name, budget="long")["value"])
-        rows.append([LABELS[name], *cells, flips])
-    heads = ("Short", "Long", "Gap", "Accuracy", "Pairs", "Spread", "Collapse", "Flips")
-    return Table(
-        name="routers",
-        caption="Medians over seeds, on test sequences.",
-        frame=pd.DataFrame(rows, columns=["Estimator", *heads]),
-        notes=(
-            "Short, long: hard error; gap: hard error − error of the mixture. Accuracy: tokens in "
-            "the timeline of their type. Pairs: Σ n_k²/N². Spread: standard deviation of the error "
-            "over starts. Collapse: share of starts that leave a timeline empty. Flips: per token "
-            "and step. All but the spread are means over starts."
-        ),
-        numeric=heads,
+    heads: Columns = {
+        "Short": ("hard_mse", {"budget": "short"}),
+        "Long": ("hard_mse", {"budget": "long"}),
+        "Gap": ("soft_hard_gap", {"budget": "long"}),
+        "Accuracy": ("accuracy", {"budget": "long"}),
+        "Pairs": ("sparsity", {"budget": "long"}),
+        "Spread": ("spread", {"budget": "long"}),
+        "Collapse": ("collapse", {"budget": "long"}),
+        "Flips": ("flip_rate", {"budget": "long"}),
+        "Aligned": ("alignment", {"share": 100}),
+        "Oracle": ("oracle_mse", {}),
+    }
+    return medians(
+        results,
+        "routers",
+        "Medians over seeds, on test sequences.",
+        heads,
+        arms="training",
+        notes="Short, long: hard error; gap: hard error − error of the mixture. Accuracy: tokens "
+        "in the timeline of their type. Pairs: Σ n_k²/N². Spread: standard deviation of the error "
+        "over starts. Collapse: share of starts that leave a timeline empty. Flips: per token "
+        "and step. Aligned: cosine of the estimate and the gradient at the end. Oracle: error of "
+        "the nearest type. All but the spread are means over starts.",
     )
 
 
@@ -354,6 +383,18 @@ def _language(results: StudyResults) -> Table:
             "Load: shares of tokens per timeline, largest first, layer by layer, means over heads."
         ),
         numeric=heads,
+        numbers=medians(
+            results,
+            "language",
+            "",
+            {
+                "Hard": ("perplexity", {"routes": "hard"}),
+                "Gap": ("perplexity_gap", {}),
+                "Gain": ("perplexity_gain", {}),
+                "Pairs": ("pair_share", {}),
+            },
+            "language",
+        ).numbers,
     )
 
 

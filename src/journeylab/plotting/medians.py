@@ -1,0 +1,91 @@
+"""Tables of measurements whose cells are numbers with keys, to be cited as ``\\result{key}``."""
+
+import re
+from collections.abc import Mapping
+
+import pandas as pd
+
+from journeylab.config import Metric
+from journeylab.plotting.results import Level, StudyResults, Table
+from journeylab.typography import plain
+
+Columns = dict[str, tuple[str, Mapping[str, Level]]]
+"""Head of a column → the metric in it, and the levels of the factors at which it is read."""
+
+
+def medians(
+    results: StudyResults,
+    name: str,
+    caption: str,
+    columns: Mapping[str, tuple[str, Mapping[str, Level]]],
+    arms: Level = (),
+    by: tuple[str, ...] = ("arm", "variant"),
+    notes: str = "",
+) -> Table:
+    """Medians over the seeds that finished, by run or as ``by`` says, in all trained arms or some.
+
+    The cell of the run axial/discrete below “Held-out” has the key ``axial-discrete.held-out``.
+    Raises ValueError if there are several values of a seed in a cell.
+    """
+    trained = [arm for arm, _ in results.present()]
+    known: dict[tuple[str, ...], dict[str, str]] = {}
+    numbers: dict[str, float] = {}
+    for head, (metric, where) in columns.items():
+        rows = results.pool(metric, **{"arm": arms or trained, **where})
+        if rows.empty:  # without the columns of its factors
+            continue
+        if rows.duplicated([*by, "seed"]).any():
+            raise ValueError(f"{results.study}: {name}: {head}: choose levels of all its factors")
+        for group, values in rows.groupby(list(by), sort=False)["value"]:
+            levels = tuple(map(_text, group))
+            numbers[_key(*levels, head)] = float(values.median())
+            known.setdefault(levels, {})[head] = plain(numbers[_key(*levels, head)])
+    printed = {"arm": results.arms, "variant": results.labels}
+    names = [printed.get(factor, {}) for factor in by]
+
+    def place(levels: tuple[str, ...]) -> list[int]:
+        return [[*n].index(x) if x in n else 0 for n, x in zip(names, levels, strict=True)]
+
+    table = [
+        {f.capitalize(): n.get(x, x) for f, n, x in zip(by, names, levels, strict=True)}
+        | {head: known[levels].get(head, "–") for head in columns}
+        for levels in sorted(known, key=place)
+    ]
+    frame = pd.DataFrame(table)
+    if isinstance(arms, str):
+        frame = frame.drop(columns="Arm", errors="ignore")
+    return Table(name, caption, frame, notes, tuple(columns) if table else (), numbers)
+
+
+def ranges(
+    results: StudyResults, metrics: Mapping[str, Metric], by: Mapping[str, tuple[str, ...]]
+) -> Table:
+    """The smallest and the largest value of metrics that are computed exactly.
+
+    ``by`` names the factors of each metric whose levels have rows of their own. The largest
+    ``rise`` at the level “broken” has the key ``rise-broken.largest``.
+    """
+    rows: list[dict[str, str]] = []
+    numbers: dict[str, float] = {}
+    for metric, factors in by.items():
+        known = results.pool(metric).assign(all="all cases")
+        for levels, values in known.groupby([*(factors or ["all"])], sort=False)["value"]:
+            ends = {"Smallest": float(values.min()), "Largest": float(values.max())}
+            rows.append(
+                {"Measured": metrics[metric].label, "At": ", ".join(map(_text, levels))}
+                | {head: plain(value) for head, value in ends.items()}
+            )
+            at = [_text(level) for level in levels] if factors else []
+            numbers |= {_key(metric, *at, head): value for head, value in ends.items()}
+    caption = "Checks, and controls that must fail: the extreme values over all cases."
+    return Table("checks", caption, pd.DataFrame(rows), "", ("Smallest", "Largest"), numbers)
+
+
+def _text(level: object) -> str:
+    return f"{level:g}" if isinstance(level, float) else str(level)
+
+
+def _key(*names: str) -> str:
+    """Names as a key: run and column, ``axial-discrete.held-out``; metric, levels and end."""
+    *first, last = ("-".join(re.findall(r"[A-Za-z0-9_.]+", name)) for name in names)
+    return f"{'-'.join(first)}.{last.lower()}"

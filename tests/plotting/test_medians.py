@@ -1,0 +1,73 @@
+"""Tables of medians and of ranges, whose cells have keys."""
+
+import pandas as pd
+import pytest
+
+from journeylab.config import Metric, StudySettings, TrainedArm
+from journeylab.plotting import StudyResults, medians, ranges
+
+COLUMNS = {"Seen": ("accuracy", {"split": "seen"}), "New": ("accuracy", {"split": "new"})}
+
+
+def results() -> StudyResults:
+    trained = [
+        (arm, "linear", seed, "accuracy", split, None, base + seed / 10)
+        for arm, base in (("many", 0.5), ("few", 0.1))
+        for split in ("seen", "new")
+        for seed in range(3)
+        if (arm, split) != ("few", "new")
+    ]
+    exact = [("corners", "all", None, "error", None, case, x) for case, x in (("broken", 2.0),) * 2]
+    exact += [("corners", "all", None, "error", None, "exact", x) for x in (-1.0, 3.0)]
+    columns = ["arm", "variant", "seed", "metric", "split", "case", "value"]
+    chosen = TrainedArm(variants={"linear": {}})
+    return StudyResults(
+        "exp1",
+        StudySettings(arms={"few": chosen, "many": chosen}),
+        pd.DataFrame([*trained, *exact], columns=columns),
+        labels={"linear": "a line"},
+        arms={"few": "2 points", "many": "9 points"},
+    )
+
+
+def test_a_cell_is_the_median_over_seeds_and_has_a_key() -> None:
+    table = medians(results(), "rates", "Rates.", COLUMNS)
+    assert table.frame.to_dict("list") == {
+        "Arm": ["2 points", "9 points"],
+        "Variant": ["a line", "a line"],
+        "Seen": ["0.200", "0.600"],
+        "New": ["–", "0.600"],
+    }
+    assert table.numeric == ("Seen", "New")
+    assert table.numbers == pytest.approx(
+        {"few-linear.seen": 0.2, "many-linear.seen": 0.6, "many-linear.new": 0.6}
+    )
+
+
+def test_rows_of_a_single_arm_are_levels_of_a_factor() -> None:
+    table = medians(results(), "x", "", {"Rate": ("accuracy", {})}, "many", by=("arm", "split"))
+    assert table.frame.columns.tolist() == ["Split", "Rate"]
+    assert set(table.numbers) == {"many-seen.rate", "many-new.rate"}
+
+
+def test_levels_are_not_mixed() -> None:
+    with pytest.raises(ValueError, match="exp1: x: Rate: choose levels of all its factors"):
+        medians(results(), "x", "", {"Rate": ("accuracy", {})})
+
+
+def test_a_metric_that_no_run_measured_makes_no_row() -> None:
+    assert medians(results(), "x", "", {"Rate": ("speed", {"of": 1})}).frame.empty
+
+
+def test_ranges_have_a_row_for_each_level() -> None:
+    metrics = {"error": Metric(label="an error")}
+    table = ranges(results(), metrics, {"error": ("case",)})
+    assert table.frame.to_numpy().tolist() == [
+        ["an error", "broken", "2.00", "2.00"],
+        ["an error", "exact", "−1.00", "3.00"],
+    ]
+    assert table.numbers["error-exact.largest"] == 3.0
+    assert ranges(results(), metrics, {"error": ()}).numbers == {
+        "error.smallest": -1.0,
+        "error.largest": 3.0,
+    }
