@@ -78,7 +78,8 @@ def ranges(
             at = [_text(level) for level in levels] if factors else []
             numbers |= {_key(metric, *at, head): value for head, value in ends.items()}
     caption = "Checks, and controls that must fail: the extreme values over all cases."
-    return Table("checks", caption, pd.DataFrame(rows), "", ("Smallest", "Largest"), numbers)
+    numeric = ("Smallest", "Largest") if rows else ()
+    return Table("checks", caption, pd.DataFrame(rows), "", numeric, numbers)
 
 
 def _text(level: object) -> str:
