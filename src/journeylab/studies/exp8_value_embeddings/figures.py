@@ -23,14 +23,7 @@ from journeylab.studies.exp8_value_embeddings.metrics import (
     METRICS,
     TEST_SETS,
 )
-from journeylab.studies.exp8_value_embeddings.search import (
-    FINALS,
-    PILOT,
-    PILOTS,
-    TRIALS,
-    chosen,
-    ranked,
-)
+from journeylab.studies.exp8_value_embeddings.search_tables import tabulate_finals, tabulate_search
 from journeylab.studies.exp8_value_embeddings.settings import (
     CHANCE_WIDTHS,
     DOCUMENT_WIDTH,
@@ -40,7 +33,7 @@ from journeylab.studies.exp8_value_embeddings.settings import (
     PRINTED,
     TESTS,
 )
-from journeylab.typography import plain, scientific, short
+from journeylab.typography import plain, scientific
 
 LATE = 0.8
 """Rate of optimal answers below which a seed counts as one that has learned late."""
@@ -123,8 +116,8 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         "geometry": _geometry(results),
         "printed": _printed(results),
         "checks": ranges(results, METRICS, {"cycles": (), **dict.fromkeys(_CHECKS, ("case",))}),
-        "search": _search(),
-        "finals": _finals(),
+        "search": tabulate_search(),
+        "finals": tabulate_finals(),
     }
 
 
@@ -399,60 +392,6 @@ def _printed(results: StudyResults) -> Table:
         frame=frame,
         notes="Difference: the larger of both from the print, at some widths; smallest: at any.",
         numeric=tuple(frame.columns[2:]),
-    )
-
-
-def _search() -> Table:
-    rows = []
-    for trial in TRIALS:
-        best = trial == ranked(trial.arm, trial.variant)[0]
-        rows.append({
-            "Attention": trial.arm,
-            "Embedding": LABELS[trial.variant],
-            "Steps": str(trial.steps),
-            "Scale": short(trial.scale),
-            "Rate": short(trial.rate),
-            "Loss": f"{trial.loss:.4f}" + (" *" if best else ""),
-            "I.i.d.": f"{trial.optimal:.3f}",
-            "Held-out": f"{trial.held_out:.3f}",
-        })  # fmt: skip
-    frame = pd.DataFrame(rows)
-    return Table(
-        name="search",
-        caption=f"Rates and initial scales that were tried on pilot seed {PILOT}.",
-        frame=frame,
-        notes=(
-            "Loss: training loss, mean over the last tenth of the steps; an asterisk marks the "
-            "smallest. Rates of optimal answers did not decide."
-        ),
-        numeric=tuple(frame.columns[2:]),
-    )
-
-
-def _finals() -> Table:
-    rows = [
-        {
-            "Attention": final.arm,
-            "Embedding": LABELS[final.variant],
-            "Steps": str(final.steps),
-            "Scale": short(final.scale),
-            "Waves": short(final.waves) if final.variant.startswith("hybrid") else "–",
-            "Rate": short(final.rate),
-            **{f"Seed {n}": f"{x:.4f}" for n, x in zip(PILOTS, final.losses, strict=True)},
-            "Mean": f"{final.loss:.4f}"
-            + (" *" if (final.scale, final.waves, final.rate) == chosen(*final[:2]) else ""),
-        }
-        for final in FINALS
-    ]
-    heads = ["Steps", "Scale", "Waves", "Rate", *(f"Seed {n}" for n in PILOTS), "Mean"]
-    return Table(
-        name="finals",
-        caption="The best settings of the search with more steps, on several pilot seeds: "
-        "training loss. The smallest mean, marked by an asterisk, is chosen.",
-        frame=pd.DataFrame(rows, columns=["Attention", "Embedding", *heads]),
-        notes="Waves: root mean square of the sinusoids of a hybrid. Embeddings that are not "
-        "listed have the best setting of the search.",
-        numeric=tuple(heads),
     )
 
 
