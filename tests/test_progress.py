@@ -6,7 +6,7 @@ from pathlib import Path
 
 from journeylab.training import count_steps, report_progress
 from journeylab.typography import roughly
-from snakemake_logger_plugin_journeylab.handler import Training
+from snakemake_logger_plugin_journeylab.handler import training_line
 from snakemake_logger_plugin_journeylab.wording import (
     cluster_message,
     count_verdicts,
@@ -63,20 +63,18 @@ def test_training_continues_if_progress_cannot_be_written(tmp_path: Path) -> Non
 
 
 def test_the_log_adds_up_the_steps_of_all_jobs(tmp_path: Path) -> None:
-    plans = [str(tmp_path / f"{name}/train.json") for name in "abcd"]
-    training = Training()
-    training.totals = dict.fromkeys(plans, 100)
-    training.running = {*plans[1:3]}
-    assert training.line() == "training: 0 % of 400 steps · 2 of 2 jobs have not begun"
-    training.ended = {plans[0]}
-    for plan in plans[1:3]:
+    done, first, second, later = plans = [str(tmp_path / f"{name}/train.json") for name in "abcd"]
+    totals = dict.fromkeys(plans[:3], 100)
+    line = training_line(totals, [], [first, second])
+    assert line == "training: 0 % of 300 steps · 2 of 2 jobs have not begun"
+    for plan in plans[1:]:
         Path(plan).parent.mkdir()
         progress = {"done": 70, "before": 50, "total": 100, "seconds": 10.0}  # resumed at 50
         Path(plan).with_suffix(".progress.json").write_text(json.dumps(progress))
-    assert training.line() == "training: 60 % of 400 steps · 4.0 steps/s · 40 s left"
-    training.running = {str(tmp_path / "b/train.json")}
-    training.totals = {}  # a job of a later look
-    assert training.line().startswith("training: 70 % of 100 steps · 2.0 steps/s")
+    line = training_line(totals, [done], [first, second])
+    assert line == "training: 80 % of 300 steps · 4.0 steps/s · 20 s left"
+    line = training_line(totals, [done, first], [second, later])  # a job of a later look
+    assert line == "training: 85 % of 400 steps · 4.0 steps/s · 20 s left"
 
 
 def test_the_name_of_a_job_lists_rule_study_run_and_seeds() -> None:

@@ -6,7 +6,7 @@ import contextlib
 import re
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from logging import LogRecord
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,30 +50,20 @@ class _Job(NamedTuple):
     log: list[str]
 
 
-class Training:
-    """The training jobs of a run by their plans: `totals` of steps, and those that run or ended."""
-
-    def __init__(self) -> None:
-        self.totals: dict[str, int] = {}
-        self.running: set[str] = set()
-        self.ended: set[str] = set()
-
-    def line(self) -> str:
-        """The progress of all jobs together."""
-        paces, waiting = [Pace(self.totals.get(plan, 0), 0, 0.0) for plan in self.ended], 0
-        for plan in self.running:
-            if (progress := read_progress(Path(plan))) is None:
-                waiting += 1
-            else:
-                self.totals[plan] = progress.total  # the jobs of later looks are not known before
-                paces.append(Pace(progress.done, 0, progress.rate or 0.0))
-        pace = add_up(paces)._replace(total=sum(self.totals.values()))
-        line = f"training: {100 * pace.done // max(pace.total, 1)} % of {pace.total:,} steps"
-        if pace.left:
-            digits = 0 if pace.rate >= 10 else 1
-            line += f" · {pace.rate:,.{digits}f} steps/s · {roughly(pace.left)} left"
-        late = f" · {waiting} of {len(self.running)} jobs have not begun"
-        return line + late if waiting else line
+def training_line(totals: dict[str, int], ended: Iterable[str], running: Collection[str]) -> str:
+    """The progress of all training jobs together; `totals` are the steps of their plans."""
+    begun = {plan: progress for plan in running if (progress := read_progress(Path(plan)))}
+    totals |= {plan: progress.total for plan, progress in begun.items()}  # also of later looks
+    paces = [Pace(totals.get(plan, 0), 0, 0.0) for plan in ended]
+    paces += [Pace(progress.done, 0, progress.rate or 0.0) for progress in begun.values()]
+    pace = add_up(paces)._replace(total=sum(totals.values()))
+    line = f"training: {100 * pace.done // max(pace.total, 1)} % of {pace.total:,} steps"
+    if pace.left:
+        digits = 0 if pace.rate >= 10 else 1
+        line += f" · {pace.rate:,.{digits}f} steps/s · {roughly(pace.left)} left"
+    if waiting := len(running) - len(begun):
+        line += f" · {waiting} of {len(running)} jobs have not begun"
+    return line
 
 
 class LogHandler(LogHandlerBase):
@@ -98,7 +88,8 @@ class LogHandler(LogHandlerBase):
         self.failed: dict[int, _Job] = {}
         self.reports: list[_Job] = []
         self.total = self.finished = 0
-        self.training = Training()
+        self.steps: dict[str, int] = {}
+        self.trained: set[str] = set()
         self.planned: list[Mapping[str, Any]] = []
         self.outline: Callable[[], Mapping[str, Any]] = dict
         self.closing = threading.Event()
@@ -154,7 +145,7 @@ class LogHandler(LogHandlerBase):
             case LogEvent.JOB_ERROR:
                 self._fail(about)
             case _ if about.get("training"):
-                self.training.totals = dict(about["training"])
+                self.steps = dict(about["training"])
                 threading.Thread(target=self._follow, daemon=True).start()
             case event:
                 return event in _SILENT or "training" in about or "outline" in about
@@ -168,7 +159,6 @@ class LogHandler(LogHandlerBase):
         if rule == "train":
             with contextlib.suppress(OSError):  # the progress of an earlier attempt
                 Path(files[0][0]).with_suffix(".progress.json").unlink(missing_ok=True)
-            self.training.running.add(files[0][0])
 
     def _finish(self, about: Mapping[str, Any]) -> None:
         job = self.jobs.pop(about["job_id"], None)
@@ -176,8 +166,7 @@ class LogHandler(LogHandlerBase):
             return
         self.finished += 1
         if job.rule == "train":
-            self.training.running.discard(job.input[0])
-            self.training.ended.add(job.input[0])
+            self.trained.add(job.input[0])
         if any(path.endswith(".pdf") for path in job.output):
             self.reports.append(job)
         self.total = max(self.total, self.finished + len(self.jobs))  # a look adds jobs
@@ -190,9 +179,8 @@ class LogHandler(LogHandlerBase):
         jobid, given, now = about["jobid"], list(about["log"]), about["created"]
         if jobid in self.failed and jobid not in self.jobs:  # already printed
             return
-        unknown = _Job(about["rule_name"], about["rule_name"], now, [""], [], given)
+        unknown = _Job(about["rule_name"], about["rule_name"], now, [], [], given)
         job = self.failed[jobid] = self.jobs.pop(jobid, unknown)
-        self.training.running.discard(job.input[0] if job.input else "")
         lines = [f"failed: {job.name} · {clock(now - job.began)}"]
         lines += [f"  {line}" for line in wording.cluster_message(about["rule_msg"] or "")]
         began = any(Path(log).exists() for log in job.log)
@@ -210,8 +198,9 @@ class LogHandler(LogHandlerBase):
         printed = ""
         while not self.closing.wait(SECONDS_BETWEEN_LINES):
             with self.lock or contextlib.nullcontext():
-                line = self.training.line() if self.training.running else printed
-                if line != printed:
+                running = [job.input[0] for job in self.jobs.values() if job.rule == "train"]
+                line = training_line(self.steps, self.trained, running)
+                if running and line != printed:
                     printed = line
                     self._say(line, Quietness.PROGRESS)
 

@@ -53,19 +53,17 @@ def count_verdicts(files: Iterable[Path]) -> str:
     """The verdicts of one or more studies: “12 claims: 5 supported, 1 refuted, 6 inconclusive”."""
     from journeylab.records.verdicts import WORDS  # loaded only after a report is made
 
-    words: list[str] = []
-    evidence = True
-    for path in files:
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            words += [row["verdict"] for row in content["verdicts"] if row["verdict"]]
-        except (OSError, ValueError, KeyError, TypeError):
-            return f"{path} cannot be read"
-        evidence = evidence and bool(content.get("evidence"))
+    try:
+        studies = [json.loads(path.read_text(encoding="utf-8")) for path in files]
+        words = [row["verdict"] for study in studies for row in study["verdicts"] if row["verdict"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return f"its verdicts cannot be read: {error}"
     counts = ", ".join(f"{words.count(word)} {word}" for word in WORDS if word in words)
     claims = f"{len(words)} {'claim' if len(words) == 1 else 'claims'}"
-    headline = f"{claims}: {counts}" if words else "no claim was judged"
-    return headline if evidence else f"{headline} (no evidence)"
+    evidence = all(study.get("evidence") for study in studies)
+    return (f"{claims}: {counts}" if words else "no claim was judged") + " (no evidence)" * (
+        not evidence
+    )
 
 
 def describe_look(record: Path) -> str:
