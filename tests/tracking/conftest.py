@@ -7,10 +7,40 @@ from journeylab import tracking
 from journeylab.records import files, runs
 from journeylab.records.cost import Cost
 from journeylab.records.plans import Plan
+from journeylab.tracking.store import LOCAL, locate
 
+MARKS = [
+    pytest.mark.timeout(180),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+"""The timeout of tests with MLflow, and warnings of MLflow and its libraries."""
 STARTED = datetime(2026, 1, 2, tzinfo=UTC)
 COST = Cost(cpu_seconds=4.0, imports_seconds=1.0, wall_seconds=3.0, peak_mib=100.0)
 FACTORS = [("hits@1", "join"), ("hits@1", "1-hop"), ("loss", None)]
+
+
+def connect(root, uri=LOCAL):
+    from mlflow.tracking import MlflowClient
+
+    return MlflowClient(tracking_uri=locate(uri, root))
+
+
+def runs_of_kind(client, kind, study="exp7"):
+    """MLflow's runs of a kind by name; several of a name are an error."""
+    experiment = client.get_experiment_by_name(study)
+    if experiment is None:
+        return {}
+    found = client.search_runs([experiment.experiment_id], f"tags.kind = '{kind}'")
+    assert len({run.info.run_name for run in found}) == len(found)
+    return {run.info.run_name: run for run in found}
+
+
+def curve(client, run, metric):
+    """The values of a metric by step."""
+    points = client.get_metric_history(run.info.run_id, metric)
+    return {point.step: point.value for point in points}
 
 
 def write_host(folder, run, outcomes=()):
@@ -111,7 +141,7 @@ def write_measurements():
     return write
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def initialised(tmp_path_factory):
     """A store that MLflow has initialised, which takes seconds; tests copy it."""
     root = tmp_path_factory.mktemp("initialised")

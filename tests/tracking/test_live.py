@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import time
 from datetime import UTC, datetime
 
@@ -13,21 +14,17 @@ from journeylab import tracking
 from journeylab.records import files, runs
 from journeylab.records.plans import Plan, write_plan
 from journeylab.tracking import live
-from journeylab.tracking.store import LOCAL, locate
 from journeylab.training import checkpoint
 
-pytestmark = [
-    pytest.mark.timeout(180),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+from .conftest import MARKS, connect, curve, runs_of_kind
+
+pytestmark = MARKS
 
 FOLDER = "exp7/journey/A/seeds-00-01"
 
 
 @pytest.fixture
-def job(tmp_path):
+def job(tmp_path, initialised):
     """Writes the files of a job that trains two seeds, one after the other, in 100 steps each."""
     plan = Plan(
         stage="train",
@@ -37,6 +34,7 @@ def job(tmp_path):
         seeds=(0, 1),
         settings={"training": {"steps": 5, "rates": [0.1, 0.2]}, "note": "plain"},
     )
+    shutil.copy(initialised, tmp_path)
     write_plan(tmp_path / "plans" / FOLDER / "train.json", plan)
     start = runs.RunStart(plan_key=plan.key, started=datetime(2026, 1, 2, tzinfo=UTC))
     runs.begin_run(tmp_path / "results" / FOLDER, start)
@@ -63,23 +61,12 @@ def save_curve(tmp_path):
     return save
 
 
-def live_curves(root, uri=LOCAL):
-    """Metric → {step: value} of every live run, by name; several runs of a name are an error."""
-    from mlflow.tracking import MlflowClient
-
-    client = MlflowClient(tracking_uri=locate(uri, root))
-    experiment = client.get_experiment_by_name("exp7")
-    shown = client.search_runs([experiment.experiment_id], "tags.kind = 'live'")
-    assert len({run.info.run_name for run in shown}) == len(shown)
+def live_curves(root):
+    """Metric → {step: value} of every live run, by name."""
+    client = connect(root)
     return {
-        run.info.run_name: {
-            metric: {
-                point.step: point.value
-                for point in client.get_metric_history(run.info.run_id, metric)
-            }
-            for metric in run.data.metrics
-        }
-        for run in shown
+        name: {metric: curve(client, run, metric) for metric in run.data.metrics}
+        for name, run in runs_of_kind(client, "live").items()
     }
 
 
@@ -165,8 +152,8 @@ def test_the_loss_of_seeds_trained_at_once_is_that_of_each(tmp_path, job):
     files.write_json(path, at_once, sealed=False)
     study = live.LiveStudy(tmp_path, "exp7")
     study.read()
-    points = [point[:4] for each in study.live.values() for point in each.points.values()]
-    assert points == [(seed, live.LOSS, 40, 0.5) for seed in (0, 1)]
+    shown = {seed: [*each.points] for (_, seed), each in study.live.items()}
+    assert shown == {seed: [(live.LOSS, 40)] for seed in (0, 1)}
 
 
 def save(path, curves, step=6):
@@ -184,8 +171,8 @@ def save(path, curves, step=6):
 def test_the_curves_of_all_checkpoints_are_read(tmp_path):
     save(tmp_path / "seed-02.checkpoint", [[(3, "loss", 0.5), (6, "loss", math.nan)]])
     save(tmp_path / "seeds-10-11.checkpoint", [[(3, "hits@1", 1.0)], [(3, "hits@1", 0.0)]])
-    points = [point[:4] for point in live.read_curves(tmp_path)]
-    expected = [(2, "loss", 3, 0.5), (10, "hits@1", 3, 1.0), (11, "hits@1", 3, 0.0)]
+    points = [(seed, *point[:3]) for seed, point in live.read_curves(tmp_path)]
+    expected = [(2, "loss", 3, 0.5), (10, "hits_at_1", 3, 1.0), (11, "hits_at_1", 3, 0.0)]
     assert points == expected
 
 

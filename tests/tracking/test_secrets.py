@@ -11,12 +11,9 @@ from journeylab.catalogue import resolve
 from journeylab.config import UserError, masked, read_yaml
 from journeylab.tracking import server
 
-pytestmark = [
-    pytest.mark.timeout(120),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+from .conftest import MARKS
+
+pytestmark = MARKS
 
 SECRET = "s3cret-w0rd"
 ADDRESSES = {

@@ -20,6 +20,7 @@ import pytest
 from journeylab import tracking
 
 from ..workflow.conftest import TINY_TRAINING, copy_project
+from .conftest import MARKS, runs_of_kind
 
 PROJECT = Path(__file__).parents[2]
 SERVICES = PROJECT / "build/services"
@@ -34,9 +35,7 @@ pytestmark = [
     pytest.mark.system,
     pytest.mark.timeout(600),
     pytest.mark.skipif(bool(MISSING), reason=f"needs {' and '.join(MISSING)}"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    *MARKS[1:],
 ]
 
 
@@ -190,16 +189,10 @@ def watched(root: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
 
 
 def shown(kind: str, study: str = "exp7") -> dict[str, Any]:
-    """The runs of a kind by name; two of a name are an error."""
+    """The runs of a kind by name."""
     from mlflow.tracking import MlflowClient
 
-    client = MlflowClient()
-    experiment = client.get_experiment_by_name(study)
-    if experiment is None:
-        return {}
-    runs = client.search_runs([experiment.experiment_id], f"tags.kind = '{kind}'")
-    assert len({run.info.run_name for run in runs}) == len(runs)
-    return {run.info.run_name: run for run in runs}
+    return runs_of_kind(MlflowClient(), kind, study)
 
 
 def test_two_clones_import_into_one_experiment_at_the_same_time(

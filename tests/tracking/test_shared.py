@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -9,12 +10,9 @@ from journeylab import tracking
 from journeylab.records import files
 from journeylab.tracking import experiment as imported
 
-pytestmark = [
-    pytest.mark.timeout(180),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+from .conftest import MARKS, connect, curve, runs_of_kind
+
+pytestmark = MARKS
 
 
 @pytest.fixture
@@ -35,15 +33,10 @@ def roots(tmp_path):
 @pytest.fixture
 def listed(store):
     """Returns a function: the runs of a kind by name and id."""
-    from mlflow.tracking import MlflowClient
-
-    client = MlflowClient(tracking_uri=store)
+    client = connect(Path(), store)
 
     def of_kind(kind):
-        number = client.get_experiment_by_name("exp7").experiment_id
-        found = client.search_runs([number], f"tags.kind = '{kind}'")
-        assert len({run.info.run_name for run in found}) == len(found)
-        return {run.info.run_name: run for run in found}
+        return runs_of_kind(client, kind)
 
     of_kind.client = client
     return of_kind
@@ -68,8 +61,7 @@ def test_chunks_of_two_roots_form_one_variant(store, roots, listed, write_chunk)
     [(_, parent)] = listed("variant").items()
     assert sorted(seeds) == [f"journey/A/{seed}" for seed in range(4)]
     assert {run.data.tags["mlflow.parentRunId"] for run in seeds.values()} == {parent.info.run_id}
-    curve = listed.client.get_metric_history(parent.info.run_id, "loss")
-    assert {point.step: point.value for point in curve} == {0: 2.5, 1: 2.0}  # of four seeds
+    assert curve(listed.client, parent, "loss") == {0: 2.5, 1: 2.0}  # of four seeds
     before = ids(seeds), ids(listed("variant")), ids(listed("study"))
     for root in roots:
         import_from(root, store, imported=0)

@@ -23,57 +23,21 @@ from journeylab.records.evidence import CURVES, RunEvidence
 from journeylab.records.plans import Plan
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.tracking import importer, server
-from journeylab.tracking.store import ARTIFACTS, LOCAL, LOCK, locate
+from journeylab.tracking.store import ARTIFACTS, LOCAL, LOCK
+
+from .conftest import MARKS, connect, curve, runs_of_kind
 
 PROJECT = Path(__file__).parents[2]
 PATIENT = 30.0
 """Seconds per request; generous, since a test machine may be busy."""
 
-pytestmark = [
-    pytest.mark.timeout(180),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = MARKS
 
 
 @pytest.fixture(autouse=True)
 def store(tmp_path, initialised):
     """Copy a store that holds another study only: initialising a store takes over a second."""
     shutil.copy(initialised, tmp_path)
-
-
-@pytest.fixture
-def client():
-    def connect(uri, root):
-        from mlflow.tracking import MlflowClient
-
-        return MlflowClient(tracking_uri=locate(uri, root))
-
-    return connect
-
-
-def seed_runs(client, study="exp7"):
-    """MLflow's runs of seeds by name."""
-    return runs_of_kind(client, "seed", study)
-
-
-def variant_runs(client, study="exp7"):
-    """MLflow's parent runs of seeds, by name; a name may stand for several settings."""
-    return runs_of_kind(client, "variant", study)
-
-
-def runs_of_kind(client, kind, study="exp7"):
-    experiment = client.get_experiment_by_name(study)
-    matches = client.search_runs([experiment.experiment_id], f"tags.kind = '{kind}'")
-    assert len({run.info.run_name for run in matches}) == len(matches)
-    return {run.info.run_name: run for run in matches}
-
-
-def parent_run(client, study="exp7"):
-    experiment = client.get_experiment_by_name(study)
-    [run] = client.search_runs([experiment.experiment_id], "tags.kind = 'study'")
-    return run
 
 
 def draw_figure(root, content="%PDF"):
@@ -84,7 +48,7 @@ def draw_figure(root, content="%PDF"):
 def check_complete(connection, chunk):
     """Params, curves, final metrics and tags of a chunk's two seeds, of which 1 failed."""
     run = runs.read_run(chunk)
-    seeds = seed_runs(connection)
+    seeds = runs_of_kind(connection, "seed")
     first, second = (seeds[f"{run.arm}/{run.variant}/{seed}"] for seed in (0, 1))
     assert (first.info.status, second.info.status) == ("FINISHED", "FAILED")
     assert first.data.params["training.steps"] == "1200"
@@ -104,18 +68,16 @@ def check_complete(connection, chunk):
     named = {"arm": run.arm, "variant": f"{run.arm}/{run.variant}", "seed": "0"}
     assert named.items() <= first.data.params.items()
     assert second.data.tags["reason"] == "loss is nan"
-    parent = variant_runs(connection)[f"{run.arm}/{run.variant}"].info
+    parent = runs_of_kind(connection, "variant")[f"{run.arm}/{run.variant}"].info
     assert parent.status == "FINISHED"
     for seed in (first, second):
         assert seed.data.tags["mlflow.parentRunId"] == parent.run_id
-    curve = connection.get_metric_history(first.info.run_id, "validation/hits_at_1")
-    assert {point.step: point.value for point in curve} == {
-        step: 1.0 / (1 + step) for step in range(1200)
-    }
+    values = {step: 1.0 / (1 + step) for step in range(1200)}
+    assert curve(connection, first, "validation/hits_at_1") == values
 
 
 def test_a_server_is_filled_killed_and_filled_again(
-    tmp_path, write_chunk, write_measurements, client, served, free_port
+    tmp_path, write_chunk, write_measurements, served, free_port
 ):
     first = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=1200)
     write_measurements(first)
@@ -124,13 +86,13 @@ def test_a_server_is_filled_killed_and_filled_again(
     with served(tmp_path, port) as uri:
         filled = tracking.import_runs(tmp_path, "exp7", uri, timeout=PATIENT)
         assert (filled.imported, filled.skipped, filled.warning) == (2, 0, None)
-        connection = client(uri, tmp_path)
+        connection = connect(tmp_path, uri)
         check_complete(connection, first)
-        parent = parent_run(connection).info.run_id
+        parent = runs_of_kind(connection, "study")["exp7"].info.run_id
         assert [file.path for file in connection.list_artifacts(parent, "figures")] == [
             "figures/effect.pdf"
         ]
-        before = {name: run.info.run_id for name, run in seed_runs(connection).items()}
+        before = {name: run.info.run_id for name, run in runs_of_kind(connection, "seed").items()}
     dead = tracking.import_runs(tmp_path, "exp7", uri, timeout=PATIENT)
     assert dead.warning is not None
     assert uri in dead.warning
@@ -140,7 +102,10 @@ def test_a_server_is_filled_killed_and_filled_again(
     with served(tmp_path, port) as uri:
         again = tracking.import_runs(tmp_path, "exp7", uri, timeout=PATIENT)
         assert (again.imported, again.skipped, again.warning) == (2, 2, None)
-        after = {name: run.info.run_id for name, run in seed_runs(client(uri, tmp_path)).items()}
+        after = {
+            name: run.info.run_id
+            for name, run in runs_of_kind(connect(tmp_path, uri), "seed").items()
+        }
     assert before.items() < after.items()
     assert sorted(after) == [f"journey/{variant}/{seed}" for variant in "AB" for seed in (0, 1)]
     assert sorted(again.runs) == list(again.runs)
@@ -158,30 +123,30 @@ def filled(tmp_path, write_chunk, write_measurements):
     return tmp_path
 
 
-def test_the_local_store_lies_below_the_root(filled, client, monkeypatch, tmp_path_factory):
+def test_the_local_store_lies_below_the_root(filled, monkeypatch, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     monkeypatch.chdir(elsewhere)
     again = tracking.import_runs(filled, "exp7")
     assert (again.imported, again.skipped) == (0, 2)
     assert list(elsewhere.iterdir()) == []
     assert (filled / "mlflow.db").exists()
-    connection = client(LOCAL, filled)
+    connection = connect(filled)
     check_complete(connection, filled / "results/exp7/journey/A/seeds-00-01")
-    assert parent_run(connection).info.artifact_uri.startswith((filled / ARTIFACTS).as_uri())
+    assert runs_of_kind(connection, "study")["exp7"].info.artifact_uri.startswith(
+        (filled / ARTIFACTS).as_uri()
+    )
     assert len(list((filled / ARTIFACTS).rglob("effect.pdf"))) == 1
 
 
-def test_a_deleted_store_is_rebuilt_from_the_records(filled, client):
+def test_a_deleted_store_is_rebuilt_from_the_records(filled):
     (filled / "mlflow.db").rename(filled / "lost.db")
     moved = tracking.import_runs(filled, "exp7", "sqlite:///again.db")
     assert moved.imported == 2
-    connection = client("sqlite:///again.db", filled)
+    connection = connect(filled, "sqlite:///again.db")
     check_complete(connection, filled / "results/exp7/journey/A/seeds-00-01")
 
 
-def test_an_interrupted_import_is_completed(
-    tmp_path, write_chunk, write_measurements, client, monkeypatch
-):
+def test_an_interrupted_import_is_completed(tmp_path, write_chunk, write_measurements, monkeypatch):
     from mlflow.tracking import MlflowClient
 
     chunk = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=1200)
@@ -190,37 +155,37 @@ def test_an_interrupted_import_is_completed(
     monkeypatch.setattr(MlflowClient, "set_terminated", interrupt)
     with pytest.raises(KeyboardInterrupt):
         tracking.import_runs(tmp_path, "exp7")
-    connection = client(LOCAL, tmp_path)
-    assert [run.info.status for run in seed_runs(connection).values()] == ["RUNNING"]
-    assert variant_runs(connection) == {}
+    connection = connect(tmp_path)
+    assert [run.info.status for run in runs_of_kind(connection, "seed").values()] == ["RUNNING"]
+    assert runs_of_kind(connection, "variant") == {}
     monkeypatch.setattr(MlflowClient, "set_terminated", finish)
     summary = tracking.import_runs(tmp_path, "exp7")
     assert summary.imported == 2
-    assert len(seed_runs(connection)) == 2
+    assert len(runs_of_kind(connection, "seed")) == 2
     check_complete(connection, chunk)
-    assert parent_run(connection).info.status == "FINISHED"
+    assert runs_of_kind(connection, "study")["exp7"].info.status == "FINISHED"
 
 
 def interrupt(*arguments, **named):
     raise KeyboardInterrupt
 
 
-def test_later_measurements_are_added(tmp_path, write_chunk, write_measurements, client):
+def test_later_measurements_are_added(tmp_path, write_chunk, write_measurements):
     chunk = write_chunk(tmp_path, "journey", "A")
     assert tracking.import_runs(tmp_path, "exp7").imported == 2
-    connection = client(LOCAL, tmp_path)
-    assert "final/loss" not in seed_runs(connection)["journey/A/0"].data.metrics
+    connection = connect(tmp_path)
+    assert "final/loss" not in runs_of_kind(connection, "seed")["journey/A/0"].data.metrics
     for value in (0.5, 0.25):
         write_measurements(chunk, value)
         assert tracking.import_runs(tmp_path, "exp7").imported == 2
-        seeds = seed_runs(connection)
+        seeds = runs_of_kind(connection, "seed")
         assert len(seeds) == 2
         assert seeds["journey/A/0"].data.metrics["final/loss"] == value
     assert tracking.import_runs(tmp_path, "exp7").skipped == 2
 
 
 def test_a_variant_has_the_medians_of_its_seeds_over_all_chunks(
-    tmp_path, write_chunk, write_measurements, client
+    tmp_path, write_chunk, write_measurements
 ):
     chunks = [
         write_chunk(tmp_path, "journey", "A", seeds=seeds, failed=(9,), steps=3)
@@ -228,27 +193,26 @@ def test_a_variant_has_the_medians_of_its_seeds_over_all_chunks(
     ]
     write_measurements(chunks[0])
     assert tracking.import_runs(tmp_path, "exp7").imported == 5
-    connection = client(LOCAL, tmp_path)
-    (parent,) = variant_runs(connection).values()
+    connection = connect(tmp_path)
+    (parent,) = runs_of_kind(connection, "variant").values()
     assert parent.data.metrics["final/loss"] == 0.5 + 0.5
-    curve = connection.get_metric_history(parent.info.run_id, "loss")
-    assert {point.step: point.value for point in curve} == {s: 1.0 / (1 + s) + 2 for s in range(3)}
+    assert curve(connection, parent, "loss") == {s: 1.0 / (1 + s) + 2 for s in range(3)}
     assert parent.data.params["training.steps"] == "3"
     assert not {"variant", "seed"} & parent.data.params.keys()
     write_measurements(chunks[1])
     assert tracking.import_runs(tmp_path, "exp7").imported == 3
-    (parent,) = variant_runs(connection).values()
+    (parent,) = runs_of_kind(connection, "variant").values()
     assert parent.data.metrics["final/loss"] == 0.5 + 1.5
-    seeds = seed_runs(connection).values()
+    seeds = runs_of_kind(connection, "seed").values()
     assert len(seeds) == 5
     assert {run.data.tags["mlflow.parentRunId"] for run in seeds} == {parent.info.run_id}
 
 
-def test_other_settings_are_another_group(tmp_path, write_chunk, client):
+def test_other_settings_are_another_group(tmp_path, write_chunk):
     for steps in (3, 4):
         write_chunk(tmp_path, "journey", "A", steps=steps)
         assert tracking.import_runs(tmp_path, "exp7").imported == 2
-    connection = client(LOCAL, tmp_path)
+    connection = connect(tmp_path)
     experiment = connection.get_experiment_by_name("exp7").experiment_id
     parents = connection.search_runs([experiment], "tags.kind = 'variant'")
     assert {run.data.params["training.steps"] for run in parents} == {"3", "4"}
@@ -260,11 +224,11 @@ def test_other_settings_are_another_group(tmp_path, write_chunk, client):
         ]
 
 
-def test_the_same_variant_in_several_arms_is_several_groups(tmp_path, write_chunk, client):
+def test_the_same_variant_in_several_arms_is_several_groups(tmp_path, write_chunk):
     for arm in ("7a", "7b-held", "7b-same"):
         write_chunk(tmp_path, arm, "B")
     tracking.import_runs(tmp_path, "exp7")
-    seeds = seed_runs(client(LOCAL, tmp_path)).values()
+    seeds = runs_of_kind(connect(tmp_path), "seed").values()
     assert Counter(run.data.params["variant"] for run in seeds) == {
         "7a/B": 2,
         "7b-held/B": 2,
@@ -272,21 +236,21 @@ def test_the_same_variant_in_several_arms_is_several_groups(tmp_path, write_chun
     }
 
 
-def test_runs_of_an_older_import_are_imported_again(filled, client):
-    connection = client(LOCAL, filled)
-    for run in seed_runs(connection).values():
+def test_runs_of_an_older_import_are_imported_again(filled):
+    connection = connect(filled)
+    for run in runs_of_kind(connection, "seed").values():
         connection.delete_tag(run.info.run_id, "group")
     assert tracking.import_runs(filled, "exp7").imported == 2
     check_complete(connection, filled / "results/exp7/journey/A/seeds-00-01")
 
 
-def test_a_study_has_its_verdicts_and_its_report(filled, client):
-    connection = client(LOCAL, filled)
+def test_a_study_has_its_verdicts_and_its_report(filled):
+    connection = connect(filled)
     experiment = connection.get_experiment_by_name("exp7")
     assert experiment.tags["mlflow.note.content"] == "exp7 – not judged yet"
     write_verdicts(filled)
     assert tracking.import_runs(filled, "exp7").imported == 0
-    parent = parent_run(connection)
+    parent = runs_of_kind(connection, "study")["exp7"]
     note = parent.data.tags["mlflow.note.content"]
     assert note.splitlines()[0] == "Triples – 1 supported, 1 withheld"
     assert "- **exp7.1, supported:** It holds." in note
@@ -296,20 +260,22 @@ def test_a_study_has_its_verdicts_and_its_report(filled, client):
     assert held == ["exp7.pdf", "figures"]
     write_verdicts(filled, sentence="It holds. " * 500)
     assert tracking.import_runs(filled, "exp7").warning is None
-    cut = parent_run(connection).data.tags["mlflow.note.content"]
+    cut = runs_of_kind(connection, "study")["exp7"].data.tags["mlflow.note.content"]
     assert cut.startswith(note.partition("It holds")[0])
     assert cut.endswith("It holds. ")
     assert len(cut) < 8000
 
 
-def test_the_looks_of_every_claim_are_tags_of_the_study(filled, client):
-    connection = client(LOCAL, filled)
+def test_the_looks_of_every_claim_are_tags_of_the_study(filled):
+    connection = connect(filled)
     write_verdicts(filled)
     tracking.import_runs(filled, "exp7")
-    assert not any(name.startswith("exp7.") for name in parent_run(connection).data.tags)
+    assert not any(
+        name.startswith("exp7.") for name in runs_of_kind(connection, "study")["exp7"].data.tags
+    )
     write_verdicts(filled, state="decided")
     tracking.import_runs(filled, "exp7")
-    tags = parent_run(connection).data.tags
+    tags = runs_of_kind(connection, "study")["exp7"].data.tags
     names = ("look", "seeds", "state")
     assert [tags[f"exp7.1.{name}"] for name in names] == ["1", "12", "decided"]
     assert "exp7.3.look" not in tags
@@ -346,21 +312,28 @@ def write_verdicts(root, sentence="It holds.", state=None):
     (root / "reports/exp7.pdf").write_text("%PDF")
 
 
-def test_redrawn_figures_replace_the_old_ones(filled, client):
+def test_redrawn_figures_replace_the_old_ones(filled):
     draw_figure(filled, "%PDF redrawn")
     assert tracking.import_runs(filled, "exp7").imported == 0
     (stored,) = (filled / ARTIFACTS).rglob("effect.pdf")
     assert stored.read_text() == "%PDF redrawn"
-    assert parent_run(client(LOCAL, filled)).info.status == "FINISHED"
+    assert runs_of_kind(connect(filled), "study")["exp7"].info.status == "FINISHED"
 
 
-def test_a_study_without_training_shows_its_figures(tmp_path, client):
+def test_a_study_without_training_shows_its_figures(tmp_path):
     (tmp_path / "results/exp7").mkdir(parents=True)
     draw_figure(tmp_path)
     tracking.watch(tmp_path, rounds=1)
-    connection = client(LOCAL, tmp_path)
-    assert seed_runs(connection) == {}
-    assert len(connection.list_artifacts(parent_run(connection).info.run_id, "figures")) == 1
+    connection = connect(tmp_path)
+    assert runs_of_kind(connection, "seed") == {}
+    assert (
+        len(
+            connection.list_artifacts(
+                runs_of_kind(connection, "study")["exp7"].info.run_id, "figures"
+            )
+        )
+        == 1
+    )
 
 
 def test_a_repeated_import_returns_the_same_keys(tmp_path, write_chunk):
@@ -372,14 +345,14 @@ def test_a_repeated_import_returns_the_same_keys(tmp_path, write_chunk):
     assert set(first.runs) == {seed.run_key for seed in runs.read_run(chunk).seeds}
 
 
-def test_a_run_without_seeds_has_the_extreme_values_of_each_case(tmp_path, write_once, client):
+def test_a_run_without_seeds_has_the_extreme_values_of_each_case(tmp_path, write_once):
     folder = write_once(tmp_path, "algebra", "all", {"short": [1e-9, 3e-9], "long": [2e-9, -1.0]})
     summary = tracking.import_runs(tmp_path, "exp7")
     run = runs.read_run(folder)
     assert (summary.imported, summary.runs, summary.warning) == (1, (run.run_key,), None)
-    connection = client(LOCAL, tmp_path)
-    assert seed_runs(connection) == {}
-    (once,) = once_runs(connection)
+    connection = connect(tmp_path)
+    assert runs_of_kind(connection, "seed") == {}
+    (once,) = runs_of_kind(connection, "run").values()
     assert (once.info.run_name, once.info.status) == ("algebra/all", "FINISHED")
     assert once.data.metrics == {
         "final/error/case.short": 3e-9,
@@ -390,17 +363,12 @@ def test_a_run_without_seeds_has_the_extreme_values_of_each_case(tmp_path, write
     assert {"run_key": run.run_key, "plan_key": run.plan_key}.items() <= once.data.tags.items()
     assert {"arm": "algebra", "variant": "algebra/all"}.items() <= once.data.params.items()
     assert "mlflow.parentRunId" not in once.data.tags
-    assert variant_runs(connection) == {}
+    assert runs_of_kind(connection, "variant") == {}
     assert tracking.import_runs(tmp_path, "exp7").skipped == 1
     write_once(tmp_path, "algebra", "all", {"short": [5e-9]})
     assert tracking.import_runs(tmp_path, "exp7").imported == 1
-    (once,) = once_runs(connection)
+    (once,) = runs_of_kind(connection, "run").values()
     assert once.data.metrics == {"final/error/case.short": 5e-9}
-
-
-def once_runs(client):
-    experiment = client.get_experiment_by_name("exp7")
-    return client.search_runs([experiment.experiment_id], "tags.kind = 'run'")
 
 
 @pytest.mark.parametrize("package", ["records", "training"])
@@ -441,7 +409,7 @@ def test_an_import_that_cannot_get_the_lock_is_a_warning(tmp_path, write_chunk):
 
 
 @pytest.mark.usefixtures("warm")
-def test_concurrent_imports_write_every_run_once(tmp_path, write_chunk, client):
+def test_concurrent_imports_write_every_run_once(tmp_path, write_chunk):
     root = tmp_path / "without_a_store"
     for variant in "AB":
         write_chunk(root, "journey", variant)
@@ -454,7 +422,7 @@ def test_concurrent_imports_write_every_run_once(tmp_path, write_chunk, client):
         for _ in range(2)
     ]
     assert sorted(writer.communicate()[0].strip() for writer in writers) == ["0", "4"]
-    assert len(seed_runs(client(LOCAL, root))) == 4
+    assert len(runs_of_kind(connect(root), "seed")) == 4
 
 
 def test_an_import_restores_the_environment(filled):
@@ -463,12 +431,13 @@ def test_an_import_restores_the_environment(filled):
     assert dict(os.environ) == before
 
 
-def test_damaged_records_are_an_error_not_a_warning(tmp_path, write_chunk):
+def test_damaged_records_are_named(tmp_path, write_chunk):
     chunk = write_chunk(tmp_path, "journey", "A")
     path = chunk / "curves.parquet"
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(UserError, match="curves"):
-        tracking.import_runs(tmp_path, "exp7")
+    summary = tracking.import_runs(tmp_path, "exp7")
+    assert summary.damaged
+    assert "curves.parquet" in summary.warning
 
 
 def test_watching_imports_new_chunks(tmp_path, write_chunk, monkeypatch):
@@ -509,8 +478,14 @@ def test_serving_imports_first_and_refuses_a_server(tmp_path, write_chunk, monke
         tracking.serve(tmp_path, "http://127.0.0.1:1", report=seen.append)
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("command", [["track", "--watch"], ["ui"]])
+@pytest.mark.parametrize(
+    ("command", "ending"),
+    [
+        (["track", "--watch"], signal.SIGINT),
+        (["track", "--watch"], signal.SIGTERM),
+        (["ui"], signal.SIGTERM),
+    ],
+)
 def test_a_signal_ends_watching_and_serving_without_an_error(
     tmp_path, write_chunk, free_port, command, ending
 ):
@@ -525,7 +500,7 @@ def test_a_signal_ends_watching_and_serving_without_an_error(
         text=True,
     )
     assert process.stdout.readline() == "exp7: 2 runs imported, 0 were there\n"
-    if (command, ending) == (["ui"], signal.SIGTERM):
+    if port:
         wait_for_health(int(port[1]))
     process.send_signal(ending)
     output, error = process.communicate(timeout=60)
@@ -624,7 +599,7 @@ def test_watching_a_study_imports_no_other(tmp_path, write_chunk):
 
 
 def test_a_restored_run_is_imported_like_the_run(
-    tmp_path, initialised, write_chunk, write_measurements, client
+    tmp_path, initialised, write_chunk, write_measurements
 ):
     folder = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=7)
     write_measurements(folder)
@@ -645,7 +620,7 @@ def test_a_restored_run_is_imported_like_the_run(
     imported = []
     for where in (tmp_path, root):
         assert tracking.import_runs(where, "exp7").imported == 2
-        connection = client(LOCAL, where)
+        connection = connect(where)
         imported.append(
             {
                 name: (
@@ -655,7 +630,7 @@ def test_a_restored_run_is_imported_like_the_run(
                     run.data.tags["run_key"],
                     len(connection.get_metric_history(run.info.run_id, "loss")),
                 )
-                for name, run in seed_runs(connection).items()
+                for name, run in runs_of_kind(connection, "seed").items()
             }
         )
     assert imported[0] == imported[1]

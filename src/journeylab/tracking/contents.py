@@ -30,11 +30,12 @@ _MEASURED = ("study", "arm", "variant", "seed", "draw", "metric", "value")
 
 
 class MetricPoint(NamedTuple):
-    """A value of a metric at a step."""
+    """A value of a metric at a step, and its time in milliseconds if it has one of its own."""
 
     metric: str
     step: int
     value: float
+    moment: int = 0
 
 
 class Chunk:
@@ -147,7 +148,7 @@ def medians(seeds: Iterable[Iterable[MetricPoint]]) -> Iterator[MetricPoint]:
     """The median of every metric at every step, over the seeds with a finite value there."""
     finite: dict[tuple[str, int], list[float]] = {}
     for points in seeds:
-        for metric, step, value in points:
+        for metric, step, value, _ in points:
             if math.isfinite(value):
                 finite.setdefault((metric, step), []).append(value)
     for (metric, step), values in finite.items():

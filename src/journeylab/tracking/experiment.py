@@ -8,7 +8,7 @@ report; and, while `watch` follows them, a live run for every seed in training.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from journeylab.tracking.contents import (
 from journeylab.tracking.store import ARTIFACTS, importer_id
 
 if TYPE_CHECKING:
-    from mlflow.entities import Metric, Run
+    from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
 _METRICS_PER_BATCH, _PARAMS_PER_BATCH = 900, 100  # MLflow accepts 1000 in all
@@ -91,7 +91,10 @@ class StudyImport:
         imported = sum(self._import_group(group, groups[group]) for group in reversed(groups))
         if imported:
             self._refresh()
-        self._finish_live_runs({c.run.plan_key for chunks in groups.values() for c in chunks})
+        complete = {chunk.run.plan_key for chunks in groups.values() for chunk in chunks}
+        for run in [run for run in self._all_known() if is_live(run, self.importer)]:
+            if run.data.tags["plan_key"] in complete:
+                self._delete(run)
         variants = {group: chunks for group, chunks in groups.items() if chunks[0].run.seeds}
         written = [self._complete_variant(group, variants[group]) for group in reversed(variants)]
         if any(written):
@@ -123,17 +126,18 @@ class StudyImport:
         return imported
 
     def _seeds(self, group: str) -> dict[str, Run]:
-        """The complete runs of a group by run key; equal ones are reduced to the one measured last.
+        """The complete runs of a group by run key, of equal ones that measured last."""
+        held: dict[str, list[Run]] = {}
+        for run in self._complete(group, "seed", "run"):
+            held.setdefault(run.data.tags["run_key"], []).append(run)
+        return {key: self._only(equal) for key, equal in held.items()}
 
-        Two importers that began at the same time may both have written a seed.
-        """
-        best: dict[str, Run] = {}
-        for run in sorted(self._complete(group, "seed", "run"), key=_precedence):
-            if run.data.tags["run_key"] in best:
-                self._delete(run)
-            else:
-                best[run.data.tags["run_key"]] = run
-        return best
+    def _only(self, equal: list[Run]) -> Run:
+        """Delete all but the first of equal runs: two importers may both have written one."""
+        first, *others = sorted(equal, key=_precedence)
+        for run in others:
+            self._delete(run)
+        return first
 
     def _complete(self, group: str, *kinds: str) -> list[Run]:
         return [
@@ -146,11 +150,13 @@ class StudyImport:
         """Write the medians over all seeds of a group, unless they are there; whether it did."""
         seeds = self._seeds(group)
         of = plan_key({key: run.data.tags["measurements"] for key, run in seeds.items()})
-        parents = self._complete(group, "variant")
-        for run in parents:
-            if run.data.tags["of"] != of:
+        held = False
+        for run in self._complete(group, "variant"):
+            if run.data.tags["of"] == of:
+                held = True
+            else:
                 self._delete(run)
-        if any(run.data.tags["of"] == of for run in parents):
+        if held:
             return False
         on_disk = {chunk.key(seed): (chunk, seed) for chunk in chunks for seed in chunk.run.seeds}
         points = [
@@ -161,7 +167,7 @@ class StudyImport:
         parent = self._open(name, chunks[0].tags() | {"kind": "variant", "of": of})
         settings = chunks[0].params()
         del settings["variant"]  # grouping by it would mix medians with seeds
-        self._log(parent, medians(points), _now(), settings)
+        log_points(self.client, parent, medians(points), settings, _now())
         self.client.set_terminated(parent)
         return True
 
@@ -174,13 +180,12 @@ class StudyImport:
         ]
 
     def _link(self, group: str) -> None:
-        """Put the seeds of a group below its only parent; two importers may have written one."""
-        parents = sorted(self._complete(group, "variant"), key=_precedence)
-        for run in parents[1:]:
-            self._delete(run)
-        for run in self._seeds(group).values() if parents else ():
-            if run.data.tags.get(_PARENT) != parents[0].info.run_id:
-                self.client.set_tag(run.info.run_id, _PARENT, parents[0].info.run_id)
+        """Put the seeds of a group below its only parent."""
+        if parents := self._complete(group, "variant"):
+            parent = self._only(parents).info.run_id
+            for run in self._seeds(group).values():
+                if run.data.tags.get(_PARENT) != parent:
+                    self.client.set_tag(run.info.run_id, _PARENT, parent)
 
     def _import_seed(self, chunk: Chunk, seed: runs.SeedRecord | None) -> None:
         run, host = chunk.run, chunk.host
@@ -193,34 +198,22 @@ class StudyImport:
             tags["reason"] = seed.reason
         own = {} if number is None else {"seed": str(number)}
         opened = self._open("/".join((run.arm, run.variant, *own.values())), tags, started)
-        self._log(opened, chunk.points(number), ended, chunk.params() | own)
+        log_points(self.client, opened, chunk.points(number), chunk.params() | own, ended)
         status = "FAILED" if seed is not None and seed.status == "failed" else "FINISHED"
         self.client.set_terminated(opened, status=status, end_time=ended)
 
     def _open(self, name: str, tags: Mapping[str, str], started: int | None = None) -> str:
         return open_run(self.client, self.experiment, self.importer, name, tags, started)
 
-    def _log(
-        self, run_id: str, points: Iterable[MetricPoint], moment: int, params: Mapping[str, str]
-    ) -> None:
-        from mlflow.entities import Metric
-
-        metrics = [Metric(name, value, moment, step) for name, step, value in points]
-        log_values(self.client, run_id, metrics, params)
-
     def _import_study(self) -> None:
         """Update the study's own run, and its experiment, to this root's verdicts and figures.
 
         A root without any leaves those of others alone; among several, the last to change wins.
         """
-        own = sorted(self._study_runs(), key=_precedence)
-        if not own:
+        if not self._study_runs():
             self._open(self.study, {"kind": "study", "study": self.study})
             self._refresh()
-            own = sorted(self._study_runs(), key=_precedence)
-        run = own[0]
-        for other in own[1:]:
-            self._delete(other)
+        run = self._only(self._study_runs())
         parent = run.info.run_id
         report = self.root / "reports" / f"{self.study}.pdf"
         figures = self.root / "reports" / self.study / "figures"
@@ -229,11 +222,10 @@ class StudyImport:
         description = describe_study(self.root, self.study, verdicts)
         looks = look_tags(verdicts)
         typeset = [report] if report.exists() else []
-        judged = verdicts is not None
         hashes = [files.sha256(path) for path in (*typeset, *drawn)]
         content = plan_key({"description": description, "files": hashes, **looks})
         tag = f"{_CONTENT}.{self.importer}"
-        shown = judged or typeset or drawn or _NOTE not in run.data.tags
+        shown = verdicts or typeset or drawn or _NOTE not in run.data.tags
         if shown and run.data.tags.get(tag) != content:
             for path in typeset:
                 self.client.log_artifact(parent, str(path))
@@ -249,12 +241,6 @@ class StudyImport:
 
     def _study_runs(self) -> list[Run]:
         return [run for run in self._all_known() if run.data.tags.get("kind") == "study"]
-
-    def _finish_live_runs(self, complete: Collection[str]) -> None:
-        """Delete the live runs of this root's jobs that are complete."""
-        for run in [run for run in self._all_known() if is_live(run, self.importer)]:
-            if run.data.tags["plan_key"] in complete:
-                self._delete(run)
 
     def _refresh(self) -> None:
         self.known = {}
@@ -296,12 +282,19 @@ def is_live(run: Run, importer: str) -> bool:
     return tags.get("kind") == LIVE and tags.get("importer") == importer
 
 
-def log_values(
-    client: MlflowClient, run_id: str, metrics: Sequence[Metric], params: Mapping[str, str]
+def log_points(
+    client: MlflowClient,
+    run_id: str,
+    points: Iterable[MetricPoint],
+    params: Mapping[str, str],
+    moment: int = 0,
 ) -> None:
-    """Write metrics and params of a run in batches of the size that MLflow accepts."""
-    from mlflow.entities import Param
+    """Write points, at a `moment` unless they have their own, and params, in batches for MLflow."""
+    from mlflow.entities import Metric, Param
 
+    metrics = [
+        Metric(point.metric, point.value, point.moment or moment, point.step) for point in points
+    ]
     named = [Param(name, value) for name, value in sorted(params.items())]
     batches = max(-(-len(metrics) // _METRICS_PER_BATCH), -(-len(named) // _PARAMS_PER_BATCH))
     for number in range(batches):

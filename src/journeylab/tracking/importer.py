@@ -66,17 +66,14 @@ def import_runs(
     runs that were measured again. `sqlite:///mlflow.db` and local artifacts lie in `root`. A server
     has `timeout` seconds for each request, by default MLFLOW_HTTP_REQUEST_TIMEOUT or 3; another
     import has `patience` seconds to finish.
-    Failures of MLflow are returned as the summary's `warning`, without passwords. Raises UserError
-    for damaged records.
+    Failures of MLflow are returned as the summary's `warning`, without passwords, and so are
+    damaged records.
     """
-    return _with_client(
-        root,
-        study,
-        uri,
-        lambda client: StudyImport(client, root, study, is_local(uri)).run(),
-        timeout=timeout,
-        patience=patience,
-    )
+
+    def work(client: MlflowClient) -> TrackingSummary:
+        return StudyImport(client, root, study, is_local(uri)).run()
+
+    return _with_client(root, study, uri, work, timeout, patience)
 
 
 def _with_client(
@@ -84,11 +81,13 @@ def _with_client(
     study: str,
     uri: str,
     work: Callable[[MlflowClient], TrackingSummary],
-    *,
     timeout: float | None = None,
     patience: float = 60.0,
 ) -> TrackingSummary:
-    """Call `work` with a client, alone in this root; a failure of MLflow becomes a warning."""
+    """Call `work` with a client, alone in this root; a failure becomes a warning.
+
+    If another machine writes the same row of the database meanwhile, `work` is called again.
+    """
     timeout = request_timeout() if timeout is None else timeout
     with client_environment(root, timeout):
         import mlflow.exceptions
@@ -116,24 +115,20 @@ def _with_client(
                 check_store(uri, root)
                 create_store(uri, root)
                 client = mlflow.tracking.MlflowClient(tracking_uri=locate(uri, root))
-                return _past_clashes(lambda: work(client))
+                clashes = 0
+                while True:
+                    try:
+                        return work(client)
+                    except mlflow.exceptions.MlflowException as error:
+                        clashes += 1
+                        if clashes > _CLASHES or "unique" not in str(error).lower():
+                            raise
+        except UserError as error:
+            return summary.model_copy(update={"warning": str(error), "damaged": True})
         except Timeout:
             return _warned(summary, uri, f"{root / LOCK} is held by another import")
         except failures as error:
             return _warned(summary, uri, str(error) or type(error).__name__)
-
-
-def _past_clashes(work: Callable[[], TrackingSummary]) -> TrackingSummary:
-    """Call `work` again if another machine wrote the same row of the database meanwhile."""
-    from mlflow.exceptions import MlflowException
-
-    for _ in range(_CLASHES):
-        try:
-            return work()
-        except MlflowException as error:
-            if "unique" not in str(error).lower():
-                raise
-    return work()
 
 
 def import_studies(
@@ -141,13 +136,10 @@ def import_studies(
 ) -> Iterator[TrackingSummary]:
     """Import `studies`, or all with results, up to the first at which MLflow fails.
 
-    The other studies would fail for the same reason. Damaged records of a study are a warning.
+    The other studies would fail for the same reason.
     """
     for study in find_studies(root) if studies is None else studies:
-        try:
-            summary = import_runs(root, study, uri)
-        except UserError as error:
-            summary = _damaged(study, error)
+        summary = import_runs(root, study, uri)
         yield summary
         if summary.warning and not summary.damaged:
             return
@@ -191,11 +183,8 @@ def watch(
             if not reachable:  # the other studies would fail for the same reason
                 each.live.read()
                 continue
-            try:
-                summary = _update(root, study, uri, each)
-                reachable = summary.warning is None
-            except UserError as error:
-                summary = _damaged(study, error)
+            summary = _update(root, study, uri, each)
+            reachable = summary.warning is None or summary.damaged
             if summary.imported or (summary.warning and summary.warning != each.warning):
                 report(summary)
             each.warning = summary.warning
@@ -212,15 +201,12 @@ class _Watched:
 
 def _update(root: Path, study: str, uri: str, watched: _Watched) -> TrackingSummary:
     """Import what changed since the last success, then send new points of live runs."""
-    summary = TrackingSummary(study=study)
-    state = _state(root, study)
-    try:
-        if watched.seen != state:
-            summary = import_runs(root, study, uri)
-            if summary.warning is None:
-                watched.seen = state
-    finally:
-        watched.live.read()  # also while a server is down, so that no point is lost
+    summary, state = TrackingSummary(study=study), _state(root, study)
+    if watched.seen != state:
+        summary = import_runs(root, study, uri)
+        if summary.warning is None:
+            watched.seen = state
+    watched.live.read()  # also while a server is down, so that no point is lost
     if summary.warning is None and watched.live.is_due:
 
         def send(client: MlflowClient) -> TrackingSummary:
@@ -243,10 +229,6 @@ def _state(root: Path, study: str) -> object:
     figures = find_files(root / "reports" / study / "figures", "*")
     existing = [path for path in (*records, *written, *figures) if path.exists()]
     return [(path, path.stat().st_mtime_ns) for path in existing]
-
-
-def _damaged(study: str, error: UserError) -> TrackingSummary:
-    return TrackingSummary(study=study, warning=str(error), damaged=True)
 
 
 def _warned(summary: TrackingSummary, uri: str, cause: str) -> TrackingSummary:

@@ -13,17 +13,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from journeylab.records.files import SEAL
 from journeylab.records.live import Activity, Job
 from journeylab.records.runs import RUN
-from journeylab.tracking.contents import flat_settings, metric_name
+from journeylab.tracking.contents import MetricPoint, flat_settings, metric_name
 from journeylab.tracking.experiment import (
     LIVE,
     all_runs,
     is_live,
-    log_values,
+    log_points,
     open_experiment,
     open_run,
 )
@@ -36,22 +36,12 @@ LOSS = "live/loss"
 _CHECKPOINT = re.compile(r"seeds?-(\d+)[-\d]*\.checkpoint")
 
 
-class CurvePoint(NamedTuple):
-    """A value of a metric of a seed at a step, and the time of the file that holds it."""
-
-    seed: int
-    metric: str
-    step: int
-    value: float
-    written: float
-
-
 @dataclass
 class _LiveRun:
     """A seed of a job: its points by metric and step, and what MLflow has of them."""
 
     job: Job
-    points: dict[tuple[str, int], CurvePoint] = field(default_factory=dict)
+    points: dict[tuple[str, int], MetricPoint] = field(default_factory=dict)
     sent: set[tuple[str, int]] = field(default_factory=set)
     run: str = ""
 
@@ -79,8 +69,8 @@ class LiveStudy:
             if run and not (folder / RUN).exists():  # else the import deletes it
                 self.dead.add(run)
         for folder, job in training.items():
-            for point in _points_of(job):
-                live = self.live.setdefault((folder, point.seed), _LiveRun(job))
+            for seed, point in _points_of(job):
+                live = self.live.setdefault((folder, seed), _LiveRun(job))
                 live.points.setdefault((point.metric, point.step), point)
 
     @property
@@ -119,10 +109,8 @@ class LiveStudy:
             live.sent.clear()
 
     def _log(
-        self, client: MlflowClient, seed: int, live: _LiveRun, points: list[CurvePoint]
+        self, client: MlflowClient, seed: int, live: _LiveRun, points: list[MetricPoint]
     ) -> None:
-        from mlflow.entities import Metric
-
         params: dict[str, str] = {}
         if not live.run:
             plan = live.job.plan
@@ -132,27 +120,23 @@ class LiveStudy:
             tags = {"kind": LIVE, "study": self.study, "plan_key": plan.key}
             name = f"{variant}/{seed} (in training)"
             live.run = open_run(client, self.experiment, self.importer, name, tags)
-        metrics = [
-            Metric(metric_name(point.metric), point.value, int(point.written * 1000), point.step)
-            for point in points
-        ]
-        log_values(client, live.run, metrics, params)
+        log_points(client, live.run, points, params)
 
 
-def _points_of(job: Job) -> Iterator[CurvePoint]:
-    """The points in a job's checkpoints, and the mean loss of the seeds that train now."""
+def _points_of(job: Job) -> Iterator[tuple[int, MetricPoint]]:
+    """Seed and point, in a job's checkpoints, and the mean loss of the seeds that train now."""
     seeds, progress = job.plan.seeds or (), job.progress
-    yield from (point for point in read_curves(job.folder) if point.seed in seeds)
+    yield from ((seed, point) for seed, point in read_curves(job.folder) if seed in seeds)
     if progress is None or progress.loss is None:
         return
     before = progress.done - progress.seeds * progress.step
     first = before * len(seeds) // progress.total
-    for seed in seeds[first : first + progress.seeds]:
-        yield CurvePoint(seed, LOSS, progress.step, progress.loss, progress.written)
+    point = MetricPoint(LOSS, progress.step, progress.loss, int(progress.written * 1000))
+    yield from ((seed, point) for seed in seeds[first : first + progress.seeds])
 
 
-def read_curves(folder: Path) -> Iterator[CurvePoint]:
-    """The points of all curves in the checkpoints of a run, as far as they can be read.
+def read_curves(folder: Path) -> Iterator[tuple[int, MetricPoint]]:
+    """Seed and point of all curves in the checkpoints of a run, as far as they can be read.
 
     Only the header of a checkpoint is read, so its checksum is not verified.
     """
@@ -162,7 +146,7 @@ def read_curves(folder: Path) -> Iterator[CurvePoint]:
         if not (named := _CHECKPOINT.fullmatch(path.name)):
             continue
         try:
-            written = path.stat().st_mtime
+            written = int(path.stat().st_mtime * 1000)
             with safe_open(path, framework="numpy") as file:
                 header = json.loads((file.metadata() or {})[SEAL])
             curves = json.loads(header["notes"]["run"])["curves"]
@@ -171,4 +155,4 @@ def read_curves(folder: Path) -> Iterator[CurvePoint]:
         for seed, curve in enumerate(curves, start=int(named[1])):
             for step, metric, value in curve:
                 if math.isfinite(value):
-                    yield CurvePoint(seed, metric, step, value, written)
+                    yield seed, MetricPoint(metric_name(metric), step, value, written)
