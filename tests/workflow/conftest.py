@@ -16,7 +16,7 @@ from filelock import FileLock
 PROJECT = Path(__file__).parents[2]
 COPIED = (
     *("Snakefile", "workflow", "profiles", "src", "config.yaml", "claims", "response.yaml"),
-    *("reference", "metrics", "dvc.yaml", "params.yaml"),
+    *("reference", "dvc.yaml", "params.yaml"),
     *(".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore", ".snakemake/.gitignore"),
 )
 
