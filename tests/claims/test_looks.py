@@ -232,6 +232,14 @@ def test_each_run_takes_the_seeds_of_the_last_claim_that_reads_it(runs):
     assert study.seeds == max(ends.values())
 
 
+def test_a_number_without_looks_has_the_seeds_that_all_its_runs_have():
+    register = registered([ALL_KINDS[0], (PARTS[1], KINDS["above"]), ALL_KINDS[10]])
+    values = {RUNS[0]: [1.0] * last, RUNS[1]: [1.0, -1.0] * (last // 2)}
+    study = judge(register, measurements(values), last)
+    assert [study.taken.end(run) for run in values] == [12, 24]
+    assert (study.verdicts[2].id, study.verdicts[2].n) == ("exp1.s1", 12)
+
+
 def test_seeds_that_no_claim_needed_change_nothing(runs):
     study = judge(ALL, measurements(runs), last)
     ends = {run: study.taken.end(run) for run in RUNS}

@@ -504,6 +504,21 @@ CHANGES = {
     "a file of code more": (lambda files, lab: {"code/src/more.py": b"1\n"}, "git tree"),
     "a file of code less": (removed("code/src/run.py"), "git tree"),
     "the mode of a file": (edited("deposit.json", lambda c: c["executables"].clear()), "git tree"),
+    "the name of the code's tree": (
+        edited("deposit.json", lambda c: c.update(swhid=f"swh:1:dir:{'0' * 40}")),
+        "code/: is the git tree",
+    ),
+    "a commit of another tree": (
+        lambda files, lab: {
+            "commit": (commit := b"tree " + b"0" * 40 + files["commit"][45:]),
+            "deposit.json": re.sub(
+                rb'("commit": ")[^"]*',
+                rb"\g<1>" + reading.git_hash("commit", commit).encode(),
+                files["deposit.json"],
+            ),
+        },
+        "commit: is of another tree",
+    ),
     "the commit": (edited("deposit.json", lambda c: c.update(commit="c0ffee")), "commit"),
     "the author of the commit": (replaced("commit", AUTHOR, "Ada"), "commit: its hash is"),
     "a study less": (edited("deposit.json", lambda c: c["tables"].pop("exp2")), "studies"),

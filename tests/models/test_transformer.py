@@ -191,6 +191,20 @@ def test_parameters_come_from_the_generator_only() -> None:
     assert count == 2 * V * d + V + 2 * (12 * d * d + 13 * d) + 2 * d
 
 
+def test_weights_start_with_the_documented_deviations() -> None:
+    """Projections into the residual stream are divided by √(2·layers)."""
+    width, layers = 64, 3
+    model = Transformer(300, width=width, layers=layers, generator=torch.Generator().manual_seed(0))
+    inner, outer = width**-0.5, (2 * layers * width) ** -0.5
+    expected = {"embedding": 1.0, "head.weight": 0.02}
+    for i in range(layers):
+        expected |= {f"blocks.{i}.{name}.weight": inner for name in ("project", "expand")}
+        expected |= {f"blocks.{i}.output.weight": outer, f"blocks.{i}.contract.weight": outer / 2}
+    weights = {name: value for name, value in model.state_dict().items() if value.dim() == 2}
+    deviations = {name: value.std().item() for name, value in weights.items()}
+    assert deviations == pytest.approx(expected, rel=0.05)
+
+
 def test_invalid_sizes_raise_value_error() -> None:
     generator = torch.Generator()
     with pytest.raises(ValueError, match="even width"):

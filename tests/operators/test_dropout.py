@@ -67,6 +67,14 @@ def test_gaps_between_dropped_elements_are_geometric() -> None:
         assert abs(share - expected) < 5 * deviation
 
 
+def test_no_element_is_kept_because_too_few_gaps_were_drawn() -> None:
+    """Whatever their gaps, a mask's last elements are dropped at the given rate."""
+    keys, width, last = torch.arange(2_000), 4096, 64
+    masks = torch.func.vmap(lambda key: draw_masks((width,), 0.5, key)[-last:])(keys)
+    deviation = (0.5 * 0.5 / masks.numel()) ** 0.5
+    assert abs((masks == 0).double().mean().item() - 0.5) < 5 * deviation
+
+
 def test_rate_zero_gives_ones() -> None:
     assert torch.equal(draw_masks((3, 4), 0.0, key(0)), torch.ones(3, 4))
 

@@ -132,7 +132,8 @@ def test_files_of_two_runs_are_no_evidence(tmp_path, plans):
     foreign = evidence.CURVES if plans[0].stage == "train" else files.MEASUREMENTS
     mixed = one._replace(contents={**one.contents, foreign: other.contents[foreign]})
     later = one._replace(plan=plans[0].model_copy(update={"code": "other"}))
-    for forged in (mixed, later):
+    host = one._replace(host=one.host.model_copy(update={"plan_key": "f" * 16}))
+    for forged in (mixed, later, host):
         (tmp_path / "forged.zip").write_bytes(forged.packed)
         with pytest.raises(UserError, match="is damaged"):
             evidence.read_evidence(tmp_path / "forged.zip")
@@ -145,6 +146,14 @@ def test_a_run_of_another_plan_has_no_evidence(tmp_path, plans):
     newer = plans[1].model_copy(update={"code": "new"})
     with pytest.raises(UserError, match=r"measurements\.parquet was made with other settings"):
         evidence.collect_evidence(folder, plans[0], newer)
+
+
+def test_the_host_record_of_another_plan_is_refused_by_name(tmp_path, plans):
+    folder = finish(tmp_path / "run", *plans)
+    host = runs.read_host(folder).model_copy(update={"plan_key": "f" * 16})
+    files.write_json(folder / runs.HOST, host)
+    with pytest.raises(UserError, match=r"run\.host\.json does not belong to the other files"):
+        evidence.collect_evidence(folder, *plans)
 
 
 def test_measurements_of_another_run_are_refused_by_name(tmp_path):

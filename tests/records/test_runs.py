@@ -78,6 +78,14 @@ def test_records_survive_a_round_trip(tmp_path):
     assert runs.read_host(tmp_path) == host
 
 
+def test_a_run_without_its_host_record_is_not_complete(tmp_path):
+    """Writing fails before `run.json`, which marks the folder as complete."""
+    (tmp_path / runs.HOST).mkdir()
+    with pytest.raises((OSError, UserError)):
+        runs.write_run(tmp_path, describe(), describe_host())
+    assert not (tmp_path / runs.RUN).exists()
+
+
 def test_a_record_of_another_plan_is_refused_with_the_command_that_remakes_it(tmp_path):
     runs.write_run(tmp_path, describe(), describe_host())
     with pytest.raises(UserError) as caught:

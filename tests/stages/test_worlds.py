@@ -8,8 +8,16 @@ from pathlib import Path
 import pytest
 import torch
 
+from journeylab.config import UserError
 from journeylab.records.cost import start_counting
-from journeylab.records.files import MEASUREMENTS, read_table, read_tensors
+from journeylab.records.files import (
+    MEASUREMENTS,
+    read_table,
+    read_tensors,
+    sha256,
+    table_origin,
+    write_table,
+)
 from journeylab.records.plans import Plan
 from journeylab.records.runs import RunStart, read_host, read_run
 from journeylab.stages import generate, measure, train
@@ -19,6 +27,14 @@ SEEDS, WORLDS = (100, 101), 2
 TRAINING = {"steps": 4, "learning_rate": 0.003, "evaluate_every": 2, "checkpoint_every": 2}
 JOB = {"variant": "A", "data": {"worlds": WORLDS}, "model": {"d": 8}, "training": TRAINING}
 RUN = {"study": "exp7", "arm": "native", "variant": "A", "seeds": SEEDS}
+DATA = Plan(stage="generate", study="exp7", dataset="world", seeds=SEEDS, settings=JOB["data"])
+TRAINED = Plan(stage="train", settings=JOB, engine="sequential", inputs={"data": DATA.key}, **RUN)
+MEASURED = Plan(
+    stage="measure",
+    settings={"templates": [0]},
+    inputs={"data": DATA.key, "run": TRAINED.key},
+    **RUN,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -35,22 +51,12 @@ def call(plan: Plan, output: Path, progress: Path | None = None, **files: Path) 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    data = Plan(stage="generate", study="exp7", dataset="world", seeds=SEEDS, settings=JOB["data"])
-    trained = Plan(
-        stage="train", settings=JOB, engine="sequential", inputs={"data": data.key}, **RUN
-    )
-    measured = Plan(
-        stage="measure",
-        settings={"templates": [0]},
-        inputs={"data": data.key, "run": trained.key},
-        **RUN,
-    )
     (tmp_path / "run").mkdir()
     table, run = tmp_path / "data.parquet", tmp_path / "run/run.json"
     progress = tmp_path / "progress.json"
-    generate.run(call(data, table))
-    train.run(call(trained, run, data=table, progress=progress))
-    measure.run(call(measured, tmp_path / "run" / MEASUREMENTS, data=table, run=run))
+    generate.run(call(DATA, table))
+    train.run(call(TRAINED, run, data=table, progress=progress))
+    measure.run(call(MEASURED, tmp_path / "run" / MEASUREMENTS, data=table, run=run))
     return tmp_path
 
 
@@ -68,6 +74,37 @@ def test_every_world_is_saved_and_every_seed_has_one_outcome_and_one_value(folde
         assert len(table) == len(SEEDS) * rows
         assert set(factors) < set(table)
     assert not list((folder / "run").glob("*.checkpoint"))
+
+
+def test_data_replaced_under_an_equal_key_are_not_measured(folder: Path):
+    table = folder / "data.parquet"
+    facts = read_table(table)
+    write_table(table, facts[::-1].reset_index(drop=True), table_origin(table.read_bytes()))
+    with pytest.raises(UserError, match="trained on other data than"):
+        measure.run(call(MEASURED, folder / "out", data=table, run=folder / "run/run.json"))
+    assert not (folder / "out").exists()
+
+
+def test_a_dataset_is_cut_from_its_external_file_and_no_other(tmp_path: Path):
+    text, output = tmp_path / "text", tmp_path / "data.parquet"
+    text.write_text("abcdefghij" * 40)
+    digest = sha256(text)
+    settings = {"file": {"sha256": digest}, "passage": 20, "held_out": 0.25}
+    plan = Plan(
+        stage="generate",
+        study="exp4",
+        dataset="text",
+        seeds=SEEDS,
+        settings=settings,
+        inputs={"file": digest},
+    )
+    generate.run(call(plan, output, data=text))
+    assert set(read_table(output)["seed"]) == set(SEEDS)
+    output.unlink()
+    text.write_text("abcdefghik" * 40)
+    with pytest.raises(UserError, match="text"):
+        generate.run(call(plan, output, data=text))
+    assert not output.exists()
 
 
 def test_progress_counts_the_steps_of_all_worlds(folder: Path):

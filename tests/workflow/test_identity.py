@@ -3,7 +3,6 @@
 Each case has files that are intact, but stale or of another run.
 """
 
-import json
 import os
 import shutil
 import subprocess
@@ -15,7 +14,16 @@ import pypdfium2
 import pytest
 
 from journeylab.records import runs
-from journeylab.records.files import read_table
+from journeylab.records.files import (
+    MEASUREMENTS,
+    VERDICTS,
+    read_json,
+    read_origin,
+    read_table,
+    table_origin,
+    write_json,
+    write_table,
+)
 
 from .conftest import Copy, made_once
 
@@ -210,24 +218,34 @@ def test_files_of_another_configuration_are_refused(
     assert not (project.path / "elsewhere/run.json").exists()
 
 
-def test_verdicts_on_replaced_measurements_are_refused(project: Copy) -> None:
+@pytest.mark.parametrize("stage", ["respond", "index"])
+def test_a_drawn_folder_of_another_configuration_is_in_no_page(
+    project: Copy, other_world: Copy, stage: str
+) -> None:
+    shutil.rmtree(project.path / "reports/exp7")
+    shutil.copytree(other_world.path / "reports/exp7", project.path / "reports/exp7")
+    done = project.stage(stage, f"{stage}.json", results="results", output="reports/page")
+    assert "reports/exp7" in refusal(done)
+    assert not (project.path / "reports/page").exists()
+
+
+def test_files_made_from_replaced_files_are_refused(project: Copy) -> None:
     """On another machine the same plan can give other numbers: equal keys, different files."""
-    table = project.path / "results/exp7/measurements.parquet"
-    origin = json.loads((project.path / "results/exp7/verdicts.json").read_text())["origin"]
-    script = (
-        "from pathlib import Path; import sys;"
-        "from journeylab.records.files import Origin, read_table, write_table;"
-        "path = Path(sys.argv[1]); table = read_table(path); table['value'] += 1e-9;"
-        "write_table(path, table, Origin(plan_key=sys.argv[2]))"
+    table, verdicts = (project.path / "results/exp7" / name for name in (MEASUREMENTS, VERDICTS))
+    judged = read_json(verdicts)
+    noted = {key: value for key, value in judged.items() if key not in ("seal", "origin")}
+    write_json(verdicts, noted | {"evidence": not noted["evidence"]}, origin=read_origin(verdicts))
+    done = project.stage(
+        "typeset", "exp7/typeset.json", results="results/exp7", output="reports/exp7.pdf"
     )
-    plan = json.loads((project.path / "plans/exp7/judge.json").read_text())
-    assert origin["inputs"].keys() == {"measurements"}
-    key = plan["inputs"]["measurements"]
-    project.run("python", "-c", script, str(table), key)
+    assert "reports/exp7 was drawn from other verdicts" in refusal(done)
+    values = read_table(table)
+    values["value"] += 1e-9
+    write_table(table, values, table_origin(table.read_bytes()))
     done = project.stage(
         "draw", "exp7/draw.json", results="results/exp7", output="elsewhere/manifest.json"
     )
-    assert "results/exp7/verdicts.json" in refusal(done)
+    assert "results/exp7/verdicts.json judges other measurements" in refusal(done)
 
 
 # -- code -----------------------------------------------------------------------------------------
@@ -237,6 +255,15 @@ def test_code_changed_after_planning_is_refused(project: Copy) -> None:
     project.edit(MEASURE, lambda text: text.replace("rank <= 1", "rank <= 9"))
     files = {"data": DATA, "run": f"results/{NATIVE}/run.json", "output": "out.parquet"}
     assert "code changed" in refusal(project.stage("measure", f"{NATIVE}/measure.json", **files))
+
+
+def test_prose_changed_after_planning_is_refused(project: Copy) -> None:
+    [prose] = project.path.glob("src/journeylab/studies/exp7_*/report.typ")
+    prose.write_text(prose.read_text() + "More.\n")
+    done = project.stage(
+        "typeset", "exp7/typeset.json", results="results/exp7", output="reports/exp7.pdf"
+    )
+    assert "report.typ changed since it was planned" in refusal(done)
 
 
 def test_an_edit_during_a_stage_does_not_change_its_result(project: Copy) -> None:

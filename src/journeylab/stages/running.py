@@ -128,7 +128,9 @@ def _load(stage: str, plan: Plan) -> None:
     found = catalogue.assets(stage, plan.study or next(iter(catalogue.discover())))
     for name, planned in plan.assets.items():
         if name not in found or sha256(found[name]) != planned:
-            raise UserError(f"{plan.label}: {name} changed since it was planned; run it again")
+            raise UserError(
+                f"{plan.label}: {name} changed since it was planned; run snakemake again"
+            )
 
 
 @contextmanager

@@ -1,8 +1,12 @@
 """Laws that all mixers obey, special cases, and reach of their operators."""
 
+import math
+from functools import partial
+
 import pytest
 import torch
 from torch.func import functional_call, stack_module_state, vmap
+from torch.nn.functional import softplus
 
 from journeylab.models.mixers.cope import ContextualAttention, interpolate
 from journeylab.models.mixers.delta import DeltaProduct, delta_states
@@ -112,6 +116,33 @@ def test_parameters_depend_on_the_generator_only(mechanism):
     other = build_mixer(mechanism, D, H, generator=generator(4)).state_dict()
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert any(not torch.equal(first[name], other[name]) for name in first)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "deviation"),
+    [
+        (JourneyState, "output", lambda d, e: d**-0.5),
+        (partial(JourneyState, aggregate=True), "value", lambda d, e: d**-0.5),
+        (partial(JourneyState, family="toral"), "angles", lambda d, e: math.pi * (3 * d) ** -0.5),
+        (partial(JourneyState, scale=0.3), "operators.free", lambda d, e: 0.3 * (d * e) ** -0.5),
+        (JourneyAttention, "operators.free", lambda d, e: 0.1 * (d * e) ** -0.5),
+        (partial(JourneyAttention, family="toral"), "angles", lambda d, e: 0.1 * d**-0.5),
+    ],
+)
+def test_weights_of_a_journey_start_with_the_documented_deviation(kind, name, deviation):
+    width, heads = 64, 4
+    mixer = kind(width, heads, generator=generator())
+    weight = mixer.state_dict()[f"{name}.weight"]
+    assert weight.std().item() == pytest.approx(deviation(width, width // heads), rel=0.05)
+
+
+def test_time_steps_of_mamba3_start_log_uniform_between_a_thousandth_and_a_tenth():
+    heads = 1000
+    mixer = MECHANISMS["mamba3"](2 * heads, heads, generator=generator())
+    steps = softplus(mixer.control.bias[:heads]).detach().log10().sort().values
+    uniform = torch.linspace(-3.0, -1.0, heads)
+    assert (steps - uniform).abs().max() < 0.2  # 0.1 of the range: Kolmogorov, p < 1e-8
+    assert mixer.bias.eq(1.0).all()
 
 
 @pytest.mark.parametrize("mechanism", ALL)
