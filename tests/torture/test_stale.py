@@ -148,7 +148,7 @@ def test_old_claims_and_new_measurements_are_not_mixed(
     copy.snakemake("-n", "all")
     for stage in ("draw", "typeset"):
         target = REPORT if stage == "typeset" else f"reports/{STUDY}/manifest.json"
-        done = copy.stage(stage, f"{STUDY}/{stage}.json", results=f"results/{STUDY}", output=target)
+        done = copy.stage(stage, f"{STUDY}/{stage}.json", output=target)
         assert done.returncode == 2, done.stderr
         assert "other settings, data or code than planned" in done.stderr
         tally.add("verdicts of old claims, read by a stage", "refused in one line")

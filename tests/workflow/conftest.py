@@ -13,6 +13,8 @@ import pytest
 import yaml
 from filelock import FileLock
 
+from journeylab.records.stages import STAGES
+
 PROJECT = Path(__file__).parents[2]
 COPIED = (
     *("Snakefile", "workflow", "profiles", "src", "config.yaml", "claims", "response.yaml"),
@@ -21,6 +23,14 @@ COPIED = (
 )
 
 TINY_STUDIES = ("exp5", "exp7")
+READ = {
+    "history": "plans/{study}/history.json",
+    "manifest": "reports/{study}/manifest.json",
+    "manifests": "reports/{study}/manifest.json",
+    "measurements": "results/{study}/measurements.parquet",
+    "runs": "results/{study}",
+    "verdicts": "results/{study}/verdicts.json",
+}
 TINY_RESPONSE = """points:
   - {id: union, reviewer: R1, point: "Better?", claims: [prop:lis-union], figures: [exp7/tiers]}
   - {id: bridge, reviewer: R2, point: "Is it the same?", claims: [exp5], answer: It is.}
@@ -89,9 +99,19 @@ class Copy:
         path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
     def stage(self, stage: str, plan: str, **files: str) -> subprocess.CompletedProcess:
-        """Run one stage as a rule would; `plan` is below plans/, files are below the copy."""
-        options = [word for name, file in files.items() for word in (f"--{name}", file)]
-        return self.run("journeylab", stage, "--plan", f"plans/{plan}", *options, check=False)
+        """Run one stage as a rule would; `plan` is below plans/, files are below the copy.
+
+        Files that are not given are those of all studies that the plan is about.
+        """
+        known, options = STAGES[stage], []
+        studies = [known.parse(plan)["study"]] if "study" in known.wildcards else TINY_STUDIES
+        for name in known.reads:
+            if name in files:
+                options += [f"--{name}", files[name]]
+            elif name in READ:
+                options += [f"--{name}", *(READ[name].format(study=study) for study in studies)]
+        command = ("journeylab", stage, "--plan", f"plans/{plan}", *options)
+        return self.run(*command, "--output", files["output"], check=False)
 
     def duplicate(self, path: Path) -> "Copy":
         """The same project with the same results in another folder."""

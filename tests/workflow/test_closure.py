@@ -132,9 +132,7 @@ def test_a_stage_that_imports_undeclared_code_is_refused(project: Copy) -> None:
     declared = '"draw": ("settings", "metrics", "figures")'
     project.edit(catalogue, lambda text: text.replace(declared, '"draw": ("settings",)'))
     project.snakemake("--dry-run")
-    done = project.stage(
-        "draw", "exp5/draw.json", results="results/exp5", output="elsewhere/manifest.json"
-    )
+    done = project.stage("draw", "exp5/draw.json", output="elsewhere/manifest.json")
     assert done.returncode != 0
     assert "journeylab.studies.exp5_ssm_bridge.figures is imported while draw exp5" in done.stderr
 

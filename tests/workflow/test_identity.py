@@ -212,7 +212,7 @@ def test_files_of_another_configuration_are_refused(
         shutil.copytree(other_world.path / folder, project.path / folder)
     else:
         shutil.copy(other_world.path / file, project.path / file)
-    done = project.stage(stage, f"exp7/{stage}.json", results="results/exp7", output=output)
+    done = project.stage(stage, f"exp7/{stage}.json", output=output)
     assert file in refusal(done)
     assert (project.path / "reports/exp7.pdf").read_bytes() == before
     assert not (project.path / "elsewhere/run.json").exists()
@@ -224,7 +224,7 @@ def test_a_drawn_folder_of_another_configuration_is_in_no_page(
 ) -> None:
     shutil.rmtree(project.path / "reports/exp7")
     shutil.copytree(other_world.path / "reports/exp7", project.path / "reports/exp7")
-    done = project.stage(stage, f"{stage}.json", results="results", output="reports/page")
+    done = project.stage(stage, f"{stage}.json", runs="results", output="reports/page")
     assert "reports/exp7" in refusal(done)
     assert not (project.path / "reports/page").exists()
 
@@ -235,16 +235,12 @@ def test_files_made_from_replaced_files_are_refused(project: Copy) -> None:
     judged = read_json(verdicts)
     noted = {key: value for key, value in judged.items() if key not in ("seal", "origin")}
     write_json(verdicts, noted | {"evidence": not noted["evidence"]}, origin=read_origin(verdicts))
-    done = project.stage(
-        "typeset", "exp7/typeset.json", results="results/exp7", output="reports/exp7.pdf"
-    )
+    done = project.stage("typeset", "exp7/typeset.json", output="reports/exp7.pdf")
     assert "reports/exp7 was drawn from other verdicts" in refusal(done)
     values = read_table(table)
     values["value"] += 1e-9
     write_table(table, values, table_origin(table.read_bytes()))
-    done = project.stage(
-        "draw", "exp7/draw.json", results="results/exp7", output="elsewhere/manifest.json"
-    )
+    done = project.stage("draw", "exp7/draw.json", output="elsewhere/manifest.json")
     assert "results/exp7/verdicts.json judges other measurements" in refusal(done)
 
 
@@ -260,9 +256,7 @@ def test_code_changed_after_planning_is_refused(project: Copy) -> None:
 def test_prose_changed_after_planning_is_refused(project: Copy) -> None:
     [prose] = project.path.glob("src/journeylab/studies/exp7_*/report.typ")
     prose.write_text(prose.read_text() + "More.\n")
-    done = project.stage(
-        "typeset", "exp7/typeset.json", results="results/exp7", output="reports/exp7.pdf"
-    )
+    done = project.stage("typeset", "exp7/typeset.json", output="reports/exp7.pdf")
     assert "report.typ changed since it was planned" in refusal(done)
 
 
