@@ -99,6 +99,21 @@ def test_a_valid_register_passes(tmp_path):
     check(RAW, tmp_path / "claims")
 
 
+def test_a_theorem_that_is_not_listed_is_refused(tmp_path):
+    check(RAW, folder := tmp_path / "claims")
+    row = RAW["studies"]["exp1"]["claims"][0]
+    document = {"title": "a document", "studies": ["exp1"]}
+    theorem = {"label": f"{row['theorem']}s", "document": "d", "name": "T", "says": "Yes."}
+    listed = {"documents": {"d": document}, "theorems": [theorem]}
+    (folder / "theorems.yaml").write_text(yaml.safe_dump(listed), encoding="utf-8")
+    with pytest.raises(UserError) as refused:
+        read_register(folder)
+    assert str(refused.value) == (
+        f"{folder}/exp1.yaml: {row['id']}: theorem: {row['theorem']!r} is not in "
+        f"{folder}/theorems.yaml; did you mean {theorem['label']!r}? accepted: {theorem['label']}"
+    )
+
+
 def claim(raw: dict[str, Any], index: int = 0) -> dict[str, Any]:
     return raw["studies"]["exp1"]["claims"][index]
 

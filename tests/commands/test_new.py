@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from journeylab.claims.register import read_register
+from journeylab.claims.theorems import read_theorems
 from journeylab.commands import new
 from journeylab.commands.new import LONGEST, _all_or_nothing, scaffold
 from journeylab.config import UserError, read_yaml
@@ -152,6 +153,23 @@ def test_the_claims_of_a_new_study_are_part_of_the_register(skeleton: Path) -> N
     assert {claim.id for claim in claims if claim.primary} == {"exp99.1", "exp99.2"}
     assert {claim.kind for claim in claims if not claim.primary} == {"number", "exact"}
     assert list(read_yaml(skeleton / CLAIMS)) == ["revision", "looks", "measures", "claims"]
+
+
+def test_the_theorem_of_the_example_is_listed_once(skeleton: Path) -> None:
+    shutil.copy2(PROJECT / "claims/looks.yaml", skeleton / "claims")
+    path = skeleton / "claims/theorems.yaml"
+    path.write_text(
+        "documents:\n  paper: {title: a paper, studies: [exp1]}\n\n"
+        'theorems:\n  - {label: "thm:a", document: paper, name: A, says: Yes.}\n'
+    )
+    scaffold("exp98_first", skeleton)
+    first = path.read_text()
+    scaffold("exp99_second", skeleton)
+    assert path.read_text() == first
+    theorems = read_theorems(skeleton / "claims")
+    assert set(theorems.by_label) == {"thm:a", "prop:example"}
+    assert theorems.document(theorems.by_label["prop:example"]).studies == ("exp98",)
+    assert set(read_register(skeleton / "claims").studies) == {"exp1", "exp98", "exp99"}
 
 
 def test_a_second_study_does_not_change_the_first(skeleton: Path) -> None:

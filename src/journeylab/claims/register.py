@@ -62,7 +62,8 @@ from journeylab.claims.schema import (
     is_read,
     named_runs,
 )
-from journeylab.config import UserError, build, read_yaml
+from journeylab.claims.theorems import THEOREMS, Theorems, read_theorems
+from journeylab.config import UserError, accepted, build, read_yaml
 
 __all__ = [
     "LOOKS",
@@ -110,6 +111,7 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
     Raises UserError with the file, the claim or key, the value, and what is accepted.
     """
     looks = build(Looks, read_yaml(folder / LOOKS), str(folder / LOOKS))
+    theorems = read_theorems(folder)
     studies = {}
     for path in sorted(folder.glob("exp*.yaml"), key=lambda path: (len(path.stem), path.stem)):
         study = path.stem
@@ -119,6 +121,16 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
         for claim in claims.claims:
             if not claim.id.startswith(f"{study}."):
                 raise UserError(f"{path}: {claim.id}: ids of {study} start with {study}.")
+            _check_theorem(claim, theorems, path)
             check_parts(claim, claims, looks, str(path))
         studies[study] = claims
     return Register(**dict(looks), studies=studies)
+
+
+def _check_theorem(claim: Claim, theorems: Theorems, path: Path) -> None:
+    """Refuse a label that ``theorems.yaml`` does not list; a folder without the file lists none."""
+    if theorems.theorems and claim.theorem not in theorems.by_label:
+        raise UserError(
+            f"{path}: {claim.id}: theorem: {claim.theorem!r} is not in {path.with_name(THEOREMS)};"
+            f"{accepted(claim.theorem, theorems.by_label)}"
+        )

@@ -47,8 +47,7 @@ class Theorems(Frozen):
 def read_theorems(claims: Path) -> Theorems:
     """Read ``theorems.yaml`` of the folder of claims; empty if there is no such file.
 
-    A claim may name a label that is not listed: it is printed as it is. Raises UserError for a
-    mistake in the file, or a theorem of a document that is not listed.
+    Raises UserError for a mistake in the file, or a theorem of a document that is not listed.
     """
     path = claims / THEOREMS
     if not path.exists():

@@ -17,7 +17,9 @@ from journeylab.records.files import write_atomic
 from journeylab.records.fingerprint import PROJECT_STUDIES as OWN
 
 MODULES = ("__init__", "settings", "metrics", "data", "models", "measure", "compute", "figures")
-CONFIG, CLAIMS = "config.yaml", "claims"
+CONFIG, CLAIMS, THEOREMS = "config.yaml", "claims", "claims/theorems.yaml"
+EXAMPLE = "prop:example"
+"""The theorem that the claims of a new study name."""
 LONGEST = 40
 """Longest name of a study's folder, so that an import of it fits on a line."""
 
@@ -26,9 +28,10 @@ def scaffold(name: str, project: Path) -> list[Path]:
     """Write the study ``name``, e.g. ``exp14_name``, into a project; return the files written.
 
     Modules, tests and claims are new files, the modules in ``studies/`` if the project has that
-    folder, else in ``src/journeylab/studies/``; ``config.yaml`` gains a section and is otherwise
-    unchanged. If a step fails, everything is undone. Raises UserError for a malformed or existing
-    name, and for a folder that is not a project.
+    folder, else in ``src/journeylab/studies/``; ``config.yaml`` gains a section and
+    ``theorems.yaml`` the theorem of the example, and both are otherwise unchanged. If a step fails,
+    everything is undone. Raises UserError for a malformed or existing name, and for a folder that
+    is not a project.
     """
     match = re.fullmatch(r"(exp[1-9][0-9]*)_([a-z0-9]+(?:_[a-z0-9]+)*)", name)
     if not match or len(name) > LONGEST:
@@ -42,7 +45,9 @@ def scaffold(name: str, project: Path) -> list[Path]:
     names = study_names(name, package)
     texts = study_files(names, modules, tests)
     # last: a study that a kill left half written is in no configuration
-    registered = {
+    theorems = project / THEOREMS
+    listed = {theorems: _with_example(theorems, study)} if theorems.exists() else {}
+    registered = listed | {
         claims: filled("study", "claims.yaml", names),
         project / CONFIG: _extended(project / CONFIG, study, filled("study", CONFIG, names)),
     }
@@ -106,6 +111,30 @@ def _extended(path: Path, study: str, section: str) -> str:
     return extended
 
 
+def _with_example(path: Path, study: str) -> str:
+    """The text of the file with the theorem that the claims of a new study name."""
+    text = path.read_text(encoding="utf-8")
+    known = yaml.safe_load(text)
+    if EXAMPLE in [theorem["label"] for theorem in known["theorems"]]:
+        return text
+    document = f"  example: {{title: example that journeylab new writes, studies: [{study}]}}\n"
+    before, heading, after = text.rstrip("\n").partition("\ntheorems:")
+    extended = (
+        f"{before.rstrip()}\n{document}{heading}{after}\n"
+        f'  - label: "{EXAMPLE}"\n'
+        "    document: example\n"
+        "    name: Hidden layer (Proposition)\n"
+        "    says: A hidden layer learns from few points to separate what no line can separate.\n"
+    )
+    try:
+        labels = [theorem["label"] for theorem in yaml.safe_load(extended)["theorems"]]
+    except (yaml.YAMLError, KeyError, TypeError):
+        labels = []
+    if EXAMPLE not in labels:
+        raise UserError(f"{path}: write documents: and then theorems: as indented blocks")
+    return extended
+
+
 def _split_after_studies(text: str) -> tuple[str, str]:
     lines = text.splitlines(keepends=True)
     if lines and not lines[-1].endswith("\n"):
@@ -127,8 +156,8 @@ def _studies(content: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _all_or_nothing(project: Path, *created: Path) -> Iterator[None]:
-    config = project / CONFIG
-    before = config.read_bytes()
+    changed = [path for path in (project / CONFIG, project / THEOREMS) if path.exists()]
+    before = {path: path.read_bytes() for path in changed}
     try:
         yield
     except BaseException as error:
@@ -137,8 +166,9 @@ def _all_or_nothing(project: Path, *created: Path) -> Iterator[None]:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
-        with write_atomic(config) as partial:
-            partial.write_bytes(before)
+        for path, content in before.items():
+            with write_atomic(path) as partial:
+                partial.write_bytes(content)
         if isinstance(error, OSError):
             named = error.filename or project
             raise UserError(f"{named}: cannot be written ({error.strerror or error})") from None
