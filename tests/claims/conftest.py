@@ -7,7 +7,8 @@ import pytest
 from journeylab.claims.judge import judge_study
 from journeylab.claims.register import Register
 from journeylab.config import Scale
-from journeylab.records.verdicts import StudyVerdicts, Verdict
+from journeylab.records.verdicts import StudyVerdicts
+from journeylab.wording.rows import Row, in_words
 
 Judge = Callable[..., StudyVerdicts]
 
@@ -37,6 +38,7 @@ def judge() -> Judge:
         seeds: Sequence[int] | None = None,
         measure: Mapping[str, Any] | None = None,
         sequential: bool = False,
+        words: bool = True,
         **study: Any,
     ) -> StudyVerdicts:
         n = max((len(values) for values in runs.values()), default=0)
@@ -64,16 +66,17 @@ def judge() -> Judge:
         ]
         columns = ["study", "arm", "variant", "seed", "metric", "value"]
         table = pd.DataFrame(rows, columns=columns).sample(frac=1, random_state=0)
-        return judge_study(table, "exp1", register, expected, scale, evidence)
+        verdicts = judge_study(table, "exp1", register, expected, scale, evidence)
+        return in_words(verdicts, register.studies["exp1"]) if words else verdicts
 
     return judged
 
 
 @pytest.fixture(scope="session")
-def judge_one(judge: Judge) -> Callable[..., Verdict]:
+def judge_one(judge: Judge) -> Callable[..., Row]:
     """The verdict on one claim about the run ``a/x``."""
 
-    def judge_values(values: Sequence[float | None], region: dict, **options) -> Verdict:
+    def judge_values(values: Sequence[float | None], region: dict, **options) -> Row:
         effect = {"run": "a/x", "measure": "x"}
         return judge({"a/x": values}, [(effect, region)], **options).verdicts[0]
 

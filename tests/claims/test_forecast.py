@@ -17,7 +17,7 @@ from journeylab.claims.forecast import (
     single_look,
 )
 from journeylab.claims.looks import SequentialLooks, boundaries
-from journeylab.claims.register import Above, AtLeast, Claim, Inside, Solves
+from journeylab.claims.register import Claim, Region
 from journeylab.claims.statistics import decide, interval_rank, median_interval, success_needed
 
 LOOKS = (2, 4, 6)
@@ -108,22 +108,22 @@ def test_a_single_look_has_power_08():
 
 def test_the_sides_of_normal_seeds_follow_from_median_and_spread():
     values = np.array([0.0, 1.0, 2.0, 3.0])
-    below, above = sides_of(values, Above(above=1.5))
+    below, above = sides_of(values, Region(above=1.5))
     assert below == above == 0.5
-    assert sides_of(values, Inside(inside=(-10.0, 13.0))) == pytest.approx((0, 0), abs=1e-9)
-    failed = sides_of(np.append(values, [np.nan] * 4), Above(above=1.5))
+    assert sides_of(values, Region(inside=(-10.0, 13.0))) == pytest.approx((0, 0), abs=1e-9)
+    failed = sides_of(np.append(values, [np.nan] * 4), Region(above=1.5))
     assert failed == (0.25, 0.25)
-    assert sum(sides_of(np.array([0.0, np.nan]), Inside(inside=(-1.0, 1.0)))) == 0.5
-    assert sides_of(np.full(4, np.nan), Above(above=0.0)) == (0, 0)
+    assert sum(sides_of(np.array([0.0, np.nan]), Region(inside=(-1.0, 1.0)))) == 0.5
+    assert sides_of(np.full(4, np.nan), Region(above=0.0)) == (0, 0)
 
 
 def test_equal_seeds_are_certain_and_those_at_the_margin_decide_nothing():
-    assert sides_of(np.ones(4), Above(above=0.5)) == (0, 1)
-    assert sides_of(np.ones(4), Above(above=1.0)) == (0, 0)
+    assert sides_of(np.ones(4), Region(above=0.5)) == (0, 1)
+    assert sides_of(np.ones(4), Region(above=1.0)) == (0, 0)
 
 
 def test_a_few_solving_seeds_are_not_certain_to_solve():
-    region = Solves(solves=AtLeast(at_least=1.0))
+    region = Region(solves={"at_least": 1.0})
     assert sides_of(np.ones(4), region) == pytest.approx((0.1, 0.9))
     assert sides_of(np.array([1.0, 0.3]), region) == pytest.approx((0.5, 0.5))
 

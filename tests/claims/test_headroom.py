@@ -2,7 +2,7 @@
 
 import pytest
 
-from journeylab.records.verdict_text import SATURATED
+from journeylab.wording.rows import SATURATED
 
 A, B, C, D = ({"run": f"a/{name}", "measure": "x"} for name in "abcd")
 

@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from journeylab import claims
 from journeylab.claims import register as reg
-from journeylab.claims import wording
 from journeylab.claims.judge import judge_study
 from journeylab.claims.register import Register
 from journeylab.config import UserError
-from journeylab.records.verdicts import StudyVerdicts
 from journeylab.typography import short
+from journeylab.wording import effects as wording
+from journeylab.wording.rows import StudyRows, in_words
+from journeylab.wording.verdicts import opening, sentence
 
 A, B, C, D = ({"run": f"a/{name}", "measure": "x"} for name in "abcd")
 FAILED = None
@@ -118,8 +120,8 @@ def test_a_secondary_row_without_statement_is_worded_from_its_effect(judge, effe
     number = 0.5 if "difference" in effect else 1
     assert (verdict.kind, verdict.verdict, verdict.region_text) == ("number", None, "")
     assert (verdict.effect, verdict.low, verdict.high) == (number, number, number)
-    assert (verdict.statement, verdict.opening) == (f"{text}; x", "Secondary, not judged")
-    assert verdict.sentence == (
+    assert (verdict.statement, opening(verdict)) == (f"{text}; x", "Secondary, not judged")
+    assert sentence(verdict) == (
         f"{text}; x (median effect {number}, interval [{number}, {number}], 12 seeds)."
     )
 
@@ -148,10 +150,10 @@ def test_a_failed_gate_withholds_the_verdict_and_keeps_the_numbers(judge, learne
     assert (first.effect, first.low, first.high, first.n) == (1.0, 1.0, 1.0, 12)
     assert (free.verdict, free.withheld) == ("supported", "")
     if reason:
-        assert (first.verdict, first.opening) == (None, "Withheld")
-        assert reason in first.sentence
+        assert (first.verdict, opening(first)) == (None, "Withheld")
+        assert reason in sentence(first)
     else:
-        assert (first.verdict, first.opening, first.withheld) == ("supported", "Supported", "")
+        assert (first.verdict, opening(first), first.withheld) == ("supported", "Supported", "")
 
 
 @pytest.mark.parametrize(
@@ -184,9 +186,9 @@ def test_a_gate_withholds_parts_and_nothing_that_is_not_judged(judge):
     parts = gated(effect={"all_of": [A, A]})
     whole, secondary = judge(runs, [parts, gated(primary=False)], gates=GATES).verdicts
     assert [part.verdict for part in whole.parts] == [None, None]
-    assert (secondary.withheld, secondary.opening) == ("", "Secondary, not judged")
+    assert (secondary.withheld, opening(secondary)) == ("", "Secondary, not judged")
     few = judge({name: values[:3] for name, values in runs.items()}, [gated()], gates=GATES)
-    assert (few.verdicts[0].withheld, few.verdicts[0].opening) == ("", "Not judged")
+    assert (few.verdicts[0].withheld, opening(few.verdicts[0])) == ("", "Not judged")
 
 
 def test_a_gate_is_read_at_each_look_by_its_own_seeds(judge):
@@ -369,7 +371,7 @@ def test_without_a_registered_look_results_are_exploratory(judge):
     for options in ({}, {"scale": "quick", "evidence": False}):
         runs = {"a/a": UP if options else [*UP, 1.0]}
         study = judge(runs, [(A, {"above": 0.02})], **options)
-        assert not study.look
+        assert study.unjudged
         assert study.verdicts[0].verdict is None
         assert study.exploratory == (
             f"{study.seeds} seeds at scale {study.scale} are no registered look"
@@ -381,7 +383,7 @@ def test_without_a_registered_look_results_are_exploratory(judge):
 def test_other_seeds_than_the_registered_ones_are_exploratory(judge, first):
     study = judge({"a/a": UP}, [(A, {"above": 0.02})], seeds=range(first, first + 12))
     (verdict,) = study.verdicts
-    assert not study.look
+    assert study.unjudged
     assert (verdict.verdict, verdict.effect) == (None, 1.0)
     assert study.exploratory == (
         f"seeds from {first} are not the registered ones, which count from 0"
@@ -395,11 +397,11 @@ def test_a_second_revision_is_judged_on_its_own_seeds_and_prints_amendments(judg
         "amendments": [{"date": "2026-03-04", "rows": ["exp1.1"], "reason": "A typing error."}],
     }
     study = judge({"a/a": UP}, [(A, {"above": 0.02})], seeds=range(100, 112), **amended)
-    assert (study.look, study.revision) == (True, 2)
+    assert (study.unjudged, study.revision) == (None, 2)
     assert study.verdicts[0].verdict == "supported"
     assert study.amendments == ("2026-03-04, exp1.1: A typing error.",)
     seen = judge({"a/a": UP}, [(A, {"above": 0.02})], **amended)
-    assert not seen.look
+    assert seen.unjudged
     assert seen.verdicts[0].verdict is None
 
 
@@ -410,13 +412,12 @@ def test_a_row_decided_at_a_look_is_final(judge):
     runs = {"a/a": early, "a/b": late}
     first, second = judge(runs, [(A, {"above": 0}), (B, {"above": 0})], looks=looks).verdicts
     assert (first.verdict, first.n, first.tail) == ("supported", 12, 0.05 / 2 / 2)
-    assert first.notes == ("decided at the look of 12 seeds",)
     assert (second.verdict, second.n, second.notes) == ("supported", 30, ())
     assert judge({"a/a": early}, [(A, {"above": 0})], looks={30: 1}).verdicts[0].verdict != (
         "supported"
     )
     at_twelve = judge({"a/a": early[:12]}, [(A, {"above": 0})], looks=looks)
-    assert at_twelve.look
+    assert at_twelve.unjudged is None
     assert at_twelve.verdicts[0].tail == 0.025
 
 
@@ -439,8 +440,9 @@ def exact(region, values, at=None, primary=True, seeded=False, seeds=(0, 1), sca
     )
     rows = range(len(table))
     table.insert(3, "seed", pd.array(rows if seeded else [None] * len(rows), dtype="Int64"))
-    (verdict,) = judge_study(table, "exp1", register, seeds, scale, scale == "default").verdicts
-    return verdict
+    verdicts = judge_study(table, "exp1", register, seeds, scale, scale == "default")
+    (row,) = in_words(verdicts, register.studies["exp1"]).verdicts
+    return row
 
 
 def test_exact_takes_the_largest_error_of_the_matching_rows():
@@ -546,7 +548,7 @@ def test_exact_with_seeds_is_judged_at_looks_only(seeds, scale, error):
 
 
 def test_no_arm_name_is_special():
-    sources = Path(wording.__file__).parent.glob("*.py")
+    sources = Path(claims.__file__).parent.glob("*.py")
     assert not [path.name for path in sources if "certificate" in path.read_text(encoding="utf-8")]
 
 
@@ -596,36 +598,36 @@ def test_verdicts_survive_json(judge):
     rows = [({"any_of": [A, B]}, {"above": 0}), (A, {"inside": [-2, 2]})]
     rows += [(A, {"solves": {"at_least": 1}}), (B, {"below": 0.5}, False)]
     study = judge({"a/a": UP, "a/b": [FAILED, *DOWN[1:]]}, rows)
-    assert StudyVerdicts.model_validate_json(study.model_dump_json()) == study
+    assert StudyRows.model_validate_json(study.model_dump_json()) == study
 
 
 def test_opening_and_sentence_state_word_effect_interval_and_region(judge_one):
     verdict = judge_one([0.05] * 11 + [FAILED], {"above": 0.02})
-    assert verdict.opening == "Supported"
-    assert verdict.sentence == (
+    assert opening(verdict) == "Supported"
+    assert sentence(verdict) == (
         "It is so (median effect 0.05, interval [0.05, 0.05], claimed >\u00a00.02, "
         "12 seeds, 1 failed)."
     )
     broken = exact({"at_most": 1e-6}, [("a", math.nan)])
-    assert (broken.opening, broken.region_text) == ("Refuted", f"≤\u00a0{short(1e-6)}")
-    assert broken.sentence == (
+    assert (opening(broken), broken.region_text) == ("Refuted", f"≤\u00a0{short(1e-6)}")
+    assert sentence(broken) == (
         "It is exact (largest error is not finite over 1 cases, claimed "
         "≤\u00a01\u202f×\u202f10⁻⁶; 1 values are not finite)."
     )
-    assert judge_one(UP, {"below": 0.02}).opening == "Refuted"
-    assert judge_one([1.0, -1.0] * 6, {"above": 0.02}).opening == "Undecided by these data"
-    assert judge_one(UP[:2], {"below": 0.02}).opening == "Not judged"
+    assert opening(judge_one(UP, {"below": 0.02})) == "Refuted"
+    assert opening(judge_one([1.0, -1.0] * 6, {"above": 0.02})) == "Undecided by these data"
+    assert opening(judge_one(UP[:2], {"below": 0.02})) == "Not judged"
     few = judge_one(UP[:2], {"below": 0.02}, looks={2: 1})
-    assert few.opening == "Cannot be decided with so few seeds"
-    assert few.sentence.endswith("2 seeds; undecidable at n; needs ≥ 5 seeds).")
+    assert opening(few) == "Cannot be decided with so few seeds"
+    assert sentence(few).endswith("2 seeds; undecidable at n; needs ≥ 5 seeds).")
 
 
 @settings(max_examples=100)
 @given(bound=st.floats(1e-300, 1e300), value=st.floats(-1e300, 1e300))
 def test_a_region_and_a_sentence_hold_no_raw_exponent(bound, value):
     verdict = exact({"at_most": bound}, [("a", value)])
-    assert not re.search(r"\de[-+−]?\d", verdict.region_text + verdict.sentence)
-    assert short(value) in verdict.sentence
+    assert not re.search(r"\de[-+−]?\d", verdict.region_text + sentence(verdict))
+    assert short(value) in sentence(verdict)
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ import pandas as pd
 import pytest
 from scipy.optimize import linprog
 
-from journeylab.claims.effects import Above, AtLeast, AtMost, Below, Inside, Solves, cells
+from journeylab.claims.effects import cells
 from journeylab.claims.judge import judge_study
 from journeylab.claims.looks import schedule
 from journeylab.claims.register import Cell, Claim, Difference, Mean, Term, read_register
-from journeylab.records.verdicts import Verdict
+from journeylab.wording.rows import Row, in_words
 
 REGISTER = read_register(Path(__file__).parents[2] / "claims")
 ROWS = {
@@ -99,38 +99,29 @@ def _linear(term: Term) -> tuple[dict[Cell, float], float]:
 
 def inside(claim: Claim) -> list[Side]:
     """The constraint that a term lies in the region of the row."""
-    match claim.region:
-        case Above(above=low) | Solves(solves=Above(above=low)):
-            return [lambda program, term: program.at_least(term, low)]
-        case Below(below=high):
-            return [lambda program, term: program.at_most(term, high)]
-        case Inside(inside=(low, high)):
+    region = claim.region
+    slack = {"slack": 0.0} if region.closed else {}  # the threshold itself may be the ceiling
 
-            def between(program: Program, term: Term) -> None:
-                program.at_least(term, low)
-                program.at_most(term, high)
+    def within(program: Program, term: Term) -> None:
+        if region.low > -math.inf:
+            program.at_least(term, region.low, **slack)
+        if region.high < math.inf:
+            program.at_most(term, region.high)
 
-            return [between]
-        case Solves(solves=AtLeast(at_least=low)):  # the threshold itself may be the ceiling
-            return [lambda program, term: program.at_least(term, low, slack=0.0)]
-    raise AssertionError(claim.region)
+    return [within]
 
 
 def outside(claim: Claim) -> list[Side]:
     """The constraints that a term lies on each side of the region of the row."""
-    match claim.region:
-        case Above(above=end) | Solves(solves=AtLeast(at_least=end)):
-            return [lambda program, term: program.at_most(term, end)]
-        case Below(below=end):
-            return [lambda program, term: program.at_least(term, end)]
-        case Inside(inside=(low, high)):
-            return [
-                lambda program, term: program.at_most(term, low),
-                lambda program, term: program.at_least(term, high),
-            ]
-        case Solves(solves=Above(above=end)):  # the threshold itself may be the floor
-            return [lambda program, term: program.at_most(term, end, slack=0.0)]
-    raise AssertionError(claim.region)
+    region = claim.region
+    # the threshold itself may be the floor
+    slack = {"slack": 0.0} if region.of == "seeds" and not region.closed else {}
+    sides: list[Side] = []
+    if region.low > -math.inf:
+        sides.append(lambda program, term: program.at_most(term, region.low, **slack))
+    if region.high < math.inf:
+        sides.append(lambda program, term: program.at_least(term, region.high))
+    return sides
 
 
 def points(name: str, wanted: str, closed: str | None = None) -> Iterator[Point]:
@@ -165,7 +156,7 @@ def points(name: str, wanted: str, closed: str | None = None) -> Iterator[Point]
             yield point
 
 
-def planted(name: str, turns: Sequence[Point]) -> Verdict:
+def planted(name: str, turns: Sequence[Point]) -> Row:
     """The verdict on a row at the last look of its study; seeds have the points in turn."""
     study, claim = ROWS[name]
     claims = REGISTER.studies[study]
@@ -183,14 +174,15 @@ def planted(name: str, turns: Sequence[Point]) -> Verdict:
     return judged(study, claim, pd.DataFrame(rows), seeds)
 
 
-def judged(study: str, claim: Claim, table: pd.DataFrame, seeds: Sequence[int]) -> Verdict:
+def judged(study: str, claim: Claim, table: pd.DataFrame, seeds: Sequence[int]) -> Row:
     """The verdict on one row, with the tail that it has among the rows of its study."""
     claims = REGISTER.studies[study]
     alone = {study: claims.model_copy(update={"claims": (claim,)})}
     share = REGISTER.alpha * max(claim.tails, 1) / claims.tails if claims.tails else REGISTER.alpha
     register = REGISTER.model_copy(update={"studies": alone, "alpha": share})
-    (verdict,) = judge_study(table, study, register, seeds, "default", evidence=True).verdicts
-    return verdict
+    verdicts = judge_study(table, study, register, seeds, "default", evidence=True)
+    (row,) = in_words(verdicts, alone[study]).verdicts
+    return row
 
 
 @pytest.mark.parametrize("name", OVER_SEEDS)
@@ -225,8 +217,8 @@ def test_a_closed_gate_withholds_the_verdict(name: str, gate: str) -> None:
 def test_an_exact_row_turns_at_its_tolerance(name: str) -> None:
     study, claim = ROWS[name]
     cases = claim.effect.every
-    upward = isinstance(claim.region, AtMost)
-    end = claim.region.at_most if upward else claim.region.at_least
+    upward = claim.region.form == "at_most"
+    [end] = claim.region.ends
     beyond = math.nextafter(end, math.inf if upward else -math.inf)
     levels = [level if isinstance(level, tuple) else (level,) for level in cases.at.values()]
     rows = [

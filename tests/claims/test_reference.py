@@ -1,13 +1,13 @@
 """When a reproduction agrees with the reference results."""
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from journeylab.claims.reference import (
     ReferenceClaim,
-    attach_earlier,
     differences,
     read_earlier,
     read_reference,
@@ -18,11 +18,17 @@ from journeylab.claims.reference import (
 from journeylab.claims.register import StudyClaims, read_register
 from journeylab.config import UserError, build
 from journeylab.records.files import json_bytes, write_json
+from journeylab.wording.rows import in_words
 
 REFERENCES = Path(__file__).parents[2] / "reference"
 EFFECT = {"run": "a/x", "measure": "x"}
 ROWS = [(EFFECT, {"above": 0.5})]
 FIRST = [1.0 + i / 100 for i in range(12)]
+
+
+@pytest.fixture(scope="module")
+def judge(judge):
+    return partial(judge, words=False)
 
 
 def test_a_study_agrees_with_itself(judge):
@@ -60,15 +66,14 @@ GATED = {
     "gate": ["learned"],
 }
 GATES = {"learned": {"run": "a/y", "measure": "x", "at_least": 0.95}}
-REASON = "“y, a” fails its gate (x): its median is 0.931, needed is 0.95"
 
 
-def test_a_reference_keeps_the_reason_of_a_withheld_verdict(judge, tmp_path):
+def test_a_reference_keeps_the_gate_that_withheld_a_verdict(judge, tmp_path):
     verdicts = judge({"a/x": FIRST, "a/y": [0.931] * 12}, [GATED, *ROWS], gates=GATES)
     write_json(tmp_path / "results/exp1/verdicts.json", verdicts)
     record_references(tmp_path / "results", tmp_path)
     withheld, judged = read_reference(tmp_path / "exp1.json").claims.values()
-    assert (withheld.verdict, withheld.withheld, withheld.word) == (None, REASON, "withheld")
+    assert (withheld.verdict, withheld.withheld, withheld.word) == (None, "learned", "withheld")
     assert (judged.withheld, judged.word) == ("", "supported")
     open_gate = judge({"a/x": FIRST, "a/y": FIRST}, [GATED, *ROWS], gates=GATES)
     [line] = differences(open_gate, read_reference(tmp_path / "exp1.json"))
@@ -172,7 +177,7 @@ def test_rows_carry_the_outcome_of_the_row_that_they_continue(judge, folders):
     renamed = claims({"id": "exp1.1", "before": "exp1.2"}, {"id": "exp1.2"})
     earlier = read_earlier(references, "exp1", renamed)
     second = judge({"a/x": FIRST}, [*ROWS, *ROWS], seeds=AGAIN, **SECOND)
-    attached = attach_earlier(second, renamed, earlier)
+    attached = in_words(second, renamed, earlier=earlier)
     known = earlier.claims["exp1.2"]
     assert attached.verdicts[0].before.id == "exp1.2"
     assert attached.verdicts[0].before.verdict == known.verdict == "supported"

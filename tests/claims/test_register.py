@@ -28,6 +28,7 @@ from journeylab.config import (
     build,
     read_yaml,
 )
+from journeylab.records.plans import Plan
 from journeylab.workflow.planning import WorkflowPlan
 
 PROJECT = Path(__file__).parents[2]
@@ -452,34 +453,42 @@ def test_a_row_with_too_many_parts_for_a_look_is_refused(
     assert "\n" not in str(caught.value)
 
 
-def test_the_layout_of_the_files_changes_no_plan(tmp_path):
-    """The judge's plan ignores the order of keys, written defaults and other studies."""
+def test_a_plan_follows_only_what_its_stage_reads_of_the_register(tmp_path):
+    """No plan depends on the layout of the files, no look or verdict on a word."""
     raw = read_yaml(PROJECT / "config.yaml")
+    raw = raw | {"studies": {study: raw["studies"][study] for study in ("exp6", "exp7")}}
     points = tmp_path.parent / f"{tmp_path.name}.yaml"
     points.write_text("points: [{id: a, reviewer: R, point: '?'}]\n", encoding="utf-8")
 
-    def judged(folder: Path) -> dict[str, str]:
-        plans = WorkflowPlan(raw, folder, response=points).plans()
-        return {name: plan.key for name, plan in plans if name.endswith("/judge.json")}
+    def planned(folder: Path) -> dict[str, Plan]:
+        return dict(WorkflowPlan(raw, folder, response=points).plans())
 
-    def rewrite(name: str, change: Callable[[dict[str, Any]], object] = dict.copy) -> None:
-        content = read_yaml(CLAIMS / name)
+    def changed(study: str, change: Callable[[dict[str, Any]], object]) -> set[tuple[str, str]]:
+        """The plans that an edit of the claims of a study moves, by study and stage."""
+        content = read_yaml(CLAIMS / f"{study}.yaml")
         change(content)
-        (tmp_path / name).write_text(yaml.safe_dump(content, sort_keys=True), encoding="utf-8")
+        text = yaml.safe_dump(content, sort_keys=True)
+        (tmp_path / f"{study}.yaml").write_text(text, encoding="utf-8")
+        plans = planned(tmp_path)
+        (tmp_path / f"{study}.yaml").write_bytes((CLAIMS / f"{study}.yaml").read_bytes())
+        assert plans.keys() == before.keys()
+        return {(p.study, p.stage) for name, p in plans.items() if p.key != before[name].key}
 
     def write_out(content: dict[str, Any]) -> None:
         content.setdefault("gates", {})
         for claim in content["claims"]:
             claim["primary"] = ".s" not in claim["id"]
 
-    rewrite("looks.yaml")
-    rewrite("exp7.yaml", write_out)
-    before = judged(CLAIMS)
-    assert judged(tmp_path)["exp7/judge.json"] == before["exp7/judge.json"]
-    rewrite("exp1.yaml", lambda content: content["claims"][0].update(statement="Another."))
-    after = judged(tmp_path)
-    assert after["exp7/judge.json"] == before["exp7/judge.json"]
-    assert after["exp1/judge.json"] != before["exp1/judge.json"]
+    for name in ("looks", "theorems", "exp6", "exp7"):
+        (tmp_path / f"{name}.yaml").write_bytes((CLAIMS / f"{name}.yaml").read_bytes())
+    before = planned(tmp_path)
+    assert changed("exp7", write_out) == set()
+    printed = {("exp7", "draw"), ("exp7", "typeset"), ("", "respond"), ("", "index")}
+    assert changed("exp7", lambda raw: raw["claims"][0].update(statement="Another.")) == printed
+    assert changed("exp7", lambda raw: raw["claims"][0].update(theorem="thm:dfa")) == printed
+    assert changed("exp7", lambda raw: raw["measures"]["T2"].update(label="hits")) == printed
+    decided = printed | {("exp7", "look"), ("exp7", "judge"), ("exp7", "collect")}
+    assert changed("exp7", lambda raw: raw["claims"][0].update(region={"above": 0.03})) == decided
 
 
 def with_gate(raw: dict[str, Any]) -> None:
@@ -576,7 +585,7 @@ def test_sources_and_margins_are_the_documents(registered):
     margins = {f"exp7.{row}": 0.02 for row in (2, 3, 4)}
     margins |= {"exp7.5": 0.05, "exp7.6": 0, "exp7.11": 0.95, "exp7.13": 0.1, "exp7.14": 0.1}
     assert {id_: claims[id_].region.model_dump()["above"] for id_ in margins} == margins
-    bands = {claims[f"exp7.{row}"].region.inside for row in (7, 10, 12)}
+    bands = {claims[f"exp7.{row}"].region.ends for row in (7, 10, 12)}
     assert bands == {(-0.1, 0.1)}
     tolerances = [claim.region.model_dump() for claim in registered.studies["exp5"].claims[:4]]
     assert tolerances == [*({"at_most": bound} for bound in (1e-6, 1.0, 1.0)), {"at_least": 1.0}]
@@ -611,7 +620,7 @@ def test_what_rope_does_not_learn_has_a_gate_on_a_head_without_positions(registe
         if claim.id in ("exp2.3", "exp2.4"):
             [cell], [gate] = cells(claim.terms), [study.gates[name] for name in claim.gate]
             assert gate.run == f"{cell.run.split('/')[0]}/position-free"
-            assert (gate.measure, gate.at_least, claim.region.below) == (cell.measure, 0.95, 0.95)
+            assert (gate.measure, gate.at_least, claim.region.high) == (cell.measure, 0.95, 0.95)
 
 
 def test_primary_rows_can_be_decided_at_every_look(registered):

@@ -6,12 +6,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binom, quantile_test
 
+from journeylab.claims.looks import seeds_needed
 from journeylab.claims.statistics import (
     decide,
     detectable,
     interval_rank,
     median_interval,
-    seeds_needed,
     success_interval,
     success_needed,
 )

@@ -113,14 +113,11 @@ def test_list_prints_studies_with_their_finished_runs(monkeypatch):
 
 def test_explain_names_only_runs_on_the_seeds_of_the_verdict(tmp_path, monkeypatch):
     monkeypatch.chdir(PROJECT)
-    text = {"theorem": "prop:lis-union", "statement": "It is.", "source": "document"}
-    text |= {"region_text": "> 0.02", "effect_text": "A − B", "metric_label": "hits@1"}
-    text |= {"opening": "It is.", "sentence": "It is so.", "verdict": "supported"}
     numbers = {"effect": 0.1, "mean": 0.1, "low": 0.05, "high": 0.2, "n": 2, "failures": 0}
     points = [{"seed": seed, "value": 0.1} for seed in (200, 201)]
-    row = {"id": "exp7.2", "primary": True, "kind": "above", "region": {"above": 0.02}, "k": 1}
-    row |= {"tail": 0.01, "detectable": None, "points": points, **text, **numbers}
-    study = {"study": "exp7", "scale": "default", "seeds": 6, "look": True, "evidence": True}
+    row = {"id": "exp7.2", "verdict": "supported", "tail": 0.01, "k": 1, "detectable": None}
+    row |= {"points": points, **numbers}
+    study = {"study": "exp7", "scale": "default", "seeds": 6, "evidence": True}
     results = tmp_path / "results/exp7"
     write_json(results / "verdicts.json", {**study, "alpha": 0.05, "M": 1, "verdicts": [row]})
     (results / "measurements.parquet").touch()

@@ -275,20 +275,17 @@ def test_the_study_is_readable_in_a_narrow_terminal(root):
 
 def test_open_rows_are_those_that_the_seeds_do_not_decide(tmp_path):
     assert judged(tmp_path, "exp7") == ""
-    common = {"source": "document", "theorem": "thm:x", "region_text": "> 0", "opening": ""}
-    common |= {"effect_text": "A", "metric_label": "m", "statement": "It is.", "sentence": "."}
-    common |= {"effect": 0.1, "mean": 0.1, "low": 0.0, "high": 0.2, "n": 12, "failures": 0}
-    common |= {"tail": 0.01, "k": 1, "detectable": None, "region": {}}
+    common = {"effect": 0.1, "mean": 0.1, "low": 0.0, "high": 0.2, "n": 12, "failures": 0}
+    common |= {"tail": 0.01, "detectable": None}
     rows = [
-        Verdict(id="exp7.1", primary=True, kind="above", verdict="supported", **common),
-        Verdict(id="exp7.2", primary=True, kind="above", verdict="inconclusive", **common),
-        Verdict(id="exp7.3", primary=True, kind="exact", verdict=None, **common),
-        Verdict(id="exp7.s1", primary=False, kind="number", verdict=None, **common),
+        Verdict(id="exp7.1", k=1, verdict="supported", **common),
+        Verdict(id="exp7.2", k=1, verdict="inconclusive", **common),
+        Verdict(id="exp7.3", k=None, verdict=None, **common),
+        Verdict(id="exp7.s1", k=1, primary=False, verdict=None, **common),
     ]
     verdicts = StudyVerdicts(
-        study="exp7", scale="default", seeds=12, look=True, evidence=True, alpha=0.05, M=2,
-        verdicts=rows,
-    )  # fmt: skip
+        study="exp7", scale="default", seeds=12, evidence=True, alpha=0.05, M=2, verdicts=rows
+    )
     path = tmp_path / "results/exp7/verdicts.json"
     files.write_json(path, verdicts)
     assert judged(tmp_path, "exp7") == "12 seeds: 1 of 2 claims open"

@@ -30,6 +30,7 @@ from journeylab.records.evidence import collect_evidence, evidence_path
 from journeylab.records.plans import Plan, write_plan
 from journeylab.reports.latex import latex_macros
 from journeylab.reports.numbers import study_numbers
+from journeylab.wording.rows import in_words
 
 sys.path.insert(0, str(Path(journeylab.__file__).parent / "deposit"))
 
@@ -173,8 +174,7 @@ def judge_runs(root, study, register, keys, taken):
     paths = {folder: results / folder / files.MEASUREMENTS for folder in taken}
     table = joined([files.read_table(path) for path in paths.values()])
     files.write_table(results / files.MEASUREMENTS, table, collect.origin(**paths))
-    own = register.model_copy(update={"studies": {study: register.studies[study]}})
-    settings = {"register": own.model_dump(mode="json"), "scale": "default"}
+    settings = {"criteria": register.criteria(study), "scale": "default"}
     seeds = seeds_of(register, study)
     judge = Plan(
         stage="judge",
@@ -191,7 +191,8 @@ def judge_runs(root, study, register, keys, taken):
     made = draw.origin(measurements=measurements, verdicts=judged)
     with files.write_folder(reports, made) as folder:
         largest = float(table["value"].max())
-        numbers = study_numbers(verdicts, {"rows": len(table), "accuracy.max": largest})
+        words = in_words(verdicts, register.studies[study])
+        numbers = study_numbers(words, {"rows": len(table), "accuracy.max": largest})
         (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
         files.write_json(folder / "numbers.json", numbers)
         (folder / "figures").mkdir()

@@ -10,7 +10,7 @@ import rows
 from cells import Cells
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from verify import LOOKED, differ
+from verify import differ
 
 from journeylab.claims.hashes import row_hashes
 from journeylab.claims.judge import judge_study
@@ -19,6 +19,7 @@ from journeylab.claims.register import Register
 from journeylab.claims.schema import SEQUENTIAL
 from journeylab.deposit.contents import csv_bytes
 from journeylab.reports.numbers import study_numbers
+from journeylab.wording.rows import in_words
 
 LOOKS = {12: 0.89, 30: 0.11}
 RUNS = ("a/x", "a/y", "b/x")
@@ -128,21 +129,18 @@ def agree(register, table, seeds, scale):
         more = Cells(csv_bytes(table).decode())
         assert repr(again) == repr(rejudge.judge("exp1", content, more, list(seeds), scale))
     whole = verdicts.model_dump(mode="json")
-    for key in ("look", "M", "seeds", "looks", "taken"):
+    for key in ("unjudged", "M", "seeds", "looks", "taken"):
         assert whole.get(key) == again[key], key
     claims = content["studies"]["exp1"]["claims"]
-    numbers = study_numbers(verdicts, {})
+    numbers = study_numbers(in_words(verdicts, register.studies["exp1"]), {})
     for verdict, claim in zip(verdicts.verdicts, claims, strict=True):
-        row, solves = again["rows"][verdict.id], verdict.region_text.endswith("seeds")
+        row, solves = again["rows"][verdict.id], rows.region_text(claim).endswith("seeds")
         first = verdict.model_dump(mode="json")
         assert first["points"] == row["points"], verdict.id
         for key in (*rows.NUMBERS, "tail", "k", "detectable"):
             assert not differ(first[key], row[key], key, solves), (verdict.id, key)
-        assert bool(verdict.withheld) == row["withheld"]
+        assert [failed.gate for failed in verdict.failed_gates] == row["failed_gates"]
         assert verdict.state == row["state"]
-        noted = [note for note in verdict.notes if note.startswith(LOOKED)]
-        assert noted == ([row["note"]] if row["note"] else [])
-        assert verdict.region_text == rows.region_text(claim)
         for part, other in zip(first["parts"], row["parts"], strict=True):
             assert part["points"] == other["points"]
             for key in rows.NUMBERS:
@@ -152,6 +150,7 @@ def agree(register, table, seeds, scale):
         for key, value in of_row.items():
             assert not differ(numbers[key], value, key.rpartition(".")[2], solves), key
     hashes = {row: list(pair) for row, pair in row_hashes(register, "exp1").items()}
+    assert register.criteria("exp1") == rows.criteria(content, "exp1")
     assert rows.row_hashes(content, "exp1") == hashes
     return verdicts
 

@@ -26,7 +26,8 @@ from journeylab.plotting import (
     styles,
 )
 from journeylab.plotting.intervals import HIGHEST
-from journeylab.records.verdicts import Part, Point, StudyVerdicts, Verdict
+from journeylab.records.verdicts import Point
+from journeylab.wording.rows import Part, Row, StudyRows
 
 NUMBERS = {"mean": 0.2, "n": 3, "failures": 1, "verdict": "inconclusive"}
 
@@ -193,7 +194,7 @@ def test_the_drawn_interval_equals_the_judges(n, failed):
         )
 
 
-def claim(identity: str, **given) -> Verdict:
+def claim(identity: str, **given) -> Row:
     """A primary claim above 0.1: three seeds, one of which failed."""
     words = {
         "theorem": "t",
@@ -206,8 +207,6 @@ def claim(identity: str, **given) -> Verdict:
         "effect_text": "a/A − b/B",
         "metric_label": "hits@1, tier 2",
         "detectable": None,
-        "opening": "",
-        "sentence": "",
         "effect": 0.2,
         "low": -0.1,
         "high": 0.3,
@@ -215,12 +214,12 @@ def claim(identity: str, **given) -> Verdict:
         "k": 1,
         "points": tuple(Point(seed=i, value=x) for i, x in enumerate((-0.1, None, 0.3))),
     }
-    return Verdict(id=identity, **(NUMBERS | words | given))
+    return Row(id=identity, **(NUMBERS | words | given))
 
 
-def claims(*verdicts: Verdict) -> StudyVerdicts:
-    given = {"scale": "default", "look": True, "evidence": True}
-    return StudyVerdicts(study="exp1", seeds=3, alpha=0.05, M=1, verdicts=verdicts, **given)
+def claims(*verdicts: Row) -> StudyRows:
+    given = {"scale": "default", "evidence": True}
+    return StudyRows(study="exp1", seeds=3, alpha=0.05, M=1, verdicts=verdicts, **given)
 
 
 def test_effects_are_the_seeds_and_the_interval_of_the_judge():

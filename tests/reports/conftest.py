@@ -22,14 +22,15 @@ from journeylab.records.runs import (
     describe_host,
     describe_run,
 )
-from journeylab.records.verdict_text import TheoremText
-from journeylab.records.verdicts import Part, Point, Registration, StudyVerdicts, Verdict
+from journeylab.records.verdicts import Point, Registration
 from journeylab.reports.draw import draw_results
 from journeylab.reports.judged import JudgedStudy
 from journeylab.reports.numbers import study_numbers
 from journeylab.studies.exp5_ssm_bridge import figures, metrics
 from journeylab.studies.exp5_ssm_bridge.compute import compute
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, Bridge, Computation, Settings
+from journeylab.wording.rows import Part, Row, StudyRows
+from journeylab.wording.verdicts import TheoremText
 
 COST = Cost(cpu_seconds=90.0, imports_seconds=2.0, wall_seconds=60.0, peak_mib=300.0)
 LABELS = {"Aprime": "A′"}
@@ -48,8 +49,7 @@ PROSE = """#let question(report) = [Does a native triple transfer to text?]
 """
 
 
-def exact(identity: str, word: str | None, effect: float | None, **more: Any) -> Verdict:
-    opening = {"supported": "Supported", "refuted": "Refuted", None: "Secondary, not judged"}[word]
+def exact(identity: str, word: str | None, effect: float | None, **more: Any) -> Row:
     given: dict[str, Any] = {
         "theorem": "prop:ssm-bridge",
         "statement": f"The error of {identity} stays within 100·u·N·max‖R^±k‖².",
@@ -60,26 +60,17 @@ def exact(identity: str, word: str | None, effect: float | None, **more: Any) ->
         "region_text": "≤\u00a01\u202f×\u202f10⁻¹²",
         "effect_text": "largest relative error",
         "metric_label": "relative error",
-        "opening": opening,
-        "sentence": "The error is within its bound (largest 2.69\u202f×\u202f10⁻¹³, claimed ≤ 1).",
     }
     numbers = {"effect": effect, "mean": None, "low": None, "high": None, "n": 120, "failures": 0}
     nothing = {"tail": None, "k": None, "detectable": None}
-    return Verdict(id=identity, verdict=word, **nothing, **numbers, **(given | more))
+    return Row(id=identity, verdict=word, **nothing, **numbers, **(given | more))
 
 
-def effect(identity: str, word: str | None, values: Sequence[float | None], **more: Any) -> Verdict:
+def effect(identity: str, word: str | None, values: Sequence[float | None], **more: Any) -> Row:
     """A verdict with the interval of the second smallest and second largest of ``values``."""
     low = sorted(-np.inf if x is None else x for x in values)[1]
     high = sorted(np.inf if x is None else x for x in values)[-2]
     seen = [x for x in values if x is not None]
-    opening = {
-        "supported": "Supported",
-        "refuted": "Refuted",
-        "inconclusive": "Undecided by these data",
-        "undecidable": "Cannot be decided with so few seeds",
-        None: "Secondary, not judged",
-    }[word]
     statement = more.get(
         "statement", "Native triples transfer to text better than linearised ones."
     )
@@ -96,10 +87,8 @@ def effect(identity: str, word: str | None, values: Sequence[float | None], **mo
         "tail": 0.00333,
         "k": 2,
         "detectable": None,
-        "opening": opening,
-        "sentence": f"{statement} (median effect {np.median(seen):.3g}, claimed > 0.02).",
     }
-    return Verdict(
+    return Row(
         id=identity,
         verdict=word,
         effect=float(np.median(seen)),
@@ -113,12 +102,12 @@ def effect(identity: str, word: str | None, values: Sequence[float | None], **mo
     )
 
 
-def part(verdict: Verdict, name: str) -> Part:
+def part(verdict: Row, name: str) -> Part:
     kept = {key: value for key, value in verdict if key in Part.model_fields}
     return Part(**(kept | {"effect_text": name}))
 
 
-def trained_verdicts(*, evidence: bool) -> StudyVerdicts:
+def trained_verdicts(*, evidence: bool) -> StudyRows:
     rng = np.random.default_rng(7)
 
     def around(center: float, spread: float = 0.08) -> list[float | None]:
@@ -159,11 +148,10 @@ def trained_verdicts(*, evidence: bool) -> StudyVerdicts:
         effect("exp7.s1", None, around(1.2), statement="Mean reciprocal rank, A − B."),
         exact("exp7.s2", None, 3e-16, theorem="thm:baked-key"),
     )
-    return StudyVerdicts(
+    return StudyRows(
         study="exp7",
         scale="default" if evidence else "quick",
         seeds=12,
-        look=True,
         evidence=evidence,
         alpha=0.05,
         M=15,
@@ -171,7 +159,7 @@ def trained_verdicts(*, evidence: bool) -> StudyVerdicts:
     )
 
 
-def sequential_verdicts() -> StudyVerdicts:
+def sequential_verdicts() -> StudyRows:
     """The same claims over seeds, which ended at different looks and in every state."""
     study = trained_verdicts(evidence=True)
     ends = ((12, "decided"), (16, "decided"), (20, "settled"), (12, "decided"), (36, "open"))
@@ -226,7 +214,7 @@ def trained_records() -> list[tuple[RunRecord, RunHost]]:
     return records
 
 
-def write_trained_content(folder: Path, verdicts: StudyVerdicts) -> None:
+def write_trained_content(folder: Path, verdicts: StudyRows) -> None:
     """The folder that ``draw_results`` writes, with the effects of all claims as only figure."""
     with write_folder(folder) as partial, styled():
         [figure] = effects(verdicts)
@@ -252,11 +240,10 @@ def computed_results(*, evidence: bool) -> StudyResults:
     ]
     table = joined(tables)
     table.loc[table["metric"].eq("relative_error").idxmax(), "value"] = np.inf
-    verdicts = StudyVerdicts(
+    verdicts = StudyRows(
         study="exp5",
         scale="default" if evidence else "quick",
         seeds=12,
-        look=evidence,
         evidence=evidence,
         alpha=0.05,
         M=0,
@@ -291,7 +278,7 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResults, Pa
 @pytest.fixture(scope="session", params=[True, False], ids=["evidence", "quick"])
 def trained(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[StudyVerdicts, Path]:
+) -> tuple[StudyRows, Path]:
     """Verdicts of a trained study and its drawn folder, as evidence and as a quick run."""
     verdicts = trained_verdicts(evidence=request.param)
     folder = tmp_path_factory.mktemp("trained") / "exp7"

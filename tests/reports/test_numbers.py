@@ -3,11 +3,11 @@
 import pytest
 
 from journeylab.records.files import json_bytes
-from journeylab.records.verdict_numbers import extreme_text, places, printed_numbers
 from journeylab.records.verdicts import Estimate
 from journeylab.reports.latex import latex_macros
 from journeylab.reports.numbers import study_numbers
 from journeylab.typography import plain
+from journeylab.wording.numbers import extreme_text, places, printed_numbers
 
 from .conftest import effect, exact, part, sequential_verdicts
 

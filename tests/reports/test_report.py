@@ -10,10 +10,10 @@ import pytest
 import typst
 
 from journeylab.catalogue import PACKAGE, study_folder
+from journeylab.claims.regions import Region
 from journeylab.config import UserError
 from journeylab.plotting import save, stopping, styled
 from journeylab.records.files import read_json, verify, write_folder, write_json
-from journeylab.records.verdict_text import COARSE, headline
 from journeylab.records.verdicts import Earlier, Registration
 from journeylab.reports.draw import draw_results
 from journeylab.reports.front import first_sentence
@@ -21,6 +21,8 @@ from journeylab.reports.tables import verdict_tables
 from journeylab.reports.typeset import compile_report, describe
 from journeylab.studies.exp5_ssm_bridge import figures, metrics
 from journeylab.typography import plain
+from journeylab.wording.rows import COARSE
+from journeylab.wording.verdicts import headline
 
 from .conftest import THEOREMS, WHY, sequential_verdicts, trained_verdicts, write_trained_content
 
@@ -186,7 +188,9 @@ def test_the_method_names_the_intervals_that_it_uses(trained, records):
         return describe(study, {}, content, records, {}, plan_key=KEY)["judging"]
 
     median = verdicts.verdicts[1].model_copy(update={"tail": 0.05 / 15})
-    solves = median.model_copy(update={"kind": "solves", "region": {"solves": {"at_least": 0.9}}})
+    solves = median.model_copy(
+        update={"kind": "solves", "region": Region(solves={"at_least": 0.9})}
+    )
     late = median.model_copy(update={"n": 30, "k": 6, "tail": 0.05 / 15 / 4})
     assert "from the ordered difference 2 to 11" in judging(median)
     assert "Clopper" not in judging(median)

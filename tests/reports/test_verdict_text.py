@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from journeylab.records.verdict_numbers import places, printed_numbers
-from journeylab.records.verdict_text import (
-    COARSE,
-    SATURATED,
+from journeylab.claims.regions import Region
+from journeylab.records.verdicts import WORDS, Registration
+from journeylab.wording.effects import run_text
+from journeylab.wording.numbers import places, printed_numbers
+from journeylab.wording.rows import COARSE, SATURATED, StudyRows
+from journeylab.wording.verdicts import (
     certainty,
     explanation,
     headline,
@@ -18,10 +20,8 @@ from journeylab.records.verdict_text import (
     opening,
     outcome,
     registration_lines,
-    run_text,
     seed_numbers,
 )
-from journeylab.records.verdicts import WORDS, Registration, StudyVerdicts
 
 from .conftest import THEOREMS, WHY, effect, exact, sequential_verdicts, trained_verdicts
 
@@ -38,9 +38,9 @@ def certificate(name: str, word: str, source: str):
     return exact(name, word, 1e-13, statement=f"Row {name}.", source=source, theorem="thm:b")
 
 
-def study(*verdicts, **more: Any) -> StudyVerdicts:
+def study(*verdicts, **more: Any) -> StudyRows:
     given = trained_verdicts(evidence=True).model_copy(update={"verdicts": verdicts, **more})
-    return StudyVerdicts.model_validate(given.model_dump())
+    return StudyRows.model_validate(given.model_dump())
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_an_explanation_has_the_printed_numbers_the_verdict_and_every_note(train
 
 def test_an_explanation_of_solving_seeds_speaks_of_shares(trained):
     study, _ = trained
-    solving = {"region": {"solves": {"at_least": 0.99}}, "region_text": "solved", "k": 2}
+    solving = {"region": Region(solves={"at_least": 0.99}), "region_text": "solved", "k": 2}
     known = next(row for row in study.verdicts if row.kind != "exact" and not row.parts)
     update = {**solving, "effect": 1.0, "detectable": 0.93, "tail": 0.01}
     text = "\n".join(explanation(known.model_copy(update=update), study, THEOREMS))

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from journeylab.claims.register import read_register
-from journeylab.records.verdict_text import TheoremText, outcome
-from journeylab.records.verdicts import Point, Registration, StudyVerdicts, Verdict
+from journeylab.records.verdicts import Point, Registration
 from journeylab.reports.index import render
 from journeylab.reports.judged import JudgedStudy
+from journeylab.wording.rows import Row, StudyRows
+from journeylab.wording.verdicts import TheoremText, outcome
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(300)]
 
@@ -28,7 +29,7 @@ def verdict_of(claim, rng):
     finished = values[np.isfinite(values)]
     word = rng.choice(["supported", "refuted", "inconclusive"] if not exact else ["supported"])
     shut = claim.primary and not exact and rng.random() < 0.1
-    return Verdict(
+    return Row(
         id=claim.id,
         theorem=claim.theorem,
         statement=claim.statement or f"{claim.id}: accuracy at the worst length",
@@ -42,8 +43,6 @@ def verdict_of(claim, rng):
         tail=None if exact else 0.00333,
         k=None if exact else 2,
         detectable=None,
-        opening="",
-        sentence="The result, in a sentence.",
         effect=10.0 ** rng.uniform(-16, -3) if exact else float(np.median(finished)),
         mean=None,
         low=None if exact else float(finished.min()),
@@ -69,11 +68,10 @@ def study_of(name, claims, rng):
         )
         for i, row in enumerate(verdicts)
     }
-    judged = StudyVerdicts(
+    judged = StudyRows(
         study=name,
         scale="default",
         seeds=12,
-        look=True,
         evidence=True,
         alpha=0.05,
         M=15,

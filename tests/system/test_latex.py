@@ -13,12 +13,12 @@ from journeylab.chunks.tables import joined, labelled
 from journeylab.commands.paper import assemble
 from journeylab.plotting import StudyResults, Table
 from journeylab.records.files import read_json, write_folder
-from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.reports.draw import draw_results
 from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.studies.exp5_ssm_bridge import figures, metrics
 from journeylab.studies.exp5_ssm_bridge.compute import compute
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, Bridge, Computation, Settings
+from journeylab.wording.rows import Row, StudyRows
 
 pytestmark = [
     pytest.mark.system,
@@ -64,7 +64,7 @@ def drawn(tmp_path_factory):
             for operator in OPERATORS
         ]
     )
-    verdict = Verdict(
+    verdict = Row(
         id="exp5.1",
         theorem="prop:ssm-bridge",
         statement="A′ − B: 100·u·N·max‖R^±k‖² & more",
@@ -85,14 +85,11 @@ def drawn(tmp_path_factory):
         tail=None,
         k=None,
         detectable=None,
-        opening="Supported",
-        sentence="It holds.",
     )
-    verdicts = StudyVerdicts(
+    verdicts = StudyRows(
         study="exp5",
         scale="default",
         seeds=12,
-        look=True,
         evidence=True,
         alpha=0.05,
         M=0,

@@ -20,8 +20,8 @@ from journeylab.cli import app
 from journeylab.config import UserError, read_yaml
 from journeylab.records import files, runs
 from journeylab.records.evidence import CURVES, RunEvidence
-from journeylab.records.plans import Plan
-from journeylab.records.verdicts import StudyVerdicts, Verdict
+from journeylab.records.plans import Plan, write_plan
+from journeylab.records.verdicts import FailedGate, StudyVerdicts, Verdict
 from journeylab.tracking import importer, server
 from journeylab.tracking.store import ARTIFACTS, LOCAL, LOCK
 
@@ -253,16 +253,16 @@ def test_a_study_has_its_verdicts_and_its_report(filled):
     parent = runs_of_kind(connection, "study")["exp7"]
     note = parent.data.tags["mlflow.note.content"]
     assert note.splitlines()[0] == "Triples – 1 supported, 1 withheld"
-    assert "- **exp7.1, supported:** It holds." in note
-    assert "exp7.3" not in note
+    assert "- **exp7.1, supported:** It holds (" in note
+    assert "exp7.s1" not in note
     assert connection.get_experiment_by_name("exp7").tags["mlflow.note.content"] == note
     held = [file.path for file in connection.list_artifacts(parent.info.run_id)]
     assert held == ["exp7.pdf", "figures"]
-    write_verdicts(filled, sentence="It holds. " * 500)
+    write_verdicts(filled, statement="It holds. " * 500)
     assert tracking.import_runs(filled, "exp7").warning is None
     cut = runs_of_kind(connection, "study")["exp7"].data.tags["mlflow.note.content"]
     assert cut.startswith(note.partition("It holds")[0])
-    assert cut.endswith("It holds. ")
+    assert cut.endswith("12 seeds).")
     assert len(cut) < 8000
 
 
@@ -278,29 +278,26 @@ def test_the_looks_of_every_claim_are_tags_of_the_study(filled):
     tags = runs_of_kind(connection, "study")["exp7"].data.tags
     names = ("look", "seeds", "state")
     assert [tags[f"exp7.1.{name}"] for name in names] == ["1", "12", "decided"]
-    assert "exp7.3.look" not in tags
+    assert "exp7.s1.look" not in tags
 
 
-def write_verdicts(root, sentence="It holds.", state=None):
+def write_verdicts(root, statement="It holds.", state=None):
     """Two judged rows, of which one is withheld, and a secondary one, with title and report."""
-    common = {"source": "document", "kind": "number", "theorem": "thm:x", "region_text": "> 0"}
-    common |= {
-        "effect_text": "A − B",
-        "metric_label": "hits@1",
-        "opening": "",
-        "statement": "It is.",
-    }
-    common |= {"effect": 0.1, "mean": 0.1, "low": 0.0, "high": 0.2, "n": 12, "failures": 0}
-    common |= {"tail": 0.01, "k": 1, "detectable": None, "region": {}, "sentence": sentence}
+    common = {"effect": 0.1, "mean": 0.1, "low": 0.0, "high": 0.2, "n": 12, "failures": 0}
+    common |= {"tail": 0.01, "k": 1, "detectable": None}
     rows = [
-        Verdict(id="exp7.1", primary=True, verdict="supported", state=state, **common),
-        Verdict(id="exp7.2", primary=True, verdict=None, withheld="Not learned.", **common),
-        Verdict(id="exp7.3", primary=False, verdict=None, **common),
+        Verdict(id="exp7.1", verdict="supported", state=state, **common),
+        Verdict(
+            id="exp7.2",
+            verdict=None,
+            failed_gates=[FailedGate(gate="learned", median=0.1)],
+            **common,
+        ),
+        Verdict(id="exp7.s1", primary=False, verdict=None, **common),
     ]
     judged = {
         "scale": "default",
         "seeds": 12,
-        "look": True,
         "evidence": True,
         "alpha": 0.05,
         "M": 2,
@@ -308,6 +305,16 @@ def write_verdicts(root, sentence="It holds.", state=None):
     }
     study = StudyVerdicts(study="exp7", verdicts=rows, **judged)
     files.write_json(root / "results/exp7/verdicts.json", study)
+    claim = {"theorem": "thm:x", "source": "corrected", "statement": statement}
+    claim |= {"effect": {"run": "a/b", "measure": "hits"}, "region": {"above": 0}}
+    register = {
+        "measures": {"hits": {"label": "hits@1", "metric": "hits@1"}},
+        "gates": {"learned": {"run": "a/b", "measure": "hits", "at_least": 0.5}},
+        "claims": [{**claim, "id": row.id} for row in rows],
+    }
+    settings = {"register": {"studies": {"exp7": register}}, "earlier": {}}
+    plan = Plan(stage="typeset", study="exp7", settings=settings)
+    write_plan(root / "plans/exp7/typeset.json", plan)
     files.write_json(root / "reports/exp7/content.json", {"title": "Triples"})
     (root / "reports/exp7.pdf").write_text("%PDF")
 

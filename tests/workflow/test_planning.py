@@ -133,7 +133,7 @@ def test_more_seeds_add_chunks_and_keep_the_others() -> None:
     assert set(planned(seeds=12).jobs["exp7"]) < set(planned(seeds=16).jobs["exp7"])
 
 
-def test_the_plan_of_the_judge_holds_the_verdicts_of_the_previous_revision(tmp_path: Path) -> None:
+def test_a_report_prints_the_verdicts_of_the_previous_revision(tmp_path: Path) -> None:
     shutil.copytree(CLAIMS, tmp_path / "claims")
     register = tmp_path / "claims/exp5.yaml"
     amended = {"date": "2026-03-04", "rows": ["exp5.1"], "reason": "A typing error."}
@@ -144,11 +144,11 @@ def test_the_plan_of_the_judge_holds_the_verdicts_of_the_previous_revision(tmp_p
 
     def judged() -> Plan:
         plan = WorkflowPlan(WRITTEN, tmp_path / "claims", tmp_path / "reference")
-        return dict(plan.plans())["exp5/judge.json"]
+        return dict(plan.plans())["exp5/typeset.json"]
 
     first = judged()
     known = read_json(kept, sealed=False)
-    assert first.settings["earlier"]["claims"] == known["claims"]
+    assert first.settings["earlier"]["exp5"]["claims"] == known["claims"]
     known["claims"]["exp5.1"]["verdict"] = "refuted"
     write_json(kept, known, sealed=False)
     assert judged().key != first.key

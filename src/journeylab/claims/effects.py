@@ -1,4 +1,4 @@
-"""What a claim is about: its effect, a number per seed, and the region that must contain it.
+"""The effect of a claim: a number per seed.
 
 A :class:`Measure` names what is read from a run, a :class:`Cell` reads it from one run; an effect
 is built from cells, differences and constants.
@@ -44,14 +44,13 @@ def _keyed(shapes: Mapping[str, set[str]], choices: str, number: bool = False) -
     )
 
 
-class Measure(Frozen):
+class Quantity(Frozen):
     """What is read from a run: a metric at one level of each of its factors.
 
     ``range`` holds its least and largest possible value, ``step`` the least difference of two
     values, where it has steps (hits@1 over 6 facts: 1/6).
     """
 
-    label: Text
     metric: Text
     at: Mapping[Name, Level] = {}
     range: tuple[float, float] | None = None
@@ -62,6 +61,12 @@ class Measure(Frozen):
         if self.range and not self.range[0] < self.range[1]:
             raise ValueError(f"range {list(self.range)}: the first end must be the smaller one")
         return self
+
+
+class Measure(Quantity):
+    """A quantity with its printed name."""
+
+    label: Text
 
 
 class Cell(Frozen):
@@ -174,68 +179,6 @@ Effect = Annotated[
 ]
 
 
-class Above(Frozen):
-    """Values greater than the margin."""
-
-    above: float
-
-
-class Below(Frozen):
-    """Values less than the margin."""
-
-    below: float
-
-
-class Inside(Frozen):
-    """Values between the two ends."""
-
-    inside: tuple[float, float]
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        if not self.inside[0] < self.inside[1]:
-            raise ValueError(f"inside {list(self.inside)}: the first end must be the smaller one")
-        return self
-
-
-class AtMost(Frozen):
-    """Values up to and including the tolerance."""
-
-    at_most: float
-
-
-class AtLeast(Frozen):
-    """Values from the threshold on."""
-
-    at_least: float
-
-
-class Solves(Frozen):
-    """More than half of all seeds reach the threshold."""
-
-    solves: Annotated[
-        Annotated[Above, Tag("(above)")] | Annotated[AtLeast, Tag("(at_least)")],
-        _keyed(
-            {"above": {"above"}, "at_least": {"at_least"}}, "{above: number}, {at_least: number}"
-        ),
-    ]
-
-
-Region = Annotated[
-    Annotated[Above, Tag("(above)")]
-    | Annotated[Below, Tag("(below)")]
-    | Annotated[Inside, Tag("(inside)")]
-    | Annotated[Solves, Tag("(solves)")]
-    | Annotated[AtMost, Tag("(at_most)")]
-    | Annotated[AtLeast, Tag("(at_least)")],
-    _keyed(
-        {key: {key} for key in ("above", "below", "inside", "solves", "at_most", "at_least")},
-        "{above: number}, {below: number}, {inside: [low, high]}, "
-        "{solves: {at_least: number}}, {at_most: number}, {at_least: number}",
-    ),
-]
-
-
 def cells(terms: Iterable[Term]) -> Iterator[Cell]:
     """All cells in the terms, from left to right."""
     for term in terms:
@@ -247,7 +190,7 @@ def cells(terms: Iterable[Term]) -> Iterator[Cell]:
             yield from cells(term.mean)
 
 
-def extent(term: Term, measures: Mapping[str, Measure]) -> tuple[float, float]:
+def extent(term: Term, measures: Mapping[str, Quantity]) -> tuple[float, float]:
     """The smallest and the largest value that a term can take."""
     if isinstance(term, Cell):
         return measures[term.measure].range or (-math.inf, math.inf)
@@ -258,40 +201,3 @@ def extent(term: Term, measures: Mapping[str, Measure]) -> tuple[float, float]:
         lows, highs = zip(*(extent(part, measures) for part in term.mean), strict=True)
         return sum(lows) / len(lows), sum(highs) / len(highs)
     return term, term
-
-
-def can_meet(reach: tuple[float, float], region: Region) -> bool:
-    """Whether a value between the two ends of ``reach`` can lie inside the region."""
-    low, high = _ends(region)
-    if isinstance(region, Solves) and isinstance(region.solves, AtLeast):
-        return reach[1] >= low
-    return reach[1] > low and reach[0] < high
-
-
-def can_leave(reach: tuple[float, float], region: Region) -> bool:
-    """Whether a value between the two ends of ``reach`` can lie outside the region."""
-    low, high = _ends(region)
-    if isinstance(region, Solves) and isinstance(region.solves, Above):
-        return reach[0] <= low
-    return reach[0] < low or reach[1] > high
-
-
-def _ends(region: Region) -> tuple[float, float]:
-    match region:
-        case Inside(inside=ends):
-            return ends
-        case Below(below=high):
-            return -math.inf, high
-        case Above(above=low) | Solves(solves=Above(above=low) | AtLeast(at_least=low)):
-            return low, math.inf
-        case AtMost(at_most=high):
-            return -math.inf, high
-        case AtLeast(at_least=low):
-            return low, math.inf
-
-
-def margin(region: Region | None) -> float | None:
-    """The distance from 0 to the nearest finite end of a region; None without a region."""
-    if region is None:
-        return None
-    return min(abs(end) for end in _ends(region) if math.isfinite(end))

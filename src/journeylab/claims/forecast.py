@@ -17,7 +17,6 @@ import numpy as np
 from scipy.stats import norm
 
 from journeylab.claims import register as reg
-from journeylab.claims.estimates import bounds, reaches
 from journeylab.claims.looks import Schedule, term_levels
 from journeylab.claims.statistics import DETECTED, Interval, Values, decide, interval_rank
 
@@ -90,7 +89,7 @@ def single_look(tail: float, region: Interval, sides: Sides) -> int | None:
 
 
 def claim_forecast(
-    claim: reg.Claim, plan: Schedule, values: Sequence[Values]
+    claim: reg.Criterion, plan: Schedule, values: Sequence[Values]
 ) -> tuple[Values, Sides, Forecast]:
     """The forecast of a claim, with the values and the sides of the term that it rests on.
 
@@ -99,17 +98,17 @@ def claim_forecast(
     """
     levels = [term_levels(plan, claim, n) for n in plan.looks]
     support, refute = ([level.k - 1 for level in kind] for kind in zip(*levels, strict=True))
-    region = bounds(claim.region)
+    region = claim.claimed
     forecasts = [
-        (of_term, sides, forecast(plan.looks, support, refute, region, sides))
+        (of_term, sides, forecast(plan.looks, support, refute, region.bounds, sides))
         for of_term in values
-        for sides in [sides_of(of_term, claim.region)]
+        for sides in [sides_of(of_term, region)]
     ]
     pick = max if claim.kind == "any_of" else min
     return pick(forecasts, key=lambda each: (each[2].supported, -each[2].refuted))
 
 
-def sides_of(values: Values, region: reg.Region | None) -> Sides:
+def sides_of(values: Values, region: reg.Region) -> Sides:
     """The sides of seeds like ``values``, shape (n,), of which NaN failed; 0 without values.
 
     Finished seeds are normal around their median with the robust standard deviation
@@ -121,11 +120,10 @@ def sides_of(values: Values, region: reg.Region | None) -> Sides:
     if not finished.size:
         return Sides(0.0, 0.0)
     share = finished.size / values.size
-    if isinstance(region, reg.Solves):
-        solved = float(reaches(finished, region).sum() + 0.5) / (finished.size + 1)
+    if region.of == "seeds":
+        solved = float(region.contains(finished).sum() + 0.5) / (finished.size + 1)
         return Sides(share * (1.0 - solved), share * solved)
-    margins = [end for end in bounds(region) if math.isfinite(end)]
-    low, high = min(margins), max(margins)
+    low, high = min(region.ends), max(region.ends)
     median = float(np.median(finished))
     spread = 1.4826 * float(np.median(np.abs(finished - median)))
     if spread:
@@ -137,20 +135,18 @@ def sides_of(values: Values, region: reg.Region | None) -> Sides:
     return Sides(share * float(below) + failed, share * float(above) + failed)
 
 
-def within(sides: Sides, region: reg.Region | None) -> float:
+def within(sides: Sides, region: reg.Region) -> float:
     """The probability that a seed lies in the region."""
-    low, high = map(math.isfinite, bounds(region))
-    if low and high:
+    if region.is_band:
         return 1.0 - sides.below - sides.above
-    return sides.above if low else sides.below
+    return sides.above if region.high == math.inf else sides.below
 
 
-def beyond(sides: Sides, region: reg.Region | None) -> float:
+def beyond(sides: Sides, region: reg.Region) -> float:
     """The probability that a seed lies outside the region, and not on its margin."""
-    low, high = map(math.isfinite, bounds(region))
-    if low and high:
+    if region.is_band:
         return sides.below + sides.above
-    return sides.below if low else sides.above
+    return sides.below if region.high == math.inf else sides.above
 
 
 def _start(most: int) -> Any:

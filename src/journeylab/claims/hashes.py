@@ -1,13 +1,11 @@
 """Two hashes of every row: of the content that decides its verdict, and of its wording."""
 
 from journeylab.claims.effects import cells
-from journeylab.claims.schema import Register
+from journeylab.claims.schema import LINKS, WORDING, Register
 from journeylab.records.plans import plan_key
 
 FORM = 1
 """Version of the hashed contents, raised with them; hashes of two versions are not compared."""
-WORDING = {"statement", "cites", "theorem", "source"}
-"""Keys of a row that its verdict does not depend on."""
 
 
 def row_hashes(register: Register, study: str) -> dict[str, tuple[str, str]]:
@@ -27,7 +25,7 @@ def row_hashes(register: Register, study: str) -> dict[str, tuple[str, str]]:
         measures = {cell.measure for cell in cells(claim.terms)}
         measures |= {gate.measure for gate in gates.values()}
         content = {
-            "claim": claim.model_dump(mode="json", exclude={"before", "finer", *WORDING}),
+            "claim": claim.model_dump(mode="json", exclude=LINKS | WORDING),
             "gates": {name: gate.model_dump(mode="json") for name, gate in gates.items()},
             "measures": {
                 name: claims.measures[name].model_dump(mode="json", exclude={"label"})

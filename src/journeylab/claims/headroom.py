@@ -1,14 +1,13 @@
 """Comparisons whose two sides are both at an end of their scale, and therefore say little."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from journeylab.claims.effects import Cell, Difference, Measure, Term
+from journeylab.claims.effects import Cell, Difference, Quantity, Term
 from journeylab.claims.statistics import Values
-from journeylab.claims.wording import Names, run_name
-from journeylab.records.verdict_text import SATURATED
-from journeylab.typography import short
+from journeylab.records.verdicts import Saturation
 
 EDGE = 0.01
 SHARE = (0.0, 1.0)
@@ -16,32 +15,32 @@ SHARE = (0.0, 1.0)
 Read = Callable[[Term], Values]
 
 
-def saturation_notes(
-    terms: Sequence[Term], read: Read, measures: Mapping[str, Measure], names: Names
-) -> list[str]:
-    """A note for every two compared runs that are both at the floor or both at the ceiling.
+def saturations(
+    terms: Sequence[Term], read: Read, measures: Mapping[str, Quantity]
+) -> tuple[Saturation, ...]:
+    """Every two compared runs that are both at the floor or both at the ceiling.
 
     ``read`` gives the values of a term, one per seed. A run is at an end if its measure is a share,
     with the range [0, 1], and the median of its finite values is within :data:`EDGE` of that end.
     """
 
-    def end(cell: Cell) -> tuple[str, float]:
+    def median(cell: Cell) -> float:
         values = read(cell)
         finite = values[np.isfinite(values)]
-        if measures[cell.measure].range != SHARE or not finite.size:
-            return "", np.nan
-        median = float(np.median(finite))
-        return "floor" if median <= EDGE else "ceiling" if median >= 1 - EDGE else "", median
+        share = measures[cell.measure].range == SHARE
+        return float(np.median(finite)) if share and finite.size else math.nan
 
-    notes = []
-    for first, second in _pairs(terms):
-        (name, median), (other, other_median) = end(first), end(second)
-        if name and name == other:
-            notes.append(
-                f"{SATURATED} {name} ({short(median)} in “{run_name(first, names)}” and "
-                f"{short(other_median)} in “{run_name(second, names)}”)"
-            )
-    return notes
+    found = []
+    for pair in _pairs(terms):
+        medians = tuple(map(median, pair))
+        for end, at_end in (
+            ("floor", max(medians) <= EDGE),
+            ("ceiling", min(medians) >= 1 - EDGE),
+        ):
+            if at_end and not any(map(math.isnan, medians)):
+                runs = tuple(cell.run for cell in pair)
+                found.append(Saturation(end=end, runs=runs, medians=medians))
+    return tuple(found)
 
 
 def _pairs(terms: Sequence[Term]) -> Iterator[tuple[Cell, Cell]]:

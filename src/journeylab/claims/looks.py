@@ -12,6 +12,7 @@ This module is loaded at every start of the workflow: scipy is imported where it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,8 +20,8 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
-from journeylab.claims.schema import PILOT, Claim, Looks, StudyClaims
-from journeylab.config import Scale
+from journeylab.claims.schema import PILOT, Criterion, Looks, StudyCriteria
+from journeylab.records.verdicts import Unjudged
 
 
 class Level(NamedTuple):
@@ -128,14 +129,19 @@ def single_level(n: int, tail: float) -> Level:
     return Level(interval_rank(n, tail), tail)
 
 
-def schedule(register: Looks, claims: StudyClaims) -> FixedLooks | SequentialLooks:
+def seeds_needed(tail: float) -> int:
+    """The smallest n at which an interval exists: ⌈log₂(1/tail)⌉."""
+    return math.ceil(-math.log2(tail))
+
+
+def schedule(register: Looks, claims: StudyCriteria) -> FixedLooks | SequentialLooks:
     """The looks of a study, as its file in the register chooses them."""
     if claims.looks == "sequential":
         return SequentialLooks(register.sequential, register.alpha, claims.tails)
     return FixedLooks(register.looks, register.alpha, claims.tails)
 
 
-def term_levels(plan: Schedule, claim: Claim, n: int) -> tuple[Level, Level]:
+def term_levels(plan: Schedule, claim: Criterion, n: int) -> tuple[Level, Level]:
     """The levels at which one term of a claim may be supported and refuted, at a look.
 
     A single part can refute an ``all_of`` claim, or support an ``any_of`` claim: there each part
@@ -146,7 +152,7 @@ def term_levels(plan: Schedule, claim: Claim, n: int) -> tuple[Level, Level]:
     return (share, full) if claim.kind == "any_of" else (full, share)
 
 
-def looks_text(register: Looks, claims: StudyClaims) -> str:
+def looks_text(register: Looks, claims: StudyCriteria) -> str:
     """The looks of a study, as commands print them."""
     plan = schedule(register, claims)
     if not plan.sequential:
@@ -159,17 +165,15 @@ def looks_text(register: Looks, claims: StudyClaims) -> str:
     )
 
 
-def why_exploratory(
-    claims: StudyClaims, seeds: Sequence[int], scale: Scale, looks: Collection[int]
-) -> str:
-    """Why claims are not judged on these seeds; "" if they are."""
+def why_unjudged(
+    claims: StudyCriteria, seeds: Sequence[int], looks: Collection[int]
+) -> Unjudged | None:
+    """Why claims are not judged on these seeds; None if they are."""
     if len(seeds) not in looks:
-        number, verb = ("1 seed", "is") if len(seeds) == 1 else (f"{len(seeds)} seeds", "are")
-        return f"{number} at scale {scale} {verb} no registered look"
-    first, registered = min(seeds), claims.seeds_from
-    if first != registered or max(seeds) >= PILOT:
-        return f"seeds from {first} are not the registered ones, which count from {registered}"
-    return ""
+        return "number"
+    if min(seeds) != claims.seeds_from or max(seeds) >= PILOT:
+        return "first"
+    return None
 
 
 def steps(looks: tuple[int, ...], first: int) -> Iterator[range]:

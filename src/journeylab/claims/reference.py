@@ -15,11 +15,11 @@ from typing import Literal
 from journeylab.claims.register import StudyClaims
 from journeylab.config import Frozen, UserError, build
 from journeylab.records.files import VERDICTS, read_json, write_json
-from journeylab.records.verdicts import Earlier, Outcome, StudyVerdicts, Verdict
+from journeylab.records.verdicts import Outcome, StudyVerdicts, Verdict
 
 
 class ReferenceClaim(Outcome):
-    """One claim's effect, interval and verdict, or the reason why its verdict was withheld."""
+    """One claim's effect, interval and verdict, or the gates that withheld it."""
 
 
 class Reference(Frozen):
@@ -58,26 +58,6 @@ def read_earlier(references: Path, study: str, claims: StudyClaims) -> Reference
                 f"{', '.join(earlier.claims)}"
             )
     return earlier
-
-
-def attach_earlier(
-    verdicts: StudyVerdicts, claims: StudyClaims, earlier: Reference
-) -> StudyVerdicts:
-    """The verdicts, each with the earlier outcome of the row that it continues."""
-    known = {name: Earlier(id=name, **dict(row)) for name, row in earlier.claims.items()}
-    continued = {claim.id: claim.before for claim in claims.claims if claim.before is not None}
-    attached = [
-        verdict.model_copy(update={"before": known[continued[verdict.id]]})
-        if verdict.id in continued
-        else verdict
-        for verdict in verdicts.verdicts
-    ]
-    dropped = [
-        row
-        for name, row in known.items()
-        if (row.verdict or row.withheld) and name not in continued.values()
-    ]
-    return verdicts.model_copy(update={"verdicts": tuple(attached), "dropped": tuple(dropped)})
 
 
 def verify_results(results: Path, references: Path) -> tuple[list[str], list[str]]:
@@ -174,7 +154,7 @@ def _outcome(verdict: Verdict) -> ReferenceClaim:
         low=verdict.low,
         high=verdict.high,
         verdict=verdict.verdict,
-        withheld=verdict.withheld,
+        withheld=", ".join(failed.gate for failed in verdict.failed_gates),
         seeds=verdict.n if verdict.state else None,
     )
 

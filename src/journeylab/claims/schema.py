@@ -4,34 +4,27 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from functools import cached_property
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
 
 from journeylab.claims.effects import (
-    Above,
     AllOf,
     AnyOf,
-    AtLeast,
-    AtMost,
-    Below,
     Cell,
     Difference,
     Effect,
     Every,
-    Inside,
     Mean,
     Measure,
-    Region,
+    Quantity,
     RunId,
     Term,
     Text,
-    can_leave,
-    can_meet,
     cells,
     extent,
-    margin,
 )
+from journeylab.claims.regions import EVERYWHERE, Form, Region
 from journeylab.config import Frozen, Name
 
 LOOKS = "looks.yaml"
@@ -51,7 +44,12 @@ With M ≤ 14, 11 of the 12 seeds on one side of the margin give a verdict. With
 lie there: 0.89 · 0.05 / 15 = 0.00297 is less than P(Bin(12, ½) ≤ 1) = 0.00317.
 """
 
-Kind = Literal["above", "below", "inside", "solves", "all_of", "any_of", "exact", "number"]
+WORDING = {"statement", "cites", "theorem", "source"}
+"""Keys of a row that are its words: no verdict depends on them."""
+LINKS = {"finer", "before"}
+"""Keys of a row that name related rows."""
+
+Kind = Form | Literal["all_of", "any_of", "exact", "number"]
 
 
 class Gate(Frozen):
@@ -79,27 +77,19 @@ class Amendment(Frozen):
     reason: Text
 
 
-class Claim(Frozen):
-    """One row of the register.
+class Criterion(Frozen):
+    """What decides the verdict of one row of the register.
 
     ``primary`` is whether it is judged; a row whose id ends in s and a number is secondary, which
-    may leave out its statement and its region. ``cites`` says where the document says it, in our
-    own words, and is needed where ``source`` is ``document``. ``gate`` names what must have been
-    learned for a verdict; ``finer`` the row that asks the same of a measure with finer steps;
-    ``before`` the row of the revision before that this one continues, since rows may be renumbered.
+    may leave out its statement and its region. ``gate`` names what must have been learned for a
+    verdict.
     """
 
     id: Annotated[str, StringConstraints(pattern=r"^exp\d+\.[a-z0-9]+$")]
-    theorem: TheoremLabel
-    source: Literal["document", "corrected"]
     effect: Effect
     primary: Annotated[bool, Field(json_schema_extra=lambda schema: schema.pop("default"))] = True
-    statement: Text | None = None
     region: Region | None = None
-    cites: Text | None = None
     gate: tuple[Name, ...] = ()
-    finer: Text | None = None
-    before: Text | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -110,24 +100,17 @@ class Claim(Frozen):
         return written
 
     @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def _decides(self) -> Self:
         whole = isinstance(self.effect, Cell | Difference | Mean)
         if self.region is None and (self.primary or not whole):
             raise ValueError(f"{self.id}: region is missing; write e.g. region: {{above: 0.02}}")
-        exact = isinstance(self.region, AtMost | AtLeast)
+        exact = self.region is not None and self.region.closed and self.region.of == "effect"
         if exact != isinstance(self.effect, Every):
             raise ValueError(
                 f"{self.id}: write region at_most or at_least with effect every, and only there"
             )
         if exact and self.gate:
             raise ValueError(f"{self.id}: a row with effect every cannot have a gate")
-        if self.statement is None and self.primary:
-            raise ValueError(f"{self.id}: statement is missing")
-        if self.source == "document" and self.cites is None:
-            raise ValueError(
-                f"{self.id}: cites is missing: write where the document says it (section, and "
-                "the sentence in your own words), or source: corrected"
-            )
         return self
 
     @property
@@ -139,20 +122,19 @@ class Claim(Frozen):
             return "all_of"
         if isinstance(self.effect, AnyOf):
             return "any_of"
-        if self.region is None:
-            return "number"
-        if isinstance(self.region, Above):
-            return "above"
-        if isinstance(self.region, Below):
-            return "below"
-        return "inside" if isinstance(self.region, Inside) else "solves"
+        return self.region.form if self.region else "number"
+
+    @property
+    def claimed(self) -> Region:
+        """The region; all numbers where a row names none."""
+        return self.region or EVERYWHERE
 
     @property
     def tails(self) -> int:
         """How many tails of α the row costs: 0 if exact, 2 for a band, else 1."""
         if isinstance(self.effect, Every):
             return 0
-        return 2 if isinstance(self.region, Inside) else 1
+        return 2 if self.claimed.is_band else 1
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -164,8 +146,35 @@ class Claim(Frozen):
         return () if isinstance(self.effect, Every) else (self.effect,)
 
 
-class StudyClaims(Frozen):
-    """The claims of one study and the measures they read: one file of the register.
+class Claim(Criterion):
+    """One row of the register: what decides its verdict, and its words.
+
+    ``cites`` says where the document says it, in our own words, and is needed where ``source`` is
+    ``document``. ``finer`` names the row that asks the same of a measure with finer steps;
+    ``before`` the row of the revision before that this one continues, since rows may be renumbered.
+    """
+
+    theorem: TheoremLabel
+    source: Literal["document", "corrected"]
+    statement: Text | None = None
+    cites: Text | None = None
+    finer: Text | None = None
+    before: Text | None = None
+
+    @model_validator(mode="after")
+    def _says(self) -> Self:
+        if self.statement is None and self.primary:
+            raise ValueError(f"{self.id}: statement is missing")
+        if self.source == "document" and self.cites is None:
+            raise ValueError(
+                f"{self.id}: cites is missing: write where the document says it (section, and "
+                "the sentence in your own words), or source: corrected"
+            )
+        return self
+
+
+class StudyCriteria(Frozen):
+    """What decides the verdicts of one study.
 
     An amendment of what is judged, after results were seen, starts a new ``revision``, judged on
     seeds that nobody has seen: 100 … for the second, 200 … for the third. ``looks`` chooses between
@@ -175,10 +184,9 @@ class StudyClaims(Frozen):
     revision: Annotated[int, Field(ge=1, le=10)] = 1
     seeds_from: NonNegativeInt = 0
     looks: Literal["fixed", "sequential"] = "fixed"
-    amendments: tuple[Amendment, ...] = ()
-    measures: Mapping[Name, Measure] = {}
+    measures: Mapping[Name, Quantity] = {}
     gates: Mapping[Name, Gate] = {}
-    claims: tuple[Claim, ...]
+    claims: tuple[Criterion, ...]
 
     @property
     def tails(self) -> int:
@@ -192,13 +200,11 @@ class StudyClaims(Frozen):
                 f"seeds_from {self.seeds_from}: revision {self.revision} is judged on seeds from "
                 f"{first}"
             )
-        if self.revision > 1 and not self.amendments:
-            raise ValueError(f"amendments is missing: write what revision {self.revision} changed")
-        seen: list[str] = []
+        seen = set[str]()
         for claim in self.claims:
             if claim.id in seen:
                 raise ValueError(f"{claim.id}: the id is used twice")
-            seen.append(claim.id)
+            seen.add(claim.id)
             for cell in cells(claim.terms):
                 _check_defined(f"{claim.id}: measure", cell.measure, self.measures)
             for name in claim.gate:
@@ -207,35 +213,52 @@ class StudyClaims(Frozen):
                 self._check_open(claim)
         for name, gate in self.gates.items():
             _check_defined(f"gates.{name}: measure", gate.measure, self.measures)
-        for claim in self.claims:
-            if claim.finer is not None:
-                _check_defined(f"{claim.id}: finer", claim.finer, seen)
-            if claim.before is not None and self.revision == 1:
-                raise ValueError(f"{claim.id}: before: revision 1 has no earlier revision")
         if self.tails > MOST_TAILS:
             raise ValueError(f"primary rows cost M = {self.tails} tails; accepted: ≤ {MOST_TAILS}")
         return self
 
-    def _check_open(self, claim: Claim) -> None:
+    def _check_open(self, claim: Criterion) -> None:
         """Refuse a row that cannot be supported, or cannot be refuted, whatever is measured."""
-        if isinstance(claim.effect, Every) or claim.region is None:
+        region = claim.region
+        if isinstance(claim.effect, Every) or region is None:
             return
         extents = [extent(term, self.measures) for term in claim.terms]
         low, high = min(ends[0] for ends in extents), max(ends[1] for ends in extents)
-        ranges = (
-            f"the effect lies in [{low:g}, {high:g}], the region is {claim.region.model_dump()}"
-        )
+        ranges = f"the effect lies in [{low:g}, {high:g}], the region is {region.written()}"
         for_support, for_refutation = (any, all) if claim.kind == "any_of" else (all, any)
-        if not for_support(can_meet(ends, claim.region) for ends in extents):
+        if not for_support(region.can_meet(*ends) for ends in extents):
             raise ValueError(f"{claim.id}: cannot be supported: {ranges}")
-        if not for_refutation(can_leave(ends, claim.region) for ends in extents):
+        if not for_refutation(region.can_leave(*ends) for ends in extents):
             raise ValueError(f"{claim.id}: cannot be refuted: {ranges}")
+
+    def step(self, claim: Criterion) -> float:
+        """The largest step of the measures that a row reads over seeds; 0 without steps."""
+        steps = [self.measures[cell.measure].step or 0.0 for cell in cells(claim.terms)]
+        return max(steps, default=0.0)
+
+
+class StudyClaims(StudyCriteria):
+    """The claims of one study and the measures they read: one file of the register."""
+
+    amendments: tuple[Amendment, ...] = ()
+    measures: Mapping[Name, Measure] = {}
+    claims: tuple[Claim, ...]
+
+    @model_validator(mode="after")
+    def _continues(self) -> Self:
+        if self.revision > 1 and not self.amendments:
+            raise ValueError(f"amendments is missing: write what revision {self.revision} changed")
+        for claim in self.claims:
+            if claim.finer is not None:
+                _check_defined(f"{claim.id}: finer", claim.finer, [row.id for row in self.claims])
+            if claim.before is not None and self.revision == 1:
+                raise ValueError(f"{claim.id}: before: revision 1 has no earlier revision")
+        return self
 
     def is_coarse(self, claim: Claim) -> bool:
         """Whether a step of the measure is larger than the distance of the margin from 0."""
-        distance = margin(claim.region)
-        steps = [self.measures[cell.measure].step or 0.0 for cell in cells(claim.terms)]
-        return distance is not None and max(steps, default=0.0) > distance
+        region = claim.region
+        return region is not None and self.step(claim) > region.distance_from_zero
 
 
 Weight = Annotated[float, Field(gt=0.0, le=1.0)]
@@ -265,7 +288,13 @@ class Looks(Frozen):
         return self
 
 
-class Register(Looks):
+class Criteria(Looks):
+    """What decides all verdicts: the looks, and every study's rows, measures and gates."""
+
+    studies: Mapping[Name, StudyCriteria]
+
+
+class Register(Criteria):
     """The whole register: the looks, and every study's claims."""
 
     studies: Mapping[Name, StudyClaims]
@@ -275,8 +304,22 @@ class Register(Looks):
         """The claims of all studies by their ids."""
         return {claim.id: claim for study in self.studies.values() for claim in study.claims}
 
+    def of(self, study: str) -> Self:
+        """The looks, and the claims of one study, if it has any."""
+        own = {study: self.studies[study]} if study in self.studies else {}
+        return self.model_copy(update={"studies": own})
 
-def claim_runs(claims: StudyClaims, claim: Claim) -> set[tuple[str, str | None]]:
+    def criteria(self, study: str) -> dict[str, Any]:
+        """What decides the verdicts of one study, as :class:`Criteria` reads it."""
+        words: dict[str, Any] = {
+            "amendments": True,
+            "measures": {"__all__": {"label"}},
+            "claims": {"__all__": WORDING | LINKS},
+        }
+        return self.of(study).model_dump(mode="json", exclude={"studies": {"__all__": words}})
+
+
+def claim_runs(claims: StudyCriteria, claim: Criterion) -> set[tuple[str, str | None]]:
     """The (arm, variant) pairs that a row reads; variant None means all variants of the arm."""
     gates = [cell for name in claim.gate for cell in claims.gates[name].cells]
     runs: set[tuple[str, str | None]] = {
@@ -287,7 +330,7 @@ def claim_runs(claims: StudyClaims, claim: Claim) -> set[tuple[str, str | None]]
     return runs
 
 
-def is_read(claims: StudyClaims, claim: Claim, arm: str, variant: str) -> bool:
+def is_read(claims: StudyCriteria, claim: Criterion, arm: str, variant: str) -> bool:
     """Whether a row reads the runs of this variant of this arm."""
     return is_named(claim_runs(claims, claim), arm, variant)
 
@@ -297,7 +340,7 @@ def is_named(runs: Collection[tuple[str, str | None]], arm: str, variant: str) -
     return (arm, variant) in runs or (arm, None) in runs
 
 
-def named_runs(claims: StudyClaims) -> set[tuple[str, str | None]]:
+def named_runs(claims: StudyCriteria) -> set[tuple[str, str | None]]:
     """The (arm, variant) pairs that primary rows read, as :func:`claim_runs` gives them."""
     return {run for claim in claims.claims if claim.primary for run in claim_runs(claims, claim)}
 

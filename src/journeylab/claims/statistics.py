@@ -23,11 +23,6 @@ def interval_rank(n: int, tail: float) -> int:
     return int(np.searchsorted(binom.cdf(np.arange(n), n, 0.5), tail, side="right"))
 
 
-def seeds_needed(tail: float) -> int:
-    """The smallest n at which an interval exists: ⌈log₂(1/tail)⌉."""
-    return math.ceil(-math.log2(tail))
-
-
 def gated_median(values: Values) -> float:
     """The median over seeds that a gate compares; failed seeds count as −∞."""
     return float(np.median(np.where(np.isfinite(values), values, -np.inf)))

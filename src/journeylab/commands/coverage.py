@@ -24,7 +24,7 @@ def coverage() -> None:
     """List the checkable statements of the source documents with the claims that test them."""
     from journeylab.claims.statements import read_statements
     from journeylab.claims.theorems import read_theorems
-    from journeylab.records.verdict_text import capital
+    from journeylab.wording.verdicts import capital
 
     register, theorems = current_register(), read_theorems(CLAIMS)
     documents = read_statements(CLAIMS, register, theorems)

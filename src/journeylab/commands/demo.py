@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from journeylab.commands.init import STUDY, create_project
-from journeylab.commands.results import read_verdicts
+from journeylab.commands.results import CLAIMS, read_verdicts
 from journeylab.config import UserError, read_yaml
 from journeylab.records.files import MEASUREMENTS, VERDICTS
 
@@ -69,7 +69,9 @@ def _show_claims(project: Path) -> None:
 
 def show_verdicts(project: Path) -> None:
     """Run the workflow and print the verdicts; of one that fails, the last lines and UserError."""
-    from journeylab.records.verdict_text import opening, sentence
+    from journeylab.claims.register import read_register
+    from journeylab.wording.rows import in_words
+    from journeylab.wording.verdicts import opening, sentence
 
     _say(
         "",
@@ -84,7 +86,8 @@ def show_verdicts(project: Path) -> None:
         typer.echo("\n".join((done.stdout + done.stderr).strip().splitlines()[-15:]), err=True)
         raise UserError("the workflow failed; its last lines are above")
     _say(f"  done in {time.monotonic() - started:.0f} s", "")
-    for row in read_verdicts(project, STUDY_ID).verdicts:
+    claims = read_register(project / CLAIMS).studies[STUDY_ID]
+    for row in in_words(read_verdicts(project, STUDY_ID), claims).verdicts:
         _say(_indented(f"{row.id}  {opening(row)}: {sentence(row)}"))
     _say(
         "",

@@ -14,13 +14,15 @@ from journeylab.commands.results import (
     current_register,
     judged_records,
     printed_theorems,
-    read_verdicts,
+    read_rows,
 )
 from journeylab.config import UserError, accepted
 
 if TYPE_CHECKING:
+    from journeylab.claims.register import Register
     from journeylab.records.runs import RunHost, RunRecord
-    from journeylab.records.verdicts import StudyVerdicts, Verdict
+    from journeylab.records.verdicts import StudyVerdicts
+    from journeylab.wording.rows import Row
 
 
 def explain(
@@ -29,12 +31,13 @@ def explain(
     hashes: Annotated[bool, typer.Option(help="Print all keys and SHA-256 hashes.")] = False,
 ) -> None:
     """Show a claim, its numbers, and the runs, data and commits behind them."""
-    from journeylab.records.verdict_text import explanation
+    from journeylab.wording.verdicts import explanation
 
     study = claim.partition(".")[0]
-    if study not in (known := list(current_register().studies)):
+    register = current_register()
+    if study not in (known := list(register.studies)):
         raise UserError(f"{claim!r} is not in the register;{accepted(study, known)}")
-    verdicts = read_verdicts(root, study)
+    verdicts = read_rows(root, study, register)
     rows = {row.id: row for row in verdicts.verdicts}
     if claim not in rows:
         raise UserError(f"{claim!r} is not in the register;{accepted(claim, list(rows))}")
@@ -42,24 +45,22 @@ def explain(
     for line in (
         *explanation(row, verdicts, printed_theorems()),
         "",
-        *_sources(root, row, verdicts, hashes=hashes),
+        *_sources(root, row, verdicts, register, hashes=hashes),
     ):
         typer.echo(line)
 
 
-def _sources(root: Path, row: Verdict, judged: StudyVerdicts, *, hashes: bool) -> Iterator[str]:
+def _sources(
+    root: Path, row: Row, judged: StudyVerdicts, register: Register, *, hashes: bool
+) -> Iterator[str]:
     """From the verdict back to measurements, runs, data and commits."""
     from journeylab.claims.register import is_read
     from journeylab.claims.registration import History, registrations
     from journeylab.records.files import read_origin, sha256
     from journeylab.records.stages import output_path
 
-    study = row.id.partition(".")[0]
-    register = current_register()
-    claims = register.studies.get(study)
-    claim = next((claim for claim in claims.claims if claim.id == row.id), None) if claims else None
-    if claims is None or claim is None:
-        raise UserError(f"{CLAIMS}/{study}.yaml: {row.id} is no longer registered")
+    study = judged.study
+    claims, claim = register.studies[study], register.by_id[row.id]
     records = list(judged_records(root, judged))
     pairs = [(run, host) for _, run, host in records]
     states = registrations(register, study, pairs, History(Path.cwd(), CLAIMS))

@@ -220,20 +220,17 @@ def _verdicts(
     """The verdicts of a study, as recorded, and with this unit's rerun values in their place."""
     from journeylab.chunks.tables import joined
     from journeylab.claims.judge import judge_study
-    from journeylab.claims.reference import reference_of
-    from journeylab.claims.register import Register
+    from journeylab.claims.register import Criteria
     from journeylab.workflow.rerun import read_recorded
 
     run = again.run
     plan = plans[f"{run.study}/judge.json"]
-    settings = plan.settings
+    criteria, scale = Criteria.model_validate(plan.settings["criteria"]), plan.settings["scale"]
 
     def words(table: pd.DataFrame) -> Mapping[str, Value]:
-        register = Register.model_validate(settings["register"])
-        scale, labels = settings["scale"], settings["labels"]
-        evidence = scale != "quick"
-        judged = judge_study(table, run.study, register, plan.seeds or (), scale, evidence, labels)
-        return {row: claim.word for row, claim in reference_of(judged).claims.items()}
+        seeds, evidence = plan.seeds or (), scale != "quick"
+        judged = judge_study(table, run.study, criteria, seeds, scale, evidence)
+        return {row.id: row.word for row in judged.verdicts}
 
     runs = {each.folder: each.evidence for each in units if each.evidence.run.study == run.study}
     table = joined([read_recorded(evidence, folder).tables[0] for evidence in runs.values()])

@@ -13,8 +13,9 @@ from journeylab.config import UserError, build, read_yaml
 if TYPE_CHECKING:
     from journeylab.claims.register import Register
     from journeylab.records.runs import RunHost, RunRecord
-    from journeylab.records.verdict_text import TheoremText
     from journeylab.records.verdicts import StudyVerdicts
+    from journeylab.wording.rows import StudyRows
+    from journeylab.wording.verdicts import TheoremText
     from journeylab.workflow.planning import WorkflowPlan
 
 ROOT = typer.Option(help="Folder with results/ and reports/.")
@@ -46,6 +47,15 @@ def read_verdicts(root: Path, study: str) -> StudyVerdicts:
             f"{path} is missing; `snakemake --cores 8 {path}{settings_of(root)}` makes it"
         )
     return build(StudyVerdicts, read_json(path), str(path))
+
+
+def read_rows(root: Path, study: str, register: Register) -> StudyRows:
+    """The same with the words of a register."""
+    from journeylab.catalogue import arms, labels
+    from journeylab.wording.rows import in_words
+
+    claims = register.studies.get(study)
+    return in_words(read_verdicts(root, study), claims, labels(study), arms(study))
 
 
 def judged_studies(root: Path) -> list[str]:
@@ -87,7 +97,7 @@ def current_register() -> Register:
 def printed_theorems() -> dict[str, TheoremText]:
     """Printed name and sentence of every theorem, by its label."""
     from journeylab.claims.theorems import read_theorems
-    from journeylab.claims.wording import theorem_texts
+    from journeylab.wording.verdicts import theorem_texts
 
     return theorem_texts(read_theorems(CLAIMS))
 

@@ -122,7 +122,7 @@ def _forecast(
     if claim.id not in pilots.values:
         return ("", "", "", "", "no pilots"), at_last
     values, sides, outlook = claim_forecast(claim, looks, pilots.values[claim.id])
-    inside = f"{within(sides, claim.region):.2f}"
+    inside = f"{within(sides, claim.claimed):.2f}"
     if claim.id in pilots.failed:
         note = "withheld: the pilots fail its gate"
         return (inside, "", "", str(looks.looks[0]), note), at_last[::-1]
@@ -225,7 +225,7 @@ def _runs(plan: WorkflowPlan, study: str) -> dict[str, RunSettings]:
 
 def _after(judged: StudyVerdicts, claims: StudyClaims, looks: Schedule) -> Iterator[str]:
     """The look at which each claim over seeds ended, and what would decide an open one."""
-    from journeylab.records.verdict_text import seed_numbers
+    from journeylab.wording.verdicts import seed_numbers
 
     yield f"  results of {seed_numbers(judged)} seeds"
     verdicts = {row.id: row for row in judged.verdicts if row.state}
@@ -247,9 +247,7 @@ def _advice(row: Verdict, claim: Claim, claims: StudyClaims, looks: Schedule) ->
     """What would decide a claim that is not decided; "" for one that is."""
     import numpy as np
 
-    from journeylab.claims.estimates import bounds
     from journeylab.claims.forecast import MOST_SEEDS, beyond, claim_forecast, single_look, within
-    from journeylab.claims.register import Solves, cells
 
     if row.state == "decided":
         return ""
@@ -262,20 +260,18 @@ def _advice(row: Verdict, claim: Claim, claims: StudyClaims, looks: Schedule) ->
         for part in row.parts or (row,)
     ]
     of_term, sides, _ = claim_forecast(claim, looks, values)
-    step = max(
-        (claims.measures[cell.measure].step or 0.0 for cell in cells(claim.terms)), default=0
-    )
-    if np.isfinite(of_term).any() and not isinstance(claim.region, Solves):
+    region, step = claim.claimed, claims.step(claim)
+    if np.isfinite(of_term).any() and region.of != "seeds":
         median = float(np.nanmedian(of_term))
-        distance = min(abs(median - end) for end in bounds(claim.region) if np.isfinite(end))
+        distance = min(abs(median - end) for end in region.ends)
         if step > distance:
             return (
                 f"a finer measure: its step is {step:.2g}, and the median lies {distance:.2g} from "
                 "the margin"
             )
-    inside, outside = within(sides, claim.region), beyond(sides, claim.region)
+    inside, outside = within(sides, region), beyond(sides, region)
     chance = f"a seed lies in the region with probability {inside:.2f}, outside with {outside:.2f}"
-    needed = single_look(looks.tail(row.n), bounds(claim.region), sides)
+    needed = single_look(looks.tail(row.n), region.bounds, sides)
     if needed is None:
         return f"nothing: {chance}; a single look would need more than {MOST_SEEDS} seeds"
     return f"more seeds: {chance}; a single look would need {needed}"

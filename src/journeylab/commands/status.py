@@ -17,7 +17,7 @@ from journeylab.commands.results import (
     judged_studies,
     printed_table,
     printed_theorems,
-    read_verdicts,
+    read_rows,
 )
 from journeylab.config import UserError
 
@@ -49,12 +49,12 @@ def status(
 def _of_results(root: Path, register: Register) -> Iterator[Judged]:
     """The primary rows of all results."""
     from journeylab.claims.registration import History, registrations
-    from journeylab.records.verdict_text import outcome
     from journeylab.reports.glance import Judged
+    from journeylab.wording.verdicts import outcome
 
     history = History(Path.cwd(), CLAIMS)
     for study in judged_studies(root):
-        verdicts = read_verdicts(root, study)
+        verdicts = read_rows(root, study, register)
         pairs = [(run, host) for _, run, host in judged_records(root, verdicts)]
         registered = registrations(register, study, pairs, history)
         for row in verdicts.verdicts:

@@ -122,7 +122,7 @@ def judged(root: Path, study: str) -> str:
         verdicts = build(StudyVerdicts, read_json(path), str(path))
     except UserError:
         return f"{path} is damaged"
-    rows = [row for row in verdicts.verdicts if row.primary and row.kind != "exact"]
+    rows = [row for row in verdicts.verdicts if row.primary and row.k is not None]
     still_open = sum(row.verdict in (None, "inconclusive") for row in rows)
     return f"{verdicts.seeds} seeds: {still_open} of {len(rows)} claims open"
 

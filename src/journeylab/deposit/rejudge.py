@@ -88,7 +88,7 @@ def ranks(looks: tuple[int, ...], tail: float) -> tuple[int, ...]:
 
 
 def judge(study: str, register: Record, table: Cells, seeds: Sequence[int], scale: str) -> Record:
-    """Every row judged again: its numbers by id, and whether the study is at a look.
+    """Every row judged again: its numbers by id, and why rows over seeds are not judged, if so.
 
     ``taken`` are the seeds that sequential looks took: the end of the first look, and the ends of
     the runs ``arm/variant`` that went further; ``seeds`` is the largest number of seeds of a run.
@@ -115,7 +115,13 @@ def judge(study: str, register: Record, table: Cells, seeds: Sequence[int], scal
         elif not claim["primary"]:
             rows[claim["id"]] = _over_seeds(claim, claims, table, looks, n)
     longest = max([taken["first"], *taken["further"].values()]) - seeds[0] if taken else len(seeds)
-    about = {"look": judged, "M": tails, "seeds": longest, "taken": taken}
+    number = None if len(seeds) in numbers else "number"
+    about = {
+        "unjudged": None if judged else number or "first",
+        "M": tails,
+        "seeds": longest,
+        "taken": taken,
+    }
     return about | {"looks": list(at) if taken else None, "rows": rows}
 
 
@@ -126,7 +132,7 @@ def _stop(claim: Record, claims: Record, table: Cells, looks: StudyLooks) -> Rec
         row = _over_seeds(claim, claims, table, looks, n)
         if row["verdict"] in ("supported", "refuted"):
             row["state"] = "decided"
-        elif row["withheld"]:
+        elif row["failed_gates"]:
             row["state"] = "withheld"
         elif looks.sequential and not _remains_open(claim, claims, table, looks, n):
             row["state"] = "settled"
@@ -134,7 +140,6 @@ def _stop(claim: Record, claims: Record, table: Cells, looks: StudyLooks) -> Rec
             row["state"] = "open"
         if row["state"] == "decided" or (looks.sequential and row["state"] != "open"):
             break
-    row["note"] = _note(row["state"], row["n"], looks)
     if looks.sequential:
         return row | {"look": looks.numbers.index(row["n"]) + 1}
     return row | {"state": None}
@@ -184,23 +189,6 @@ def _wrong_sides(values: Any, region: Record) -> dict[str, list[int]]:
     return wrong
 
 
-def _note(state: str, n: int, looks: StudyLooks) -> str:
-    """What a report says of the look at which the looks at a row ended; "" if nothing."""
-    last, left = looks.numbers[-1], looks.numbers[-1] - n
-    if state == "withheld" or not looks.judged:
-        return ""
-    if not looks.sequential:
-        return f"decided at the look of {n} seeds" * (state == "decided" and n < len(looks.seeds))
-    number = looks.numbers.index(n) + 1
-    if state == "decided":
-        return f"decided at look {number} of {len(looks.numbers)}, with {n} seeds"
-    if not left:
-        return f"not decided after all {n} seeds"
-    if state == "settled":
-        return f"stopped at {n} seeds, since {left} further seeds could not decide it"
-    return f"not finished, with {n} of up to {last} seeds"
-
-
 def _taken(claims: Record, rows: Mapping[str, Record], looks: StudyLooks) -> Record:
     """The seeds of every run: those of the last row that reads it, at least the first look."""
     start, first = looks.seeds[0], looks.numbers[0]
@@ -248,7 +236,7 @@ def _over_seeds(claim: Record, claims: Record, table: Cells, looks: StudyLooks, 
     smallest = _detectable(values, region, n, min(at), steps)
     shown = parts if len(parts) > 1 else []
     row |= {"tail": looks.tail(n), "k": k, "detectable": smallest, "parts": shown}
-    return row | {"withheld": judged and bool(failed), "state": None, "note": ""}
+    return row | {"failed_gates": failed if judged else [], "state": None}
 
 
 def _passes(claims: Record, name: str, table: Cells, seeds: Sequence[int]) -> bool:
@@ -381,9 +369,8 @@ def _exact(claim: Record, table: Cells, seeds: Sequence[int], judged: bool) -> R
         "n": values.size,
         "failures": int((~np.isfinite(values)).sum()),
         "verdict": word if claim["primary"] and (judged or not seeded) else None,
-        "withheld": False,
+        "failed_gates": [],
         "state": None,
-        "note": "",
         "points": [],
         "parts": [],
         "extreme": extreme,

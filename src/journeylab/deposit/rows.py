@@ -123,27 +123,39 @@ def key_of(content: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def criteria(register: Record, study: str) -> Record:
+    """What decides the verdicts of a study: the looks, and its rows without words."""
+    claims = dict(register["studies"][study])
+    del claims["amendments"]
+    claims["measures"] = {
+        name: {key: value for key, value in measure.items() if key != "label"}
+        for name, measure in claims["measures"].items()
+    }
+    claims["claims"] = [
+        {key: value for key, value in claim.items() if key not in WORDING}
+        for claim in claims["claims"]
+    ]
+    return {**register, "studies": {study: claims}}
+
+
 def row_hashes(register: Record, study: str) -> dict[str, list[str]]:
     """Two hashes of every row: of all that decides its verdict, and of its wording."""
-    claims = register["studies"][study]
+    claims = criteria(register, study)["studies"][study]
     looks = register["sequential"]
     if claims["looks"] == "fixed":
         looks = {int(n): weight for n, weight in register["looks"].items()}
+    family = {"alpha": register["alpha"], "looks": looks, "M": tails_of(claims)}
     hashes = {}
-    for claim in claims["claims"]:
+    for claim, whole in zip(claims["claims"], register["studies"][study]["claims"], strict=True):
         gates = {name: claims["gates"][name] for name in claim["gate"]}
         measures = {*measures_of(terms_of(claim)), *(gate["measure"] for gate in gates.values())}
-        family = {"alpha": register["alpha"], "looks": looks, "M": tails_of(claims)}
         content = {
-            "claim": {key: value for key, value in claim.items() if key not in WORDING},
+            "claim": claim,
             "gates": gates,
-            "measures": {
-                name: {key: v for key, v in claims["measures"][name].items() if key != "label"}
-                for name in measures
-            },
+            "measures": {name: claims["measures"][name] for name in measures},
             "seeds_from": claims["seeds_from"],
             "family": family if claim["primary"] and kind_of(claim) != "exact" else {},
         }
-        wording = {key: claim[key] for key in WORDING[2:]}
+        wording = {key: whole[key] for key in WORDING[2:]}
         hashes[claim["id"]] = [key_of(content), key_of(wording)]
     return hashes

@@ -26,7 +26,7 @@ try:
     from cells import Cells, MismatchError, Record, agrees, derive
     from reading import Deposit, git_hash, git_tree, is_intact, read, sha256, unpack
     from rejudge import judge
-    from rows import NUMBERS, key_of, kind_of, numbers_of, region_text, row_hashes, short
+    from rows import NUMBERS, criteria, key_of, numbers_of, row_hashes
 except ImportError as error:
     sys.exit(
         f"error: {error}; verify.py needs numpy, scipy, and the other scripts of the deposit "
@@ -43,10 +43,7 @@ MUST_SEAL = (
     "reports/index.html",
 )
 ORIGIN = re.compile(rb'\{"inputs":\{[^{}]*\},"plan_key":"[0-9a-f]{16}"\}')
-OPENINGS = {"supported": "Supported", "refuted": "Refuted", "inconclusive": "Undecided"}
 LABELS = ("arm", "variant", "seed")
-LOOKED = ("decided at", "not decided", "stopped at", "not finished")
-"""How notes about the looks at a row begin."""
 ROUNDED = ("mean", "detectable", "tail")
 
 
@@ -107,9 +104,9 @@ def check_register(deposit: Deposit, about: Record) -> Record:
         deposit.check(sha256(content) == digest, f"code/{name}", f"{REGISTER} is of another file")
     for study in about["studies"]:
         hashes, exploratory = row_hashes(register, study), about["exploratory"][study]
-        plan = deposit.json(f"plans/{study}/judge.json")["settings"]["register"]
-        of_study = register | {"studies": {study: register["studies"][study]}}
-        deposit.check(plan == of_study, f"plans/{study}/judge.json", f"differs from {REGISTER}")
+        plan = deposit.json(f"plans/{study}/judge.json")["settings"]["criteria"]
+        right = plan == criteria(register, study)
+        deposit.check(right, f"plans/{study}/judge.json", f"differs from {REGISTER}")
         for name in deposit.named(f"code/evidence/{study}/*.zip"):
             host = json.loads(unpack(deposit.files[name])["run.host.json"])
             for row, (content, _) in host["rows"].items():
@@ -207,7 +204,7 @@ def check_study(deposit: Deposit, study: str, register: Record, csv: str) -> Rec
         deposit.check(False, file, name, "is missing here or in the register")
     whole = {"scale": plan["settings"]["scale"], "seeds": again["seeds"]}
     whole |= {"M": again["M"], "alpha": register["alpha"]}
-    about = {key: again[key] for key in ("look", "looks", "taken")}
+    about = {key: again[key] for key in ("unjudged", "looks", "taken")}
     about["revision"] = register["studies"][study]["revision"]
     for key, value in (whole | about).items():
         shown = stated.get(key)
@@ -254,36 +251,18 @@ def _compare_row(deposit: Deposit, file: str, claim: Record, row: Record, again:
     for key in (*NUMBERS, "tail", "k", "detectable"):
         if differ(row[key], again[key], key, solves):
             deposit.check(False, file, name, key, f"is {row[key]}, judged again {again[key]}")
-    right = {key: claim[key] for key in ("primary", "source", "theorem")}
-    right |= {"region": claim["region"] or {}, "kind": kind_of(claim)}
-    for key, value in (right | {"region_text": region_text(claim)}).items():
-        deposit.check(row[key] == value, file, name, key, f"is {row[key]}")
-    deposit.check(bool(row["withheld"]) == again["withheld"], file, name, "withheld")
-    state, looked = row.get("state"), [n for n in row["notes"] if n.startswith(LOOKED)]
-    deposit.check(
-        state == again["state"], file, name, f"state: is {state}, judged again {again['state']}"
-    )
-    expected = [again["note"]] if again["note"] else []
-    deposit.check(looked == expected, file, name, f"notes: is {looked}, judged again {expected}")
+    failed = [gate["gate"] for gate in row["failed_gates"]]
+    expected = {"primary": claim["primary"], "state": again["state"]}
+    expected["failed_gates"] = again["failed_gates"]
+    for key, value in expected.items():
+        shown = failed if key == "failed_gates" else row.get(key)
+        deposit.check(shown == value, file, name, key, f"is {shown}, judged again {value}")
     deposit.check(row["points"] == again["points"], file, name, "points: values of seeds differ")
     deposit.check(len(row["parts"]) == len(again["parts"]), file, name, "parts")
     for i, (part, other) in enumerate(zip(row["parts"], again["parts"], strict=False), start=1):
         for key in (*NUMBERS, "points"):
             if differ(part[key], other[key], key, solves):
                 deposit.check(False, file, f"{name}, part {i}", key, f"is {part[key]}")
-    word = OPENINGS.get(row["verdict"] or "", "Cannot" if row["verdict"] else "")
-    word = word or ("Withheld" if row["withheld"] else "Not" if row["primary"] else "Secondary")
-    deposit.check(row["opening"].startswith(word), file, name, f"opening: is {row['opening']!r}")
-    said = row["sentence"].startswith(row["statement"].removesuffix("."))
-    said &= row["statement"] == (claim["statement"] or row["statement"])
-    low, high = (short(row[k], s) for k, s in (("low", -math.inf), ("high", math.inf)))
-    rounding = 1e-12 * max(abs(row["low"] or 0), abs(row["high"] or 0))
-    printed = [short(row["effect"])] if row["effect"] and abs(row["effect"]) >= rounding else []
-    printed += [region_text(claim), f"{row['n']} {'cases' if row['k'] is None else 'seeds'}"]
-    if row["k"] is not None and row["effect"] is not None:
-        printed.append(f"[{low}, {high}]")
-    said &= all(text in row["sentence"] for text in printed)
-    deposit.check(said, file, name, "sentence: differs from the claim or its numbers")
 
 
 def _compare_numbers(

@@ -15,8 +15,9 @@ from matplotlib.ticker import MaxNLocator
 
 from journeylab.plotting.forms import label_right
 from journeylab.plotting.style import TEXT
-from journeylab.records.verdict_text import source_letter, tag
-from journeylab.records.verdicts import Estimate, StudyVerdicts, Verdict
+from journeylab.records.verdicts import Estimate
+from journeylab.wording.rows import Row, StudyRows
+from journeylab.wording.verdicts import source_letter, tag
 
 HIGHEST = 21 / 2.54
 """Inches; a report would print a higher figure smaller."""
@@ -39,7 +40,7 @@ class _Row(NamedTuple):
         return self.name.count("\n") + (1.8 if self.word else 1.4)
 
 
-def effects(study: StudyVerdicts) -> list[Figure]:
+def effects(study: StudyRows) -> list[Figure]:
     """The primary claims about effects: seeds, median, the judge's interval, the claimed region.
 
     There is a panel per metric. It holds the claims whose region is a range of the effect (not
@@ -94,10 +95,10 @@ def _figure(panels: dict[str, list[_Row]]) -> Figure:
     return figure
 
 
-def _rows(verdict: Verdict, wrap: int = 56) -> list[_Row]:
-    region = _region(verdict)
-    if region is None:
+def _rows(verdict: Row, wrap: int = 56) -> list[_Row]:
+    if verdict.region is None or verdict.solves or verdict.kind == "exact":
         return []
+    region = verdict.region.low, verdict.region.high
     word = "withheld" if verdict.withheld else tag(verdict.verdict)
     keep = re.compile(r"\{.*?\}|\S = \S")
     statement = keep.sub(lambda match: match[0].replace(" ", "\u00a0"), verdict.statement)
@@ -196,14 +197,3 @@ def _near(row: Estimate) -> list[float]:
         return values
     reach = FAR * (row.high - row.low)
     return [value for value in values if row.low - reach <= value <= row.high + reach]
-
-
-def _region(verdict: Verdict) -> tuple[float, float] | None:
-    match verdict.region:
-        case {"above": float(low)}:
-            return low, math.inf
-        case {"below": float(high)}:
-            return -math.inf, high
-        case {"inside": (float(low), float(high))}:
-            return low, high
-    return None

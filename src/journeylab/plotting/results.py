@@ -11,8 +11,8 @@ import pandas as pd
 from journeylab.config import StudySettings, TrainedArm
 from journeylab.plotting.style import Style, styles
 from journeylab.records.runs import RunRecord
-from journeylab.records.verdicts import StudyVerdicts
 from journeylab.typography import fixed
+from journeylab.wording.rows import StudyRows
 
 RunName = tuple[str, str]
 """An arm and one of its variants."""
@@ -35,7 +35,7 @@ class StudyResults:
     study: str
     settings: StudySettings
     measurements: pd.DataFrame
-    verdicts: StudyVerdicts | None = None
+    verdicts: StudyRows | None = None
     curves: pd.DataFrame | None = None
     runs: tuple[RunRecord, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)

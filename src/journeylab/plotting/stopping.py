@@ -6,13 +6,13 @@ from matplotlib.figure import Figure
 
 from journeylab.plotting.forms import label_right
 from journeylab.plotting.style import TEXT, styles
-from journeylab.records.verdict_text import tag
-from journeylab.records.verdicts import StudyVerdicts, Verdict
+from journeylab.wording.rows import Row, StudyRows
+from journeylab.wording.verdicts import tag
 
 _ENDS = ("supported", "refuted", "withheld", "settled", "open")
 
 
-def stopping(study: StudyVerdicts) -> Figure | None:
+def stopping(study: StudyRows) -> Figure | None:
     """The claims over seeds against the looks: a marker where each claim ended.
 
     None if the study has no sequential looks, or no claim that is judged at them.
@@ -52,6 +52,6 @@ def stopping(study: StudyVerdicts) -> Figure | None:
     return figure
 
 
-def _end(row: Verdict) -> str:
+def _end(row: Row) -> str:
     """The verdict of a decided claim, or the state of another one."""
     return str(row.verdict if row.state == "decided" else row.state)

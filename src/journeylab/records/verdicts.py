@@ -1,6 +1,5 @@
 """Verdicts of a study, as written to ``results/<study>/verdicts.json``."""
 
-import math
 from collections.abc import Iterable
 from typing import Annotated, Literal, get_args
 
@@ -12,6 +11,8 @@ from journeylab.records.looks import SeedRange, State
 Word = Literal["supported", "refuted", "inconclusive", "undecidable"]
 WORDS: tuple[Word, ...] = get_args(Word)
 """All verdicts, in the order in which they are printed."""
+Unjudged = Literal["number", "first"]
+"""Why seeds are not judged: no look has their number, or they are not the registered ones."""
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -40,18 +41,6 @@ class Estimate(Frozen):
     points: tuple[Point, ...] = ()
 
 
-class Part(Estimate):
-    """One part of an ``all_of`` or ``any_of`` claim.
-
-    For a one-sided region, the bound that alone can settle the whole claim (for “all above” the
-    upper bound) is taken at the tail divided by the number of parts. For a band, the interval is
-    taken at the full tail.
-    """
-
-    effect_text: str
-    metric_label: str
-
-
 class Outcome(Frozen):
     """Effect, interval and verdict of a claim, as a reference keeps them; None as in `Estimate`.
 
@@ -78,46 +67,56 @@ class Earlier(Outcome):
     id: str
 
 
+class FailedGate(Frozen):
+    """A gate that seeds fail: ``median`` is the largest of the medians of its runs.
+
+    None if half the seeds of each run failed.
+    """
+
+    gate: str
+    median: float | None
+
+
+class Saturation(Frozen):
+    """Two compared runs whose medians are at the same end of their scale."""
+
+    end: Literal["floor", "ceiling"]
+    runs: tuple[str, str]
+    medians: tuple[float, float]
+
+
 class Verdict(Estimate):
-    """One claim with its estimate and its verdict.
+    """What was decided on one claim, in numbers.
 
     ``tail`` and ``k`` determine the order statistics that bound the interval (None for exact
-    claims). ``verdict`` is None for secondary rows, for exploratory results and if a gate failed;
-    then ``withheld`` is the reason. ``detectable`` is the minimum detectable distance from the
-    margin (power 0.8) at the spread of these seeds; for ``solves``, a probability of success.
-    ``notes`` are remarks on this row; ``opening`` and ``sentence`` state the verdict in words.
-    ``state`` is where sequential looks left a judged claim over seeds, at ``n`` seeds.
-    ``before`` is the outcome of the row that this row continues from the previous revision.
+    claims). ``verdict`` is None for secondary rows, for exploratory results and if a gate failed.
+    ``detectable`` is the minimum detectable distance from the margin (power 0.8) at the spread of
+    these seeds; for ``solves``, a probability of success. ``parts`` are those of an ``all_of`` or
+    ``any_of`` claim: for a one-sided region, the bound that alone can settle the whole claim (for
+    “all above” the upper bound) is taken at the tail divided by the number of parts; for a band,
+    the interval is taken at the full tail. ``state`` is where sequential looks left a judged claim
+    over seeds, at ``n`` seeds.
+
+    ``absent`` are runs without any value, ``saturated`` comparisons without room for a difference,
+    ``missing`` the levels and seeds of an exact claim that were not measured.
     """
 
     id: str
-    theorem: str
-    statement: str
-    source: Literal["document", "corrected"]
-    primary: bool
-    kind: Literal["above", "below", "inside", "solves", "all_of", "any_of", "exact", "number"]
-    region: dict[str, float | tuple[float, float] | dict[str, float]]
-    region_text: str
-    effect_text: str
-    metric_label: str
+    primary: bool = True
     tail: Probability | None
     k: NonNegativeInt | None
     detectable: float | None
-    cites: str = ""
-    withheld: str = ""
-    notes: tuple[str, ...] = ()
-    opening: str
-    sentence: str
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Estimate, ...] = ()
     state: Annotated[State | None, Field(exclude_if=lambda state: state is None)] = None
-    before: Earlier | None = None
+    failed_gates: tuple[FailedGate, ...] = ()
+    absent: tuple[str, ...] = ()
+    saturated: tuple[Saturation, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
-    def extreme(self) -> float | None:
-        """The effect of an exact row; infinite, on the refuted side, if a case was not finite."""
-        if self.effect is None and self.n:
-            return math.inf if "at_most" in self.region else -math.inf
-        return self.effect
+    def word(self) -> str:
+        """The verdict, or “withheld”, or “not judged”."""
+        return self.verdict or ("withheld" if self.failed_gates else "not judged")
 
 
 class Registration(Frozen):
@@ -140,24 +139,21 @@ class Registration(Frozen):
 class StudyVerdicts(Frozen):
     """All claims of a study.
 
-    ``look`` is whether claims are judged on these seeds, ``evidence`` whether the scale's results
-    may be cited, ``M`` the number of tails that share ``alpha``. ``exploratory`` is the reason why
-    claims about seeds are not judged; "" if they are. ``seeds`` is the largest number of seeds of a
-    run. If ``looks`` are sequential, ``taken`` are the seeds of every run. ``dropped`` are the
-    judged rows of the previous revision that no row continues.
+    ``evidence`` is whether the scale's results may be cited, ``M`` the number of tails that share
+    ``alpha``. ``unjudged`` is why claims about seeds are not judged; None if they are. ``first`` is
+    the first seed and ``seeds`` the largest number of seeds of a run. If ``looks`` are sequential,
+    ``taken`` are the seeds of every run.
     """
 
     study: str
     scale: Literal["quick", "default", "paper"]
     seeds: NonNegativeInt
-    look: bool
+    first: NonNegativeInt = 0
     evidence: bool
     alpha: Probability
     M: NonNegativeInt
-    exploratory: str = ""
+    unjudged: Unjudged | None = None
     revision: NonNegativeInt = 1
-    amendments: tuple[str, ...] = ()
-    dropped: tuple[Earlier, ...] = ()
     looks: Annotated[tuple[int, ...], Field(exclude_if=lambda looks: not looks)] = ()
     taken: Annotated[SeedRange | None, Field(exclude_if=lambda taken: taken is None)] = None
     verdicts: tuple[Verdict, ...]

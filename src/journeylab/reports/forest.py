@@ -8,8 +8,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from journeylab.records.verdicts import Estimate, Verdict
+from journeylab.records.verdicts import Estimate
 from journeylab.typography import short
+from journeylab.wording.rows import Row
 
 WIDTH = 220.0
 _PAD = 0.12
@@ -73,7 +74,7 @@ class _Row(NamedTuple):
         return [x for x in numbers if math.isfinite(x)]
 
 
-def forest(verdict: Verdict) -> Forest | None:
+def forest(verdict: Row) -> Forest | None:
     """The plot of a claim; None where nothing was measured.
 
     Parts are lanes on one scale. For a claim about most seeds, the first lane compares the share
@@ -97,7 +98,7 @@ def forest(verdict: Verdict) -> Forest | None:
     return Forest(tuple(lanes), tuple(axes), round(y, 1)) if lanes else None
 
 
-def strip(verdict: Verdict) -> tuple[Lane, ...]:
+def strip(verdict: Row) -> tuple[Lane, ...]:
     """The plot of a claim in one line of a table: lanes from 0 to :data:`WIDTH`, without seeds.
 
     A claim whose parts have one deciding number is one lane; a band around several parts has a
@@ -116,10 +117,10 @@ def strip(verdict: Verdict) -> tuple[Lane, ...]:
     return tuple(_lane(row, (i + 0.5) * height, height / 2, position) for i, row in enumerate(rows))
 
 
-def _panels(verdict: Verdict) -> Iterator[list[_Row]]:
+def _panels(verdict: Row) -> Iterator[list[_Row]]:
     """The rows that share a scale."""
-    region = _region(verdict.region)
-    if "solves" in verdict.region:
+    region = (verdict.region.low, verdict.region.high) if verdict.region else None
+    if verdict.solves:
         shares = [_row(_SHARE, part, (0.5, math.inf)) for part in verdict.parts or (verdict,)]
         yield [row._replace(points=()) for row in shares]
         yield [_Row("seeds", None, None, row.points, region) for row in shares]
@@ -140,20 +141,6 @@ def _row(name: str, estimate: Estimate, region: Span | None) -> _Row:
 
 def _points(estimate: Estimate) -> tuple[float, ...]:
     return tuple(point.value for point in estimate.points if point.value is not None)
-
-
-def _region(region: object) -> Span | None:
-    """The claimed region on the scale of the effect; for ``solves``, on the scale of the seeds."""
-    match region:
-        case {"above": float(low)} | {"at_least": float(low)}:
-            return low, math.inf
-        case {"below": float(high)} | {"at_most": float(high)}:
-            return -math.inf, high
-        case {"inside": (float(low), float(high))}:
-            return low, high
-        case {"solves": threshold}:
-            return _region(threshold)
-    return None
 
 
 def _scale(

@@ -7,8 +7,11 @@ import string
 from collections.abc import Mapping
 from typing import Any
 
-from journeylab.records.verdict_numbers import extreme_text, places, printed_numbers
-from journeylab.records.verdict_text import (
+from journeylab.records.verdicts import Registration
+from journeylab.reports.forest import WIDTH, strip
+from journeylab.wording.numbers import extreme_text, places, printed_numbers
+from journeylab.wording.rows import Row, StudyRows
+from journeylab.wording.verdicts import (
     SYMBOLS,
     TheoremText,
     certainty,
@@ -17,14 +20,12 @@ from journeylab.records.verdict_text import (
     source_letter,
     theorem_text,
 )
-from journeylab.records.verdicts import Registration, StudyVerdicts, Verdict
-from journeylab.reports.forest import WIDTH, strip
 
 _SENTENCE_END = re.compile(r"(?<=[\w)”%])\.(?= [^a-z])")
 
 
 def front_page(
-    study: StudyVerdicts,
+    study: StudyRows,
     drawn: Mapping[str, Any],
     registered: Mapping[str, Registration],
     theorems: Mapping[str, TheoremText],
@@ -67,7 +68,7 @@ def first_sentence(caption: str) -> str:
 
 
 def row_marks(
-    study: StudyVerdicts, registered: Mapping[str, Registration]
+    study: StudyRows, registered: Mapping[str, Registration]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The notes of the judged rows, each once by its mark, and the marks of every row."""
     judged = [row for row in study.verdicts if row.primary]
@@ -79,7 +80,7 @@ def row_marks(
     )
 
 
-def _row(row: Verdict, registered: Mapping[str, Registration], marks: str) -> dict[str, Any]:
+def _row(row: Row, registered: Mapping[str, Registration], marks: str) -> dict[str, Any]:
     word = outcome(row, registered)
     return {
         "id": row.id.removeprefix("exp"),
@@ -95,19 +96,19 @@ def _row(row: Verdict, registered: Mapping[str, Registration], marks: str) -> di
     }
 
 
-def _value(row: Verdict) -> str:
+def _value(row: Row) -> str:
     """The number that the drawing shows: a worst case, a count of seeds, or an effect."""
     if row.kind == "exact":
         return extreme_text(row)
     if row.effect is None:
         return ""
-    if "solves" in row.region:
+    if row.solves:
         return f"{round(row.effect * row.n)} of {row.n} seeds"
     numbers = printed_numbers(row, min(3, places([row])))
     return f"{numbers['effect']} {numbers['interval']}"
 
 
-def _notes(row: Verdict, registered: Mapping[str, Registration]) -> list[str]:
+def _notes(row: Row, registered: Mapping[str, Registration]) -> list[str]:
     """The notes on a row: why it is withheld, the judge's notes, why it is exploratory."""
     notes = [*([f"withheld: {row.withheld}"] if row.withheld else []), *row.notes]
     if outcome(row, registered) == "exploratory":

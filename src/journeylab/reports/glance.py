@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from journeylab.records.verdict_text import OUTCOMES, TheoremText, theorem_text
+from journeylab.wording.verdicts import OUTCOMES, TheoremText, theorem_text
 
 HEAD = ("Theorem", "Document’s, over seeds", "Corrected, over seeds", "Certificates")
 NOTES = (

@@ -10,20 +10,21 @@ from typing import Any, Literal
 from jinja2 import Environment, StrictUndefined
 
 from journeylab.records.runs import RunRecord
-from journeylab.records.verdict_text import (
-    OUTCOMES,
-    SYMBOLS,
-    outcome,
-    run_text,
-    seed_numbers,
-    source_letter,
-    theorem_text,
-)
-from journeylab.records.verdicts import Verdict
 from journeylab.reports.forest import WIDTH, forest
 from journeylab.reports.judged import JudgedStudy
 from journeylab.reports.typeset import printed_rows
 from journeylab.typography import plain
+from journeylab.wording.effects import run_text
+from journeylab.wording.rows import Row
+from journeylab.wording.verdicts import (
+    OUTCOMES,
+    SYMBOLS,
+    outcome,
+    seed_numbers,
+    sentence,
+    source_letter,
+    theorem_text,
+)
 
 Kind = Literal["seeds", "certificate", "secondary"]
 KINDS: dict[Kind, str] = {
@@ -93,7 +94,7 @@ def _rows(study: JudgedStudy) -> list[dict[str, Any]]:
     return [_row(verdict, printed[verdict.id], study) for verdict in study.verdicts.verdicts]
 
 
-def _row(verdict: Verdict, printed: Mapping[str, Any], study: JudgedStudy) -> dict[str, Any]:
+def _row(verdict: Row, printed: Mapping[str, Any], study: JudgedStudy) -> dict[str, Any]:
     word = outcome(verdict, study.registered)
     kind: Kind = "certificate" if verdict.kind == "exact" else "seeds"
     if not verdict.primary:
@@ -111,6 +112,7 @@ def _row(verdict: Verdict, printed: Mapping[str, Any], study: JudgedStudy) -> di
         "source": source_letter(verdict),
         "kind": kind,
         "outcome": word,
+        "sentence": sentence(verdict),
         "symbol": SYMBOLS.get(word, ""),
         "effect": effect,
         "interval": interval,
@@ -146,7 +148,7 @@ def _keys(
     return keys
 
 
-def _points(verdict: Verdict) -> str:
+def _points(verdict: Row) -> str:
     """Every seed with its value; the value of a failed seed is empty."""
     return " ".join(f"{point.seed}:{_exact(point.value)}" for point in verdict.points)
 

@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from journeylab.records.runs import RunHost, RunRecord
-from journeylab.records.verdict_text import TheoremText
-from journeylab.records.verdicts import Registration, StudyVerdicts
+from journeylab.records.verdicts import Registration
+from journeylab.wording.rows import StudyRows
+from journeylab.wording.verdicts import TheoremText
 
 
 class JudgedStudy(NamedTuple):
@@ -20,7 +21,7 @@ class JudgedStudy(NamedTuple):
     ``read`` are the runs that each row reads; ``theorems`` are the texts of theorems by label.
     """
 
-    verdicts: StudyVerdicts
+    verdicts: StudyRows
     folder: Path
     content: Mapping[str, Any]
     numbers: Mapping[str, Any]

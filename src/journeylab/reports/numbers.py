@@ -3,11 +3,12 @@
 import math
 from collections.abc import Mapping
 
-from journeylab.records.verdicts import Estimate, StudyVerdicts
+from journeylab.records.verdicts import Estimate
 from journeylab.typography import Number, plain
+from journeylab.wording.rows import StudyRows
 
 
-def study_numbers(verdicts: StudyVerdicts, extra: Mapping[str, Number]) -> dict[str, Number]:
+def study_numbers(verdicts: StudyRows, extra: Mapping[str, Number]) -> dict[str, Number]:
     """All numbers by key: ``exp7.2.effect`` of a claim, ``exp7.1.3.low`` of its third part.
 
     Unbounded ends of intervals are the texts −∞ and ∞; a missing verdict is “not judged”; NaN, as

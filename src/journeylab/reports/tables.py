@@ -8,13 +8,14 @@ import pandas as pd
 from journeylab.config import Labels
 from journeylab.plotting.results import Table
 from journeylab.records.runs import RunRecord
-from journeylab.records.verdict_numbers import extreme_text, places, printed_numbers
-from journeylab.records.verdict_text import outcome, run_text, seed_numbers, source_letter
-from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.typography import plain, short
+from journeylab.wording.effects import run_text
+from journeylab.wording.numbers import extreme_text, places, printed_numbers
+from journeylab.wording.rows import Row, StudyRows
+from journeylab.wording.verdicts import outcome, seed_numbers, source_letter
 
 
-def verdict_tables(study: StudyVerdicts) -> dict[str, Table]:
+def verdict_tables(study: StudyRows) -> dict[str, Table]:
     """The claims about trained models, the exact claims, and the secondary rows."""
     judged = [v for v in study.verdicts if v.primary and v.kind != "exact"]
     exact = [v for v in study.verdicts if v.kind == "exact"]
@@ -118,7 +119,7 @@ def printed_table(table: Table) -> dict[str, Any]:
     }
 
 
-def _effects(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+def _effects(verdicts: Sequence[Row]) -> pd.DataFrame:
     rows, digits = [], places(verdicts)
     differ = len({verdict.n for verdict in verdicts}) > 1
     for verdict in verdicts:
@@ -139,7 +140,7 @@ def _effects(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _exact(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+def _exact(verdicts: Sequence[Row]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Claim": verdict.id,

@@ -14,9 +14,14 @@ from typing import Any
 from journeylab.config import UserError, canonical
 from journeylab.records.files import BLANK, read_json, seal, write_atomic, write_json
 from journeylab.records.runs import RunHost, RunRecord
-from journeylab.records.verdict_method import method
-from journeylab.records.verdict_numbers import extreme_text, places, printed_numbers
-from journeylab.records.verdict_text import (
+from journeylab.records.verdicts import Estimate, Registration
+from journeylab.reports.front import front_page, row_marks
+from journeylab.reports.tables import failures
+from journeylab.typography import plain
+from journeylab.wording.method import method
+from journeylab.wording.numbers import extreme_text, places, printed_numbers
+from journeylab.wording.rows import Row, StudyRows
+from journeylab.wording.verdicts import (
     SYMBOLS,
     TheoremText,
     earlier_text,
@@ -27,16 +32,12 @@ from journeylab.records.verdict_text import (
     source_letter,
     theorem_text,
 )
-from journeylab.records.verdicts import Estimate, Registration, StudyVerdicts, Verdict
-from journeylab.reports.front import front_page, row_marks
-from journeylab.reports.tables import failures
-from journeylab.typography import plain
 
 STAMP = "quick run – not evidence"
 
 
 def describe(
-    verdicts: StudyVerdicts,
+    verdicts: StudyRows,
     settings: Mapping[str, Any],
     content: Path,
     records: Sequence[tuple[RunRecord, RunHost]],
@@ -100,7 +101,7 @@ def describe(
 
 
 def printed_rows(
-    study: StudyVerdicts,
+    study: StudyRows,
     theorems: Mapping[str, TheoremText] = MappingProxyType({}),
     marks: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, list[dict[str, Any]]]:
@@ -176,7 +177,7 @@ def _word(row: Estimate) -> dict[str, Any]:
     return {"word": row.verdict, "symbol": SYMBOLS.get(row.verdict or "", "")}
 
 
-def _effect(verdict: Verdict, digits: int) -> dict[str, Any]:
+def _effect(verdict: Row, digits: int) -> dict[str, Any]:
     parts = [
         printed_numbers(part, digits)
         | _word(part)
@@ -184,7 +185,7 @@ def _effect(verdict: Verdict, digits: int) -> dict[str, Any]:
         for part in verdict.parts
     ]
     printed = printed_numbers(verdict, digits)
-    if "solves" in verdict.region:  # the effect is a share of seeds, of which there is no mean
+    if verdict.solves:  # the effect is a share of seeds, of which there is no mean
         printed["mean"] = "–"
     return printed | {
         "id": verdict.id,
@@ -195,7 +196,7 @@ def _effect(verdict: Verdict, digits: int) -> dict[str, Any]:
     }
 
 
-def _end(row: Verdict, study: StudyVerdicts) -> str:
+def _end(row: Row, study: StudyRows) -> str:
     """Where sequential looks ended: the look, its seeds, and the rank that bounds the interval."""
     if not study.looks or row.kind == "exact":
         return ""
@@ -203,13 +204,11 @@ def _end(row: Verdict, study: StudyVerdicts) -> str:
     return f"{look}{row.n} seeds, k = {row.k}"
 
 
-def _certificate(verdict: Verdict) -> dict[str, Any]:
+def _certificate(verdict: Row) -> dict[str, Any]:
     return {"id": verdict.id, "value": extreme_text(verdict)}
 
 
-def _claimed(
-    verdict: Verdict, revision: int, theorems: Mapping[str, TheoremText]
-) -> dict[str, Any]:
+def _claimed(verdict: Row, revision: int, theorems: Mapping[str, TheoremText]) -> dict[str, Any]:
     """The register's words on a row, now and in the revision before."""
     return _word(verdict) | {
         "unjudged": outcome(verdict, {}) if verdict.primary else "secondary",
@@ -226,7 +225,7 @@ def _claimed(
     }
 
 
-def _before(verdict: Verdict, revision: int) -> str:
+def _before(verdict: Row, revision: int) -> str:
     """The result of a row in the revision before; empty in the first revision."""
     if verdict.before is not None:
         name = verdict.before.id

@@ -6,7 +6,6 @@ from journeylab import catalogue
 from journeylab.config import UserError
 from journeylab.plotting import StudyResults
 from journeylab.records.files import (
-    read_json,
     read_origin,
     read_table,
     sha256,
@@ -15,8 +14,8 @@ from journeylab.records.files import (
 )
 from journeylab.records.repair import remake
 from journeylab.records.runs import read_run
-from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.draw import draw_results, join_curves
+from journeylab.stages.judged import read_rows
 from journeylab.stages.running import Call
 
 CURVES = "curves.parquet"
@@ -28,7 +27,9 @@ def run(call: Call) -> None:
     measurements, verdicts = call.file("measurements"), call.file("verdicts")
     folder_of_runs = call.file("runs")
     table = read_table(measurements, plan.inputs["measurements"])
-    judged = StudyVerdicts.model_validate(read_json(verdicts, plan.inputs["verdicts"]))
+    labels, arms = catalogue.labels(plan.study), catalogue.arms(plan.study)
+    names = {"labels": labels, "arms": arms}
+    judged = read_rows(verdicts, plan.inputs["verdicts"], plan, names)
     origin = read_origin(verdicts)
     if origin is None or origin.inputs["measurements"] != sha256(measurements):
         raise UserError(
@@ -46,13 +47,13 @@ def run(call: Call) -> None:
             curves.append(read_table(folder / CURVES))
     results = StudyResults(
         study=plan.study,
-        settings=catalogue.study_settings(plan.study, plan.settings),
+        settings=catalogue.study_settings(plan.study, plan.settings["settings"]),
         measurements=table,
         verdicts=judged,
         curves=join_curves(curves),
         runs=tuple(records.values()),
-        labels=catalogue.labels(plan.study),
-        arms=catalogue.arms(plan.study),
+        labels=labels,
+        arms=arms,
     )
     made = plan.origin(measurements=measurements, verdicts=verdicts)
     with write_folder(call.output.parent, made) as folder:

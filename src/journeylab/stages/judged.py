@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from journeylab.claims.register import Register, is_read, register_hash
 from journeylab.claims.registration import read_history, registrations
 from journeylab.claims.theorems import Theorems
-from journeylab.claims.wording import theorem_texts
 from journeylab.records.files import read_json, verify
 from journeylab.records.plans import Plan
 from journeylab.records.runs import RunHost, RunRecord, read_host, read_run
-from journeylab.records.verdict_text import TheoremText
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.judged import JudgedStudy
 from journeylab.stages.running import Call
+from journeylab.wording.rows import StudyRows, in_planned_words
+from journeylab.wording.verdicts import TheoremText, theorem_texts
 
 
 def read_judged(call: Call) -> list[JudgedStudy]:
@@ -36,7 +38,8 @@ def read_judged(call: Call) -> list[JudgedStudy]:
         history = read_history(histories[study])
         report = manifests[study].parent
         verify(report, plan.inputs[f"{study}.content"])
-        verdicts = StudyVerdicts.model_validate(read_json(judged[study], key))
+        content = read_json(report / "content.json")
+        verdicts = read_rows(judged[study], key, plan, content)
         planned = [
             (run.removeprefix(f"{study}/"), run_key)
             for run, run_key in plan.runs
@@ -50,7 +53,7 @@ def read_judged(call: Call) -> list[JudgedStudy]:
             JudgedStudy(
                 verdicts=verdicts,
                 folder=report,
-                content=read_json(report / "content.json"),
+                content=content,
                 numbers=read_json(report / "numbers.json"),
                 records=records,
                 registered=registrations(register, study, records, history),
@@ -60,6 +63,15 @@ def read_judged(call: Call) -> list[JudgedStudy]:
             )
         )
     return sorted(studies, key=lambda study: (len(study.study), study.study))
+
+
+def read_rows(path: Path, key: str, plan: Plan, names: Mapping[str, Any]) -> StudyRows:
+    """The verdicts of a study with the words of the register of a plan.
+
+    ``names`` holds the printed names of variants and arms as ``labels`` and ``arms``.
+    """
+    verdicts = StudyVerdicts.model_validate(read_json(path, key))
+    return in_planned_words(verdicts, plan.settings, names)
 
 
 def read_theorem_texts(plan: Plan) -> dict[str, TheoremText]:

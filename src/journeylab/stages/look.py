@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from journeylab.chunks.tables import joined
 from journeylab.claims.judge import judge_look
-from journeylab.claims.register import Register
+from journeylab.claims.register import Criteria
 from journeylab.records.files import MEASUREMENTS, read_table, write_json
 from journeylab.records.looks import seeded_runs
 from journeylab.stages.running import Call
@@ -20,7 +20,7 @@ def run(call: Call) -> None:
     record = judge_look(
         joined(tables),
         plan.study,
-        Register.model_validate(plan.settings["register"]),
+        Criteria.model_validate(plan.settings["criteria"]),
         plan.seeds or (),
         seeded_runs(runs),
     )

@@ -15,9 +15,8 @@ from journeylab.records.files import (
 )
 from journeylab.records.repair import remake
 from journeylab.records.runs import read_host, read_run
-from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.typeset import compile_report, describe
-from journeylab.stages.judged import read_theorem_texts
+from journeylab.stages.judged import read_rows, read_theorem_texts
 from journeylab.stages.running import Call
 
 
@@ -31,7 +30,8 @@ def run(call: Call) -> None:
     verdicts, content = call.file("verdicts"), call.file("manifest").parent
     verify(content, plan.inputs["content"])
     drawn = read_origin(content / MANIFEST)
-    judged = StudyVerdicts.model_validate(read_json(verdicts, plan.inputs["verdicts"]))
+    names = read_json(content / "content.json")
+    judged = read_rows(verdicts, plan.inputs["verdicts"], plan, names)
     if drawn is None or drawn.inputs["verdicts"] != sha256(verdicts):
         raise UserError(
             f"{content} was drawn from other verdicts than {verdicts} holds; "

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from journeylab.config import build, canonical
 from journeylab.records import files, runs
-from journeylab.records.plans import plan_key
-from journeylab.records.verdict_text import meaning
+from journeylab.records.plans import plan_key, read_plan
 from journeylab.records.verdicts import WORDS, StudyVerdicts
+from journeylab.wording.rows import StudyRows, in_planned_words
+from journeylab.wording.verdicts import meaning, sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,13 +156,21 @@ def medians(seeds: Iterable[Iterable[MetricPoint]]) -> Iterator[MetricPoint]:
         yield MetricPoint(metric, step, statistics.median(values))
 
 
-def read_study(root: Path, study: str) -> StudyVerdicts | None:
-    """The verdicts of a study; None if it is not judged yet."""
+def read_study(root: Path, study: str) -> StudyRows | None:
+    """The verdicts of a study in the words that are planned; None if it is not judged yet."""
     path = root / "results" / study / files.VERDICTS
-    return build(StudyVerdicts, files.read_json(path), str(path)) if path.exists() else None
+    planned = root / "plans" / study / "typeset.json"
+    if not path.exists() or not planned.exists():
+        return None
+    verdicts = build(StudyVerdicts, files.read_json(path), str(path))
+    plan = read_plan(planned, "typeset")
+    content = root / "reports" / study / "content.json"
+    return in_planned_words(
+        verdicts, plan.settings, files.read_json(content) if content.exists() else {}
+    )
 
 
-def look_tags(verdicts: StudyVerdicts | None) -> dict[str, str]:
+def look_tags(verdicts: StudyRows | None) -> dict[str, str]:
     """Look, seeds and state of every claim that is judged at sequential looks, as tags."""
     if verdicts is None:
         return {}
@@ -177,22 +186,18 @@ def look_tags(verdicts: StudyVerdicts | None) -> dict[str, str]:
     }
 
 
-def describe_study(root: Path, study: str, verdicts: StudyVerdicts | None) -> str:
+def describe_study(root: Path, study: str, verdicts: StudyRows | None) -> str:
     """A study's title and verdicts in Markdown; lists of studies show the first line only."""
     content = root / "reports" / study / "content.json"
     title = files.read_json(content)["title"] if content.exists() else study
     if verdicts is None:
         return f"{title} – not judged yet"
-    judged = [
-        (row, row.verdict or ("withheld" if row.withheld else "not judged"))
-        for row in verdicts.verdicts
-        if row.primary
-    ]
+    judged = [(row, row.word) for row in verdicts.verdicts if row.primary]
     counts = Counter(str(word) for _, word in judged)
     outcome = ", ".join(
         f"{counts[word]} {word}" for word in (*WORDS, "withheld", "not judged") if counts[word]
     )
-    claims = [f"- **{row.id}, {word}:** {row.sentence or row.statement}" for row, word in judged]
+    claims = [f"- **{row.id}, {word}:** {sentence(row)}" for row, word in judged]
     head = f"{title} – {outcome or 'no claim is judged'}"
     text = "\n\n".join((head, "\n".join(claims), meaning(verdicts)))
     while len(text) > _LONGEST:

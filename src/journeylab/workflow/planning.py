@@ -16,6 +16,7 @@ from journeylab.catalogue import check_words, discover, metrics_part, resolve
 from journeylab.claims.reference import read_earlier
 from journeylab.claims.register import (
     LOOKS,
+    Register,
     check_register,
     named_runs,
     read_register,
@@ -309,7 +310,7 @@ class WorkflowPlan:
             "code_of": self.studies[0],
         }
         shared = {
-            "register": self.register.model_dump(mode="json"),
+            **self._words(self.register),
             "theorems": self.theorems.model_dump(mode="json"),
             "anonymous": self.config.anonymous,
         }
@@ -383,17 +384,23 @@ class WorkflowPlan:
             config=self.config,
             jobs=self.jobs[study].values(),
             seeds=self.seeds(study),
-            register=self._register(study),
-            earlier=self.earlier.get(study),
+            criteria=self.register.criteria(study),
+            words=self._words(self.register.of(study)),
             theorems=self.theorems.model_dump(mode="json"),
             evidence=self._restored(study) if restore else {},
         )
 
-    def _register(self, study: str) -> dict[str, Any]:
-        """The study's part of the register, with the constants of the judge."""
-        own = self.register.studies.get(study)
-        register = self.register.model_copy(update={"studies": {study: own} if own else {}})
-        return register.model_dump(mode="json")
+    def _words(self, register: Register) -> dict[str, Any]:
+        """What stages print of the studies of a register."""
+        earlier = {study: self.earlier.get(study) for study in register.studies}
+        return {
+            "register": register.model_dump(mode="json"),
+            "earlier": {
+                study: reference.model_dump(mode="json")
+                for study, reference in earlier.items()
+                if reference is not None
+            },
+        }
 
     def _state(self, study: str, git: GitState, committed: frozenset[str] | None) -> RegisterState:
         """Commit and register, as the runs of the study record them when they begin."""

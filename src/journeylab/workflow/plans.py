@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from journeylab.catalogue import arms, assets, key_modules, labels, runs_of
-from journeylab.claims.reference import Reference
+from journeylab.catalogue import assets, key_modules, runs_of
 from journeylab.claims.register import Register, is_named, named_runs
 from journeylab.config import ONCE, Config, RunSettings, StudySettings, chunk_seeds
 from journeylab.records.evidence import RunEvidence
@@ -56,10 +55,10 @@ class StudyPlans:
     config: Config
     jobs: Collection[Job]
     seeds: StudySeeds
-    register: Mapping[str, Any]
-    """The study's part of the register, with the constants of the judge."""
-    earlier: Reference | None
-    """The reference of the revision before."""
+    criteria: Mapping[str, Any]
+    """What decides the verdicts of the study, without words."""
+    words: Mapping[str, Any]
+    """What stages print of its claims: the register, and the outcomes of the revision before."""
     theorems: Mapping[str, Any]
     evidence: Mapping[str, RunEvidence]
     """The evidence of the runs that are restored, by folder."""
@@ -142,7 +141,7 @@ class StudyPlans:
             "look",
             study=self.study,
             seeds=tuple(seeds),
-            settings={"register": self.register},
+            settings={"criteria": self.criteria},
             inputs=dict(before),
             runs=tuple((folder, measured[folder]) for folder in reached),
         )
@@ -153,13 +152,7 @@ class StudyPlans:
             "judge",
             study=self.study,
             seeds=tuple(self.seeds.all),
-            settings={
-                "register": self.register,
-                "scale": self.config.scale,
-                "earlier": self.earlier.model_dump(mode="json") if self.earlier else None,
-                "labels": dict(labels(self.study)),
-                "arms": dict(arms(self.study)),
-            },
+            settings={"criteria": self.criteria, "scale": self.config.scale},
             inputs={"measurements": collected},
         )
         yield self._path("judge"), judged
@@ -167,7 +160,7 @@ class StudyPlans:
         drawn = make_plan(
             "draw",
             study=self.study,
-            settings=settings,
+            settings={"settings": settings, **self.words},
             inputs={"measurements": collected, "verdicts": judged.key},
             runs=tuple(made.items()),
         )
@@ -177,7 +170,7 @@ class StudyPlans:
             study=self.study,
             settings={
                 "settings": settings,
-                "register": self.register,
+                **self.words,
                 "theorems": self.theorems,
                 "anonymous": self.config.anonymous,
             },

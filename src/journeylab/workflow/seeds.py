@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from journeylab.claims.looks import schedule, steps, why_exploratory
+from journeylab.claims.looks import schedule, steps, why_unjudged
 from journeylab.claims.register import PILOT, Register, StudyClaims
 from journeylab.config import Config, UserError, build, chunks
 from journeylab.records.files import read_json
@@ -91,6 +91,6 @@ def study_seeds(
         count = min(count, most)
     seeds = range(first, first + count)
     looks = plan.looks if plan.sequential and config.scale != "quick" else ()
-    if why_exploratory(claims, seeds, config.scale, looks):
+    if why_unjudged(claims, seeds, looks):
         looks = ()
     return StudySeeds(study, seeds, tuple(n for n in looks if n <= count))

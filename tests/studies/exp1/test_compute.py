@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from journeylab.claims.register import AtMost, read_register
+from journeylab.claims.register import read_register
 from journeylab.studies.exp1_group_languages import compute as certificates
 from journeylab.studies.exp1_group_languages.compute import (
     COLUMNS,
@@ -205,12 +205,12 @@ BREAKS = {
     "ceiling_error": miscount,
 }
 REGISTERED = read_register(Path(__file__).parents[3] / "claims").studies["exp1"].claims
-BOUNDED = [claim for claim in REGISTERED if isinstance(claim.region, AtMost)]
+BOUNDED = [claim for claim in REGISTERED if claim.claimed.form == "at_most"]
 
 
 @pytest.mark.parametrize("claim", BOUNDED, ids=lambda claim: claim.id)
 def test_a_broken_construction_exceeds_its_registered_tolerance(measured, monkeypatch, claim):
-    rows, tolerance = claim.effect.every, claim.region.at_most
+    rows, tolerance = claim.effect.every, claim.region.high
     BREAKS[rows.metric](monkeypatch)
     if not rows.metric.startswith("ceiling"):
         monkeypatch.setattr(certificates, "_anchors", lambda sizes: ())  # they take longest

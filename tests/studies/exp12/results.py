@@ -8,8 +8,8 @@ import pandas as pd
 
 from journeylab import catalogue
 from journeylab.plotting import StudyResults
-from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS
+from journeylab.wording.rows import Row, StudyRows
 
 from ..gathering import gather, of_seed
 
@@ -20,14 +20,14 @@ ENTITIES = {"k1": 45, "k10": 450, "unseen": 450}
 """Entities by the last part of an arm's name; 135 in the others."""
 
 
-def make_verdicts(words: dict[str, str | None], **more: object) -> StudyVerdicts:
+def make_verdicts(words: dict[str, str | None], **more: object) -> StudyRows:
     """The verdicts of claims, by number of the claim."""
     rows = [
-        Verdict.model_construct(id=f"exp12.{name}", verdict=word, withheld="")
+        Row.model_construct(id=f"exp12.{name}", verdict=word, withheld="")
         for name, word in words.items()
     ]
     given = {"evidence": True, "exploratory": "", "verdicts": tuple(rows)}
-    return StudyVerdicts.model_construct(**given | more)
+    return StudyRows.model_construct(**given | more)
 
 
 def make_results() -> StudyResults:

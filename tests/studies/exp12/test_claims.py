@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from journeylab.claims.judge import judge_study
-from journeylab.claims.register import Cell, Every, Inside, cells, read_register
+from journeylab.claims.register import Cell, Every, cells, read_register
 
 REGISTER = read_register(Path(__file__).parents[3] / "claims")
 REGISTERED = REGISTER.studies["exp12"]
@@ -20,7 +20,7 @@ SEEDS = range(100, 136)
 def plant(claim, distance, learned=0.99):
     """Measurements whose effect lies ``distance`` beyond a margin, and the T1 of every gate."""
     first, *others = cells(claim.terms)
-    margin = claim.region.inside[1] if isinstance(claim.region, Inside) else claim.region.above
+    margin = claim.region.ends[-1]
     planted = dict.fromkeys(others, 0.5)
     # of a − b and of (a − b) − (c − d), the first cell has the weight 1 and the others cancel
     planted[first] = margin + distance + (0.5 if len(others) in (1, 3) else 0.0)
@@ -47,7 +47,7 @@ def verdict_of(claim, table):
 @pytest.mark.parametrize("claim", OVER_SEEDS, ids=lambda claim: claim.id)
 def test_a_planted_effect_is_supported_and_its_absence_refuted(claim):
     inner, outer = verdict_of(claim, plant(claim, -0.008)), verdict_of(claim, plant(claim, 0.008))
-    if isinstance(claim.region, Inside):
+    if claim.region.is_band:
         inner, outer = outer, inner
     assert inner.verdict == "refuted"
     assert outer.verdict == "supported"
@@ -58,8 +58,8 @@ def test_every_judged_model_has_a_gate_that_withholds_the_row(claim):
     assert {REGISTERED.gates[name].run for name in claim.gate} == {
         cell.run for cell in cells(claim.terms)
     }
-    assert verdict_of(claim, plant(claim, 0.008, learned=0.9)).withheld
+    assert verdict_of(claim, plant(claim, 0.008, learned=0.9)).failed_gates
 
 
 def test_tails_are_within_the_limit():
-    assert sum(1 + isinstance(claim.region, Inside) for claim in OVER_SEEDS) == 14
+    assert sum(1 + claim.region.is_band for claim in OVER_SEEDS) == 14

@@ -1,10 +1,10 @@
 from journeylab.knowledge.tables import PRIMARY
 from journeylab.plotting import StudyResults, styled
-from journeylab.records.verdicts import Verdict
 from journeylab.studies.exp12_native_kg_transfer.answer import CONDITIONS, FACTORS, answer
 from journeylab.studies.exp12_native_kg_transfer.figures import draw, numbers, tabulate
 from journeylab.studies.exp12_native_kg_transfer.metrics import ARMS, LABELS
 from journeylab.typography import fixed
+from journeylab.wording.rows import Row
 
 from .results import RUNS, SEEDS, SETTINGS, make_verdicts
 
@@ -77,7 +77,7 @@ def test_only_an_equivalence_claim_says_that_a_factor_is_not_responsible():
 
 
 def test_withheld_claim_says_so_and_quick_run_answers_nothing():
-    row = Verdict.model_construct(id="exp12.6", verdict=None, withheld="unseen/A is below")
+    row = Row.model_construct(id="exp12.6", verdict=None, withheld="unseen/A is below")
     assert "(6, withheld" in answer(make_verdicts({}, verdicts=(row,)))
     for nothing in ({"evidence": False}, {"exploratory": "seeds"}):
         assert "answer nothing" in answer(make_verdicts({"6": "supported"}, **nothing))

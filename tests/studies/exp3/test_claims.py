@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from journeylab.claims.judge import judge_study
-from journeylab.claims.register import Above, Cell, Difference, Every, cells, read_register
-from journeylab.claims.wording import metric_label
+from journeylab.claims.register import Cell, Difference, Every, cells, read_register
+from journeylab.wording.effects import metric_label
 
 REGISTER = read_register(Path(__file__).parents[3] / "claims")
 REGISTERED = REGISTER.studies["exp3"]
@@ -44,8 +44,8 @@ def test_a_claim_over_several_alphabets_states_their_sizes(claim):
 
 def plant(claim, distance, gate=0.01):
     """Measurements of a claim whose values lie ``distance`` inside its region, gates open."""
-    margin = claim.region.above if isinstance(claim.region, Above) else claim.region.below
-    side = 1.0 if isinstance(claim.region, Above) else -1.0
+    [margin] = claim.region.ends
+    side = 1.0 if claim.region.form == "above" else -1.0
     planted: dict[Cell, float] = {}
     for name in claim.gate:
         of = REGISTERED.gates[name]

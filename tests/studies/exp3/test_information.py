@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import torch
 
-from journeylab.claims.register import AtLeast, AtMost, read_register
+from journeylab.claims.register import read_register
 from journeylab.streams import data_streams
 from journeylab.studies.exp3_order_information import compute as enumeration
 from journeylab.studies.exp3_order_information import information
@@ -263,13 +263,13 @@ BREAKS = {
     "precision_law": widen,
 }
 REGISTERED = read_register(Path(__file__).parents[3] / "claims").studies["exp3"].claims
-BOUNDED = [claim for claim in REGISTERED if isinstance(claim.region, AtMost)]
-LEAST = [claim for claim in REGISTERED if isinstance(claim.region, AtLeast)]
+BOUNDED = [claim for claim in REGISTERED if claim.claimed.form == "at_most"]
+LEAST = [claim for claim in REGISTERED if claim.claimed.form == "at_least"]
 
 
 @pytest.mark.parametrize("claim", BOUNDED, ids=lambda claim: claim.id)
 def test_a_broken_computation_exceeds_its_registered_tolerance(monkeypatch, claim):
-    rows, tolerance = claim.effect.every, claim.region.at_most
+    rows, tolerance = claim.effect.every, claim.region.high
     at = {factor: x if isinstance(x, tuple) else (x,) for factor, x in rows.at.items()}
     length = min(at.get("N", (8,)))
     sizes = {"lengths": (length,), "strings": 2**length}
@@ -290,7 +290,7 @@ def test_a_broken_computation_exceeds_its_registered_tolerance(monkeypatch, clai
 @pytest.mark.parametrize("claim", LEAST, ids=lambda claim: claim.id)
 def test_an_aggregate_without_order_is_below_its_registered_least_value(monkeypatch, claim):
     """And a grid a hundred times as fine is not, so that the claim can come out both ways."""
-    rows, least = claim.effect.every, claim.region.at_least
+    rows, least = claim.effect.every, claim.region.low
     lengths = (8, 16) if rows.metric == "information_growth" else (8,)
     sizes = {"lengths": lengths, "strings": 2 ** max(lengths), "draws": 1}
     sizes["precisions"] = (float(rows.at.get("epsilon", 0.001)),)

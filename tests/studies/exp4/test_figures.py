@@ -2,7 +2,6 @@
 
 import pytest
 
-from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.studies.exp4_operator_recovery import figures
 from journeylab.studies.exp4_operator_recovery.answer import (
     ANSWERS,
@@ -13,6 +12,7 @@ from journeylab.studies.exp4_operator_recovery.answer import (
     answer,
 )
 from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS
+from journeylab.wording.rows import Row, StudyRows
 
 from .results import DRAWS, RUNS, SEEDS
 
@@ -55,11 +55,11 @@ def test_the_prose_cites_numbers_that_exist(results):
 
 def verdicts(word, withheld="", **more):
     rows = [
-        Verdict.model_construct(id="exp4.1", verdict="supported", withheld=""),
-        Verdict.model_construct(id=CONTROL, verdict=word, withheld=withheld),
+        Row.model_construct(id="exp4.1", verdict="supported", withheld=""),
+        Row.model_construct(id=CONTROL, verdict=word, withheld=withheld),
     ]
     given = {"evidence": True, "exploratory": "", "verdicts": tuple(rows)}
-    return StudyVerdicts.model_construct(**given | more)
+    return StudyRows.model_construct(**given | more)
 
 
 def test_the_first_page_says_what_the_verdict_of_the_control_says():

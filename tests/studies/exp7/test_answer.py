@@ -4,19 +4,19 @@ from pathlib import Path
 
 from journeylab.claims.effects import Every
 from journeylab.claims.register import read_register
-from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.studies.exp7_native_kg.answer import ANSWERS, answer
+from journeylab.wording.rows import Row, StudyRows
 
 ROOT = Path(__file__).parents[3]
 
 
-def verdicts(words: dict[str, str | None], **about: object) -> StudyVerdicts:
+def verdicts(words: dict[str, str | None], **about: object) -> StudyRows:
     rows = tuple(
-        Verdict.model_construct(id=f"exp7.{name}", verdict=word, withheld="" if word else "chance")
+        Row.model_construct(id=f"exp7.{name}", verdict=word, withheld="" if word else "chance")
         for name, word in words.items()
     )
     given = {"evidence": True, "exploratory": "", "verdicts": rows}
-    return StudyVerdicts.model_construct(**(given | about))
+    return StudyRows.model_construct(**(given | about))
 
 
 def test_every_claim_over_seeds_has_a_clause():

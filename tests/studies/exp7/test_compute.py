@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from journeylab.claims.register import AtMost, Every, read_register
+from journeylab.claims.register import Every, read_register
 from journeylab.knowledge.settings import Model
 from journeylab.models import decoding
 from journeylab.operators.journey import slot_angles
@@ -68,8 +68,8 @@ def test_check_has_its_metrics_once_per_draw(measured):
 
 
 def test_every_identity_holds_and_its_control_exceeds_the_tolerance(measured):
-    limits = {metric: REGISTERED[metric].at_most for metric in CONTROLS}
-    exact = {metric for metric, region in REGISTERED.items() if isinstance(region, AtMost)}
+    limits = {metric: REGISTERED[metric].high for metric in CONTROLS}
+    exact = {metric for metric, region in REGISTERED.items() if region.form == "at_most"}
     assert exact == {*limits, "split_deviation"}
     assert limits.keys() == CONTROLS.keys()
     for metric, limit in limits.items():
@@ -110,7 +110,7 @@ def test_broken_operator_exceeds_the_tolerance(
     variant, metric, name, broken, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(f"{exp7.__name__}.{name}", broken)
-    assert min(check(variant, draws=1)[metric]) > REGISTERED[metric].at_most
+    assert min(check(variant, draws=1)[metric]) > REGISTERED[metric].high
 
 
 def test_counts_are_those_of_the_world_and_deviations_are_relative():

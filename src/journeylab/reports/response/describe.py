@@ -8,8 +8,17 @@ from typing import Any, NamedTuple
 
 from journeylab.config import UserError
 from journeylab.records.round import ReviewRound
-from journeylab.records.verdict_numbers import extreme_text, places, printed_numbers
-from journeylab.records.verdict_text import (
+from journeylab.records.verdicts import Registration
+from journeylab.reports.glance import HEAD, NOTES, Judged, at_a_glance
+from journeylab.reports.judged import JudgedStudy
+from journeylab.reports.response.moved import describe_round
+from journeylab.reports.response.reproducibility import reproducibility, runs_table
+from journeylab.reports.tables import printed_table
+from journeylab.reports.typeset import STAMP
+from journeylab.typography import plain, short
+from journeylab.wording.numbers import extreme_text, places, printed_numbers
+from journeylab.wording.rows import Row
+from journeylab.wording.verdicts import (
     SYMBOLS,
     TheoremText,
     count,
@@ -22,14 +31,6 @@ from journeylab.records.verdict_text import (
     remarks,
     source_letter,
 )
-from journeylab.records.verdicts import Registration, Verdict
-from journeylab.reports.glance import HEAD, NOTES, Judged, at_a_glance
-from journeylab.reports.judged import JudgedStudy
-from journeylab.reports.response.moved import describe_round
-from journeylab.reports.response.reproducibility import reproducibility, runs_table
-from journeylab.reports.tables import printed_table
-from journeylab.reports.typeset import STAMP
-from journeylab.typography import plain, short
 
 
 class Question(NamedTuple):
@@ -111,7 +112,7 @@ def figure_files(described: Mapping[str, Any], studies: Sequence[JudgedStudy]) -
 
 def _covers(studies: Sequence[JudgedStudy]) -> str:
     """Which verdicts the error probability covers together, and which it does not."""
-    judging = [s.verdicts for s in studies if s.verdicts.M and s.verdicts.look]
+    judging = [s.verdicts for s in studies if s.verdicts.M and not s.verdicts.unjudged]
     exact = "Certificates are exact and do not enter it."
     if not judging:
         return f"No claim about seeds is judged here. {exact}"
@@ -127,7 +128,7 @@ def _covers(studies: Sequence[JudgedStudy]) -> str:
 
 
 def _glance(
-    judged: Sequence[Verdict],
+    judged: Sequence[Row],
     registered: Mapping[str, Registration],
     theorems: Mapping[str, TheoremText],
 ) -> dict[str, Any]:
@@ -165,7 +166,7 @@ def _glance(
 
 def _sentences(
     question: Question,
-    known: Mapping[str, Verdict],
+    known: Mapping[str, Row],
     registered: Mapping[str, Registration],
     theorems: Mapping[str, TheoremText],
     *,
@@ -196,14 +197,12 @@ def _sentences(
     return sentences
 
 
-def _rows(
-    verdicts: Sequence[Verdict], registered: Mapping[str, Registration]
-) -> list[dict[str, Any]]:
+def _rows(verdicts: Sequence[Row], registered: Mapping[str, Registration]) -> list[dict[str, Any]]:
     digits = places([row for row in verdicts if row.kind != "exact"])
     return [_row(row, digits, registered) for row in verdicts]
 
 
-def _row(row: Verdict, digits: int, registered: Mapping[str, Registration]) -> dict[str, Any]:
+def _row(row: Row, digits: int, registered: Mapping[str, Registration]) -> dict[str, Any]:
     exact = row.kind == "exact"
     cases = f"{plain(row.n)} case{'s' * (row.n != 1)}"
     printed = printed_numbers(row, digits)

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from journeylab.records.round import ReviewRound, StudyThen, drawn_figures
-from journeylab.records.verdict_text import count, listed
-from journeylab.records.verdicts import Outcome, Verdict
+from journeylab.records.verdicts import Outcome
 from journeylab.reports.judged import JudgedStudy
 from journeylab.typography import plain
+from journeylab.wording.rows import Row
+from journeylab.wording.verdicts import count, listed
 
 _MOST_MODULES = 4
 
@@ -102,7 +103,7 @@ def _pairs(study: JudgedStudy, then: StudyThen) -> tuple[list[tuple[str, Outcome
 
 
 def _row(
-    now: Verdict, before: Outcome, name: str, then: StudyThen, has_reasons: bool
+    now: Row, before: Outcome, name: str, then: StudyThen, has_reasons: bool
 ) -> dict[str, Any] | None:
     """A claim whose verdict or printed effect changed; None if neither did."""
     word = now.verdict or ("withheld" if now.withheld else "not judged")

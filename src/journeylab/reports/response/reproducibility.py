@@ -8,15 +8,16 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from journeylab.plotting.results import Table
-from journeylab.records.verdict_text import seed_numbers
-from journeylab.records.verdicts import Registration, Verdict
+from journeylab.records.verdicts import Registration
 from journeylab.reports.judged import JudgedStudy
 from journeylab.typography import plain
+from journeylab.wording.rows import Row
+from journeylab.wording.verdicts import seed_numbers
 
 
 def reproducibility(
     studies: Sequence[JudgedStudy],
-    judged: Sequence[Verdict],
+    judged: Sequence[Row],
     registered: Mapping[str, Registration],
     *,
     anonymous: bool,

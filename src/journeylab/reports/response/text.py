@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from journeylab.records.verdict_text import count
+from journeylab.wording.verdicts import count
 
 
 def plain_text(described: Mapping[str, Any], characters: int) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from journeylab.records.answers import NO_EVIDENCE, Answer, rows_of, sentences
-from journeylab.records.verdicts import StudyVerdicts, Verdict
+from journeylab.wording.answers import NO_EVIDENCE, Answer, rows_of, sentences
+from journeylab.wording.rows import Row, StudyRows
 
 CONDITIONS: dict[str, Answer] = {
     "1": Answer(
@@ -74,7 +74,7 @@ OUTCOMES = (
 )
 
 
-def answer(study: StudyVerdicts) -> str:
+def answer(study: StudyRows) -> str:
     """Return when native KG transfers and generalises, and which factors are responsible.
 
     Numbers of claims are in brackets. A quick or exploratory run gives no answer.
@@ -90,7 +90,7 @@ def answer(study: StudyVerdicts) -> str:
     return " ".join(composed)
 
 
-def _outcome(row: Verdict, name: str) -> str:
+def _outcome(row: Row, name: str) -> str:
     responsible, not_responsible, not_shown, undecided = OUTCOMES
     if row.verdict not in ("supported", "refuted"):
         return undecided

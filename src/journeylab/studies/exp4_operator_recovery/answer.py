@@ -1,7 +1,7 @@
 """What the control says about the text: does it ask for particular operators at all?"""
 
-from journeylab.records.answers import NO_EVIDENCE
-from journeylab.records.verdicts import StudyVerdicts
+from journeylab.wording.answers import NO_EVIDENCE
+from journeylab.wording.rows import StudyRows
 
 CONTROL = "exp4.10"
 """The row that compares a random rotation, which is not trained, with RoPE."""
@@ -31,7 +31,7 @@ WITHHELD = (
 )
 
 
-def answer(study: StudyVerdicts | None) -> str:
+def answer(study: StudyRows | None) -> str:
     """The sentence on the first page, from the verdict of the control (:data:`CONTROL`)."""
     if study is None or not study.evidence or study.exploratory:
         return NO_EVIDENCE

@@ -1,7 +1,7 @@
 """The study's answer in one paragraph, composed from its verdicts only."""
 
-from journeylab.records.answers import NO_EVIDENCE, Answer, rows_of, sentences
-from journeylab.records.verdicts import StudyVerdicts
+from journeylab.wording.answers import NO_EVIDENCE, Answer, rows_of, sentences
+from journeylab.wording.rows import StudyRows
 
 A = "asked in English for facts read as triples only, the native model answers"
 ANSWERS: dict[str, Answer] = {
@@ -69,7 +69,7 @@ ANSWERS: dict[str, Answer] = {
 """Claims over seeds, in the order of the answer."""
 
 
-def answer(study: StudyVerdicts | None) -> str:
+def answer(study: StudyRows | None) -> str:
     """Whether facts read as triples come out in text, and whether unread facts do."""
     composed = sentences(rows_of(study), ANSWERS, withheld="its models are near chance")
     return " ".join(composed) or NO_EVIDENCE

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from journeylab.claims import register as reg
-from journeylab.claims.theorems import Theorems
 from journeylab.config import Labels
-from journeylab.records.verdict_text import TheoremText, run_text
 from journeylab.typography import short
+
+_SUPERLATIVE = re.compile(r"(largest|smallest|least|max)\b")
 
 
 class Names(NamedTuple):
@@ -25,46 +26,38 @@ class Names(NamedTuple):
         """The label of a measure."""
         return self.measures[name].label if name in self.measures else name
 
-
-def theorem_texts(theorems: Theorems) -> dict[str, TheoremText]:
-    """What reports print of every theorem, by its label."""
-    return {
-        theorem.label: TheoremText(
-            name=theorem.name, says=theorem.says, document=theorems.document(theorem).title
-        )
-        for theorem in theorems.theorems
-    }
+    def run(self, run: str) -> str:
+        """A run ``arm/variant`` in print: the label of its variant, then of its arm."""
+        arm, variant = run.split("/")
+        return run_text(arm, variant, self.variants, self.arms)
 
 
-def region_text(claim: reg.Claim) -> str:
-    """The region that a claim names, e.g. “all > 0.95”."""
+def run_text(arm: str, variant: str, labels: Labels, arms: Labels) -> str:
+    """A run in print: the label of its variant, then of its arm; empty labels are left out."""
+    return _joined(labels.get(variant, variant), arms.get(arm, arm))
+
+
+def region_text(claim: reg.Criterion) -> str:
+    """The region that a claim names, e.g. “all > 0.95”; margins as they are registered."""
     region = claim.region
     if region is None:
         return ""
-    if isinstance(region, reg.AtMost):
-        return f"≤\u00a0{_margin(region.at_most)}"
-    if isinstance(region, reg.AtLeast):
-        return f"≥\u00a0{_margin(region.at_least)}"
-    if isinstance(region, reg.Solves):
-        threshold = region.solves
-        bound = (
-            f">\u00a0{_margin(threshold.above)}"
-            if isinstance(threshold, reg.Above)
-            else f"≥\u00a0{_margin(threshold.at_least)}"
-        )
-        text = f"{bound} in most seeds"
-    elif isinstance(region, reg.Inside):
-        text = f"in ({_margin(region.inside[0])}, {_margin(region.inside[1])})"
-    elif isinstance(region, reg.Above):
-        text = f">\u00a0{_margin(region.above)}"
+    if region.is_band:
+        text = f"in ({short(region.low, 6)}, {short(region.high, 6)})"
     else:
-        text = f"<\u00a0{_margin(region.below)}"
+        [end] = region.ends
+        sign = (">≥" if end == region.low else "<≤")[region.closed]
+        text = f"{sign}\u00a0{short(end, 6)}"
     quantifier = {"all_of": "all ", "any_of": "some "}.get(claim.kind, "")
-    return quantifier + text
+    return f"{quantifier}{text}{' in most seeds' * (region.of == 'seeds')}"
 
 
-def effect_text(claim: reg.Claim, names: Names) -> str:
+def effect_text(claim: reg.Criterion, names: Names) -> str:
     """The quantity that is compared with the region, e.g. “A − B, all templates”."""
+    if isinstance(claim.effect, reg.Every):
+        label = claim.effect.every.label
+        extreme = "largest" if claim.claimed.low == -math.inf else "smallest"
+        return label if _SUPERLATIVE.match(label) else f"{extreme} {label}"
     terms = "; ".join(term_texts(claim.terms, names))
     return {"all_of": f"all of {terms}", "any_of": f"any of {terms}"}.get(claim.kind, terms)
 
@@ -82,7 +75,7 @@ def _term_text(term: reg.Term, names: Names, *, measured: bool) -> str:
 
     def text(part: reg.Term, nested: bool) -> str:
         if isinstance(part, reg.Cell):
-            name = run_name(part, names)
+            name = names.run(part.run)
             return f"{names.measure(part.measure)} of {name}" if measured else name
         if isinstance(part, reg.Difference):
             left, right = part.difference
@@ -105,16 +98,16 @@ def _mean_text(mean: reg.Mean, names: Names) -> str:
     [measure, *others] = {names.measure(cell.measure) for cell in reg.cells(mean.mean)}
     if others or len(runs) < len(mean.mean):
         return ""
-    return f"{measure} of {'; '.join(run_name(cell, names) for cell in runs)}"
+    return f"{measure} of {'; '.join(names.run(cell.run) for cell in runs)}"
 
 
 def _cells_text(left: reg.Cell, right: reg.Cell, names: Names, *, measured: bool) -> str:
     """The difference of two cells; what both share is named once, at the end."""
     first, second = names.measure(left.measure), names.measure(right.measure)
     if left.run == right.run and first != second:
-        return _joined(f"{first} − {second}", run_name(left, names))
+        return _joined(f"{first} − {second}", names.run(left.run))
     if left.arm != right.arm or measured or left.run == right.run:
-        texts = [run_name(cell, names) for cell in (left, right)]
+        texts = [names.run(cell.run) for cell in (left, right)]
         if measured:
             texts = [f"{first} of {texts[0]}", f"{second} of {texts[1]}"]
         return " − ".join(texts)
@@ -122,31 +115,21 @@ def _cells_text(left: reg.Cell, right: reg.Cell, names: Names, *, measured: bool
     return _joined(" − ".join(variants), names.arms.get(left.arm, left.arm))
 
 
-def run_name(cell: reg.Cell, names: Names) -> str:
-    """A run in print: the label of its variant, then of its arm; empty labels are left out."""
-    return run_text(cell.arm, cell.variant, names.variants, names.arms)
-
-
-def gate_failed(names: Sequence[str], measure: str, median: float, needed: float) -> str:
+def gate_failed(names: Sequence[str], measure: str, median: float | None, needed: float) -> str:
     """Why a gate withholds a verdict.
 
     ``names`` are those of its runs, ``measure`` is what the gate reads, ``median`` the largest of
-    their medians; not finite if half the seeds of each run failed.
+    their medians; None if half the seeds of each run failed.
     """
-    finished = math.isfinite(median)
     listed = " and ".join(f"“{name}”" for name in names)
     if len(names) == 1:
-        reason = f"its median is {short(median)}" if finished else "half its seeds failed"
+        reason = "half its seeds failed" if median is None else f"its median is {short(median)}"
         return f"{listed} fails its gate ({measure}): {reason}, needed is {short(needed)}"
-    larger = f"the {'larger' if len(names) == 2 else 'largest'} median is {short(median)}"
-    reason = larger if finished else "half the seeds of each failed"
+    reason = "half the seeds of each failed"
+    if median is not None:
+        reason = f"the {'larger' if len(names) == 2 else 'largest'} median is {short(median)}"
     wanted = f"at least one must reach {short(needed)}"
     return f"{listed} fail their gate ({measure}): {wanted}, and {reason}"
-
-
-def _margin(value: float) -> str:
-    """A margin as registered, so that a value beside it can be compared with it."""
-    return short(value, 6)
 
 
 def _joined(*parts: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from journeylab.records.verdicts import StudyVerdicts, Verdict
+from journeylab.wording.rows import Row, StudyRows
 
 NO_EVIDENCE = "These runs answer nothing: they are no evidence, and no claim is judged."
 
@@ -18,7 +18,7 @@ class Answer(NamedTuple):
     otherwise: str
 
 
-def rows_of(study: StudyVerdicts | None) -> dict[str, Verdict]:
+def rows_of(study: StudyRows | None) -> dict[str, Row]:
     """The verdicts by the claim's number; none of a run that is no evidence."""
     if study is None or not study.evidence or study.exploratory:
         return {}
@@ -26,7 +26,7 @@ def rows_of(study: StudyVerdicts | None) -> dict[str, Verdict]:
 
 
 def sentences(
-    rows: Mapping[str, Verdict], answers: Mapping[str, Answer], *, withheld: str
+    rows: Mapping[str, Row], answers: Mapping[str, Answer], *, withheld: str
 ) -> list[str]:
     """A sentence per decided claim in the order of `answers`, and one of all that are open.
 

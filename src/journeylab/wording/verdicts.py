@@ -1,7 +1,6 @@
-"""Verdicts in English: every sentence that reports, figures and commands print about a verdict.
+"""Verdicts in sentences; plain text with true minus signs.
 
-Texts are made from the records alone (:mod:`journeylab.records.verdicts`) and hold true minus
-signs. A theorem's label is replaced by its printed name where ``theorems`` has it.
+A theorem's label is replaced by its printed name where ``theorems`` has it.
 """
 
 from __future__ import annotations
@@ -10,18 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from journeylab.records.verdict_numbers import places, printed_numbers
+from journeylab.claims.theorems import Theorems
 from journeylab.records.verdicts import WORDS, Earlier, Registration, StudyVerdicts, Verdict
 from journeylab.typography import plain, short
+from journeylab.wording.numbers import places, printed_numbers
+from journeylab.wording.rows import COARSE, SATURATED, Row, StudyRows
 
 SYMBOLS = {"supported": "✓", "refuted": "✗", "inconclusive": "∼", "undecidable": "?"}
 OUTCOMES = (*WORDS, "withheld", "not judged", "exploratory")
 """The verdicts, and then the words that stand where there is no verdict."""
-
-COARSE = "a step of the measure is larger than the margin"
-"""The judge's note on a row whose margin its measure cannot resolve."""
-SATURATED = "both compared medians are at the"
-"""The beginning of the judge's note on a comparison without room for a difference."""
 
 _NUMBERS = (
     *("no", "one", "two", "three", "four", "five", "six"),
@@ -48,27 +44,32 @@ def theorem_text(label: str, theorems: Mapping[str, TheoremText]) -> TheoremText
     return theorems.get(label) or TheoremText(label)
 
 
-def run_text(arm: str, variant: str, labels: Mapping[str, str], arms: Mapping[str, str]) -> str:
-    """A run in print: the label of its variant, then of its arm; empty labels are left out."""
-    return ", ".join(filter(None, (labels.get(variant, variant), arms.get(arm, arm))))
+def theorem_texts(theorems: Theorems) -> dict[str, TheoremText]:
+    """What reports print of every theorem, by its label."""
+    return {
+        theorem.label: TheoremText(
+            name=theorem.name, says=theorem.says, document=theorems.document(theorem).title
+        )
+        for theorem in theorems.theorems
+    }
 
 
 # ---- one verdict ---------------------------------------------------------------------------------
 
 
-def outcome(row: Verdict, registered: Mapping[str, Registration]) -> str:
+def outcome(row: Row, registered: Mapping[str, Registration]) -> str:
     """One of :data:`OUTCOMES`: the verdict, or the reason why there is none, in a word or two."""
     if row.verdict is not None and is_exploratory(row, registered):
         return "exploratory"
     return row.verdict or ("withheld" if row.withheld else "not judged")
 
 
-def is_exploratory(row: Verdict, registered: Mapping[str, Registration]) -> bool:
+def is_exploratory(row: Row, registered: Mapping[str, Registration]) -> bool:
     """Whether a row was not registered before its runs."""
     return row.id in registered and registered[row.id].exploratory
 
 
-def source_letter(row: Verdict) -> str:
+def source_letter(row: Row) -> str:
     """D for a claim as the document states it, C for a corrected one."""
     return "D" if row.source == "document" else "C"
 
@@ -78,7 +79,7 @@ def tag(word: str | None) -> str:
     return f"{SYMBOLS.get(word or '', '')} {word or ''}".strip()
 
 
-def opening(verdict: Verdict) -> str:
+def opening(verdict: Row) -> str:
     """The verdict as the beginning of a sentence."""
     if verdict.verdict:
         return _OPENINGS[verdict.verdict]
@@ -87,7 +88,7 @@ def opening(verdict: Verdict) -> str:
     return "Not judged" if verdict.primary else "Secondary, not judged"
 
 
-def sentence(verdict: Verdict) -> str:
+def sentence(verdict: Row) -> str:
     """The claim with the numbers of its verdict in brackets; goes behind :func:`opening`."""
     claimed = f", claimed {verdict.region_text}" if verdict.region_text else ""
     if verdict.kind == "exact":
@@ -96,7 +97,7 @@ def sentence(verdict: Verdict) -> str:
     elif verdict.effect is None:
         numbers = f"no single number{claimed}, {verdict.n} seeds"
     else:
-        name = "share of solving seeds" if "solves" in verdict.region else "median effect"
+        name = "share of solving seeds" if verdict.solves else "median effect"
         if verdict.parts:
             name = f"{'worst' if verdict.kind == 'all_of' else 'best'} part's {name}"
         low = "−∞" if verdict.low is None else short(verdict.low)
@@ -110,18 +111,18 @@ def sentence(verdict: Verdict) -> str:
     return f"{verdict.statement.removesuffix('.')} ({numbers}{ending})."
 
 
-def remarks(row: Verdict) -> list[str]:
+def remarks(row: Row) -> list[str]:
     """Why a row is withheld, and the judge's notes on it."""
     return [*([row.withheld] if row.withheld else []), *row.notes]
 
 
 def seed_numbers(study: StudyVerdicts, rows: Sequence[Verdict] = ()) -> str:
     """The number of seeds of a study, or of some of its rows: “12”, or “12 to 36”."""
-    over = [row.n for row in rows or study.verdicts if row.kind != "exact"] if study.looks else []
+    over = [row.n for row in rows or study.verdicts if row.k is not None] if study.looks else []
     return " to ".join(map(plain, sorted({min(over), max(over)} if over else {study.seeds})))
 
 
-def measured_text(row: Verdict) -> str:
+def measured_text(row: Row) -> str:
     """What was measured: the effect, then its metric unless the effect names it."""
     if row.kind == "exact":
         return row.effect_text
@@ -143,8 +144,8 @@ def earlier_text(row: Earlier) -> str:
 
 
 def explanation(
-    row: Verdict,
-    study: StudyVerdicts,
+    row: Row,
+    study: StudyRows,
     theorems: Mapping[str, TheoremText] = MappingProxyType({}),
 ) -> Iterator[str]:
     """The claim, its numbers and its verdict, line by line, for a terminal."""
@@ -167,12 +168,12 @@ def explanation(
         yield f"    {note}"
 
 
-def _estimate_lines(row: Verdict) -> Iterator[str]:
+def _estimate_lines(row: Row) -> Iterator[str]:
     """The numbers of a claim over seeds, for a terminal."""
     digits = places([row])
     printed = printed_numbers(row, digits)
     interval = f", interval {printed['interval']}" if printed["interval"] else ""
-    solves = "solves" in row.region
+    solves = row.solves
     yield f"  {'solving share:' if solves else 'median effect:'} {printed['effect']}{interval}"
     yield f"  mean:          {printed['mean']}"
     failed = f", {row.failures} failed" if row.failures else ""
@@ -196,7 +197,7 @@ def _estimate_lines(row: Verdict) -> Iterator[str]:
 # ---- many verdicts -------------------------------------------------------------------------------
 
 
-def headline(verdicts: Sequence[Verdict]) -> str:
+def headline(verdicts: Sequence[Row]) -> str:
     """How many claims have which verdict, in one sentence."""
     words = [v.verdict for v in verdicts if v.verdict is not None]
     if not words:
@@ -210,7 +211,7 @@ def headline(verdicts: Sequence[Verdict]) -> str:
 
 
 def findings(
-    rows: Sequence[Verdict],
+    rows: Sequence[Row],
     theorems: Mapping[str, TheoremText],
     registered: Mapping[str, Registration],
     *,
@@ -236,7 +237,7 @@ def findings(
 
 
 def _outcomes_text(
-    rows: Sequence[Verdict], registered: Mapping[str, Registration], *, ids: bool
+    rows: Sequence[Row], registered: Mapping[str, Registration], *, ids: bool
 ) -> str:
     """How many claims of one source have which outcome."""
     groups: dict[str, list[str]] = {}
@@ -262,7 +263,7 @@ def _outcomes_text(
     return f"of {whose} claims, {listed(texts)}"
 
 
-def _limits(rows: Sequence[Verdict]) -> list[str]:
+def _limits(rows: Sequence[Row]) -> list[str]:
     """Why rows have no verdict or are not decided, reason by reason."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for row in rows:
@@ -279,7 +280,7 @@ def _limits(rows: Sequence[Verdict]) -> list[str]:
 
 
 def meaning(
-    study: StudyVerdicts,
+    study: StudyRows,
     theorems: Mapping[str, TheoremText] = MappingProxyType({}),
     registered: Mapping[str, Registration] = MappingProxyType({}),
 ) -> str:
@@ -300,7 +301,7 @@ def meaning(
 
 
 def certainty(
-    study: StudyVerdicts, registered: Mapping[str, Registration], *, failed: int, trained: int
+    study: StudyRows, registered: Mapping[str, Registration], *, failed: int, trained: int
 ) -> str:
     """How sure the verdicts are: seeds, error probability, certificates, registration, failures.
 
@@ -337,7 +338,7 @@ def certainty(
     return " ".join(f"{capital(text)}." for text in texts) or "No claim is judged."
 
 
-def _registered_text(rows: Sequence[Verdict], registered: Mapping[str, Registration]) -> str:
+def _registered_text(rows: Sequence[Row], registered: Mapping[str, Registration]) -> str:
     """How many rows were registered before their runs, and which were not."""
     late = [row.id.removeprefix("exp") for row in rows if is_exploratory(row, registered)]
     if not late:
@@ -351,7 +352,7 @@ def _registered_text(rows: Sequence[Verdict], registered: Mapping[str, Registrat
     )
 
 
-def registration_lines(study: StudyVerdicts, registered: Mapping[str, Registration]) -> list[str]:
+def registration_lines(study: StudyRows, registered: Mapping[str, Registration]) -> list[str]:
     """The registration of all judged rows, grouped by what it says."""
     groups: dict[str, list[str]] = {}
     for row in study.verdicts:

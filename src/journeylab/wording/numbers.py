@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from journeylab.records.verdicts import Estimate, Verdict
+from journeylab.records.verdicts import Estimate
 from journeylab.typography import decimals, fixed, plain
+from journeylab.wording.rows import Row
 
 
-def places(rows: Iterable[Verdict]) -> int:
+def places(rows: Iterable[Row]) -> int:
     """The decimals of all effects and intervals of a table: three digits of its narrowest row."""
     widths = [_width(row) for verdict in rows for row in (verdict, *verdict.parts)]
     return min(4, max((decimals(width, 3) for width in widths if width), default=3))
@@ -25,7 +26,7 @@ def printed_numbers(row: Estimate, digits: int) -> dict[str, str]:
     Nonzero values that would print as 0 use scientific notation; below 1e-12 of the row's largest
     they count as 0. A claim whose parts have no worst or best one has no numbers of its own.
     """
-    if isinstance(row, Verdict) and row.parts and row.effect is None:
+    if isinstance(row, Row) and row.parts and row.effect is None:
         return {"effect": "by part", "mean": "by part", "interval": ""}
     rounding = 1e-12 * max(abs(x) for x in (row.effect, row.low, row.high, 0.0) if x is not None)
 
@@ -42,7 +43,7 @@ def printed_numbers(row: Estimate, digits: int) -> dict[str, str]:
     }
 
 
-def extreme_text(verdict: Verdict) -> str:
+def extreme_text(verdict: Row) -> str:
     """The extreme value of an exact claim: a count as a whole number, others with three digits."""
     extreme = verdict.extreme
     if extreme is not None and extreme.is_integer() and abs(extreme) < 1e5:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.typography import plain
+from journeylab.wording.rows import Row, StudyRows
 
 
-def method(study: StudyVerdicts) -> str:
+def method(study: StudyRows) -> str:
     """How the claims of a study over seeds are judged, and how their intervals are made."""
     rows = [row for row in study.verdicts if row.primary and row.kind != "exact"]
     if not rows:
@@ -25,7 +25,7 @@ def method(study: StudyVerdicts) -> str:
     if not looks:
         return f"With {study.seeds} seeds no claim over seeds can be decided."
     texts = []
-    if any("solves" not in row.region for row in rows):
+    if any(not row.solves for row in rows):
         ends = " and ".join(
             f"at {n} seeds from the ordered difference {k} to {n + 1 - (k or 0)}"
             for n, k, _ in looks
@@ -42,7 +42,7 @@ _INTERVAL = (
 )
 
 
-def _sequential_method(study: StudyVerdicts, rows: Sequence[Verdict]) -> str:
+def _sequential_method(study: StudyRows, rows: Sequence[Row]) -> str:
     """The same for looks that go on until a claim is decided."""
     *most, last = study.looks
     looks = (
@@ -51,12 +51,12 @@ def _sequential_method(study: StudyVerdicts, rows: Sequence[Verdict]) -> str:
         "runs that open claims read get more seeds."
     )
     texts = [looks]
-    if any("solves" not in row.region for row in rows):
+    if any(not row.solves for row in rows):
         texts.append(
             f"{_MEDIAN} Its interval reaches from the k-th smallest to the k-th largest one; "
             f"{_INTERVAL}"
         )
-    solving = any("solves" in row.region for row in rows)
+    solving = any(row.solves for row in rows)
     ends = (
         "the true median, or of ½ for a claim about most seeds," if solving else "the true median"
     )
@@ -68,9 +68,9 @@ def _sequential_method(study: StudyVerdicts, rows: Sequence[Verdict]) -> str:
     return " ".join((*texts, *_method(study, rows, share)))
 
 
-def _method(study: StudyVerdicts, rows: Sequence[Verdict], share: str) -> Iterator[str]:
+def _method(study: StudyRows, rows: Sequence[Row], share: str) -> Iterator[str]:
     """What holds for all kinds of looks; ``share`` is how likely an end is wrong."""
-    solving = [row for row in rows if "solves" in row.region]
+    solving = [row for row in rows if row.solves]
     if solving:
         yield (
             "For a claim about most seeds, the effect is the share of seeds that reach the "
@@ -97,7 +97,7 @@ def _method(study: StudyVerdicts, rows: Sequence[Verdict], share: str) -> Iterat
         )
 
 
-def _tails_text(study: StudyVerdicts, looks: Iterable[tuple[int, int | None, float | None]]) -> str:
+def _tails_text(study: StudyRows, looks: Iterable[tuple[int, int | None, float | None]]) -> str:
     """The tail of each look, and how it follows from α."""
     texts = []
     for n, _, tail in looks:

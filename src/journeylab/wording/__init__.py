@@ -1,0 +1,1 @@
+"""Verdicts in English: every sentence that figures, reports and commands print about them."""

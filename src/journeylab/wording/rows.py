@@ -1,0 +1,239 @@
+"""The claims of a study with their verdicts, in words: the numbers of the judge, and the register.
+
+The judge knows no words (:mod:`journeylab.records.verdicts`); every stage that prints joins them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Literal
+
+from journeylab.claims.effects import Every
+from journeylab.claims.looks import seeds_needed
+from journeylab.claims.reference import Reference
+from journeylab.claims.regions import Region
+from journeylab.claims.schema import APART, Claim, Kind, Register, StudyClaims
+from journeylab.config import Labels, UserError
+from journeylab.records.verdicts import Earlier, Estimate, StudyVerdicts, Verdict
+from journeylab.typography import short
+from journeylab.wording.effects import (
+    Names,
+    effect_text,
+    gate_failed,
+    metric_label,
+    region_text,
+    term_texts,
+)
+
+COARSE = "a step of the measure is larger than the margin"
+"""The note on a row whose margin its measure cannot resolve."""
+SATURATED = "both compared medians are at the"
+"""The beginning of the note on a comparison without room for a difference."""
+
+
+class Part(Estimate):
+    """One part of an ``all_of`` or ``any_of`` claim."""
+
+    effect_text: str
+    metric_label: str
+
+
+class Row(Verdict):
+    """A claim and its verdict.
+
+    ``withheld`` says which gates failed; ``notes`` are remarks on this row. ``before`` is the
+    outcome of the row that this row continues from the previous revision.
+    """
+
+    theorem: str
+    statement: str
+    source: Literal["document", "corrected"]
+    kind: Kind
+    region: Region | None = None
+    region_text: str
+    effect_text: str
+    metric_label: str
+    cites: str = ""
+    withheld: str = ""
+    notes: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    before: Earlier | None = None
+
+    @property
+    def solves(self) -> bool:
+        """Whether the claim is about most seeds, so that its effect is a share of seeds."""
+        return self.region is not None and self.region.of == "seeds"
+
+    @property
+    def extreme(self) -> float | None:
+        """The effect of an exact row; infinite, on the refuted side, if a case was not finite."""
+        if self.effect is None and self.n and self.region:
+            return math.inf if self.region.low == -math.inf else -math.inf
+        return self.effect
+
+
+class StudyRows(StudyVerdicts):
+    """All claims of a study and their verdicts.
+
+    ``exploratory`` is the reason why claims about seeds are not judged; "" if they are. ``dropped``
+    are the judged rows of the previous revision that no row continues.
+    """
+
+    verdicts: tuple[Row, ...]
+    exploratory: str = ""
+    amendments: tuple[str, ...] = ()
+    dropped: tuple[Earlier, ...] = ()
+
+
+def in_words(
+    study: StudyVerdicts,
+    claims: StudyClaims | None,
+    labels: Labels = MappingProxyType({}),
+    arms: Labels = MappingProxyType({}),
+    earlier: Reference | None = None,
+) -> StudyRows:
+    """The verdicts of a study with the words of its register.
+
+    ``labels`` and ``arms`` are the printed names of variants and arms, ``earlier`` are the outcomes
+    of the revision before. Raises UserError for a verdict on a row that is not registered.
+    """
+    claims = claims or StudyClaims(claims=())
+    names = Names(labels, arms, claims.measures)
+    registered = {claim.id: claim for claim in claims.claims}
+    known = earlier.claims if earlier else {}
+    before = {name: Earlier(id=name, **dict(row)) for name, row in known.items()}
+    continued = {claim.before for claim in claims.claims}
+    rows = []
+    for verdict in study.verdicts:
+        if verdict.id not in registered:
+            raise UserError(
+                f"{verdict.id} has a verdict, but is no row of claims/{study.study}.yaml; judge "
+                "the study again"
+            )
+        rows.append(_row(verdict, registered[verdict.id], claims, study, names, before))
+    return StudyRows(
+        **{**dict(study), "verdicts": tuple(rows)},
+        exploratory=_exploratory(study),
+        amendments=tuple(
+            f"{amendment.date.isoformat()}, {', '.join(amendment.rows)}: {amendment.reason}"
+            for amendment in claims.amendments
+        ),
+        dropped=tuple(
+            row
+            for name, row in before.items()
+            if (row.verdict or row.withheld) and name not in continued
+        ),
+    )
+
+
+def in_planned_words(
+    study: StudyVerdicts, settings: Mapping[str, Any], names: Mapping[str, Labels]
+) -> StudyRows:
+    """The same with the words in the settings of a plan that prints them.
+
+    ``names`` holds the printed names of variants and arms as ``labels`` and ``arms``.
+    """
+    register = Register.model_validate(settings["register"])
+    earlier = settings["earlier"].get(study.study)
+    known = None if earlier is None else Reference.model_validate(earlier)
+    claims = register.studies.get(study.study)
+    return in_words(study, claims, names.get("labels", {}), names.get("arms", {}), known)
+
+
+def _row(
+    verdict: Verdict,
+    claim: Claim,
+    claims: StudyClaims,
+    study: StudyVerdicts,
+    names: Names,
+    before: Mapping[str, Earlier],
+) -> Row:
+    effect, metric = effect_text(claim, names), metric_label(claim.terms, claims.measures)
+    if isinstance(claim.effect, Every):
+        metric = claim.effect.every.label
+    unnamed = metric not in effect
+    parts = tuple(
+        Part(
+            **dict(part),
+            effect_text=text,
+            metric_label=metric_label([term], claims.measures),
+        )
+        for part, text, term in zip(
+            verdict.parts, term_texts(claim.terms, names), claim.terms, strict=False
+        )
+    )
+    return Row(
+        **{**dict(verdict), "parts": parts},
+        theorem=claim.theorem,
+        statement=claim.statement or (f"{effect}; {metric}" if unnamed else effect),
+        source=claim.source,
+        kind=claim.kind,
+        region=claim.region,
+        region_text=region_text(claim),
+        effect_text=effect,
+        metric_label=metric,
+        cites=claim.cites or "",
+        withheld="; ".join(_failed_gates(verdict, claims, names)),
+        notes=tuple(_notes(verdict, claim, claims, study, names)),
+        before=before.get(claim.before or ""),
+    )
+
+
+def _failed_gates(row: Verdict, claims: StudyClaims, names: Names) -> Iterator[str]:
+    for failed in row.failed_gates:
+        gate = claims.gates[failed.gate]
+        runs = [names.run(cell.run) for cell in gate.cells]
+        yield gate_failed(runs, names.measure(gate.measure), failed.median, gate.at_least)
+
+
+def _notes(
+    row: Verdict, claim: Claim, claims: StudyClaims, study: StudyVerdicts, names: Names
+) -> Iterator[str]:
+    """What is to be said of a verdict beside its numbers."""
+    if claim.kind == "exact":
+        if row.failures:
+            yield f"{row.failures} values are not finite"
+        if row.missing:
+            yield f"not measured: {', '.join(row.missing)}"
+        return
+    if row.state and row.state != "withheld":
+        yield _look_note(row, study)
+    if row.k == 0 and row.tail and not study.unjudged:
+        yield f"undecidable at n; needs ≥ {seeds_needed(row.tail)} seeds"
+    if row.absent:
+        yield f"no values of {'; '.join(map(names.run, row.absent))}"
+    if claim.primary and claims.is_coarse(claim):
+        yield COARSE
+    for saturated in row.saturated:
+        medians = [
+            f"{short(median)} in “{names.run(run)}”"
+            for run, median in zip(saturated.runs, saturated.medians, strict=True)
+        ]
+        yield f"{SATURATED} {saturated.end} ({' and '.join(medians)})"
+
+
+def _look_note(row: Verdict, study: StudyVerdicts) -> str:
+    """How the looks at a claim ended."""
+    n, last = row.n, study.looks[-1]
+    if row.state == "decided":
+        return f"decided at look {study.look_of(row)} of {len(study.looks)}, with {n} seeds"
+    if n == last:
+        return f"not decided after all {n} seeds"
+    if row.state == "settled":
+        return f"stopped at {n} seeds, since {last - n} further seeds could not decide it"
+    return f"not finished, with {n} of up to {last} seeds"
+
+
+def _exploratory(study: StudyVerdicts) -> str:
+    """Why claims about seeds are not judged."""
+    if study.unjudged == "number":
+        are = "seed at scale {} is" if study.seeds == 1 else "seeds at scale {} are"
+        return f"{study.seeds} {are.format(study.scale)} no registered look"
+    if study.unjudged == "first":
+        return (
+            f"seeds from {study.first} are not the registered ones, which count from "
+            f"{APART * (study.revision - 1)}"
+        )
+    return ""
