@@ -21,26 +21,45 @@ COST = Cost(cpu_seconds=4.0, imports_seconds=1.0, wall_seconds=3.0, peak_mib=100
 FACTORS = [("hits@1", "join"), ("hits@1", "1-hop"), ("loss", None)]
 
 
-def connect(root, uri=LOCAL):
-    from mlflow.tracking import MlflowClient
+class Shown:
+    """What MLflow shows of a study: its runs of each kind by name."""
 
-    return MlflowClient(tracking_uri=locate(uri, root))
+    def __init__(self, root, uri=LOCAL, study="exp7"):
+        from mlflow.tracking import MlflowClient
+
+        self.client = MlflowClient(tracking_uri=locate(uri, root))
+        self.study_name = study
+
+    def __getattr__(self, kind):
+        """The runs of a kind, such as `seed` or `variant`; several of a name are an error."""
+        experiment = self.client.get_experiment_by_name(self.study_name)
+        if experiment is None:
+            return {}
+        found = self.client.search_runs([experiment.experiment_id], f"tags.kind = '{kind}'")
+        assert len({run.info.run_name for run in found}) == len(found)
+        return {run.info.run_name: run for run in found}
+
+    @property
+    def report(self):
+        """The run with the verdicts of the study."""
+        [run] = self.study.values()
+        return run
+
+    def artifacts(self, path=None):
+        return [each.path for each in self.client.list_artifacts(self.report.info.run_id, path)]
+
+    def curve(self, run, metric):
+        """The values of a metric by step."""
+        points = self.client.get_metric_history(run.info.run_id, metric)
+        return {point.step: point.value for point in points}
 
 
-def runs_of_kind(client, kind, study="exp7"):
-    """MLflow's runs of a kind by name; several of a name are an error."""
-    experiment = client.get_experiment_by_name(study)
-    if experiment is None:
-        return {}
-    found = client.search_runs([experiment.experiment_id], f"tags.kind = '{kind}'")
-    assert len({run.info.run_name for run in found}) == len(found)
-    return {run.info.run_name: run for run in found}
+def ids(found):
+    return {name: run.info.run_id for name, run in found.items()}
 
 
-def curve(client, run, metric):
-    """The values of a metric by step."""
-    points = client.get_metric_history(run.info.run_id, metric)
-    return {point.step: point.value for point in points}
+def interrupt(*arguments, **named):
+    raise KeyboardInterrupt
 
 
 def write_host(folder, run, outcomes=()):

@@ -16,7 +16,7 @@ from journeylab.records.plans import Plan, write_plan
 from journeylab.tracking import live
 from journeylab.training import checkpoint
 
-from .conftest import MARKS, connect, curve, runs_of_kind
+from .conftest import MARKS, Shown
 
 pytestmark = MARKS
 
@@ -63,10 +63,10 @@ def save_curve(tmp_path):
 
 def live_curves(root):
     """Metric → {step: value} of every live run, by name."""
-    client = connect(root)
+    shown = Shown(root)
     return {
-        name: {metric: curve(client, run, metric) for metric in run.data.metrics}
-        for name, run in runs_of_kind(client, "live").items()
+        name: {metric: shown.curve(run, metric) for metric in run.data.metrics}
+        for name, run in shown.live.items()
     }
 
 

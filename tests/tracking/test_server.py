@@ -20,7 +20,7 @@ import pytest
 from journeylab import tracking
 
 from ..workflow.conftest import TINY_TRAINING, copy_project
-from .conftest import MARKS, runs_of_kind
+from .conftest import MARKS, Shown
 
 PROJECT = Path(__file__).parents[2]
 SERVICES = PROJECT / "build/services"
@@ -188,11 +188,9 @@ def watched(root: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
         process.wait(60)
 
 
-def shown(kind: str, study: str = "exp7") -> dict[str, Any]:
-    """The runs of a kind by name."""
-    from mlflow.tracking import MlflowClient
-
-    return runs_of_kind(MlflowClient(), kind, study)
+def shown(kind: str) -> dict[str, Any]:
+    """The runs of a kind by name, on the server of the environment."""
+    return getattr(Shown(Path(), os.environ["MLFLOW_TRACKING_URI"]), kind)
 
 
 def test_two_clones_import_into_one_experiment_at_the_same_time(

@@ -10,7 +10,7 @@ from journeylab import tracking
 from journeylab.records import files
 from journeylab.tracking import experiment as imported
 
-from .conftest import MARKS, connect, curve, runs_of_kind
+from .conftest import MARKS, Shown, ids, interrupt
 
 pytestmark = MARKS
 
@@ -31,19 +31,8 @@ def roots(tmp_path):
 
 
 @pytest.fixture
-def listed(store):
-    """Returns a function: the runs of a kind by name and id."""
-    client = connect(Path(), store)
-
-    def of_kind(kind):
-        return runs_of_kind(client, kind)
-
-    of_kind.client = client
-    return of_kind
-
-
-def ids(runs):
-    return {name: run.info.run_id for name, run in runs.items()}
+def shown(store):
+    return Shown(Path(), store)
 
 
 def import_from(root, store, imported=None):
@@ -53,31 +42,31 @@ def import_from(root, store, imported=None):
     return summary
 
 
-def test_chunks_of_two_roots_form_one_variant(store, roots, listed, write_chunk):
+def test_chunks_of_two_roots_form_one_variant(store, roots, shown, write_chunk):
     for root, seeds in zip(roots, ((0, 1), (2, 3)), strict=True):
         write_chunk(root, "journey", "A", seeds=seeds, steps=2)
         import_from(root, store, imported=2)
-    seeds = listed("seed")
-    [(_, parent)] = listed("variant").items()
+    seeds = shown.seed
+    [(_, parent)] = shown.variant.items()
     assert sorted(seeds) == [f"journey/A/{seed}" for seed in range(4)]
     assert {run.data.tags["mlflow.parentRunId"] for run in seeds.values()} == {parent.info.run_id}
-    assert curve(listed.client, parent, "loss") == {0: 2.5, 1: 2.0}  # of four seeds
-    before = ids(seeds), ids(listed("variant")), ids(listed("study"))
+    assert shown.curve(parent, "loss") == {0: 2.5, 1: 2.0}  # of four seeds
+    before = ids(seeds), ids(shown.variant), ids(shown.study)
     for root in roots:
         import_from(root, store, imported=0)
-    assert (ids(listed("seed")), ids(listed("variant")), ids(listed("study"))) == before
+    assert (ids(shown.seed), ids(shown.variant), ids(shown.study)) == before
 
 
-def test_a_result_that_two_roots_hold_is_there_once(store, roots, listed, write_chunk):
+def test_a_result_that_two_roots_hold_is_there_once(store, roots, shown, write_chunk):
     for root in roots:
         write_chunk(root, "journey", "A")
     import_from(roots[0], store, imported=2)
-    before = ids(listed("seed"))
+    before = ids(shown.seed)
     import_from(roots[1], store, imported=0)
-    assert ids(listed("seed")) == before
+    assert ids(shown.seed) == before
 
 
-def test_simultaneous_imports_leave_nothing_twice(store, roots, listed, write_chunk, monkeypatch):
+def test_simultaneous_imports_leave_nothing_twice(store, roots, shown, write_chunk, monkeypatch):
     for root in roots:
         write_chunk(root, "journey", "A")
     import_from(roots[0], store)
@@ -85,16 +74,16 @@ def test_simultaneous_imports_leave_nothing_twice(store, roots, listed, write_ch
     answers = iter([[]])  # the second import begins before the first has written anything
     monkeypatch.setattr(imported, "all_runs", lambda *of: next(answers, everything(*of)))
     import_from(roots[1], store, imported=2)
-    [parent] = listed("variant").values()
-    assert {run.data.tags["mlflow.parentRunId"] for run in listed("seed").values()} == {
+    [parent] = shown.variant.values()
+    assert {run.data.tags["mlflow.parentRunId"] for run in shown.seed.values()} == {
         parent.info.run_id
     }
-    assert len(listed("seed")) == 2
-    assert len(listed("study")) == 1
+    assert len(shown.seed) == 2
+    assert len(shown.study) == 1
 
 
 def test_a_run_that_another_root_is_writing_is_left_alone(
-    store, roots, listed, write_chunk, monkeypatch
+    store, roots, shown, write_chunk, monkeypatch
 ):
     write_chunk(roots[0], "journey", "A")
     write_chunk(roots[1], "journey", "B")
@@ -104,22 +93,18 @@ def test_a_run_that_another_root_is_writing_is_left_alone(
         patch.setattr(MlflowClient, "set_terminated", interrupt)
         with pytest.raises(KeyboardInterrupt):
             tracking.import_runs(roots[0], "exp7", store)
-    [(name, run)] = listed("seed").items()
+    [(name, run)] = shown.seed.items()
     assert run.info.status == "RUNNING"
     import_from(roots[1], store)
-    assert listed("seed")[name].info.run_id == run.info.run_id
+    assert shown.seed[name].info.run_id == run.info.run_id
     monkeypatch.setattr(imported, "_LEASE", -1)  # an hour later
     import_from(roots[1], store)
-    assert name not in listed("seed")
+    assert name not in shown.seed
     import_from(roots[0], store, imported=2)
 
 
-def interrupt(*arguments, **named):
-    raise KeyboardInterrupt
-
-
 def test_the_last_measurement_of_a_result_stays(
-    store, roots, listed, write_chunk, write_measurements
+    store, roots, shown, write_chunk, write_measurements
 ):
     for age, (root, value) in enumerate(zip(roots, (0.5, 0.25), strict=True)):
         chunk = write_chunk(root, "journey", "A")
@@ -129,10 +114,10 @@ def test_the_last_measurement_of_a_result_stays(
     import_from(roots[1], store, imported=2)
     import_from(roots[0], store, imported=0)
     import_from(roots[1], store, imported=0)
-    assert listed("seed")["journey/A/0"].data.metrics["final/loss"] == 0.25
+    assert shown.seed["journey/A/0"].data.metrics["final/loss"] == 0.25
 
 
-def test_a_root_without_a_report_keeps_those_of_others(store, roots, listed, write_chunk):
+def test_a_root_without_a_report_keeps_those_of_others(store, roots, shown, write_chunk):
     note = "mlflow.note.content"
     for root in roots:
         write_chunk(root, "journey", "A")
@@ -142,6 +127,5 @@ def test_a_root_without_a_report_keeps_those_of_others(store, roots, listed, wri
     files.write_json(report.with_name("exp7") / "content.json", {"title": "Triples"})
     for root in roots:
         import_from(root, store)
-    [run] = listed("study").values()
-    assert run.data.tags[note] == "Triples – not judged yet"
-    assert [file.path for file in listed.client.list_artifacts(run.info.run_id)] == ["exp7.pdf"]
+    assert shown.report.data.tags[note] == "Triples – not judged yet"
+    assert shown.artifacts() == ["exp7.pdf"]

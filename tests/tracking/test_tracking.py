@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ from journeylab.records.verdicts import FailedGate, StudyVerdicts, Verdict
 from journeylab.tracking import importer, server
 from journeylab.tracking.store import ARTIFACTS, LOCAL, LOCK
 
-from .conftest import MARKS, connect, curve, runs_of_kind
+from .conftest import MARKS, Shown, ids, interrupt
 
 PROJECT = Path(__file__).parents[2]
 PATIENT = 30.0
@@ -45,13 +44,13 @@ def draw_figure(root, content="%PDF"):
         (folder / "effect.pdf").write_text(content)
 
 
-def check_complete(connection, chunk):
+def check_complete(shown, chunk):
     """Params, curves, final metrics and tags of a chunk's two seeds, of which 1 failed."""
     run = runs.read_run(chunk)
-    seeds = runs_of_kind(connection, "seed")
+    seeds = shown.seed
     first, second = (seeds[f"{run.arm}/{run.variant}/{seed}"] for seed in (0, 1))
     assert (first.info.status, second.info.status) == ("FINISHED", "FAILED")
-    assert first.data.params["training.steps"] == "1200"
+    assert first.data.params["training.steps"] == "500"
     assert first.data.params["training.rates"] == "[0.1,0.2]"
     assert first.data.params["note"] == "plain"
     assert first.data.metrics["final/hits_at_1/tier.join"] == 0.5
@@ -68,31 +67,28 @@ def check_complete(connection, chunk):
     named = {"arm": run.arm, "variant": f"{run.arm}/{run.variant}", "seed": "0"}
     assert named.items() <= first.data.params.items()
     assert second.data.tags["reason"] == "loss is nan"
-    parent = runs_of_kind(connection, "variant")[f"{run.arm}/{run.variant}"].info
+    parent = shown.variant[f"{run.arm}/{run.variant}"].info
     assert parent.status == "FINISHED"
     for seed in (first, second):
         assert seed.data.tags["mlflow.parentRunId"] == parent.run_id
-    values = {step: 1.0 / (1 + step) for step in range(1200)}
-    assert curve(connection, first, "validation/hits_at_1") == values
+    values = {step: 1.0 / (1 + step) for step in range(500)}
+    assert shown.curve(first, "validation/hits_at_1") == values
 
 
 def test_a_server_is_filled_killed_and_filled_again(
     tmp_path, write_chunk, write_measurements, served, free_port
 ):
-    first = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=1200)
+    first = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=500)
     write_measurements(first)
     draw_figure(tmp_path)
     port = free_port()
     with served(tmp_path, port) as uri:
         filled = tracking.import_runs(tmp_path, "exp7", uri, timeout=PATIENT)
         assert (filled.imported, filled.skipped, filled.warning) == (2, 0, None)
-        connection = connect(tmp_path, uri)
-        check_complete(connection, first)
-        parent = runs_of_kind(connection, "study")["exp7"].info.run_id
-        assert [file.path for file in connection.list_artifacts(parent, "figures")] == [
-            "figures/effect.pdf"
-        ]
-        before = {name: run.info.run_id for name, run in runs_of_kind(connection, "seed").items()}
+        shown = Shown(tmp_path, uri)
+        check_complete(shown, first)
+        assert shown.artifacts("figures") == ["figures/effect.pdf"]
+        before = ids(shown.seed)
     dead = tracking.import_runs(tmp_path, "exp7", uri, timeout=PATIENT)
     assert dead.warning is not None
     assert uri in dead.warning
@@ -102,10 +98,7 @@ def test_a_server_is_filled_killed_and_filled_again(
     with served(tmp_path, port) as uri:
         again = tracking.import_runs(tmp_path, "exp7", uri, timeout=PATIENT)
         assert (again.imported, again.skipped, again.warning) == (2, 2, None)
-        after = {
-            name: run.info.run_id
-            for name, run in runs_of_kind(connect(tmp_path, uri), "seed").items()
-        }
+        after = ids(Shown(tmp_path, uri).seed)
     assert before.items() < after.items()
     assert sorted(after) == [f"journey/{variant}/{seed}" for variant in "AB" for seed in (0, 1)]
     assert sorted(again.runs) == list(again.runs)
@@ -115,7 +108,7 @@ def test_a_server_is_filled_killed_and_filled_again(
 @pytest.fixture
 def filled(tmp_path, write_chunk, write_measurements):
     """A root, not the current folder, with one measured chunk in its local store."""
-    chunk = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=1200)
+    chunk = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=500)
     write_measurements(chunk)
     draw_figure(tmp_path)
     summary = tracking.import_runs(tmp_path, "exp7")
@@ -126,15 +119,15 @@ def filled(tmp_path, write_chunk, write_measurements):
 def test_the_local_store_lies_below_the_root(filled, monkeypatch, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     monkeypatch.chdir(elsewhere)
+    before = dict(os.environ)
     again = tracking.import_runs(filled, "exp7")
     assert (again.imported, again.skipped) == (0, 2)
+    assert dict(os.environ) == before
     assert list(elsewhere.iterdir()) == []
     assert (filled / "mlflow.db").exists()
-    connection = connect(filled)
-    check_complete(connection, filled / "results/exp7/journey/A/seeds-00-01")
-    assert runs_of_kind(connection, "study")["exp7"].info.artifact_uri.startswith(
-        (filled / ARTIFACTS).as_uri()
-    )
+    shown = Shown(filled)
+    check_complete(shown, filled / "results/exp7/journey/A/seeds-00-01")
+    assert shown.report.info.artifact_uri.startswith((filled / ARTIFACTS).as_uri())
     assert len(list((filled / ARTIFACTS).rglob("effect.pdf"))) == 1
 
 
@@ -142,43 +135,39 @@ def test_a_deleted_store_is_rebuilt_from_the_records(filled):
     (filled / "mlflow.db").rename(filled / "lost.db")
     moved = tracking.import_runs(filled, "exp7", "sqlite:///again.db")
     assert moved.imported == 2
-    connection = connect(filled, "sqlite:///again.db")
-    check_complete(connection, filled / "results/exp7/journey/A/seeds-00-01")
+    shown = Shown(filled, "sqlite:///again.db")
+    check_complete(shown, filled / "results/exp7/journey/A/seeds-00-01")
 
 
 def test_an_interrupted_import_is_completed(tmp_path, write_chunk, write_measurements, monkeypatch):
     from mlflow.tracking import MlflowClient
 
-    chunk = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=1200)
+    chunk = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=500)
     write_measurements(chunk)
     finish = MlflowClient.set_terminated
     monkeypatch.setattr(MlflowClient, "set_terminated", interrupt)
     with pytest.raises(KeyboardInterrupt):
         tracking.import_runs(tmp_path, "exp7")
-    connection = connect(tmp_path)
-    assert [run.info.status for run in runs_of_kind(connection, "seed").values()] == ["RUNNING"]
-    assert runs_of_kind(connection, "variant") == {}
+    shown = Shown(tmp_path)
+    assert [run.info.status for run in shown.seed.values()] == ["RUNNING"]
+    assert shown.variant == {}
     monkeypatch.setattr(MlflowClient, "set_terminated", finish)
     summary = tracking.import_runs(tmp_path, "exp7")
     assert summary.imported == 2
-    assert len(runs_of_kind(connection, "seed")) == 2
-    check_complete(connection, chunk)
-    assert runs_of_kind(connection, "study")["exp7"].info.status == "FINISHED"
-
-
-def interrupt(*arguments, **named):
-    raise KeyboardInterrupt
+    assert len(shown.seed) == 2
+    check_complete(shown, chunk)
+    assert shown.report.info.status == "FINISHED"
 
 
 def test_later_measurements_are_added(tmp_path, write_chunk, write_measurements):
     chunk = write_chunk(tmp_path, "journey", "A")
     assert tracking.import_runs(tmp_path, "exp7").imported == 2
-    connection = connect(tmp_path)
-    assert "final/loss" not in runs_of_kind(connection, "seed")["journey/A/0"].data.metrics
+    shown = Shown(tmp_path)
+    assert "final/loss" not in shown.seed["journey/A/0"].data.metrics
     for value in (0.5, 0.25):
         write_measurements(chunk, value)
         assert tracking.import_runs(tmp_path, "exp7").imported == 2
-        seeds = runs_of_kind(connection, "seed")
+        seeds = shown.seed
         assert len(seeds) == 2
         assert seeds["journey/A/0"].data.metrics["final/loss"] == value
     assert tracking.import_runs(tmp_path, "exp7").skipped == 2
@@ -193,89 +182,65 @@ def test_a_variant_has_the_medians_of_its_seeds_over_all_chunks(
     ]
     write_measurements(chunks[0])
     assert tracking.import_runs(tmp_path, "exp7").imported == 5
-    connection = connect(tmp_path)
-    (parent,) = runs_of_kind(connection, "variant").values()
+    shown = Shown(tmp_path)
+    (parent,) = shown.variant.values()
     assert parent.data.metrics["final/loss"] == 0.5 + 0.5
-    assert curve(connection, parent, "loss") == {s: 1.0 / (1 + s) + 2 for s in range(3)}
+    assert shown.curve(parent, "loss") == {s: 1.0 / (1 + s) + 2 for s in range(3)}
     assert parent.data.params["training.steps"] == "3"
     assert not {"variant", "seed"} & parent.data.params.keys()
     write_measurements(chunks[1])
     assert tracking.import_runs(tmp_path, "exp7").imported == 3
-    (parent,) = runs_of_kind(connection, "variant").values()
+    (parent,) = shown.variant.values()
     assert parent.data.metrics["final/loss"] == 0.5 + 1.5
-    seeds = runs_of_kind(connection, "seed").values()
+    seeds = shown.seed.values()
     assert len(seeds) == 5
     assert {run.data.tags["mlflow.parentRunId"] for run in seeds} == {parent.info.run_id}
 
 
-def test_other_settings_are_another_group(tmp_path, write_chunk):
-    for steps in (3, 4):
-        write_chunk(tmp_path, "journey", "A", steps=steps)
+def test_other_settings_and_other_arms_are_other_groups(tmp_path, write_chunk):
+    for arm, steps in (("7a", 3), ("7a", 4), ("7b-held", 3), ("7b-same", 3)):
+        write_chunk(tmp_path, arm, "B", steps=steps)
         assert tracking.import_runs(tmp_path, "exp7").imported == 2
-    connection = connect(tmp_path)
-    experiment = connection.get_experiment_by_name("exp7").experiment_id
-    parents = connection.search_runs([experiment], "tags.kind = 'variant'")
-    assert {run.data.params["training.steps"] for run in parents} == {"3", "4"}
+    client = Shown(tmp_path).client
+    experiment = client.get_experiment_by_name("exp7").experiment_id
+    parents = client.search_runs([experiment], "tags.kind = 'variant'")
+    assert len(parents) == 4
     for parent in parents:
         below = f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'"
-        below = connection.search_runs([experiment], below)
-        assert [run.data.params["training.steps"] for run in below] == 2 * [
-            parent.data.params["training.steps"]
-        ]
-
-
-def test_the_same_variant_in_several_arms_is_several_groups(tmp_path, write_chunk):
-    for arm in ("7a", "7b-held", "7b-same"):
-        write_chunk(tmp_path, arm, "B")
-    tracking.import_runs(tmp_path, "exp7")
-    seeds = runs_of_kind(connect(tmp_path), "seed").values()
-    assert Counter(run.data.params["variant"] for run in seeds) == {
-        "7a/B": 2,
-        "7b-held/B": 2,
-        "7b-same/B": 2,
-    }
-
-
-def test_runs_of_an_older_import_are_imported_again(filled):
-    connection = connect(filled)
-    for run in runs_of_kind(connection, "seed").values():
-        connection.delete_tag(run.info.run_id, "group")
-    assert tracking.import_runs(filled, "exp7").imported == 2
-    check_complete(connection, filled / "results/exp7/journey/A/seeds-00-01")
+        for seed in client.search_runs([experiment], below):
+            assert seed.data.params["training.steps"] == parent.data.params["training.steps"]
+            assert seed.data.params["variant"] == parent.info.run_name
 
 
 def test_a_study_has_its_verdicts_and_its_report(filled):
-    connection = connect(filled)
-    experiment = connection.get_experiment_by_name("exp7")
+    shown = Shown(filled)
+    experiment = shown.client.get_experiment_by_name("exp7")
     assert experiment.tags["mlflow.note.content"] == "exp7 – not judged yet"
     write_verdicts(filled)
     assert tracking.import_runs(filled, "exp7").imported == 0
-    parent = runs_of_kind(connection, "study")["exp7"]
+    parent = shown.report
     note = parent.data.tags["mlflow.note.content"]
     assert note.splitlines()[0] == "Triples – 1 supported, 1 withheld"
     assert "- **exp7.1, supported:** It holds (" in note
     assert "exp7.s1" not in note
-    assert connection.get_experiment_by_name("exp7").tags["mlflow.note.content"] == note
-    held = [file.path for file in connection.list_artifacts(parent.info.run_id)]
-    assert held == ["exp7.pdf", "figures"]
+    assert shown.client.get_experiment_by_name("exp7").tags["mlflow.note.content"] == note
+    assert shown.artifacts() == ["exp7.pdf", "figures"]
     write_verdicts(filled, statement="It holds. " * 500)
     assert tracking.import_runs(filled, "exp7").warning is None
-    cut = runs_of_kind(connection, "study")["exp7"].data.tags["mlflow.note.content"]
+    cut = shown.report.data.tags["mlflow.note.content"]
     assert cut.startswith(note.partition("It holds")[0])
     assert cut.endswith("12 seeds).")
     assert len(cut) < 8000
 
 
 def test_the_looks_of_every_claim_are_tags_of_the_study(filled):
-    connection = connect(filled)
+    shown = Shown(filled)
     write_verdicts(filled)
     tracking.import_runs(filled, "exp7")
-    assert not any(
-        name.startswith("exp7.") for name in runs_of_kind(connection, "study")["exp7"].data.tags
-    )
+    assert not any(name.startswith("exp7.") for name in shown.report.data.tags)
     write_verdicts(filled, state="decided")
     tracking.import_runs(filled, "exp7")
-    tags = runs_of_kind(connection, "study")["exp7"].data.tags
+    tags = shown.report.data.tags
     names = ("look", "seeds", "state")
     assert [tags[f"exp7.1.{name}"] for name in names] == ["1", "12", "decided"]
     assert "exp7.s1.look" not in tags
@@ -324,23 +289,16 @@ def test_redrawn_figures_replace_the_old_ones(filled):
     assert tracking.import_runs(filled, "exp7").imported == 0
     (stored,) = (filled / ARTIFACTS).rglob("effect.pdf")
     assert stored.read_text() == "%PDF redrawn"
-    assert runs_of_kind(connect(filled), "study")["exp7"].info.status == "FINISHED"
+    assert Shown(filled).report.info.status == "FINISHED"
 
 
 def test_a_study_without_training_shows_its_figures(tmp_path):
     (tmp_path / "results/exp7").mkdir(parents=True)
     draw_figure(tmp_path)
     tracking.watch(tmp_path, rounds=1)
-    connection = connect(tmp_path)
-    assert runs_of_kind(connection, "seed") == {}
-    assert (
-        len(
-            connection.list_artifacts(
-                runs_of_kind(connection, "study")["exp7"].info.run_id, "figures"
-            )
-        )
-        == 1
-    )
+    shown = Shown(tmp_path)
+    assert shown.seed == {}
+    assert shown.artifacts("figures") == ["figures/effect.pdf"]
 
 
 def test_a_repeated_import_returns_the_same_keys(tmp_path, write_chunk):
@@ -357,9 +315,9 @@ def test_a_run_without_seeds_has_the_extreme_values_of_each_case(tmp_path, write
     summary = tracking.import_runs(tmp_path, "exp7")
     run = runs.read_run(folder)
     assert (summary.imported, summary.runs, summary.warning) == (1, (run.run_key,), None)
-    connection = connect(tmp_path)
-    assert runs_of_kind(connection, "seed") == {}
-    (once,) = runs_of_kind(connection, "run").values()
+    shown = Shown(tmp_path)
+    assert shown.seed == {}
+    (once,) = shown.run.values()
     assert (once.info.run_name, once.info.status) == ("algebra/all", "FINISHED")
     assert once.data.metrics == {
         "final/error/case.short": 3e-9,
@@ -370,11 +328,11 @@ def test_a_run_without_seeds_has_the_extreme_values_of_each_case(tmp_path, write
     assert {"run_key": run.run_key, "plan_key": run.plan_key}.items() <= once.data.tags.items()
     assert {"arm": "algebra", "variant": "algebra/all"}.items() <= once.data.params.items()
     assert "mlflow.parentRunId" not in once.data.tags
-    assert runs_of_kind(connection, "variant") == {}
+    assert shown.variant == {}
     assert tracking.import_runs(tmp_path, "exp7").skipped == 1
     write_once(tmp_path, "algebra", "all", {"short": [5e-9]})
     assert tracking.import_runs(tmp_path, "exp7").imported == 1
-    (once,) = runs_of_kind(connection, "run").values()
+    (once,) = shown.run.values()
     assert once.data.metrics == {"final/error/case.short": 5e-9}
 
 
@@ -429,22 +387,7 @@ def test_concurrent_imports_write_every_run_once(tmp_path, write_chunk):
         for _ in range(2)
     ]
     assert sorted(writer.communicate()[0].strip() for writer in writers) == ["0", "4"]
-    assert len(runs_of_kind(connect(root), "seed")) == 4
-
-
-def test_an_import_restores_the_environment(filled):
-    before = dict(os.environ)
-    tracking.import_runs(filled, "exp7")
-    assert dict(os.environ) == before
-
-
-def test_damaged_records_are_named(tmp_path, write_chunk):
-    chunk = write_chunk(tmp_path, "journey", "A")
-    path = chunk / "curves.parquet"
-    path.write_bytes(path.read_bytes()[:-20])
-    summary = tracking.import_runs(tmp_path, "exp7")
-    assert summary.damaged
-    assert "curves.parquet" in summary.warning
+    assert len(Shown(root).seed) == 4
 
 
 def test_watching_imports_new_chunks(tmp_path, write_chunk, monkeypatch):
@@ -627,7 +570,7 @@ def test_a_restored_run_is_imported_like_the_run(
     imported = []
     for where in (tmp_path, root):
         assert tracking.import_runs(where, "exp7").imported == 2
-        connection = connect(where)
+        shown = Shown(where)
         imported.append(
             {
                 name: (
@@ -635,9 +578,9 @@ def test_a_restored_run_is_imported_like_the_run(
                     run.data.params,
                     run.data.metrics,
                     run.data.tags["run_key"],
-                    len(connection.get_metric_history(run.info.run_id, "loss")),
+                    len(shown.client.get_metric_history(run.info.run_id, "loss")),
                 )
-                for name, run in runs_of_kind(connection, "seed").items()
+                for name, run in shown.seed.items()
             }
         )
     assert imported[0] == imported[1]

@@ -258,16 +258,11 @@ class StudyImport:
         return run.data.tags.get("importer", self.importer) == self.importer
 
     def _is_stale(self, run: Run) -> bool:
-        """Whether one of our runs was left by an interrupted import, or is older than groups.
-
-        What another importer is writing counts as left behind after an hour.
-        """
+        """Whether a run was left by an interrupted import, of another importer after an hour."""
         tags = run.data.tags
-        if tags.get("kind") not in ("variant", "seed", "run"):
+        if tags.get("kind") not in ("variant", "seed", "run") or run.info.status in _COMPLETE:
             return False
-        if run.info.status not in _COMPLETE:
-            return self._is_mine(run) or _now() - int(tags["opened"]) > _LEASE
-        return "group" not in tags
+        return self._is_mine(run) or _now() - int(tags["opened"]) > _LEASE
 
     def _is_outdated(self, run: Run, chunk: Chunk) -> bool:
         """Whether a seed was measured otherwise; among several roots, the last measurement wins."""
