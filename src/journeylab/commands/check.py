@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import yaml
 
 from journeylab.commands.results import current_plan
-from journeylab.config import UserError
+from journeylab.config import Frozen, UserError
 from journeylab.records.files import (
     MANIFEST,
     read_json,
@@ -126,14 +126,12 @@ def _computed(job: Job) -> list[str]:
     return _trained(job) + _table(job)
 
 
-def _judged(job: Job) -> list[str]:
-    [path] = job.outputs
-    return _fault(path, lambda: StudyVerdicts.model_validate(read_json(path, job.plan.key)))
+def _record(model: type[Frozen]) -> Callable[[Job], list[str]]:
+    def check_record(job: Job) -> list[str]:
+        [path] = job.outputs
+        return _fault(path, lambda: model.model_validate(read_json(path, job.plan.key)))
 
-
-def _looked(job: Job) -> list[str]:
-    [path] = job.outputs
-    return _fault(path, lambda: LookRecord.model_validate(read_json(path, job.plan.key)))
+    return check_record
 
 
 def _drawn(job: Job) -> list[str]:
@@ -141,40 +139,30 @@ def _drawn(job: Job) -> list[str]:
     return _files(path.parent, lambda: read_json(path, job.plan.key)["files"])
 
 
-def _typeset(job: Job) -> list[str]:
-    """A PDF contains its checksum, and the key of its plan among its keywords."""
-    [path] = job.outputs
+def _document(mark: str) -> Callable[[Job], list[str]]:
+    """A PDF or page contains its checksum, and a mark with the key of its plan."""
 
-    def read() -> None:
-        verify(path)
-        if f"plan {job.plan.key}".encode() not in path.read_bytes():
-            raise UserError(f"{path} was made with other settings, data or code than planned")
+    def check_document(job: Job) -> list[str]:
+        [path] = job.outputs
 
-    return _fault(path, read)
+        def read() -> None:
+            verify(path)
+            if mark.format(job.plan.key).encode() not in path.read_bytes():
+                raise UserError(f"{path} was made with other settings, data or code than planned")
 
+        return _fault(path, read)
 
-def _listed(job: Job) -> list[str]:
-    """A page contains its checksum, and the key of its plan in a meta tag."""
-    [path] = job.outputs
-
-    def read() -> None:
-        verify(path)
-        if f'<meta name="plan" content="{job.plan.key}">' not in path.read_text(encoding="utf-8"):
-            raise UserError(f"{path} was made with other settings, data or code than planned")
-
-    return _fault(path, read)
+    return check_document
 
 
 def override(written: str) -> tuple[str, Any]:
     """The key and the value of ``KEY=VALUE``. Raises UserError for any other text."""
     key, equals, value = written.partition("=")
     try:
-        return key, yaml.safe_load(value) if equals else _refuse(written)
+        if equals:
+            return key, yaml.safe_load(value)
     except yaml.YAMLError:
-        return _refuse(written)
-
-
-def _refuse(written: str) -> NoReturn:
+        pass
     raise UserError(f"{written!r}: write KEY=VALUE, as in scale=quick")
 
 
@@ -226,11 +214,11 @@ _CHECKS: Mapping[str, Callable[[Job], list[str]]] = {
     "compute": _computed,
     "measure": _table,
     "restore": _restored,
-    "look": _looked,
+    "look": _record(LookRecord),
     "collect": _table,
-    "judge": _judged,
+    "judge": _record(StudyVerdicts),
     "draw": _drawn,
-    "typeset": _typeset,
+    "typeset": _document("plan {}"),
     "respond": _answered,
-    "index": _listed,
+    "index": _document('<meta name="plan" content="{}">'),
 }

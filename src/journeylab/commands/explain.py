@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +20,7 @@ from journeylab.config import UserError, accepted
 
 if TYPE_CHECKING:
     from journeylab.claims.register import Register
-    from journeylab.records.runs import RunHost, RunRecord
+    from journeylab.records.runs import RunHost
     from journeylab.records.verdicts import StudyVerdicts
     from journeylab.wording.rows import Row
 
@@ -57,6 +57,7 @@ def _sources(
     from journeylab.claims.register import is_read
     from journeylab.claims.registration import History, registrations
     from journeylab.records.files import read_origin, sha256
+    from journeylab.records.repair import settings_of
     from journeylab.records.stages import output_path
 
     study = judged.study
@@ -89,19 +90,11 @@ def _sources(
             yield f"    run {run.run_key}  plan {run.plan_key}"
             for name, digest in {**run.files, **run.inputs}.items():
                 yield f"    {name}  sha256 {digest}"
-    yield from _footer(root, verdicts, read, hashes=hashes)
+    yield f"to make it anew: snakemake --cores 8 {verdicts}{settings_of(root)}"
+    if read and not hashes:
+        yield "keys and hashes: add --hashes"
 
 
 def _commit(host: RunHost, whole: bool) -> str:
     changes = " with uncommitted changes" if host.dirty else ""
     return f"{(host.commit or 'unknown')[: None if whole else 12]}{changes}"
-
-
-def _footer(
-    root: Path, verdicts: Path, read: Sequence[tuple[Path, RunRecord, RunHost]], *, hashes: bool
-) -> Iterator[str]:
-    from journeylab.records.repair import settings_of
-
-    yield f"to make it anew: snakemake --cores 8 {verdicts}{settings_of(root)}"
-    if read and not hashes:
-        yield "keys and hashes: add --hashes"

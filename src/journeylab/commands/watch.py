@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from journeylab.commands.results import judged_studies, read_verdicts
 from journeylab.config import UserError, build
 
 if TYPE_CHECKING:
@@ -106,22 +107,20 @@ def judged(root: Path, study: str) -> str:
 
     The last look of a study with sequential looks, else its verdicts; "" before the first.
     """
-    from journeylab.records.files import VERDICTS, read_json
+    from journeylab.records.files import read_json
     from journeylab.records.listing import find_files
     from journeylab.records.looks import FOLDER, LookRecord
-    from journeylab.records.verdicts import StudyVerdicts
 
-    results = root / "results" / study
-    looks = sorted(find_files(results / FOLDER, "*.json"), key=lambda path: int(path.stem))
-    path = looks[-1] if looks else results / VERDICTS
-    if not path.exists():
-        return ""
+    looks = find_files(root / "results" / study / FOLDER, "*.json")
     try:
         if looks:
-            return build(LookRecord, read_json(path), str(path)).summary
-        verdicts = build(StudyVerdicts, read_json(path), str(path))
-    except UserError:
-        return f"{path} is damaged"
+            last = max(looks, key=lambda path: int(path.stem))
+            return build(LookRecord, read_json(last), str(last)).summary
+        if study not in judged_studies(root):
+            return ""
+        verdicts = read_verdicts(root, study)
+    except UserError as error:
+        return str(error).partition(";")[0]
     rows = [row for row in verdicts.verdicts if row.primary and row.k is not None]
     still_open = sum(row.verdict in (None, "inconclusive") for row in rows)
     return f"{verdicts.seeds} seeds: {still_open} of {len(rows)} claims open"
