@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from journeylab.config import ONCE, UserError, build, chunk_seeds
@@ -23,9 +24,10 @@ def name_job(rule: str, wildcards: Mapping[str, str]) -> str:
     """The printed name of a job: “train exp7 native/A seeds 0 to 3”."""
     stage, _, study = rule.partition("_")  # restore_exp7 has no wildcards
     known = {"study": study} | {key: str(value) for key, value in wildcards.items()}
-    chunk = known.pop("seeds", ONCE)
     named = {key: known[key] for key in ("study", "dataset", "arm", "variant") if key in known}
-    seeds = None if chunk == ONCE else tuple(chunk_seeds(chunk))
+    seeds = None
+    with suppress(UserError):  # a run that is computed once
+        seeds = tuple(chunk_seeds(known.get("seeds", ONCE)))
     label = Plan.model_validate({"stage": stage, "seeds": seeds, **named}).label
     return f"{label} at {known['look']} seeds" if "look" in known else label
 
