@@ -124,14 +124,11 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
     ),
     "a key at the top": (lambda c: c.update(sedes=3), ("sedes", "did you mean 'seeds'", "root")),
     "a scale's name": (lambda c: c.update(scale="qick"), ("scale", "'qick'", "quick", "paper")),
-    "a scale that is a list": (lambda c: c.update(scale=["quick"]), ("scale", "['quick']")),
     "a quick scale without a seed count": (
         lambda c: c.update(seeds={}, scale="quick"),
         ("seeds", "'quick'"),
     ),
     "no seeds": (lambda c: c["seeds"].update(quick=0), ("seeds.quick", "0", "greater than 0")),
-    "seeds of another type": (lambda c: c.update(seeds="all"), ("seeds", "'all'", "dictionary")),
-    "a number of seeds that is none": (lambda c: c.update(seeds=0), ("seeds", "0", "greater")),
     "an engine": (lambda c: c.update(engine="fast"), ("engine", "'fast'", "'sequential'")),
     "a folder with a space": (lambda c: c.update(root="a b"), ("root", "'a b'")),
     "a folder that looks like an option": (lambda c: c.update(root="-rf"), ("root", "'-rf'")),
@@ -141,14 +138,12 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
     ),
     "a study": (lambda c: c["studies"].update(exp77={}), ("studies.exp77", "'exp7'", "exp5")),
     "a study that is a number": (lambda c: c["studies"].update({7: {}}), ("studies.7", "exp7")),
-    "a study that is a list": (lambda c: c["studies"].update(exp7=[1]), ("studies.exp7", "[1]")),
     "no studies": (lambda c: c.pop("studies"), ("studies", "mapping")),
     "a section": (
         lambda c: exp7(c).update(trainin={}),
         ("studies.exp7.trainin", "did you mean 'training'", "evaluation"),
     ),
     "a section that is left out": (lambda c: exp7(c).pop("training"), (TRAINING, "missing")),
-    "a section that is empty": (lambda c: exp7(c).update(training=None), (TRAINING, "None")),
     "a section of a study that has none": (
         lambda c: c["studies"]["exp5"].update(training={}),
         ("studies.exp5.training", "accepted: chunk, datasets, arms, scales"),
@@ -169,10 +164,6 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: exp7(c)["training"].update(learning_rate="3e-3"),
         (f"{TRAINING}.learning_rate", "'3e-3'", "3.0e-3"),
     ),
-    "a number of steps that YAML reads as a truth value": (
-        lambda c: exp7(c)["training"].update(steps=True),
-        (f"{TRAINING}.steps", "True", "number"),
-    ),
     "a fractional number of steps": (
         lambda c: exp7(c)["training"].update(steps=1.5),
         (f"{TRAINING}.steps", "1.5", "integer"),
@@ -185,17 +176,9 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: world(c).update(generations=[4, 8, -9, 9]),
         ("studies.exp7.datasets.world.generations.2", "-9", "greater than 0"),
     ),
-    "a dataset's key": (
-        lambda c: world(c).update(citie=3),
-        ("studies.exp7.datasets.world.citie", "did you mean 'cities'", "teaching"),
-    ),
     "a key of a dataset of the first of two kinds": (
         lambda c: exp2(c)["datasets"]["keys"].update(size=3),
         ("studies.exp2.datasets.keys.size", "did you mean 'sizes'", "questions"),
-    ),
-    "a key of a dataset of the second of two kinds": (
-        lambda c: exp2(c)["datasets"]["relations"].update(subject=3),
-        ("studies.exp2.datasets.relations.subject", "did you mean 'subjects'", "questions"),
     ),
     "a dataset without its kind": (
         lambda c: exp2(c)["datasets"]["keys"].pop("task"),
@@ -205,17 +188,9 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: exp7(c).update(datasets={"$(x)": world(c)}),
         ("studies.exp7.datasets", "'$(x)'", "[A-Za-z0-9_.-]"),
     ),
-    "datasets that are left out": (
-        lambda c: exp7(c).pop("datasets"),
-        ("studies.exp7.datasets", "missing"),
-    ),
     "an arm's dataset": (
         lambda c: exp2(c)["arms"]["M20-sorted"].update(dataset="kees"),
         ("studies.exp2.arms.M20-sorted", "dataset 'kees'", "accepted: keys, relations"),
-    ),
-    "a computed arm's dataset": (
-        lambda c: exp2(c)["arms"]["witness"].update(dataset="kees"),
-        ("studies.exp2.arms.witness", "dataset 'kees'", "accepted: keys, relations"),
     ),
     "an arm that names neither of two datasets": (
         lambda c: exp2(c)["arms"]["M20-sorted"].pop("dataset"),
@@ -225,10 +200,6 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: arms(c)["native"].update(data={"citie": 3}),
         (NATIVE, "data.citie", "did you mean 'cities'", "teaching"),
     ),
-    "an arm's overriding data": (
-        lambda c: arms(c)["native"].update(data={"cities": -3}),
-        (NATIVE, "data.cities", "-3", "greater than 0"),
-    ),
     "a key of a computed arm": (
         lambda c: arms(c)["algebra"].update(drawz=3),
         (f"{ALGEBRA}.drawz", "did you mean 'draws'", "computed, replicates"),
@@ -236,10 +207,6 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
     "a key of trained arms in a computed arm": (
         lambda c: arms(c)["algebra"].update(training={"steps": 3}),
         (f"{ALGEBRA}.training", "unknown key", "computed, replicates"),
-    ),
-    "a value of a computed arm": (
-        lambda c: arms(c)["algebra"].update(draws=0),
-        (f"{ALGEBRA}.draws", "0", "greater than 0"),
     ),
     "a computation's name": (
         lambda c: arms(c)["algebra"].update(computed="algebr"),
@@ -269,14 +236,6 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: exp7(c)["scales"].update(paper={"arms": {"7a": {"variants": ["B", "B"]}}}),
         (f"{SCALE}.paper.arms.7a.variants", "B is written twice"),
     ),
-    "a variant that is null": (
-        lambda c: override(c, "native", A=None),
-        (f"{NATIVE}.variants.A", "None"),
-    ),
-    "a list of variants with a number": (
-        lambda c: arms(c)["native"].update(variants=["A", 3]),
-        (f"{NATIVE}.variants", "['A', 3]"),
-    ),
     "an arm without variants": (
         lambda c: arms(c)["native"].update(variants={}),
         (f"{NATIVE}.variants", "at least 1"),
@@ -305,21 +264,9 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: arms(c)["7a"].update(linearization="all"),
         ("studies.exp7.arms.7a.linearization", "did you mean 'linearisation'", "enabled"),
     ),
-    "a value of an arm": (
-        lambda c: arms(c)["7a"].update(linearisation="al"),
-        ("studies.exp7.arms.7a.linearisation", "'al'", "'held'"),
-    ),
     "an arm's override": (
         lambda c: arms(c)["native"].update(training={"step": 3}),
         (f"{NATIVE}.training.step", "did you mean 'steps'", "learning_rate"),
-    ),
-    "an arm's overriding value": (
-        lambda c: arms(c)["native"].update(training={"steps": -3}),
-        (f"{NATIVE}.training.steps", "-3", "greater than 0"),
-    ),
-    "an override of an arm that is off": (
-        lambda c: arms(c)["native-as-shipped"].update(training={"step": 3}),
-        ("studies.exp7.arms.native-as-shipped.training.step", "'steps'"),
     ),
     "a variant's override": (
         lambda c: override(c, "native", A={"training": {"step": 3}}),
@@ -342,10 +289,6 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: exp7(c)["scales"].update(quick={"trainin": {}}),
         (f"{SCALE}.quick.trainin", "did you mean 'training'"),
     ),
-    "a setting under scales": (
-        lambda c: exp7(c)["scales"].update(quick={"training": {"step": 3}}),
-        (f"{SCALE}.quick.training.step", "did you mean 'steps'"),
-    ),
     "a value under a scale that is not run": (
         lambda c: exp7(c)["scales"].update(paper={"training": {"steps": -3}}),
         (f"{SCALE}.paper.training.steps", "-3"),
@@ -358,10 +301,6 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: exp7(c)["scales"].update(paper={"arms": {"7a": {"variants": {"D": {}}}}}),
         (f"{SCALE}.paper.arms.7a", "'D'", "Bprime"),
     ),
-    "truth values for numbers of seeds": (
-        lambda c: c.update(seeds={"default": True}),
-        ("seeds.default", "True", "number"),
-    ),
     "too many seeds": (
         lambda c: c["seeds"].update(default=10_000_000),
         ("seeds.default", "10000000", "10000"),
@@ -370,25 +309,13 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: (c["seeds"].update(default=10_000), exp7(c).update(chunk=1)),
         ("seeds.default", "10000 in chunks of", "at most 20000"),
     ),
-    "a first seed that is a truth value": (
-        lambda c: c.update(seeds_from=True),
-        ("seeds_from", "True", "number"),
-    ),
     "too large a first seed": (
         lambda c: c.update(seeds_from=2**62),
         ("seeds_from", str(2**62), "1000000000"),
     ),
-    "a chunk of too many seeds": (
-        lambda c: exp7(c).update(chunk=10_001),
-        ("studies.exp7.chunk", "10001", "10000"),
-    ),
     "too many steps": (
         lambda c: exp7(c)["training"].update(steps=10**9),
         (f"{TRAINING}.steps", "1000000000", "1000000"),
-    ),
-    "too many draws": (
-        lambda c: arms(c)["algebra"].update(draws=10**9),
-        (f"{ALGEBRA}.draws", "1000000000", "1000000"),
     ),
     "a number of 5,000 digits": (
         lambda c: exp7(c)["training"].update(steps=10**5000),
@@ -434,10 +361,6 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: exp7(c)["evaluation"].update(templates=[0, 0, 0]),
         ("studies.exp7.evaluation.templates", "[0, 0, 0]", "0 is written twice"),
     ),
-    "a template that is a truth value": (
-        lambda c: exp7(c)["evaluation"].update(templates=[True]),
-        ("studies.exp7.evaluation.templates.0", "True", "number"),
-    ),
     "a size twice": (
         lambda c: exp2(c)["datasets"]["keys"].update(sizes=[20, 50, 20]),
         ("studies.exp2.datasets.keys.sizes", "20 is written twice"),
@@ -445,22 +368,6 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
     "no lengths": (
         lambda c: c["studies"]["exp3"]["arms"]["enumeration"].update(lengths=[]),
         ("studies.exp3.arms.enumeration.lengths", "[]", "at least 1"),
-    ),
-    "a split twice": (
-        lambda c: c["studies"]["exp3"].update(evaluation={"splits": ["seen", "seen"]}),
-        ("studies.exp3.evaluation.splits", "seen is written twice"),
-    ),
-    "a cell width twice": (
-        lambda c: c["studies"]["exp3"]["arms"]["enumeration"].update(precisions=[0.1, 0.1]),
-        ("studies.exp3.arms.enumeration.precisions", "0.1 is written twice"),
-    ),
-    "no lengths of a bridge": (
-        lambda c: c["studies"]["exp5"]["arms"]["bridge"].update(lengths=[]),
-        ("studies.exp5.arms.bridge.lengths", "[]", "at least 1"),
-    ),
-    "a precision twice": (
-        lambda c: c["studies"]["exp5"]["arms"]["bridge"].update(precisions=["float32"] * 2),
-        ("studies.exp5.arms.bridge.precisions", "float32 is written twice"),
     ),
     "an arm with the name of a folder beside it": (
         lambda c: arms(c).update(data=arms(c).pop("7a")),
@@ -500,9 +407,7 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         ("studies.exp7.arms.7a.data", "'world.7a'", "rename"),
     ),
     "no arms": (lambda c: exp7(c).update(arms={}), ("studies.exp7.arms", "at least one arm")),
-    "arms without content": (lambda c: exp7(c).update(arms=None), ("studies.exp7.arms", "None")),
     "arms that are left out": (lambda c: exp7(c).pop("arms"), ("studies.exp7.arms", "missing")),
-    "an arm without content": (lambda c: arms(c).update(native=None), (NATIVE, "None")),
     "a study without content": (
         lambda c: c["studies"].update(exp5=None),
         ("studies.exp5.arms", "missing"),
@@ -511,7 +416,6 @@ MISTAKES: dict[str, tuple[Change, tuple[str, ...]]] = {
         lambda c: [arm.update(enabled=False) for arm in arms(c).values()],
         ("studies.exp7", "all of them are off", "enabled: true"),
     ),
-    "studies without content": (lambda c: c.update(studies={}), ("studies", "mapping")),
     "scales under a scale": (
         lambda c: exp7(c)["scales"].update(quick={"scales": {}}),
         (f"{SCALE}.quick.scales", "remove it"),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import torch
@@ -46,6 +47,24 @@ def results(request: pytest.FixtureRequest, results_of: Callable[[str], StudyRes
 def drawn(request: pytest.FixtureRequest, drawn_of: Callable[[str], dict[str, Figure]]):
     """The figures of these results."""
     return drawn_of(request.path.parent.name)
+
+
+def of_results(name: str) -> Any:
+    """A fixture: a function of the ``results.py`` of the study whose folder holds the test."""
+
+    @pytest.fixture(scope="module", name=name)
+    def of_study(request: pytest.FixtureRequest) -> Callable[..., Any]:
+        package = __name__.rpartition(".")[0]
+        module = import_module(f"{package}.{request.path.parent.name}.results")
+        return cast(Callable[..., Any], getattr(module, name))
+
+    return of_study
+
+
+make_job = of_results("make_job")
+make_problem = of_results("make_problem")
+make_computation = of_results("make_computation")
+build = of_results("build")
 
 
 @pytest.fixture

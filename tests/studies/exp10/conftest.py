@@ -7,13 +7,3 @@ from . import results
 @pytest.fixture(scope="session")
 def table() -> pd.DataFrame:
     return results.draw_circuits()
-
-
-@pytest.fixture(scope="session")
-def make_problem():
-    return results.make_problem
-
-
-@pytest.fixture(scope="session")
-def build():
-    return results.build

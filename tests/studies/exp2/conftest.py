@@ -5,11 +5,6 @@ from . import results
 
 
 @pytest.fixture(scope="session")
-def make_job():
-    return results.make_job
-
-
-@pytest.fixture(scope="session")
 def lookups() -> pd.DataFrame:
     return results.draw(results.LOOKUPS, 1000)
 
@@ -17,8 +12,3 @@ def lookups() -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def relations() -> pd.DataFrame:
     return results.draw(results.RELATIONS, 1000)
-
-
-@pytest.fixture(scope="session")
-def make_problem():
-    return results.make_problem

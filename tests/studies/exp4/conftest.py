@@ -1,9 +1,6 @@
 from pathlib import Path
 
-import pandas as pd
 import pytest
-
-from . import results
 
 CORPUS = Path(__file__).parents[4] / "shared" / "data" / "tinyshakespeare.txt"
 
@@ -14,13 +11,3 @@ def corpus() -> Path:
     if not CORPUS.exists():
         pytest.skip("no copy of Tiny Shakespeare")
     return CORPUS
-
-
-@pytest.fixture(scope="session")
-def passages() -> pd.DataFrame:
-    return results.draw_passages()
-
-
-@pytest.fixture(scope="session")
-def make_problem():
-    return results.make_problem
