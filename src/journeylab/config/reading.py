@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
             text = stream.read(LONGEST_TEXT + 1)
         if len(text) > LONGEST_TEXT:
             raise UserError(f"{path}: holds more than {LONGEST_TEXT} characters")
-        content = yaml.load(text, Loader=_PlainLoader)
+        content = _load(text)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
     except yaml.MarkedYAMLError as error:
@@ -107,6 +108,17 @@ def _not_plain(value: object) -> str:
 def canonical(content: Any) -> str:
     """Canonical JSON text of a value: sorted keys, no spaces."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _load(text: str) -> Any:
+    """The value of a YAML text, by libyaml where it is installed: it reads five times as fast.
+
+    Its messages differ from those of PyYAML, which therefore reads again what libyaml refuses.
+    """
+    if yaml.__with_libyaml__:
+        with suppress(yaml.YAMLError, RecursionError, *_UNREADABLE):
+            return yaml.load(text, Loader=_FastLoader)
+    return yaml.load(text, Loader=_PlainLoader)
 
 
 class _PlainLoader(yaml.SafeLoader):
@@ -177,3 +189,17 @@ class _PlainLoader(yaml.SafeLoader):
 
 _MERGE = "tag:yaml.org,2002:merge"
 _PlainLoader.add_constructor(None, _PlainLoader.refuse)
+
+if yaml.__with_libyaml__:
+
+    class _FastLoader(yaml.cyaml.CParser, _PlainLoader):  # type: ignore[misc]
+        """The same on the events of libyaml: nodes are composed and checked as above."""
+
+        get_single_node = yaml.SafeLoader.get_single_node
+
+        def __init__(self, stream: str) -> None:
+            yaml.cyaml.CParser.__init__(self, stream)
+            yaml.composer.Composer.__init__(self)  # type: ignore[no-untyped-call]
+            yaml.constructor.SafeConstructor.__init__(self)
+            yaml.resolver.Resolver.__init__(self)
+            self.depth = self.count = 0
