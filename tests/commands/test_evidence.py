@@ -45,10 +45,14 @@ class Lab:
     def plan(self, **overrides: Any) -> WorkflowPlan:
         return WorkflowPlan(read_yaml(Path("config.yaml")) | overrides)
 
+    def write_plans(self, **overrides: Any) -> WorkflowPlan:
+        plan = self.plan(**overrides)
+        plan.changes(plan.scope([])).make()
+        return plan
+
     def finish(self, study: str, folders: Sequence[str] = (), **overrides: Any) -> list[str]:
         """Write runs as if they had been finished with the current settings; default: all."""
-        plan = self.plan(**overrides)
-        plan.write()
+        plan = self.write_plans(**overrides)
         state = runs.RegisterState(**read_json(Path(plan.folder(f"plans/{study}/{REGISTER}"))))
         planned = plan.run_plans(study)
         for folder in folders or planned:
@@ -202,7 +206,7 @@ def test_a_record_cannot_claim_more_than_its_commit_shows(lab: Lab) -> None:
     margins = text.replace("at_most: 1", "at_most: 2").replace("at_least: 1", "at_least: 2")
     assert margins != text
     Path("claims/exp5.yaml").write_text(margins)
-    lab.plan().write()
+    lab.write_plans()
     path = Path("plans/exp5", REGISTER)
     state = runs.RegisterState(**read_json(path)).model_copy(update={"registered": True})
     planned = lab.plan().run_plans("exp5")
@@ -304,7 +308,7 @@ def test_the_commits_of_restored_runs_are_in_the_history(lab: Lab) -> None:
     shutil.rmtree("results")
     began = git(lab.path, "rev-parse", "HEAD").strip()
     git(lab.path, "commit", "--allow-empty", "-m", "later")
-    lab.plan(evidence="use").write()
+    lab.write_plans(evidence="use")
     known = read_json(Path("plans/exp5/history.json"))["commits"]
     assert list(known) == [began]
     assert known[began]["location"] == "here"
@@ -319,7 +323,7 @@ def test_only_complete_studies_are_made_of_evidence_alone(lab: Lab) -> None:
     ask("add")
     plan = lab.plan(evidence="only")
     assert plan.required == plan.covered == plan.studies == ["exp5"]
-    [line] = [line for line in plan.warnings if "evidence" in line]
+    [line] = [line for line in plan.warnings() if "evidence" in line]
     assert line == "left out, since no look has evidence of all its runs: exp6 (1 of 32 runs)"
     with pytest.raises(UserError, match="no look at exp6 has evidence of all its runs"):
         plan.check_targets(["reports/exp6.pdf"])
@@ -342,7 +346,7 @@ def test_evidence_alone_is_taken_to_the_last_look_that_has_all_its_runs(lab: Lab
     planned = [folder for folder in plan.run_plans("exp10") if "seeds" in folder]
     assert max(int(folder[-3:]) for folder in planned) == first + 15
     assert set(plan.restored()["exp10"]) < set(whole.restored()["exp10"])
-    [line] = [line for line in plan.warnings if "look" in line]
+    [line] = [line for line in plan.warnings() if "look" in line]
     assert line.startswith("taken to the last look with evidence of all its runs: exp10 (")
     assert line.endswith(" runs) at 16 seeds")
     assert lab.plan(evidence="use").seeds("exp10").looks[-1] == 36

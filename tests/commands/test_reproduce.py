@@ -55,7 +55,7 @@ class Copy:
         workflow = WorkflowPlan(
             read_yaml(Path("config.yaml")) | dict(each.split("=") for each in overrides)
         )
-        workflow.write()
+        workflow.changes(workflow.scope([])).make()
         plans = dict(workflow.plans())
         study, folder = run.split("/", 1)
         results = Path("results") / run

@@ -129,20 +129,6 @@ def test_two_pipelines_in_one_checkout_are_refused_or_serialised(
 
 
 @torture
-def test_dry_runs_that_write_the_same_plans_at_once_leave_them_whole(
-    project: Copy, tally: Tally
-) -> None:
-    plans = hashes(project, "plans/**/*.json")
-    kept = {name: digest for name, digest in plans.items() if name.count(".") == 1}
-    for _ in seeded(8, 2):
-        shutil.rmtree(project.path / "plans")
-        ended = finish([start(project, "snakemake", "-n", "all") for _ in range(4)])
-        assert [code for code, _ in ended] == [0] * 4, ended
-        assert hashes(project, "plans/**/*.json").items() >= kept.items()
-        tally.add("four dry runs write the plans at once", "all succeed, plans whole")
-
-
-@torture
 @pytest.mark.parametrize("stage", ["generate", "measure", "judge", "draw", "typeset", "index"])
 def test_eight_processes_of_one_job_leave_its_output_whole(
     project: Copy, tally: Tally, stage: str

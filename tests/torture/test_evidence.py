@@ -194,7 +194,7 @@ def test_two_clones_that_record_the_same_run_leave_one_whole_file(
     git(lab.path, "commit", "-qm", "here")
     monkeypatch.chdir(other)
     plan = lab.plan()
-    plan.write()
+    plan.changes(plan.scope([])).make()
     state = files.read_json(Path("plans/exp5/register.json"))
     for name in names:  # on another machine: other numbers
         finish(

@@ -1,5 +1,10 @@
 """A dry run prints a table of jobs by rule and arm, with reasons and expected cost."""
 
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from snakemake_logger_plugin_journeylab.dryrun import classify, summary
@@ -82,3 +87,72 @@ def test_a_dry_run_is_short_unless_commands_are_requested(fresh: Copy):
     assert len(short.splitlines()) < 25
     whole = fresh.snakemake("-n", "--printshellcmds", "reports/exp7.pdf").stdout
     assert whole.count("journeylab train ") == whole.count("\nrule train:") > 1
+
+
+def edit_figures(project: Copy) -> None:
+    project.edit(
+        "src/journeylab/studies/exp5_ssm_bridge/figures.py", lambda text: text + "\n_X = 1\n"
+    )
+
+
+def remove_a_figure(project: Copy) -> None:
+    next(project.path.glob("reports/exp5/figures/*.pdf")).unlink()
+
+
+def put_back_old_verdicts(project: Copy) -> None:
+    """Newer than their plan, and with the record of the verdicts that were there before."""
+    verdicts = project.path / "results/exp5/verdicts.json"
+    old = verdicts.read_bytes()
+    project.configure(lambda config: config.update(seeds_from=2000))
+    project.snakemake("results/exp5/verdicts.json")
+    verdicts.write_bytes(old)
+
+
+def remove_the_plans(project: Copy) -> None:
+    project.run("rm", "-r", "plans")
+
+
+def contents(project: Copy) -> dict[Path, tuple[float, bytes]]:
+    """Every file except caches of snakemake and Python, and snakemake's log."""
+    own = {"iocache", "log", "source_cache", "auxiliary", "__pycache__"}
+    files = (path for path in project.path.rglob("*") if path.is_file())
+    return {
+        path: (path.stat().st_mtime, path.read_bytes())
+        for path in files
+        if not own & set(path.parts)
+    }
+
+
+def jobs_with_reasons(text: str) -> set[tuple[str, ...]]:
+    found = re.findall(
+        r"^(?:local)?(?:rule|checkpoint) (\w+):\n(?:    .*\n)*?    reason: (.*)\n"
+        r"(?:(?:    .*\n)*?    wildcards: (.*)\n)?",
+        text,
+        re.MULTILINE,
+    )
+    return {job for job in found if job[0] != "all"}
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize(
+    ("change", "first"),
+    [
+        (edit_figures, "Updated input files: plans/exp5/draw.json"),
+        (remove_a_figure, "Missing output files: reports/exp5/manifest.json"),
+        (put_back_old_verdicts, "Updated input files: plans/exp5/judge.json"),
+        (remove_the_plans, None),
+    ],
+)
+def test_a_dry_run_changes_nothing_and_says_what_a_run_does(
+    project: Copy, change: Callable[[Copy], None], first: str | None
+) -> None:
+    change(project)
+    before = contents(project)
+    targets = ("reports/exp5/manifest.json", "reports/exp5.pdf")
+    dry = jobs_with_reasons(project.snakemake("-np", "--quiet", "host", "--", *targets).stdout)
+    assert contents(project) == before
+    assert (first is None) == (dry == set())
+    assert first is None or any(first in reason for _, reason, _ in dry)
+    project.snakemake(*targets)
+    log = max((project.path / ".snakemake/log").iterdir(), key=os.path.getmtime)
+    assert jobs_with_reasons(log.read_text()) == dry

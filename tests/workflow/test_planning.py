@@ -16,7 +16,7 @@ from journeylab.config import TrainedArm, UserError, read_yaml
 from journeylab.records.files import Origin, read_json, write_json, write_table
 from journeylab.records.plans import Plan
 from journeylab.workflow.captions import Captions
-from journeylab.workflow.outputs import distrust
+from journeylab.workflow.outputs import find_distrusted
 from journeylab.workflow.planning import WorkflowPlan
 
 PROJECT = Path(__file__).parents[2]
@@ -112,10 +112,10 @@ def test_an_optional_study_enters_the_response_when_its_verdicts_are_current(
     assert together.covered == ["exp5", "exp10"]
     assert inputs(together) == {"exp5", "exp10"}
     assert any("/exp10/" in host for host in together.hosts(None))
-    assert not together.warnings
+    assert not together.warnings()
     outdated = plan(training=WRITTEN["studies"]["exp10"]["training"] | {"steps": 500})
     assert outdated.covered == ["exp5"]
-    assert any("exp10: its results were made with other settings" in w for w in outdated.warnings)
+    assert any("exp10: its results were made with other settings" in w for w in outdated.warnings())
     verdicts.write_text(verdicts.read_text().replace("{", "{ ", 1), encoding="utf-8")
     assert plan().covered == ["exp5"]
     assert planned(
@@ -210,14 +210,17 @@ def test_a_caption_is_printed_as_written(tmp_path: Path) -> None:
     assert body.strip() == f"<p>{written}</p>"
 
 
-def test_metadata_that_snakemake_cannot_read_are_removed_unless_they_are_being_written(
-    tmp_path: Path,
-) -> None:
-    records = {"damaged": b"\xff{}", "other": b"[1]", "half written": b'{"record_format_ver'}
-    for name, content in records.items():
-        (tmp_path / name).write_bytes(content)
-    assert distrust({}, tmp_path, tmp_path) == []
-    assert [path.name for path in tmp_path.iterdir()] == ["half written"]
+def test_the_targets_decide_which_studies_are_planned() -> None:
+    plan = planned()
+    own = plan.scope(["reports/exp5.pdf", "results/exp5/verdicts.json"])
+    assert own == (["exp5"], False)
+    assert {name.partition("/")[0] for name, _ in plan.plans(own)} == {"exp5"}
+    for files, rules in (
+        (["reports/response.pdf"], False),
+        (["reports/exp5.pdf"], True),
+        ([], False),
+    ):
+        assert plan.scope(files, rules=rules) == (plan.studies, True)
 
 
 @pytest.mark.parametrize("runs", [1, 2_000])
@@ -233,6 +236,6 @@ def test_the_table_of_a_study_of_any_size_is_recognised_by_its_plan(
     path.touch()
     table.parent.mkdir(parents=True)
     write_table(table, pd.DataFrame({"value": [1.0]}), origin)
-    assert distrust({path: plan}, tmp_path, tmp_path / "metadata") == []
+    assert find_distrusted({path: plan}, tmp_path, tmp_path / "metadata") == {}
     other = plan.model_copy(update={"code": "another"})
-    assert distrust({path: other}, tmp_path, tmp_path / "metadata") == [table]
+    assert find_distrusted({path: other}, tmp_path, tmp_path / "metadata") == {path: table}

@@ -16,7 +16,7 @@ from journeylab.config import UserError
 from journeylab.workflow.recovery import begin_run
 
 if workflow.is_main_process:
-    try:
+    try:  # as a run does; a dry run begins none
         with begin_run():
             pass
     except UserError as problem:

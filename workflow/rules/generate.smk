@@ -6,6 +6,7 @@ rule fetch:
         "<data>/external/{file}",
     log:
         "<logs>/fetch/{file}.log",
+    localrule: True
     conda:
         "../envs/journeylab.yaml"
     threads: 1
@@ -22,6 +23,7 @@ rule generate:
         "<data>/{study}/{dataset}/{seeds}.parquet",
     log:
         "<logs>/generate/{study}/{dataset}/{seeds}.log",
+    localrule: True
     conda:
         "../envs/journeylab.yaml"
     threads: 1

@@ -8,6 +8,7 @@ checkpoint look:
         "<results>/{study}/looks/{look}.json",
     log:
         "<logs>/look/{study}/{look}.log",
+    localrule: True
     conda:
         "../envs/journeylab.yaml"
     threads: 1
@@ -27,6 +28,7 @@ rule judge:
         "<results>/{study}/verdicts.json",
     log:
         "<logs>/judge/{study}.log",
+    localrule: True
     conda:
         "../envs/journeylab.yaml"
     threads: 1

@@ -21,6 +21,7 @@ rule draw:
         manifest="<reports>/{study}/manifest.json",
     log:
         "<logs>/draw/{study}.log",
+    localrule: True
     conda:
         "../envs/journeylab.yaml"
     threads: 1
@@ -54,6 +55,7 @@ rule typeset:
         ),
     log:
         "<logs>/typeset/{study}.log",
+    localrule: True
     conda:
         "../envs/journeylab.yaml"
     threads: 1

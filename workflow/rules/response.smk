@@ -2,9 +2,9 @@ rule respond:
     """Answer the points of the reviewers with the verdicts of all studies: PDF, LaTeX and text."""
     input:
         plan="<plans>/respond.json",
-        history=expand("<plans>/{study}/history.json", study=plan.covered),
-        verdicts=expand("<results>/{study}/verdicts.json", study=plan.covered),
-        manifests=expand("<reports>/{study}/manifest.json", study=plan.covered),
+        history=plan.of_covered("plans", "history.json"),
+        verdicts=plan.of_covered("results", "verdicts.json"),
+        manifests=plan.of_covered("reports", "manifest.json"),
         hosts=plan.hosts,
         round=plan.review_round,
     output:
@@ -15,6 +15,7 @@ rule respond:
         latex=directory("<reports>/latex"),
     log:
         "<logs>/respond.log",
+    localrule: True
     conda:
         "../envs/journeylab.yaml"
     threads: 1
@@ -30,14 +31,15 @@ rule index:
     """List all claims of all studies on one page."""
     input:
         plan="<plans>/index.json",
-        history=expand("<plans>/{study}/history.json", study=plan.covered),
-        verdicts=expand("<results>/{study}/verdicts.json", study=plan.covered),
-        manifests=expand("<reports>/{study}/manifest.json", study=plan.covered),
+        history=plan.of_covered("plans", "history.json"),
+        verdicts=plan.of_covered("results", "verdicts.json"),
+        manifests=plan.of_covered("reports", "manifest.json"),
         hosts=plan.hosts,
     output:
         "<reports>/index.html",
     log:
         "<logs>/index.log",
+    localrule: True
     conda:
         "../envs/journeylab.yaml"
     threads: 1

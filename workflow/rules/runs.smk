@@ -1,5 +1,6 @@
 # A run is one arm/variant on a chunk of seeds, trained or computed. Which of the two an arm is, its
-# plan says: the other one's does not exist.
+# plan says: the other one's does not exist. On a cluster, only they are submitted: all other jobs take
+# seconds, and submitting them would take longer.
 
 
 rule train:
@@ -33,6 +34,7 @@ rule measure:
         "<results>/{study}/{arm}/{variant}/{seeds}/measurements.parquet",
     log:
         "<logs>/measure/{study}/{arm}/{variant}/{seeds}.log",
+    localrule: True
     conda:
         "../envs/journeylab.yaml"
     threads: 1
@@ -94,6 +96,7 @@ rule collect:
         "<results>/{study}/measurements.parquet",
     log:
         "<logs>/collect/{study}.log",
+    localrule: True
     conda:
         "../envs/journeylab.yaml"
     threads: 1

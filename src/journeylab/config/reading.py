@@ -191,15 +191,16 @@ _MERGE = "tag:yaml.org,2002:merge"
 _PlainLoader.add_constructor(None, _PlainLoader.refuse)
 
 if yaml.__with_libyaml__:
+    from yaml._yaml import CParser
 
-    class _FastLoader(yaml.cyaml.CParser, _PlainLoader):  # type: ignore[misc]
+    class _FastLoader(CParser, _PlainLoader):
         """The same on the events of libyaml: nodes are composed and checked as above."""
 
         get_single_node = yaml.SafeLoader.get_single_node
 
         def __init__(self, stream: str) -> None:
-            yaml.cyaml.CParser.__init__(self, stream)
-            yaml.composer.Composer.__init__(self)  # type: ignore[no-untyped-call]
+            CParser.__init__(self, stream)
+            yaml.composer.Composer.__init__(self)
             yaml.constructor.SafeConstructor.__init__(self)
             yaml.resolver.Resolver.__init__(self)
             self.depth = self.count = 0

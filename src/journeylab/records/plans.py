@@ -91,12 +91,17 @@ def read_plan(path: Path, stage: str) -> Plan:
 
 def write_plan(path: Path, plan: Frozen) -> bool:
     """Write a plan unless its file already has this content; return whether it was written."""
-    content = files.json_bytes(plan)
-    try:
-        if path.read_bytes() == content:
-            return False
-    except OSError:
-        pass
+    if is_written(path, plan):
+        return False
     with files.write_atomic(path, durable=False) as partial:
-        partial.write_bytes(content)
+        partial.write_bytes(files.json_bytes(plan))
     return True
+
+
+def is_written(path: Path, plan: Frozen) -> bool:
+    """Whether the file has this content; its indented text, which takes long, is not made."""
+    try:
+        written = files.parse_json(path.read_bytes())
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return canonical(written) == canonical(plan.model_dump(mode="json"))

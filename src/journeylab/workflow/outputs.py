@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from journeylab.records.files import json_bytes
 from journeylab.records.plans import Plan
 from journeylab.records.stages import STAGES
 
@@ -30,49 +31,26 @@ def job_outputs(name: str, plan: Plan) -> tuple[str, ...]:
     return tuple(path.format(**wildcards) for path in stage.outputs.values())
 
 
-def distrust(planned: Mapping[Path, Plan], root: Path, metadata: Path = METADATA) -> list[Path]:
-    """Let snakemake make outputs anew that another plan made and that it would not notice.
+def find_distrusted(
+    planned: Mapping[Path, Plan], root: Path, metadata: Path = METADATA
+) -> dict[Path, Path]:
+    """Outputs that another plan made and that snakemake would not notice, by their plan's file.
 
     `planned` are the plans by their files below `root`. Old outputs that are put back, by git or
     DVC for example, can be newer than their plan, and the metadata of snakemake can describe the
-    files that were there before. Their records are removed and the times of their plans are
-    renewed; the outputs stay. Damaged records are removed as well. Returns these outputs.
+    files that were there before.
     """
-    _remove_damaged(metadata)
-    distrusted = []
+    distrusted = {}
     for path, plan in planned.items():
         if plan.stage in ("fetch", "restore"):  # known by checksums
             continue
         output = root / job_outputs(path.relative_to(root / "plans").as_posix(), plan)[0]
         if _is_of(output, plan):
             continue
-        record = _record(metadata, output)
-        known = _known_checksum(record, path)
-        if known is not None and known != hashlib.sha256(path.read_bytes()).hexdigest():
-            continue  # snakemake sees that the plan changed
-        record.unlink(missing_ok=True)
-        os.utime(path)
-        distrusted.append(output)
+        known = _known_checksum(record_of(output, metadata), path)
+        if known is None or known == hashlib.sha256(json_bytes(plan)).hexdigest():
+            distrusted[path] = output  # else snakemake sees that the plan changed
     return distrusted
-
-
-def _remove_damaged(metadata: Path) -> None:
-    """Remove records that would end snakemake in a traceback; without one it compares times.
-
-    It skips a record that is no JSON, which another snakemake may be writing at this moment.
-    """
-    records = [path for path in metadata.rglob("*") if path.is_file()]
-    if not records:
-        return
-    from snakemake.persistence import MetadataRecord
-
-    for path in records:
-        try:
-            MetadataRecord.model_validate(json.loads(path.read_bytes()))
-        except (FileNotFoundError, json.JSONDecodeError):
-            continue
-        except ValueError:
-            path.unlink(missing_ok=True)
 
 
 def _is_of(output: Path, plan: Plan) -> bool:
@@ -97,7 +75,7 @@ def _seek_footer(table: BinaryIO) -> None:
     table.seek(max(0, size - 8 - length))
 
 
-def _record(metadata: Path, output: Path) -> Path:
+def record_of(output: Path, metadata: Path = METADATA) -> Path:
     """The file in which snakemake keeps what it knows of an output."""
     name = base64.urlsafe_b64encode(str(output).encode()).decode()
     *folders, last = [name[i : i + _LONGEST] for i in range(0, len(name), _LONGEST)]

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePath
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from journeylab.catalogue import check_words, discover, metrics_part, resolve
 from journeylab.claims.reference import read_earlier
@@ -57,7 +57,7 @@ from journeylab.workflow.evidence import (
     run_plans,
 )
 from journeylab.workflow.external import EXTERNAL, external_files, file_name, with_checksums
-from journeylab.workflow.plan_files import write_plans
+from journeylab.workflow.plan_files import Changes, find_changes
 from journeylab.workflow.plans import (
     Job,
     StudyPlans,
@@ -66,6 +66,8 @@ from journeylab.workflow.plans import (
 )
 from journeylab.workflow.round import compare_reviewed
 from journeylab.workflow.seeds import FindRecord, StudySeeds, study_seeds
+
+T = TypeVar("T")
 
 
 class Wildcards(Protocol):
@@ -76,6 +78,25 @@ class Wildcards(Protocol):
     arm: str
     variant: str
     seeds: str
+
+
+class Scope(NamedTuple):
+    """What a start plans: these studies and, if `shared`, the response and the index."""
+
+    studies: Sequence[str]
+    shared: bool
+
+
+class _Lazy(dict[str, T]):
+    """What is made for each study when it is asked for, once."""
+
+    def __init__(self, make: Callable[[str], T]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, study: str) -> T:
+        self[study] = made = self._make(study)
+        return made
 
 
 class WorkflowPlan:
@@ -116,7 +137,9 @@ class WorkflowPlan:
         if self.config.scale == "quick":
             self.config = self.config.model_copy(update={"studies": self._cut_down()})
         self._ends: Mapping[str, int | None] = {}
-        self.jobs = self._list_jobs()
+        self.jobs = _Lazy(self._list_jobs)
+        """The jobs of each study, by folder."""
+        self._made = _Lazy(lambda study: tuple(self._study(study).all()))
         self.evidence: dict[str, StudyEvidence] = {}
         if self.config.evidence != "run":
             root = Path(self.config.root)
@@ -130,14 +153,11 @@ class WorkflowPlan:
             self._ends = drawn_studies(self.evidence)
             kept = {study: self.config.studies[study] for study in self._ends}
             self.config = self.config.model_copy(update={"studies": kept})
-            self.jobs = self._list_jobs()
+            self.jobs.clear()  # of fewer seeds
 
-    def _list_jobs(self) -> dict[str, dict[str, Job]]:
-        listed = {
-            study: list_jobs(study, settings, self.seeds(study), self.register)
-            for study, settings in self.config.studies.items()
-        }
-        return {study: {job.folder: job for job in jobs} for study, jobs in listed.items()}
+    def _list_jobs(self, study: str) -> dict[str, Job]:
+        jobs = list_jobs(study, self.config.studies[study], self.seeds(study), self.register)
+        return {job.folder: job for job in jobs}
 
     def _check(self) -> None:
         metrics = {study: metrics_part(study).METRICS for study in discover()}
@@ -145,8 +165,7 @@ class WorkflowPlan:
         for study, settings in self.config.studies.items():
             check_words(study, settings)
 
-    @property
-    def warnings(self) -> list[str]:
+    def warnings(self, scope: Scope | None = None) -> list[str]:
         """Matters that need a person but are not errors, such as points without an answer."""
         root = Path(self.config.root)
         lines = [
@@ -161,7 +180,9 @@ class WorkflowPlan:
             f"{study}: its results were made with other settings or code; the response leaves them "
             f"out; snakemake {self.folder('reports')}/{study}.pdf makes them anew"
             for study in self.studies
-            if study not in self.covered and output_path(root, "judge", study=study).exists()
+            if (scope is None or scope.shared)
+            and study not in self.covered
+            and output_path(root, "judge", study=study).exists()
         ]
         return lines + evidence_warnings(self.evidence, self.config.evidence)
 
@@ -191,7 +212,7 @@ class WorkflowPlan:
         verdicts = output_path(Path(self.config.root), "judge", study=study)
         if not verdicts.exists():
             return False
-        [key] = [plan.key for _, plan in self._study(study).all() if plan.stage == "judge"]
+        [key] = [plan.key for _, plan in self._made[study] if plan.stage == "judge"]
         try:
             read_json(verdicts, key)
         except UserError:  # damaged or of another plan
@@ -250,6 +271,10 @@ class WorkflowPlan:
 
         return of_study
 
+    def of_covered(self, folder: str, name: str) -> Callable[[object], list[str]]:
+        """Input function: file ``name`` of every covered study, below ``folder``."""
+        return lambda _: [f"{self.folder(folder)}/{study}/{name}" for study in self.covered]
+
     def hosts(self, _wildcards: object) -> list[str]:
         """Input function: the host record of every run of the covered studies."""
         results = self.folder("results")
@@ -268,42 +293,62 @@ class WorkflowPlan:
         job = self._job(wildcards)
         return training_steps(job.run.settings, len(chunk_seeds(job.seeds)))
 
-    def write(self, active: float | None = None) -> None:
-        """Write the plans that changed, and remove the plans of jobs that no longer exist.
+    def scope(self, files: Iterable[str], *, rules: bool = False) -> Scope:
+        """What a start plans whose targets are these files, and `rules` if there are any."""
+        named = {self._study_of(file) for file in files}
+        if rules or not named or None in named:
+            return Scope(self.studies, shared=True)
+        return Scope([study for study in self.studies if study in named], shared=False)
 
-        `active` is when another run that works on these plans began. Raises UserError if it would
-        lose a plan, or if the plans cannot be written.
-        """
+    def changes(self, scope: Scope) -> Changes:
+        """The plans in `scope` that changed, and those of jobs that no longer exist."""
         folder, here = Path(self.folder("plans")), Path.cwd()
-        planned = {folder / name: plan for name, plan in self.plans()}
+        planned = {folder / name: plan for name, plan in self.plans(scope)}
         git = git_state(here)
         committed = None if git.commit is None else committed_files(here, [str(self.claims)])
         history = History(here, self.claims)
         runs = {path.parent: plan for path, plan in planned.items() if plan.stage in RUN_STAGES}
         beside: dict[Path, Frozen] = {}
-        if self.config.since:
+        if self.config.since and scope.shared:
             beside[folder / ROUND] = compare_reviewed(
                 here, self.config.since, self.register, self.response, self.covered
             )
-        for study in self.studies:
+        for study in scope.studies:
             beside[folder / study / REGISTER] = state = self._state(study, git, committed)
             path = folder / study / HISTORY
             beside[path] = self._history(study, state, history, recorded_rows(path), runs)
-        write_plans(Path(self.config.root), planned, beside, self.studies, active)
+        shared = ([EXTERNAL], ["latex"]) if scope.shared else ([], [])
+        return find_changes(
+            Path(self.config.root),
+            planned,
+            beside,
+            folders=[*scope.studies, *shared[0]],
+            reports=[*scope.studies, *shared[1]],
+        )
 
-    def plans(self) -> Iterator[tuple[str, Plan]]:
+    def plans(self, scope: Scope | None = None) -> Iterator[tuple[str, Plan]]:
         """Every plan by its path below ``plans``, in the order in which data flow."""
-        for file in external_files(self.config.studies.values()):
-            plan = make_plan("fetch", settings=dict(file), code_of=self.studies[0])
-            yield plan_path("fetch", file=file_name(file.sha256)), plan
+        studies, shared = scope or Scope(self.studies, shared=True)
+        read_by = self.config.studies
+        wanted = {file.sha256 for study in studies for file in read_by[study].files()}
+        for file in external_files(read_by.values()):
+            if file.sha256 in wanted:
+                plan = make_plan("fetch", settings=dict(file), code_of=self.studies[0])
+                yield plan_path("fetch", file=file_name(file.sha256)), plan
+        for study in studies:
+            yield from self._made[study]
+        if shared:
+            yield from self._shared_plans()
+
+    def _shared_plans(self) -> Iterator[tuple[str, Plan]]:
+        """The plans of the response and the index, which read the covered studies."""
         read: dict[str, str] = {}
         runs: list[tuple[str, str]] = []
-        for study in self.studies:
-            for name, plan in self._study(study).all():
-                if plan.stage == "typeset" and study in self.covered:
+        for study in self.covered:
+            for _, plan in self._made[study]:
+                if plan.stage == "typeset":
                     read |= {f"{study}.{part}": key for part, key in plan.inputs.items()}
                     runs += [(f"{study}/{folder}", key) for folder, key in plan.runs]
-                yield name, plan
         inputs: dict[str, Any] = {
             "inputs": read,
             "runs": tuple(runs),
@@ -331,46 +376,51 @@ class WorkflowPlan:
         return {
             study: [f"{self.folder('results')}/{study}/{name}" for name in plan.settings["files"]]
             for study in self.studies
-            if self._restored(study)  # without evidence, no plan is made a second time
-            for _, plan in self._study(study).all()
+            if self._restored(study)
+            for _, plan in self._made[study]
             if plan.stage == "restore"
         }
 
     def variants(self, study: str) -> dict[str, list[str]]:
         """The variants that run in each arm of a study."""
         variants: dict[str, dict[str, None]] = {}
-        for job in self.jobs.get(study, {}).values():
+        for job in self.jobs[study].values() if study in self.config.studies else ():
             variants.setdefault(job.run.arm, {})[job.run.variant] = None
         return {arm: list(names) for arm, names in variants.items()}
 
-    def outline(self) -> dict[str, dict[str, Any]]:
-        """All planned jobs of every study and their expected cost, for the summary of a dry run."""
+    def outline(self, studies: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """All planned jobs of studies and their expected cost, for the summary of a dry run."""
         return {
             study: outline(
-                ((self.folder(f"plans/{name}"), plan) for name, plan in self._study(study).all()),
+                ((self.folder(f"plans/{name}"), plan) for name, plan in self._made[study]),
                 self.costs.get(study),
                 self.seeds(study).first,
             )
-            for study in self.studies
+            for study in studies
         }
 
-    def check_targets(self, targets: Iterable[str]) -> None:
-        """Refuse a target of a study that is not configured; raises UserError."""
-        for target in targets:
-            try:
-                below = PurePath(target).relative_to(PurePath(self.config.root)).as_posix()
-            except ValueError:  # of another root, or a rule
-                continue
-            named = re.match(r"(?:data|results|reports|plans)/(exp\d+)(?:\.pdf$|/)", below)
-            if named and named[1] in self.evidence and named[1] not in self.studies:
+    def check_targets(self, files: Iterable[str]) -> None:
+        """Refuse a file of a study that is not configured; raises UserError."""
+        for file in files:
+            study = self._study_of(file)
+            if study in self.evidence and study not in self.studies:
                 raise UserError(
-                    f"{target}: no look at {named[1]} has evidence of all its runs; "
-                    f"journeylab evidence check {named[1]}"
+                    f"{file}: no look at {study} has evidence of all its runs; "
+                    f"journeylab evidence check {study}"
                 )
-            if named and named[1] not in self.config.studies:
+            if study is not None and study not in self.studies:
                 raise UserError(
-                    f"{target}: {named[1]} is not in config.yaml;{accepted(named[1], self.studies)}"
+                    f"{file}: {study} is not in config.yaml;{accepted(study, self.studies)}"
                 )
+
+    def _study_of(self, file: str) -> str | None:
+        """The study that a file below the root belongs to; None for any other file."""
+        try:
+            below = PurePath(file).relative_to(PurePath(self.config.root)).as_posix()
+        except ValueError:  # of another root
+            return None
+        named = re.match(r"(?:data|results|reports|plans)/(exp\d+)(?:\.pdf$|/)", below)
+        return named and named[1]
 
     def _restored(self, study: str) -> Mapping[str, RunEvidence]:
         """The evidence of the runs of a study that are restored, by folder."""

@@ -4,13 +4,12 @@ A lock of snakemake does not name its owner. Therefore every workflow run create
 `.snakemake/runs` and holds an advisory lock on it; the kernel releases that lock even if the
 process is killed. A lock of snakemake is stale if every run that may have taken it is dead. In
 doubt, for example for a run on another machine, it stays. The file contains the results root in
-which the run works, and nothing for a dry run.
+which the run works.
 """
 
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import shutil
 import socket
@@ -21,7 +20,6 @@ from pathlib import Path
 from typing import IO
 
 from journeylab.config import UserError
-from journeylab.records.files import MANIFEST, read_json
 
 try:
     import fcntl
@@ -42,7 +40,6 @@ def check_writable(folder: Path = Path(".snakemake")) -> None:
 
     On a full disk, snakemake and its jobs could not even write into their logs why they end.
     """
-    logging.raiseExceptions = False  # a log that cannot be written is no reason for a traceback
     probe = folder / f".{os.getpid()}.probe"
     try:
         folder.mkdir(exist_ok=True)
@@ -59,19 +56,19 @@ def check_writable(folder: Path = Path(".snakemake")) -> None:
 
 @contextmanager
 def begin_run(
-    root: Path | None = None, folder: Path = Path(".snakemake"), *, works: bool = True
+    root: Path | None = None, folder: Path = Path(".snakemake")
 ) -> Iterator[float | None]:
     """Remove the locks of dead runs, and mark this run as alive until its process ends.
 
-    Yields when the oldest other live run that works in `root` began, or None. A dry run begins with
-    `works=False` and does not count. Runs that begin meanwhile wait for the end of the block.
-    Raises UserError while jobs of a dead run are still running.
+    Yields when the oldest other live run that works in `root` began, or None. Runs that begin
+    meanwhile wait for the end of the block. Raises UserError while jobs of a dead run are still
+    running.
     """
     with ExitStack() as stack:
-        yield _mark(str((root or Path()).resolve()), folder, works, stack)
+        yield _mark(str((root or Path()).resolve()), folder, stack)
 
 
-def _mark(root: str, folder: Path, works: bool, stack: ExitStack) -> float | None:
+def _mark(root: str, folder: Path, stack: ExitStack) -> float | None:
     """Write the record of this run; `stack` keeps others from doing so. Returns as `begin_run`."""
     if fcntl is None or _held:
         return None
@@ -84,7 +81,7 @@ def _mark(root: str, folder: Path, works: bool, stack: ExitStack) -> float | Non
         since = active_since(folder, root)
         mine = runs / f"{socket.gethostname()}:{os.getpid()}"
         held = mine.open("w", encoding="utf-8")
-        held.write(root if works else "")
+        held.write(root)
         held.flush()
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:  # no advisory locks on this file system, or it is read-only
@@ -93,21 +90,6 @@ def _mark(root: str, folder: Path, works: bool, stack: ExitStack) -> float | Non
     os.environ[RUN] = mine.name
     atexit.register(_end_run, mine.absolute(), os.getpid())
     return since
-
-
-def forget_incomplete(reports: Path) -> None:
-    """Remove the manifest of a folder that lacks a file, so that the folder is made anew.
-
-    Snakemake compares such a folder as a whole and would report nothing to do.
-    """
-    for manifest in reports.glob(f"*/{MANIFEST}"):
-        try:
-            named = read_json(manifest)["files"]
-        except UserError:
-            continue  # damaged: its readers report it
-        if not all((manifest.parent / name).exists() for name in named):
-            answer = manifest.parent.name == "latex"
-            (reports / "response.json" if answer else manifest).unlink(missing_ok=True)
 
 
 def active_since(folder: Path = Path(".snakemake"), root: str | None = None) -> float | None:

@@ -1,0 +1,101 @@
+"""The start of a workflow: what the Snakefile needs, and plan files before jobs are chosen."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from snakemake.logging import logger
+
+from journeylab.config import UserError, read_yaml
+from journeylab.workflow.cluster import prepare_cluster, submitted_studies
+from journeylab.workflow.forking import start_server
+from journeylab.workflow.planning import WorkflowPlan
+from journeylab.workflow.preview import hide_records, show_changes
+from journeylab.workflow.recovery import begin_run, check_writable
+from journeylab.workflow.scheduling import lift_default_limit
+
+
+def check_file(path: str) -> None:
+    """Refuse a configuration of which snakemake's own reader would keep the last of equal keys."""
+    try:
+        read_yaml(Path(path))
+    except UserError as problem:
+        raise SystemExit(f"error: {problem}") from None
+
+
+def start(workflow: Any, config: dict[str, Any]) -> WorkflowPlan:
+    """The plan of a configuration; plan files are written before snakemake builds its graph.
+
+    Then the targets are known, also of a workflow that Python starts, and whether jobs will run: a
+    run writes the plans of the studies that its targets need, a dry run or a list writes nothing.
+    A job on a cluster keeps the plan with which it was submitted.
+    """
+    logging.raiseExceptions = False  # a log that cannot be written is no reason for a traceback
+    # Thousands of planned jobs live until the end: looking through them again and again for
+    # garbage took a fifth of a start with nothing to do.
+    gc.disable()
+    try:
+        if not workflow.is_main_process:
+            return WorkflowPlan(config, studies=submitted_studies(sys.argv))
+        check_writable()
+        plan = WorkflowPlan(config)
+    except (UserError, OSError) as problem:
+        raise SystemExit(f"error: {problem}") from None
+
+    class Planned(type(workflow)):  # type: ignore[misc]
+        def _build_dag(self) -> None:
+            try:
+                _prepare(self, plan)
+            except (UserError, OSError) as problem:
+                raise SystemExit(f"error: {problem}") from None
+            super()._build_dag()
+            gc.freeze()
+            gc.enable()
+
+    workflow.__class__ = Planned
+    return plan
+
+
+def _prepare(workflow: Any, plan: WorkflowPlan) -> None:
+    """Bring plans up to date, or show snakemake how they would be."""
+    files = [str(file) for file in workflow.dag.targetfiles]
+    plan.check_targets(files)
+    settings = workflow.dag_settings
+    scope = plan.scope(files, rules=bool(workflow.dag.targetrules or settings.target_jobs))
+    if workflow.executor_plugin is None or workflow.dryrun:
+        show_changes(plan.changes(scope), workflow)
+    else:
+        with begin_run(Path(plan.config.root)) as active:
+            plan.changes(scope).make(active)
+        hide_records(workflow)
+    for warning in plan.warnings(scope):
+        logger.warning(warning)
+    # the logger plugin calls it for the summary of a dry run
+    logger.info("", extra={"outline": partial(plan.outline, scope.studies)})
+
+
+def begin_jobs(workflow: Any, plan: WorkflowPlan) -> None:
+    """What is done once before the first job runs."""
+    # the timers of the limit would take a third of a core
+    lift_default_limit(workflow.scheduler)
+    try:
+        prepare_cluster(workflow)
+    except UserError as problem:
+        raise SystemExit(f"error: {problem}") from None
+    training = {}
+    jobs = list(workflow.dag.needrun_jobs())
+    for job in jobs:
+        if plan.config.evidence == "only" and job.rule.name in ("train", "compute"):
+            raise SystemExit(
+                f"error: evidence=only trains nothing; remove {job.output.run}, which is outdated"
+            )
+        if job.rule.name == "train":
+            training[str(job.input.plan)] = plan.steps(job.wildcards)
+    logger.info("", extra={"training": training})  # for the logger plugin
+    if workflow.executor_plugin.name == "local":
+        start_server(len(jobs))
