@@ -164,7 +164,7 @@ def look(register, table, seeds):
 def outcome(verdict):
     """What a verdict says, without what it says of single seeds."""
     numbers = (verdict.effect, verdict.low, verdict.high, verdict.n, verdict.failures)
-    return verdict.id, verdict.verdict, verdict.state, verdict.withheld, *numbers
+    return verdict.id, verdict.verdict, verdict.state, verdict.failed_gates, *numbers
 
 
 KINDS = {

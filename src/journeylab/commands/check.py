@@ -180,23 +180,18 @@ def _read(plan: Plan) -> list[str]:
 
 def _later(workflow: WorkflowPlan, jobs: Iterable[Job]) -> set[str]:
     """The keys of runs and looks that plans name, but that no job reads: the looks ended before."""
-    made = set[tuple[str, int]]()
+    # a look that is missing or damaged is among the files: its job is checked
+    taken = {study: workflow.taken_so_far(study) for study in workflow.studies}
 
-    def find(study: str, n: int) -> str:
-        made.add((study, n))
-        return workflow.folder(f"results/{study}/looks/{n}.json")
-
-    # a look that is missing or damaged: its job is checked
-    taken = {study: workflow.seeds(study).taken_so_far(find) for study in workflow.studies}
-
-    def is_later(plan: Plan) -> bool:
+    def is_later(job: Job) -> bool:
+        plan = job.plan
         if plan.stage == "look":
-            return (plan.study, len(plan.seeds or ())) not in made
+            return str(job.outputs[0]) not in taken[plan.study].files
         if plan.arm is None or plan.seeds is None:
             return False
-        return plan.seeds[-1] >= taken[plan.study].end(f"{plan.arm}/{plan.variant}")
+        return plan.seeds[-1] >= taken[plan.study].seeds.end(f"{plan.arm}/{plan.variant}")
 
-    return {job.plan.key for job in jobs if is_later(job.plan)}
+    return {job.plan.key for job in jobs if is_later(job)}
 
 
 def _answered(job: Job) -> list[str]:

@@ -23,9 +23,7 @@ def list_studies(config: Annotated[Path, CONFIG] = Path("config.yaml")) -> None:
     plan = current_plan(config)
     for study in plan.studies:
         jobs, seeds = plan.jobs[study], plan.seeds(study)
-        taken = seeds.taken_so_far(
-            lambda name, n: plan.folder(f"results/{name}/looks/{n}.json")
-        ).select(jobs)
+        taken = plan.taken_so_far(study).seeds.select(jobs)
         most = f", at most {len(jobs)} if claims stay open" if len(taken) < len(jobs) else ""
         typer.echo(f"{study}  {metrics_part(study).TITLE}")
         typer.echo(

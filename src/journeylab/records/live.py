@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from journeylab.config import Frozen, UserError, build
 from journeylab.records.files import read_json
 from journeylab.records.looks import FOLDER as LOOKS
-from journeylab.records.looks import LookRecord, SeedRange
+from journeylab.records.looks import LookRecord, SeedRange, seeds_taken
 from journeylab.records.plans import Plan, read_plan
 from journeylab.records.runs import RUN, START, read_run, read_start
 from journeylab.records.stages import RUN_STAGES, plan_of_log
@@ -156,23 +156,22 @@ class Activity:
 
     def _taken(self, study: str) -> SeedRange | None:
         """The seeds of the looks so far; None for a study without sequential looks."""
-        taken = None
-        plans = self.root.glob(f"plans/{study}/{LOOKS}/*.json")
-        looks = [path for path in plans if path.stem.isdigit()]  # beside them are files of cost
-        for path in sorted(looks, key=lambda path: int(path.stem)):
-            plan = self._plan(path, "look")
-            if plan is None or not plan.seeds:
-                break
-            taken = taken or SeedRange(first=plan.seeds[-1] + 1)
+        paths = self.root.glob(f"plans/{study}/{LOOKS}/*.json")
+        files = {int(path.stem): path for path in paths if path.stem.isdigit()}  # others are costs
+        looks = sorted(files)
+        first = self._plan(files[looks[0]], "look") if looks else None
+        if first is None or not first.seeds:
+            return None
+
+        def read(n: int, _: SeedRange) -> LookRecord | None:
+            record = self.root / "results" / study / LOOKS / f"{n}.json"
             try:
-                record = self.root / "results" / study / LOOKS / path.name
-                look = build(LookRecord, read_json(record, plan.key), str(record))
+                plan = self._plan(files[n], "look")
+                return build(LookRecord, read_json(record, plan.key), str(record)) if plan else None
             except (OSError, UserError):  # missing, damaged, or of an older plan
-                break
-            taken = look.taken
-            if not look.goes_on:
-                break
-        return taken
+                return None
+
+        return seeds_taken(looks, SeedRange(first=first.seeds[-1] + 1), read)
 
     def errors(self) -> dict[str, str]:
         """Log → error of jobs that are no runs: data, measurements, verdicts, reports."""

@@ -1,6 +1,6 @@
 """What the looks of a study decided: the state of every claim, and the seeds of every run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from pydantic import NonNegativeInt
@@ -62,6 +62,24 @@ class LookRecord(Frozen):
         rows, runs = len(self.states), len(self.goes_on)
         count = f"look {self.number}, {self.seeds} seeds: {len(self.open)} of {rows} claims open"
         return f"{count}, {runs} runs go on" if runs else count
+
+
+def seeds_taken(
+    looks: Iterable[int], first: SeedRange, read: Callable[[int, SeedRange], LookRecord | None]
+) -> SeedRange:
+    """The seeds of every run after the looks so far, in order; ``first`` are those of the first.
+
+    ``read`` gives the record of a look, for which runs have the given seeds. The looks end with one
+    that has no record yet, or after which no run goes on.
+    """
+    taken = first
+    for n in looks:
+        if (record := read(n, taken)) is None:
+            break
+        taken = record.taken
+        if not record.goes_on:
+            break
+    return taken
 
 
 def seeded_runs(folders: Iterable[str]) -> tuple[str, ...]:

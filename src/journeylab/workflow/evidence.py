@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -16,7 +16,7 @@ from journeylab.records.evidence import (
     read_evidence,
 )
 from journeylab.records.files import MEASUREMENTS
-from journeylab.records.looks import LookRecord, seeded_runs
+from journeylab.records.looks import LookRecord, SeedRange, seeded_runs, seeds_taken
 from journeylab.records.plans import Plan
 from journeylab.records.stages import run_folder
 from journeylab.workflow.seeds import StudySeeds
@@ -92,8 +92,7 @@ def needed_runs(
     judged by their evidence, leave a claim open that reads it. Where the evidence of a look is not
     complete, only the runs up to this look are known to be needed.
     """
-    *_, last = _looks(seeds, register, list(planned), recorded)
-    return last.needed
+    return _looks(seeds, register, list(planned), recorded)[-1].needed
 
 
 class _Look(NamedTuple):
@@ -106,19 +105,21 @@ class _Look(NamedTuple):
 
 def _looks(
     seeds: StudySeeds, register: Register, planned: list[str], recorded: Mapping[str, Recorded]
-) -> Iterator[_Look]:
+) -> list[_Look]:
     """The looks up to the last one that is needed, or whose evidence is not complete."""
-    taken, ends = seeds.first, seeds.looks or (len(seeds.all),)
-    for n in ends:
+    ends = seeds.looks or (len(seeds.all),)
+    looks = []
+
+    def judged(n: int, taken: SeedRange) -> LookRecord | None:
         needed = taken.select(planned)
         evidence = [recorded[folder].current for folder in needed]
-        yield _Look(n, needed, None not in evidence)
+        looks.append(_Look(n, needed, None not in evidence))
         if n == ends[-1] or None in evidence:
-            return
-        record = _judged(seeds, register, n, needed, evidence)
-        if not record.goes_on:
-            return
-        taken = record.taken
+            return None
+        return _judged(seeds, register, n, needed, evidence)
+
+    seeds_taken(ends, seeds.first, judged)
+    return looks
 
 
 def _judged(
@@ -160,7 +161,7 @@ def find_restorable(
             restored[folder] = evidence
         else:
             outdated.append(reasons)
-    looks = list(_looks(seeds, register, list(planned), recorded))
+    looks = _looks(seeds, register, list(planned), recorded)
     needed = looks[-1].needed
     current = sum(recorded[folder].state == "current" for folder in needed)
     look = max((look.seeds for look in looks if look.complete), default=0)

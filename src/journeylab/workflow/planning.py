@@ -65,7 +65,7 @@ from journeylab.workflow.plans import (
     make_plan,
 )
 from journeylab.workflow.round import compare_reviewed
-from journeylab.workflow.seeds import FindRecord, StudySeeds, study_seeds
+from journeylab.workflow.seeds import FindRecord, StudySeeds, Taken, study_seeds
 
 T = TypeVar("T")
 
@@ -255,7 +255,7 @@ class WorkflowPlan:
     def look_records(self, wildcards: Wildcards) -> list[str]:
         """Input function: the records of all looks before this one, or of all looks."""
         seeds = self.seeds(wildcards.study)
-        return [path for path, _ in seeds.records(self._record, _before(wildcards))]
+        return seeds.taken(self._record, _before(wildcards)).files
 
     def runs(self, name: str, *, trained_only: bool = False) -> Any:
         """Input function: file ``name`` of every run that the looks at the study have taken."""
@@ -286,7 +286,11 @@ class WorkflowPlan:
 
     def _taken(self, study: str, before: float = math.inf) -> list[str]:
         """The folders of the runs that the looks have taken."""
-        return self.seeds(study).taken(self._record, before).select(self.jobs[study])
+        return self.seeds(study).taken(self._record, before).seeds.select(self.jobs[study])
+
+    def taken_so_far(self, study: str) -> Taken:
+        """The seeds that the looks have taken so far, and the files of these looks."""
+        return self.seeds(study).taken(self._record, so_far=True)
 
     def steps(self, wildcards: Wildcards) -> int:
         """Training steps of a job over all its seeds."""

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from journeylab.claims.looks import schedule, steps, why_unjudged
 from journeylab.claims.register import PILOT, Register, StudyClaims
 from journeylab.config import Config, UserError, build, chunks
 from journeylab.records.files import read_json
-from journeylab.records.looks import LookRecord, SeedRange
+from journeylab.records.looks import LookRecord, SeedRange, seeds_taken
 
 FindRecord = Callable[[str, int], str]
 """The file of the look of a study at a number of seeds; it raises for a look that was not made."""
+
+
+class Taken(NamedTuple):
+    """The seeds of every run, and the files of the looks that took them."""
+
+    seeds: SeedRange
+    files: list[str]
 
 
 @dataclass(frozen=True)
@@ -36,37 +43,25 @@ class StudySeeds:
         """The seeds of the first look, or all seeds of a study without sequential looks."""
         return SeedRange(first=self.all.start + (self.looks or (len(self.all),))[0])
 
-    def records(
-        self, find: FindRecord, before: float = math.inf
-    ) -> Iterator[tuple[str, LookRecord]]:
-        """The files and records of the looks in order, up to the first after which no run goes on.
+    def taken(self, find: FindRecord, before: float = math.inf, *, so_far: bool = False) -> Taken:
+        """What the looks before the one at ``before`` seeds took, and the files of their records.
 
-        ``before`` ends them before the look at that number of seeds. After the last look nothing is
-        to be planned, so it has no record.
+        ``so_far`` ends them at the first look that was not made yet, or that is damaged. After the
+        last look nothing is to be planned, so it has no record.
         """
-        for n in self.looks[:-1]:
-            if n >= before:
-                return
-            path = find(self.study, n)
-            record = build(LookRecord, read_json(Path(path)), path)
-            yield path, record
-            if not record.goes_on:
-                return
+        files = []
 
-    def taken(self, find: FindRecord, before: float = math.inf) -> SeedRange:
-        """The seeds of every run that the looks have taken."""
-        taken = self.first
-        for _, record in self.records(find, before):
-            taken = record.taken
-        return taken
+        def read(n: int, _: SeedRange) -> LookRecord | None:
+            try:
+                files.append(path := find(self.study, n))
+                return build(LookRecord, read_json(Path(path)), path)
+            except (UserError, OSError):
+                if so_far:
+                    return None
+                raise
 
-    def taken_so_far(self, find: FindRecord) -> SeedRange:
-        """The same up to the first look that was not made yet, or that is damaged."""
-        taken = self.first
-        with suppress(UserError, OSError):
-            for _, record in self.records(find):
-                taken = record.taken
-        return taken
+        looks = [n for n in self.looks[:-1] if n < before]
+        return Taken(seeds_taken(looks, self.first, read), files)
 
 
 def study_seeds(
