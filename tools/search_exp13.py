@@ -6,7 +6,7 @@ Trains a run with the usual settings of the study and with the rates beside; the
 beside the best one, until both are known; then the same with initial scales at that rate. A setting
 is judged by the loss on validation rows after the last step, mean over the pilot seeds, which are
 trained at once; ties keep the usual setting. Prints a line per trial, which
-``journeylab/studies/exp13_published_mixers/search.py`` keeps. Without a run all runs are searched
+``journeylab/studies/exp13_published_mixers/trials.csv`` keeps. Without a run all runs are searched
 that judged claims and their gates name. ``--steps`` and ``--layers`` train with the chosen settings
 and another budget or depth than the task has; these lines choose nothing. ``--device cuda`` trains
 on a GPU.
@@ -146,9 +146,8 @@ def trial(job: Job, arm: str, rate: float, scale: float, device: Device) -> floa
     reached = [evaluate(*each) for each in zip(problems, streams, trained, strict=True)]
     loss = sum(each[0] for each in reached) / len(reached)
     right = sum(each[1] for each in reached) / len(reached)
-    shown = f"{loss:.4f}" if math.isfinite(loss) else 'float("inf")'
-    cells = f"{job.model.layers}, {steps}, {scale}, {rate:g}, {shown}, {right:.3f}"
-    print(f'        ("{arm}", "{job.variant}", {cells}),', flush=True)
+    cells = f"{job.model.layers},{steps},{scale},{rate:g},{loss:.4f},{right:.3f}"
+    print(f"{arm},{job.variant},{cells}", flush=True)
     return loss
 
 

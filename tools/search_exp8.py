@@ -9,8 +9,8 @@ at an edge of the grid, the next value beyond the edge as well. With ``--scales`
 at the best rate that ``search.py`` has. With ``--finals``, on several seeds and with more steps:
 the two scales that were best, stronger sinusoids of a hybrid, and half the rate, which is halved
 again while that is best. A run is judged by its training loss, the mean over the last tenth of its
-steps; rates of optimal answers are printed and decide nothing. Every line is a trial or a final as
-in ``search.py``.
+steps; rates of optimal answers are printed and decide nothing. Every line is a row of
+``trials.csv`` or ``finals.csv``.
 """
 
 import argparse
@@ -76,17 +76,17 @@ class Search(NamedTuple):
         """The loss of a setting on one seed; printed."""
         steps = STEPS[self.arm]
         (loss,), rates = self.train(rate, {"scale": scale}, steps, (PILOT,))
-        cells = f"{float(scale)}, {rate:g}, {loss:.4f}, {rates[0]:.3f}, {rates[1]:.3f}"
-        print(f'("{self.arm}", "{self.variant}", {steps}, {cells}),', flush=True)
+        cells = f"{float(scale)},{rate:g},{loss:.4f},{rates[0]:.3f},{rates[1]:.3f}"
+        print(f"{self.arm},{self.variant},{steps},{cells}", flush=True)
         return loss
 
     def final(self, scale: float, waves: float, rate: float) -> float:
         """The mean loss of a setting over the pilot seeds of finals; printed."""
         steps = FINAL_STEPS[self.arm]
         losses, _ = self.train(rate, {"scale": scale, "waves": waves}, steps, PILOTS)
-        printed = ", ".join(f"{loss:.4f}" for loss in losses)
-        cells = f"{steps}, {float(scale)}, {float(waves)}, {rate:g}, ({printed})"
-        print(f'("{self.arm}", "{self.variant}", {cells}),', flush=True)
+        printed = " ".join(f"{loss:.4f}" for loss in losses)
+        cells = f"{steps},{float(scale)},{float(waves)},{rate:g},{printed}"
+        print(f"{self.arm},{self.variant},{cells}", flush=True)
         return float(np.mean(losses))
 
     def train(

@@ -149,7 +149,7 @@ STAGES: Mapping[str, Stage] = {
         reads=("measurements", "verdicts", "runs"),
         parts=("settings", "metrics", "figures"),
         libraries=("matplotlib", "numpy", "scipy", "seaborn"),
-        assets=("plotting/*.mplstyle",),
+        assets=("plotting/*.mplstyle", "{study}/*.csv"),
     ),
     "typeset": Stage(
         purpose="Typeset the report of a study.",
