@@ -1,7 +1,7 @@
 """The search of learning rates and initial scales of exp12, on a pilot seed.
 
-``python tools/search_exp12.py`` trains the models and prints the rows. They are kept in ``trials.csv``, because
-a study trains with the chosen settings only.
+``python tools/search_exp12.py`` trains the models and prints the rows. They are kept in
+``trials.csv``, because a study trains with the chosen settings only.
 """
 
 from pathlib import Path

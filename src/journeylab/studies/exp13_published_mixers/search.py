@@ -1,11 +1,11 @@
 """The search of learning rates and initial scales of exp13, on pilot seeds.
 
 ``tools/search_exp13.py`` prints its lines; they are kept in ``trials.csv``, because a study trains
-with the chosen settings only. One rule for all mechanisms and tasks. Trials with 2000 steps were made with
-torch 2.11, about half of them on a GPU; those with more steps on a CPU with the pinned torch,
-except a few that choose nothing. Lines of runs whose mechanism started otherwise were removed:
-of Mamba-3 while the scale did not reach its step sizes, and of softmax attention with journey
-operators that did not start at those of RoPE.
+with the chosen settings only. One rule for all mechanisms and tasks. Trials with 2000 steps were
+made with torch 2.11, about half of them on a GPU; those with more steps on a CPU with the pinned
+torch, except a few that choose nothing. Lines of runs whose mechanism started otherwise were
+removed: of Mamba-3 while the scale did not reach its step sizes, and of softmax attention with
+journey operators that did not start at those of RoPE.
 """
 
 from __future__ import annotations
