@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from journeylab import catalogue
 from journeylab.claims.theorems import read_theorems
 from journeylab.config import (
     ArmSettings,
@@ -72,6 +73,12 @@ def test_every_link_to_a_heading_has_its_heading(page: Path) -> None:
         if part not in anchors:
             missing.append(f"{path}#{part}")
     assert missing == []
+
+
+@pytest.mark.parametrize("study", catalogue.discover())
+def test_the_readme_prints_the_question_of_a_study(study: str) -> None:
+    text = (PROJECT / "README.md").read_text(encoding="utf-8")
+    assert f"| {study} | {catalogue.metrics_part(study).QUESTION}" in text
 
 
 def test_claims_and_theorems_yaml_name_the_same_theorems() -> None:

@@ -15,7 +15,6 @@ from journeylab.plotting import (
     anchors,
     canvas,
     curves,
-    effects,
     facets,
     legend_above,
     median_interval,
@@ -25,9 +24,8 @@ from journeylab.plotting import (
     styled,
     styles,
 )
-from journeylab.plotting.intervals import HIGHEST
 from journeylab.records.verdicts import Point
-from journeylab.wording.rows import Part, Row, StudyRows
+from journeylab.wording.rows import Row, StudyRows
 
 NUMBERS = {"mean": 0.2, "n": 3, "failures": 1, "verdict": "inconclusive"}
 
@@ -220,86 +218,6 @@ def claim(identity: str, **given) -> Row:
 def claims(*verdicts: Row) -> StudyRows:
     given = {"scale": "default", "evidence": True}
     return StudyRows(study="exp1", seeds=3, alpha=0.05, M=1, verdicts=verdicts, **given)
-
-
-def test_effects_are_the_seeds_and_the_interval_of_the_judge():
-    with styled():
-        [figure] = effects(claims(claim("exp1.2")))
-    [axes] = figure.axes
-    [seeds_] = [c for c in axes.collections if len(c.get_offsets())]
-    assert sorted(seeds_.get_offsets()[:, 0]) == [-0.1, 0.3]
-    interval, median = (
-        next(line for line in axes.lines if test(line))
-        for test in (lambda line: line.get_linewidth() > 1.3, lambda line: line.get_marker() == "D")
-    )
-    assert list(interval.get_xdata()) == [-0.1, 0.3]
-    assert list(median.get_xdata()) == [0.2]
-    [region] = axes.patches
-    assert (region.get_x(), region.get_x() + region.get_width()) == (0.1, axes.get_xlim()[1])
-    assert axes.get_xlabel() == "difference of hits@1"
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["1.2 D · One beats the other."]
-    assert [text.get_text() for text in axes.texts] == ["∼ inconclusive  ✗1"]
-
-
-def test_an_unbounded_end_is_an_arrow_at_the_edge():
-    with styled():
-        [figure] = effects(claims(claim("exp1.2", low=None)))
-    [axes] = figure.axes
-    [arrow] = [line for line in axes.lines if line.get_marker() == "<"]
-    assert arrow.get_xdata()[0] == axes.get_xlim()[0] < -0.1
-
-
-def test_every_part_is_a_row_and_metrics_have_panels_of_their_own():
-    parts = [
-        Part(effect_text=f"a/{x}", metric_label="hits@1", effect=x, low=x, high=x, **NUMBERS)
-        for x in (0.4, 0.6)
-    ]
-    whole = claim("exp1.1", kind="all_of", parts=parts, effect_text="all of a/0.4, a/0.6")
-    with styled():
-        [figure] = effects(claims(whole, claim("exp1.2"), claim("exp1.3", metric_label="log rank")))
-    rows = [[tick.get_text() for tick in axes.get_yticklabels()] for axes in figure.axes]
-    assert rows[0] == ["1.1 D · One beats the other. All\u00a0of:", "– a/0.4", "– a/0.6"]
-    assert [axes.get_xlabel() for axes in figure.axes] == [
-        "hits@1",
-        "difference of hits@1",
-        "difference of log rank",
-    ]
-
-
-def test_a_claim_without_a_range_of_its_effect_is_not_drawn():
-    solves = claim("exp1.1", kind="solves", region={"solves": {"at_least": 0.99}})
-    assert effects(claims(solves, claim("exp1.s1", primary=False))) == []
-
-
-def test_a_distant_seed_is_an_arrow_and_does_not_set_the_limits():
-    points = tuple(Point(seed=i, value=x) for i, x in enumerate((-0.1, 0.2, 0.3, 28.0, -9.0)))
-    with styled():
-        [figure] = effects(claims(claim("exp1.2", points=points)))
-    [axes] = figure.axes
-    left, right = axes.get_xlim()
-    assert -1 < left < right < 1
-    arrows = {line.get_marker(): list(line.get_xdata()) for line in axes.lines}
-    assert (arrows["<"], arrows[">"]) == ([left], [right])
-    [near] = [each for each in axes.collections if len(each.get_offsets())]
-    assert sorted(near.get_offsets()[:, 0]) == [-0.1, 0.2, 0.3]
-
-
-def test_claims_fill_pages_and_their_parts_stay_together():
-    parts = [
-        Part(effect_text=f"a/{x}", metric_label="hits@1", effect=x, low=x, high=x, **NUMBERS)
-        for x in (0.4, 0.6, 0.8)
-    ]
-    many = [claim(f"exp1.{i}", kind="all_of", parts=parts) for i in range(1, 31)]
-    with styled():
-        figures = effects(claims(*many))
-    assert len(figures) > 1
-    assert all(figure.get_size_inches()[1] <= HIGHEST for figure in figures)
-    names = [
-        [tick.get_text() for axes in figure.axes for tick in axes.get_yticklabels()]
-        for figure in figures
-    ]
-    assert all(len(page) % 4 == 0 and "All\u00a0of:" in page[0] for page in names)
-    assert sum(map(len, names)) == 4 * len(many)
 
 
 STATES = [("supported", "decided"), ("refuted", "decided"), (None, "withheld")]

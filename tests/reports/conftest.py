@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from journeylab.chunks.tables import joined, labelled
-from journeylab.plotting import StudyResults, effects, save, styled
+from journeylab.plotting import StudyResults, canvas, save, styled
 from journeylab.records.cost import Cost
 from journeylab.records.files import read_json, write_folder, write_json
 from journeylab.records.plans import Plan
@@ -215,12 +215,12 @@ def trained_records() -> list[tuple[RunRecord, RunHost]]:
 
 
 def write_trained_content(folder: Path, verdicts: StudyRows) -> None:
-    """The folder that ``draw_results`` writes, with the effects of all claims as only figure."""
+    """The folder that ``draw_results`` writes, with an empty figure as the only one."""
     with write_folder(folder) as partial, styled():
-        [figure] = effects(verdicts)
-        save(figure, partial / "figures" / "effects.pdf")
+        figure, _ = canvas(1.0)
+        save(figure, partial / "figures" / "rates.pdf")
         write_json(partial / "numbers.json", study_numbers(verdicts, {"worlds": 12}))
-        figures = [{"name": "effects", "caption": "Effects with intervals; regions shaded."}]
+        figures = [{"name": "rates", "caption": "Rates with intervals."}]
         content = {"title": "Native against linearised knowledge", "figures": figures, "tables": []}
         content |= {"question": "Does a native triple transfer to text?", "labels": LABELS}
         content |= {"arms": ARMS}

@@ -188,7 +188,7 @@ def test_the_page_fetches_nothing_and_runs_no_other_script(page):
 def test_links_lead_to_the_report_its_figures_and_the_commands(page, records):
     reader = Reader(page)
     links = {attributes["href"] for attributes, _ in reader.select("a")}
-    assert {"exp7.pdf", "exp7/figures/effects.svg", "exp5/figures/error.svg", "#exp7.2"} <= links
+    assert {"exp7.pdf", "exp7/figures/rates.svg", "exp5/figures/error.svg", "#exp7.2"} <= links
     commands = {text for _, text in reader.select("code")}
     assert {"make exp7", "journeylab explain exp7.2"} <= commands
     assert {run.run_key for run, _ in records} <= commands

@@ -232,7 +232,7 @@ def test_the_first_page_has_question_answer_certainty_and_the_key_figure(pdf):
     assert front["figure"]["caption"] in text
     assert "at most 0.05" in front["certainty"] or not verdicts.evidence
     assert "Figure 1." in text
-    assert "Figure 1, on the first page. Effects with intervals; regions shaded." in re.sub(
+    assert "Figure 1, on the first page. Rates with intervals." in re.sub(
         r"\s+", " ", " ".join(pages(path)[1:])
     )
 

@@ -30,7 +30,7 @@ TRAINED = tuple(f"exp7.{i}" for i in range(1, 7))
 QUESTIONS = [
     question("union", *TRAINED, point=HOSTILE, answer="We ran it.", change="section 4"),
     question("bridge", "exp5.1", "exp5.2", "exp5.3", title="From a journey to a recurrence"),
-    question("both", "exp7.2", "exp5.1", reviewer="R2", figures=("exp7/effects",)),
+    question("both", "exp7.2", "exp5.1", reviewer="R2", figures=("exp7/rates",)),
     question("later", "exp8.1", reviewer="R2"),
     question("open", reviewer="R2"),
 ]

@@ -9,7 +9,6 @@ from journeylab.plotting.forms import (
     median_interval,
     seeds,
 )
-from journeylab.plotting.intervals import effects
 from journeylab.plotting.medians import Columns, medians, ranges
 from journeylab.plotting.results import RunName, StudyResults, Table, median, summary
 from journeylab.plotting.stopping import stopping
@@ -25,7 +24,6 @@ __all__ = [
     "anchors",
     "canvas",
     "curves",
-    "effects",
     "facets",
     "legend_above",
     "median",

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pandas as pd
 
-from journeylab.plotting import StudyResults, Table, effects, save, stopping, styled
-from journeylab.plotting.intervals import FAR
+from journeylab.plotting import StudyResults, Table, save, stopping, styled
 from journeylab.records.files import write_json
 from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.reports.numbers import study_numbers
@@ -20,13 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_EFFECTS = (
-    "The primary claims about effects, by metric. Dots are seeds, diamonds medians, lines the "
-    "intervals that decide (with an arrow where they are unbounded); the claimed region is "
-    "shaded. D is the document's claim, C its corrected form; ✗ counts failed seeds. "
-    f"Differences are paired by seed. Grey arrows at an edge are seeds more than {FAR:g} widths "
-    "away from their interval."
-)
 _LOOKS = (
     "The number of seeds at which the looks at each claim ended. Markers and words say how: "
     "supported or refuted; withheld, since a prerequisite is not met; or inconclusive: settled "
@@ -69,12 +61,6 @@ def draw_results(results: StudyResults, figures: Figures, words: Words, folder: 
     captions = dict(figures.CAPTIONS)
     with styled():
         drawn = figures.draw(results)
-        for page, figure in enumerate(effects(results.verdicts), start=1):
-            name = "effects" if page == 1 else f"effects-{page}"
-            captions[name] = (
-                _EFFECTS if page == 1 else "The claims of the figure before, continued."
-            )
-            drawn[name] = figure
         if (looks := stopping(results.verdicts)) is not None:
             captions["looks"], drawn["looks"] = _LOOKS, looks
         for name, figure in drawn.items():

@@ -238,7 +238,7 @@ class _Figures:
         self._shown: set[str] = set()
 
     def of(self, question: Question) -> list[dict[str, str]]:
-        """The figures that a point names, or the effects of the study that answers most of it."""
+        """The figures that a point names, or the first of the study that answers most of it."""
         for name in question.figures:
             if name.partition("/")[0] in self._studies and name not in self._drawn:
                 raise UserError(
@@ -259,5 +259,4 @@ class _Figures:
         if not studies:
             return []
         most = max(studies, key=studies.count)
-        first = [name for name in self._drawn if name.startswith(f"{most}/")][:1]
-        return [name for name in self._drawn if name.startswith(f"{most}/effects")] or first
+        return [name for name in self._drawn if name.startswith(f"{most}/")][:1]
