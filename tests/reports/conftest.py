@@ -297,7 +297,9 @@ def once_records(
 ) -> list[tuple[RunRecord, RunHost]]:
     """The records of exp5, whose runs are computed once."""
     moment = datetime(2026, 1, 2, tzinfo=UTC)
-    timings = {f"{form}.{n}": 7.25 for form in ("recurrent", "parallel", "scan") for n in (20, 200)}
+    timings = {
+        f"{form}.{n}": 83.25 for form in ("recurrent", "parallel", "scan") for n in (20, 200)
+    }
     start = RunStart(plan_key="0" * 16, started=moment)
     host = describe_host(start=start, finished=moment, outcomes=(), cost=COST, timings=timings)
     return [(run, host) for run in computed[0].runs]

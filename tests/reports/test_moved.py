@@ -129,8 +129,8 @@ def test_figures_are_compared_by_their_checksums(evidence, tmp_path):
     [study] = [each for each in evidence if each.study == "exp7"]
     now = drawn_figures(study.folder)
     assert described(evidence, reviewed(evidence, figures=now))["round"]["unmoved"] == ["exp7"]
-    _, lines = moved(evidence, reviewed(evidence, figures={"effects": "0a", "old": "0b"}))
-    assert lines == ["Figures changed: effects; removed: old."]
+    _, lines = moved(evidence, reviewed(evidence, figures={"rates": "0a", "old": "0b"}))
+    assert lines == ["Figures changed: rates; removed: old."]
     record_figures(study.folder.parent, tmp_path)  # a folder that keeps none
     assert list(tmp_path.iterdir()) == []
     write_json(tmp_path / "figures.json", {"studies": {"exp1": {"a": "0c"}}}, sealed=False)
