@@ -16,7 +16,7 @@ SCALE = "--config root=build/b scale=paper`"
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    write_json(Path("build/b/plans/respond.json"), {"settings": {"scale": "paper"}})
+    write_json(Path("build/b/plans/exp5/judge.json"), {"settings": {"scale": "paper"}})
     return tmp_path
 
 

@@ -247,9 +247,11 @@ def read_host(folder: Path) -> RunHost:
 
 def read_start(folder: Path) -> RunStart | None:
     """How a run began, whether it is finished or not; None if no readable record says so."""
-    for name in (HOST, START):
+    for path in (folder / HOST, folder / START):
+        if not path.exists():
+            continue  # the message of a missing file takes longer than all else
         try:
-            content = files.read_json(folder / name)
+            content = files.read_json(path)
             return RunStart(**{key: content[key] for key in RunStart.model_fields})
         except (UserError, KeyError, ValueError):
             continue
