@@ -31,21 +31,23 @@ STUDY, RUNS = "exp99", (100, 500, 2_000)
 RESULTS, PLANS = f"results/{STUDY}", f"plans/{STUDY}"
 WEIGHTS, CURVES = "weights.safetensors", "curves.parquet"
 REPORT = f"reports/{STUDY}.pdf"
+PRINTED = f"--history {PLANS}/history.json --verdicts {RESULTS}/verdicts.json"
 TRAINING = {"steps": 10, "warmup": 2, "rows": 16, "evaluate_every": 5, "checkpoint_every": 10}
 COMMANDS = {
     "first dry run": f"snakemake -n {REPORT}",
     "write all runs": f"{sys.executable} {Path(__file__).resolve()} fill",
-    "collect": f"journeylab collect --plan {PLANS}/collect.json --results {RESULTS}"
+    "collect": f"journeylab collect --plan {PLANS}/collect.json --runs {RESULTS}"
     f" --output {RESULTS}/measurements.parquet",
-    "judge": f"journeylab judge --plan {PLANS}/judge.json --results {RESULTS}"
-    f" --output {RESULTS}/verdicts.json",
-    "draw": f"journeylab draw --plan {PLANS}/draw.json --results {RESULTS}"
-    f" --output reports/{STUDY}/manifest.json",
-    "typeset": f"journeylab typeset --plan {PLANS}/typeset.json --results {RESULTS}"
-    f" --output {REPORT}",
+    "judge": f"journeylab judge --plan {PLANS}/judge.json"
+    f" --measurements {RESULTS}/measurements.parquet --output {RESULTS}/verdicts.json",
+    "draw": f"journeylab draw --plan {PLANS}/draw.json"
+    f" --measurements {RESULTS}/measurements.parquet --verdicts {RESULTS}/verdicts.json"
+    f" --runs {RESULTS} --output reports/{STUDY}/manifest.json",
+    "typeset": f"journeylab typeset --plan {PLANS}/typeset.json {PRINTED}"
+    f" --manifest reports/{STUDY}/manifest.json --runs {RESULTS} --output {REPORT}",
     "nothing to do": f"snakemake --cores 2 {REPORT}",
-    "index": "journeylab index --plan plans/index.json --results results"
-    " --output reports/index.html",
+    "index": f"journeylab index --plan plans/index.json {PRINTED}"
+    f" --manifests reports/{STUDY}/manifest.json --runs results --output reports/index.html",
     "import into MLflow": "journeylab track",
     "import again": "journeylab track",
 }
@@ -144,6 +146,7 @@ def fill() -> None:
     torch.set_num_threads(1)
     files._flush = lambda path: None
     workflow = WorkflowPlan(read_yaml(Path("config.yaml")))
+    workflow.changes(workflow.scope([])).make()
     donors: dict[tuple[str, str | None], Path] = {}
     for name, plan in workflow.plans():
         path, folder = Path("plans") / name, (Path("results") / name).parent
