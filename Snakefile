@@ -48,7 +48,7 @@ rule all:
 
 
 # seeds are added look by look: which runs a study has is known when its looks are done
-plan.follow(lambda study, n: checkpoints.look.get(study=study, look=n).output[0])
+plan.follow(lambda study, n: checkpoints.look.get(study=study, look=n).output.look)
 
 
 include: "workflow/rules/generate.smk"

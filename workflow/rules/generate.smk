@@ -3,7 +3,7 @@ rule fetch:
     input:
         plan=ancient("<plans>/external/{file}.json"),  # where it is found is not what it is
     output:
-        "<data>/external/{file}",
+        file="<data>/external/{file}",
     log:
         "<logs>/fetch/{file}.log",
     localrule: True
@@ -20,7 +20,7 @@ rule generate:
         plan="<plans>/{study}/data/{dataset}/{seeds}.json",
         file=ancient(plan.file),  # known by its SHA-256
     output:
-        "<data>/{study}/{dataset}/{seeds}.parquet",
+        data="<data>/{study}/{dataset}/{seeds}.parquet",
     log:
         "<logs>/generate/{study}/{dataset}/{seeds}.log",
     localrule: True

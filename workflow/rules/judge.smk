@@ -5,7 +5,7 @@ checkpoint look:
         looks=plan.look_records,
         measurements=plan.runs("measurements.parquet"),
     output:
-        "<results>/{study}/looks/{look}.json",
+        look="<results>/{study}/looks/{look}.json",
     log:
         "<logs>/look/{study}/{look}.log",
     localrule: True
@@ -16,7 +16,7 @@ checkpoint look:
         runs=plan.results,
     shell:
         "journeylab look --plan {input.plan} --looks {input.looks} --runs {params.runs}"
-        " --output {output} > {log} 2>&1"
+        " --output {output.look} > {log} 2>&1"
 
 
 rule judge:
@@ -25,7 +25,7 @@ rule judge:
         plan="<plans>/{study}/judge.json",
         measurements="<results>/{study}/measurements.parquet",
     output:
-        "<results>/{study}/verdicts.json",
+        verdicts="<results>/{study}/verdicts.json",
     log:
         "<logs>/judge/{study}.log",
     localrule: True
@@ -34,4 +34,4 @@ rule judge:
     threads: 1
     shell:
         "journeylab judge --plan {input.plan} --measurements {input.measurements}"
-        " --output {output} > {log} 2>&1"
+        " --output {output.verdicts} > {log} 2>&1"

@@ -47,7 +47,7 @@ rule typeset:
         runs=plan.runs("run.json"),
         hosts=plan.runs("run.host.json"),
     output:
-        report(
+        report=report(
             "<reports>/{study}.pdf",
             caption="../report/report.rst",
             category="{study}",
@@ -63,4 +63,4 @@ rule typeset:
         runs=plan.results,
     shell:
         "journeylab typeset --plan {input.plan} --history {input.history} --verdicts {input.verdicts}"
-        " --manifest {input.manifest} --runs {params.runs} --output {output} > {log} 2>&1"
+        " --manifest {input.manifest} --runs {params.runs} --output {output.report} > {log} 2>&1"

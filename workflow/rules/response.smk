@@ -36,7 +36,7 @@ rule index:
         manifests=plan.of_covered("reports", "manifest.json"),
         hosts=plan.hosts,
     output:
-        "<reports>/index.html",
+        page="<reports>/index.html",
     log:
         "<logs>/index.log",
     localrule: True
@@ -47,4 +47,4 @@ rule index:
         runs=plan.folder("results"),
     shell:
         "journeylab index --plan {input.plan} --history {input.history} --verdicts {input.verdicts}"
-        " --manifests {input.manifests} --runs {params.runs} --output {output} > {log} 2>&1"
+        " --manifests {input.manifests} --runs {params.runs} --output {output.page} > {log} 2>&1"

@@ -18,6 +18,9 @@ rule train:
     conda:
         "../envs/journeylab.yaml"
     threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: attempt * 4000,
+        runtime=lambda wildcards, attempt: attempt * 240,  # minutes
     shell:
         "journeylab train --plan {input.plan} --data {input.data} --output {output.run}"
         " > {log} 2>&1"
@@ -31,7 +34,7 @@ rule measure:
         weights=ancient("<results>/{study}/{arm}/{variant}/{seeds}/weights.safetensors"),
         run="<results>/{study}/{arm}/{variant}/{seeds}/run.json",
     output:
-        "<results>/{study}/{arm}/{variant}/{seeds}/measurements.parquet",
+        measurements="<results>/{study}/{arm}/{variant}/{seeds}/measurements.parquet",
     log:
         "<logs>/measure/{study}/{arm}/{variant}/{seeds}.log",
     localrule: True
@@ -56,6 +59,9 @@ rule compute:
     conda:
         "../envs/journeylab.yaml"
     threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: attempt * 2000,
+        runtime=lambda wildcards, attempt: attempt * 60,  # minutes
     shell:
         "journeylab compute --plan {input.plan} --output {output.run} > {log} 2>&1"
 
@@ -93,7 +99,7 @@ rule collect:
         looks=plan.look_records,
         measurements=plan.runs("measurements.parquet"),
     output:
-        "<results>/{study}/measurements.parquet",
+        measurements="<results>/{study}/measurements.parquet",
     log:
         "<logs>/collect/{study}.log",
     localrule: True

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
+from functools import cache
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
@@ -107,11 +108,13 @@ class Frozen(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _no_text_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
-        field = cls.model_fields.get(info.field_name or "")
-        return _number(value) if field and _is_number(field.annotation) else value
+        return _number(value) if _is_number(cls, info.field_name or "") else value
 
 
-def _is_number(annotation: object) -> bool:
+@cache
+def _is_number(model: type[BaseModel], name: str) -> bool:
+    field = model.model_fields.get(name)
+    annotation = field and field.annotation
     if get_origin(annotation) is Literal:
         return all(type(level) is int for level in get_args(annotation))
     return annotation in (int, float)
