@@ -96,7 +96,9 @@ def test_cancelled_and_timed_out_runs_resume_and_equal_local_runs(
 
 
 def test_a_run_on_a_dead_node_moves_with_its_gpu(local: Copy, submitting: Submitting) -> None:
-    submitting.copy.edit(PROFILE, lambda text: text.replace("# - train:gpu=1", "- train:gpu=1"))
+    commented = "# set-resources:\n#   - train:mem_mb=attempt * 8000\n#   - train:gpu=1"
+    asked = "set-resources:\n  - train:gpu=1"
+    submitting.copy.edit(PROFILE, lambda text: text.replace(commented, asked))
     target = f"results/exp7/native/A/{SEEDS}/run.json"
     process = submitting.start(target)
     job, training = hold(submitting, process, "native/A")
