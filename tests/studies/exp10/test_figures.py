@@ -14,7 +14,7 @@ def test_tables_list_every_run_and_every_impossible_entry(results):
     tables = figures.tabulate(results)
     accuracies = tables["accuracies"].frame
     assert len(accuracies) == 4
-    assert accuracies["Task"].tolist()[:3] == [ARMS["degree"], ARMS["degree"], ARMS["digits"]]
+    assert accuracies["Arm"].tolist()[:3] == [ARMS["degree"], ARMS["degree"], ARMS["digits"]]
     cells = tables["cells"].frame
     assert ["X, P and Y rounded", "P[1, 3]", "0.99", "1.00"] in cells.to_numpy().tolist()
     confused = tables["confused"].frame

@@ -51,7 +51,7 @@ def test_a_study_without_the_second_task_can_be_drawn(results):
 def test_tables_have_a_row_per_run_in_order(results):
     tables = tabulate(results)
     shown = tables["runs"].frame
-    assert list(zip(shown["Arm"], shown["Model"], strict=True)) == [
+    assert list(zip(shown["Arm"], shown["Variant"], strict=True)) == [
         ("sorted", "RoPE"),
         ("sorted", "content"),
         ("shuffled", "position-free"),

@@ -6,7 +6,7 @@ import pytest
 from journeylab import catalogue
 from journeylab.plotting import styled
 from journeylab.studies.exp8_value_embeddings import figures, search
-from journeylab.studies.exp8_value_embeddings.metrics import LABELS
+from journeylab.studies.exp8_value_embeddings.metrics import ARMS, LABELS
 from journeylab.studies.exp8_value_embeddings.search import (
     FINALS,
     PILOTS,
@@ -47,8 +47,8 @@ def test_tables_list_every_run_and_the_widths_of_the_printed_numbers(results):
     assert tables["printed"].frame["Printed at width"].tolist() == ["none", "62, 64"]
     geometry = tables["geometry"].frame.set_index("Embedding")
     assert geometry.loc[LABELS["scalar"], "1st component"] == "1.000"
-    assert geometry.loc[LABELS["scalar"], "Order, trained"] == "n/a"
-    assert geometry.loc[LABELS["discrete"], "Order, trained"] != "n/a"
+    order = tables["vectors"].frame.set_index(["Arm", "Variant"])["Order"]
+    assert order[ARMS["axial"], LABELS["discrete"]] != "–"
 
 
 def test_numbers_of_runs_that_are_missing_are_not_available(results):

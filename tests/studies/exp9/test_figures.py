@@ -50,7 +50,7 @@ def test_without_routers_and_models_nothing_is_shown(results):
     assert figures.numbers(bare)["hard_mse.soft.long"] == "n/a"
     with styled():
         assert figures.draw(bare) == {}
-    assert set(figures.tabulate(bare)) == {"search"}
+    assert set(figures.tabulate(bare)) == {"checks", "search"}
 
 
 def test_the_search_prints_one_winner_per_estimator(results):
