@@ -16,7 +16,7 @@ from journeylab.plotting import save, stopping, styled
 from journeylab.records.files import read_json, verify, write_folder, write_json
 from journeylab.records.verdicts import Earlier, Registration
 from journeylab.reports.draw import draw_results
-from journeylab.reports.front import first_sentence
+from journeylab.reports.first_page import first_sentence
 from journeylab.reports.tables import verdict_tables
 from journeylab.reports.typeset import compile_report, describe
 from journeylab.studies.exp5_ssm_bridge import figures, metrics
@@ -107,7 +107,8 @@ def test_a_refuted_claim_is_reported_refuted(pdf):
     verdicts, report, path = pdf
     words = {row["id"]: row["word"] for row in report["verdicts"]}
     assert words["exp7.2"] == "refuted"
-    front = {row["id"]: row for theorem in report["front"]["theorems"] for row in theorem["rows"]}
+    theorems = report["first_page"]["theorems"]
+    front = {row["id"]: row for theorem in theorems for row in theorem["rows"]}
     assert front["7.2"]["word"] == "refuted"
     assert "1 is refuted" in headline(verdicts.verdicts)
     assert "✗ refuted" in pages(path)[0]
@@ -225,7 +226,7 @@ def test_d_and_c_are_explained_before_any_row(pdf):
 def test_the_first_page_has_question_answer_certainty_and_the_key_figure(pdf):
     verdicts, report, path = pdf
     text = re.sub(r"\s+", " ", pages(path)[0])
-    front = report["front"]
+    front = report["first_page"]
     assert front["question"] == "Does a native triple transfer to text?"
     for name in ("question", "answer", "certainty"):
         assert front[name] in text
@@ -239,7 +240,7 @@ def test_the_first_page_has_question_answer_certainty_and_the_key_figure(pdf):
 
 def test_every_judged_claim_stands_once_in_the_first_table_under_its_theorem(pdf):
     verdicts, report, path = pdf
-    theorems = report["front"]["theorems"]
+    theorems = report["first_page"]["theorems"]
     rows = [(theorem["label"], row["id"]) for theorem in theorems for row in theorem["rows"]]
     judged = [row for row in verdicts.verdicts if row.primary]
     assert rows == [(row.theorem, row.id.removeprefix("exp")) for row in judged]
@@ -270,11 +271,12 @@ def test_a_note_is_printed_once_and_its_rows_bear_its_mark(trained, records, pro
     shut = others[0].model_copy(update={"verdict": None, "withheld": "“A” has not learned"})
     noted = verdicts.model_copy(update={"verdicts": (first, *coarse, shut, *others[1:])})
     report = describe(noted, {}, content, records, late, THEOREMS, plan_key=KEY)
-    rows = {row["id"]: row for theorem in report["front"]["theorems"] for row in theorem["rows"]}
+    theorems = report["first_page"]["theorems"]
+    rows = {row["id"]: row for theorem in theorems for row in theorem["rows"]}
     assert [rows[f"7.{i}"]["marks"] for i in range(1, 5)] == ["", "a", "a, b", "c"]
     assert (rows["7.3"]["word"], rows["7.3"]["unjudged"]) == (None, "exploratory")
     assert (rows["7.4"]["word"], rows["7.4"]["unjudged"]) == (None, "withheld")
-    texts = {note["mark"]: note["text"] for note in report["front"]["notes"]}
+    texts = {note["mark"]: note["text"] for note in report["first_page"]["notes"]}
     assert texts["a"] == COARSE
     assert texts["b"] == f"exploratory: {WHY}; judged inconclusive"
     assert texts["c"] == "withheld: “A” has not learned"
@@ -370,14 +372,14 @@ def test_every_note_of_a_claim_is_printed_and_no_raw_exponent(exp5_report):
     assert rows["exp5.3"]["note"] == "20 values are not finite; not measured: N = 9"
     assert rows["exp5.1"]["note"] == ""
     assert rows["exp5.1"]["value"] == "2.69\u202f×\u202f10⁻¹³"
-    printed = json.dumps([exp5_report[key] for key in ("numbers", "certificates", "front")])
+    printed = json.dumps([exp5_report[key] for key in ("numbers", "certificates", "first_page")])
     assert not re.search(r"\de[-+−]\d", printed)
 
 
 def test_the_word_of_a_verdict_stands_beside_its_statement_only(pdf):
     """The word is a tag: neither the statement nor the number repeats it."""
     verdicts, report, _ = pdf
-    rows = [row for theorem in report["front"]["theorems"] for row in theorem["rows"]]
+    rows = [row for theorem in report["first_page"]["theorems"] for row in theorem["rows"]]
     for row in rows:
         verdict = next(v for v in verdicts.verdicts if v.id == f"exp{row['id']}")
         assert (row["word"], row["statement"]) == (verdict.verdict, verdict.statement)

@@ -207,7 +207,7 @@ def printed_name(study: str, claims: StudyClaims, term: Term) -> object:
 
 
 def vector(figure: Figure) -> bytes:
-    """The figure as SVG. :func:`save` adds nothing that varies: tests/plotting/test_forms.py."""
+    """The figure as SVG. :func:`save` adds nothing that varies: tests/plotting/test_plots.py."""
     buffer = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "same"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})

@@ -23,7 +23,7 @@ from journeylab.config import UserError
 
 if TYPE_CHECKING:
     from journeylab.claims.register import Register
-    from journeylab.reports.glance import Judged
+    from journeylab.reports.summary import Judged
 
 
 def status(
@@ -32,7 +32,7 @@ def status(
     markdown: Annotated[bool, typer.Option(help="Print a Markdown table.")] = False,
 ) -> None:
     """Count the verdicts by theorem: claims over seeds, and certificates."""
-    from journeylab.reports.glance import HEAD, at_a_glance
+    from journeylab.reports.summary import HEAD, count_outcomes
 
     register = current_register()
     rows = list(_of_references(register) if reference else _of_results(root, register))
@@ -41,7 +41,7 @@ def status(
         raise UserError(f"{where}: no verdicts of this register; `make all` makes them")
     lines = [
         (group.name, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
-        for group in at_a_glance(rows, printed_theorems())
+        for group in count_outcomes(rows, printed_theorems())
     ]
     typer.echo(printed_table((*HEAD, "Studies"), lines, markdown=markdown))
 
@@ -49,7 +49,7 @@ def status(
 def _of_results(root: Path, register: Register) -> Iterator[Judged]:
     """The primary rows of all results."""
     from journeylab.claims.registration import History, registrations
-    from journeylab.reports.glance import Judged
+    from journeylab.reports.summary import Judged
     from journeylab.wording.verdicts import outcome
 
     history = History(Path.cwd(), CLAIMS)
@@ -67,7 +67,7 @@ def _of_results(root: Path, register: Register) -> Iterator[Judged]:
 def _of_references(register: Register) -> Iterator[Judged]:
     """The primary rows of the register with the verdicts of the references of this revision."""
     from journeylab.claims.reference import read_reference
-    from journeylab.reports.glance import Judged
+    from journeylab.reports.summary import Judged
 
     for study, claims in register.studies.items():
         path = REFERENCES / f"{study}.json"

@@ -1,6 +1,7 @@
 """The style sheet, plot forms, and the results that figures are drawn from."""
 
-from journeylab.plotting.forms import (
+from journeylab.plotting.medians import Columns, medians, ranges
+from journeylab.plotting.plots import (
     anchors,
     canvas,
     curves,
@@ -9,7 +10,6 @@ from journeylab.plotting.forms import (
     median_interval,
     seeds,
 )
-from journeylab.plotting.medians import Columns, medians, ranges
 from journeylab.plotting.results import RunName, StudyResults, Table, median, summary
 from journeylab.plotting.stopping import stopping
 from journeylab.plotting.style import TEXT, Style, save, styled, styles

@@ -4,7 +4,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from journeylab.plotting.forms import label_right
+from journeylab.plotting.plots import label_right
 from journeylab.plotting.style import TEXT, styles
 from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.verdicts import tag

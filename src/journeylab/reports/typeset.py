@@ -15,7 +15,7 @@ from journeylab.config import UserError, canonical
 from journeylab.records.files import BLANK, read_json, seal, write_atomic, write_json
 from journeylab.records.runs import RunHost, RunRecord
 from journeylab.records.verdicts import Estimate, Registration
-from journeylab.reports.front import front_page, row_marks
+from journeylab.reports.first_page import first_page, row_marks
 from journeylab.reports.tables import failures
 from journeylab.typography import plain
 from journeylab.wording.method import method
@@ -64,7 +64,7 @@ def describe(
         "stamp": None if verdicts.evidence else STAMP,
         "scale": verdicts.scale,
         "seeds": seed_numbers(verdicts),
-        "front": front_page(
+        "first_page": first_page(
             verdicts,
             drawn,
             registered,

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from journeylab.config import UserError
 from journeylab.records.round import ReviewRound
 from journeylab.records.verdicts import Registration
-from journeylab.reports.glance import HEAD, NOTES, Judged, at_a_glance
 from journeylab.reports.judged import JudgedStudy
-from journeylab.reports.response.moved import describe_round
+from journeylab.reports.response.changes import describe_round
 from journeylab.reports.response.reproducibility import reproducibility, runs_table
+from journeylab.reports.summary import HEAD, NOTES, Judged, count_outcomes
 from journeylab.reports.tables import printed_table
 from journeylab.reports.typeset import STAMP
 from journeylab.typography import plain, short
@@ -158,7 +158,7 @@ def _glance(
                 ],
                 "studies": list(theorem.studies),
             }
-            for theorem in at_a_glance(rows, theorems)
+            for theorem in count_outcomes(rows, theorems)
         ],
         "notes": NOTES,
     }

@@ -24,7 +24,7 @@ from journeylab.wording.verdicts import (
 _SENTENCE_END = re.compile(r"(?<=[\w)”%])\.(?= [^a-z])")
 
 
-def front_page(
+def first_page(
     study: StudyRows,
     drawn: Mapping[str, Any],
     registered: Mapping[str, Registration],

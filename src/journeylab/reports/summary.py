@@ -32,7 +32,7 @@ class TheoremCounts(NamedTuple):
     studies: tuple[str, ...]
 
 
-def at_a_glance(
+def count_outcomes(
     rows: Sequence[Judged], theorems: Mapping[str, TheoremText] = MappingProxyType({})
 ) -> list[TheoremCounts]:
     """Every theorem of the rows, in their order; one without a text is named by its label."""
