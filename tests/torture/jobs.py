@@ -3,7 +3,7 @@
 import shutil
 from typing import NamedTuple
 
-from ..workflow.conftest import Copy
+from ..workflow.conftest import Copy, command_of
 from .conftest import REPORT, RUN, SEEDS, STUDY
 
 DATA = f"data/{STUDY}/points/{SEEDS}.parquet"
@@ -11,12 +11,12 @@ RESULTS, DRAWN = f"results/{STUDY}", f"reports/{STUDY}"
 
 
 class Job(NamedTuple):
-    """A job: its plan below `plans/`, the output that marks it as done, all outputs, its inputs."""
+    """A job: its plan below `plans/`, the output that marks it as done, all outputs, inputs."""
 
     plan: str
     output: str
     outputs: tuple[str, ...]
-    inputs: tuple[str, ...] = ()
+    inputs: tuple[tuple[str, str], ...] = ()
 
     @property
     def stage(self) -> str:
@@ -24,10 +24,8 @@ class Job(NamedTuple):
 
     def command(self, stage: str) -> tuple[str, ...]:
         """The command of the rule."""
-        return (
-            *("journeylab", stage, "--plan", f"plans/{self.plan}"),
-            *("--output", self.output, *self.inputs),
-        )
+        files = dict(self.inputs)
+        return command_of(stage, self.plan, output=self.output, studies=[STUDY], **files)
 
     def undo(self, copy: Copy) -> None:
         """Remove what the job made."""
@@ -40,8 +38,6 @@ class Job(NamedTuple):
 
 
 _RUN = f"{STUDY}/many/hidden/{SEEDS}"
-_STUDY = ("--results", RESULTS)
-_ALL = ("--results", "results")
 _OF_RUN = tuple(
     f"{RUN}/{name}"
     for name in ("run.json", "run.host.json", "weights.safetensors", "curves.parquet")
@@ -49,29 +45,28 @@ _OF_RUN = tuple(
 _ONCE = f"results/{STUDY}/corners/all/once"
 JOBS = {
     "generate": Job(f"{STUDY}/data/points/{SEEDS}.json", DATA, (DATA,)),
-    "train": Job(f"{_RUN}/train.json", f"{RUN}/run.json", _OF_RUN, ("--data", DATA)),
+    "train": Job(f"{_RUN}/train.json", f"{RUN}/run.json", _OF_RUN, (("data", DATA),)),
     "compute": Job(
         f"{STUDY}/corners/all/once/compute.json", f"{_ONCE}/run.json",
         tuple(f"{_ONCE}/{name}" for name in ("run.json", "run.host.json", "measurements.parquet")),
     ),
     "measure": Job(
         f"{_RUN}/measure.json", f"{RUN}/measurements.parquet", (f"{RUN}/measurements.parquet",),
-        ("--data", DATA, "--run", f"{RUN}/run.json"),
+        (("data", DATA), ("run", f"{RUN}/run.json")),
     ),
     "collect": Job(
         f"{STUDY}/collect.json", f"{RESULTS}/measurements.parquet",
-        (f"{RESULTS}/measurements.parquet",), _STUDY,
+        (f"{RESULTS}/measurements.parquet",),
     ),
     "judge": Job(
-        f"{STUDY}/judge.json", f"{RESULTS}/verdicts.json", (f"{RESULTS}/verdicts.json",), _STUDY,
+        f"{STUDY}/judge.json", f"{RESULTS}/verdicts.json", (f"{RESULTS}/verdicts.json",),
     ),
-    "draw": Job(f"{STUDY}/draw.json", f"{DRAWN}/manifest.json", (DRAWN,), _STUDY),
-    "typeset": Job(f"{STUDY}/typeset.json", REPORT, (REPORT,), _STUDY),
+    "draw": Job(f"{STUDY}/draw.json", f"{DRAWN}/manifest.json", (DRAWN,)),
+    "typeset": Job(f"{STUDY}/typeset.json", REPORT, (REPORT,)),
     "respond": Job(
         "respond.json", "reports/response.json",
         ("reports/latex", *(f"reports/response.{end}" for end in ("json", "pdf", "md", "tar.gz"))),
-        _ALL,
     ),
-    "index": Job("index.json", "reports/index.html", ("reports/index.html",), _ALL),
+    "index": Job("index.json", "reports/index.html", ("reports/index.html",)),
 }  # fmt: skip
 """The jobs from the data to the claims index, by stage."""

@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,26 @@ TINY_RESPONSE = """points:
   - {id: open, reviewer: R2, point: "What else?"}
 """
 TINY_TRAINING = {"steps": 12, "warmup": 2, "evaluate_every": 6, "checkpoint_every": 4}
+
+
+def command_of(
+    stage: str, plan: str, *, output: str, studies: Sequence[str] = TINY_STUDIES, **files: str
+) -> tuple[str, ...]:
+    """The command of a rule; `plan` is below plans/, and files are below the copy.
+
+    Files that are not given are those of the study of the plan, or of all studies.
+    """
+    known, options = STAGES[stage], []
+    if "study" in known.wildcards:
+        studies = [known.parse(plan)["study"]]
+    else:
+        files = {"runs": "results"} | files
+    for name in known.reads:
+        if name in files:
+            options += [f"--{name}", files[name]]
+        elif name in READ:
+            options += [f"--{name}", *(READ[name].format(study=study) for study in studies)]
+    return "journeylab", stage, "--plan", f"plans/{plan}", *options, "--output", output
 
 
 @dataclass(frozen=True)
@@ -99,19 +119,8 @@ class Copy:
         path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
     def stage(self, stage: str, plan: str, **files: str) -> subprocess.CompletedProcess:
-        """Run one stage as a rule would; `plan` is below plans/, files are below the copy.
-
-        Files that are not given are those of all studies that the plan is about.
-        """
-        known, options = STAGES[stage], []
-        studies = [known.parse(plan)["study"]] if "study" in known.wildcards else TINY_STUDIES
-        for name in known.reads:
-            if name in files:
-                options += [f"--{name}", files[name]]
-            elif name in READ:
-                options += [f"--{name}", *(READ[name].format(study=study) for study in studies)]
-        command = ("journeylab", stage, "--plan", f"plans/{plan}", *options)
-        return self.run(*command, "--output", files["output"], check=False)
+        """Run one stage as a rule would; see `command_of`."""
+        return self.run(*command_of(stage, plan, **files), check=False)
 
     def duplicate(self, path: Path) -> "Copy":
         """The same project with the same results in another folder."""

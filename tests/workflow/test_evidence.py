@@ -205,7 +205,7 @@ def test_evidence_that_changes_after_planning_is_refused(lab: Copy) -> None:
     shutil.copy(evidence / f"{A.replace('/A/', '/Aprime/')}.zip", evidence / f"{A}.zip")
     done = lab.run(
         *("journeylab", "restore", "--plan", f"{ROOT}/plans/exp7/restore.json"),
-        *("--data", f"{ROOT}/evidence/exp7", "--output", f"{ROOT}/results/exp7"),
+        *("--evidence", f"{ROOT}/evidence/exp7", "--output", f"{ROOT}/results/exp7"),
         check=False,
     )
     assert done.returncode == 2

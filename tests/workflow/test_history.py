@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Copy
+from .conftest import Copy, command_of
 
 pytestmark = pytest.mark.workflow
 
@@ -51,9 +51,8 @@ def test_planning_records_the_commits_of_runs_and_no_stage_asks_git(
     git.write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\nexit 1\n")
     git.chmod(0o755)
     before = (committed.path / "reports/exp5.pdf").read_bytes()
-    arguments = ("--plan", "plans/exp5/typeset.json", "--results", "results/exp5")
     done = subprocess.run(
-        ["journeylab", "typeset", *arguments, "--output", "reports/exp5.pdf"],
+        command_of("typeset", "exp5/typeset.json", output="reports/exp5.pdf"),
         cwd=committed.path,
         env=committed.environment | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
         check=False,

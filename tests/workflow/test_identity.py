@@ -224,7 +224,7 @@ def test_a_drawn_folder_of_another_configuration_is_in_no_page(
 ) -> None:
     shutil.rmtree(project.path / "reports/exp7")
     shutil.copytree(other_world.path / "reports/exp7", project.path / "reports/exp7")
-    done = project.stage(stage, f"{stage}.json", runs="results", output="reports/page")
+    done = project.stage(stage, f"{stage}.json", output="reports/page")
     assert "reports/exp7" in refusal(done)
     assert not (project.path / "reports/page").exists()
 
