@@ -161,7 +161,7 @@ def test_flipped_bit_in_checkpoint_restarts_all_seeds(
     path = tmp_path / "a.checkpoint"
     with pytest.raises(StoppedError):
         together(path, [Interrupting() for _ in SEEDS], processor="one")
-    flip(path, "middle")
+    flip(path)
     again = [Repeating() for _ in SEEDS]
     restarted = together(path, again, processor="other")
     assert caplog.messages == [f"checkpoint {path} is damaged; training starts over"]
