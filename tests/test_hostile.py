@@ -20,6 +20,7 @@ from snakemake.common.configfile import load_configfile
 
 from journeylab.catalogue import resolve
 from journeylab.claims.register import StudyClaims
+from journeylab.claims.response import Response
 from journeylab.cli import main
 from journeylab.config import Frozen, UserError, build, check_plain, read_yaml, shown
 
@@ -27,6 +28,7 @@ PROJECT = Path(__file__).parents[1]
 TEXT = (PROJECT / "config.yaml").read_text(encoding="utf-8")
 TREE = read_yaml(PROJECT / "config.yaml")
 CLAIMS = read_yaml(PROJECT / "claims/exp7.yaml")
+ANSWERS = read_yaml(PROJECT / "response.yaml")
 MUTANTS = int(os.environ.get("JOURNEYLAB_MUTANTS", "150"))
 LONGEST_SECONDS = 10.0
 """CPU time; a mutant takes less than a second unless the machine is busy."""
@@ -138,20 +140,28 @@ def add(node: Any, value: object, key: object) -> None:
         node.append(value)
 
 
+def reader(model: type[Frozen], file: str) -> Callable[[dict[str, Any]], None]:
+    def read(tree: dict[str, Any]) -> None:
+        check_plain(tree, file)
+        build(model, tree, file)
+
+    return read
+
+
+FILES: dict[str, tuple[dict[str, Any], Callable[[dict[str, Any]], object]]] = {
+    "config.yaml": (TREE, resolve),
+    "claims": (CLAIMS, reader(StudyClaims, "exp7.yaml")),
+    "response.yaml": (ANSWERS, reader(Response, "response.yaml")),
+}
+
+
+@pytest.mark.parametrize("file", FILES)
 @hostile
-@given(tree=trees(TREE))
-def test_a_mutated_configuration_resolves_or_gives_one_error_line(tree: dict[str, Any]) -> None:
-    outcome(lambda: resolve(tree))
-
-
-@hostile
-@given(tree=trees(CLAIMS))
-def test_mutated_claims_are_read_or_give_one_error_line(tree: dict[str, Any]) -> None:
-    def read() -> None:
-        check_plain(tree, "exp7.yaml")
-        build(StudyClaims, tree, "exp7.yaml")
-
-    outcome(read)
+@given(data=st.data())
+def test_a_mutated_file_is_read_or_gives_one_error_line(file: str, data: st.DataObject) -> None:
+    tree, read = FILES[file]
+    mutant = data.draw(trees(tree))
+    outcome(lambda: read(mutant))
 
 
 # -- a text ---------------------------------------------------------------------------------------
@@ -208,7 +218,7 @@ def test_a_truncated_file_is_refused_or_read_as_far_as_it_goes(
     lines = TEXT.splitlines(keepends=True)
     path = tmp_path / "config.yaml"
     refused = {}
-    for last in range(0, len(lines), 3):
+    for last in range(0, len(lines), 11):
         path.write_text("".join(lines[:last]), encoding="utf-8")
         refused[last] = outcome(lambda: resolve(read_yaml(path)))
     first = next(index for index, line in enumerate(lines) if line.startswith("studies:"))

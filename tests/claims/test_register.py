@@ -148,7 +148,7 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("claims.1.region", ..., "exp1.2", "region is missing"),
     (
         "claims.0",
-        {"id": "exp1.s1", "theorem": "t", "source": "corrected", "effect": {"all_of": [A, A]}},
+        {"id": "exp1.s1", "theorem": "t:x", "source": "corrected", "effect": {"all_of": [A, A]}},
         *("exp1.s1", "region is missing"),
     ),
     ("claims.0.statement", ..., "exp1.1", "statement is missing"),

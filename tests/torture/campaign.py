@@ -61,3 +61,5 @@ class Tally:
 
 
 torture = pytest.mark.torture
+small_and_full = pytest.mark.parametrize("full", [False, pytest.param(True, marks=torture)])
+"""A test of few cases, which the campaign also runs with all of them."""

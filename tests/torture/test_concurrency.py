@@ -16,7 +16,7 @@ from journeylab.records.files import read_json, write_json
 from journeylab.records.plans import Plan, write_plan
 
 from ..workflow.conftest import Copy
-from .campaign import Tally, seeded, torture
+from .campaign import Tally, cases, seeded, small_and_full, torture
 from .conftest import MADE, PRINTED, RUN, hashes, one_line
 from .jobs import JOBS
 from .test_kills import stored
@@ -82,23 +82,16 @@ def at_once(work: object, path: Path, processes: int, times: int) -> list[int | 
     return [writer.exitcode for writer in writers]
 
 
+@small_and_full
 @pytest.mark.parametrize("work", [write_often, plan_often])
-def test_a_file_that_eight_processes_write_is_always_whole(tmp_path: Path, work: object) -> None:
-    path = tmp_path / "a.json"
-    assert at_once(work, path, 8, 25) == [0] * 8
-    assert read_json(path)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["a.json"]
-
-
-@torture
-@pytest.mark.parametrize("work", [write_often, plan_often])
-def test_a_file_that_eight_processes_write_hundreds_of_times_is_always_whole(
-    tmp_path: Path, tally: Tally, work: object
+def test_a_file_that_eight_processes_write_is_always_whole(
+    tmp_path: Path, tally: Tally, work: object, full: bool
 ) -> None:
     path = tmp_path / "a.json"
-    times = len(seeded(250, 25))
+    times = cases(250, 25) if full else 25
     assert at_once(work, path, 8, times) == [0] * 8
     assert read_json(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.json"]
     tally.add("one file, eight writers and readers at once", "always whole", 8 * times)
 
 

@@ -153,33 +153,6 @@ def test_the_campaign_forges_every_recorded_archive(
 
 
 @torture
-def test_two_clones_that_record_different_runs_merge(
-    lab: Lab,  # noqa: F811
-    tmp_path: Path,
-    tally: Tally,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    other = tmp_path / "other"
-    git(tmp_path, "clone", "--quiet", str(lab.path), str(other))
-    lab.finish("exp5")
-    ask("add", "exp5")
-    git(lab.path, "add", "-A")
-    git(lab.path, "commit", "-qm", "here")
-    here = sorted(Path("evidence").rglob("*.zip"))
-    monkeypatch.chdir(other)
-    lab.finish("exp6", list(lab.plan().run_plans("exp6"))[:3])
-    ask("add", "exp6")
-    git(other, "add", "-A")
-    git(other, "commit", "-qm", "there")
-    git(other, "pull", "--quiet", "--no-rebase", "--no-edit", str(lab.path), "HEAD")
-    assert all(path.exists() for path in here)
-    lines = ask("check", "exp5", "exp6")
-    assert "exp5: 5 of 5 runs have evidence (complete)" in lines
-    assert lines[-1].startswith("exp6: 3 of")
-    tally.add("two clones record different runs, then merge", "all current")
-
-
-@torture
 def test_two_clones_that_record_the_same_run_leave_one_whole_file(
     lab: Lab,  # noqa: F811
     tmp_path: Path,

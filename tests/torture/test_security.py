@@ -10,6 +10,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import psutil
@@ -25,7 +26,7 @@ from journeylab.records.evidence import read_evidence
 
 from ..stages.test_fetch import CONTENT, Silent, refused, serving
 from ..workflow.conftest import Copy
-from .campaign import PROJECT, Tally, seeded, torture
+from .campaign import PROJECT, Tally, seeded, small_and_full, torture
 from .conftest import RUN, one_line
 from .jobs import DATA, JOBS
 
@@ -78,32 +79,22 @@ READERS: dict[str, Callable[[Path], object]] = {
 }
 
 
-def read_all(folder: Path, record: Callable[[str, str], None]) -> None:
-    trap = folder / "trap"
+def test_no_file_runs_code_when_it_is_loaded(tmp_path: Path, tally: Tally) -> None:
+    trap = tmp_path / "trap"
     for kind, content in hostile_files(trap).items():
-        for name, read in READERS.items():
-            for sealed in (False, True):
-                path = folder / name
-                path.write_bytes(content)
-                if sealed and content.count(SEAL) == 1:
-                    files.seal(path)
-                try:
-                    read(path)
-                    outcome = "read as data"
-                except UserError as error:
-                    assert str(error).startswith(str(path)[:100])  # noqa: PT017
-                    outcome = "refused in one line"
-                assert not trap.exists(), (kind, name)
-                record(kind, outcome)
-
-
-def test_no_file_runs_code_when_it_is_loaded(tmp_path: Path) -> None:
-    read_all(tmp_path, lambda kind, outcome: None)
-
-
-@torture
-def test_the_campaign_counts_hostile_files(tmp_path: Path, tally: Tally) -> None:
-    read_all(tmp_path, lambda kind, outcome: tally.add(f"hostile file: {kind}", outcome))
+        for (name, read), sealed in product(READERS.items(), (False, True)):
+            path = tmp_path / name
+            path.write_bytes(content)
+            if sealed and content.count(SEAL) == 1:
+                files.seal(path)
+            try:
+                read(path)
+                outcome = "read as data"
+            except UserError as error:
+                assert str(error).startswith(str(path)[:100])  # noqa: PT017
+                outcome = "refused in one line"
+            assert not trap.exists(), (kind, name)
+            tally.add(f"hostile file: {kind}", outcome)
 
 
 def test_no_module_uses_a_loader_that_runs_code() -> None:
@@ -286,32 +277,23 @@ def test_a_password_in_the_address_is_in_no_file_and_no_message(
 # -- downloads ------------------------------------------------------------------------------------
 
 
-def try_downloads(folder: Path, number: range, record: Callable[[str], None]) -> None:
-    source, output = folder / "source/input.txt", folder / "data/external/file"
+CHANGES: dict[str, Callable[[bytes, int, int], bytes]] = {
+    "truncated": lambda content, at, byte: content[:at],
+    "longer": lambda content, at, byte: content + bytes([byte]),
+    "one byte differs": lambda content, at, byte: (
+        content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+    ),
+}
+
+
+@small_and_full
+def test_no_changed_download_is_kept(tmp_path: Path, tally: Tally, full: bool) -> None:
+    source, output = tmp_path / "source/input.txt", tmp_path / "data/external/file"
     source.parent.mkdir()
     with serving(partial(Silent, directory=source.parent)) as address:
-        for case in number:
-            rng = random.Random(case)
+        for case in seeded(300) if full else range(6):
+            rng, kind = random.Random(case), list(CHANGES)[case % 3]
             at = rng.randrange(len(CONTENT))
-            source.write_bytes(
-                (
-                    CONTENT[:at],
-                    CONTENT + bytes([rng.randrange(256)]),
-                    CONTENT[:at] + bytes([CONTENT[at] ^ 1]) + CONTENT[at + 1 :],
-                )[case % 3]
-            )
+            source.write_bytes(CHANGES[kind](CONTENT, at, rng.randrange(256)))
             assert "bytes" in refused(output, url=f"{address}/input.txt")
-            record(("truncated", "longer", "one byte differs")[case % 3])
-
-
-def test_no_changed_download_is_kept(tmp_path: Path) -> None:
-    try_downloads(tmp_path, range(6), lambda kind: None)
-
-
-@torture
-def test_the_campaign_changes_downloads(tmp_path: Path, tally: Tally) -> None:
-    try_downloads(
-        tmp_path,
-        seeded(300),
-        lambda kind: tally.add(f"download: {kind}", "refused, nothing kept"),
-    )
+            tally.add(f"download: {kind}", "refused, nothing kept")
