@@ -181,7 +181,6 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("exp7.arms.native|data", {"citie": 3}, "data.citie", "did you mean 'cities'", "teaching"),
     ("exp7.arms.native|data", {"cities": -3}, "data.cities", "-3", "greater than 0"),
     ("exp7.arms.native|(x", {"(trained)": 1}, "key '(x'", "[A-Za-z0-9_.-]"),
-    ("exp7.arms.native-as-shipped.training.step", 3, "'steps'"),
     ("exp7.arms.native|variants", ["A", "D"], "'D'", "accepted: A, Aprime"),
     ("exp7.arms.native.variants", ["A", "A"], "A is written twice"),
     ("exp7.arms.native.variants", ["A", 3], "['A', 3]"),
