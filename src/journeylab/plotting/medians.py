@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from journeylab.config import Metric
-from journeylab.plotting.results import Level, StudyResults, Table
+from journeylab.plotting.results import Level, StudyResults, Table, in_print_order
 from journeylab.typography import plain
 
 Columns = dict[str, tuple[str, Mapping[str, Level]]]
@@ -43,8 +43,13 @@ def medians(
     printed = {"arm": results.arms, "variant": results.labels}
     names = [printed.get(factor, {}) for factor in by]
 
+    orders = [
+        in_print_order(names[i], [levels[i] for levels in known]) if factor in printed else []
+        for i, factor in enumerate(by)
+    ]
+
     def place(levels: tuple[str, ...]) -> list[int]:
-        return [[*n].index(x) if x in n else 0 for n, x in zip(names, levels, strict=True)]
+        return [o.index(x) if o else 0 for o, x in zip(orders, levels, strict=True)]
 
     table = [
         {f.capitalize(): n.get(x, x) for f, n, x in zip(by, names, levels, strict=True)}

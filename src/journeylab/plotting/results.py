@@ -65,8 +65,8 @@ class StudyResults:
         """The trained runs that were measured or failed, of all or of these variants, in order."""
         known = pd.concat([self.measurements[_RUN[:2]], self.failed[_RUN[:2]]]).drop_duplicates()
         arms, labels = (
-            _in_print_order(self.arms, known["arm"]),
-            _in_print_order(self.labels, known["variant"]),
+            in_print_order(self.arms, known["arm"]),
+            in_print_order(self.labels, known["variant"]),
         )
         runs = [
             (arm, variant)
@@ -173,7 +173,7 @@ def _having(rows: pd.DataFrame, where: Mapping[str, Level]) -> pd.DataFrame:
     return rows
 
 
-def _in_print_order(known: Iterable[str], present: Iterable[str]) -> list[str]:
+def in_print_order(known: Iterable[str], present: Iterable[str]) -> list[str]:
     """Names with a printed name first, in their order; then the others, numbers by their value."""
     others = sorted(present, key=lambda name: re.sub(r"\d+", lambda n: n[0].zfill(9), name))
     return list(dict.fromkeys([*known, *others]))
@@ -181,7 +181,7 @@ def _in_print_order(known: Iterable[str], present: Iterable[str]) -> list[str]:
 
 def _in_order(names: "pd.Series[str]", printed: Mapping[str, str]) -> pd.Categorical:
     present = set(names)
-    shown = [name for name in _in_print_order(printed, present) if name in present]
+    shown = [name for name in in_print_order(printed, present) if name in present]
     return pd.Categorical(
         names.map(lambda name: printed.get(name, name)), [printed.get(n, n) for n in shown]
     )
