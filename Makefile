@@ -45,10 +45,7 @@ help: ## list the targets
 
 setup: ## create the environment with the pinned dependencies, .venv, and JSON schemas for editors
 	@$(PYTHON) tools/environment.py setup $(KEY)
-	@$(MAKE) --silent $(SCHEMA)
-
-$(SCHEMA): $(wildcard src/journeylab/*/*.py src/journeylab/studies/*/settings.py)
-	@journeylab schema --output $(@D)
+	@test -z "$$(find src -name '*.py' -newer $(SCHEMA) 2>&1 | head -n 1)" || journeylab schema --output $(dir $(SCHEMA))
 
 lock: setup $(UV) ## write requirements.lock: every pinned dependency with the hashes of its files
 	PYTHONPATH=$(UV) python -m uv pip compile pyproject.toml --extra dev --constraint constraints.txt \
