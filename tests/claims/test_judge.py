@@ -33,7 +33,7 @@ def beyond(low, high):
     return (-math.inf if low is None else low), (math.inf if high is None else high)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(runs=values, region=regions)
 def test_interval_and_verdict_agree(judge_one, runs, region):
     verdict = judge_one(runs, region)
@@ -622,7 +622,7 @@ def test_opening_and_sentence_state_word_effect_interval_and_region(judge_one):
     assert sentence(few).endswith("2 seeds; undecidable at n; needs ≥ 5 seeds).")
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(bound=st.floats(1e-300, 1e300), value=st.floats(-1e300, 1e300))
 def test_a_region_and_a_sentence_hold_no_raw_exponent(bound, value):
     verdict = exact({"at_most": bound}, [("a", value)])

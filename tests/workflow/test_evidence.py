@@ -39,7 +39,7 @@ def register_before(copy: Copy) -> None:
     git(copy, "init")
     git(copy, "add", "--all")
     git(copy, "commit", "-m", "register")
-    copy.planned()
+    copy.snakemake("all")
     for path in (copy.path / ROOT / "results").rglob(runs.HOST):
         plans = copy.path / ROOT / "plans" / path.relative_to(copy.path / ROOT / "results").parts[0]
         write_json(path, read_json(path) | read_json(plans / "register.json"))
@@ -142,6 +142,7 @@ def test_runs_that_were_finished_here_are_not_replaced(lab: Copy) -> None:
     rules = lab.rules()
     assert "restore_exp7" in rules
     assert not rules & RUNNING
+    lab.snakemake(f"{ROOT}/results/{A}/run.json")
     assert not (lab.path / ROOT / "plans" / A / "train.json").exists()
     [plan] = [json.loads((lab.path / ROOT / "plans/exp7/restore.json").read_text())]
     assert list(plan["inputs"]) == [A.removeprefix("exp7/")]
@@ -200,7 +201,7 @@ def test_evidence_of_an_older_key_is_named_and_not_used(lab: Copy) -> None:
 def test_evidence_that_changes_after_planning_is_refused(lab: Copy) -> None:
     forget_results(lab)
     choose(lab, "use")
-    lab.planned()
+    lab.snakemake(f"{ROOT}/results/{A}/run.json")
     evidence = lab.path / ROOT / "evidence"
     shutil.copy(evidence / f"{A.replace('/A/', '/Aprime/')}.zip", evidence / f"{A}.zip")
     done = lab.run(

@@ -126,7 +126,7 @@ def test_a_reverted_edit_reruns_nothing(project: Copy) -> None:
 
 def test_plans_of_disabled_runs_are_removed(project: Copy) -> None:
     project.configure(lambda config: config["studies"]["exp7"]["arms"]["7a"].update(enabled=False))
-    project.planned()
+    project.snakemake(f"results/{NATIVE}/run.json")
     assert not list((project.path / "plans/exp7/7a").rglob("train.json"))
     assert list((project.path / "plans/exp7/native").rglob("train.json"))
 

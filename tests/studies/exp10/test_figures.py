@@ -1,4 +1,3 @@
-from journeylab.plotting import StudyResults, styled
 from journeylab.studies.exp10_circuit_encoders import figures
 from journeylab.studies.exp10_circuit_encoders.metrics import ARMS
 
@@ -27,9 +26,3 @@ def test_numbers_of_runs_that_are_missing_are_not_available(results):
     numbers = figures.numbers(results)
     assert numbers["accuracy.digits.tree"] == "n/a"
     assert numbers["accuracy.degree.tree"] != "n/a"
-
-
-def test_without_training_nothing_is_drawn(results):
-    alone = results.measurements[results.measurements["arm"] == "audit"]
-    with styled():
-        assert figures.draw(StudyResults("exp10", results.settings, alone)) == {}
