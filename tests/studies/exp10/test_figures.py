@@ -20,9 +20,3 @@ def test_tables_list_every_run_and_every_impossible_entry(results):
     assert len(confused) == 16
     pairs = confused["Degree"].tolist()
     assert all(a != b for a, b in zip(pairs[::2], pairs[1::2], strict=True))
-
-
-def test_numbers_of_runs_that_are_missing_are_not_available(results):
-    numbers = figures.numbers(results)
-    assert numbers["accuracy.digits.tree"] == "n/a"
-    assert numbers["accuracy.degree.tree"] != "n/a"

@@ -1,6 +1,3 @@
-from dataclasses import replace
-
-from journeylab.plotting import styled
 from journeylab.studies.exp11_sabag_pooling import figures
 
 
@@ -23,15 +20,6 @@ def test_tables_show_accuracies_and_changes_of_the_loss(results):
     doubles = changes["Precision"] == "float64"
     assert (counts.loc[doubles, "Falls"] == 2).all()
     assert len(tables["ratios"].frame) == 5 * 3
-
-
-def test_without_runs_nothing_is_drawn(results):
-    numbers = figures.numbers(results)
-    assert numbers["accuracy.string-extremes.kmeans"] == "n/a"
-    alone = results.measurements[results.measurements["arm"] == "exact"]
-    bare = replace(results, measurements=alone, curves=None)
-    with styled():
-        assert figures.draw(bare) == {}
 
 
 def test_the_search_prints_one_winner_per_row(results):

@@ -83,9 +83,3 @@ def test_accuracies_have_a_row_per_mechanism_and_a_cost(results):
     assert len(frame) == 4
     assert "–" not in set(frame["kFLOP"])
     assert int(frame["kFLOP"][0]) > int(tables["accuracy-1"].frame["kFLOP"][0])
-
-
-def test_without_training_nothing_is_drawn(results):
-    alone = results.measurements[results.measurements["arm"] == "certificates"]
-    with styled():
-        assert figures.draw(StudyResults("exp13", results.settings, alone)) == {}

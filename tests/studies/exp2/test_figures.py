@@ -1,5 +1,4 @@
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -26,18 +25,6 @@ def test_variants_that_did_not_run_have_an_empty_row(drawn):
     assert names == ["position-free", "RoPE", "content"]
     points = np.concatenate([np.asarray(each.get_offsets()) for each in axes.collections])
     assert sorted(points[:, 1].round()) == [1.0, 1.0, 2.0, 2.0]
-
-
-def test_failed_seeds_are_counted_in_panels(results):
-    seeds = [SimpleNamespace(seed=7, status="finished")]
-    seeds += [SimpleNamespace(seed=seed, status="failed") for seed in (8, 9)]
-    run = SimpleNamespace(arm="small-sorted", variant="rope", seeds=seeds)
-    with styled():
-        figures = draw(replace(results, runs=(run,)))
-    for axes in figures["sizes"].axes[:2]:
-        assert [text.get_text() for text in axes.texts] == ["✗2"]
-    titles = {axes.get_title("left"): axes.get_title("right") for axes in figures["learning"].axes}
-    assert titles == {"sorted": "✗2", "shuffled": "", "relations": ""}
 
 
 def test_a_study_without_the_second_task_can_be_drawn(results):

@@ -3,7 +3,6 @@ from dataclasses import replace
 from importlib.resources import files
 from math import comb
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -113,28 +112,12 @@ def test_runs_have_the_settings_that_the_search_chose():
         assert job.training.steps == 2000
 
 
-def test_failed_seeds_are_counted_at_every_length(results):
-    seeds = [SimpleNamespace(seed=5, status="failed"), SimpleNamespace(seed=6, status="finished")]
-    run = SimpleNamespace(arm="C2-d4", variant="sum", seeds=seeds)
-    failing = replace(results, runs=(run,))
-    with styled():
-        axes = figures._draw_counts(failing).axes[0]
-    assert [text.get_text() for text in axes.texts] == ["✗1"] * len(LENGTHS)
-
-
 def test_disabled_runs_have_no_panel_and_no_row(results, drawn):
     assert len(drawn["counts"].axes) == 2 * len(RUNS)
     frame = figures.tabulate(results)["probes"].frame
     assert len(frame) == 3
     assert "n/a" not in frame.to_string()
     assert "nan" not in frame.to_string()
-
-
-def test_a_study_without_training_shows_its_enumeration(results):
-    alone = results.measurements[results.measurements["arm"] == "enumeration"]
-    with styled():
-        drawn = figures.draw(replace(results, measurements=alone, curves=None))
-    assert set(drawn) == {"information"}
 
 
 def test_the_prose_has_its_numbers(results):

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from journeylab.plotting import StudyResults, styled
+from journeylab.plotting import styled
 from journeylab.studies.exp6_coupling_rank import figures
 from journeylab.studies.exp6_coupling_rank.metrics import ARMS, LABELS
 from journeylab.studies.exp6_coupling_rank.settings import HEADS
@@ -38,18 +38,6 @@ def test_tables_list_every_run_and_every_rank(results):
     assert rows.loc[LABELS["separable"], "Parameters"] == "36 H"  # 12 positions, 3·8 others
     assert set(tables["errors"].frame["Arm"]) == {ARMS["random-toral-scores"]}
     assert tables["ranks"].frame["Rank"].tolist() == ["8", "8", "8", "8", "7", "7", "6", "6"]
-
-
-def test_numbers_of_runs_that_are_missing_are_not_available(results):
-    numbers = figures.numbers(results)
-    assert numbers["accuracy.random-toral.journey-learned"] == "n/a"
-    assert numbers["accuracy.random-labels.journey-learned"] != "n/a"
-
-
-def test_without_training_only_singular_values_are_drawn(results):
-    alone = results.measurements[results.measurements["arm"] == "rank"]
-    with styled():
-        assert set(figures.draw(StudyResults("exp6", results.settings, alone))) == {"spectrum"}
 
 
 def test_runs_that_are_missing_have_no_panel(results):

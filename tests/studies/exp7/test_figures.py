@@ -47,13 +47,6 @@ def test_right_of_the_line_a_is_better(results):
             assert (np.asarray(points.get_offsets())[:, 0] > 0).all()
 
 
-def test_without_runs_of_a_no_paired_figure_is_drawn(results):
-    table = results.measurements
-    others = replace(results, measurements=table[table["arm"] != "native"], curves=None)
-    with styled():
-        assert set(draw(others)) == {"tiers", "metrics", "formats"}
-
-
 def test_tables_have_a_row_per_run_and_count_trained_seeds(results):
     tables = tabulate(results)
     for name in ("hits", "transfer"):

@@ -1,10 +1,8 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from journeylab import catalogue
-from journeylab.plotting import styled
 from journeylab.studies.exp8_value_embeddings import figures, search
 from journeylab.studies.exp8_value_embeddings.metrics import ARMS, LABELS
 from journeylab.studies.exp8_value_embeddings.search import (
@@ -49,19 +47,6 @@ def test_tables_list_every_run_and_the_widths_of_the_printed_numbers(results):
     assert geometry.loc[LABELS["scalar"], "1st component"] == "1.000"
     order = tables["vectors"].frame.set_index(["Arm", "Variant"])["Order"]
     assert order[ARMS["axial"], LABELS["discrete"]] != "–"
-
-
-def test_numbers_of_runs_that_are_missing_are_not_available(results):
-    numbers = figures.numbers(results)
-    assert numbers["optimal.axial.thermometer.iid"] == "n/a"
-    assert numbers["widths.usual"] == "62, 64"
-
-
-def test_without_training_only_printed_numbers_are_drawn(results):
-    alone = results.measurements[results.measurements["arm"].isin(["certificates", "geometry"])]
-    with styled():
-        drawn = figures.draw(replace(results, measurements=alone, curves=None))
-    assert set(drawn) == {"printed"}
 
 
 def test_every_run_has_the_setting_with_the_smallest_loss_of_its_search():
