@@ -5,8 +5,6 @@
 
 import copy
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -317,21 +315,3 @@ def test_debug_raises_the_original_error(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("sys.argv", ["journeylab", "--debug"])
     with pytest.raises(OSError, match="No space"):
         main()
-
-
-GENERATE = ["generate", "--plan", "plan.json", "--output", "data.parquet"]
-
-
-def test_a_folder_in_place_of_a_file_gives_one_error_line(tmp_path: Path) -> None:
-    (tmp_path / "plan.json").mkdir()
-    done = subprocess.run(
-        [sys.executable, "-m", "journeylab.cli", *GENERATE],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode != 0
-    assert done.stderr.startswith("error: ")
-    assert "plan.json: Is a directory" in done.stderr
-    assert len(done.stderr.splitlines()) == 1

@@ -83,10 +83,6 @@ def test_a_failed_seed_only_widens_the_interval(values, tail):
         assert h_ <= high
 
 
-def test_equal_seeds_give_an_interval_of_no_width():
-    assert interval_at(np.full(12, 0.1), 0.004) == (0.1, 0.1)
-
-
 @given(n=st.integers(1, 40), solved=st.integers(0, 40), tail=tails)
 def test_solving_is_decided_by_the_same_binomial(n, solved, tail):
     solved = min(solved, n)

@@ -440,15 +440,6 @@ def test_prose_with_an_unknown_number_is_one_line_naming_it(computed, exp5_repor
     assert not (tmp_path / "x.pdf").exists()
 
 
-def test_damaged_figures_are_noticed(computed, tmp_path):
-    _, folder = computed
-    copy = tmp_path / "copy"
-    shutil.copytree(folder, copy)
-    (copy / "figures" / "error.pdf").write_bytes(b"other")
-    with pytest.raises(UserError, match=r"error\.pdf"):
-        verify(copy)
-
-
 def test_typst_needs_no_system_fonts(computed, exp5_report, exp5_prose, tmp_path, monkeypatch):
     seen = {}
     compiled = typst.compile

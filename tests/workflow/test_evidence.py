@@ -211,10 +211,3 @@ def test_evidence_that_changes_after_planning_is_refused(lab: Copy) -> None:
     )
     assert done.returncode == 2
     assert f"{A}.zip changed since it was planned; run snakemake again" in done.stderr
-
-
-def test_without_evidence_nothing_is_made(lab: Copy) -> None:
-    shutil.rmtree(lab.path / ROOT / "evidence")
-    done = lab.snakemake("all", "--config", "evidence=only", check=False)
-    assert done.returncode == 1
-    assert "evidence=only: no study has evidence of a whole look" in done.stderr

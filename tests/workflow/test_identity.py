@@ -293,14 +293,3 @@ def test_results_of_another_processor_are_valid_and_the_report_names_it(project:
     with pypdfium2.PdfDocument(project.path / "reports/exp7.pdf") as pdf:
         text = " ".join("".join(page.get_textpage().get_text_range() for page in pdf).split())
     assert "Other CPU, then Third CPU (resumed: not bit-equal)" in text
-
-
-def test_a_report_carries_the_key_of_its_plan(finished: Copy) -> None:
-    with pypdfium2.PdfDocument(finished.path / "reports/exp7.pdf") as pdf:
-        keywords = pdf.get_metadata_value("Keywords")
-    script = (
-        "from pathlib import Path; from journeylab.records.plans import read_plan;"
-        "print(read_plan(Path('plans/exp7/typeset.json'), 'typeset').key)"
-    )
-    key = finished.run("python", "-c", script).stdout.strip()
-    assert key in keywords
