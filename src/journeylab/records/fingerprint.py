@@ -40,6 +40,7 @@ BOOKKEEPING: Mapping[str, str] = {
     "records.repair": "says how a file is made anew",
     "records.runs": "describes runs and machines",
     "stages.running": "loads the code of a stage and calls it",
+    "stages.imports": "compiles the source that is hashed",
     "stages.generate": "reads and writes the files around chunks.generate",
     "stages.train": "reads and writes the files around chunks.train",
     "stages.compute": "reads and writes the files around chunks.compute",
