@@ -17,6 +17,8 @@ CHECKS = {
     "order": ("order_error", "order_control"),
     "splits": ("leaks", "leak_control", "moved", "moved_control"),
 }
+CONTROLS = {"cache_control": 1e-2, "order_control": 1e-2, "leak_control": 1.0, "moved_control": 1.0}
+"""What a control must reach; it is no row of the register."""
 
 
 def check(variant: str, draws: int = 2) -> dict[str, list[float]]:
@@ -30,12 +32,16 @@ def test_every_certificate_holds_and_its_control_exceeds_the_tolerance(variant):
     measured = check(variant)
     assert set(measured) == set(CHECKS[variant]) <= set(METRICS)
     for metric, values in measured.items():
-        region = REGISTERED[metric]
-        assert all(map(region.contains, values)), metric
+        if metric in CONTROLS:
+            assert min(values) >= CONTROLS[metric], metric
+        else:
+            assert all(map(REGISTERED[metric].contains, values)), metric
 
 
 def test_every_certificate_is_registered():
-    assert set(REGISTERED) == {metric for metrics in CHECKS.values() for metric in metrics}
+    assert set(REGISTERED) == {metric for metrics in CHECKS.values() for metric in metrics} - {
+        *CONTROLS
+    }
 
 
 def store_unrotated(model, entries, *rest, **more):

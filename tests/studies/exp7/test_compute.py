@@ -75,7 +75,7 @@ def test_every_identity_holds_and_its_control_exceeds_the_tolerance(measured):
     for metric, limit in limits.items():
         assert max(measured[metric]) <= limit, metric
         control = CONTROLS[metric]
-        assert min(measured[control]) >= REGISTERED[control].at_least > limit, control
+        assert min(measured[control]) >= 1e-2 > limit, control
 
 
 def test_zero_slot_angles_have_no_effect_across_slots():
