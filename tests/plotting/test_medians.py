@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from journeylab.config import Metric, StudySettings, TrainedArm
-from journeylab.plotting import StudyResults, medians, ranges
+from journeylab.plotting import StudyResults, cited, medians, ranges, table
 
 COLUMNS = {"Seen": ("accuracy", {"split": "seen"}), "New": ("accuracy", {"split": "new"})}
 
@@ -42,6 +42,34 @@ def test_a_cell_is_the_median_over_seeds_and_has_a_key() -> None:
     assert table.numbers == pytest.approx(
         {"few-linear.seen": 0.2, "many-linear.seen": 0.6, "many-linear.new": 0.6}
     )
+
+
+def test_levels_are_printed_in_the_order_of_their_titles() -> None:
+    titles = {"split": {"seen": "training", "new": "test"}}
+    columns = {"Rate": ("accuracy", {})}
+    shown = medians(results(), "x", "", columns, "many", ("split",), places=1, titles=titles)
+    assert shown.frame.to_dict("list") == {"Split": ["training", "test"], "Rate": ["0.6", "0.6"]}
+
+
+def test_medians_are_cited_for_every_combination_of_levels() -> None:
+    arms = ("few", "many")
+    assert cited(results(), "{metric}.{arm}.{split}", "accuracy", arm=arms, split="new") == {
+        "accuracy.few.new": "n/a",
+        "accuracy.many.new": "0.600",
+    }
+    assert cited(results(), "{arm}", "accuracy", "about {:.1f}".format, arm=["few"]) == {
+        "few": "about 0.2"
+    }
+
+
+def test_an_anchor_is_a_median_over_seeds() -> None:
+    assert results().anchor("accuracy", arm="many") == pytest.approx(0.6)
+    assert results().anchor("accuracy", arm="none") is None
+
+
+def test_columns_after_the_words_are_numeric() -> None:
+    shown = table("x", "", [{"Arm": "few", "Model": "a line", "Rate": "0.2"}], words=2)
+    assert shown.numeric == ("Rate",)
 
 
 def test_rows_of_a_single_arm_are_levels_of_a_factor() -> None:

@@ -1,9 +1,9 @@
 """Texts and rows that the figures and tables of the studies of facts share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from journeylab.knowledge.settings import TIERS
-from journeylab.plotting import RunName, StudyResults, medians, summary
+from journeylab.plotting import RunName, StudyResults, Table, medians, summary, table
 
 TIER_TITLES = {"T1": "Tier 1: taught in text", "T2": "Tier 2: transfer", "T3": "Tier 3: never seen"}
 PRIMARY: dict[str, str | int] = {"format": "text", "template": 0, "candidates": "all"}
@@ -50,11 +50,30 @@ def tier_cells(
     }
 
 
-def hit_numbers(results: StudyResults) -> Mapping[str, float]:
-    """Return median hits@1 by key: ``native-A.t2`` of tier 2, ``native-A.t2-kg`` in its own format.
+def hits_table(
+    results: StudyResults,
+    heads: tuple[str, str],
+    gate: float,
+    own: Callable[[RunName], dict[str, str | int]],
+    notes: str,
+) -> Table:
+    """Return the table of hits@1 with the runs below ``heads``: “Model” and the name of the arms.
 
-    The own format is that of native models; others have no facts in it.
+    Its numbers are medians: ``native-A.t2`` of tier 2, ``native-A.t2-kg`` of the facts as triples,
+    which only native models have.
     """
+    rows = []
+    for run in results.present():
+        arm, label = results.arms.get(run[0], run[0]), results.labels.get(run[1], run[1])
+        named = {head: label if head == "Model" else arm for head in heads}
+        rows.append(named | tier_cells(results, run, gate, own(run)))
     tiers = {tier: ("hits@1", PRIMARY | {"tier": tier}) for tier in TIERS}
-    own = {"tier": "T2", "format": "kg", "candidates": "all"}
-    return medians(results, "hits", "", {**tiers, "T2 kg": ("hits@1", own)}).numbers
+    native = {"tier": "T2", "format": "kg", "candidates": "all"}
+    return table(
+        "hits",
+        "hits@1 among all entities, template 0: median (mean) over seeds.",
+        rows,
+        notes,
+        words=2,
+        numbers=medians(results, "hits", "", {**tiers, "T2 kg": ("hits@1", native)}).numbers,
+    )

@@ -1,6 +1,6 @@
 """The style sheet, plot forms, and the results that figures are drawn from."""
 
-from journeylab.plotting.medians import Columns, medians, ranges
+from journeylab.plotting.medians import Columns, cited, medians, ranges
 from journeylab.plotting.plots import (
     anchors,
     canvas,
@@ -10,7 +10,7 @@ from journeylab.plotting.plots import (
     median_interval,
     seeds,
 )
-from journeylab.plotting.results import RunName, StudyResults, Table, median, summary
+from journeylab.plotting.results import RunName, StudyResults, Table, median, summary, table
 from journeylab.plotting.stopping import stopping
 from journeylab.plotting.style import TEXT, Style, save, styled, styles
 
@@ -23,6 +23,7 @@ __all__ = [
     "Table",
     "anchors",
     "canvas",
+    "cited",
     "curves",
     "facets",
     "legend_above",
@@ -36,4 +37,5 @@ __all__ = [
     "styled",
     "styles",
     "summary",
+    "table",
 ]

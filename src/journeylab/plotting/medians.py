@@ -2,11 +2,20 @@
 
 import re
 from collections.abc import Mapping
+from itertools import product
+from types import MappingProxyType
 
 import pandas as pd
 
 from journeylab.config import Metric
-from journeylab.plotting.results import Level, StudyResults, Table, in_print_order
+from journeylab.plotting.results import (
+    Level,
+    Places,
+    StudyResults,
+    Table,
+    in_print_order,
+    median,
+)
 from journeylab.typography import plain
 
 Columns = dict[str, tuple[str, Mapping[str, Level]]]
@@ -21,9 +30,12 @@ def medians(
     arms: Level = (),
     by: tuple[str, ...] = ("arm", "variant"),
     notes: str = "",
+    places: Places = plain,
+    titles: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> Table:
     """Medians over the seeds that finished, by run or as ``by`` says, in all trained arms or some.
 
+    ``titles`` are the printed names of levels, by factor; those of arms and variants are known.
     The cell of the run axial/discrete below “Held-out” has the key ``axial-discrete.held-out``.
     Raises ValueError if there are several values of a seed in a cell.
     """
@@ -39,8 +51,8 @@ def medians(
         for group, values in rows.groupby(list(by), sort=False)["value"]:
             levels = tuple(map(_text, group))
             numbers[_key(*levels, head)] = float(values.median())
-            known.setdefault(levels, {})[head] = plain(numbers[_key(*levels, head)])
-    printed = {"arm": results.arms, "variant": results.labels}
+            known.setdefault(levels, {})[head] = median(values, places)
+    printed = {"arm": results.arms, "variant": results.labels, **titles}
     names = [printed.get(factor, {}) for factor in by]
 
     orders = [
@@ -60,6 +72,20 @@ def medians(
     if isinstance(arms, str):
         frame = frame.drop(columns="Arm", errors="ignore")
     return Table(name, caption, frame, notes, tuple(columns) if table else (), numbers)
+
+
+def cited(
+    results: StudyResults, key: str, metric: Level, places: Places = 3, **where: Level
+) -> dict[str, float | int | str]:
+    """Printed medians by key, for every combination of levels: ``"{metric}.{arm}"`` names them."""
+    metrics, *levels = ([x] if isinstance(x, str | int) else x for x in (metric, *where.values()))
+    numbers: dict[str, float | int | str] = {}
+    for name, *chosen in product(metrics, *levels):
+        at = dict(zip(where, chosen, strict=True))
+        numbers[key.format(metric=name, **at)] = median(
+            results.pool(str(name), **at)["value"], places
+        )
+    return numbers
 
 
 def ranges(

@@ -217,8 +217,8 @@ def anchors(
             (axes.axvline if x else axes.axhline)(line, **style, label=label, zorder=1)
 
 
-def legend_above(figure: Figure) -> None:
-    """One legend for all axes, above them; each label once, in as many columns as fit."""
+def legend_above(figure: Figure) -> Figure:
+    """The figure with one legend above all axes; each label once, in as many columns as fit."""
     entries = {
         label: handle
         for each in figure.axes
@@ -229,6 +229,7 @@ def legend_above(figure: Figure) -> None:
         figure.legend(
             list(entries.values()), list(entries), loc="outside upper left", ncols=max(columns, 1)
         )
+    return figure
 
 
 def _median(axis: Axis) -> Callable[["pd.Series[float]"], float]:

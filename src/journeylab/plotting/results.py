@@ -1,7 +1,7 @@
 """The results that a study's figures are drawn from, and the type of its tables."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,6 +18,8 @@ RunName = tuple[str, str]
 """An arm and one of its variants."""
 Level = str | int | Collection[str | int]
 """A value of a factor, or several of them."""
+Places = int | Callable[[float], str]
+"""Decimals of a number, or how it is printed."""
 
 _RUN = ["arm", "variant", "seed"]
 
@@ -99,6 +101,11 @@ class StudyResults:
         rows = self.select(metric, arm=run[0], variant=run[1], **where)
         return rows.sort_values("seed")["value"]
 
+    def anchor(self, metric: str, **where: Level) -> float | None:
+        """The median over seeds of what is the same in all runs of a seed; None without a value."""
+        rows = self.pool(metric, **where).drop_duplicates("seed")
+        return float(rows["value"].median()) if len(rows) else None
+
     def tidy(self, metric: str, **where: Level) -> pd.DataFrame:
         """The measurements of a metric for seaborn; a failed seed is a row without a value.
 
@@ -152,6 +159,23 @@ class StudyResults:
         return rows.assign(run=pd.Categorical(runs, categories))
 
 
+@dataclass(frozen=True)
+class Table:
+    """A table for the PDF and for LaTeX.
+
+    The frame's columns are the heads and its cells are printed as they are: format numbers first.
+    Columns named in ``numeric`` are aligned to the right. ``numbers`` are cells that can be cited,
+    by their keys.
+    """
+
+    name: str
+    caption: str
+    frame: pd.DataFrame
+    notes: str = ""
+    numeric: tuple[str, ...] = field(default=())
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+
 def summary(values: "pd.Series[float]", places: int = 3) -> str:
     """Median, and the mean in brackets, with ``places`` decimals; “n/a” without values."""
     if values.empty:
@@ -159,9 +183,26 @@ def summary(values: "pd.Series[float]", places: int = 3) -> str:
     return f"{fixed(float(values.median()), places)} ({fixed(float(values.mean()), places)})"
 
 
-def median(values: "pd.Series[float]", places: int = 3) -> str:
-    """The median with ``places`` decimals; “n/a” without values."""
-    return fixed(float(values.median()), places) if len(values) else "n/a"
+def median(values: "pd.Series[float]", places: Places = 3) -> str:
+    """The median with ``places`` decimals, or as a function prints it; “n/a” without values."""
+    if values.empty:
+        return "n/a"
+    middle = float(values.median())
+    return places(middle) if callable(places) else fixed(middle, places)
+
+
+def table(
+    name: str,
+    caption: str,
+    rows: Sequence[Mapping[str, str]] | pd.DataFrame,
+    notes: str = "",
+    *,
+    words: int = 1,
+    numbers: Mapping[str, float] | None = None,
+) -> Table:
+    """A table of rows by head; all columns but the first ``words`` are numeric."""
+    frame = pd.DataFrame(rows)
+    return Table(name, caption, frame, notes, tuple(map(str, frame.columns[words:])), numbers or {})
 
 
 def _having(rows: pd.DataFrame, where: Mapping[str, Level]) -> pd.DataFrame:
@@ -185,20 +226,3 @@ def _in_order(names: "pd.Series[str]", printed: Mapping[str, str]) -> pd.Categor
     return pd.Categorical(
         names.map(lambda name: printed.get(name, name)), [printed.get(n, n) for n in shown]
     )
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table for the PDF and for LaTeX.
-
-    The frame's columns are the heads and its cells are printed as they are: format numbers first.
-    Columns named in ``numeric`` are aligned to the right. ``numbers`` are cells that can be cited,
-    by their keys.
-    """
-
-    name: str
-    caption: str
-    frame: pd.DataFrame
-    notes: str = ""
-    numeric: tuple[str, ...] = field(default=())
-    numbers: Mapping[str, float] = field(default_factory=dict)

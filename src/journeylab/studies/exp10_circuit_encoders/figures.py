@@ -5,18 +5,8 @@ from collections.abc import Collection
 import pandas as pd
 from matplotlib.figure import Figure
 
-from journeylab.plotting import (
-    StudyResults,
-    Table,
-    anchors,
-    curves,
-    facets,
-    legend_above,
-    median,
-    medians,
-    ranges,
-    seeds,
-)
+from journeylab import plotting as plot
+from journeylab.plotting import StudyResults, Table
 from journeylab.plotting.captions import CURVES, SEEDS
 from journeylab.studies.exp10_circuit_encoders.circuits import (
     degrees,
@@ -41,18 +31,18 @@ _GAIN = fixed(max(trial.twice - trial.accuracies[trial.chosen] for trial in TRIA
 
 CAPTIONS = {
     "accuracy": (
-        "Accuracy on the test split, of encoders to which twice the steps would add up to "
-        f"{_GAIN} (one pilot seed). {SEEDS} Vertical lines are medians "
-        "over seeds: of the exact ceiling of any answer that depends on the types of the "
-        "operations but not on their inputs, and of the most frequent answer in training."
+        f"Accuracy on the test split, of encoders to which twice the steps would add up to {_GAIN} "
+        f"(one pilot seed). {SEEDS} Vertical lines are medians over seeds: of the exact ceiling of "
+        "any answer that depends on the types of the operations but not on their inputs, and of "
+        "the most frequent answer in training."
     ),
     "heads": (
         "Accuracy on the test split for degrees, with other heads: the mean over nodes, attention "
         "pooling, or a special token. Symbols and lines as before."
     ),
     "learning": (
-        "Accuracy on the test split against the training step. "
-        f"{CURVES} The horizontal lines are those of the first figure."
+        f"Accuracy on the test split against the training step. {CURVES} The horizontal lines are "
+        "those of the first figure."
     ),
 }
 
@@ -90,7 +80,7 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """Accuracies with their anchors, the search, encodings, impossible cells, confused circuits."""
     return {
-        "accuracies": medians(
+        "accuracies": plot.medians(
             results,
             "accuracies",
             "Median accuracies over the seeds, on the test split unless stated.",
@@ -106,18 +96,16 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             "such answer on the training split; most frequent: of the most frequent answer there. "
             "They are medians over the seeds of the row, whose number differs.",
         ),
-        "checks": ranges(results, METRICS, _CHECKS),
+        "checks": plot.ranges(results, METRICS, _CHECKS),
         "search": _search(results),
         "encodings": Table(
             name="encodings",
             caption="Possible encodings, by enumeration of all circuits.",
             frame=_encodings(results),
-            notes=(
-                "Polynomials per encoding: the largest number with one encoding; rank: of "
-                "one-hot encodings with a column of ones; best: accuracy over all circuits of the "
-                "best answer that depends on the encoding only, for the degree and for the value "
-                "at (2, 3) modulo 5."
-            ),
+            notes="Polynomials per encoding: the largest number with one encoding; rank: of "
+            "one-hot encodings with a column of ones; best: accuracy over all circuits of the best "
+            "answer that depends on the encoding only, for the degree and for the value at (2, 3) "
+            "modulo 5.",
             numeric=_ENCODINGS,
         ),
         "cells": _cells(),
@@ -127,13 +115,12 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """Median accuracies and anchors, counts, and the largest errors; “n/a” if not run."""
-    values: dict[str, float | int | str] = {}
+    values = plot.cited(
+        results, "accuracy.{arm}.{variant}", "accuracy", arm=_TRAINED, variant=LABELS
+    )
     for arm in _TRAINED:
-        for variant in LABELS:
-            rows = results.pool("accuracy", arm=arm, variant=variant)
-            values[f"accuracy.{arm}.{variant}"] = median(rows["value"])
         for metric in ("blind_ceiling", "blind_rule", "commonest"):
-            values[f"{metric}.{arm}"] = median(_anchor(results, metric, arm))
+            values[f"{metric}.{arm}"] = fixed(results.anchor(metric, arm=arm), 3)
     lifts = results.select("blind_lift")
     for (family, task), [lift] in lifts.groupby(["family", "task"], observed=True)["value"]:
         values[f"lift.{family}.{task}"] = fixed(float(lift), 3)
@@ -161,29 +148,26 @@ def _draw_accuracy(results: StudyResults, arms: list[str]) -> Figure:
     rows = results.tidy("accuracy", arm=arms)
     rows["model"] = rows["model"].cat.remove_unused_categories()
     height = 0.75 + 0.13 * rows["model"].nunique()
-    figure, panels = facets(rows, height, "accuracy", col="data", xlim=(0.0, 1.05))
+    figure, panels = plot.facets(rows, height, "accuracy", col="data", xlim=(0.0, 1.05))
     for axes, part in panels.values():
-        seeds(axes, part, results.styles)
-        anchors(axes, _lines(results, part["arm"].iloc[0]), x=True)
-    legend_above(figure)
-    return figure
+        plot.seeds(axes, part, results.styles)
+        plot.anchors(axes, _lines(results, part["arm"].iloc[0]), x=True)
+    return plot.legend_above(figure)
 
 
 def _draw_learning(results: StudyResults, arms: list[str]) -> Figure:
     rows = results.learning("accuracy", arm=arms)
     options = {"col": "data", "sharex": False, "ylim": (0.0, 1.05)}
-    figure, panels = facets(rows, 2.4, "step", "accuracy", **options)
+    figure, panels = plot.facets(rows, 2.4, "step", "accuracy", **options)
     for axes, part in panels.values():
-        curves(axes, part, results.styles)
-        anchors(axes, _lines(results, part["arm"].iloc[0]))
-    legend_above(figure)
-    return figure
+        plot.curves(axes, part, results.styles)
+        plot.anchors(axes, _lines(results, part["arm"].iloc[0]))
+    return plot.legend_above(figure)
 
 
 def _lines(results: StudyResults, arm: str) -> dict[str, float | None]:
     known = {"wiring-blind ceiling": "blind_ceiling", "most frequent answer": "commonest"}
-    lines = {name: _anchor(results, metric, arm) for name, metric in known.items()}
-    return {name: float(x.median()) if len(x) else None for name, x in lines.items()}
+    return {name: results.anchor(metric, arm=arm) for name, metric in known.items()}
 
 
 def _search(results: StudyResults) -> Table:
@@ -201,13 +185,11 @@ def _search(results: StudyResults) -> Table:
         name="search",
         caption="Search for learning rates and initial spreads of the judged encoders.",
         frame=pd.DataFrame(rows, columns=columns),
-        notes=(
-            f"Test accuracy of pilot seed {PILOT}. Rates first, from 0.003 and 0.01 on at the "
-            f"spread {CENTRE.spread}, then spreads at the best rate, from 0.1, 0.3 and 1 on, each "
-            "in the better direction until nothing is gained. *: chosen, the best, or "
-            f"{CENTRE.rate}/{CENTRE.spread} if it is within {TIE} of the best. Twice: after twice "
-            "the steps, at the chosen setting."
-        ),
+        notes=f"Test accuracy of pilot seed {PILOT}. Rates first, from 0.003 and 0.01 on at the "
+        f"spread {CENTRE.spread}, then spreads at the best rate, from 0.1, 0.3 and 1 on, each in "
+        "the better direction until nothing is gained. *: chosen, the best, or "
+        f"{CENTRE.rate}/{CENTRE.spread} if it is within {TIE} of the best. Twice: after twice the "
+        "steps, at the chosen setting.",
         numeric=("Twice",),
     )
 
@@ -241,11 +223,9 @@ def _cells() -> Table:
         name="cells",
         caption="Printed entries of the worked example that are impossible.",
         frame=frame,
-        notes=(
-            "For every convention of printing, all other entries are possible. Indices start at "
-            "0. Every entry of X is possible, because each row of X contains a free row of the "
-            "node table."
-        ),
+        notes="For every convention of printing, all other entries are possible. Indices start at "
+        "0. Every entry of X is possible, because each row of X contains a free row of the node "
+        "table.",
         numeric=numeric,
     )
 
@@ -264,21 +244,14 @@ def _confused() -> Table:
         name="confused",
         caption="Pairs of circuits with the same encoding in the document.",
         frame=pd.DataFrame(rows, columns=["Circuit", *numeric]),
-        notes=(
-            "A pair for each of the eight encodings: equal types, values and node indices. Value: "
-            "of the circuit at (2, 3), modulo 5."
-        ),
+        notes="A pair for each of the eight encodings: equal types, values and node indices. "
+        "Value: of the circuit at (2, 3), modulo 5.",
         numeric=numeric,
     )
 
 
 def _hundredths(number: int) -> str:
     return fixed(number / 100, 2)
-
-
-def _anchor(results: StudyResults, metric: str, arm: str) -> "pd.Series[float]":
-    """An anchor of every seed; it is the same for all variants of an arm."""
-    return results.pool(metric, arm=arm).drop_duplicates("seed")["value"]
 
 
 def _arms(results: StudyResults, arms: Collection[str]) -> list[str]:

@@ -7,26 +7,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from journeylab import plotting as plot
 from journeylab.knowledge.tables import (
     PRIMARY,
     TIER_TITLES,
-    hit_numbers,
-    tier_cells,
+    hits_table,
     world_size,
     worlds_per_seed,
 )
-from journeylab.plotting import (
-    RunName,
-    StudyResults,
-    Table,
-    anchors,
-    facets,
-    legend_above,
-    median,
-    medians,
-    ranges,
-    seeds,
-)
+from journeylab.plotting import RunName, StudyResults, Table
 from journeylab.plotting.captions import AS_BEFORE, SEEDS
 from journeylab.studies.exp12_native_kg_transfer.answer import answer
 from journeylab.studies.exp12_native_kg_transfer.metrics import METRICS
@@ -71,10 +60,10 @@ SEARCH_CAPTION = (
     "true tail on the tier that the claims read (lower is better)."
 )
 SEARCH_NOTES = (
-    "A column is the deviation σ of the embeddings and 1000 times the rate. –: not tried. "
-    "*: chosen, the lowest rate within 1 % of the best. The steps are those of the search. Where "
-    "they are fewer than in the reported runs, the search favours what learns early. The "
-    "rates of models that are not in the table are in the fairness table."
+    "A column is the deviation σ of the embeddings and 1000 times the rate. –: not tried. *: "
+    "chosen, the lowest rate within 1 % of the best. The steps are those of the search. Where they "
+    "are fewer than in the reported runs, the search favours what learns early. The rates of "
+    "models that are not in the table are in the fairness table."
 )
 _MARGINAL = "relation marginal"
 _AGAINST = {
@@ -137,27 +126,17 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """hits@1 of every run by tier, in text and in the form of its KG rows; the search."""
-    gate, rows = _gate(results), []
-    for run in results.present():
-        head = {
-            "Arm": results.arms.get(run[0], run[0]),
-            "Model": results.labels.get(run[1], run[1]),
-        }
-        rows.append(head | tier_cells(results, run, gate, _own_format(run)))
-    heads = [name for name in (rows[0] if rows else {}) if name not in ("Arm", "Model")]
+    gate = _gate(results)
     return {
-        "hits": Table(
-            name="hits",
-            caption="hits@1 among all entities, template 0: median (mean) over seeds.",
-            frame=pd.DataFrame(rows),
-            notes=(
-                "Own format: triples for native models, template 1 for the others. Trained: seeds "
-                f"with at least {gate} at tier 1, of all seeds."
-            ),
-            numeric=tuple(heads),
-            numbers=hit_numbers(results),
+        "hits": hits_table(
+            results,
+            ("Arm", "Model"),
+            gate,
+            _own_format,
+            "Own format: triples for native models, template 1 for the others. Trained: seeds with "
+            f"at least {gate} at tier 1, of all seeds.",
         ),
-        "ranks": medians(
+        "ranks": plot.medians(
             results,
             "ranks",
             "Mean natural logarithm of the rank, and the floor at tier 3: medians over seeds.",
@@ -169,7 +148,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             },
             notes="Floor: hits@1 of the most frequent answer to a relation.",
         ),
-        "checks": ranges(results, METRICS, dict.fromkeys(_CHECKS, ())),
+        "checks": plot.ranges(results, METRICS, dict.fromkeys(_CHECKS, ())),
         "search": _tabulate_search(results),
     }
 
@@ -187,7 +166,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     values["runs.undertrained"] = int((tier1["value"] < _gate(results)).sum())
     for tier, arm, variant in _IN_PROSE:
         hits = results.values("hits@1", (arm, variant), **PRIMARY, tier=tier)
-        values[f"{tier}.{arm}.{variant}"] = median(hits, 2)
+        values[f"{tier}.{arm}.{variant}"] = plot.median(hits, 2)
     if results.verdicts is not None:
         values["answer"] = answer(results.verdicts)
     return values
@@ -200,7 +179,7 @@ def _draw_against(results: StudyResults, levels: Mapping[str, str], x: str) -> F
     rows["level"] = pd.Categorical(rows["arm"].map(levels), present)
     rows["tier"] = rows["tier"].map(TIER_TITLES)
     titles = list(TIER_TITLES.values())
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows, 2.0, x, "hits@1", col="tier", col_order=titles, ylim=(-0.04, 1.04)
     )
     shown = {
@@ -210,12 +189,11 @@ def _draw_against(results: StudyResults, levels: Mapping[str, str], x: str) -> F
     }
     for tier, title in TIER_TITLES.items():
         axes, part = panels[title]
-        seeds(axes, part, shown, x="level", y="value")
+        plot.seeds(axes, part, shown, x="level", y="value")
         axes.set_xlim(-0.5, len(present) - 0.5)  # the last level can have one model only
         gate = _gate(results) if tier == "T1" else None
-        anchors(axes, {_MARGINAL: _floor(results, tier, list(levels)), "gate": gate})
-    legend_above(figure)
-    return figure
+        plot.anchors(axes, {_MARGINAL: _floor(results, tier, list(levels)), "gate": gate})
+    return plot.legend_above(figure)
 
 
 def _draw_models(results: StudyResults, arms: Sequence[str]) -> Figure:
@@ -224,17 +202,16 @@ def _draw_models(results: StudyResults, arms: Sequence[str]) -> Figure:
     rows["tier"] = rows["tier"].map(TIER_TITLES)
     titles = list(TIER_TITLES.values())
     height = 0.6 + 0.17 * rows["model"].nunique()
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows, height, "hits@1", col="tier", col_order=titles, xlim=(-0.04, 1.04)
     )
     for tier, title in TIER_TITLES.items():
         axes, part = panels[title]
         part = part.assign(model=part["model"].cat.remove_unused_categories())
-        seeds(axes, part, results.styles)
+        plot.seeds(axes, part, results.styles)
         gate = _gate(results) if tier == "T1" else None
-        anchors(axes, {_MARGINAL: _floor(results, tier, list(arms)), "gate": gate}, x=True)
-    legend_above(figure)
-    return figure
+        plot.anchors(axes, {_MARGINAL: _floor(results, tier, list(arms)), "gate": gate}, x=True)
+    return plot.legend_above(figure)
 
 
 def _has(results: StudyResults, arms: Mapping[str, str] | Sequence[str]) -> bool:

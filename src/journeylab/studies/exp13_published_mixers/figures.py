@@ -13,20 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from journeylab.plotting import (
-    RunName,
-    StudyResults,
-    Table,
-    anchors,
-    canvas,
-    facets,
-    legend_above,
-    median,
-    medians,
-    ranges,
-    seeds,
-    styles,
-)
+from journeylab import plotting as plot
+from journeylab.plotting import RunName, StudyResults, Table
 from journeylab.plotting.captions import AS_BEFORE, SEEDS
 from journeylab.studies.exp13_published_mixers import search
 from journeylab.studies.exp13_published_mixers.metrics import ARMS, FAMILIES, LABELS, METRICS
@@ -141,7 +129,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             frame=_accuracies(results, times),
             notes="–: not trained. CPU times stand above the first table.",
             numeric=tuple(_heads(results)),
-            numbers=medians(
+            numbers=plot.medians(
                 results,
                 f"accuracy-{times}",
                 "",
@@ -151,7 +139,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         for times in FACTORS
         if results.present()
     }
-    checks = ranges(results, METRICS, _CHECKS)
+    checks = plot.ranges(results, METRICS, _CHECKS)
     others = (_tabulate_ceilings(results), checks, tabulate_rates(), tabulate_scales())
     return tables | {table.name: table for table in others}
 
@@ -186,7 +174,7 @@ def _draw_solved(results: StudyResults) -> Figure:
     arms, variants = _arms(results), _variants(results)
     shares = np.full((len(variants), len(arms) + 1), np.nan)
     heads = [*(ARMS.get(arm, arm) for arm in arms), _COST]
-    figure, [axes] = canvas(0.155 * len(variants) + 0.45)
+    figure, [axes] = plot.canvas(0.155 * len(variants) + 0.45)
     for row, variant in enumerate(variants):
         for column, arm in enumerate(arms):
             near, of = _solved(results, (arm, variant), 1)
@@ -218,24 +206,23 @@ def _draw_both(results: StudyResults, variants: Sequence[str]) -> Figure:
         model=pd.Categorical(rows["model"], list(order)),
         data=rows["data"].cat.remove_unused_categories(),
     )
-    figure, [axes] = canvas(0.2 * len(variants) + 0.9, x="accuracy")
+    figure, [axes] = plot.canvas(0.2 * len(variants) + 0.9, x="accuracy")
     axes.set_xlim(-0.04, 1.04)
     names = {arm: ARMS.get(arm, arm) for arm in (_STATE, _MEMORY)}
-    seeds(axes, rows, styles(names.values()), hue="data")
+    plot.seeds(axes, rows, plot.styles(names.values()), hue="data")
     lines = {
         f"{names[_MEMORY]}: most frequent value": _floor(results, _MEMORY),
         f"{names[_STATE]}: constant answer": _floor(results, _STATE),
     }
-    anchors(axes, lines, x=True)
-    legend_above(figure)
-    return figure
+    plot.anchors(axes, lines, x=True)
+    return plot.legend_above(figure)
 
 
 def _draw_accuracy(results: StudyResults, arms: Sequence[str]) -> Figure:
     rows = results.tidy("accuracy", times=1, arm=list(arms))
     rows = rows.assign(model=rows["model"].cat.remove_unused_categories())
     shown = [ARMS.get(arm, arm) for arm in arms]
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows,
         0.115 * len(_variants(results)) + 0.35,
         "accuracy",
@@ -244,18 +231,17 @@ def _draw_accuracy(results: StudyResults, arms: Sequence[str]) -> Figure:
         col_order=shown,
         xlim=(-0.04, 1.04),
     )
-    [alike] = styles(["every mechanism"]).values()  # each has a row of its own
+    [alike] = plot.styles(["every mechanism"]).values()  # each has a row of its own
     for title, (axes, part) in panels.items():
-        seeds(axes, part, dict.fromkeys(rows["model"].cat.categories, alike), hue="model")
+        plot.seeds(axes, part, dict.fromkeys(rows["model"].cat.categories, alike), hue="model")
         task = next(arm for arm in arms if ARMS.get(arm, arm) == title)
         lines = {
             "Parikh ceiling": _ceiling(results, task),
             "floor": _floor(results, task),
             f"solved, {SOLVED}": SOLVED,
         }
-        anchors(axes, lines, x=True)
-    legend_above(figure)
-    return figure
+        plot.anchors(axes, lines, x=True)
+    return plot.legend_above(figure)
 
 
 def _draw_length(results: StudyResults) -> Figure:
@@ -266,7 +252,7 @@ def _draw_length(results: StudyResults) -> Figure:
     ]
     shares += [[of(results, a, t) for a, t in columns] for of in (_floor, _ceiling)]
     names = [*(LABELS.get(variant, variant) for variant in variants), "floor", "Parikh ceiling"]
-    figure, [axes] = canvas(0.155 * len(names) + 0.55)
+    figure, [axes] = plot.canvas(0.155 * len(names) + 0.55)
     frame = pd.DataFrame(shares, names, columns, dtype=float)
     _shade(axes, frame)
     _separate(axes, variants)
@@ -331,7 +317,9 @@ def _accuracies(results: StudyResults, times: int) -> pd.DataFrame:
     rows = []
     for variant in _variants(results):
         cells = {
-            ARMS.get(arm, arm): median(results.values("accuracy", (arm, variant), times=times), 2)
+            ARMS.get(arm, arm): plot.median(
+                results.values("accuracy", (arm, variant), times=times), 2
+            )
             if (arm, variant) in results.present()
             else "–"
             for arm in _arms(results)
@@ -353,13 +341,11 @@ def _tabulate_ceilings(results: StudyResults) -> Table:
         }
         for task in WORD_TASKS
     ]
-    frame = pd.DataFrame(rows)
-    return Table(
-        name="ceilings",
-        caption="The exact Parikh ceiling and the best constant answer, means over the second half "
-        "of rows of n, 2n and 4n = 128 letters.",
-        frame=frame,
-        numeric=tuple(frame.columns[1:]),
+    return plot.table(
+        "ceilings",
+        "The exact Parikh ceiling and the best constant answer, means over the second half of rows "
+        "of n, 2n and 4n = 128 letters.",
+        rows,
     )
 
 

@@ -9,19 +9,8 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from journeylab.plotting import (
-    StudyResults,
-    Table,
-    anchors,
-    canvas,
-    curves,
-    facets,
-    legend_above,
-    medians,
-    ranges,
-    seeds,
-    styles,
-)
+from journeylab import plotting as plot
+from journeylab.plotting import StudyResults, Table
 from journeylab.plotting.captions import CURVES, seed_dots
 from journeylab.studies.exp1_group_languages.metrics import (
     ARMS,
@@ -59,10 +48,10 @@ SOLVED = 0.99
 _SEEDS = seed_dots(lines="horizontal lines")
 CAPTIONS = {
     "worst": (
-        f"Accuracy at the worst of the training lengths, by task. {_SEEDS} "
-        "A seed at or beyond the dash-dotted line has solved its task. The dashed line is "
-        "the smallest Parikh ceiling of the training lengths. The worst of many noisy accuracies "
-        "lies slightly below it even if the expected accuracy equals the ceiling at every length."
+        f"Accuracy at the worst of the training lengths, by task. {_SEEDS} A seed at or beyond the "
+        "dash-dotted line has solved its task. The dashed line is the smallest Parikh ceiling of "
+        "the training lengths. The worst of many noisy accuracies lies slightly below it even if "
+        "the expected accuracy equals the ceiling at every length."
     ),
     "solved": (
         "Number of seeds that solved their task / number of seeds. Darker fields have a larger "
@@ -70,10 +59,10 @@ CAPTIONS = {
     ),
     "accuracy": (
         "Accuracy on new strings against their length, by task (rows) and form of the state "
-        f"(columns). {CURVES} The dashed "
-        "line is the exact Parikh ceiling, the best accuracy of a classifier that sees only the "
-        "numbers of a's and b's. The dotted line is the best constant answer. In the tasks A and "
-        "B, accuracies and ceilings are balanced over the classes."
+        f"(columns). {CURVES} The dashed line is the exact Parikh ceiling, the best accuracy of a "
+        "classifier that sees only the numbers of a's and b's. The dotted line is the best "
+        "constant answer. In the tasks A and B, accuracies and ceilings are balanced over the "
+        "classes."
     ),
 }
 
@@ -121,7 +110,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         ),
         **{f"far-{length}": _tabulate_far(results, length) for length in FAR},
         "ceilings": _tabulate_ceilings(results),
-        "checks": ranges(results, METRICS, _CHECKS),
+        "checks": plot.ranges(results, METRICS, _CHECKS),
         "search": _tabulate_search(),
     }
 
@@ -163,7 +152,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 def _draw_accuracy(results: StudyResults) -> Figure:
     rows = _tidy(results, "accuracy")
     rows = rows[rows["n"] <= LONGEST].assign(form=rows["form"].map(_COLUMNS))
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows.astype({"n": int}),
         1.1,
         "length n",
@@ -176,18 +165,17 @@ def _draw_accuracy(results: StudyResults) -> Figure:
         xlim=(SHORTEST - 1, LONGEST + 1),
     )
     for (title, _), (axes, part) in panels.items():
-        curves(axes, part, styles(FAMILY_LABELS.values()), x="n", hue="family")
+        plot.curves(axes, part, plot.styles(FAMILY_LABELS.values()), x="n", hue="family")
         task = next(task for task in TASK_NAMES if _TITLES[task] == title)
         ceiling, chance = (_within(results, metric, task) for metric in ("ceiling", "chance"))
-        anchors(
+        plot.anchors(
             axes,
             {
                 "Parikh ceiling": (list(ceiling), list(ceiling.values())),
                 "constant answer": (list(chance), list(chance.values())),
             },
         )
-    legend_above(figure)
-    return figure
+    return plot.legend_above(figure)
 
 
 def _draw_worst(results: StudyResults) -> Figure:
@@ -196,7 +184,7 @@ def _draw_worst(results: StudyResults) -> Figure:
     rows["family"] = pd.Categorical(
         rows["family"], [family for family in FAMILY_LABELS.values() if family in present]
     )
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows,
         1.5,
         "accuracy, worst length",
@@ -206,17 +194,16 @@ def _draw_worst(results: StudyResults) -> Figure:
         xlim=(-0.04, 1.04),
     )
     for axes, part in panels.values():
-        seeds(axes, part, styles(FORM_LABELS.values()), y="family", hue="form")
+        plot.seeds(axes, part, plot.styles(FORM_LABELS.values()), y="family", hue="form")
         lowest = min(_within(results, "ceiling", part["task"].iloc[0]).values())
         ceiling = lowest if lowest < SOLVED else None
         lines = {"Parikh ceiling": ceiling, "constant answer": None, f"solved, {SOLVED}": SOLVED}
-        anchors(axes, lines, x=True)
-    legend_above(figure)
-    return figure
+        plot.anchors(axes, lines, x=True)
+    return plot.legend_above(figure)
 
 
 def _draw_solved(results: StudyResults) -> Figure:
-    figure, [axes] = canvas(2.6)
+    figure, [axes] = plot.canvas(2.6)
     cases = {f"{FAMILY_LABELS[a]}, {FORM_LABELS[b]}": (a, b) for a, b in _cases()}
     counts = {
         name: [_solved(results, (task, *case)) for task in TASK_NAMES]
@@ -368,7 +355,7 @@ def _tabulate_far(results: StudyResults, length: int) -> Table:
         [(run, _median_at(results, run, length)) for run in _present(results)],
         "overflow: share of strings, over all seeds, whose logits are not finite.",
     )
-    return replace(shown, numbers=medians(results, shown.name, "", columns).numbers)
+    return replace(shown, numbers=plot.medians(results, shown.name, "", columns).numbers)
 
 
 def _median_at(results: StudyResults, run: Case, length: int) -> str:

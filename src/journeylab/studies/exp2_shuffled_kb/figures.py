@@ -5,19 +5,8 @@ from typing import cast
 import pandas as pd
 from matplotlib.figure import Figure
 
-from journeylab.plotting import (
-    StudyResults,
-    Table,
-    anchors,
-    canvas,
-    curves,
-    facets,
-    legend_above,
-    medians,
-    ranges,
-    seeds,
-    styles,
-)
+from journeylab import plotting as plot
+from journeylab.plotting import StudyResults, Table
 from journeylab.plotting.captions import AS_BEFORE, CURVES, seed_dots
 from journeylab.studies.exp2_shuffled_kb.anchors import (
     best_slot,
@@ -42,10 +31,10 @@ CAPTIONS = {
     "orders": (
         "Accuracy with the smallest repositories, by the order of entries in training (rows) and "
         "in the test (columns). Last column: share of answers that flip when the entries are "
-        f"permuted from the training order. {_SEEDS} Empty rows were not "
-        "run. Vertical lines are chance and the best accuracies of a reader that sees no keys: the "
-        "most frequent value and, for sorted entries, the vote of the slots, each weighted by the "
-        "probability that it holds the key."
+        f"permuted from the training order. {_SEEDS} Empty rows were not run. Vertical lines are "
+        "chance and the best accuracies of a reader that sees no keys: the most frequent value "
+        "and, for sorted entries, the vote of the slots, each weighted by the probability that it "
+        "holds the key."
     ),
     "sizes": (
         "Accuracy against the number of entries M, by the order of entries in training (rows) and "
@@ -60,8 +49,8 @@ CAPTIONS = {
     ),
     "relations": (
         "Accuracy on repositories in which all entries of a subject have the same key. "
-        f"{AS_BEFORE} The lines are chance and the exact ceiling of a reader that "
-        "cannot distinguish these entries."
+        f"{AS_BEFORE} The lines are chance and the exact ceiling of a reader that cannot "
+        "distinguish these entries."
     ),
     "learning": (
         "Accuracy on held-out repositories in the training order against the training step. "
@@ -92,7 +81,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     """Accuracy, flips and changes of logits of every run, the anchors, and the search."""
     anchors = pd.DataFrame(_anchor_rows(_settings(results)))
     return {
-        "runs": medians(
+        "runs": plot.medians(
             results,
             "runs",
             "All runs: medians over seeds.",
@@ -105,7 +94,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             "change when the entries are permuted from this order; change: largest change of a "
             "logit then, divided by the standard deviation of the logits.",
         ),
-        "checks": ranges(
+        "checks": plot.ranges(
             results,
             METRICS,
             {"invariance_error": ("arm", "precision"), "witness_change": ("variant",)}
@@ -115,12 +104,10 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             name="anchors",
             caption="Accuracies computed without training.",
             frame=anchors,
-            notes=(
-                "Best slot and vote are for sorted entries. Best slot: read the slot that most "
-                "often holds the key. Vote: weight every slot by the probability that it holds the "
-                "key. The vote is a mean over random draws ± its standard error; the other values "
-                "are exact."
-            ),
+            notes="Best slot and vote are for sorted entries. Best slot: read the slot that most "
+            "often holds the key. Vote: weight every slot by the probability that it holds the "
+            "key. The vote is a mean over random draws ± its standard error; the other values are "
+            "exact.",
             numeric=tuple(head for head in anchors.columns if head != "Repository"),
         ),
         "search": _tabulate_search(),
@@ -166,7 +153,7 @@ def _draw_orders(results: StudyResults) -> Figure:
     flips = flips[flips["order"] == flips["trained"]].assign(shown="answers that flip")
     rows = pd.concat([accuracy, flips], ignore_index=True)
     shown = [*(f"tested {order}" for order in ORDERS), "answers that flip"]
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows[rows["M"] == size].assign(trained="trained " + rows["trained"]),
         1.45,
         f"share, M = {size}",
@@ -177,14 +164,13 @@ def _draw_orders(results: StudyResults) -> Figure:
         xlim=(-0.03, 1.05),
     )
     for (_, tested), (axes, part) in panels.items():
-        seeds(axes, part, results.styles)
+        plot.seeds(axes, part, results.styles)
         if tested != shown[-1]:
             vote_of_slots = vote(data, size).value if tested == "tested sorted" else None
             lines = {"chance": float(chance(data))}
             lines["most frequent value"] = float(key_blind(data, size))
-            anchors(axes, {**lines, "vote of the slots": vote_of_slots}, x=True)
-    legend_above(figure)
-    return figure
+            plot.anchors(axes, {**lines, "vote of the slots": vote_of_slots}, x=True)
+    return plot.legend_above(figure)
 
 
 def _draw_sizes(results: StudyResults) -> Figure:
@@ -196,15 +182,15 @@ def _draw_sizes(results: StudyResults) -> Figure:
         "row_order": [f"trained {o}" for o in ORDERS],
         "col_order": [f"tested {o}" for o in ORDERS],
     }
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows, 1.9, "entries M", "accuracy", row="trained", col="order", ylim=(0.0, 1.05), **orders
     )
     for (_, tested), (axes, part) in panels.items():
-        seeds(axes, part, results.styles, x="M", y="value")
+        plot.seeds(axes, part, results.styles, x="M", y="value")
         positions = range(len(sizes))  # M is a category on the axis
         votes = [vote(data, size).value for size in sizes]
         blind = [float(key_blind(data, size)) for size in sizes]
-        anchors(
+        plot.anchors(
             axes,
             {
                 "chance": float(chance(data)),
@@ -212,8 +198,7 @@ def _draw_sizes(results: StudyResults) -> Figure:
                 "vote of the slots": (positions, votes) if tested == "tested sorted" else None,
             },
         )
-    legend_above(figure)
-    return figure
+    return plot.legend_above(figure)
 
 
 def _draw_logits(results: StudyResults) -> Figure:
@@ -221,25 +206,23 @@ def _draw_logits(results: StudyResults) -> Figure:
     rows = rows[rows["order"] == rows["trained"]]
     least = max(1e-9, float(rows["value"].min()))
     rows = rows.assign(value=rows["value"].clip(lower=least), M="M = " + rows["M"].astype(str))
-    figure, panels = facets(rows, 1.75, "max |Δlogit|", col="M")
+    figure, panels = plot.facets(rows, 1.75, "max |Δlogit|", col="M")
     for axes, part in panels.values():
         axes.set(xscale="log", xlim=(least / 3, 3 * rows["value"].max()))
-        seeds(axes, part, styles(f"trained {o}" for o in ORDERS), hue="seen")
-        anchors(axes, {"tolerance": _TOLERANCE}, x=True)
-    legend_above(figure)
-    return figure
+        plot.seeds(axes, part, plot.styles(f"trained {o}" for o in ORDERS), hue="seen")
+        plot.anchors(axes, {"tolerance": _TOLERANCE}, x=True)
+    return plot.legend_above(figure)
 
 
 def _draw_relations(results: StudyResults) -> Figure:
     data = _settings(results).relations
     rows = results.tidy("accuracy", variant=_RELATIONS, order="shuffled")
-    figure, [axes] = canvas(0.7 + 0.22 * rows["run"].nunique(), x="accuracy")
+    figure, [axes] = plot.canvas(0.7 + 0.22 * rows["run"].nunique(), x="accuracy")
     axes.set(xlim=(0.0, 1.05))
-    seeds(axes, rows, results.styles, y="model" if rows["data"].nunique() == 1 else "run")
+    plot.seeds(axes, rows, results.styles, y="model" if rows["data"].nunique() == 1 else "run")
     ceiling = float(untagged_ceiling(data))
-    anchors(axes, {"chance": float(chance(data)), "ceiling without a tag": ceiling}, x=True)
-    legend_above(figure)
-    return figure
+    plot.anchors(axes, {"chance": float(chance(data)), "ceiling without a tag": ceiling}, x=True)
+    return plot.legend_above(figure)
 
 
 def _draw_learning(results: StudyResults) -> Figure:
@@ -249,7 +232,7 @@ def _draw_learning(results: StudyResults) -> Figure:
         rows = results.learning(f"accuracy_{order}")
         tables.append(rows[[arms[arm].order == order for arm in rows["arm"]]])
     rows = pd.concat(tables, ignore_index=True)
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows,
         1.4,
         "step",
@@ -260,9 +243,8 @@ def _draw_learning(results: StudyResults) -> Figure:
         ylim=(0.0, 1.05),
     )
     for axes, part in panels.values():
-        curves(axes, part, results.styles)
-    legend_above(figure)
-    return figure
+        plot.curves(axes, part, results.styles)
+    return plot.legend_above(figure)
 
 
 def _lookups(results: StudyResults, metric: str) -> pd.DataFrame:
@@ -322,10 +304,10 @@ def _tabulate_search() -> Table:
         f"{', '.join(map(str, SEEDS))}.",
         frame=pd.DataFrame(rows),
         notes="Chosen: the highest accuracy, or rate 0.003 and scale 1 if they are within "
-        f"{TIE} of it. Content operators, whose claims are exact, and runs "
-        "that no judged claim reads were not searched. Longer: the accuracy at the chosen point "
-        "with twice the steps, which the reported runs have. RoPE with integer frequencies has its "
-        "rate at every M; for M = 50 and M = 100 neither rate nor steps were searched.",
+        f"{TIE} of it. Content operators, whose claims are exact, and runs that no judged claim "
+        "reads were not searched. Longer: the accuracy at the chosen point with twice the steps, "
+        "which the reported runs have. RoPE with integer frequencies has its rate at every M; for "
+        "M = 50 and M = 100 neither rate nor steps were searched.",
         numeric=tuple(POINTS),
     )
 

@@ -8,19 +8,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from journeylab.plotting import (
-    StudyResults,
-    Table,
-    anchors,
-    curves,
-    facets,
-    legend_above,
-    median,
-    medians,
-    ranges,
-    seeds,
-    styles,
-)
+from journeylab import plotting as plot
+from journeylab.plotting import StudyResults, Table
 from journeylab.plotting.captions import AS_BEFORE, CURVES, seed_dots
 from journeylab.studies.exp3_order_information.information import (
     blind_ceiling,
@@ -57,20 +46,19 @@ CAPTIONS = {
     ),
     "bits": (
         "V-information of the MLP probe about the colours at all positions of held-out strings, "
-        f"against N. {_SEEDS} The dotted line is the maximum, N·log₂ C bits. The dashed line "
-        "is the information of a reader that knows only the counts. Negative values mean "
-        "overfitting: confident wrong answers cost more bits than not reading s at all."
+        f"against N. {_SEEDS} The dotted line is the maximum, N·log₂ C bits. The dashed line is "
+        "the information of a reader that knows only the counts. Negative values mean overfitting: "
+        "confident wrong answers cost more bits than not reading s at all."
     ),
     "positions": (
         "Position accuracy of the MLP probe and of the linear probe on held-out strings, against "
-        f"N. {AS_BEFORE} The dashed line is the exact order-blind ceiling "
-        "E[max n]/N, the best accuracy of a reader that knows only the counts."
+        f"N. {AS_BEFORE} The dashed line is the exact order-blind ceiling E[max n]/N, the best "
+        "accuracy of a reader that knows only the counts."
     ),
     "counts": (
         "Count accuracy on held-out strings, the share of right counts over all colours, against "
-        f"N. {AS_BEFORE} The dashed line is the exact floor max P(n = k), "
-        "the accuracy of the best constant answer, which does not use s. The dotted line is the "
-        "claimed margin 0.99."
+        f"N. {AS_BEFORE} The dashed line is the exact floor max P(n = k), the accuracy of the best "
+        "constant answer, which does not use s. The dotted line is the claimed margin 0.99."
     ),
     "training": (
         "Position accuracy of the MLP probe on held-out strings at the largest N, against the "
@@ -103,7 +91,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         tables["information"] = _tabulate_information(results)
         tables["retrieval"] = _tabulate_retrieval(results)
         by = dict.fromkeys(("law_excess", "information_growth"), ("epsilon",))
-        tables["checks"] = ranges(results, METRICS, by)
+        tables["checks"] = plot.ranges(results, METRICS, by)
     if results.present():
         tables["probes"] = _tabulate_probes(results)
         tables["search"] = _tabulate_search(results)
@@ -143,7 +131,7 @@ def _draw_information(results: StudyResults) -> Figure:
     known = results.select("order_entropy", C=2)
     top = 1.3 * float(known["value"].max())
     longest = max(rows["N"])
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows,
         1.5,
         "ε",
@@ -153,10 +141,10 @@ def _draw_information(results: StudyResults) -> Figure:
         ylim=(-0.05 * top, top),
         xlim=_CELLS,
     )
-    style = styles(f"N = {length}" for length in LENGTHS)
+    style = plot.styles(f"N = {length}" for length in LENGTHS)
     for axes, part in panels.values():
         axes.set(xscale="log")
-        curves(axes, part, style, x="epsilon", hue="length", units="draw")
+        plot.curves(axes, part, style, x="epsilon", hue="length", units="draw")
         for length, draws in part.groupby("N"):
             alike = known[(known["N"] == length) & known["variant"].isin(draws["variant"])]
             ceiling = float(alike.loc[alike["d"].isin(draws["d"]), "value"].median())
@@ -165,9 +153,8 @@ def _draw_information(results: StudyResults) -> Figure:
         reach = _reach(results, {"C": 2, "d": width, "frequencies": variant, "N": longest})
         cells = np.geomspace(*_CELLS)
         law = np.array([precision_law(width, reach, cell) for cell in cells])
-        anchors(axes, {f"law, N = {longest}": (cells, law)})
-    legend_above(figure)
-    return figure
+        plot.anchors(axes, {f"law, N = {longest}": (cells, law)})
+    return plot.legend_above(figure)
 
 
 def _reach(results: StudyResults, case: dict[str, str | int]) -> float:
@@ -181,8 +168,7 @@ def _draw_positions(results: StudyResults) -> Figure:
     figure, panels = _against_length(results, "position_accuracy", 0.2, row="data", col="shown")
     for axes, colours in panels:
         _anchor(axes, {"order-blind ceiling": [blind_ceiling(n, colours) for n in LENGTHS]})
-    legend_above(figure)
-    return figure
+    return plot.legend_above(figure)
 
 
 def _draw_counts(results: StudyResults) -> Figure:
@@ -190,8 +176,7 @@ def _draw_counts(results: StudyResults) -> Figure:
     for axes, colours in panels:
         floors = [blind_count(n, colours) for n in LENGTHS]
         _anchor(axes, {"best constant answer": floors, "margin 0.99": [0.99] * len(LENGTHS)})
-    legend_above(figure)
-    return figure
+    return plot.legend_above(figure)
 
 
 def _draw_bits(results: StudyResults) -> Figure:
@@ -202,8 +187,7 @@ def _draw_bits(results: StudyResults) -> Figure:
         blind = [blind_information(n, colours) for n in LENGTHS]
         known = [n * np.log2(colours) for n in LENGTHS]
         _anchor(axes, {"counts only": blind, "maximum": known})
-    legend_above(figure)
-    return figure
+    return plot.legend_above(figure)
 
 
 def _against_length(
@@ -221,7 +205,7 @@ def _against_length(
     rows["shown"] = rows["probe"].map({"mlp": "MLP", "linear": "linear"})
     bits = metric == "v_information"
     name = "V-information, bits" if bits else metric.replace("_", " ")
-    figure, panels = facets(rows, 1.25, "length N", name, **options)
+    figure, panels = plot.facets(rows, 1.25, "length N", name, **options)
     arms = _trained_arms(results)
     coloured: list[tuple[Axes, int]] = []
     for axes, part in panels.values():
@@ -230,22 +214,21 @@ def _against_length(
         lowest = float((part if bits else rows)["value"].min())
         low = min(least, lowest - 0.05 * (most - lowest))
         axes.set_ylim(low, most + 0.04 * (most - low))
-        seeds(axes, part, results.styles, x="N", y="value")
+        plot.seeds(axes, part, results.styles, x="N", y="value")
         coloured.append((axes, colours))
     return figure, coloured
 
 
 def _anchor(axes: Axes, lines: dict[str, list[float]]) -> None:
-    anchors(axes, {label: (range(len(LENGTHS)), heights) for label, heights in lines.items()})
+    plot.anchors(axes, {label: (range(len(LENGTHS)), heights) for label, heights in lines.items()})
 
 
 def _draw_training(results: StudyResults) -> Figure:
     rows = results.learning(f"position_accuracy_{max(LENGTHS)}")
-    figure, panels = facets(rows, 1.35, "step", "position accuracy", col="data", col_wrap=2)
+    figure, panels = plot.facets(rows, 1.35, "step", "position accuracy", col="data", col_wrap=2)
     for axes, part in panels.values():
-        curves(axes, part, results.styles)
-    legend_above(figure)
-    return figure
+        plot.curves(axes, part, results.styles)
+    return plot.legend_above(figure)
 
 
 def _tabulate_information(results: StudyResults) -> Table:
@@ -285,7 +268,9 @@ def _tabulate_retrieval(results: StudyResults) -> Table:
         rows = best[(best["C"] == colours) & (best["N"] == length)]
         allowed = rows.groupby("epsilon")["value"].median().reindex(heads)
         probed = [
-            median(results.values("position_accuracy", (arms[colours], variant), **mlp, N=length))
+            plot.median(
+                results.values("position_accuracy", (arms[colours], variant), **mlp, N=length)
+            )
             if (arms.get(colours), variant) in results.present()
             else "–"
             for variant in ("sum", "as-shipped")
@@ -339,11 +324,11 @@ def _tabulate_probes(results: StudyResults) -> Table:
         "Counts": ("count_accuracy", mlp | {"N": longest}),
         "Bits": ("v_information", mlp | {"N": longest}),
     }
-    return medians(
+    return plot.medians(
         results,
         "probes",
-        "Position accuracy of the MLP probe on held-out strings: medians over the seeds "
-        "that did not fail.",
+        "Position accuracy of the MLP probe on held-out strings: medians over the seeds that did "
+        "not fail.",
         columns,
         notes="Seen: on strings that training may draw. Linear: of the linear probe. Counts: count "
         f"accuracy. Bits: V-information about the positions. N = {longest} unless stated.",

@@ -7,20 +7,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from journeylab.plotting import (
-    RunName,
-    StudyResults,
-    Table,
-    anchors,
-    curves,
-    facets,
-    legend_above,
-    median,
-    medians,
-    ranges,
-    seeds,
-    styles,
-)
+from journeylab import plotting as plot
+from journeylab.plotting import RunName, StudyResults, Table
 from journeylab.plotting.captions import CURVES, SEEDS_UNBOUNDED, seed_dots
 from journeylab.studies.exp4_operator_recovery.answer import answer
 from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS, METRICS
@@ -40,9 +28,9 @@ CAPTIONS = {
         "random rotations nearly do. Only sd |λ| and R² do not depend on the basis."
     ),
     "positions": (
-        "One operator R_s per position, with symbols as in Figure 1: means over s, and "
-        "metrics of all R_s together. The joint off-block mass is measured at positions that were "
-        "not used to fit the basis; it is 0 if the operators share their planes."
+        "One operator R_s per position, with symbols as in Figure 1: means over s, and metrics of "
+        "all R_s together. The joint off-block mass is measured at positions that were not used to "
+        "fit the basis; it is 0 if the operators share their planes."
     ),
     "eigenvalues": (
         "Eigenvalues of a single R in the complex plane, all seeds, before and after training. "
@@ -54,12 +42,12 @@ CAPTIONS = {
         "be a straight line through 0, as RoPE has it."
     ),
     "loss": (
-        f"Held-out loss, in nats per character. {SEEDS_UNBOUNDED} "
-        "The vertical line is the loss of a bigram model, which knows the previous character."
+        f"Held-out loss, in nats per character. {SEEDS_UNBOUNDED} The vertical line is the loss of "
+        "a bigram model, which knows the previous character."
     ),
     "training": (
-        "Loss on a sample of the held-out windows against the training step. "
-        f"{CURVES} The horizontal line is the loss of a bigram model."
+        f"Loss on a sample of the held-out windows against the training step. {CURVES} The "
+        "horizontal line is the loss of a bigram model."
     ),
 }
 
@@ -101,7 +89,7 @@ _MEANINGS = {
 """What the short names mean, by table."""
 NULLS = ("near-identity", "orthogonal")
 """The initialisations of random operators in the tables."""
-_STYLES = styles((STAGE["initial"], STAGE["trained"], NULL))
+_STYLES = plot.styles((STAGE["initial"], STAGE["trained"], NULL))
 _ONE, _EACH = ("single-0", "single-0.1"), ("positions-free", "positions-pressed")
 _OF_ONE = ("off_block", "block_defect", "modulus_spread", "orthogonality_defect", "angle_linearity")
 _OF_EACH = ("off_block", "block_defect", "commutator", "joint_off_block", "transport_linearity")
@@ -139,7 +127,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         for name, known in runs.items()
         if known
     }
-    tables["others"] = medians(
+    tables["others"] = plot.medians(
         results,
         "others",
         "Losses and what training changes: medians over seeds.",
@@ -151,7 +139,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         },
         notes="Gain: loss of bigrams less that of the model. Ratio: final / initial.",
     )
-    tables["checks"] = ranges(results, METRICS, _CHECKS)
+    tables["checks"] = plot.ranges(results, METRICS, _CHECKS)
     return tables | {"null": _tabulate_null(results), "search": tabulate_search(ARMS, LABELS)}
 
 
@@ -206,15 +194,14 @@ def _draw_beside_null(
     broken = {name: name.replace(", ", "\n", 1) for name in names}
     rows["run"] = pd.Categorical(rows["run"], names).rename_categories(broken)
     height = 0.5 + 0.28 * len(names)
-    figure, panels = facets(rows, height, col="measure", sharex=False)
+    figure, panels = plot.facets(rows, height, col="measure", sharex=False)
     for axes, part in panels.values():
-        seeds(axes, part, _STYLES, y="run", hue="shown")
+        plot.seeds(axes, part, _STYLES, y="run", hue="shown")
         # labels of narrow panels would overlap
         axes.locator_params(axis="x", nbins=2)
         axes.tick_params(axis="x", labelsize=6)
         axes.xaxis.set_major_formatter("{x:g}")
-    legend_above(figure)
-    return figure
+    return plot.legend_above(figure)
 
 
 def _draw_eigenvalues(results: StudyResults) -> Figure:
@@ -222,13 +209,13 @@ def _draw_eigenvalues(results: StudyResults) -> Figure:
     on = ["arm", "variant", "seed", "stage", "rank"]
     rows = angle.merge(modulus[[*on, "value"]], on=on, suffixes=("", "_modulus"))
     far = float(max(1.1, rows["value_modulus"].max() * 1.05))
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows, 1.7, "Re λ", "Im λ", row="data", col="model", xlim=(-far, far), ylim=(-far, far)
     )
     around = np.linspace(0.0, 2.0 * np.pi, 200)
     for axes, part in panels.values():
         axes.set_aspect("equal")
-        anchors(axes, {"unit circle": (np.cos(around), np.sin(around))})
+        plot.anchors(axes, {"unit circle": (np.cos(around), np.sin(around))})
         for stage, label in STAGE.items():
             here, style = part[part["stage"] == stage], _STYLES[label]
             points = here["value_modulus"] * np.exp(1j * here["value"])
@@ -243,44 +230,40 @@ def _draw_eigenvalues(results: StudyResults) -> Figure:
                 label=label,
                 zorder=3,
             )
-    legend_above(figure)
-    return figure
+    return plot.legend_above(figure)
 
 
 def _draw_angles(results: StudyResults) -> Figure:
     rows = results.tidy("leading_angle", arm=_EACH)
     rows["shown"] = rows["stage"].map(STAGE)
     rows["position"] = rows["position"].astype(int)
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows, 1.5, "steps s", "angle, radians", row="model", col="data", sharey="row"
     )
     for axes, part in panels.values():
-        curves(axes, part, _STYLES, x="position", hue="shown")
-    legend_above(figure)
-    return figure
+        plot.curves(axes, part, _STYLES, x="position", hue="shown")
+    return plot.legend_above(figure)
 
 
 def _draw_loss(results: StudyResults) -> Figure:
     rows = results.tidy("loss", stage="trained")
     rows["all"] = "all"
     runs = len(rows["run"].cat.categories)
-    figure, panels = facets(rows, 0.5 + 0.16 * runs, METRICS["loss"].label, col="all")
+    figure, panels = plot.facets(rows, 0.5 + 0.16 * runs, METRICS["loss"].label, col="all")
     [(axes, part)] = panels.values()
     axes.set_title("")
-    seeds(axes, part, results.styles, y="run")
-    anchors(axes, _bigram(results), x=True)
-    legend_above(figure)
-    return figure
+    plot.seeds(axes, part, results.styles, y="run")
+    plot.anchors(axes, _bigram(results), x=True)
+    return plot.legend_above(figure)
 
 
 def _draw_training(results: StudyResults) -> Figure:
     rows = results.learning("loss")
-    figure, panels = facets(rows, 1.5, "step", "held-out loss", col="data", col_wrap=3)
+    figure, panels = plot.facets(rows, 1.5, "step", "held-out loss", col="data", col_wrap=3)
     for axes, part in panels.values():
-        curves(axes, part, results.styles)
-        anchors(axes, _bigram(results))
-    legend_above(figure)
-    return figure
+        plot.curves(axes, part, results.styles)
+        plot.anchors(axes, _bigram(results))
+    return plot.legend_above(figure)
 
 
 def _bigram(results: StudyResults) -> dict[str, float]:
@@ -306,7 +289,7 @@ def _tabulate(
             "for R per position of the one on the commutator." + _MEANINGS[name]
         ),
         numeric=tuple(heads),
-        numbers=medians(
+        numbers=plot.medians(
             results,
             name,
             "",
@@ -322,7 +305,7 @@ def _both(results: StudyResults, metric: str, run: RunName) -> str:
 
 
 def _of_stage(results: StudyResults, metric: str, run: RunName, stage: str) -> str:
-    return median(results.values(metric, run, stage=stage), 2)
+    return plot.median(results.values(metric, run, stage=stage), 2)
 
 
 def _tabulate_null(results: StudyResults) -> Table:
@@ -343,10 +326,8 @@ def _tabulate_null(results: StudyResults) -> Table:
         name="null",
         caption="Random operators as initialised, without training: the middle 90 % of the draws.",
         frame=pd.DataFrame(rows),
-        notes=(
-            "sd: standard deviation, λ: eigenvalues, σ: singular values. –: not defined for these "
-            "operators."
-        ),
+        notes="sd: standard deviation, λ: eigenvalues, σ: singular values. –: not defined for "
+        "these operators.",
         numeric=tuple(heads.values()),
     )
 

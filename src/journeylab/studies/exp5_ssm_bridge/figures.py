@@ -6,16 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from journeylab.plotting import (
-    StudyResults,
-    Table,
-    anchors,
-    facets,
-    legend_above,
-    ranges,
-    seeds,
-    styles,
-)
+from journeylab import plotting as plot
+from journeylab.plotting import StudyResults, Table
 from journeylab.plotting.captions import seed_dots
 from journeylab.studies.exp5_ssm_bridge.metrics import METRICS
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, PRECISIONS
@@ -86,19 +78,15 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     return {
         "errors": Table(
             name="errors",
-            caption=(
-                "Largest relative errors over the draws: of the journey form, of the recurrence, "
-                "and between both. Control: one power of R too many, with its smallest error and "
-                "the range of its cosine."
-            ),
+            caption="Largest relative errors over the draws: of the journey form, of the "
+            "recurrence, and between both. Control: one power of R too many, with its smallest "
+            "error and the range of its cosine.",
             frame=shown,
-            notes=(
-                "∞: the result was not finite in its precision. –: the bound is at least 1 in "
-                "every draw and therefore promises nothing."
-            ),
+            notes="∞: the result was not finite in its precision. –: the bound is at least 1 in "
+            "every draw and therefore promises nothing.",
             numeric=("N", *heads),
         ),
-        "checks": ranges(
+        "checks": plot.ranges(
             results,
             METRICS,
             dict.fromkeys(("identity_error", "negative_control_error"), ("operator",))
@@ -142,7 +130,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 def _against_length(results: StudyResults, metric: str, limits: tuple[float, float]) -> Figure:
     rows = results.tidy(metric)
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows.assign(value=rows["value"].clip(_SMALLEST, limits[1])),
         1.9,
         "length N",
@@ -152,16 +140,17 @@ def _against_length(results: StudyResults, metric: str, limits: tuple[float, flo
     )
     for axes, part in panels.values():
         axes.set(yscale="log")
-        seeds(axes, part, styles(PRECISIONS), x="N", y="value", hue="precision")
+        plot.seeds(axes, part, plot.styles(PRECISIONS), x="N", y="value", hue="precision")
         if metric == "relative_error":
             bounds = results.select("bound", operator=list(part["operator"].unique()))
             largest = bounds.groupby(["precision", "N"])["value"].max()
-            anchors(axes, {f"bound, {p}": (range(len(largest[p])), largest[p]) for p in PRECISIONS})
+            plot.anchors(
+                axes, {f"bound, {p}": (range(len(largest[p])), largest[p]) for p in PRECISIONS}
+            )
         elif metric == "negative_control_error":
-            anchors(axes, {"as large as the state": 1.0})
+            plot.anchors(axes, {"as large as the state": 1.0})
         axes.minorticks_off()
-    legend_above(figure)
-    return figure
+    return plot.legend_above(figure)
 
 
 def _finite_or_symbol(value: float) -> float | str:

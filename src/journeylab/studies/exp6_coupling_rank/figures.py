@@ -1,24 +1,14 @@
 """Figures, tables and printed numbers of exp6."""
 
 from collections.abc import Collection
+from functools import partial
+from itertools import product
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from journeylab.plotting import (
-    Columns,
-    StudyResults,
-    Table,
-    anchors,
-    curves,
-    facets,
-    legend_above,
-    median,
-    medians,
-    ranges,
-    seeds,
-    styles,
-)
+from journeylab import plotting as plot
+from journeylab.plotting import Columns, StudyResults, Table
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp6_coupling_rank.metrics import (
     ARMS,
@@ -37,7 +27,7 @@ from journeylab.studies.exp6_coupling_rank.settings import (
     STACKED,
     D,
 )
-from journeylab.typography import scientific, short
+from journeylab.typography import fixed, scientific, short
 
 CAPTIONS = {
     "fitted": (
@@ -48,22 +38,22 @@ CAPTIONS = {
     "heads": (
         "Accuracy on the whole noiseless table against the number of heads H, for models that were "
         "trained on the labels of noisy queries. A panel is named after the frequencies of its "
-        "teacher and the kind of its role operators. "
-        f"{AS_BEFORE} Horizontal lines are medians over seeds: of one journey head, of the most "
-        "frequent noisy label at every position and role, and of the exact ceiling of answers that "
-        "do not depend on the position. Models at the line of the most frequent label have learned "
-        "their labels with the noise, and differences between them cannot show."
+        f"teacher and the kind of its role operators. {AS_BEFORE} Horizontal lines are medians "
+        "over seeds: of one journey head, of the most frequent noisy label at every position and "
+        "role, and of the exact ceiling of answers that do not depend on the position. Models at "
+        "the line of the most frequent label have learned their labels with the noise, and "
+        "differences between them cannot show."
     ),
     "models": (
-        "Accuracy of models with eight heads, and of models without a number of heads. "
-        f"{SEEDS} The broken line is the ceiling of answers that do not "
-        "depend on the position, median over seeds."
+        f"Accuracy of models with eight heads, and of models without a number of heads. {SEEDS} "
+        "The broken line is the ceiling of answers that do not depend on the position, median over "
+        "seeds."
     ),
     "errors": (
         "Squared error of separable heads that were fitted to the noiseless scores, in units of "
-        "the mean square of M. The line is the smallest error of H separable terms "
-        f"(Eckart–Young), median over seeds; with d terms it is 0. {AS_BEFORE} Values below "
-        "the lower edge of a panel are drawn at that edge."
+        "the mean square of M. The line is the smallest error of H separable terms (Eckart–Young), "
+        f"median over seeds; with d terms it is 0. {AS_BEFORE} Values below the lower edge of a "
+        "panel are drawn at that edge."
     ),
     "spectrum": (
         "Singular values of the coupling, for every set of frequencies. Every dot is one draw of a "
@@ -110,24 +100,20 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             name="accuracies",
             caption="Median accuracy over the seeds on the whole noiseless table.",
             frame=_accuracies(results),
-            notes=(
-                "Arms are named as in the figures, without “frequencies”; those whose name "
-                "begins with “scores” are fitted to the noiseless scores, all others to noisy "
-                "labels. Columns 1 … 8: number of heads H."
-            ),
+            notes="Arms are named as in the figures, without “frequencies”; those whose name "
+            "begins with “scores” are fitted to the noiseless scores, all others to noisy labels. "
+            "Columns 1 … 8: number of heads H.",
             numeric=_NUMERIC,
-            numbers=medians(results, "accuracies", "", _BY_HEADS | _WITHOUT_HEADS).numbers,
+            numbers=plot.medians(results, "accuracies", "", _BY_HEADS | _WITHOUT_HEADS).numbers,
         ),
         "errors": Table(
             name="errors",
             caption="Medians over the seeds of H separable heads fitted to the noiseless scores.",
             frame=_errors(results),
-            notes=(
-                "Error: ‖S − M‖² / ‖M‖²; smallest: of any scores of rank H (Eckart–Young); excess: "
-                "error / smallest − 1; truncated: accuracy of the best scores of rank H."
-            ),
+            notes="Error: ‖S − M‖² / ‖M‖²; smallest: of any scores of rank H (Eckart–Young); "
+            "excess: error / smallest − 1; truncated: accuracy of the best scores of rank H.",
             numeric=("H", *_ERRORS),
-            numbers=medians(
+            numbers=plot.medians(
                 results,
                 "errors",
                 "",
@@ -140,7 +126,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             ).numbers,
         ),
         "ranks": _ranks(results),
-        "checks": ranges(
+        "checks": plot.ranges(
             results,
             METRICS,
             {
@@ -158,18 +144,15 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """Median accuracies, anchors, largest excesses and smallest gaps; “n/a” if not run."""
-    values: dict[str, float | int | str] = {}
-    for arm in (*LABELLED, *FITTED):
-        for variant in LABELS:
-            for heads in HEADS if variant in STACKED else (None,):
-                key = f"accuracy.{arm}.{variant}" + (f".{heads}" if heads else "")
-                values[key] = median(_accuracy(results, arm, variant, heads))
-    for arm in LABELLED:
-        for anchor in ("blind_ceiling", "memory"):
-            values[f"{anchor}.{arm}"] = median(_anchor(results, anchor, arm))
-    for arm in ("random-toral", "random-orthogonal"):
-        sizes = results.pool("parameters", arm=arm, variant="separable-matched")["value"]
-        values[f"matched.{arm}"] = median(sizes, 0)
+    of, arms = partial(plot.cited, results), (*LABELLED, *FITTED)
+    random = ("random-toral", "random-orthogonal")
+    values: dict[str, float | int | str] = {
+        **of("{metric}.{arm}.{variant}", "accuracy", arm=arms, variant=_WHOLE),
+        **of("{metric}.{arm}.{variant}.{H}", "accuracy", arm=arms, variant=STACKED, H=HEADS),
+        **of("matched.{arm}", "parameters", 0, arm=random, variant="separable-matched"),
+    }
+    for arm, anchor in product(LABELLED, ("blind_ceiling", "memory")):
+        values[f"{anchor}.{arm}"] = fixed(results.anchor(anchor, arm=arm), 3)
     for arm in FITTED:
         rows = results.pool("excess", arm=arm)
         few = rows.loc[rows["H"] <= D // 2, "value"]
@@ -182,21 +165,20 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 def _draw_heads(results: StudyResults, arms: list[str]) -> Figure:
     rows = results.tidy("accuracy", arm=arms, variant=STACKED).astype({"H": int})
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows, 1.4, "heads H", "accuracy", col="data", col_wrap=2, ylim=(0.0, 1.05)
     )
     for axes, part in panels.values():
         axes.set(xticks=HEADS)
-        curves(axes, part, results.styles, x="H")
+        plot.curves(axes, part, results.styles, x="H")
         arm = part["arm"].iloc[0]
-        trained = (results.pool("accuracy", arm=arm, variant=head)["value"] for head in JOURNEYS)
-        lines = {"journey": next((values for values in trained if len(values)), pd.Series())}
+        trained = (results.anchor("accuracy", arm=arm, variant=head) for head in JOURNEYS)
+        lines = {"journey": next((middle for middle in trained if middle is not None), None)}
         if arm in LABELLED:
-            lines["most frequent noisy label"] = _anchor(results, "memory", arm)
-            lines["position-blind ceiling"] = _anchor(results, "blind_ceiling", arm)
-        anchors(axes, {name: float(x.median()) if len(x) else None for name, x in lines.items()})
-    legend_above(figure)
-    return figure
+            lines["most frequent noisy label"] = results.anchor("memory", arm=arm)
+            lines["position-blind ceiling"] = results.anchor("blind_ceiling", arm=arm)
+        plot.anchors(axes, lines)
+    return plot.legend_above(figure)
 
 
 def _draw_models(results: StudyResults, arms: list[str]) -> Figure:
@@ -208,7 +190,7 @@ def _draw_models(results: StudyResults, arms: list[str]) -> Figure:
     present = [name for name in names if name in set(rows["model"])]
     rows["case"] = pd.Categorical(rows["model"].map(names), [names[name] for name in present])
     rows["data"] = pd.Categorical(rows["data"], [ARMS[arm] for arm in arms])
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows,
         0.5 + 0.17 * len(present),
         "accuracy",
@@ -217,21 +199,16 @@ def _draw_models(results: StudyResults, arms: list[str]) -> Figure:
         xlim=(0.0, 1.05),
     )
     for axes, part in panels.values():
-        seeds(axes, part, results.styles, y="case", hue="model")
-        ceiling = float(_anchor(results, "blind_ceiling", part["arm"].iloc[0]).median())
-        lines = {
-            "journey": None,
-            "most frequent noisy label": None,
-            "position-blind ceiling": ceiling,
-        }
-        anchors(axes, lines, x=True)
-    legend_above(figure)
-    return figure
+        plot.seeds(axes, part, results.styles, y="case", hue="model")
+        ceiling = results.anchor("blind_ceiling", arm=part["arm"].iloc[0])
+        named = dict.fromkeys(("journey", "most frequent noisy label"))
+        plot.anchors(axes, named | {"position-blind ceiling": ceiling}, x=True)
+    return plot.legend_above(figure)
 
 
 def _draw_errors(results: StudyResults, arms: list[str]) -> Figure:
     rows = results.tidy("squared_error", arm=arms, variant="separable").astype({"H": int})
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows.assign(value=rows["value"].clip(lower=_LOWEST)),
         1.5,
         "heads H",
@@ -242,18 +219,17 @@ def _draw_errors(results: StudyResults, arms: list[str]) -> Figure:
     )
     for axes, part in panels.values():
         axes.set(yscale="log")
-        seeds(axes, part, results.styles, x="H", y="value")
+        plot.seeds(axes, part, results.styles, x="H", y="value")
         least = results.pool("eckart_young", arm=part["arm"].iloc[0], variant="separable")
         line = least.groupby("H")["value"].median().clip(lower=_LOWEST).to_numpy(float)
-        anchors(axes, {"Eckart–Young": (range(len(line)), line)})
-    legend_above(figure)
-    return figure
+        plot.anchors(axes, {"Eckart–Young": (range(len(line)), line)})
+    return plot.legend_above(figure)
 
 
 def _draw_spectrum(results: StudyResults) -> Figure:
     rows = results.tidy("singular_value", arm="rank").astype({"i": int})
     rows["shown"] = rows["frequencies"].map(FREQUENCY_SETS)
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows.assign(value=rows["value"].clip(lower=1e-33)),
         1.7,
         "i",
@@ -264,9 +240,8 @@ def _draw_spectrum(results: StudyResults) -> Figure:
     )
     for axes, part in panels.values():
         axes.set(yscale="log")
-        seeds(axes, part, styles(ARITHMETICS), x="i", y="value", hue="arithmetic")
-    legend_above(figure)
-    return figure
+        plot.seeds(axes, part, plot.styles(ARITHMETICS), x="i", y="value", hue="arithmetic")
+    return plot.legend_above(figure)
 
 
 def _draw_learning(results: StudyResults, arms: list[str]) -> Figure:
@@ -276,13 +251,12 @@ def _draw_learning(results: StudyResults, arms: list[str]) -> Figure:
     ]
     rows = pd.concat([table for table in tables if len(table)], ignore_index=True)
     order = [ARMS[arm] for arm in arms]
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows, 1.4, "step", "accuracy", col="data", col_wrap=2, col_order=order, ylim=(0.0, 1.05)
     )
     for axes, part in panels.values():
-        curves(axes, part, results.styles)
-    legend_above(figure)
-    return figure
+        plot.curves(axes, part, results.styles)
+    return plot.legend_above(figure)
 
 
 def _accuracies(results: StudyResults) -> pd.DataFrame:
@@ -290,12 +264,12 @@ def _accuracies(results: StudyResults) -> pd.DataFrame:
     for arm, variant in results.present():
         sizes = results.pool("parameters", arm=arm, variant=variant)["value"]
         heads = HEADS if variant in STACKED else ()
-        size = median(sizes.nsmallest(1), 0) + (" H" if heads else "")
+        size = plot.median(sizes.nsmallest(1), 0) + (" H" if heads else "")
         # Shorter names, so that the table fits a page.
         row = {"Arm": ARMS[arm].replace(" frequencies,", ""), "Model": results.labels[variant]}
         row["Parameters"] = size
         for h in heads or (None,):
-            row[str(h or _WHOLE_MODEL)] = median(_accuracy(results, arm, variant, h))
+            row[str(h or _WHOLE_MODEL)] = plot.median(_accuracy(results, arm, variant, h))
         rows.append(row | {"Failed": str(results.failures(arm, variant))})
     return pd.DataFrame(rows, columns=["Arm", "Model", *_NUMERIC]).fillna("")
 
@@ -315,7 +289,7 @@ def _errors(results: StudyResults) -> pd.DataFrame:
                     values = (least.median(), excess.median(), excess.max())
                     cells = [scientific(float(value)) for value in values]
                 cells = [scientific(float(error.median())), *cells]
-                cells += map(median, (_accuracy(results, arm, "separable", heads), truncated))
+                cells += map(plot.median, (_accuracy(results, arm, "separable", heads), truncated))
                 rows.append([ARMS[arm], str(heads), *cells])
     return pd.DataFrame(rows, columns=["Arm", "H", *_ERRORS])
 
@@ -353,13 +327,11 @@ def _search() -> Table:
         name="search",
         caption="Search for rate and initial spread: training loss, median of four pilot seeds.",
         frame=pd.DataFrame(rows, columns=columns),
-        notes=(
-            "The grid, the seeds and 1000 steps are the same for all. Restarts are those of the "
-            "search; the protocol has those of the reported runs. The loss is that of the best "
-            "restart; for 1 … 8 heads it is the mean over the numbers of heads. An asterisk marks "
-            "the chosen setting: of those within 4 % of the smallest loss the most central spread "
-            "and the largest rate inside the grid. The choice is the same for every run."
-        ),
+        notes="The grid, the seeds and 1000 steps are the same for all. Restarts are those of the "
+        "search; the protocol has those of the reported runs. The loss is that of the best "
+        "restart; for 1 … 8 heads it is the mean over the numbers of heads. An asterisk marks the "
+        "chosen setting: of those within 4 % of the smallest loss the most central spread and the "
+        "largest rate inside the grid. The choice is the same for every run.",
         numeric=tuple(columns[2:]),
     )
 
@@ -371,11 +343,6 @@ def _accuracy(
     if heads is not None:
         rows = rows[rows["H"] == heads]
     return rows.sort_values("seed")["value"]
-
-
-def _anchor(results: StudyResults, metric: str, arm: str) -> "pd.Series[float]":
-    """An anchor of every seed; it is the same for all variants of an arm."""
-    return results.pool(metric, arm=arm).drop_duplicates("seed")["value"]
 
 
 def _arms(results: StudyResults, arms: Collection[str], variants: Collection[str]) -> list[str]:

@@ -1,38 +1,25 @@
 """Figures, tables and numbers of exp7."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import cast
 
 import pandas as pd
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
+from journeylab import plotting as plot
 from journeylab.datasets.triples import SPLITS
 from journeylab.knowledge.metrics import FAMILY_RELATIONS
 from journeylab.knowledge.settings import LINEARISED_TEMPLATES, TIERS
 from journeylab.knowledge.tables import (
     PRIMARY,
     TIER_TITLES,
-    hit_numbers,
-    tier_cells,
+    hits_table,
     world_size,
     worlds_per_seed,
 )
-from journeylab.plotting import (
-    Columns,
-    RunName,
-    StudyResults,
-    Table,
-    anchors,
-    canvas,
-    curves,
-    facets,
-    legend_above,
-    medians,
-    ranges,
-    seeds,
-    styles,
-)
+from journeylab.plotting import Columns, RunName, StudyResults, Table
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp7_native_kg.answer import answer
 from journeylab.studies.exp7_native_kg.metrics import METRICS
@@ -51,14 +38,13 @@ from journeylab.typography import short
 CAPTIONS = {
     "tiers": (
         "hits@1 among all entities for English prompts in template 0, by tier, model and form of "
-        f"the KG rows. {SEEDS} Vertical lines are floors: "
-        "a random entity, a random entity of the tail's type, the most frequent tail among the "
-        "relation's other facts in training, and a random tail that the relation has for other "
-        "heads of the same generation (medians over seeds); in tier 1 also the gate, below "
-        "which a run is undertrained. Controls have one world a seed, the other models four: A "
-        "(θ = 0), A (causal KG), A (predict all), B (MLM), and B with KG rows in the same "
-        "template as the prompts. With all templates, B has read the prompts of tier 2: an upper "
-        "mark."
+        f"the KG rows. {SEEDS} Vertical lines are floors: a random entity, a random entity of the "
+        "tail's type, the most frequent tail among the relation's other facts in training, and a "
+        "random tail that the relation has for other heads of the same generation (medians over "
+        "seeds); in tier 1 also the gate, below which a run is undertrained. Controls have one "
+        "world a seed, the other models four: A (θ = 0), A (causal KG), A (predict all), B (MLM), "
+        "and B with KG rows in the same template as the prompts. With all templates, B has read "
+        "the prompts of tier 2: an upper mark."
     ),
     "paired": (
         "Each model against A, paired by seed, in template 0: right of the line A is better. "
@@ -80,9 +66,9 @@ CAPTIONS = {
     ),
     "perplexity": (
         "Perplexity per character of the true tail in template 0 against the training step. "
-        f"{CURVES} The native models are the same in both columns. "
-        "The linearised models read their KG facts in all templates (left) or in one template, "
-        "which is not that of the prompts (right)."
+        f"{CURVES} The native models are the same in both columns. The linearised models read "
+        "their KG facts in all templates (left) or in one template, which is not that of the "
+        "prompts (right)."
     ),
 }
 
@@ -144,30 +130,19 @@ def draw(results: StudyResults) -> dict[str, Figure]:
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """Documented and actual sizes, hits@1 by tier, other metrics of transfer, and the search."""
     gate = _settings(results).evaluation.gate
-    hits = []
-    for run in results.present():
-        head = {
-            "Model": results.labels.get(run[1], run[1]),
-            "KG rows": results.arms.get(run[0], run[0]),
-        }
-        hits.append(head | tier_cells(results, run, gate, _own(results, run)))
-    heads = [name for name in hits[0] if name not in ("Model", "KG rows")] if hits else []
     return ({"counts": _tabulate_counts(results)} if len(results.select("count")) else {}) | {
-        "hits": Table(
-            name="hits",
-            caption="hits@1 among all entities, template 0: median (mean) over seeds.",
-            frame=pd.DataFrame(hits),
-            notes=(
-                "Own format: the form in which the model read the transfer facts, triples for "
-                "native models and the first template of its KG rows for the others. Trained: "
-                f"seeds with at least {gate} at tier 1, of all seeds; the others are undertrained."
-            ),
-            numeric=tuple(heads),
-            numbers=hit_numbers(results),
+        "hits": hits_table(
+            results,
+            ("Model", "KG rows"),
+            gate,
+            partial(_own, results),
+            "Own format: the form in which the model read the transfer facts, triples for native "
+            "models and the first template of its KG rows for the others. Trained: seeds with at "
+            f"least {gate} at tier 1, of all seeds; the others are undertrained.",
         ),
         "transfer": _by_tier(results, "transfer", "Tier 2", "T2"),
         "tiers": _by_tier(results, "tiers", "Tiers 1 and 3", "T1", "T3"),
-        "checks": ranges(results, METRICS, _CHECKS),
+        "checks": plot.ranges(results, METRICS, _CHECKS),
         "search": _tabulate_search(results),
     }
 
@@ -212,19 +187,16 @@ def _tabulate_search(results: StudyResults) -> Table:
             mark = " *" if rate == chosen[1] else ""
             row[f"Rate {short(rate)}"] = f"{sum(perplexities) / len(perplexities):.3f}{mark}"
         rows.append(row)
-    frame = pd.DataFrame(rows)
-    return Table(
-        name="search",
-        caption="Search for initial scale and rate: perplexity of the taught facts.",
-        frame=frame,
-        notes=(
-            "Perplexity per character, tier 1, template 0. Scale of the initial embeddings: after "
-            f"{SCALE_STEPS} steps at rate {short(SCALE_RATE)} on one pilot world, for A, A′, B and "
-            "C; the others have the scale of these. Rate: with the steps of the study, means over "
-            f"{len(PILOTS)} pilot worlds. An asterisk marks the chosen setting, the most central "
-            "of those within 1 % of the best. Controls have the settings of A or B."
-        ),
-        numeric=tuple(frame.columns[2:]),
+    return plot.table(
+        "search",
+        "Search for initial scale and rate: perplexity of the taught facts.",
+        pd.DataFrame(rows),
+        "Perplexity per character, tier 1, template 0. Scale of the initial embeddings: "
+        f"after {SCALE_STEPS} steps at rate {short(SCALE_RATE)} on one pilot world, for A, A′, B "
+        "and C; the others have the scale of these. Rate: with the steps of the study, means over "
+        f"{len(PILOTS)} pilot worlds. An asterisk marks the chosen setting, the most central of "
+        "those within 1 % of the best. Controls have the settings of A or B.",
+        words=2,
     )
 
 
@@ -260,18 +232,17 @@ def _draw_tiers(results: StudyResults) -> Figure:
     rows["tier"] = rows["tier"].map(TIER_TITLES)
     runs = rows["run"].cat.categories
     titles = list(TIER_TITLES.values())
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows, 0.7 + 0.135 * len(runs), "hits@1", col="tier", col_order=titles, xlim=(-0.04, 1.04)
     )
     floors = {label: name for name, label in _FLOORS.items()}
     for tier, title in TIER_TITLES.items():
         axes, part = panels[title]
-        seeds(axes, part, styles(rows["data"].cat.categories), y="run", hue="data")
+        plot.seeds(axes, part, plot.styles(rows["data"].cat.categories), y="run", hue="data")
         lines = {label: _floor(results, name, tier) for label, name in floors.items()}
         gate = _settings(results).evaluation.gate if tier == "T1" else None
-        anchors(axes, {**lines, "gate": gate}, x=True)
-    legend_above(figure)
-    return figure
+        plot.anchors(axes, {**lines, "gate": gate}, x=True)
+    return plot.legend_above(figure)
 
 
 def _draw_paired(results: StudyResults) -> Figure:
@@ -286,14 +257,13 @@ def _draw_paired(results: StudyResults) -> Figure:
         tables.append(rows.assign(shown=f"{TIER_TITLES[tier]}\n{name}"))
     rows = pd.concat(tables, ignore_index=True)
     height = 0.7 + 0.135 * rows["run"].nunique()
-    figure, panels = facets(rows, height, col="shown", sharex=False)
+    figure, panels = plot.facets(rows, height, col="shown", sharex=False)
     for axes, part in panels.values():
         reach = 1.1 * float(part["value"].abs().max()) or 1.0
         axes.set(xlim=(-reach, reach))
-        seeds(axes, part, styles(rows["data"].cat.categories), y="run", hue="data")
+        plot.seeds(axes, part, plot.styles(rows["data"].cat.categories), y="run", hue="data")
         axes.axvline(0, color="#202020", linewidth=0.6, zorder=1)
-    legend_above(figure)
-    return figure
+    return plot.legend_above(figure)
 
 
 def _draw_metrics(results: StudyResults) -> Figure:
@@ -303,7 +273,7 @@ def _draw_metrics(results: StudyResults) -> Figure:
         tables.append(results.tidy(metric, **levels).assign(shown=name))
     rows = pd.concat(tables, ignore_index=True)
     rows["tier"] = rows["tier"].map(TIER_TITLES)
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows,
         0.3 + 0.115 * rows["run"].nunique(),
         row="tier",
@@ -319,9 +289,8 @@ def _draw_metrics(results: StudyResults) -> Figure:
             _set_ticks(axes.xaxis, (1, 3, 10, 30, 100, 300, 1000))
         else:
             axes.set(xlim=(-0.05, 1.05 * max(1.0, everywhere.max())))
-        seeds(axes, part, styles(rows["data"].cat.categories), y="run", hue="data")
-    legend_above(figure)
-    return figure
+        plot.seeds(axes, part, plot.styles(rows["data"].cat.categories), y="run", hue="data")
+    return plot.legend_above(figure)
 
 
 def _draw_formats(results: StudyResults) -> Figure:
@@ -335,16 +304,15 @@ def _draw_formats(results: StudyResults) -> Figure:
             rows = results.tidy("hits@1", arm=arm, variant=variant, tier="T2", **levels)
             tables.append(rows.assign(prompts=name))
     rows = pd.concat(tables, ignore_index=True).astype({"run": str})
-    figure, [axes] = canvas(0.8 + 0.21 * len(runs), x="hits@1, tier 2")
+    figure, [axes] = plot.canvas(0.8 + 0.21 * len(runs), x="hits@1, tier 2")
     axes.set(xlim=(-0.03, 1.03))
-    seeds(axes, rows, styles(rows["prompts"].unique()), y="run", hue="prompts")
+    plot.seeds(axes, rows, plot.styles(rows["prompts"].unique()), y="run", hue="prompts")
     lines = {
         label: _floor(results, name, "T2") if name == "generation" else None
         for name, label in _FLOORS.items()
     }
-    anchors(axes, lines, x=True)
-    legend_above(figure)
-    return figure
+    plot.anchors(axes, lines, x=True)
+    return plot.legend_above(figure)
 
 
 def _draw_perplexity(results: StudyResults) -> Figure:
@@ -355,7 +323,7 @@ def _draw_perplexity(results: StudyResults) -> Figure:
         for arm in ("7a", "7b-held"):
             shown = pd.concat([rows[rows["arm"] == arm], native])
             tables.append(shown.assign(kg=results.arms.get(arm, arm)))
-    figure, panels = facets(
+    figure, panels = plot.facets(
         pd.concat(tables, ignore_index=True),
         1.4,
         "step",
@@ -366,10 +334,9 @@ def _draw_perplexity(results: StudyResults) -> Figure:
     )
     for axes, rows in panels.values():
         axes.set(yscale="log")
-        curves(axes, rows, results.styles)
+        plot.curves(axes, rows, results.styles)
         _set_ticks(axes.yaxis, (1, 1.5, 2, 3, 4, 5, 7, 10, 20, 50, 100))
-    legend_above(figure)
-    return figure
+    return plot.legend_above(figure)
 
 
 def _set_ticks(axis: Axis, ticks: Sequence[float]) -> None:
@@ -408,14 +375,14 @@ def _by_tier(results: StudyResults, name: str, caption: str, *tiers: str) -> Tab
     if "T2" in tiers:
         columns["Typed, T2"] = ("hits@1", of | {"candidates": "type"})
         columns |= {f"t{i}, T2": ("hits@1", ranked | {"template": i}) for i in (1, 2)}
-    return medians(
+    return plot.medians(
         results,
         name,
         f"{caption}, in template 0: medians over seeds.",
         columns,
         notes="Log rank: mean natural logarithm of the rank. Exact: the greedy completion is the "
-        "name and the full stop. Typed: hits@1 among entities of the tail's type. t1, t2: "
-        "hits@1 in templates 1 and 2.",
+        "name and the full stop. Typed: hits@1 among entities of the tail's type. t1, t2: hits@1 "
+        "in templates 1 and 2.",
     )
 
 

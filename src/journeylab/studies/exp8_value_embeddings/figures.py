@@ -1,21 +1,13 @@
 """Figures, tables and printed numbers of exp8."""
 
+from functools import partial
+from itertools import product
+
 import pandas as pd
 from matplotlib.figure import Figure
 
-from journeylab.plotting import (
-    StudyResults,
-    Table,
-    anchors,
-    curves,
-    facets,
-    legend_above,
-    median,
-    medians,
-    ranges,
-    seeds,
-    styles,
-)
+from journeylab import plotting as plot
+from journeylab.plotting import StudyResults, Table
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS_UNBOUNDED
 from journeylab.studies.exp8_value_embeddings.metrics import (
     DECODING,
@@ -33,7 +25,7 @@ from journeylab.studies.exp8_value_embeddings.settings import (
     PRINTED,
     TESTS,
 )
-from journeylab.typography import plain, scientific
+from journeylab.typography import fixed, plain, scientific
 
 LATE = 0.8
 """Rate of optimal answers below which a seed counts as one that has learned late."""
@@ -41,10 +33,10 @@ LATE = 0.8
 CAPTIONS = {
     "tests": (
         "Rate of optimal answers by row argmax, with axial and with full attention. In close "
-        "calls, the second-best assignment costs 1 more than the best. "
-        f"{SEEDS_UNBOUNDED} Vertical lines are medians over seeds of two answers without a model: "
-        "greedy choice of the cheapest free cell, and the expectation for a random permutation. "
-        "Empty rows were not trained."
+        f"calls, the second-best assignment costs 1 more than the best. {SEEDS_UNBOUNDED} Vertical "
+        "lines are medians over seeds of two answers without a model: greedy choice of the "
+        "cheapest free cell, and the expectation for a random permutation. Empty rows were not "
+        "trained."
     ),
     "decoders": (
         "Axial models on i.i.d. instances with every decoder: rate of valid permutations "
@@ -115,7 +107,9 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         "anchors": _anchors(results),
         "geometry": _geometry(results),
         "printed": _printed(results),
-        "checks": ranges(results, METRICS, {"cycles": (), **dict.fromkeys(_CHECKS, ("case",))}),
+        "checks": plot.ranges(
+            results, METRICS, {"cycles": (), **dict.fromkeys(_CHECKS, ("case",))}
+        ),
         "search": tabulate_search(),
         "finals": tabulate_finals(),
     }
@@ -123,34 +117,37 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """Median rates, anchors, widths of the printed numbers, certificates; “n/a” if not run."""
-    values: dict[str, float | int | str] = {"late": LATE}
-    rates = results.pool("optimal", decoder="row")
-    for arm in _TRAINED:
-        for variant in LABELS:
-            run = rates[(rates["arm"] == arm) & (rates["variant"] == variant)]
-            for test in TESTS:
-                optimal = run["value"][run["test"] == test]
-                values[f"optimal.{arm}.{variant}.{test}"] = median(optimal)
-            rate = run["value"][run["test"] == "iid"]
-            values[f"late.{arm}.{variant}"] = f"{int((rate < LATE).sum())} of {len(rate)}"
-    for variant in ("discrete", "hybrid50"):
-        for arm in _RECORDED:
-            where = {"arm": arm, "variant": variant}
-            for moment in MOMENTS:
-                early = results.pool("early_valid", **where, moment=moment, decoder="row")["value"]
-                values[f"early.{arm}.{variant}.{moment}"] = median(early)
-            for metric in ("loss_area", "loss_kink", "reached"):
-                recorded = results.pool(metric, **where)["value"]
-                values[f"{metric}.{arm}.{variant}"] = median(recorded, 4 if "kink" in metric else 3)
-        for arm in _ATTENTION:
-            where = {"arm": arm, "variant": variant}
-            order = results.pool("order", **where, stage="trained")["value"]
-            values[f"order.{arm}.{variant}"] = median(order)
-            added = results.pool("order_change", **where)["value"]
-            values[f"order_change.{arm}.{variant}"] = median(added)
+    of, shown = partial(plot.cited, results), ("discrete", "hybrid50")
+    values: dict[str, float | int | str] = {
+        "late": LATE,
+        **of(
+            "{metric}.{arm}.{variant}.{test}",
+            "optimal",
+            arm=_TRAINED,
+            variant=LABELS,
+            test=TESTS,
+            decoder="row",
+        ),
+        **of(
+            "early.{arm}.{variant}.{moment}",
+            "early_valid",
+            arm=_RECORDED,
+            variant=shown,
+            moment=MOMENTS,
+            decoder="row",
+        ),
+        **of("{metric}.{arm}.{variant}", ("loss_area", "reached"), arm=_RECORDED, variant=shown),
+        **of("{metric}.{arm}.{variant}", "loss_kink", 4, arm=_RECORDED, variant=shown),
+        **of("{metric}.{arm}.{variant}", "order", arm=_ATTENTION, variant=shown, stage="trained"),
+        **of("{metric}.{arm}.{variant}", "order_change", arm=_ATTENTION, variant=shown),
+        **of("{metric}", "cycles"),
+    }
+    for arm, variant in product(_TRAINED, LABELS):
+        rate = results.pool("optimal", decoder="row", arm=arm, variant=variant, test="iid")["value"]
+        values[f"late.{arm}.{variant}"] = f"{int((rate < LATE).sum())} of {len(rate)}"
     for anchor in ("random_optimal", "greedy_optimal"):
         for test in TESTS:
-            values[f"{anchor}.{test}"] = median(_anchor(results, anchor, test))
+            values[f"{anchor}.{test}"] = fixed(results.anchor(anchor, test=test, arm="axial"), 3)
     for key, name in (("as_written", "-i/d"), ("usual", "-2i/d")):
         errors = results.pool("printed_error", exponent=name)
         widths = errors[errors["value"] <= 5e-5]["d"].astype(int)
@@ -159,9 +156,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         values[f"cosine.{key}"] = _cosine(results, name)
     for d in CHANCE_WIDTHS:
         values[f"chance.{d}"] = plain(float(results.pool("chance", d=d)["value"].iloc[0]), 2)
-    component = _untrained(results, "component", "sinusoidal")
-    values["component.sinusoidal"] = median(component)
-    values["cycles"] = median(results.pool("cycles")["value"])
+    values["component.sinusoidal"] = plot.median(_untrained(results, "component", "sinusoidal"))
     values["equivariance.max"] = scientific(
         float(results.pool("equivariance_error", case="exact")["value"].max())
     )
@@ -170,7 +165,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 def _cosine(results: StudyResults, exponent: str) -> str:
     rows = results.pool("printed_similarity", exponent=exponent, d=DOCUMENT_WIDTH, pair="10-50")
-    return median(rows["value"], 4)
+    return plot.median(rows["value"], 4)
 
 
 def _draw_tests(results: StudyResults) -> Figure:
@@ -178,17 +173,16 @@ def _draw_tests(results: StudyResults) -> Figure:
     rows["shown"] = _named(rows["test"], TEST_SETS)
     count = rows["model"].nunique()
     label = "optimal answers"
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows, 0.5 + 0.17 * count, label, row="data", col="shown", xlim=(-0.03, 1.03)
     )
     for axes, part in panels.values():
-        seeds(axes, part, results.styles)
+        plot.seeds(axes, part, results.styles)
         test = part["test"].iloc[0]
         lines = {"greedy": "greedy_optimal", "random permutation": "random_optimal"}
-        rates = {name: _anchor(results, metric, test) for name, metric in lines.items()}
-        anchors(axes, {name: float(rate.median()) for name, rate in rates.items()}, x=True)
-    legend_above(figure)
-    return figure
+        rates = {n: results.anchor(m, test=test, arm="axial") for n, m in lines.items()}
+        plot.anchors(axes, rates, x=True)
+    return plot.legend_above(figure)
 
 
 def _draw_decoders(results: StudyResults) -> Figure:
@@ -201,11 +195,11 @@ def _draw_decoders(results: StudyResults) -> Figure:
     rows["model"] = pd.Categorical(rows["model"], parts[0]["model"].cat.categories)
     rows["shown"] = _named(rows["decoder"], DECODING)
     count = rows["model"].nunique()
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows, 0.4 + 0.15 * count, "rate", row="measure", col="shown", xlim=(-0.03, 1.03)
     )
     for axes, part in panels.values():
-        seeds(axes, part, results.styles)
+        plot.seeds(axes, part, results.styles)
     return figure
 
 
@@ -214,11 +208,11 @@ def _draw_arms(results: StudyResults, others: tuple[str, ...]) -> Figure:
     rows["shown"] = _named(rows["test"], TEST_SETS)
     label = "rate of optimal answers"
     count = rows["model"].nunique()
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows, 0.5 + 0.22 * count, label, row="shown", col="data", xlim=(-0.03, 1.03)
     )
     for axes, part in panels.values():
-        seeds(axes, part, results.styles)
+        plot.seeds(axes, part, results.styles)
     return figure
 
 
@@ -228,39 +222,38 @@ def _draw_learning(results: StudyResults) -> Figure:
         for metric, title in _CURVES.items()
     ]
     rows = pd.concat(parts, ignore_index=True)
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows, 1.7, "step", row="data", col="measure", sharex=False, sharey=False
     )
     for axes, part in panels.values():
-        curves(axes, part, results.styles)
-    legend_above(figure)
-    return figure
+        plot.curves(axes, part, results.styles)
+    return plot.legend_above(figure)
 
 
 def _draw_similarity(results: StudyResults) -> Figure:
     rows = results.tidy("similarity", arm="axial")
     rows["shown"] = _named(rows["stage"], _STAGE_TITLES)
     rows["distance"] = rows["distance"].astype(int)
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows, 1.15, "distance", "cosine", col="model", col_wrap=3, ylim=(-1.05, 1.05)
     )
     for axes, part in panels.values():
-        curves(axes, part, styles(_STAGE_TITLES.values()), x="distance", hue="shown")
-    legend_above(figure)
-    return figure
+        plot.curves(axes, part, plot.styles(_STAGE_TITLES.values()), x="distance", hue="shown")
+    return plot.legend_above(figure)
 
 
 def _draw_printed(results: StudyResults) -> Figure:
     rows = results.tidy("printed_similarity", arm="certificates", pair="10-50").astype({"d": int})
     rows["shown"] = _named(rows["exponent"], _EXPONENT)
-    figure, panels = facets(rows.assign(all=""), 2.0, "width d", "cosine of 10 and 50", col="all")
+    figure, panels = plot.facets(
+        rows.assign(all=""), 2.0, "width d", "cosine of 10 and 50", col="all"
+    )
     [(axes, part)] = panels.values()
     axes.set(xscale="log", ylim=(0.985, 0.9975))
-    curves(axes, part, styles(_EXPONENT.values()), x="d", hue="shown", units="draw")
-    anchors(axes, {"printed": PRINTED[10, 50]})
-    anchors(axes, {"": None, "width of the document": DOCUMENT_WIDTH}, x=True)
-    legend_above(figure)
-    return figure
+    plot.curves(axes, part, plot.styles(_EXPONENT.values()), x="d", hue="shown", units="draw")
+    plot.anchors(axes, {"printed": PRINTED[10, 50]})
+    plot.anchors(axes, {"": None, "width of the document": DOCUMENT_WIDTH}, x=True)
+    return plot.legend_above(figure)
 
 
 def _rates(results: StudyResults) -> Table:
@@ -275,20 +268,20 @@ def _rates(results: StudyResults) -> Table:
         "Shifted": ("optimal", "row", "shifted"),
         "Gap": ("gap", "hungarian", "iid"),
     }
-    return medians(
+    return plot.medians(
         results,
         "rates",
         "Median rates over the seeds.",
         {head: (metric, {"decoder": d, "test": test}) for head, (metric, d, test) in heads.items()},
         _TRAINED,
         notes="Rates of valid and optimal answers on the i.i.d. test, by decoder; on held-out "
-        "values, close calls and shifted costs, optimal answers by row argmax. Gap: mean of "
-        "sum / smallest sum − 1 of the costs, with Hungarian decoding, i.i.d.",
+        "values, close calls and shifted costs, optimal answers by row argmax. Gap: mean of sum / "
+        "smallest sum − 1 of the costs, with Hungarian decoding, i.i.d.",
     )
 
 
 def _learning(results: StudyResults) -> Table:
-    return medians(
+    return plot.medians(
         results,
         "learning",
         "Half of the steps: medians over the seeds.",
@@ -309,7 +302,7 @@ def _learning(results: StudyResults) -> Table:
 
 
 def _vectors(results: StudyResults) -> Table:
-    return medians(
+    return plot.medians(
         results,
         "vectors",
         "Vectors of costs, trained: medians over the seeds.",
@@ -323,8 +316,8 @@ def _vectors(results: StudyResults) -> Table:
         },
         _TRAINED,
         notes="Order: Spearman's correlation of cosine similarity and nearness, over the costs "
-        "that occur in training: before and after it, of what it changed, and of the learned "
-        "part. Share of the first principal component; effective rank.",
+        "that occur in training: before and after it, of what it changed, and of the learned part. "
+        "Share of the first principal component; effective rank.",
     )
 
 
@@ -337,7 +330,7 @@ def _anchors(results: StudyResults) -> Table:
     }
     rows = [
         {"Test": title}
-        | {head: median(_anchor(results, metric, test)) for head, metric in heads.items()}
+        | {h: fixed(results.anchor(m, test=test, arm="axial"), 3) for h, m in heads.items()}
         for test, title in TEST_SETS.items()
     ]
     return Table(
@@ -357,22 +350,18 @@ def _geometry(results: StudyResults) -> Table:
         row = {"Embedding": title}
         for u, v in PAIRS:
             cosines = results.pool("untrained_cosine", embedding=variant, pair=f"{u}-{v}")["value"]
-            row[f"({u}, {v})"] = median(cosines, 4)
-        row["1st component"] = median(_untrained(results, "component", variant))
-        row["Eff. rank"] = median(_untrained(results, "rank", variant), 1)
-        row["Order"] = median(_untrained(results, "order", variant), 2)
+            row[f"({u}, {v})"] = plot.median(cosines, 4)
+        row["1st component"] = plot.median(_untrained(results, "component", variant))
+        row["Eff. rank"] = plot.median(_untrained(results, "rank", variant), 1)
+        row["Order"] = plot.median(_untrained(results, "order", variant), 2)
         rows.append(row)
-    frame = pd.DataFrame(rows)
-    return Table(
-        name="geometry",
-        caption="Vectors of costs, untrained: medians over draws.",
-        frame=frame,
-        notes=(
-            "Cosine similarities of pairs of costs; share of variance along the first principal "
-            "component; effective rank; order: Spearman's correlation of cosine similarity and "
-            "nearness, for the costs 1 … 100."
-        ),
-        numeric=tuple(frame.columns[1:]),
+    return plot.table(
+        "geometry",
+        "Vectors of costs, untrained: medians over draws.",
+        pd.DataFrame(rows),
+        "Cosine similarities of pairs of costs; share of variance along the first principal "
+        "component; effective rank; order: Spearman's correlation of cosine similarity and "
+        "nearness, for the costs 1 … 100.",
     )
 
 
@@ -385,24 +374,17 @@ def _printed(results: StudyResults) -> Table:
         for d in (48, 64, DOCUMENT_WIDTH):
             row[f"Difference, {d}"] = scientific(float(errors[d]))
         rows.append(row | {"Smallest": scientific(float(errors.min()))})
-    frame = pd.DataFrame(rows)
-    return Table(
-        name="printed",
-        caption="Widths with the printed similarities of (10, 11) and (10, 50), to four digits.",
-        frame=frame,
-        notes="Difference: the larger of both from the print, at some widths; smallest: at any.",
-        numeric=tuple(frame.columns[2:]),
+    return plot.table(
+        "printed",
+        "Widths with the printed similarities of (10, 11) and (10, 50), to four digits.",
+        pd.DataFrame(rows),
+        "Difference: the larger of both from the print, at some widths; smallest: at any.",
+        words=2,
     )
 
 
 def _untrained(results: StudyResults, name: str, variant: str) -> "pd.Series[float]":
     return results.pool(f"untrained_{name}", embedding=variant)["value"]
-
-
-def _anchor(results: StudyResults, metric: str, test: str) -> "pd.Series[float]":
-    """An anchor of every seed; it is the same for all embeddings of an arm."""
-    rows = results.pool(metric, test=test, arm="axial")
-    return rows.drop_duplicates("seed")["value"]
 
 
 def _named(levels: "pd.Series[str]", titles: dict[str, str]) -> "pd.Categorical[str]":

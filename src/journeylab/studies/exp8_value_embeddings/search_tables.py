@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from journeylab.plotting import Table
+from journeylab.plotting import Table, table
 from journeylab.studies.exp8_value_embeddings.metrics import LABELS
 from journeylab.studies.exp8_value_embeddings.search import (
     FINALS,
@@ -30,16 +30,13 @@ def tabulate_search() -> Table:
             "I.i.d.": f"{trial.optimal:.3f}",
             "Held-out": f"{trial.held_out:.3f}",
         })  # fmt: skip
-    frame = pd.DataFrame(rows)
-    return Table(
-        name="search",
-        caption=f"Rates and initial scales that were tried on pilot seed {PILOT}.",
-        frame=frame,
-        notes=(
-            "Loss: training loss, mean over the last tenth of the steps; an asterisk marks the "
-            "smallest. Rates of optimal answers did not decide."
-        ),
-        numeric=tuple(frame.columns[2:]),
+    return table(
+        "search",
+        f"Rates and initial scales that were tried on pilot seed {PILOT}.",
+        pd.DataFrame(rows),
+        "Loss: training loss, mean over the last tenth of the steps; an asterisk marks the "
+        "smallest. Rates of optimal answers did not decide.",
+        words=2,
     )
 
 

@@ -1,23 +1,12 @@
 """Figures, tables and numbers of exp9."""
 
+from functools import partial
+
 import pandas as pd
 from matplotlib.figure import Figure
 
-from journeylab.plotting import (
-    Columns,
-    StudyResults,
-    Style,
-    Table,
-    anchors,
-    curves,
-    facets,
-    legend_above,
-    median,
-    medians,
-    ranges,
-    seeds,
-    styles,
-)
+from journeylab import plotting as plot
+from journeylab.plotting import Columns, StudyResults, Style, Table
 from journeylab.plotting.captions import CURVES_FINISHED, SEEDS, SEEDS_FINISHED, seed_dots
 from journeylab.studies.exp9_router_gradients.metrics import ESTIMATORS, FAMILIES, LABELS, METRICS
 from journeylab.studies.exp9_router_gradients.search import (
@@ -44,8 +33,8 @@ _ROUTERS = seed_dots("one seed, with its own router and sequences", failed="")
 CAPTIONS = {
     "gradients": (
         "Bias and variance of every estimator at router scale 1, relative to the exact gradient. "
-        f"{_ROUTERS} Vertical lines bound the bias claimed for straight-through. "
-        "Estimators without dots are unbiased up to rounding, or deterministic."
+        f"{_ROUTERS} Vertical lines bound the bias claimed for straight-through. Estimators "
+        "without dots are unbiased up to rounding, or deterministic."
     ),
     "scales": (
         "Relative bias against the standard deviation of the router's weights. " + SEEDS_FINISHED
@@ -53,8 +42,8 @@ CAPTIONS = {
     "errors": (
         "Test error with hard routes, after the short and the long training; each dot is a seed, "
         "the mean over its starts, other symbols as in the figures before. Vertical lines are "
-        "routers without "
-        "training: the nearest type, one timeline for all tokens, and a random timeline."
+        "routers without training: the nearest type, one timeline for all tokens, and a random "
+        "timeline."
     ),
     "path": (
         "Validation error, and the cosine of single estimates with the exact gradient, during the "
@@ -68,8 +57,10 @@ CAPTIONS = {
 }
 
 _UNIT = "1"
+_SCALES = tuple(f"{scale:g}" for scale in SCALES)
 _BUDGET = {"short": "short training", "long": "long training"}
 _ANCHORS = {"oracle_mse": "nearest type", "single_mse": "one timeline", "random_mse": "random"}
+_TYPES = ("types_mse", "types_sparsity")
 _CURVES = {
     "straight-through": ("straight-through", "straight-through-sampled"),
     "Gumbel-softmax": ("gumbel-1", "gumbel-0.5", "gumbel-0.1"),
@@ -122,7 +113,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         tables["moments"] = _moments(results)
     if len(results.select("hard_mse")):
         tables["routers"] = _routers(results)
-    tables["checks"] = ranges(results, METRICS, _CHECKS)
+    tables["checks"] = plot.ranges(results, METRICS, _CHECKS)
     tables["search"] = _search()
     if len(results.select("perplexity")):
         tables["language"] = _language(results)
@@ -131,52 +122,38 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """Medians of biases, variances and errors; “n/a” for runs that are missing."""
-    numbers: dict[str, float | int | str] = {"chance.sparsity": short(1.0 / TYPES)}
-    for name in ESTIMATED:
-        for scale in (f"{scale:g}" for scale in SCALES):
-            for metric in ("relative_bias", "variance", "cosine"):
-                value = results.pool(metric, estimator=name, scale=scale)["value"]
-                numbers[f"{metric}.{name}.{scale}"] = _short(value)
-    for name in ("gumbel-1", "gumbel-0.1"):
-        value = results.pool("disagreement", estimator=name, scale=_UNIT)["value"]
-        numbers[f"disagreement.{name}"] = median(value)
-    for variant in TRAINED:
-        for budget in BUDGETS:
-            where: dict[str, str] = {"variant": variant, "budget": budget}
-            for metric in ("hard_mse", "soft_hard_gap", "accuracy", "sparsity", "spread"):
-                numbers[f"{metric}.{variant}.{budget}"] = median(
-                    results.pool(metric, **where)["value"]
-                )
-            numbers[f"flip_rate.{variant}.{budget}"] = _short(
-                results.pool("flip_rate", **where)["value"]
-            )
-        value = results.pool("alignment", variant=variant, share=100)["value"]
-        numbers[f"alignment.{variant}"] = median(value, 2)
-    for anchor in (*_ANCHORS, "types_mse", "types_sparsity"):
-        numbers[anchor] = median(results.pool(anchor)["value"])
+    of = partial(plot.cited, results)
+    moments, errors = ("relative_bias", "variance", "cosine"), (*_ANCHORS, *_TYPES)
+    trained = ("hard_mse", "soft_hard_gap", "accuracy", "sparsity", "spread")
+    sharp = ("gumbel-1", "gumbel-0.1")
+    values: dict[str, float | int | str] = {
+        "chance.sparsity": short(1.0 / TYPES),
+        **of("{metric}.{estimator}.{scale}", moments, short, estimator=ESTIMATED, scale=_SCALES),
+        **of("{metric}.{estimator}", "disagreement", estimator=sharp, scale=_UNIT),
+        **of("{metric}.{variant}.{budget}", trained, variant=TRAINED, budget=BUDGETS),
+        **of("flip_rate.{variant}.{budget}", "flip_rate", short, variant=TRAINED, budget=BUDGETS),
+        **of("{metric}.{variant}", "alignment", 2, variant=TRAINED, share=100),
+        **of("{metric}", errors),
+        **of("{metric}.{variant}.{routes}", "perplexity", 2, variant=SPOKEN, routes=ROUTES),
+        **of("{metric}.{variant}", ("perplexity_gap", "pair_share"), variant=SPOKEN),
+        **of("{metric}", "bigram_perplexity", 2),
+        "reached": _reached(results),
+        **of("half.{variant}", "validation_mse", variant="straight-through", share=40),
+        **of("{metric}.{case}", "rerouted", short, case=("noisy", "last-phase", "end")),
+        **of("{metric}.{estimator}", "softness", short, estimator=sharp),
+        **of(
+            "{metric}.{estimator}.{case}",
+            "overhead",
+            _percent,
+            estimator=("straight-through", "gumbel-0.5", "soft", "reinforce"),
+            case=("estimator", "step"),
+        ),
+        "undefined": int(results.pool("undefined")["value"].sum()),
+    }
     for case in ("plain", "updated", "entropy", "literal"):
         value = results.pool("reinforce_error", case=case)["value"]
-        numbers[f"reinforce.{case}"] = plain(float(value.max()), 2) if len(value) else "n/a"
-    for variant in SPOKEN:
-        for routes in ROUTES:
-            value = results.pool("perplexity", variant=variant, routes=routes)["value"]
-            numbers[f"perplexity.{variant}.{routes}"] = median(value, 2)
-        for metric in ("perplexity_gap", "pair_share"):
-            numbers[f"{metric}.{variant}"] = median(results.pool(metric, variant=variant)["value"])
-    numbers["bigram_perplexity"] = median(results.pool("bigram_perplexity")["value"], 2)
-    numbers["reached"] = _reached(results)
-    halfway = results.pool("validation_mse", variant="straight-through", share=40)["value"]
-    numbers["half.straight-through"] = median(halfway)
-    for case in ("noisy", "last-phase", "end"):
-        numbers[f"rerouted.{case}"] = _short(results.pool("rerouted", case=case)["value"])
-    for name in ("gumbel-1", "gumbel-0.1"):
-        numbers[f"softness.{name}"] = _short(results.pool("softness", estimator=name)["value"])
-    for name in ("straight-through", "gumbel-0.5", "soft", "reinforce"):
-        for case in ("estimator", "step"):
-            value = results.pool("overhead", estimator=name, case=case)["value"]
-            numbers[f"overhead.{name}.{case}"] = _percent(value)
-    numbers["undefined"] = int(results.pool("undefined")["value"].sum())
-    return numbers
+        values[f"reinforce.{case}"] = plain(float(value.max()), 2) if len(value) else "n/a"
+    return values
 
 
 def _draw_gradients(results: StudyResults) -> Figure:
@@ -186,45 +163,42 @@ def _draw_gradients(results: StudyResults) -> Figure:
         rows.loc[rows["value"] < _SMALLEST, "value"] = float("nan")
         tables.append(rows.dropna(subset="value").assign(measure=METRICS[metric].label))
     rows = pd.concat(tables, ignore_index=True)
-    figure, panels = facets(rows, 2.6, col="measure")
+    figure, panels = plot.facets(rows, 2.6, col="measure")
     for (measure, (axes, part)), limits in zip(
         panels.items(), ((0.05, 50), (1e-2, 2000)), strict=True
     ):
         axes.set(xscale="log", xlim=limits)
-        seeds(axes, part, _families(), hue="family")
+        plot.seeds(axes, part, _families(), hue="family")
         if measure == METRICS["relative_bias"].label:
-            anchors(axes, {"claimed for straight-through": 0.1}, x=True)
-            anchors(axes, {"claimed for straight-through": 0.2}, x=True)
-    legend_above(figure)
-    return figure
+            plot.anchors(axes, {"claimed for straight-through": 0.1}, x=True)
+            plot.anchors(axes, {"claimed for straight-through": 0.2}, x=True)
+    return plot.legend_above(figure)
 
 
 def _draw_scales(results: StudyResults) -> Figure:
     rows = _named(results.select("relative_bias"), "estimator", ESTIMATED)
     rows = rows[rows["value"] > _SMALLEST]
-    rows["scale"] = pd.Categorical(rows["scale"], [f"{scale:g}" for scale in SCALES])
-    figure, panels = facets(
+    rows["scale"] = pd.Categorical(rows["scale"], _SCALES)
+    figure, panels = plot.facets(
         rows, 1.7, "scale of the router", "relative bias", col="family", col_wrap=3
     )
-    shown = styles(rows["model"].cat.remove_unused_categories().cat.categories)
+    shown = plot.styles(rows["model"].cat.remove_unused_categories().cat.categories)
     for axes, part in panels.values():
         axes.set(yscale="log", ylim=(0.03, 100))
-        seeds(axes, part, shown, x="scale", y="value", hue="model")
-    legend_above(figure)
-    return figure
+        plot.seeds(axes, part, shown, x="scale", y="value", hue="model")
+    return plot.legend_above(figure)
 
 
 def _draw_errors(results: StudyResults) -> Figure:
     rows = _named(results.tidy("hard_mse", arm="training"), "variant", TRAINED)
     rows["budget"] = rows["budget"].map(_BUDGET)
     order = [name for name in _BUDGET.values() if name in set(rows["budget"])]
-    figure, panels = facets(rows, 3.0, "hard test error", col="budget", col_order=order)
+    figure, panels = plot.facets(rows, 3.0, "hard test error", col="budget", col_order=order)
     lines = {label: _middle(results, metric) for metric, label in _ANCHORS.items()}
     for axes, part in panels.values():
-        seeds(axes, part, _families(), hue="family")
-        anchors(axes, lines, x=True)
-    legend_above(figure)
-    return figure
+        plot.seeds(axes, part, _families(), hue="family")
+        plot.anchors(axes, lines, x=True)
+    return plot.legend_above(figure)
 
 
 def _draw_path(results: StudyResults) -> Figure:
@@ -238,14 +212,13 @@ def _draw_path(results: StudyResults) -> Figure:
         tables.append(kept)
     rows = pd.concat(tables, ignore_index=True).astype({"share": float})
     order = [name for name in _CURVES if name in set(rows["column"])]
-    figure, panels = facets(
+    figure, panels = plot.facets(
         rows, 1.5, "% of the steps", row="measure", col="column", col_order=order, sharey="row"
     )
-    shown = styles(LABELS[name] for name in columns)
+    shown = plot.styles(LABELS[name] for name in columns)
     for axes, part in panels.values():
-        curves(axes, part.astype({"model": str}), shown, x="share")
-    legend_above(figure)
-    return figure
+        plot.curves(axes, part.astype({"model": str}), shown, x="share")
+    return plot.legend_above(figure)
 
 
 def _draw_language(results: StudyResults) -> Figure:
@@ -255,46 +228,40 @@ def _draw_language(results: StudyResults) -> Figure:
     ]
     tables.append(results.tidy("pair_share").assign(measure="Σ n_k²/N²"))
     rows = _named(pd.concat(tables, ignore_index=True), "variant", SPOKEN)
-    figure, panels = facets(rows, 1.6, col="measure", sharex=False)
+    figure, panels = plot.facets(rows, 1.6, col="measure", sharex=False)
     timelines = results.pool("load")["rank"].max()
     lines = {"bigrams": _middle(results, "bigram_perplexity"), "1/K": 1.0 / timelines}
     for measure, (axes, part) in panels.items():
         label = "1/K" if measure == "Σ n_k²/N²" else "bigrams"
-        seeds(axes, part, _families(), hue="family")
-        anchors(axes, {name: x if name == label else None for name, x in lines.items()}, x=True)
-    legend_above(figure)
-    return figure
+        plot.seeds(axes, part, _families(), hue="family")
+        plot.anchors(
+            axes, {name: x if name == label else None for name, x in lines.items()}, x=True
+        )
+    return plot.legend_above(figure)
 
 
 def _moments(results: StudyResults) -> Table:
-    metrics = ("relative_bias", "monte_carlo_error", "cosine", "variance")
-    rows = []
-    for name in ESTIMATED:
-        values = [
-            results.select(metric, estimator=name, scale=_UNIT)["value"].median()
-            for metric in metrics
-        ]
-        shown = ["0" if abs(value) < _SMALLEST else short(float(value)) for value in values]
-        rows.append([ESTIMATORS[name], *shown])
-    heads = ("Relative bias", "Error", "Cosine", "Variance")
-    return Table(
-        name="moments",
-        caption="Medians over seeds, at router scale 1.",
-        frame=pd.DataFrame(rows, columns=["Estimator", *heads]),
-        notes=(
-            "Error: the Monte-Carlo error of the bias, relative to the gradient; 0 if the moments "
-            "are sums over all assignments. Bias 0: below rounding. Variance 0: deterministic. The "
-            "variance of REINFORCE as printed is that of a fixed baseline."
-        ),
-        numeric=heads,
-        numbers=medians(
-            results,
-            "moments",
-            "",
-            {head: (m, {"scale": _UNIT}) for head, m in zip(heads, metrics, strict=True)},
-            "gradients",
-            by=("estimator",),
-        ).numbers,
+    metrics = {
+        "Relative bias": "relative_bias",
+        "Error": "monte_carlo_error",
+        "Cosine": "cosine",
+        "Variance": "variance",
+    }
+    return plot.medians(
+        results,
+        "moments",
+        "Medians over seeds, at router scale 1.",
+        {
+            head: (metric, {"scale": _UNIT, "estimator": ESTIMATED})
+            for head, metric in metrics.items()
+        },
+        "gradients",
+        by=("estimator",),
+        notes="Error: the Monte-Carlo error of the bias, relative to the gradient; 0 if the "
+        "moments are sums over all assignments. Bias 0: below rounding. Variance 0: deterministic. "
+        "The variance of REINFORCE as printed is that of a fixed baseline.",
+        places=lambda value: "0" if abs(value) < _SMALLEST else short(value),
+        titles={"estimator": {name: ESTIMATORS[name] for name in ESTIMATED}},
     )
 
 
@@ -311,7 +278,7 @@ def _routers(results: StudyResults) -> Table:
         "Aligned": ("alignment", {"share": 100}),
         "Oracle": ("oracle_mse", {}),
     }
-    return medians(
+    return plot.medians(
         results,
         "routers",
         "Medians over seeds, on test sequences.",
@@ -319,9 +286,9 @@ def _routers(results: StudyResults) -> Table:
         arms="training",
         notes="Short, long: hard error; gap: hard error − error of the mixture. Accuracy: tokens "
         "in the timeline of their type. Pairs: Σ n_k²/N². Spread: standard deviation of the error "
-        "over starts. Collapse: share of starts that leave a timeline empty. Flips: per token "
-        "and step. Aligned: cosine of the estimate and the gradient at the end. Oracle: error of "
-        "the nearest type. All but the spread are means over starts.",
+        "over starts. Collapse: share of starts that leave a timeline empty. Flips: per token and "
+        "step. Aligned: cosine of the estimate and the gradient at the end. Oracle: error of the "
+        "nearest type. All but the spread are means over starts.",
     )
 
 
@@ -342,59 +309,47 @@ def _search() -> Table:
                     for rate in rates
                 ]
                 rows.append([LABELS[name], starts, short(scale), *cells])
-    columns = ["Estimator", "Starts", "Scale", *(f"Rate {short(rate)}" for rate in rates)]
-    return Table(
-        name="search",
-        caption="Search for scale and rate: hard validation error, mean of two pilot seeds.",
-        frame=pd.DataFrame(rows, columns=columns),
-        notes=(
-            "Seeds, sequences and steps are the same for all. The error is a mean over five steps "
-            "of the last fifth of the training. Where the choice of the first grid had no "
-            "neighbour within 0.01, a second grid with three starts was added, and decides if it "
-            "contains the first choice. An asterisk marks the chosen setting: of those within "
-            "0.001 of the lowest error, the nearest to scale 0.5 and rate 0.01 on a log scale. "
-            "Estimators that only secondary rows compare have no second grid."
-        ),
-        numeric=tuple(columns[1:]),
+    heads = ("Estimator", "Starts", "Scale", *(f"Rate {short(rate)}" for rate in rates))
+    return plot.table(
+        "search",
+        "Search for scale and rate: hard validation error, mean of two pilot seeds.",
+        pd.DataFrame(rows, columns=heads),
+        "Seeds, sequences and steps are the same for all. The error is a mean over five steps of "
+        "the last fifth of the training. Where the choice of the first grid had no neighbour "
+        "within 0.01, a second grid with three starts was added, and decides if it contains the "
+        "first choice. An asterisk marks the chosen setting: of those within 0.001 of the lowest "
+        "error, the nearest to scale 0.5 and rate 0.01 on a log scale. Estimators that only "
+        "secondary rows compare have no second grid.",
     )
 
 
 def _language(results: StudyResults) -> Table:
+    heads: Columns = {
+        "Hard": ("perplexity", {"routes": "hard"}),
+        "As in training": ("perplexity", {"routes": "training"}),
+        "Gap": ("perplexity_gap", {}),
+        "Gain": ("perplexity_gain", {}),
+        "Pairs": ("pair_share", {}),
+    }
     rows = []
     for name in (name for name in SPOKEN if len(results.pool("perplexity", variant=name))):
-        cells = [
-            *(("perplexity", {"routes": routes}) for routes in ROUTES),
-            *((metric, {}) for metric in ("perplexity_gap", "perplexity_gain", "pair_share")),
-        ]
-        shown = [median(results.pool(m, variant=name, **of)["value"]) for m, of in cells]
         loads = results.pool("load", variant=name)
         by_layer = [
-            ", ".join(median(rank["value"], 2) for _, rank in layer.groupby("rank"))
+            ", ".join(plot.median(rank["value"], 2) for _, rank in layer.groupby("rank"))
             for _, layer in loads.groupby("layer")
         ]
-        rows.append([LABELS[name], *shown, "; ".join(by_layer)])
-    heads = ("Hard", "As in training", "Gap", "Gain", "Pairs")
+        shown = {h: results.pool(m, variant=name, **of)["value"] for h, (m, of) in heads.items()}
+        cells = {head: plot.median(values) for head, values in shown.items()}
+        rows.append({"Estimator": LABELS[name], **cells, "Load": "; ".join(by_layer)})
+    cited = {head: column for head, column in heads.items() if head != "As in training"}
     return Table(
-        name="language",
-        caption="The language model: perplexities of held-out text, and loads. Medians over seeds.",
-        frame=pd.DataFrame(rows, columns=["Estimator", *heads, "Load"]),
-        notes=(
-            "Gap: hard − as in training. Gain: bigrams − hard. Pairs: Σ n_k²/N² with hard routes. "
-            "Load: shares of tokens per timeline, largest first, layer by layer, means over heads."
-        ),
-        numeric=heads,
-        numbers=medians(
-            results,
-            "language",
-            "",
-            {
-                "Hard": ("perplexity", {"routes": "hard"}),
-                "Gap": ("perplexity_gap", {}),
-                "Gain": ("perplexity_gain", {}),
-                "Pairs": ("pair_share", {}),
-            },
-            "language",
-        ).numbers,
+        "language",
+        "The language model: perplexities of held-out text, and loads. Medians over seeds.",
+        pd.DataFrame(rows),
+        "Gap: hard − as in training. Gain: bigrams − hard. Pairs: Σ n_k²/N² with hard routes. "
+        "Load: shares of tokens per timeline, largest first, layer by layer, means over heads.",
+        tuple(heads) if rows else (),
+        plot.medians(results, "language", "", cited, "language").numbers,
     )
 
 
@@ -412,7 +367,7 @@ def _named(rows: pd.DataFrame, column: str, known: tuple[str, ...]) -> pd.DataFr
 
 
 def _families() -> dict[str, Style]:
-    return styles(FAMILIES)
+    return plot.styles(FAMILIES)
 
 
 def _middle(results: StudyResults, metric: str) -> float | None:
@@ -433,9 +388,5 @@ def _reached(results: StudyResults) -> str:
     return "; ".join(reached) if reached else "none"
 
 
-def _percent(values: "pd.Series[float]") -> str:
-    return short(100.0 * float(values.median())) if len(values) else "n/a"
-
-
-def _short(values: "pd.Series[float]") -> str:
-    return short(float(values.median())) if len(values) else "n/a"
+def _percent(value: float) -> str:
+    return short(100.0 * value)
