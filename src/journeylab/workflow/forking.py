@@ -9,8 +9,8 @@ server imports no module of this project: a job compiles those itself and compar
 plan. It ends, and removes the folder of the socket, when the process that started it has ended.
 COMMAND is a console script, or `python` with -c or -m.
 
-With it, quick reports of exp5 (9 jobs) and exp11 (36 jobs) took 52 and 99 CPU-seconds, without it 66
-and 158.
+With it, quick reports of exp5 (9 jobs) and exp11 (36 jobs) took 52 and 99 CPU-seconds, without it
+66 and 158.
 """
 
 from __future__ import annotations
