@@ -3,16 +3,10 @@
 from snakemake.utils import min_version
 
 from journeylab.workflow.captions import Captions
-from journeylab.workflow.start import begin_jobs, check_file, start
+from journeylab.workflow.start import begin_jobs, start
 
 min_version("9.27")
-check_file("config.yaml")
-
-
-configfile: "config.yaml"
-
-
-plan = start(workflow, config)
+plan = start(workflow, config)  # reads config.yaml
 
 
 pathvars:

@@ -122,10 +122,7 @@ def _load(text: str) -> Any:
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """YAML of plain values. A duplicate key is an error (YAML loaders keep the last value).
-
-    Snakemake reads the same text with its own loader, so what passes here must be safe there.
-    """
+    """YAML of plain values. A duplicate key is an error (YAML loaders keep the last value)."""
 
     yaml_constructors = {  # noqa: RUF012
         tag: constructor
