@@ -186,8 +186,8 @@ REWORKED = {
         "counted = start_counting()",
         "counted = start_counting()\n    counted()",
     ),
-    "stages/generate.py": ("is missing", "was not given"),
-    "stages/measure.py": ("are needed", "were not given"),
+    "stages/generate.py": ('plan.dataset or ""', 'plan.dataset or "unnamed"'),
+    "stages/measure.py": ("was trained on other data", "belongs to other data"),
 }
 """Edits of bookkeeping: no clock, no git, no cluster, other messages, more progress lines."""
 NUMBERS_FILES = ("data.parquet", "run/weights.safetensors", "run/curves.parquet")
