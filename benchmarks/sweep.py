@@ -96,7 +96,7 @@ def _cluster(wanted: bool) -> Iterator[None]:
 
 def write_study(copy: Path, runs: int, *, tracked: bool) -> None:
     """Make a project with a single study, whose sweep has this many runs."""
-    new = "from journeylab.cli import main; main()"
+    new = "from journeylab.commands.app import main; main()"
     command = [sys.executable, "-c", new, "new", f"{STUDY}_sweep"]
     subprocess.run(command, cwd=copy, env=_environment(copy), check=True, stdout=subprocess.DEVNULL)
     config = yaml.safe_load((copy / "config.yaml").read_text(encoding="utf-8"))

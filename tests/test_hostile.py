@@ -18,7 +18,7 @@ from pydantic import model_validator
 from journeylab.catalogue import resolve
 from journeylab.claims.register import StudyClaims
 from journeylab.claims.response import Response
-from journeylab.cli import main
+from journeylab.commands.app import main
 from journeylab.config import Frozen, UserError, build, check_plain, read_yaml, shown
 
 PROJECT = Path(__file__).parents[1]
@@ -263,7 +263,7 @@ def test_deep_nesting_gives_an_error_line_without_a_file_too() -> None:
 @pytest.fixture(autouse=True)
 def other_imports(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not limit imports in the process of the tests, as a job does in its own."""
-    monkeypatch.setattr("journeylab.cli.imports.install", lambda: None)
+    monkeypatch.setattr("journeylab.commands.app.imports.install", lambda: None)
 
 
 def run_failing(
@@ -274,7 +274,7 @@ def run_failing(
     def fail() -> None:
         raise error
 
-    monkeypatch.setattr("journeylab.cli.app", fail)
+    monkeypatch.setattr("journeylab.commands.app.app", fail)
     monkeypatch.setattr("sys.argv", ["journeylab", *arguments])
     with pytest.raises(SystemExit) as caught:
         main()
@@ -308,7 +308,9 @@ def test_a_system_error_gives_one_line_that_names_the_file(
 
 
 def test_debug_raises_the_original_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("journeylab.cli.app", lambda: (_ for _ in ()).throw(FULL).send(None))
+    monkeypatch.setattr(
+        "journeylab.commands.app.app", lambda: (_ for _ in ()).throw(FULL).send(None)
+    )
     monkeypatch.setattr("sys.argv", ["journeylab", "--debug"])
     with pytest.raises(OSError, match="No space"):
         main()

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from journeylab.training import count_steps, report_progress
-from journeylab.typography import roughly
+from journeylab.wording.typography import roughly
 from snakemake_logger_plugin_journeylab.handler import training_line
 from snakemake_logger_plugin_journeylab.wording import (
     cluster_message,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from journeylab.records.stages import STAGES
-from journeylab.typography import roughly
+from journeylab.wording.typography import roughly
 
 _REASONS = {
     "Updated input files: ": "changed",

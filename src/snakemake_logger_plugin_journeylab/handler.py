@@ -17,7 +17,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from journeylab.records.live import Pace, add_up, read_progress
-from journeylab.typography import clock, roughly
+from journeylab.wording.typography import clock, roughly
 from snakemake_logger_plugin_journeylab import wording
 from snakemake_logger_plugin_journeylab.dryrun import summary
 

@@ -10,9 +10,9 @@ from journeylab.claims import register as reg
 from journeylab.claims.judge import judge_study
 from journeylab.claims.register import Register
 from journeylab.config import UserError
-from journeylab.typography import short
 from journeylab.wording import effects as wording
 from journeylab.wording.rows import StudyRows, in_words
+from journeylab.wording.typography import short
 from journeylab.wording.verdicts import opening, sentence
 
 A, B, C, D = ({"run": f"a/{name}", "measure": "x"} for name in "abcd")

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from journeylab.claims.register import read_register
 from journeylab.claims.statements import STATEMENTS, read_statements
 from journeylab.claims.theorems import Document, Theorems
-from journeylab.cli import app
+from journeylab.commands.app import app
 from journeylab.config import UserError
 
 PROJECT = Path(__file__).parents[2]

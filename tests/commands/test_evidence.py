@@ -12,7 +12,7 @@ import yaml
 from typer.testing import CliRunner
 
 from journeylab.claims.register import read_register
-from journeylab.cli import app
+from journeylab.commands.app import app
 from journeylab.commands.reproduce import at_last_look
 from journeylab.config import UserError, read_yaml
 from journeylab.records import runs

@@ -13,7 +13,7 @@ from journeylab.commands.demo import show_verdicts
 from journeylab.commands.init import STUDY, create_project
 from journeylab.config import UserError
 
-CALL = "from journeylab.cli import main; main()"
+CALL = "from journeylab.commands.app import main; main()"
 KEYS = """
 import json
 from journeylab.catalogue import key_modules

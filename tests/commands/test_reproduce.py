@@ -15,7 +15,7 @@ import yaml
 from pyarrow import parquet
 from typer.testing import CliRunner, Result
 
-from journeylab.cli import app
+from journeylab.commands.app import app
 from journeylab.config import UserError, read_yaml
 from journeylab.records import files, runs
 from journeylab.records.evidence import collect_evidence, evidence_path

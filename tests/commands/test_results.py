@@ -11,7 +11,7 @@ import yaml
 from typer.testing import CliRunner
 
 from journeylab.claims.reference import Reference, ReferenceClaim
-from journeylab.cli import app
+from journeylab.commands.app import app
 from journeylab.commands.results import judged_records, read_verdicts
 from journeylab.config import UserError, read_yaml
 from journeylab.records.cost import Cost
@@ -191,7 +191,7 @@ def test_missing_results_give_one_error_line(tmp_path, monkeypatch):
 
 def test_status_imports_no_plotting_library(imported, monkeypatch):
     monkeypatch.chdir(PROJECT)
-    script = "from typer.testing import CliRunner; from journeylab.cli import app\n"
+    script = "from typer.testing import CliRunner; from journeylab.commands.app import app\n"
     script += "done = CliRunner().invoke(app, ['status', '--root', 'tests'])\n"
     script += "assert 'no verdicts' in str(done.exception), done.exception"
     assert not imported(script, "torch", "matplotlib", "seaborn")

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from journeylab.claims.judge import judge_study
 from journeylab.claims.register import cells, read_register
-from journeylab.cli import app
+from journeylab.commands.app import app
 from journeylab.config import UserError
 from journeylab.records.files import write_json, write_table
 

@@ -172,6 +172,6 @@ def test_both_judges_agree_at_sequential_looks(study, scale):
 
 @pytest.mark.parametrize("value", [0.02, 1e-5, -2.5e-12, 123456.0, 1.0, 0.0, 1e22, math.inf])
 def test_numbers_print_as_in_reports(value):
-    from journeylab.typography import short
+    from journeylab.wording.typography import short
 
     assert rows.short(value) == short(value)

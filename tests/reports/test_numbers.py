@@ -6,8 +6,8 @@ from journeylab.records.files import json_bytes
 from journeylab.records.verdicts import Estimate
 from journeylab.reports.latex import latex_macros
 from journeylab.reports.numbers import study_numbers
-from journeylab.typography import plain
 from journeylab.wording.numbers import extreme_text, places, printed_numbers
+from journeylab.wording.typography import plain
 
 from .conftest import effect, exact, part, sequential_verdicts
 

@@ -20,8 +20,8 @@ from journeylab.reports.first_page import first_sentence
 from journeylab.reports.tables import verdict_tables
 from journeylab.reports.typeset import compile_report, describe
 from journeylab.studies.exp5_ssm_bridge import figures, metrics
-from journeylab.typography import plain
 from journeylab.wording.rows import COARSE
+from journeylab.wording.typography import plain
 from journeylab.wording.verdicts import headline
 
 from .conftest import THEOREMS, WHY, sequential_verdicts, trained_verdicts, write_trained_content

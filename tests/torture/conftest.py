@@ -36,7 +36,7 @@ PRINTED = ("reports/*.pdf", "reports/response.*", "reports/index.html")
 def make_study(path: Path, change: Callable[[dict[str, Any]], None] = lambda config: None) -> Copy:
     """A project with the study of `journeylab new` alone, two seeds and 60 steps."""
     copy = copy_project(path, lambda config: config["tracking"].update(enabled=False))
-    new = "from journeylab.cli import main; main()"
+    new = "from journeylab.commands.app import main; main()"
     copy.run(sys.executable, "-c", new, "new", f"{STUDY}_torture")
 
     def keep(config: dict[str, Any]) -> None:

@@ -49,7 +49,7 @@ if when.startswith("after"):
     threading.Timer(float(when[5:]), end).start()
 else:
     sys.addaudithook(end_before)
-from journeylab.cli import main
+from journeylab.commands.app import main
 main()
 """
 """Runs a command that kills itself before it changes a file for the n-th time, or after a time."""

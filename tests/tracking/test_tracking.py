@@ -15,7 +15,7 @@ from filelock import FileLock
 from typer.testing import CliRunner
 
 from journeylab import tracking
-from journeylab.cli import app
+from journeylab.commands.app import app
 from journeylab.config import UserError, read_yaml
 from journeylab.records import files, runs
 from journeylab.records.evidence import CURVES, RunEvidence
@@ -441,7 +441,7 @@ def test_a_signal_ends_watching_and_serving_without_an_error(
 ):
     write_chunk(tmp_path, "journey", "A")
     port = ["--port", str(free_port())] if command == ["ui"] else []
-    started = [sys.executable, "-m", "journeylab.cli", *command, *port]
+    started = [sys.executable, "-m", "journeylab.commands.app", *command, *port]
     process = subprocess.Popen(
         [*started, "--root", str(tmp_path), "--uri", LOCAL],
         env=os.environ | {"PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"},

@@ -19,7 +19,7 @@ TRACK = (
     "sys.argv = ['journeylab', 'track', '--root', '.', '--uri', 'sqlite:///mlflow.db']\n"
     "import warnings; warnings.simplefilter('ignore')\n"
     "import mlflow, mlflow.tracking, mlflow.store.db.utils\n"
-    "from journeylab.cli import main\n"
+    "from journeylab.commands.app import main\n"
     "main()\n"
 )
 FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))\n"

@@ -19,7 +19,7 @@ MANIFEST = "reports/exp7/manifest.json"
 
 
 def check(project: Copy, *arguments: str) -> subprocess.CompletedProcess:
-    command = ("python", "-m", "journeylab.cli", "check", *arguments)
+    command = ("python", "-m", "journeylab.commands.app", "check", *arguments)
     return project.run(*command, check=False)
 
 

@@ -137,4 +137,4 @@ def test_a_stage_that_imports_undeclared_code_is_refused(project: Copy) -> None:
 
 
 def test_the_modules_outside_every_key_are_listed() -> None:
-    assert set(PLANNED) == {"config", "cli", "catalogue", "parts", "commands"}
+    assert set(PLANNED) == {"config", "catalogue", "parts", "commands"}

@@ -70,7 +70,7 @@ def test_an_edited_computation_reruns_its_study_only(project: Copy) -> None:
 
 
 def test_an_edited_command_line_reruns_nothing(project: Copy) -> None:
-    loader = ("cli", "catalogue", "config/root", "workflow/planning", "commands/status")
+    loader = ("commands/app", "catalogue", "config/root", "workflow/planning")
     for module in loader:
         project.edit(f"src/journeylab/{module}.py", add_code)
     assert project.planned() == set()

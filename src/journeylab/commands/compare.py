@@ -56,7 +56,7 @@ def compare(
 
 def _changes(old: ReferenceClaim, new: ReferenceClaim) -> list[str]:
     """The effect, the verdict and the seeds of sequential looks, old → new, where they differ."""
-    from journeylab.typography import short
+    from journeylab.wording.typography import short
 
     def printed(value: float | str | None) -> str:
         return "no number" if value is None else value if isinstance(value, str) else short(value)

@@ -110,7 +110,7 @@ def _show_refusal(project: Path) -> None:
         "",
         f"  journeylab {' '.join(arguments)}",
     )
-    done = _run(project, "-c", "from journeylab.cli import main; main()", *arguments)
+    done = _run(project, "-c", "from journeylab.commands.app import main; main()", *arguments)
     if done.returncode == 0:
         raise UserError(f"{project / name}: a changed file was judged")
     _say(

@@ -197,7 +197,7 @@ def _expected_by_run(
 
 def _cost(plan: WorkflowPlan, study: str, looks: Schedule, expected: Mapping[str, float]) -> str:
     """The CPU time at the expected seeds, if they are known, and at the first and last look."""
-    from journeylab.typography import plain
+    from journeylab.wording.typography import plain
     from journeylab.workflow.costs import expected_seconds
 
     cost = plan.costs.get(study)

@@ -69,7 +69,7 @@ def show(activity: Activity, project: Path = Path()) -> Group:
     from rich.console import Group
     from rich.text import Text
 
-    from journeylab.typography import clock
+    from journeylab.wording.typography import clock
     from journeylab.workflow.recovery import active_since
 
     now, since = time.time(), active_since(project / ".snakemake")
@@ -181,7 +181,7 @@ def _job_row(job: Job, now: float) -> list[str | Pace]:
 
 def _steps(pace: Pace) -> tuple[Pace, str, str, str]:
     """Cells: the bar, the steps, the steps per second, and the time left."""
-    from journeylab.typography import roughly
+    from journeylab.wording.typography import roughly
 
     steps = f"{pace.done:,} of {pace.total:,}" if pace.total else "–"
     rate = f"{pace.rate:,.1f}" if pace.rate else "–"

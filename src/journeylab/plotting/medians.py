@@ -16,7 +16,7 @@ from journeylab.plotting.results import (
     in_print_order,
     median,
 )
-from journeylab.typography import plain
+from journeylab.wording.typography import plain
 
 Columns = dict[str, tuple[str, Mapping[str, Level]]]
 """Head of a column → the metric in it, and the levels of the factors at which it is read."""

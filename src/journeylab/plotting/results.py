@@ -11,8 +11,8 @@ import pandas as pd
 from journeylab.config import StudySettings, TrainedArm
 from journeylab.plotting.style import Style, styles
 from journeylab.records.runs import RunRecord
-from journeylab.typography import fixed
 from journeylab.wording.rows import StudyRows
+from journeylab.wording.typography import fixed
 
 RunName = tuple[str, str]
 """An arm and one of its variants."""

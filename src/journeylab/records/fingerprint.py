@@ -27,8 +27,7 @@ PLANNED: Mapping[str, str] = {
     "config": "validates settings; the resolved settings are in the plan",
     "catalogue": "finds the parts of a study; the parts themselves are in the key",
     "parts": "types the parts of a study",
-    "cli": "parses arguments",
-    "commands": "answers people; no stage calls it",
+    "commands": "parses arguments and answers people; no stage calls it",
 }
 """Modules outside every key, with the reason."""
 BOOKKEEPING: Mapping[str, str] = {

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from journeylab.records.verdicts import Estimate
-from journeylab.typography import short
 from journeylab.wording.rows import Row
+from journeylab.wording.typography import short
 
 WIDTH = 220.0
 _PAD = 0.12

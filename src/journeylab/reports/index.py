@@ -13,9 +13,9 @@ from journeylab.records.runs import RunRecord
 from journeylab.reports.forest import WIDTH, forest
 from journeylab.reports.judged import JudgedStudy
 from journeylab.reports.typeset import printed_rows
-from journeylab.typography import plain
 from journeylab.wording.effects import run_text
 from journeylab.wording.rows import Row
+from journeylab.wording.typography import plain
 from journeylab.wording.verdicts import (
     OUTCOMES,
     SYMBOLS,

@@ -9,7 +9,7 @@ import pandas as pd
 
 from journeylab.config import UserError
 from journeylab.plotting.results import Table
-from journeylab.typography import Number, plain
+from journeylab.wording.typography import Number, plain
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 
 from journeylab.records.verdicts import Estimate
-from journeylab.typography import Number, plain
 from journeylab.wording.rows import StudyRows
+from journeylab.wording.typography import Number, plain
 
 
 def study_numbers(verdicts: StudyRows, extra: Mapping[str, Number]) -> dict[str, Number]:

@@ -8,10 +8,10 @@ import pandas as pd
 from journeylab.config import Labels
 from journeylab.plotting.results import Table
 from journeylab.records.runs import RunRecord
-from journeylab.typography import plain, short
 from journeylab.wording.effects import run_text
 from journeylab.wording.numbers import extreme_text, places, printed_numbers
 from journeylab.wording.rows import Row, StudyRows
+from journeylab.wording.typography import plain, short
 from journeylab.wording.verdicts import outcome, seed_numbers, source_letter
 
 

@@ -17,10 +17,10 @@ from journeylab.records.runs import RunHost, RunRecord
 from journeylab.records.verdicts import Estimate, Registration
 from journeylab.reports.first_page import first_page, row_marks
 from journeylab.reports.tables import failures
-from journeylab.typography import plain
 from journeylab.wording.method import method
 from journeylab.wording.numbers import extreme_text, places, printed_numbers
 from journeylab.wording.rows import Row, StudyRows
+from journeylab.wording.typography import plain
 from journeylab.wording.verdicts import (
     SYMBOLS,
     TheoremText,

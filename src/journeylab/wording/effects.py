@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from journeylab.claims import register as reg
 from journeylab.config import Labels
-from journeylab.typography import short
+from journeylab.wording.typography import short
 
 _SUPERLATIVE = re.compile(r"(largest|smallest|least|max)\b")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from journeylab.typography import plain
 from journeylab.wording.rows import Row, StudyRows
+from journeylab.wording.typography import plain
 
 
 def method(study: StudyRows) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from journeylab.records.verdicts import Estimate
-from journeylab.typography import decimals, fixed, plain
 from journeylab.wording.rows import Row
+from journeylab.wording.typography import decimals, fixed, plain
 
 
 def places(rows: Iterable[Row]) -> int:

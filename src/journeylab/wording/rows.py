@@ -17,7 +17,6 @@ from journeylab.claims.regions import Region
 from journeylab.claims.schema import APART, Claim, Kind, Register, StudyClaims
 from journeylab.config import Labels, UserError
 from journeylab.records.verdicts import Earlier, Estimate, StudyVerdicts, Verdict
-from journeylab.typography import short
 from journeylab.wording.effects import (
     Names,
     effect_text,
@@ -26,6 +25,7 @@ from journeylab.wording.effects import (
     region_text,
     term_texts,
 )
+from journeylab.wording.typography import short
 
 COARSE = "a step of the measure is larger than the margin"
 """The note on a row whose margin its measure cannot resolve."""

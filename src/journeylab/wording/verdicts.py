@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from journeylab.claims.theorems import Theorems
 from journeylab.records.verdicts import WORDS, Earlier, Registration, StudyVerdicts, Verdict
-from journeylab.typography import plain, short
 from journeylab.wording.numbers import places, printed_numbers
 from journeylab.wording.rows import COARSE, SATURATED, Row, StudyRows
+from journeylab.wording.typography import plain, short
 
 SYMBOLS = {"supported": "✓", "refuted": "✗", "inconclusive": "∼", "undecidable": "?"}
 OUTCOMES = (*WORDS, "withheld", "not judged", "exploratory")

@@ -3,8 +3,8 @@ from journeylab.plotting import StudyResults, styled
 from journeylab.studies.exp12_native_kg_transfer.answer import CONDITIONS, FACTORS, answer
 from journeylab.studies.exp12_native_kg_transfer.figures import draw, numbers, tabulate
 from journeylab.studies.exp12_native_kg_transfer.metrics import ARMS, LABELS
-from journeylab.typography import fixed
 from journeylab.wording.rows import Row
+from journeylab.wording.typography import fixed
 
 from .results import RUNS, SEEDS, SETTINGS, make_verdicts
 

@@ -5,7 +5,7 @@ import pytest
 
 from journeylab.plotting import styled
 from journeylab.studies.exp5_ssm_bridge import figures
-from journeylab.typography import scientific
+from journeylab.wording.typography import scientific
 
 
 def test_overflows_are_counted_and_printed_as_infinite_errors(results):

@@ -8,8 +8,8 @@ from typing import Any
 from journeylab.records.round import ReviewRound, StudyThen, drawn_figures
 from journeylab.records.verdicts import Outcome
 from journeylab.reports.judged import JudgedStudy
-from journeylab.typography import plain
 from journeylab.wording.rows import Row
+from journeylab.wording.typography import plain
 from journeylab.wording.verdicts import count, listed
 
 _MOST_MODULES = 4

@@ -15,9 +15,9 @@ from journeylab.reports.response.reproducibility import reproducibility, runs_ta
 from journeylab.reports.summary import HEAD, NOTES, Judged, count_outcomes
 from journeylab.reports.tables import printed_table
 from journeylab.reports.typeset import STAMP
-from journeylab.typography import plain, short
 from journeylab.wording.numbers import extreme_text, places, printed_numbers
 from journeylab.wording.rows import Row
+from journeylab.wording.typography import plain, short
 from journeylab.wording.verdicts import (
     SYMBOLS,
     TheoremText,

@@ -10,8 +10,8 @@ import pandas as pd
 from journeylab.plotting.results import Table
 from journeylab.records.verdicts import Registration
 from journeylab.reports.judged import JudgedStudy
-from journeylab.typography import plain
 from journeylab.wording.rows import Row
+from journeylab.wording.typography import plain
 from journeylab.wording.verdicts import seed_numbers
 
 

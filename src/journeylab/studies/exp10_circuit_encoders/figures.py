@@ -24,7 +24,7 @@ from journeylab.studies.exp10_circuit_encoders.metrics import (
     METRICS,
 )
 from journeylab.studies.exp10_circuit_encoders.search import CENTRE, PILOT, TIE, TRIALS
-from journeylab.typography import fixed, scientific, short
+from journeylab.wording.typography import fixed, scientific, short
 
 _GAIN = fixed(max(trial.twice - trial.accuracies[trial.chosen] for trial in TRIALS), 3)
 """What twice the steps add to the accuracy of a judged encoder, at most."""

@@ -22,7 +22,7 @@ from journeylab.studies.exp11_sabag_pooling.settings import (
     TEMPERATURES,
     VARIANTS,
 )
-from journeylab.typography import scientific, short
+from journeylab.wording.typography import scientific, short
 
 CAPTIONS = {
     "accuracy": (

@@ -24,7 +24,7 @@ from journeylab.studies.exp13_published_mixers.search_tables import (
 )
 from journeylab.studies.exp13_published_mixers.settings import FACTORS, WORD_TASKS, Arm, Data
 from journeylab.studies.exp13_published_mixers.shortcuts import floor
-from journeylab.typography import fixed
+from journeylab.wording.typography import fixed
 
 SOLVED = 0.99
 

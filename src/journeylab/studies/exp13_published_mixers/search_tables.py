@@ -9,7 +9,7 @@ import pandas as pd
 from journeylab.plotting import Table
 from journeylab.studies.exp13_published_mixers import search
 from journeylab.studies.exp13_published_mixers.metrics import ARMS, LABELS
-from journeylab.typography import fixed
+from journeylab.wording.typography import fixed
 
 
 def tabulate_rates() -> Table:

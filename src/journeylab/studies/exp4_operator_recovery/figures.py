@@ -14,7 +14,7 @@ from journeylab.studies.exp4_operator_recovery.answer import answer
 from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS, METRICS
 from journeylab.studies.exp4_operator_recovery.search import tabulate_search
 from journeylab.studies.exp4_operator_recovery.settings import CONTROLS
-from journeylab.typography import fixed
+from journeylab.wording.typography import fixed
 
 _SEEDS = seed_dots(
     "one seed, or one draw of random operators",

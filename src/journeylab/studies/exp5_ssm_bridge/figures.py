@@ -11,7 +11,7 @@ from journeylab.plotting import StudyResults, Table
 from journeylab.plotting.captions import seed_dots
 from journeylab.studies.exp5_ssm_bridge.metrics import METRICS
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, PRECISIONS
-from journeylab.typography import scientific
+from journeylab.wording.typography import scientific
 
 _DRAWS = seed_dots(
     "one draw",

@@ -27,7 +27,7 @@ from journeylab.studies.exp6_coupling_rank.settings import (
     STACKED,
     D,
 )
-from journeylab.typography import fixed, scientific, short
+from journeylab.wording.typography import fixed, scientific, short
 
 CAPTIONS = {
     "fitted": (

@@ -33,7 +33,7 @@ from journeylab.studies.exp7_native_kg.search import (
     SCALES,
 )
 from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm, Settings
-from journeylab.typography import short
+from journeylab.wording.typography import short
 
 CAPTIONS = {
     "tiers": (

@@ -25,7 +25,7 @@ from journeylab.studies.exp8_value_embeddings.settings import (
     PRINTED,
     TESTS,
 )
-from journeylab.typography import fixed, plain, scientific
+from journeylab.wording.typography import fixed, plain, scientific
 
 LATE = 0.8
 """Rate of optimal answers below which a seed counts as one that has learned late."""

@@ -12,7 +12,7 @@ from journeylab.studies.exp8_value_embeddings.search import (
     chosen,
     ranked,
 )
-from journeylab.typography import short
+from journeylab.wording.typography import short
 
 
 def tabulate_search() -> Table:

@@ -27,7 +27,7 @@ from journeylab.studies.exp9_router_gradients.settings import (
     TRAINED,
     TYPES,
 )
-from journeylab.typography import plain, short
+from journeylab.wording.typography import plain, short
 
 _ROUTERS = seed_dots("one seed, with its own router and sequences", failed="")
 CAPTIONS = {

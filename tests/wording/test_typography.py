@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journeylab.typography import decimals, fixed, plain, scientific, short
+from journeylab.wording.typography import decimals, fixed, plain, scientific, short
 
 NARROW = "\u202f"
 BACK = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-")
