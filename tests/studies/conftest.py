@@ -1,21 +1,15 @@
 """What tests of several studies share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
-import torch
 from matplotlib.figure import Figure
-from torch import Tensor
 
 from journeylab import catalogue
 from journeylab.plotting import StudyResults, styled
-from journeylab.streams import Streams
-from journeylab.training import Problem
-from journeylab.training.engine import Execution, train_seeds
 
 
 @pytest.fixture(scope="session")
@@ -65,29 +59,3 @@ make_job = of_results("make_job")
 make_problem = of_results("make_problem")
 make_computation = of_results("make_computation")
 build = of_results("build")
-
-
-@pytest.fixture
-def train_both_ways(tmp_path: Path) -> Callable[[Sequence[Problem], Sequence[Streams]], None]:
-    """Train seeds at once and one after the other, and find the same parameters."""
-
-    def compare(problems: Sequence[Problem], streams: Sequence[Streams]) -> None:
-        settings, states = problems[0].job.training, []
-        for engine in ("batched", "sequential"):
-            way, folder = Execution(engine, "cpu"), tmp_path / engine
-            results = train_seeds(problems, settings, streams, folder, way, label="x", identity="")
-            assert all(result.status == "finished" for result in results)
-            states.append([_felt(result.state) for result in results])
-        torch.testing.assert_close(*states, atol=1e-4, rtol=1e-4)
-
-    return compare
-
-
-def _felt(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Without biases of keys: no logit depends on them, and AdamW follows what rounding leaves."""
-    return {
-        name: torch.cat((value.chunk(3)[0], value.chunk(3)[2]))
-        if name.endswith("project.bias")
-        else value
-        for name, value in state.items()
-    }

@@ -1,14 +1,30 @@
-"""How small results of a study are put together for tests of its figures."""
+"""The runs of all studies that tests train, and how small results of a study are put together."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from journeylab import catalogue
 from journeylab.chunks.tables import labelled
-from journeylab.config import StudySettings
+from journeylab.config import RunSettings, StudySettings
 from journeylab.plotting import StudyResults
+
+ROOT = Path(__file__).parents[2]
+QUICK = catalogue.load(ROOT / "config.yaml", {"scale": "quick"})
+PILOTS = (1000, 1001)
+
+
+def first_of_each_arm_and_variant() -> Iterator[tuple[str, RunSettings]]:
+    """The study and the settings of every run that has the first of an arm or of a variant."""
+    for study, settings in QUICK.studies.items():
+        seen: set[str] = set()
+        for run in catalogue.runs_of(study, settings):
+            new = {f"arm {run.arm}", f"variant {run.variant}"} - seen
+            if not run.computed and new:
+                seen |= new
+                yield study, run
 
 
 def of_seed(study: str, arm: str, variant: str, seed: int) -> dict[str, Any]:

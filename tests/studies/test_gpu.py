@@ -1,6 +1,5 @@
 """Models of every study train on a CUDA GPU as on a CPU."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,23 +11,13 @@ from journeylab.chunks.generate import generate
 from journeylab.chunks.train import train
 from journeylab.config import RunSettings
 
+from .gathering import PILOTS, first_of_each_arm_and_variant
+
 if not torch.cuda.is_available():
     pytest.skip("needs a CUDA GPU", allow_module_level=True)
 
-CONFIG = catalogue.load(Path(__file__).parents[2] / "config.yaml", {"scale": "quick"})
-PILOTS = (1000, 1001)
 STEPS = 5
 """More than the steps before one is captured."""
-
-
-def first_of_each_arm_and_variant() -> Iterator[tuple[str, RunSettings]]:
-    for study, settings in CONFIG.studies.items():
-        seen: set[str] = set()
-        for run in catalogue.runs_of(study, settings):
-            new = {f"arm {run.arm}", f"variant {run.variant}"} - seen
-            if not run.computed and new:
-                seen |= new
-                yield study, run
 
 
 @pytest.fixture(scope="session")

@@ -33,12 +33,6 @@ def test_half_of_the_letters_of_uniform_strings_are_a():
     assert abs(share - 0.5) < 4 * 0.5 / len(letters) ** 0.5
 
 
-def test_a_seed_determines_its_strings():
-    one, again, other = (draw(Data(train=50, validation=5), seed) for seed in (0, 0, 1))
-    assert one.equals(again)
-    assert not one["word"].equals(other["word"])
-
-
 def test_columns_are_padded_after_the_last_letter(strings):
     words = strings["word"].head(30)
     columns = lay_out(words)

@@ -3,7 +3,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch.func import functional_call, stack_module_state, vmap
 
 from journeylab.operators import naive
 from journeylab.streams import Streams
@@ -132,41 +131,6 @@ def test_loss_is_the_mean_cross_entropy_of_labelled_prefixes(make_problem):
         if label != UNLABELLED
     ]
     torch.testing.assert_close(problem.loss(model, batch), torch.stack(terms).mean())
-
-
-@pytest.mark.parametrize("variant", list(VARIANTS))
-def test_batched_seeds_have_the_losses_and_gradients_of_single_seeds(make_problem, variant):
-    problems = [make_problem(variant, seed=seed) for seed in (1000, 1001)]
-    models = [fresh(problem, seed) for seed, problem in enumerate(problems)]
-    batches = [
-        problem.batch(5, Streams("exp1", seed).generator("order"), torch.Generator())
-        for seed, problem in enumerate(problems)
-    ]
-    stacked = {name: torch.stack([batch[name] for batch in batches]) for name in batches[0]}
-    parameters, _ = stack_module_state(models)
-
-    class Objective(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.model = models[0]
-
-        def forward(self, batch):
-            return problems[0].loss(self.model, batch)
-
-    objective = Objective()
-
-    def loss(tensors, batch):
-        named = {f"model.{name}": value for name, value in tensors.items()}
-        return functional_call(objective, named, (batch,))
-
-    losses = vmap(loss)(parameters, stacked)
-    gradients = torch.autograd.grad(losses.sum(), list(parameters.values()))
-    for i, (problem, model, batch) in enumerate(zip(problems, models, batches, strict=True)):
-        alone = problem.loss(model, batch)
-        torch.testing.assert_close(losses[i], alone)
-        expected = torch.autograd.grad(alone, list(model.parameters()))
-        for ours, theirs in zip(gradients, expected, strict=True):
-            torch.testing.assert_close(ours[i], theirs, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("variant", list(VARIANTS))

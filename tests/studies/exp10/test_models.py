@@ -68,12 +68,6 @@ def test_every_epoch_shows_every_circuit_once_in_its_own_order(make_problem):
     assert torch.equal(again["tokens"], batches[25]["tokens"])
 
 
-@pytest.mark.parametrize("variant", ["one-hot-wiring", "wiring-learned", "tree"])
-def test_seeds_trained_together_equal_seeds_trained_alone(make_problem, train_both_ways, variant):
-    problems = [make_problem(variant, seed=seed, every=20, rows=16) for seed in (1000, 1001)]
-    train_both_ways(problems, [problem.streams for problem in problems])
-
-
 def test_an_encoder_without_wiring_learns_the_rule_of_types_below_the_ceiling(
     make_problem, tmp_path
 ):

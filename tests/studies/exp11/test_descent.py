@@ -4,7 +4,6 @@ import pytest
 import torch
 import yaml
 
-from journeylab.config import read_yaml
 from journeylab.streams import Streams
 from journeylab.studies.exp11_sabag_pooling import descent
 from journeylab.studies.exp11_sabag_pooling.compute import compute
@@ -15,7 +14,6 @@ from journeylab.studies.exp11_sabag_pooling.descent import (
     safe_rate,
     train_cells,
 )
-from journeylab.studies.exp11_sabag_pooling.search import TRIALS
 from journeylab.studies.exp11_sabag_pooling.settings import SCALES, SHAPES, Computation
 from journeylab.studies.exp11_sabag_pooling.starts import draw_start, stack
 
@@ -140,31 +138,3 @@ def test_registered_base_rates_beat_their_neighbours_on_pilots():
             cells = [(rate, multiplier) for rate in (base, base / 10, base * 10)]
             best, *others = train_cells(drawn, optimiser, cells, 300)[:-1].mean((0, 2))
             assert best < min(others)
-
-
-def test_configured_settings_are_the_winners_of_the_search():
-    study = read_yaml(CONFIG)["studies"]["exp11"]
-    grid = study["arms"]["string"]["grid"]["task"]
-    for arm, variant in (
-        ("string-sorted", "sabag"),
-        ("string-sorted", "pma"),
-        ("string-extremes", "sabag"),
-        ("string-extremes", "kmeans"),
-        ("sentence", "sabag"),
-    ):
-        owner = study["arms"]["sentence" if arm == "sentence" else "string"]
-        variants = owner["variants"]
-        layers = [study, owner, grid.get(arm.removeprefix("string-"), {})]
-        layers.append(variants[variant] if isinstance(variants, dict) else {})
-        rate = [
-            x["training"]["learning_rate"]
-            for x in layers
-            if "learning_rate" in x.get("training", {})
-        ]
-        scale = [1.0, *(x["model"]["scale"] for x in layers if "model" in x)]
-        tried = [t for t in TRIALS if (t.task, t.variant) == (arm, variant)]
-        steps = (
-            1600 if (arm, variant) == ("string-sorted", "sabag") else min(t.steps for t in tried)
-        )
-        best = max((t for t in tried if t.steps == steps), key=lambda t: t.value)
-        assert (best.scale, best.rate) == (scale[-1], rate[-1])

@@ -13,12 +13,6 @@ from journeylab.studies.exp11_sabag_pooling.settings import Data, Evaluation
 from journeylab.studies.exp11_sabag_pooling.tasks import ALPHABET, SENTENCE, TARGETS, ceiling
 from journeylab.training.engine import Execution, train_seeds
 
-RUNS = [
-    *(("copy", variant) for variant in ("sabag", "sabag-positions", "pma", "kmeans", "mean")),
-    ("extremes", "kmeans"),
-    ("sentence", "pma-positions"),
-]
-
 
 def test_targets_of_every_task():
     x = torch.tensor([[2, 0, 1, 0, 5]])
@@ -88,12 +82,6 @@ def test_only_positions_reveal_the_order(make_problem, build, variant):
     if variant in ("sabag", "pma"):
         model = build(make_problem(f"{variant}-positions", "extremes"))
         assert (model(x[:, order], moved) - model(x, start)).abs().max() > 0.01
-
-
-@pytest.mark.parametrize(("task", "variant"), RUNS)
-def test_batched_seeds_equal_single_seeds(make_problem, train_both_ways, task, variant):
-    problems = [make_problem(variant, task, seed, rows=8) for seed in (1000, 1001)]
-    train_both_ways(problems, [problem.streams for problem in problems])
 
 
 def test_sabag_learns_order_from_positions_and_not_without(make_problem, tmp_path):

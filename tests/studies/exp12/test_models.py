@@ -1,12 +1,10 @@
 import pytest
 import torch
-from torch.func import functional_call, stack_module_state, vmap
 
 from journeylab.datasets.triples import MASK, TAIL, facts_of
 from journeylab.knowledge.settings import Evaluation
 from journeylab.streams import Streams
 from journeylab.studies.exp12_native_kg_transfer.measure import measure
-from journeylab.studies.exp12_native_kg_transfer.metrics import LABELS, METRICS
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS
 from journeylab.training import train
 
@@ -18,10 +16,6 @@ def fresh(problem, seed=0):
 def first_batch(problem, seed=0):
     streams = Streams("exp12", seed)
     return problem.batch(1, streams.generator("order"), streams.generator("dropout"))
-
-
-def test_every_model_has_a_printed_name():
-    assert LABELS.keys() == SPECS.keys()
 
 
 def test_all_models_of_a_seed_read_the_same_text(make_problem):
@@ -84,30 +78,6 @@ def test_tokens_per_step_is_the_mean_number_of_predicted_tokens(make_problem, va
 
 
 @pytest.mark.parametrize("variant", ["A-plus-causal", "B-mlm"])
-def test_losses_of_batched_seeds_equal_those_of_single_seeds(make_problem, variant):
-    problems = [make_problem(variant, seed=1000 + seed) for seed in range(2)]
-    models = [fresh(problem, seed) for seed, problem in enumerate(problems)]
-    batches = [first_batch(problem, seed) for seed, problem in enumerate(problems)]
-    alone = [p.loss(m, b) for p, m, b in zip(problems, models, batches, strict=True)]
-
-    class Lossy(torch.nn.Module):
-        def __init__(self, model):
-            super().__init__()
-            self.model = model
-
-        def forward(self, batch):
-            return problems[0].loss(self.model, batch)
-
-    lossy = [Lossy(model) for model in models]
-    stacked = {name: torch.stack([batch[name] for batch in batches]) for name in batches[0]}
-    parameters, buffers = stack_module_state(lossy)
-    together = vmap(lambda *given: functional_call(lossy[0], given[:2], (given[2],)))(
-        parameters, buffers, stacked
-    )
-    torch.testing.assert_close(together, torch.stack(alone), atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize("variant", ["A-plus-causal", "B-mlm"])
 def test_models_of_exp12_learn(make_problem, tmp_path, variant):
     problem = make_problem(variant)
     trained = train(problem, problem.job.training, Streams("exp12", 0), tmp_path / "checkpoint")
@@ -118,11 +88,9 @@ def test_models_of_exp12_learn(make_problem, tmp_path, variant):
 
 
 @pytest.mark.parametrize("variant", ["A-plus-causal", "B-mlm"])
-def test_measurements_are_tidy_and_only_native_models_complete_triples(make_problem, variant):
+def test_only_native_models_complete_triples(make_problem, variant):
     problem = make_problem(variant)
     table = measure(problem.job, Evaluation(templates=(0, 1)), problem, fresh(problem))
-    assert not table["value"].isna().any()
-    assert set(table["metric"]) <= set(METRICS)
     assert ("kg" in set(table["format"])) == (variant == "A-plus-causal")
     rows = table[(table["metric"] == "hits@1") & (table["candidates"] == "all")]
     assert len(rows) == 3 * (2 + (variant == "A-plus-causal"))

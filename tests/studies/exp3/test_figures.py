@@ -9,13 +9,11 @@ import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 
-from journeylab.catalogue import resolve_run
-from journeylab.config import read_yaml
 from journeylab.plotting import styled
 from journeylab.studies.exp3_order_information import figures
 from journeylab.studies.exp3_order_information.information import precision_law
-from journeylab.studies.exp3_order_information.search import POINTS, TIE, search_table
-from journeylab.studies.exp3_order_information.settings import LENGTHS, SETS, Job, Settings
+from journeylab.studies.exp3_order_information.search import TIE, search_table
+from journeylab.studies.exp3_order_information.settings import LENGTHS, SETS
 
 from .results import RUNS, enumerate_sets
 
@@ -99,17 +97,6 @@ def test_the_search_chooses_the_best_point_unless_the_default_is_as_good():
         assert means[chosen] >= means.max() - 1e-9 or (
             chosen == "0.01" and means["0.01"] >= means.max() - TIE
         )
-
-
-def test_runs_have_the_settings_that_the_search_chose():
-    raw = read_yaml(ROOT / "config.yaml")
-    settings = Settings.model_validate(raw["studies"]["exp3"] | {"scales": {}})
-    for row in search_table().itertuples():
-        job = Job.model_validate(
-            resolve_run("exp3", settings, f"C{row.C}-d{row.d}", row.frequencies).settings
-        )
-        assert (job.training.learning_rate, job.model.initial_scale) == POINTS[row.chosen]
-        assert job.training.steps == 2000
 
 
 def test_disabled_runs_have_no_panel_and_no_row(results, drawn):

@@ -3,8 +3,6 @@ import math
 import numpy as np
 import pytest
 import torch
-from torch import nn
-from torch.func import functional_call, stack_module_state, vmap
 
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp3_order_information.aggregation import spell, standardise, terms
@@ -18,7 +16,6 @@ from journeylab.studies.exp3_order_information.data import (
 )
 from journeylab.studies.exp3_order_information.information import blind_ceiling, blind_information
 from journeylab.studies.exp3_order_information.measure import measure
-from journeylab.studies.exp3_order_information.metrics import METRICS
 from journeylab.studies.exp3_order_information.models import (
     ProbeTraining,
     cross_entropies,
@@ -72,11 +69,6 @@ def fresh(problem, seed=0):
 def batch_of(problem, seed=0, step=1):
     streams = Streams("exp3", seed)
     return problem.batch(step, streams.generator("order"), streams.generator("dropout"))
-
-
-def test_a_seed_determines_its_data(tables):
-    assert draw(SMALL, 1000).equals(tables[1000])
-    assert not tables[1000].equals(tables[1001])
 
 
 @pytest.mark.parametrize("colours", [2, 3, 4])
@@ -203,42 +195,6 @@ def test_probes_of_different_lengths_share_no_parameter(make):
     assert all(parameter.grad is None for parameter in model.linear.parameters())
 
 
-class Lossy(nn.Module):
-    def __init__(self, problem, model):
-        super().__init__()
-        self.problem, self.model = problem, model
-
-    def forward(self, batch):
-        return self.problem.loss(self.model, batch)
-
-
-@pytest.mark.parametrize(("colours", "d"), [(2, 4), (4, 16)])
-def test_batched_seeds_have_the_losses_and_gradients_of_single_seeds(make, colours, d):
-    seeds = (1000, 1001, 1002)
-    problems = [make("as-shipped", colours, d, seed) for seed in seeds]
-    models = [Lossy(problem, fresh(problem, i)) for i, problem in enumerate(problems)]
-    batches = [batch_of(problem, i) for i, problem in enumerate(problems)]
-    alone = [model(batch) for model, batch in zip(models, batches, strict=True)]
-    for loss in alone:
-        loss.backward()
-    stacked = {"strings": torch.stack([batch["strings"] for batch in batches])}
-    parameters, buffers = stack_module_state(models)
-    together = vmap(lambda *given: functional_call(models[0], given[:2], (given[2],)))(
-        parameters, buffers, stacked
-    )
-    torch.testing.assert_close(together, torch.stack(alone), atol=1e-5, rtol=0)
-    together.sum().backward()
-    for name, stack in parameters.items():
-        gradients = torch.stack([dict(model.named_parameters())[name].grad for model in models])
-        torch.testing.assert_close(stack.grad, gradients, atol=1e-6, rtol=1e-4)
-
-
-def test_the_loss_creates_tensors_on_the_device_of_the_batch(make):
-    problem = make()
-    elsewhere = {"strings": batch_of(problem)["strings"].to("meta")}
-    assert problem.loss(fresh(problem).to("meta"), elsewhere).device.type == "meta"
-
-
 def test_training_raises_position_accuracy_at_every_length(make, tmp_path):
     problem = make("standard", d=16)
     trained = train(problem, TRAINING, Streams("exp3", 0), tmp_path / "checkpoint")
@@ -254,15 +210,10 @@ def test_training_raises_position_accuracy_at_every_length(make, tmp_path):
 
 
 @pytest.mark.parametrize("colours", [2, 3, 4])
-def test_measurements_are_tidy_and_complete(make, colours):
+def test_measurements_are_complete(make, colours):
     problem = make(colours=colours)
     table = measure(problem.job, Evaluation(), problem, fresh(problem))
-    assert not table["value"].isna().any()
-    assert not table.duplicated(["metric", "probe", "N", "strings"]).any()
     assert len(table) == len(LENGTHS) * (2 + 2 * 2 * 3)
-    for metric, rows in table.groupby("metric"):
-        for factor in ("probe", "N", "strings"):
-            assert set(rows[factor].dropna()) <= set(METRICS[metric].factors.get(factor, ()))
     ceilings = table[table["metric"] == "blind_ceiling"].set_index("N")["value"]
     assert ceilings[12] == blind_ceiling(12, colours)
     known = table[table["metric"] == "blind_information"].set_index("N")["value"]

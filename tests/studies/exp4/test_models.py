@@ -128,7 +128,6 @@ def test_operators_are_trained_unless_they_are_fixed(make_problem, tmp_path, var
     ("of", "message"),
     [
         ({"variant": "rope"}, "unknown variant 'rope'; accepted: near-identity"),
-        ({"variant": "ropes", "operators": "fixed"}, "did you mean 'rope'"),
         ({"commutator": 0.1}, "a single operator commutes with itself"),
         ({"variant": "rope", "operators": "fixed", "orthogonality": 0.1}, "a fixed operator"),
         ({"model": Model(length=104)}, "too short for windows of 104"),

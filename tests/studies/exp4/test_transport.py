@@ -5,7 +5,6 @@ import math
 import pytest
 import torch
 from torch import Generator
-from torch.func import vmap
 
 from journeylab.operators import naive
 from journeylab.operators.rotary import rotary_angles, standard_frequencies
@@ -66,15 +65,6 @@ def test_attention_and_its_gradients_equal_the_definition(count):
         ]
     for output, other in zip(outputs, expected, strict=True):
         torch.testing.assert_close(output, other)
-
-
-def test_batched_seeds_equal_single_seeds():
-    q, k, v = draw(3, 5, ROWS, LENGTH, D)
-    chains = torch.stack([operators(LENGTH - 1, seed) for seed in range(5)])
-    together = vmap(lambda q, k, v, r: attend(q, k, v, transports(r, LENGTH)))(q, k, v, chains)
-    for seed in range(5):
-        alone = attend(q[seed], k[seed], v[seed], transports(chains[seed], LENGTH))
-        torch.testing.assert_close(together[seed], alone)
 
 
 def test_a_block_diagonal_rotation_is_rope_with_value_transport():

@@ -6,7 +6,6 @@ import torch
 from torch import nn
 
 from journeylab.studies.exp6_coupling_rank.measure import accuracy, blind_ceiling, measure
-from journeylab.studies.exp6_coupling_rank.metrics import METRICS
 from journeylab.studies.exp6_coupling_rank.settings import HEADS, Evaluation
 from journeylab.studies.exp6_coupling_rank.tables import truncations
 
@@ -71,12 +70,12 @@ def test_excess_is_relative_to_the_smallest_error_of_the_same_rank(make_problem)
 
 @pytest.mark.parametrize("fit", ["labels", "scores"])
 @pytest.mark.parametrize("variant", ["journey-learned", "separable"])
-def test_every_row_is_declared_and_unique(make_problem, build, variant, fit):
+def test_parameters_are_of_one_restart_and_only_scores_have_errors(
+    make_problem, build, variant, fit
+):
     problem = make_problem(variant, fit=fit)
     model = build(problem)
     table = measure(problem.job, Evaluation(), problem, model)
-    assert not table.duplicated(["metric", "H"]).any()
-    assert set(table["metric"]) <= set(METRICS)
     assert ("squared_error" in set(table["metric"])) == (fit == "scores")
     sizes = table[table["metric"] == "parameters"]
     total = sum(p.numel() for p in model.parameters())

@@ -14,11 +14,6 @@ from journeylab.studies.exp6_coupling_rank.settings import HEADS, TableSizes
 from journeylab.studies.exp6_coupling_rank.tables import truncations
 from journeylab.training.engine import Execution, train_seeds
 
-VARIANTS = (
-    *("journey", "journey-learned", "separable"),
-    *("separable-matched", "additive", "additive-outputs"),
-)
-
 
 def rank(scores):
     return int(torch.linalg.matrix_rank(scores.double().flatten(1), rtol=1e-5))
@@ -109,13 +104,6 @@ def test_copies_have_independent_gradients(make_problem, build):
     model.zero_grad()
     problem.loss(model, {"target": problem.target}).backward()
     torch.testing.assert_close(model.query.grad[0], before)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_seeds_trained_together_equal_seeds_trained_alone(make_problem, train_both_ways, variant):
-    operators = "orthogonal" if variant.startswith("journey") else "toral"
-    problems = [make_problem(variant, seed=seed, operators=operators) for seed in (1000, 1001)]
-    train_both_ways(problems, [Streams("exp6", seed) for seed in (1000, 1001)])
 
 
 def test_separable_heads_learn_the_smallest_error_of_their_rank(make_problem, tmp_path):

@@ -1,7 +1,6 @@
 from itertools import permutations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from journeylab.streams import data_streams
@@ -20,11 +19,6 @@ DATA = Data(n=4, train=400, test=200)
 def draw(seed=1000, **data):
     chosen = DATA.model_copy(update=data)
     return generate(chosen, data_streams("exp8", "costs", seed))
-
-
-def test_a_seed_determines_its_data():
-    pd.testing.assert_frame_equal(draw(), draw())
-    assert not draw().equals(draw(1001))
 
 
 def test_splits_have_their_ranges_of_costs():

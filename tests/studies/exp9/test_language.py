@@ -4,7 +4,6 @@ import itertools
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from pydantic import ValidationError
@@ -18,7 +17,6 @@ from journeylab.studies.exp9_router_gradients import measure as measuring
 from journeylab.studies.exp9_router_gradients import models
 from journeylab.studies.exp9_router_gradients.data import generate
 from journeylab.studies.exp9_router_gradients.measure import measure
-from journeylab.studies.exp9_router_gradients.metrics import METRICS
 from journeylab.studies.exp9_router_gradients.models import RoutedProblem, follow_hard, perplexity
 from journeylab.studies.exp9_router_gradients.settings import (
     Data,
@@ -27,7 +25,7 @@ from journeylab.studies.exp9_router_gradients.settings import (
     Model,
     Training,
 )
-from journeylab.training import train, train_ensemble
+from journeylab.training import train
 
 from ...models.encoder_layer import encoder_layer
 
@@ -157,17 +155,6 @@ def test_router_and_model_learn(measured, variant):
     assert value(table, "perplexity", routes="hard") < 0.9 * at_first
 
 
-def test_batched_seeds_equal_single_seeds(make, tmp_path):
-    problems = [make("annealing", seed) for seed in (1000, 1001)]
-    settings = problems[0].job.training.model_copy(update={"steps": 6})
-    streams = [problem.streams for problem in problems]
-    at_once = train_ensemble(problems, settings, streams, tmp_path / "both")
-    for number, (problem, stream, both) in enumerate(zip(problems, streams, at_once, strict=True)):
-        single = train(problem, settings, stream, tmp_path / str(number))
-        for name, value in both.state.items():
-            torch.testing.assert_close(value, single.state[name], rtol=1e-3, atol=1e-3)
-
-
 def test_with_hard_routes_blocks_equal_the_masked_form(measured):
     problem, model, _ = measured["gumbel-0.5"]
     inputs = problem.held_out.read(16).inputs[:20]
@@ -255,18 +242,6 @@ def test_sizes_that_contradict_each_other_are_refused(make):
         Job.model_validate(job | {"model": {"length": 200}})
     with pytest.raises(ValidationError, match="write a divisor of d, 8"):
         Model(d=8, heads=3)
-
-
-def test_every_measured_metric_is_declared(measured):
-    for _, _, table in measured.values():
-        assert set(table["metric"]) <= set(METRICS)
-        for metric, rows in table.groupby("metric"):
-            allowed = METRICS[metric].factors
-            for name in ("routes", "layer", "rank"):
-                levels = set(rows[name].dropna())
-                assert levels <= set(allowed.get(name, ())), metric
-        assert isinstance(table, pd.DataFrame)
-        assert np.isfinite(table["value"]).all()
 
 
 def test_the_block_with_one_route_equals_the_causal_encoder_layer_of_torch():

@@ -1,0 +1,187 @@
+"""What holds for the datasets and the trained models of every study, on small sizes.
+
+Everything runs as in a job: the modules of ``chunks`` generate, train and measure two pilot seeds.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pytest
+import torch
+from torch import Tensor
+
+from journeylab import catalogue
+from journeylab.chunks.generate import generate
+from journeylab.chunks.measure import measure
+from journeylab.chunks.tables import of_world
+from journeylab.chunks.train import TrainedChunk, train
+from journeylab.config import RunSettings, TrainedJob, UserError, read_yaml
+from journeylab.streams import Streams
+
+from .gathering import PILOTS, QUICK, ROOT, first_of_each_arm_and_variant
+
+BUDGET = {"steps": 2, "warmup": 0, "evaluate_every": 2, "checkpoint_every": 2}
+SMALL: dict[str, dict[str, dict[str, object]]] = {
+    "exp1": {"data": {"train": 210, "validation": 42}, "training": {"batch": 16}},
+    "exp2": {"data": {"questions": 100}, "training": {"rows": 8}},
+    "exp3": {"data": {"held_out": 20, "seen": 20}, "model": {"hidden": 8}},
+    "exp4": {"model": {"d": 4, "length": 16}},
+    "exp6": {"data": {"queries": 100}, "model": {"restarts": 2}},
+    "exp7": {"model": {"d": 16}},
+    "exp8": {
+        "data": {"n": 3, "train": 100, "test": 20},
+        "model": {"d": 16, "supervision": 2},
+        "training": {"rows": 8},
+    },
+    "exp9": {"model": {"d": 8, "heads": 2, "length": 16}, "training": {"rows": 4}},
+    "exp10": {"training": {"rows": 16}},
+    "exp11": {"data": {"train": 100, "test": 20}, "training": {"rows": 8}},
+    "exp12": {"data": {"k": 1}, "model": {"d": 16}},
+    "exp13": {"data": {"rows": 8}},
+}
+"""Study → what its runs have instead of the settings of quick runs."""
+FEW = {
+    "exp1": {"strings": 5},
+    "exp2": {"permutations": 1},
+    "exp4": {"windows": 20, "null_draws": 100},
+    "exp7": {"templates": (0,)},
+    "exp9": {"windows": 20},
+    "exp12": {"templates": (0,)},
+    "exp13": {"rows": 4},
+}
+"""The same for measuring."""
+
+
+class Small(NamedTuple):
+    """A run with few rows, few steps and a small model, trained in both ways."""
+
+    study: str
+    run: RunSettings
+    job: TrainedJob
+    dataset: pd.DataFrame
+    together: TrainedChunk
+    alone: TrainedChunk
+
+
+def draw(study: str, run: RunSettings, seeds: tuple[int, ...] = PILOTS) -> pd.DataFrame:
+    data = catalogue.dataset_settings(study, run.data | SMALL[study].get("data", {}))
+    file = ROOT / "docs" / "design.md" if "file" in run.data else None
+    return generate(catalogue.data_part(study), data, study, run.dataset or "", seeds, file)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(of, id=f"{of[0]}-{of[1].arm}-{of[1].variant}")
+        for of in first_of_each_arm_and_variant()
+    ],
+)
+def small(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Small:
+    study, run = request.param
+    settings = dict(run.settings)
+    for name, section in SMALL[study].items():
+        settings[name] = settings[name] | section
+    settings["training"] = settings["training"] | BUDGET
+    job, dataset = catalogue.trained_job(study, settings), draw(study, run)
+
+    def trained(engine: Any) -> TrainedChunk:
+        return train(
+            catalogue.models_part(study),
+            job,
+            dataset,
+            study,
+            PILOTS,
+            tmp_path_factory.mktemp(engine),
+            engine=engine,
+            device="cpu",
+            label="x",
+            identity="",
+            processor="",
+        )
+
+    return Small(study, run, job, dataset, trained("batched"), trained("sequential"))
+
+
+def test_seeds_trained_together_equal_seeds_trained_alone(small: Small) -> None:
+    for chunk in (small.together, small.alone):
+        assert [seed.status for seed in chunk.seeds] == ["finished"] * len(PILOTS)
+    states = (felt(chunk.weights) for chunk in (small.together, small.alone))
+    torch.testing.assert_close(*states, atol=1e-4, rtol=1e-4)
+
+
+def felt(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Without biases of keys: no logit depends on them, and AdamW follows what rounding leaves."""
+    return {
+        name: torch.cat((value.chunk(3)[0], value.chunk(3)[2]))
+        if name.endswith("project.bias")
+        else value
+        for name, value in state.items()
+    }
+
+
+def test_measurements_are_declared_and_none_is_repeated(small: Small) -> None:
+    study, run = small.study, small.run
+    metrics = catalogue.metrics_part(study).METRICS
+    section = QUICK.studies[study].section("evaluation")
+    few = section.model_dump() | FEW.get(study, {})
+    table = measure(
+        catalogue.models_part(study),
+        catalogue.measure_part(study),
+        small.job,
+        catalogue.evaluation_settings(study, few),
+        small.dataset,
+        small.alone.weights,
+        (study, run.arm, run.variant),
+        PILOTS,
+    )
+    assert set(table["seed"]) == set(PILOTS)
+    assert not table["value"].isna().any()
+    assert not table.duplicated(list(table.columns.drop("value"))).any()
+    assert set(table["metric"]) <= set(metrics)
+    factors = table.columns.drop(["study", "arm", "variant", "seed", "metric", "value"])
+    for metric, rows in table.groupby("metric"):
+        for factor in factors:
+            levels = set(rows[factor].dropna())
+            assert levels <= set(metrics[metric].factors.get(factor, ())), (metric, factor)
+
+
+def test_the_loss_creates_tensors_on_the_device_of_the_batch(small: Small) -> None:
+    streams = Streams(small.study, PILOTS[0])
+    rows = of_world(small.dataset, streams, small.job.worlds)
+    problem = catalogue.models_part(small.study).problem(small.job, rows, streams)
+    order, dropout = streams.generator("order"), streams.generator("dropout")
+    batch = {n: rows.to("meta") for n, rows in problem.batch(1, order, dropout).items()}
+    model = problem.build(streams.generator("init")).to("meta")
+    assert problem.loss(model, batch).device.type == "meta"
+
+
+@pytest.mark.parametrize("study", SMALL)
+def test_the_data_of_a_seed_depend_on_nothing_but_the_seed(study: str) -> None:
+    runs = (run for of, run in first_of_each_arm_and_variant() if of == study)
+    datasets = {run.dataset: run for run in runs if run.data.get("source") != "document"}
+    for run in datasets.values():
+        both, alone = draw(study, run), draw(study, run, PILOTS[1:])
+        second = (both["seed"] == PILOTS[1]).to_numpy()
+        pd.testing.assert_frame_equal(both[second].reset_index(drop=True), alone)
+        assert not both[~second].drop(columns="seed").equals(alone.drop(columns="seed"))
+
+
+@pytest.mark.parametrize("study", SMALL)
+def test_an_unknown_variant_is_refused_with_the_closest(study: str) -> None:
+    raw = read_yaml(ROOT / "config.yaml")
+    raw["studies"] = {study: raw["studies"][study]}
+    for arm in raw["studies"][study]["arms"].values():
+        variants = arm.get("variants")
+        if "computed" in arm or not variants:
+            continue
+        [first, *_] = variants
+        arm["variants"] = {f"{first}x": {}}
+        with pytest.raises(UserError, match=rf"'{first}x'.*'?{first}'?"):
+            catalogue.resolve(raw)
+        arm["variants"] = variants
+
+
+@pytest.mark.parametrize("study", SMALL)
+def test_every_variant_has_a_printed_name(study: str) -> None:
+    catalogue.check_words(study, QUICK.studies[study])
