@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from journeylab.claims.judge import judge_look, judge_study
-from journeylab.claims.looks import FixedLooks, Schedule, SequentialLooks
+from journeylab.claims.looks import Schedule
 from journeylab.claims.reading import taken_rows
 from journeylab.claims.register import LOOKS, Looks, Register
 from journeylab.config import build, read_yaml
@@ -39,28 +39,17 @@ Noise = Callable[[np.random.Generator, tuple[int, ...]], NDArray[np.float64]]
 class Rule(NamedTuple):
     """A claim is decided at a look if at most ``most`` of its seeds contradict one answer.
 
-    ``curtailed``: it stops as well if no further seeds could decide it.
+    It stops as well if no further seeds could decide it.
     """
 
     looks: tuple[int, ...]
     most: tuple[int, ...]
-    curtailed: bool
-
-
-def rule(schedule: Schedule) -> Rule:
-    """The rule of a schedule of looks."""
-    most = tuple(schedule.level(n).k - 1 for n in schedule.looks)
-    return Rule(schedule.looks, most, schedule.sequential)
 
 
 def sequential(tails: int) -> Rule:
-    """The sequential looks of a study whose claims cost M = ``tails``."""
-    return rule(SequentialLooks(REGISTERED.sequential, ALPHA, tails))
-
-
-def fixed(tails: int) -> Rule:
-    """The fixed looks of a study whose claims cost M = ``tails``."""
-    return rule(FixedLooks(REGISTERED.looks, ALPHA, tails))
+    """The looks of a study whose claims cost M = ``tails``."""
+    schedule = Schedule(REGISTERED.sequential, ALPHA, tails)
+    return Rule(schedule.looks, tuple(schedule.level(n).k - 1 for n in schedule.looks))
 
 
 def power(beyond: float, by: Rule, *, either: bool = True) -> tuple[float, float]:
@@ -78,21 +67,18 @@ def power(beyond: float, by: Rule, *, either: bool = True) -> tuple[float, float
         against = np.minimum(before, n - before) if either else before
         stops = against <= most
         decided += float(going[stops].sum())
-        if by.curtailed:
-            stops |= against > by.most[-1]
-        if n == by.looks[-1]:
-            stops[:] = True
+        stops |= against > by.most[-1]
         seeds += n * float(going[stops].sum())
         going = np.where(stops, 0.0, going)
     return decided, seeds
 
 
 def power_table() -> str:
-    """The table of docs/judge.md: P(decided), mean seeds; sequential looks, then fixed ones."""
-    heads = [f"M = {tails}{name}" for tails in TAILS for name in ("", ", fixed")]
-    lines = [f"| P(seed beyond) | {' | '.join(heads)} |", f"|{' --- |' * (len(heads) + 1)}"]
+    """The table of docs/judge.md: P(decided), mean seeds."""
+    heads = " | ".join(f"M = {tails}" for tails in TAILS)
+    lines = [f"| P(seed beyond) | {heads} |", f"|{' --- |' * (len(TAILS) + 1)}"]
     for beyond in BEYOND:
-        cells = [power(beyond, by(tails)) for tails in TAILS for by in (sequential, fixed)]
+        cells = [power(beyond, sequential(tails)) for tails in TAILS]
         shown = " | ".join(f"{decided:.2f}, {seeds:.0f}" for decided, seeds in cells)
         lines.append(f"| {beyond:g} | {shown} |")
     return "\n".join(lines)
@@ -165,10 +151,9 @@ class Counts:
         support = (over_lo <= most) & (under_hi <= most)
         refute = (under_lo <= most) | (over_hi <= most)
         stops = support | refute
-        if by.curtailed:
-            last = by.most[-1]
-            inside = (over_lo <= last) & (under_hi <= last)
-            stops |= ~(inside | (under_lo <= last) | (over_hi <= last))
+        last = by.most[-1]
+        inside = (over_lo <= last) & (under_hi <= last)
+        stops |= ~(inside | (under_lo <= last) | (over_hi <= last))
         stops[..., -1] = True
         at = stops.argmax(-1)[..., None]
         supported, refuted = (np.take_along_axis(x, at, -1)[..., 0] for x in (support, refute))
@@ -247,7 +232,6 @@ def mixed_study(rng: np.random.Generator, bands: int, one_sided: int) -> Mixed:
         for row, region in enumerate(regions)
     ]
     study = {
-        "looks": "sequential",
         "measures": {"x": {"label": "x", "metric": "x"}},
         "claims": claims,
     }

@@ -31,13 +31,12 @@ def judge() -> Judge:
     def judged(
         runs: Mapping[str, Sequence[float | None]],
         claims: Sequence[tuple | Mapping[str, Any]],
-        looks: Mapping[int, float] | None = None,
+        looks: Sequence[int] = (12,),
         alpha: float = 0.05,
         scale: Scale = "default",
         evidence: bool = True,
         seeds: Sequence[int] | None = None,
         measure: Mapping[str, Any] | None = None,
-        sequential: bool = False,
         words: bool = True,
         **study: Any,
     ) -> StudyVerdicts:
@@ -45,11 +44,9 @@ def judge() -> Judge:
         register = Register.model_validate(
             {
                 "alpha": alpha,
-                "looks": looks or {12: 1},
-                "sequential": (12, 16),
+                "sequential": looks,
                 "studies": {
                     "exp1": {
-                        "looks": "sequential" if sequential else "fixed",
                         "measures": {"x": {"label": "x", "metric": "x", **(measure or {})}},
                         "claims": [row(index, claim) for index, claim in enumerate(claims, 1)],
                         **study,

@@ -16,7 +16,7 @@ from journeylab.claims.forecast import (
     sides_of,
     single_look,
 )
-from journeylab.claims.looks import SequentialLooks, boundaries
+from journeylab.claims.looks import Schedule, boundaries
 from journeylab.claims.register import Claim, Region
 from journeylab.claims.statistics import decide, interval_rank, median_interval, success_needed
 
@@ -82,11 +82,11 @@ def test_certain_seeds_end_at_the_first_look_that_can_decide(tails):
 
 
 def test_at_the_margin_a_verdict_has_the_probability_that_the_looks_share():
-    looks = SequentialLooks((12, 16, 20, 24, 28, 32, 36), 0.05, 6)
-    limits = boundaries(looks.looks, looks.tail(12))
+    looks = Schedule((12, 16, 20, 24, 28, 32, 36), 0.05, 6)
+    limits = boundaries(looks.looks, looks.tail)
     outlook = forecast(looks.looks, limits, limits, UP, Sides(0.5, 0.5))
     assert outlook.supported == pytest.approx(outlook.refuted)
-    assert 0.8 * looks.tail(12) < outlook.supported <= looks.tail(12)
+    assert 0.8 * looks.tail < outlook.supported <= looks.tail
 
 
 def test_seeds_at_the_margin_stop_the_looks_early():
@@ -142,7 +142,7 @@ def test_a_claim_with_parts_rests_on_the_part_that_decides(kind, margin):
         }
     )
     strong, weak = np.array([3.0, 4.0, 5.0]), np.array([-1.0, 0.1, 1.0])
-    looks = SequentialLooks((12, 16, 20), 0.05, 4)
+    looks = Schedule((12, 16, 20), 0.05, 4)
     values, _, outlook = claim_forecast(claim, looks, [weak, strong])
     assert values is (weak if kind == "all_of" else strong)
     assert (outlook.supported > 0.99) == (kind == "any_of")

@@ -7,9 +7,9 @@ from journeylab.wording.rows import SATURATED
 A, B, C, D = ({"run": f"a/{name}", "measure": "x"} for name in "abcd")
 
 
-def notes(judge, runs, effect, *, sequential=True, measure=(("range", [0, 1]),)):
+def notes(judge, runs, effect, *, measure=(("range", [0, 1]),)):
     claims = [(effect, {"above": 0.02})]
-    study = judge(runs, claims, measure=dict(measure), sequential=sequential)
+    study = judge(runs, claims, measure=dict(measure))
     return [note for note in study.verdicts[0].notes if note.startswith(SATURATED)]
 
 
@@ -49,8 +49,3 @@ def test_only_shares_have_ends(judge):
     runs = {"a/a": [1.0] * 12, "a/b": [1.0] * 12}
     for measure in ({}, {"range": [0, 20]}):
         assert notes(judge, runs, {"difference": [A, B]}, measure=measure) == []
-
-
-def test_registers_of_fixed_looks_keep_their_verdicts(judge):
-    runs = {"a/a": [1.0] * 12, "a/b": [1.0] * 12}
-    assert notes(judge, runs, {"difference": [A, B]}, sequential=False) == []

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import yaml
-from scipy.stats import binom
 
 from journeylab.catalogue import discover, metrics_part
+from journeylab.claims.looks import schedule
 from journeylab.claims.register import (
     Register,
     StudyClaims,
@@ -15,8 +15,6 @@ from journeylab.claims.register import (
     read_register,
     row_hashes,
 )
-from journeylab.claims.schema import MOST_TAILS
-from journeylab.claims.statistics import interval_rank
 from journeylab.config import (
     ArmSettings,
     ComputedArm,
@@ -174,8 +172,9 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("measures.hits.range", [1, 0], "range", "smaller one"),
     ("measures.hits.step", 0, "step", "0"),
     ("amendments", [{"date": "2026-03-04", "rows": [], "reason": "So."}], "amendments", "rows"),
-    ("|looks", {12: 0.7, 30: 0.7}, "looks", "more than 1"),
-    ("|looks", {"huge": 1}, "looks", "huge"),
+    ("looks", "fixed", "exp1 looks: unknown key"),
+    ("|looks", {12: 1.0}, "looks looks: unknown key"),
+    ("|sequential", ["huge"], "sequential", "huge"),
     ("|sequential", [12, 101], "a look at 101 seeds would use seeds of the next", "≤ 100"),
     ("|alpha", -1, "alpha", "-1"),
 ]
@@ -349,25 +348,22 @@ def test_a_row_that_cannot_be_supported_or_refuted_is_refused(effect, region, re
 @pytest.mark.parametrize(
     ("parts", "looks", "settled"),
     [
-        (40, {12: 1}, True),
-        (41, {12: 1}, False),
-        (41, {13: 1}, True),
-        (41, {13: 0.5, 30: 0.5}, False),
-        (40, {13: 0.5, 30: 0.5}, True),
-        (40, {12: 0.9, 14: 0.1}, False),
+        (40, [12], True),
+        (41, [12], False),
+        (41, [12, 13], True),
     ],
 )
 def test_a_row_with_too_many_parts_for_a_look_is_refused(
     tmp_path, kind, primary, parts, looks, settled
 ):
     """At α = 0.01 twelve seeds of one sign settle a part of 0.01 · 2¹² = 40."""
-    raw = copy.deepcopy(RAW) | {"alpha": 0.01, "looks": looks}
+    raw = copy.deepcopy(RAW) | {"alpha": 0.01, "sequential": looks}
     effect = {kind: [A] * parts}
     raw["studies"]["exp1"]["claims"] = [claim(raw) | {"effect": effect, "primary": primary}]
     if settled or not primary:
         check(raw, tmp_path / "claims")
         return
-    message = rf"exp1\.1: {parts} parts are too many for the look of {min(looks)} seeds"
+    message = rf"exp1\.1: {parts} parts are too many for the look of {looks[-1]} seeds"
     with pytest.raises(UserError, match=message) as caught:
         check(raw, tmp_path / "claims")
     assert "\n" not in str(caught.value)
@@ -421,7 +417,7 @@ HASHED: dict[str, tuple[Callable[[dict[str, Any]], Any], set[str], set[str]]] = 
         {"exp1.1"},
         set(),
     ),
-    "the looks": (lambda raw: raw.update(looks={10: 1.0}), {"exp1.1"}, set()),
+    "the looks": (lambda raw: raw.update(sequential=[10]), {"exp1.1"}, set()),
     "its statement": (lambda raw: claim(raw).update(statement="B is."), set(), {"exp1.1"}),
     "a label": (lambda raw: measure(raw).update(label="other"), set(), set()),
 }
@@ -472,22 +468,9 @@ def test_the_register_survives_json(registered):
 def test_primary_rows_can_be_decided_at_every_look(registered):
     assert registered.studies["exp7"].tails == 14
     assert registered.studies["exp5"].tails == 0
-    assert registered.looks == {12: 0.89, 30: 0.11}
     for study in registered.studies.values():
-        tail = registered.alpha / max(study.tails, 1)
-        assert interval_rank(12, 0.89 * tail) >= 2
-        assert interval_rank(30, 0.11 * tail) >= 5
-
-
-def test_fifteen_tails_would_need_all_twelve_seeds(registered):
-    """The look of 12 seeds has weight 0.89: k = 2 for M ≤ 14, so MOST_TAILS is 14."""
-    tail = registered.looks[12] * registered.alpha
-    assert binom.cdf(1, 12, 0.5) == 13 / 4096
-    assert tail / 15 < 13 / 4096 < tail / 14
-    assert interval_rank(12, tail / 14) == 2
-    assert interval_rank(12, tail / 15) == 1
-    assert MOST_TAILS == 14
-    assert all(study.tails <= MOST_TAILS for study in registered.studies.values())
+        looks = schedule(registered, study)
+        assert min(looks.level(n).k for n in looks.looks) >= 1
 
 
 def test_the_register_fits_the_studies(registered):

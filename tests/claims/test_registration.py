@@ -53,7 +53,7 @@ class Project:
         self.path = path
         path.mkdir()
         (path / "claims").mkdir()
-        (path / "claims/looks.yaml").write_text("looks: {12: 1.0}\n", encoding="utf-8")
+        (path / "claims/looks.yaml").write_text("alpha: 0.05\n", encoding="utf-8")
         self.write(ROW)
 
     def write(self, *rows: dict[str, Any]) -> None:
@@ -208,6 +208,21 @@ def test_an_unreadable_register_in_the_commit_is_a_remark(project):
     )
 
 
+@pytest.mark.parametrize(
+    ("looks", "hashed"),
+    [("", "a7b9987009babfce"), ("looks: fixed\n", "a7b9987009babfce"), ("looks: sequential\n", "")],
+)
+def test_an_earlier_register_keeps_the_hashes_of_its_looks(project, looks, hashed):
+    now = row_hashes(project.register, "exp1")["exp1.1"]
+    file = project.path / "claims/exp1.yaml"
+    file.write_text(looks + file.read_text())
+    weights = "alpha: 0.05\nlooks: {12: 0.89, 30: 0.11}\n"
+    (project.path / "claims/looks.yaml").write_text(weights)
+    project.commit()
+    then = History(project.path, Path("claims")).rows("HEAD", "exp1")
+    assert then == {"exp1.1": (hashed or now[0], now[1])}
+
+
 @pytest.mark.parametrize("committed", [True, False])
 def test_registrations_need_no_git_but_what_is_known_of_commits(project, committed):
     register = project.register
@@ -276,7 +291,7 @@ def test_hashes_of_another_form_are_read_from_git_again(project, tmp_path):
     """If the hashes below differ, the hashed contents have changed: then raise FORM."""
     register = project.register
     [(judged, worded)] = row_hashes(register, "exp1").values()
-    assert (FORM, judged, worded) == (1, "e58a70245822d820", "dcd56315b5e06ecf")
+    assert (FORM, judged, worded) == (1, "14b18f977d84d42f", "dcd56315b5e06ecf")
     rows = row_hashes(register, "exp1")
     history = RecordedHistory(commits={"c0ffee": CommitState(location="here", rows=rows)})
     path = tmp_path / "history.json"

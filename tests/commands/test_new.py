@@ -152,7 +152,7 @@ def test_the_claims_of_a_new_study_are_part_of_the_register(skeleton: Path) -> N
     claims = register.studies["exp99"].claims
     assert {claim.id for claim in claims if claim.primary} == {"exp99.1", "exp99.2"}
     assert {claim.kind for claim in claims if not claim.primary} == {"number", "exact"}
-    assert list(read_yaml(skeleton / CLAIMS)) == ["revision", "looks", "measures", "claims"]
+    assert list(read_yaml(skeleton / CLAIMS)) == ["revision", "measures", "claims"]
 
 
 def test_the_theorem_of_the_example_is_listed_once(skeleton: Path) -> None:

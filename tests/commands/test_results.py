@@ -56,7 +56,7 @@ def test_compare_prints_changed_rows(tmp_path):
 def test_compare_follows_a_renumbered_row(tmp_path, monkeypatch):
     claims = tmp_path / "claims"
     claims.mkdir()
-    (claims / "looks.yaml").write_text("looks: {12: 1.0}\n")
+    (claims / "looks.yaml").write_text("alpha: 0.05\n")
     (claims / "exp7.yaml").write_text(
         "revision: 2\nseeds_from: 100\n"
         "amendments: [{date: 2026-01-01, rows: [exp7.2], reason: renumbered}]\n"
@@ -86,7 +86,7 @@ def test_compare_accepts_a_git_revision(tmp_path, monkeypatch):
     for name in ("costs.json", "figures.json", "exp7-r1.json"):
         shutil.copy(PROJECT / "reference" / name, tmp_path / "reference")
     (tmp_path / "claims").mkdir()
-    (tmp_path / "claims/looks.yaml").write_text("looks: {12: 1.0}\n")
+    (tmp_path / "claims/looks.yaml").write_text("alpha: 0.05\n")
     for command in (
         ("init",),
         ("add", "--all"),

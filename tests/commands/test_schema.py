@@ -57,7 +57,7 @@ MISTAKES: dict[str, tuple[str, Change]] = {
     "a region": ("claims/exp7.yaml", lambda c: c["claims"][0].update(region={"abov": 0.1})),
     "an effect": ("claims/exp7.yaml", lambda c: c["claims"][0].update(effect={"run": "native/A"})),
     "a range": ("claims/exp7.yaml", lambda c: c["measures"]["T1"].update(range=[0])),
-    "the weight of a look": ("claims/looks.yaml", lambda c: c["looks"].update({12: 1.5})),
+    "a look that is no number": ("claims/looks.yaml", lambda c: c["sequential"].append("x")),
 }
 
 

@@ -404,7 +404,6 @@ CHANGES = {
         registered(lambda c: c["studies"]["exp1"]["measures"]["score"]["at"].update(N=16)),
         "exp1.1",
     ),
-    "the weight of a look": (registered(lambda c: c["looks"].update({"12": 1.0})), "exp1.1"),
     "a claim less": (registered(lambda c: c["studies"]["exp1"]["claims"].pop(0)), "exp1.2"),
     "a claim made secondary": (
         registered(lambda c: claim_of(c, "exp1", 1).update(primary=False)),
@@ -462,10 +461,6 @@ CHANGES = {
             edited("results/exp3/verdicts.json", lambda c: c["taken"]["further"].pop("a/q")),
         ),
         "verdicts.json: taken",
-    ),
-    "fixed looks in place of sequential ones": (
-        registered(lambda c: c["studies"]["exp3"].update(looks="fixed"), "exp3"),
-        "exp3.1",
     ),
     "looks in the register": (
         registered(lambda c: c["sequential"].remove(16), "exp3"),

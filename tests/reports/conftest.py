@@ -155,6 +155,7 @@ def trained_verdicts(*, evidence: bool) -> StudyRows:
         evidence=evidence,
         alpha=0.05,
         M=15,
+        looks=(12,),
         verdicts=verdicts,
     )
 

@@ -76,8 +76,6 @@ def test_thousands_of_jobs_are_all_done_within_bounded_memory(tmp_path: Path, ta
         config["seeds"] = {"default": 2}
 
     copy = make_study(tmp_path / "project", sweep)
-    register = copy.path / f"claims/{STUDY}.yaml"
-    register.write_text(register.read_text(encoding="utf-8").replace("looks: sequential", ""))
     figures = copy.path / f"src/journeylab/studies/{STUDY}_torture/figures.py"
     # a panel for each of hundreds of arms is no figure
     few = figures.read_text(encoding="utf-8").replace(

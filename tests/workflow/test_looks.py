@@ -81,7 +81,6 @@ def plant(folder: Path) -> Copy:
     secondary = [{"run": f"{arm}/x", "measure": "value"} for arm in ("hopeless", "unread")]
     claims.append(row("s1", "both", {"difference": secondary}))
     register = {
-        "looks": "sequential",
         "measures": {"value": {"label": "value", "metric": "value"}},
         "claims": claims,
     }

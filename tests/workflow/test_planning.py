@@ -68,7 +68,7 @@ def test_quick_runs_use_pilot_seeds_and_default_runs_registered_seeds() -> None:
     quick, default = planned(scale="quick"), planned()
     for study, registered in read_register(CLAIMS).studies.items():
         assert seeds(quick, study) <= {PILOT, PILOT + 1}
-        most = 36 if registered.looks == "sequential" else 12
+        most = 36 if registered.tails else 12
         expected = set(range(registered.seeds_from, registered.seeds_from + most))
         assert seeds(default, study) == expected
 
@@ -92,7 +92,7 @@ def test_an_optional_study_enters_the_response_when_its_verdicts_are_current(
 
     def plan(**changed: Any) -> WorkflowPlan:
         optional = written["exp10"] | {"optional": True} | changed
-        # a fixed number of seeds: sequential looks would need the records of earlier looks
+        # a number of seeds that is no look: looks would need the records of earlier looks
         return planned(root=str(tmp_path), seeds=4, studies=written | {"exp10": optional})
 
     def inputs(plan: WorkflowPlan) -> set[str]:

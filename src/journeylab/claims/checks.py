@@ -50,21 +50,19 @@ def check_register(
 
 
 def check_parts(claim: Claim, claims: StudyClaims, looks: Looks, file: str) -> None:
-    """Refuse an ``all_of`` or ``any_of`` row with too many parts for the seeds of some look.
+    """Refuse an ``all_of`` or ``any_of`` row with too many parts for the seeds of the last look.
 
-    One part alone settles such a row at its tail divided by the number of parts. Each of the fixed
-    looks, or the last of the sequential ones, must have an interval at that tail: n seeds have one
-    if n ≥ log₂(parts/tail). Raises UserError.
+    One part alone settles such a row at its tail divided by the number of parts. The last look must
+    have an interval at that tail: n seeds have one if n ≥ log₂(parts/tail). Raises UserError.
     """
     if not claim.primary or claim.kind not in ("all_of", "any_of"):
         return
     parts, plan = len(claim.terms), schedule(looks, claims)
-    for n in plan.looks[-1:] if plan.sequential else plan.looks:
-        if n < -math.log2(plan.tail(n) / parts):
-            raise UserError(
-                f"{file}: {claim.id}: {parts} parts are too many for the look of {n} seeds: one "
-                "part alone could never settle the row"
-            )
+    if (n := plan.looks[-1]) < -math.log2(plan.tail / parts):
+        raise UserError(
+            f"{file}: {claim.id}: {parts} parts are too many for the look of {n} seeds: one part "
+            "alone could never settle the row"
+        )
 
 
 def _check_run(key: str, arm: str, variant: str | None, settings: StudySettings) -> None:

@@ -1,5 +1,7 @@
 """Two hashes of every row: of the content that decides its verdict, and of its wording."""
 
+from collections.abc import Mapping
+
 from journeylab.claims.effects import cells
 from journeylab.claims.schema import LINKS, WORDING, Register
 from journeylab.records.plans import plan_key
@@ -8,16 +10,18 @@ FORM = 1
 """Version of the hashed contents, raised with them; hashes of two versions are not compared."""
 
 
-def row_hashes(register: Register, study: str) -> dict[str, tuple[str, str]]:
+def row_hashes(
+    register: Register, study: str, fixed_looks: Mapping[int, float] | None = None
+) -> dict[str, tuple[str, str]]:
     """Two hashes for every row of a study: of all that decides its verdict, and of its wording.
 
     The first hash covers effect, region, the measures and gates that the row names, and the first
     seed of the revision. For a row that is judged over seeds it also covers α, the looks and M: a
-    new primary row changes M, and so the tail at which all the others are judged.
+    new primary row changes M, and so the tail at which all the others are judged. ``fixed_looks``
+    are those of an earlier register: numbers of seeds with their shares of α.
     """
     claims = register.studies[study]
-    sequential = claims.looks == "sequential"
-    looks = list(register.sequential) if sequential else dict(register.looks)
+    looks = dict(fixed_looks) if fixed_looks else list(register.sequential)
     family = {"alpha": register.alpha, "looks": looks, "M": claims.tails}
     hashes = {}
     for claim in claims.claims:

@@ -11,13 +11,7 @@ import pandas as pd
 from journeylab.claims import register as reg
 from journeylab.claims.estimates import combine_parts, estimate_term, finite, settling_words
 from journeylab.claims.headroom import saturations
-from journeylab.claims.looks import (
-    FixedLooks,
-    Schedule,
-    schedule,
-    term_levels,
-    why_unjudged,
-)
+from journeylab.claims.looks import Schedule, schedule, term_levels, why_unjudged
 from journeylab.claims.reading import read, read_rows, taken_rows
 from journeylab.claims.statistics import (
     Values,
@@ -39,6 +33,11 @@ class _Study:
     seeds: Sequence[int]
     schedule: Schedule
     exploratory: bool = False
+
+    @property
+    def at_looks(self) -> bool:
+        """Whether looks take seeds until the claims are decided."""
+        return bool(self.claims.tails) and not self.exploratory
 
     def reader(self, n: int) -> Callable[[reg.Term], Values]:
         """Reads a term at the first ``n`` seeds."""
@@ -70,8 +69,8 @@ def judge_study(
 
     ``measurements`` is the tidy table (study, arm, variant, seed, metric, factors …, value).
     ``seeds`` are all planned seeds in order: a seed without a value counts as failed. If their
-    number is not a registered look, or the scale is not ``evidence``, results are exploratory. If
-    looks are sequential, seeds after the looks that decide what reads them are left out.
+    number is not a registered look, or the scale is not ``evidence``, results are exploratory.
+    Seeds after the looks that decide what reads them are left out.
     Raises UserError if a cell selects several values of the same seed.
     """
     claims = register.studies.get(study, reg.StudyCriteria(claims=()))
@@ -79,7 +78,7 @@ def judge_study(
     looks = schedule(register, claims)
     unjudged = why_unjudged(claims, seeds, looks.looks if evidence else ())
     if unjudged:
-        looks = FixedLooks({len(seeds): 1.0}, register.alpha, claims.tails)
+        looks = Schedule((len(seeds),), register.alpha, claims.tails)
     judged = _Study(claims, table, seeds, looks, unjudged is not None)
     stops = _stops(judged)
     if taken := _seeds_taken(judged, stops):
@@ -115,7 +114,7 @@ def judge_look(
     seeds: Sequence[int],
     runs: Collection[str],
 ) -> LookRecord:
-    """What a sequential look decides; ``seeds`` are the registered seeds up to this look.
+    """What a look decides; ``seeds`` are the registered seeds up to this look.
 
     ``runs`` are the runs ``arm/variant`` of the study that have seeds. A run goes on to the next
     look if a claim that is still open reads it.
@@ -163,8 +162,8 @@ def _stops(study: _Study) -> dict[str, _Stop]:
 def _stop(claim: reg.Criterion, study: _Study) -> _Stop:
     """Judge at each look in turn, the gates by the seeds of that look; a decision is final.
 
-    At sequential looks a claim also stops if a gate fails, since more seeds do not teach a model,
-    or if no further seeds could decide it.
+    A claim also stops if a gate fails, since more seeds do not teach a model, or if no further
+    seeds could decide it.
     """
     stop = _Stop(0)
     for n in (n for n in study.schedule.looks if n <= len(study.seeds)):
@@ -175,10 +174,10 @@ def _stop(claim: reg.Criterion, study: _Study) -> _Stop:
             state = "withheld"
         elif _estimate(claim, values, study, n).verdict in ("supported", "refuted"):
             state = "decided"
-        elif study.schedule.sequential and not _can_be_decided(claim, study, values):
+        elif not _can_be_decided(claim, study, values):
             state = "settled"
         stop = _Stop(n, state, failed)
-        if state == "decided" or (study.schedule.sequential and state != "open"):
+        if state != "open":
             break
     return stop
 
@@ -208,8 +207,8 @@ def _can_be_decided(claim: reg.Criterion, study: _Study, values: Sequence[Values
 
 
 def _seeds_taken(study: _Study, stops: Mapping[str, _Stop]) -> SeedRange | None:
-    """The seeds of every run, if looks are sequential: those of the last claim that reads it."""
-    if not study.schedule.sequential:
+    """The seeds of every run, if looks took them: those of the last claim that reads it."""
+    if not study.at_looks:
         return None
     start, first = study.seeds[0], study.schedule.looks[0]
     further: dict[str, int] = {}
@@ -252,20 +251,20 @@ def _judge(claim: reg.Criterion, study: _Study, stop: _Stop) -> Verdict:
     k = study.schedule.level(n).k
     decides = claim.primary and not study.exploratory and not stop.failed
     word: Word | None = (whole.verdict if k else "undecidable") if decides else None
-    sequential = claim.primary and study.schedule.sequential
+    at_looks = claim.primary and study.at_looks
     of_parts = estimates if len(estimates) > 1 else []
     return Verdict(
         **dict(whole.model_copy(update={"verdict": word})),
         id=claim.id,
         primary=claim.primary,
-        tail=study.schedule.tail(n),
+        tail=study.schedule.tail,
         k=k,
         detectable=_detectable(claim, study, values, n),
-        state=stop.state if sequential else None,
+        state=stop.state if at_looks else None,
         failed_gates=stop.failed,
         absent=tuple(_absent(claim, values)),
         saturated=saturations(claim.terms, study.reader(n), study.claims.measures)
-        if sequential
+        if at_looks
         else (),
         parts=tuple(
             part.model_copy(update={"verdict": part.verdict if decides and k else None})

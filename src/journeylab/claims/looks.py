@@ -1,8 +1,7 @@
 """Looks: the numbers of seeds at which claims are judged, and how much each look may decide.
 
 A look is given two ranks by a tail probability: an interval of the median over n seeds reaches from
-the k-th smallest to the k-th largest value. Two schedules of looks exist. *Fixed* looks, of earlier
-registers, each have a share of the tail. *Sequential* looks share it exactly: with Fₙ the number of
+the k-th smallest to the k-th largest value. Looks share the tail exactly: with Fₙ the number of
 seeds that do not lie strictly on one given side of the median, the boundaries bₙ satisfy
 P(Fₙ ≤ bₙ at some look n) ≤ tail for every distribution, so an interval with k = bₙ + 1 covers the
 median at all looks at once.
@@ -13,12 +12,12 @@ This module is loaded at every start of the workflow: scipy is imported where it
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from journeylab.claims.schema import PILOT, Criterion, Looks, StudyCriteria
 from journeylab.records.verdicts import Unjudged
@@ -59,74 +58,31 @@ def boundaries(looks: tuple[int, ...], tail: float) -> tuple[int, ...]:
     return tuple(bounds)
 
 
-class Schedule(Protocol):
-    """The looks of a study."""
-
-    @property
-    def looks(self) -> tuple[int, ...]:
-        """The numbers of seeds at which claims are judged, in order."""
-
-    @property
-    def sequential(self) -> bool:
-        """Whether only runs that undecided claims read go on to the next look."""
-
-    def tail(self, n: int) -> float:
-        """The tail of an interval at a look, over all looks together if they are sequential."""
-
-    def level(self, n: int, parts: int = 1) -> Level:
-        """The level at a look; of one of several parts, each of which could settle a claim."""
-
-
 @dataclass(frozen=True)
-class FixedLooks:
-    """Looks that each have a share (``weights``) of the tail ``alpha`` / M."""
-
-    weights: Mapping[int, float]
-    alpha: float
-    tails: int
-    sequential: bool = False
-
-    @property
-    def looks(self) -> tuple[int, ...]:
-        """The registered numbers of seeds."""
-        return tuple(sorted(self.weights))
-
-    def tail(self, n: int) -> float:
-        """The look's weight · α / M."""
-        return self.weights[n] * self.alpha / max(self.tails, 1)
-
-    def level(self, n: int, parts: int = 1) -> Level:
-        """The largest rank that the look's share allows."""
-        return single_level(n, self.tail(n) / parts)
-
-
-@dataclass(frozen=True)
-class SequentialLooks:
-    """Looks that share the tail ``alpha`` / M by exact boundaries."""
+class Schedule:
+    """The looks of a study, which share the tail ``alpha`` / M by exact boundaries."""
 
     looks: tuple[int, ...]
     alpha: float
     tails: int
-    sequential: bool = True
 
-    def tail(self, n: int) -> float:
+    @property
+    def tail(self) -> float:
         """The tail of all looks together, α / M."""
         return self.alpha / max(self.tails, 1)
 
     def level(self, n: int, parts: int = 1) -> Level:
-        """One more than the boundary of the look."""
+        """The level at a look; of one of several parts, each of which could settle a claim."""
         from scipy.stats import binom
 
-        b = boundaries(self.looks, self.tail(n) / parts)[self.looks.index(n)]
+        from journeylab.claims.statistics import interval_rank
+
+        tail = self.tail / parts
+        if len(self.looks) == 1:
+            return Level(interval_rank(n, tail), tail)
+        b = boundaries(self.looks, tail)[self.looks.index(n)]
         # halfway between two steps: misses ≤ b are decided and misses > b are not
         return Level(b + 1, float(binom.cdf(b, n, 0.5) + binom.cdf(b + 1, n, 0.5)) / 2)
-
-
-def single_level(n: int, tail: float) -> Level:
-    """The level of a single look at ``n`` seeds."""
-    from journeylab.claims.statistics import interval_rank
-
-    return Level(interval_rank(n, tail), tail)
 
 
 def seeds_needed(tail: float) -> int:
@@ -134,11 +90,10 @@ def seeds_needed(tail: float) -> int:
     return math.ceil(-math.log2(tail))
 
 
-def schedule(register: Looks, claims: StudyCriteria) -> FixedLooks | SequentialLooks:
-    """The looks of a study, as its file in the register chooses them."""
-    if claims.looks == "sequential":
-        return SequentialLooks(register.sequential, register.alpha, claims.tails)
-    return FixedLooks(register.looks, register.alpha, claims.tails)
+def schedule(register: Looks, claims: StudyCriteria) -> Schedule:
+    """The looks of a study; only the first if no judged claim is about seeds."""
+    looks = register.sequential if claims.tails else register.sequential[:1]
+    return Schedule(looks, register.alpha, claims.tails)
 
 
 def term_levels(plan: Schedule, claim: Criterion, n: int) -> tuple[Level, Level]:
@@ -154,9 +109,9 @@ def term_levels(plan: Schedule, claim: Criterion, n: int) -> tuple[Level, Level]
 
 def looks_text(register: Looks, claims: StudyCriteria) -> str:
     """The looks of a study, as commands print them."""
+    if not claims.tails:
+        return "no claim over seeds"
     plan = schedule(register, claims)
-    if not plan.sequential:
-        return "looks at " + ", ".join(f"{n} ({w:g} of α)" for n, w in register.looks.items())
     limits = ", ".join(str(plan.level(n).k - 1) for n in plan.looks).replace("-1", "none")
     numbers = ", ".join(map(str, plan.looks))
     return (

@@ -2,7 +2,7 @@
 
 A result reproduces if its verdict is the same and its effect lies within the reference's interval.
 If that interval is unbounded, or the claim is exact, the verdict alone decides. A claim judged at
-sequential looks may end at another look. Results are
+looks may end at another look. Results are
 compared only with a reference of the same revision of the register. The outcomes of an earlier
 revision are kept as ``expN-r1.json``; a report prints them beside the rows that continue them.
 """

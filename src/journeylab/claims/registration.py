@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 import yaml
+from pydantic import PositiveInt
 
 from journeylab.claims.hashes import FORM
 from journeylab.claims.register import (
@@ -68,6 +69,18 @@ class Commits(Protocol):
         """The hashes of a study's rows in a commit: empty without a file, None if unreadable."""
 
 
+class _EarlierLooks(Looks):
+    """``looks.yaml`` of any commit: an earlier one has fixed looks, with their shares of α."""
+
+    looks: Mapping[PositiveInt, float] | None = None
+
+
+class _EarlierClaims(StudyClaims):
+    """The claims of a study in any commit: an earlier one chooses between two kinds of looks."""
+
+    looks: Literal["fixed", "sequential"] = "fixed"
+
+
 class History:
     """The commits of a git repository, and the register in the folder ``claims`` of each."""
 
@@ -109,11 +122,12 @@ class History:
             return {}
         try:
             of_study, of_looks = (yaml.safe_load(text) if text else None for text in texts)
-            claims = build(StudyClaims, of_study, commit)
-            looks = build(Looks, of_looks, commit)
+            claims = build(_EarlierClaims, of_study, commit)
+            looks = build(_EarlierLooks, of_looks, commit)
         except (UserError, yaml.YAMLError):
             return None
-        return row_hashes(Register(**dict(looks), studies={study: claims}), study)
+        register = Register(**looks.model_dump(exclude={"looks"}), studies={study: claims})
+        return row_hashes(register, study, looks.looks if claims.looks == "fixed" else None)
 
     @cached_property
     def _shallow(self) -> bool:

@@ -35,13 +35,10 @@ APART = 100
 TheoremLabel = Annotated[str, StringConstraints(pattern=r"^[a-z]+:[a-z0-9-]+$")]
 
 SEQUENTIAL = (12, 16, 20, 24, 28, 32, 36)
-"""The sequential looks, where ``looks.yaml`` names none."""
+"""The looks, where ``looks.yaml`` names none."""
 
 MOST_TAILS = 14
-"""The largest M with k = 2 at the look of 12 seeds, whose weight is 0.89.
-
-With M ≤ 14, 11 of the 12 seeds on one side of the margin give a verdict. With M = 15 all 12 must
-lie there: 0.89 · 0.05 / 15 = 0.00297 is less than P(Bin(12, ½) ≤ 1) = 0.00317.
+"""The largest M, with which at most 9 of 36 seeds may contradict a verdict; with M = 1 it is 11.
 """
 
 WORDING = {"statement", "cites", "theorem", "source"}
@@ -177,13 +174,11 @@ class StudyCriteria(Frozen):
     """What decides the verdicts of one study.
 
     An amendment of what is judged, after results were seen, starts a new ``revision``, judged on
-    seeds that nobody has seen: 100 … for the second, 200 … for the third. ``looks`` chooses between
-    the two schedules of ``looks.yaml``.
+    seeds that nobody has seen: 100 … for the second, 200 … for the third.
     """
 
     revision: Annotated[int, Field(ge=1, le=10)] = 1
     seeds_from: NonNegativeInt = 0
-    looks: Literal["fixed", "sequential"] = "fixed"
     measures: Mapping[Name, Quantity] = {}
     gates: Mapping[Name, Gate] = {}
     claims: tuple[Criterion, ...]
@@ -261,27 +256,20 @@ class StudyClaims(StudyCriteria):
         return region is not None and self.step(claim) > region.distance_from_zero
 
 
-Weight = Annotated[float, Field(gt=0.0, le=1.0)]
-
-
 class Looks(Frozen):
     """``looks.yaml``: α, and the numbers of seeds at which claims are judged.
 
-    ``looks`` are fixed looks with their shares of α. ``sequential`` looks share it by exact
-    boundaries; a study whose ``looks`` are sequential adds seeds until its claims are decided.
+    ``sequential`` looks share α by exact boundaries: seeds are added until claims are decided.
     """
 
     alpha: Annotated[float, Field(gt=0.0, lt=0.5)] = 0.05
-    looks: Mapping[PositiveInt, Weight] = {12: 1.0}
     sequential: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = SEQUENTIAL
 
     @model_validator(mode="after")
-    def _spends_at_most_alpha(self) -> Self:
-        if sum(self.looks.values()) > 1.0 + 1e-9:
-            raise ValueError("looks: the weights sum to more than 1")
+    def _in_order(self) -> Self:
         if list(self.sequential) != sorted(set(self.sequential)):
             raise ValueError(f"sequential {list(self.sequential)}: write increasing numbers")
-        if (most := max(*self.looks, *self.sequential)) > APART:
+        if (most := self.sequential[-1]) > APART:
             raise ValueError(
                 f"a look at {most} seeds would use seeds of the next revision; accepted: ≤ {APART}"
             )

@@ -55,7 +55,7 @@ def compare(
 
 
 def _changes(old: ReferenceClaim, new: ReferenceClaim) -> list[str]:
-    """The effect, the verdict and the seeds of sequential looks, old → new, where they differ."""
+    """The effect, the verdict and the seeds of looks, old → new, where they differ."""
     from journeylab.wording.typography import short
 
     def printed(value: float | str | None) -> str:

@@ -64,9 +64,8 @@ def _lines(plan: WorkflowPlan, study: str, folder: Path) -> Iterator[str]:
 
     claims = plan.register.studies[study]
     looks = schedule(plan.register, claims)
-    kind = "" if looks.sequential else "fixed "
-    yield f"{study}: {kind}{looks_text(plan.register, claims)}"
-    if not looks.sequential:
+    yield f"{study}: {looks_text(plan.register, claims)}"
+    if not claims.tails:
         return
     root = Path(plan.config.root)
     judged = read_verdicts(root, study) if study in judged_studies(root) else None
@@ -271,7 +270,7 @@ def _advice(row: Verdict, claim: Claim, claims: StudyClaims, looks: Schedule) ->
             )
     inside, outside = within(sides, region), beyond(sides, region)
     chance = f"a seed lies in the region with probability {inside:.2f}, outside with {outside:.2f}"
-    needed = single_look(looks.tail(row.n), region.bounds, sides)
+    needed = single_look(looks.tail, region.bounds, sides)
     if needed is None:
         return f"nothing: {chance}; a single look would need more than {MOST_SEEDS} seeds"
     return f"more seeds: {chance}; a single look would need {needed}"

@@ -105,7 +105,7 @@ def show(activity: Activity, project: Path = Path()) -> Group:
 def judged(root: Path, study: str) -> str:
     """How far the verdicts of a study are: “look 1, 12 seeds: 4 of 9 claims open, 6 runs go on”.
 
-    The last look of a study with sequential looks, else its verdicts; "" before the first.
+    The last look of a study with looks, else its verdicts; "" before the first.
     """
     from journeylab.records.files import read_json
     from journeylab.records.listing import find_files

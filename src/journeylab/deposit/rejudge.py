@@ -25,37 +25,34 @@ PILOT = 1000
 class StudyLooks:
     """The looks at a study: ``numbers`` of seeds, of which ``seeds`` are there.
 
-    ``judged`` is whether the seeds are registered. Fixed looks have ``weights``; sequential looks
-    share the tail α/M exactly, and a claim stops at the first look that leaves nothing to decide.
+    ``judged`` is whether the seeds are registered. Looks share the tail α/M exactly, and a claim
+    stops at the first look that leaves nothing to decide.
     """
 
     numbers: tuple[int, ...]
     seeds: Sequence[int]
-    weights: Mapping[int, float]
     alpha: float
     tails: int
     judged: bool
-    sequential: bool
 
-    def tail(self, n: int) -> float:
-        """The tail of an interval at n seeds; of all looks together if they are sequential."""
-        weight = 1.0 if self.sequential else self.weights.get(n, 1.0)
-        return weight * self.alpha / max(self.tails, 1)
+    @property
+    def tail(self) -> float:
+        """The tail of an interval, of all looks together."""
+        return self.alpha / max(self.tails, 1)
+
+    @property
+    def take(self) -> bool:
+        """Whether seeds are added at looks."""
+        return self.judged and self.tails > 0
 
     def rank(self, n: int, share: int = 1) -> int:
-        """The rank at n seeds; 0 if nothing can be decided. A part has 1/share of the tail.
-
-        Of fixed looks it is the largest k with P(Bin(n, ½) ≤ k − 1) ≤ tail.
-        """
-        tail = self.tail(n) / share
-        if self.sequential:
-            return ranks(self.numbers, tail)[self.numbers.index(n)]
-        return ranks((n,), tail)[0]
+        """The rank at n seeds; 0 if nothing can be decided. A part has 1/share of the tail."""
+        return ranks(self.numbers, self.tail / share)[self.numbers.index(n)]
 
     def level(self, n: int, share: int = 1) -> float:
         """The tail of a Clopper–Pearson interval that decides about ½ as the rank does."""
-        if not self.sequential:
-            return self.tail(n) / share
+        if len(self.numbers) == 1:
+            return self.tail / share
         k = self.rank(n, share)
         counts = [math.comb(n, i) for i in range(k + 1)]
         return (2 * sum(counts) - counts[k]) / (2 << n)
@@ -90,23 +87,21 @@ def ranks(looks: tuple[int, ...], tail: float) -> tuple[int, ...]:
 def judge(study: str, register: Record, table: Cells, seeds: Sequence[int], scale: str) -> Record:
     """Every row judged again: its numbers by id, and why rows over seeds are not judged, if so.
 
-    ``taken`` are the seeds that sequential looks took: the end of the first look, and the ends of
+    ``taken`` are the seeds that looks took: the end of the first look, and the ends of
     the runs ``arm/variant`` that went further; ``seeds`` is the largest number of seeds of a run.
     """
     claims, tails = register["studies"][study], tails_of(register["studies"][study])
-    sequential = claims["looks"] == "sequential"
-    registered = register["sequential"] if sequential else map(int, register["looks"])
-    numbers = tuple(sorted(registered)) if scale != "quick" else ()
+    numbers = tuple(register["sequential"] if tails else register["sequential"][:1])
+    numbers = numbers if scale != "quick" else ()
     judged = len(seeds) in numbers and min(seeds) == claims["seeds_from"] and max(seeds) < PILOT
-    weights = {int(n): weight for n, weight in register["looks"].items()} if judged else {}
     at = numbers if judged else (len(seeds),)
-    looks = StudyLooks(at, seeds, weights, register["alpha"], tails, judged, sequential and judged)
+    looks = StudyLooks(at, seeds, register["alpha"], tails, judged)
     rows = {
         claim["id"]: _stop(claim, claims, table, looks)
         for claim in claims["claims"]
         if claim["primary"] and "every" not in claim["effect"]
     }
-    taken = _taken(claims, rows, looks) if looks.sequential else None
+    taken = _taken(claims, rows, looks) if looks.take else None
     known = table.where(table.taken(seeds[0], taken)) if taken else table
     for claim in claims["claims"]:
         n = _shared(claims, claim, taken, seeds[0]) if taken else len(seeds)
@@ -134,13 +129,13 @@ def _stop(claim: Record, claims: Record, table: Cells, looks: StudyLooks) -> Rec
             row["state"] = "decided"
         elif row["failed_gates"]:
             row["state"] = "withheld"
-        elif looks.sequential and not _remains_open(claim, claims, table, looks, n):
+        elif not _remains_open(claim, claims, table, looks, n):
             row["state"] = "settled"
         else:
             row["state"] = "open"
-        if row["state"] == "decided" or (looks.sequential and row["state"] != "open"):
+        if row["state"] != "open":
             break
-    if looks.sequential:
+    if looks.take:
         return row | {"look": looks.numbers.index(row["n"]) + 1}
     return row | {"state": None}
 
@@ -235,7 +230,7 @@ def _over_seeds(claim: Record, claims: Record, table: Cells, looks: StudyLooks, 
     steps = [claims["measures"][m]["step"] or 0.0 for m in measures_of(terms)]
     smallest = _detectable(values, region, n, min(at), steps)
     shown = parts if len(parts) > 1 else []
-    row |= {"tail": looks.tail(n), "k": k, "detectable": smallest, "parts": shown}
+    row |= {"tail": looks.tail, "k": k, "detectable": smallest, "parts": shown}
     return row | {"failed_gates": failed if judged else [], "state": None}
 
 

@@ -141,10 +141,8 @@ def criteria(register: Record, study: str) -> Record:
 def row_hashes(register: Record, study: str) -> dict[str, list[str]]:
     """Two hashes of every row: of all that decides its verdict, and of its wording."""
     claims = criteria(register, study)["studies"][study]
-    looks = register["sequential"]
-    if claims["looks"] == "fixed":
-        looks = {int(n): weight for n, weight in register["looks"].items()}
-    family = {"alpha": register["alpha"], "looks": looks, "M": tails_of(claims)}
+    looks = {"alpha": register["alpha"], "looks": register["sequential"]}
+    family = looks | {"M": tails_of(claims)}
     hashes = {}
     for claim, whole in zip(claims["claims"], register["studies"][study]["claims"], strict=True):
         gates = {name: claims["gates"][name] for name in claim["gate"]}

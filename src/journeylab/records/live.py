@@ -155,7 +155,7 @@ class Activity:
         ]
 
     def _taken(self, study: str) -> SeedRange | None:
-        """The seeds of the looks so far; None for a study without sequential looks."""
+        """The seeds of the looks so far; None for a study without looks."""
         paths = self.root.glob(f"plans/{study}/{LOOKS}/*.json")
         files = {int(path.stem): path for path in paths if path.stem.isdigit()}  # others are costs
         looks = sorted(files)

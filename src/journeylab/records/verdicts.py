@@ -45,7 +45,7 @@ class Outcome(Frozen):
     """Effect, interval and verdict of a claim, as a reference keeps them; None as in `Estimate`.
 
     ``withheld`` is the reason if a gate withheld the verdict; ``seeds`` is the number of seeds at
-    which sequential looks at it ended. Fields that do not apply are not written.
+    which looks at it ended. Fields that do not apply are not written.
     """
 
     effect: float | None
@@ -94,7 +94,7 @@ class Verdict(Estimate):
     these seeds; for ``solves``, a probability of success. ``parts`` are those of an ``all_of`` or
     ``any_of`` claim: for a one-sided region, the bound that alone can settle the whole claim (for
     “all above” the upper bound) is taken at the tail divided by the number of parts; for a band,
-    the interval is taken at the full tail. ``state`` is where sequential looks left a judged claim
+    the interval is taken at the full tail. ``state`` is where looks left a judged claim
     over seeds, at ``n`` seeds.
 
     ``absent`` are runs without any value, ``saturated`` comparisons without room for a difference,
@@ -141,7 +141,7 @@ class StudyVerdicts(Frozen):
 
     ``evidence`` is whether the scale's results may be cited, ``M`` the number of tails that share
     ``alpha``. ``unjudged`` is why claims about seeds are not judged; None if they are. ``first`` is
-    the first seed and ``seeds`` the largest number of seeds of a run. If ``looks`` are sequential,
+    the first seed and ``seeds`` the largest number of seeds of a run. At looks,
     ``taken`` are the seeds of every run.
     """
 
@@ -159,7 +159,7 @@ class StudyVerdicts(Frozen):
     verdicts: tuple[Verdict, ...]
 
     def look_of(self, row: Verdict) -> int | None:
-        """The sequential look, counted from 1, at which the looks at a row ended, if it has any."""
+        """The look, counted from 1, at which the looks at a row ended, if it has any."""
         return self.looks.index(row.n) + 1 if row.state else None
 
     def select(self, runs: Iterable[tuple[str, str]]) -> dict[str, str]:

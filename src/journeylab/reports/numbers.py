@@ -13,7 +13,7 @@ def study_numbers(verdicts: StudyRows, extra: Mapping[str, Number]) -> dict[str,
 
     Unbounded ends of intervals are the texts −∞ and ∞; a missing verdict is “not judged”; NaN, as
     the median of a run whose seeds all failed, is None. A claim
-    judged at sequential looks has the look at which they ended, its seeds and its state.
+    judged at looks has the look at which they ended, its seeds and its state.
     """
     study = verdicts.study
     numbers: dict[str, Number] = {

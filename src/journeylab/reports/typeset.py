@@ -197,7 +197,7 @@ def _effect(verdict: Row, digits: int) -> dict[str, Any]:
 
 
 def _end(row: Row, study: StudyRows) -> str:
-    """Where sequential looks ended: the look, its seeds, and the rank that bounds the interval."""
+    """Where looks ended: the look, its seeds, and the rank that bounds the interval."""
     if not study.looks or row.kind == "exact":
         return ""
     look = f"look {study.look_of(row)}, " if row.state else ""

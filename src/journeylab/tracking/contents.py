@@ -171,7 +171,7 @@ def read_study(root: Path, study: str) -> StudyRows | None:
 
 
 def look_tags(verdicts: StudyRows | None) -> dict[str, str]:
-    """Look, seeds and state of every claim that is judged at sequential looks, as tags."""
+    """Look, seeds and state of every claim that is judged at looks, as tags."""
     if verdicts is None:
         return {}
     return {

@@ -88,7 +88,7 @@ def needed_runs(
 ) -> list[str]:
     """The planned runs that a study needs.
 
-    With sequential looks, evidence decides: a run of a later look is needed if the looks before,
+    With looks, evidence decides: a run of a later look is needed if the looks before,
     judged by their evidence, leave a claim open that reads it. Where the evidence of a look is not
     complete, only the runs up to this look are known to be needed.
     """

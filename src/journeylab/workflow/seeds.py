@@ -27,7 +27,7 @@ class Taken(NamedTuple):
 
 @dataclass(frozen=True)
 class StudySeeds:
-    """All seeds of a study that may be run, and its sequential looks, if it has any."""
+    """All seeds of a study that may be run, and its looks, if seeds are added at looks."""
 
     study: str
     all: range
@@ -40,7 +40,7 @@ class StudySeeds:
 
     @property
     def first(self) -> SeedRange:
-        """The seeds of the first look, or all seeds of a study without sequential looks."""
+        """The seeds of the first look, or all seeds of a study without looks."""
         return SeedRange(first=self.all.start + (self.looks or (len(self.all),))[0])
 
     def taken(self, find: FindRecord, before: float = math.inf, *, so_far: bool = False) -> Taken:
@@ -69,9 +69,8 @@ def study_seeds(
 ) -> StudySeeds:
     """The seeds of a study: registered seeds, pilot seeds, or those from `seeds_from`.
 
-    Where the configuration names no number, registered seeds go to the last sequential look; of
-    fixed looks the default scale takes the first and the paper scale the last. There are no more
-    than `most`.
+    Where the configuration names no number, registered seeds go to the last look, and other seeds
+    to the first. There are no more than `most`.
     """
     claims = register.studies.get(study) or StudyClaims(claims=())
     plan = schedule(register, claims)
@@ -80,12 +79,11 @@ def study_seeds(
         first = PILOT if config.scale == "quick" else claims.seeds_from
     count = config.seed_count
     if count is None:
-        to_the_end = first == claims.seeds_from if plan.sequential else config.scale == "paper"
-        count = plan.looks[-1 if to_the_end else 0]
+        count = plan.looks[-1 if first == claims.seeds_from else 0]
     if most is not None:
         count = min(count, most)
     seeds = range(first, first + count)
-    looks = plan.looks if plan.sequential and config.scale != "quick" else ()
+    looks = plan.looks if claims.tails and config.scale != "quick" else ()
     if why_unjudged(claims, seeds, looks):
         looks = ()
     return StudySeeds(study, seeds, tuple(n for n in looks if n <= count))
