@@ -92,7 +92,8 @@ ARM = {"variants": ["A"]}
 FAR, OWN = "1000000000", "exp7.arms.algebra"
 MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("|sedes", 3, "sedes", "did you mean 'seeds'", "root"),
-    ("scale", "qick", "'qick'", "quick", "paper"),
+    ("scale", "qick", "'qick'", "quick", "default"),
+    ("scale", "paper", "'paper'", "'quick'", "'default'"),
     ("scale", ["quick"], "['quick']"),
     ("scale", "x" * 5000, "xxx…", "'quick'"),
     ("scale", "x" * 10_000, "xxx…", "less text"),
@@ -192,15 +193,15 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("exp7.arms.native.variants", {"A": {"enabled": "perhaps"}}, ".A.enabled", "true or false"),
     ("exp7.arms.native.variants", {"A": {"trainin": {}}}, ".A.trainin", "mean 'training'"),
     ("exp7.arms.native.variants", {"A": {"training": {"step": 3}}}, ".step", "mean 'steps'"),
-    ("exp7.scales.quik", {}, "'quick'", "'paper'"),
+    ("exp7.scales.quik", {}, "'quick'", "'default'"),
     ("exp7.scales.quick.scales", {}, "remove it"),
     ("exp7.scales.quick.trainin", {}, "did you mean 'training'"),
     ("exp7.scales.quick.training.step", 3, "did you mean 'steps'"),
-    ("exp7.scales.paper.training.steps", -3, "-3"),
-    ("exp7.scales.paper.arms.7a.training.step", 3, "did you mean 'steps'"),
-    ("exp7.scales.paper.arms.7a.variants", ["B", "B"], "B is written twice"),
-    ("exp7.scales.paper.arms.7a|variants", {"D": {}}, "'D'", "Bprime"),
-    ("exp7.scales.paper.arms.algebra.drawz", 3, "did you mean 'draws'", "computed"),
+    ("exp7.scales.default.training.steps", -3, "-3"),
+    ("exp7.scales.default.arms.7a.training.step", 3, "did you mean 'steps'"),
+    ("exp7.scales.default.arms.7a.variants", ["B", "B"], "B is written twice"),
+    ("exp7.scales.default.arms.7a|variants", {"D": {}}, "'D'", "Bprime"),
+    ("exp7.scales.default.arms.algebra.drawz", 3, "did you mean 'draws'", "computed"),
 ]
 """Where a value is written (`...` removes it), and what the message says beside that place.
 
@@ -274,7 +275,7 @@ def test_a_mistake_gives_one_line_with_file_key_value_and_remedy(
 UNREADABLE = {
     "bad syntax": ("a: [1", "line"),
     "a tab": ("a:\n\tb: 1\n", "line 2"),
-    "a key written twice": ("scale: quick\nscale: paper\n", "line 2: key 'scale' is written twice"),
+    "a key written twice": ("root: a\nroot: b\n", "line 2: key 'root' is written twice"),
     "a nested key written twice": ("a: {b: 1, b: 2}", "line 1: key 'b' is written twice"),
     "a key that is a list": ("{[1]: 2}", "unhashable key"),
     "a Python object": ("a: !!python/object:os.system {}", "python/object"),
@@ -464,7 +465,7 @@ def test_the_committed_file_is_valid_at_every_scale() -> None:
 
 def test_a_configuration_cannot_be_changed() -> None:
     with pytest.raises(ValidationError, match="frozen"):
-        resolve(WRITTEN).scale = "paper"
+        resolve(WRITTEN).scale = "quick"
 
 
 def test_resolving_does_not_change_its_input() -> None:
@@ -628,7 +629,6 @@ def test_a_run_depends_on_its_own_settings_only() -> None:
         return canonical(runs(change)[arm, variant].settings)
 
     same: list[Change] = [
-        lambda c: c.update(scale="paper"),
         lambda c: c["seeds"].update(default=20),
         lambda c: exp7(c).update(chunk=2),
         lambda c: exp7(c)["evaluation"].update(gate=0.5),

@@ -10,13 +10,13 @@ from journeylab.records.files import read_json, write_json
 from journeylab.records.repair import advice
 
 FORCE = "`snakemake --cores 1 --force"
-SCALE = "--config root=build/b scale=paper`"
+SCALE = "--config root=build/b scale=default`"
 
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    write_json(Path("build/b/plans/exp5/judge.json"), {"settings": {"scale": "paper"}})
+    write_json(Path("build/b/plans/exp5/judge.json"), {"settings": {"scale": "default"}})
     return tmp_path
 
 

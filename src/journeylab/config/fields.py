@@ -77,7 +77,7 @@ _SYSTEM = (["/", "dev"], ["/", "proc"], ["/", "sys"])
 _HIDDEN = {".git", ".snakemake", ".dvc", ".venv"}
 _SOURCES = {"benchmarks", "claims", "docs", "reference", "src", "tests", "workflow", ".github"}
 
-Scale = Literal["quick", "default", "paper"]
+Scale = Literal["quick", "default"]
 Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=LONGEST_NAME)]
 """A name that is safe in paths and shell commands: letters, digits, ``_ . -``."""
 FolderPath = Annotated[

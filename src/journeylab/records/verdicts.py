@@ -146,7 +146,7 @@ class StudyVerdicts(Frozen):
     """
 
     study: str
-    scale: Literal["quick", "default", "paper"]
+    scale: Literal["quick", "default"]
     seeds: NonNegativeInt
     first: NonNegativeInt = 0
     evidence: bool
