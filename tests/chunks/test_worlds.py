@@ -189,15 +189,6 @@ def test_every_world_is_trained_as_a_run_of_its_streams(study, several, tmp_path
                 assert torch.equal(several.weights[f"{streams.replicate}/{name}"], value)
 
 
-def test_worlds_trained_at_once_agree_with_worlds_trained_alone(study, several, tmp_path):
-    batched = trained(study, tmp_path, "batched", worlds=WORLDS)
-    assert batched.execution.engine == "batched"
-    assert batched.weights.keys() == several.weights.keys()
-    for first, second in zip(batched.seeds, several.seeds, strict=True):
-        assert len(first.worlds) == WORLDS
-        pd.testing.assert_frame_equal(first.curve, second.curve, rtol=1e-3)
-
-
 def test_a_curve_is_the_mean_over_worlds(several):
     for each in several.seeds:
         worlds = [world.curve["value"] for world in each.worlds]
@@ -212,7 +203,6 @@ def test_a_curve_is_the_mean_over_worlds(several):
 def test_a_measurement_is_the_mean_over_worlds_and_a_count_that_of_one_world(
     study, several, single
 ):
-    job, dataset = job_of(study, worlds=WORLDS), draw(study, worlds=WORLDS)
     table, of_one = measured(study, several, worlds=WORLDS), measured(study, single)
     keys = [name for name in table.columns if name != "value"]
     pd.testing.assert_frame_equal(table[keys], of_one[keys])
@@ -220,40 +210,23 @@ def test_a_measurement_is_the_mean_over_worlds_and_a_count_that_of_one_world(
         catalogue.measure_part(study),
         catalogue.evaluation_settings(study, {"templates": [0]}),
     )
-    for each in several.seeds:
-        worlds = []
-        for world, result in enumerate(each.worlds):
-            streams = Streams(study, each.seed, world=world)
-            facts = of_world(dataset, streams, WORLDS)
-            problem = catalogue.models_part(study).problem(job, facts, streams)
-            model = problem.build(streams.generator("init"))
-            model.load_state_dict(result.state)
-            values = part.measure(job, evaluation, problem, model.eval())
-            worlds.append(values.set_index(list(values.columns[:-1]))["value"])
-        expected = [fmean(world.loc[key] for world in worlds) for key in worlds[0].index]
-        assert table.loc[table["seed"] == each.seed, "value"].tolist() == expected
+    for chunk, count, means in ((several, WORLDS, table), (single, 1, of_one)):
+        job, dataset = job_of(study, worlds=count), draw(study, worlds=count)
+        for each in chunk.seeds:
+            worlds = []
+            for world, result in enumerate(each.worlds):
+                streams = Streams(study, each.seed, world=world)
+                facts = of_world(dataset, streams, count)
+                problem = catalogue.models_part(study).problem(job, facts, streams)
+                model = problem.build(streams.generator("init"))
+                model.load_state_dict(result.state)
+                values = part.measure(job, evaluation, problem, model.eval())
+                worlds.append(values.set_index(list(values.columns[:-1]))["value"])
+            expected = [fmean(world.loc[key] for world in worlds) for key in worlds[0].index]
+            assert means.loc[means["seed"] == each.seed, "value"].tolist() == expected
     for rows in (table, of_one):
         facts = rows[(rows["metric"] == "world_size") & (rows["quantity"] == "facts")]
         assert facts["value"].tolist() == [102.0] * len(SEEDS)
-
-
-def test_one_world_is_measured_as_before(study, single):
-    job, part = job_of(study), catalogue.models_part(study)
-    evaluation = catalogue.evaluation_settings(study, {"templates": [0]})
-    table, dataset = measured(study, single), draw(study)
-    for each in single.seeds:
-        [result] = each.worlds
-        streams = Streams(study, each.seed)
-        problem = part.problem(job, of_world(dataset, streams, 1), streams)
-        model = problem.build(streams.generator("init"))
-        model.load_state_dict(result.state)
-        expected = catalogue.measure_part(study).measure(job, evaluation, problem, model.eval())
-        rows = table[table["seed"] == each.seed].reset_index(drop=True)
-        pd.testing.assert_frame_equal(rows[list(expected.columns)], expected, check_exact=True)
-        assert each.curve is result.curve or each.curve.equals(result.curve)
-
-
-# -- means ----------------------------------------------------------------------------------------
 
 
 def rows(values, names=("a", "b", "c")) -> pd.DataFrame:

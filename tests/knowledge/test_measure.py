@@ -176,22 +176,13 @@ def test_world_sizes_are_those_of_world_and_rows(make_problem, facts, variant, k
 
 
 @pytest.mark.parametrize("variant", ["A", "A-causal", "B"])
-def test_measurements_are_tidy_and_complete(make_problem, variant):
+def test_measurements_are_complete(make_problem, variant):
     problem = make_problem(variant)
     measured = measure_tiers(problem, Evaluation(), reader_of(problem))
-    assert not measured["value"].isna().any()
-    factors = ["metric", "tier", "format", "template", "candidates", "quantity"]
-    assert not measured.duplicated(factors).any()
-    assert set(measured["metric"]) <= set(METRICS)
     formats = {"text", "kg"} if variant != "B" else {"text"}
     assert set(measured["format"].dropna()) == formats
-    for metric, rows in measured.groupby("metric"):
-        for factor in factors[1:]:
-            levels = METRICS[metric].factors.get(factor, ())
-            assert set(rows[factor].dropna()) <= set(levels)
     assert measured[measured["format"] == "kg"]["template"].isna().all()
-    hits = measured[measured["metric"] == "hits@1"].set_index(factors[1:-1])["value"]
-    assert len(hits) == 3 * 2 * (3 + (variant != "B"))
+    assert sum(measured["metric"] == "hits@1") == 3 * 2 * (3 + (variant != "B"))
 
 
 def test_model_of_equal_logits_is_at_chance(make_problem):

@@ -2,15 +2,12 @@ import dataclasses
 
 import pytest
 import torch
-from torch import nn
-from torch.func import functional_call, stack_module_state, vmap
 
 from journeylab.datasets.triples import TAIL
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.language import SYMBOLS
-from journeylab.studies.exp7_native_kg.models import problem as problem_of
-from journeylab.studies.exp7_native_kg.settings import SPECS, Data
+from journeylab.studies.exp7_native_kg.settings import SPECS
 from journeylab.training import train
 
 VARIANTS = list(SPECS)
@@ -170,43 +167,6 @@ def test_step_has_the_configured_rows(make_problem):
     assert "dropout" not in dry.batch(1, streams.generator("order"), streams.generator("dropout"))
 
 
-class Lossy(nn.Module):
-    """A model whose output is the problem's loss."""
-
-    def __init__(self, problem, model):
-        super().__init__()
-        self.problem, self.model = problem, model
-
-    def forward(self, batch):
-        return self.problem.loss(self.model, batch)
-
-
-@pytest.mark.parametrize("variant", ["A", "Aprime", "A-causal", "B", "C", "B-mlm"])
-def test_losses_and_gradients_of_batched_seeds_equal_those_of_single_seeds(make_job, variant):
-    problems = [problem_of(make_job(variant), draw(Data(), seed), None) for seed in range(3)]
-    models = [Lossy(problem, fresh(problem, seed)) for seed, problem in enumerate(problems)]
-    streams = [Streams("exp7", seed) for seed in range(3)]
-    batches = [
-        problem.batch(1, stream.generator("order"), stream.generator("dropout"))
-        for problem, stream in zip(problems, streams, strict=True)
-    ]
-    compacted = [problem.compact(batch) for problem, batch in zip(problems, batches, strict=True)]
-    alone = [model(batch) for model, batch in zip(models, compacted, strict=True)]
-    for loss in alone:
-        loss.backward()
-
-    stacked = {name: torch.stack([batch[name] for batch in batches]) for name in batches[0]}
-    parameters, buffers = stack_module_state(models)
-    together = vmap(lambda *given: functional_call(models[0], given[:2], (given[2],)))(
-        parameters, buffers, stacked
-    )
-    torch.testing.assert_close(together, torch.stack(alone), atol=1e-5, rtol=0)
-    together.sum().backward()
-    for name, stack in parameters.items():
-        gradients = torch.stack([dict(model.named_parameters())[name].grad for model in models])
-        torch.testing.assert_close(stack.grad, gradients, atol=1e-5, rtol=1e-4)
-
-
 @pytest.mark.parametrize("variant", ["A", "A-causal", "A-predict-all", "B", "Cprime", "B-mlm"])
 @pytest.mark.parametrize("dropout", [0.0, 0.05])
 def test_compacted_batch_has_loss_and_gradients_of_the_whole_batch(make_problem, variant, dropout):
@@ -223,28 +183,6 @@ def test_compacted_batch_has_loss_and_gradients_of_the_whole_batch(make_problem,
         outcomes.append((loss, *torch.autograd.grad(loss, list(model.parameters()))))
     for of_compacted, of_whole in zip(*reversed(outcomes), strict=True):
         torch.testing.assert_close(of_compacted, of_whole, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_batches_of_all_seeds_have_the_same_shapes(make_job, variant):
-    shapes = set()
-    for seed in range(4):
-        problem, streams = (
-            problem_of(make_job(variant), draw(Data(), seed), None),
-            Streams("exp7", seed),
-        )
-        batch = problem.batch(1, streams.generator("order"), streams.generator("dropout"))
-        shapes.add(tuple((name, value.shape, value.dtype) for name, value in batch.items()))
-    assert len(shapes) == 1
-
-
-@pytest.mark.parametrize("variant", ["A", "A-causal", "B", "C", "B-mlm"])
-def test_loss_creates_its_tensors_on_the_device_of_the_batch(make_problem, variant):
-    problem = make_problem(variant, dropout=0.0)
-    streams = Streams("exp7", 0)
-    batch = problem.batch(1, streams.generator("order"), streams.generator("dropout"))
-    elsewhere = {name: value.to("meta") for name, value in batch.items()}
-    assert problem.loss(fresh(problem).to("meta"), elsewhere).device.type == "meta"
 
 
 def test_flops_of_a_step_are_those_of_its_matrix_products(make_problem):

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch.func import functional_call, stack_module_state, vmap
 
 from journeylab.models.retrieval import (
     RetrievalHead,
@@ -111,31 +110,6 @@ def test_gradients_of_turned_scores_agree_with_finite_differences(shared):
     )
     phi = angles(1 if shared else 2, 4).requires_grad_()
     assert torch.autograd.gradcheck(turned_scores, (q, k, phi), check_undefined_grad=False)
-
-
-@pytest.mark.parametrize("learned", [False, True])
-def test_vmap_over_seeds_equals_each_seed(learned):
-    models = [head(seed=seed) for seed in range(3)]
-    parameters, _ = stack_module_state(models)
-    episodes = [episode(seed=seed) for seed in range(3)]
-    entries, questions = (torch.stack(column) for column in zip(*episodes, strict=True))
-    phi = angles(3, 2, 5) if learned else angles(1, 5)
-
-    def loss(weights, entry, question, turn):
-        return (
-            functional_call(models[0], weights, (entry, question, Turns(places=turn))).cos().sum()
-        )
-
-    leaves = [*parameters.values(), *([phi.requires_grad_()] if learned else [])]
-    losses = vmap(loss, (0, 0, 0, 0 if learned else None))(parameters, entries, questions, phi)
-    stacked = torch.autograd.grad(losses.sum(), leaves)
-    for seed, model in enumerate(models):
-        turn = phi[seed].detach().requires_grad_() if learned else phi
-        single = loss(dict(model.named_parameters()), entries[seed], questions[seed], turn)
-        torch.testing.assert_close(losses[seed], single)
-        own = torch.autograd.grad(single, [*model.parameters(), *([turn] if learned else [])])
-        for batched, expected in zip(stacked, own, strict=True):
-            torch.testing.assert_close(batched[seed], expected, atol=1e-12, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["none", "tokens"])

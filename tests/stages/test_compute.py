@@ -85,19 +85,6 @@ def test_timing_changes_no_sealed_result(
         assert untimed.read_bytes() == timed.read_bytes()
 
 
-def test_timings_are_recorded_with_the_host_only(
-    tmp_path: Path, simulation: Simulation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for folder, spent in (("first", 1.5), ("second", 2.5)):
-        timed = {"scan.20": spent}
-        monkeypatch.setattr(simulation, "time_forms", lambda job, timed=timed: timed, raising=False)
-        run(tmp_path / folder, None)
-        assert read_host(tmp_path / folder).timings == timed
-    for name in ("measurements.parquet", "run.json"):
-        first, second = (tmp_path / folder / name for folder in ("first", "second"))
-        assert first.read_bytes() == second.read_bytes()
-
-
 def test_a_stopped_job_resumes_after_the_last_finished_seed(
     tmp_path: Path, simulation: Simulation
 ) -> None:

@@ -21,7 +21,7 @@ from .conftest import REPORT, RUN, STUDY, hashes, one_line
 from .jobs import DATA, JOBS, RESULTS
 
 sys.path.insert(0, str(PROJECT / "tests/training"))
-from problems import Repeating, run
+from problems import Interrupting, Repeating, StoppedError, run
 
 CHECKED = (
     *(DATA, f"{RUN}/weights.safetensors", f"{RUN}/curves.parquet", f"{RUN}/run.json"),
@@ -140,17 +140,6 @@ def test_the_command_that_check_names_mends_the_file(
 
 
 # -- checkpoints ----------------------------------------------------------------------------------
-
-
-class StoppedError(Exception):
-    pass
-
-
-class Interrupting(Repeating):
-    def batch(self, step, order, dropout):
-        if self.batches == 27:
-            raise StoppedError
-        return super().batch(step, order, dropout)
 
 
 @torture

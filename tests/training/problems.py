@@ -76,6 +76,21 @@ class Repeating:
         return training_flops([(ROWS, LENGTH)], width=WIDTH, layers=1, vocabulary=VOCABULARY)
 
 
+class StoppedError(Exception):
+    """Stands for a kill."""
+
+
+class Interrupting(Repeating):
+    """Stops in step 28, behind the checkpoint of step 20."""
+
+    def batch(
+        self, step: int, order: torch.Generator, dropout: torch.Generator
+    ) -> dict[str, Tensor]:
+        if step == 28:
+            raise StoppedError
+        return super().batch(step, order, dropout)
+
+
 def settings(**changes: float) -> TrainingSettings:
     defaults = {
         "steps": 40,

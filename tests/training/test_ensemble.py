@@ -25,21 +25,10 @@ from journeylab.training.loop import learn
 from journeylab.training.parameters import Stack
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import Reader, Repeating, flip, settings
+from problems import Interrupting, Reader, Repeating, StoppedError, settings
 
 SEEDS = (5, 6, 11)
 NEEDS_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
-
-
-class StoppedError(Exception):
-    pass
-
-
-class Interrupting(Repeating):
-    def batch(self, step, order, dropout):
-        if step == 28:
-            raise StoppedError
-        return super().batch(step, order, dropout)
 
 
 class Shifted(Repeating):
@@ -148,40 +137,6 @@ def test_optimizer_reads_the_rate_tensor_before_and_after_resuming(tmp_path: Pat
     assert all(group["lr"] is resumed.rate for group in groups)
     assert_identical(results, learned(tmp_path / "b.checkpoint")[1])
     assert_agree(results, together(tmp_path / "c.checkpoint"))
-
-
-@pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[Trained]:
-    return together(tmp_path_factory.mktemp("uninterrupted") / "a.checkpoint")
-
-
-def test_flipped_bit_in_checkpoint_restarts_all_seeds(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: list[Trained]
-) -> None:
-    path = tmp_path / "a.checkpoint"
-    with pytest.raises(StoppedError):
-        together(path, [Interrupting() for _ in SEEDS], processor="one")
-    flip(path)
-    again = [Repeating() for _ in SEEDS]
-    restarted = together(path, again, processor="other")
-    assert caplog.messages == [f"checkpoint {path} is damaged; training starts over"]
-    assert [problem.batches for problem in again] == [40, 40, 40]
-    assert {trained.processors for trained in restarted} == {("other",)}
-    assert_identical(restarted, uninterrupted)
-
-
-def test_seeds_resumed_on_another_processor_warn(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: list[Trained]
-) -> None:
-    path = tmp_path / "a.checkpoint"
-    with pytest.raises(StoppedError):
-        together(path, [Interrupting() for _ in SEEDS], processor="one")
-    again = [Repeating() for _ in SEEDS]
-    moved = together(path, again, processor="other")
-    assert [problem.batches for problem in again] == [20, 20, 20]
-    assert "was written on another processor (one)" in caplog.text
-    assert [trained.processors for trained in moved] == [("one", "other")] * len(SEEDS)
-    assert_identical(moved, uninterrupted)
 
 
 def test_failed_seed_keeps_its_parameters_and_affects_no_other_seed(tmp_path: Path) -> None:

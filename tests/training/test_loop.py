@@ -31,7 +31,7 @@ from journeylab.training.loop import SingleSeed
 from journeylab.training.parameters import Stack, build_optimizer, split_decayed
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import Reader, Repeating, flip, run, settings
+from problems import Interrupting, Reader, Repeating, StoppedError, flip, run, settings
 
 
 def assert_identical(first: Trained, second: Trained) -> None:
@@ -39,17 +39,6 @@ def assert_identical(first: Trained, second: Trained) -> None:
     for name, value in first.state.items():
         assert torch.equal(value, second.state[name]), name
     pd.testing.assert_frame_equal(first.curve, second.curve, check_exact=True)
-
-
-class StoppedError(Exception):
-    pass
-
-
-class Interrupting(Repeating):
-    def batch(self, step, order, dropout):
-        if self.batches == 27:
-            raise StoppedError
-        return super().batch(step, order, dropout)
 
 
 def test_training_lowers_the_loss_and_records_the_run(tmp_path: Path) -> None:
@@ -107,15 +96,36 @@ def test_killed_process_resumes_to_the_same_bits(tmp_path: Path) -> None:
     assert path.read_bytes() == uninterrupted.read_bytes()
 
 
-@pytest.mark.parametrize("content", [b"", b"not a checkpoint", None])
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    return run(tmp_path_factory.mktemp("uninterrupted") / "a.checkpoint")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"not a checkpoint"),
+        lambda path: path.write_bytes(path.read_bytes()[:-100]),
+        flip,
+    ],
+)
 def test_damaged_checkpoint_warns_and_training_starts_over(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes | None
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    uninterrupted: Trained,
+    spoil: Callable[[Path], object],
 ) -> None:
     path = tmp_path / "a.checkpoint"
-    first = run(path)
-    path.write_bytes(path.read_bytes()[:-100] if content is None else content)
-    assert_identical(first, run(path))
+    with pytest.raises(StoppedError):
+        run(path, Interrupting(), processor="one")
+    spoil(path)
+    again = Repeating()
+    restarted = run(path, again, processor="other")
     assert caplog.messages == [f"checkpoint {path} is damaged; training starts over"]
+    assert again.batches == 40
+    assert restarted.processors == ("other",)
+    assert_identical(restarted, uninterrupted)
 
 
 def test_checkpoint_of_another_model_warns_and_training_starts_over(
@@ -161,26 +171,6 @@ def test_no_result_depends_on_progress_reports(
     silent = contextlib.nullcontext(Silent())
     monkeypatch.setattr("journeylab.training.loop.report_progress", lambda *_, **__: silent)
     assert_identical(first, run(tmp_path / "b.checkpoint"))
-
-
-@pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    return run(tmp_path_factory.mktemp("uninterrupted") / "a.checkpoint")
-
-
-def test_flipped_bit_in_checkpoint_restarts_training(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: Trained
-) -> None:
-    path = tmp_path / "a.checkpoint"
-    with pytest.raises(StoppedError):
-        run(path, Interrupting(), processor="one")
-    flip(path)
-    again = Repeating()
-    restarted = run(path, again, processor="other")
-    assert caplog.messages == [f"checkpoint {path} is damaged; training starts over"]
-    assert again.batches == 40
-    assert restarted.processors == ("other",)
-    assert_identical(restarted, uninterrupted)
 
 
 def test_run_resumed_on_another_processor_warns(
