@@ -88,7 +88,8 @@ def test_an_edited_study_of_a_project_moves_the_keys_that_read_it(project: Path)
     moved = {name for name in before if before[name] != after[name]}
     runs = {name for name in before if name.endswith(("train.json", "measure.json"))}
     later = {f"exp1/{stage}.json" for stage in ("collect", "judge", "draw", "typeset")}
-    assert len(runs) == 8
+    later |= {f"exp1/looks/{seeds}.json" for seeds in range(12, 36, 4)}
+    assert len(runs) == 7 * 6 + 2
     assert moved == runs | later | {"respond.json", "index.json"}
 
 

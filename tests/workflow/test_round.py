@@ -86,6 +86,15 @@ def test_everything_that_can_move_a_verdict_is_compared_with_the_tag(project: Pa
     assert known.claims["exp5.4"].verdict == recorded["verdict"]
 
 
+def test_a_register_of_an_earlier_form_is_compared(project: Path) -> None:
+    file = project / "claims/exp5.yaml"
+    file.write_text("looks: fixed\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
+    commit(project, "v0")
+    replace(file, "looks: fixed\n", "")
+    replace(file, "region: {at_most: 1.0e-6}", "region: {at_most: 1.0e-5}")
+    assert then(project, "v0").changed == ("exp5.1",)
+
+
 def test_nothing_is_changed_since_the_same_files(project: Path) -> None:
     known = then(project, "v2")
     assert (known.changed, known.reworded, known.amendments, known.settings) == ((), (), (), ())

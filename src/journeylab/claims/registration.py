@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 import yaml
-from pydantic import PositiveInt
+from pydantic import BaseModel, PositiveInt
 
 from journeylab.claims.hashes import FORM
 from journeylab.claims.register import (
@@ -36,6 +36,7 @@ from journeylab.records.verdicts import Registration
 
 Location = Literal["here", "experiment", "elsewhere", "rewritten", "shallow", "absent"]
 Hashes = Mapping[str, tuple[str, str]]
+T = TypeVar("T", bound=BaseModel)
 
 _REMARKS: dict[Location, str] = {
     "here": "",
@@ -75,7 +76,7 @@ class _EarlierLooks(Looks):
     looks: Mapping[PositiveInt, float] | None = None
 
 
-class _EarlierClaims(StudyClaims):
+class EarlierClaims(StudyClaims):
     """The claims of a study in any commit: an earlier one chooses between two kinds of looks."""
 
     looks: Literal["fixed", "sequential"] = "fixed"
@@ -113,21 +114,23 @@ class History:
             return "experiment"
         return "elsewhere" if refs else "rewritten"
 
+    def claims(self, commit: str, study: str) -> EarlierClaims | None:
+        """The claims of a study in a commit; None without a file, or if it cannot be read."""
+        return _parsed(EarlierClaims, self._show(commit, f"{study}.yaml"))
+
     def _read(self, commit: str, study: str) -> Hashes | None:
-        texts = [
-            self._git("show", f"{commit}:./{self._claims.as_posix()}/{name}")
-            for name in (f"{study}.yaml", LOOKS)
-        ]
-        if texts[0] is None:
+        text = self._show(commit, f"{study}.yaml")
+        if text is None:
             return {}
-        try:
-            of_study, of_looks = (yaml.safe_load(text) if text else None for text in texts)
-            claims = build(_EarlierClaims, of_study, commit)
-            looks = build(_EarlierLooks, of_looks, commit)
-        except (UserError, yaml.YAMLError):
+        claims = _parsed(EarlierClaims, text)
+        looks = _parsed(_EarlierLooks, self._show(commit, LOOKS))
+        if claims is None or looks is None:
             return None
         register = Register(**looks.model_dump(exclude={"looks"}), studies={study: claims})
         return row_hashes(register, study, looks.looks if claims.looks == "fixed" else None)
+
+    def _show(self, commit: str, name: str) -> str | None:
+        return self._git("show", f"{commit}:./{self._claims.as_posix()}/{name}")
 
     @cached_property
     def _shallow(self) -> bool:
@@ -135,6 +138,14 @@ class History:
 
     def _git(self, *arguments: str) -> str | None:
         return ask_git(self._repository, *arguments)
+
+
+def _parsed(model: type[T], text: str | None) -> T | None:
+    """A file of the register; None if it is missing or cannot be read."""
+    try:
+        return build(model, yaml.safe_load(text or ""), "")
+    except (UserError, yaml.YAMLError):
+        return None
 
 
 def registrations(

@@ -40,7 +40,6 @@ class StudyThen(Frozen):
     claims: Mapping[str, Outcome] | None = None
     revision: int = 1
     seeds: int = 0
-    claims_revision: int = 1
     seeds_from: int = 0
     seeds_from_now: int = 0
     amendments: tuple[NewAmendment, ...] = ()

@@ -11,7 +11,7 @@ import yaml
 
 from journeylab.catalogue import OWN, PACKAGE, key_modules
 from journeylab.claims.reference import Reference
-from journeylab.claims.register import Register, StudyClaims, row_hashes
+from journeylab.claims.register import Register, row_hashes
 from journeylab.claims.registration import History
 from journeylab.claims.response import Response
 from journeylab.config import UserError, build
@@ -100,36 +100,28 @@ class ReviewedVersion:
     def _study(self, study: str) -> StudyThen:
         """Outcomes and claims of a study."""
         reference = self._outcomes(study)
-        then = self._study_claims(study)
+        then = self._history.claims(self._commit, study)
         now = self._register.studies.get(study)
-        outcomes = None
+        known: dict[str, Any] = {}
         if reference is not None:
-            outcomes = {name: Outcome(**dict(row)) for name, row in reference.claims.items()}
-        known = StudyThen(
-            claims=outcomes,
-            revision=reference.revision if reference else 1,
-            seeds=reference.seeds if reference else 0,
-        )
+            claims = {name: Outcome(**dict(row)) for name, row in reference.claims.items()}
+            known = {"claims": claims, "revision": reference.revision, "seeds": reference.seeds}
         if then is None or now is None:
-            return known
-        before = {(str(each.date), each.rows, each.reason) for each in then.amendments}
-        new = tuple(
-            NewAmendment(date=str(each.date), rows=each.rows, reason=each.reason)
-            for each in now.amendments
-            if (str(each.date), each.rows, each.reason) not in before
-        )
+            return StudyThen(**known)
         hashes = self._history.rows(self._commit, study) or {}
         current = row_hashes(self._register, study)
         both = [row for row in current if row in hashes]
-        return known.model_copy(
-            update={
-                "claims_revision": then.revision,
-                "seeds_from": then.seeds_from,
-                "seeds_from_now": now.seeds_from,
-                "amendments": new,
-                "changed": tuple(row for row in both if hashes[row][0] != current[row][0]),
-                "reworded": tuple(row for row in both if hashes[row][1] != current[row][1]),
-            }
+        return StudyThen(
+            **known,
+            seeds_from=then.seeds_from,
+            seeds_from_now=now.seeds_from,
+            amendments=tuple(
+                NewAmendment(date=str(each.date), rows=each.rows, reason=each.reason)
+                for each in now.amendments
+                if each not in then.amendments
+            ),
+            changed=tuple(row for row in both if hashes[row][0] != current[row][0]),
+            reworded=tuple(row for row in both if hashes[row][1] != current[row][1]),
         )
 
     def _outcomes(self, study: str) -> Reference | None:
@@ -139,13 +131,6 @@ class ReviewedVersion:
             return build(Reference, json.loads(text), f"{self._commit}:{path}") if text else None
         except ValueError:
             raise UserError(f"{self._commit[:10]}:{path} is no JSON") from None
-
-    def _study_claims(self, study: str) -> StudyClaims | None:
-        text = self._show(f"{_CLAIMS.as_posix()}/{study}.yaml")
-        try:
-            return build(StudyClaims, yaml.safe_load(text), study) if text else None
-        except (UserError, yaml.YAMLError):  # a register of an older form
-            return None
 
     def _figures(self) -> Mapping[str, Mapping[str, str]]:
         text = self._show(f"reference/{FIGURES}")
