@@ -39,7 +39,6 @@ from journeylab.parts import (
     ComputePart,
     DataPart,
     FiguresPart,
-    FileDataPart,
     MeasurePart,
     MetricsPart,
     ModelsPart,
@@ -138,11 +137,6 @@ def arms(study: str) -> Labels:
 def data_part(study: str) -> DataPart:
     """``data.py`` of a study."""
     return cast(DataPart, _part(study, "data"))
-
-
-def file_data_part(study: str) -> FileDataPart:
-    """``data.py`` of a study that reads an external file."""
-    return cast(FileDataPart, _part(study, "data"))
 
 
 def models_part(study: str) -> ModelsPart:

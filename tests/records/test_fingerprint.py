@@ -12,7 +12,6 @@ from journeylab.records import fingerprint as module
 from journeylab.records.fingerprint import (
     PLANNED,
     closure,
-    fingerprint,
     hash_module,
     hash_modules,
     hash_source,
@@ -59,7 +58,7 @@ def lab(tmp_path, monkeypatch):
         path = tmp_path / "lab" / (name.replace(".", "/") + ".py")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        for cached in (module.fingerprint, module._graph, module.hash_module):
+        for cached in (module._graph, module.hash_module):
             cached.cache_clear()
 
     for name, text in MODULES.items():
@@ -70,7 +69,8 @@ def lab(tmp_path, monkeypatch):
 
 
 def of(*roots):
-    return fingerprint(tuple(f"lab.{root}" for root in roots), "lab")
+    modules = closure(tuple(f"lab.{root}" for root in roots), "lab")
+    return hash_modules(modules, hash_module)
 
 
 def test_the_closure_is_transitive_and_includes_enclosing_packages(lab):
@@ -152,7 +152,7 @@ def test_loaded_texts_and_files_have_the_same_fingerprint(lab):
     roots = ("lab.studies.exp1.models",)
     texts = {f"lab.{name}".removesuffix(".__init__"): text for name, text in MODULES.items()}
     loaded = hash_modules(closure(roots, "lab"), lambda name: hash_source(texts[name]))
-    assert loaded == fingerprint(roots, "lab")
+    assert loaded == of("studies.exp1.models")
     assert hash_module("lab.training.clip") == hash_source(MODULES["training.clip"])
     assert hash_source("x = 1  # first") == hash_source("x=1") != hash_source("x = 2")
 
@@ -175,8 +175,8 @@ def test_labels_and_figures_are_outside_the_keys_of_numbers(study, stage):
 
 def test_computing_a_fingerprint_imports_no_library(imported):
     script = (
-        "from journeylab.records.fingerprint import fingerprint\n"
-        "fingerprint(('journeylab.records',))"
+        "from journeylab.records.fingerprint import closure, hash_module, hash_modules\n"
+        "hash_modules(closure(('journeylab.records',)), hash_module)"
     )
     assert not imported(script, "torch", "pandas", "pyarrow", "mlflow", "journeylab.tracking")
 

@@ -3,12 +3,13 @@
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from journeylab.config import UserError
-from journeylab.records.stages import STAGES, log_of, plan_of_log, plan_path
+from journeylab.records.stages import STAGES, plan_of_log, plan_path
 
 RULES = Path(__file__).parents[2] / "workflow" / "rules"
 SOURCES = "\n".join(path.read_text() for path in sorted(RULES.glob("*.smk")))
@@ -26,6 +27,11 @@ def source(stage: str) -> str:
     text = SOURCES[start.start() :]
     end = re.search(r"^(?:rule|checkpoint) ", text[1:], re.MULTILINE)
     return text[: end.start() + 1] if end else text
+
+
+def log_of(stage: str, wildcards: Mapping[str, str]) -> str:
+    """The path of a job's log below ``logs``."""
+    return "/".join((stage, *(wildcards[name] for name in STAGES[stage].wildcards))) + ".log"
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -49,7 +49,6 @@ def status(
 def _of_results(root: Path, register: Register) -> Iterator[Judged]:
     """The primary rows of all results."""
     from journeylab.claims.registration import History, registrations
-    from journeylab.reports.summary import Judged
     from journeylab.wording.verdicts import outcome
 
     history = History(Path.cwd(), CLAIMS)
@@ -59,15 +58,12 @@ def _of_results(root: Path, register: Register) -> Iterator[Judged]:
         registered = registrations(register, study, pairs, history)
         for row in verdicts.verdicts:
             if row.primary:
-                word = outcome(row, registered)
-                document, exact = row.source == "document", row.kind == "exact"
-                yield Judged(row.id, row.theorem, document, exact, word)
+                yield row, outcome(row, registered)
 
 
 def _of_references(register: Register) -> Iterator[Judged]:
     """The primary rows of the register with the verdicts of the references of this revision."""
     from journeylab.claims.reference import read_reference
-    from journeylab.reports.summary import Judged
 
     for study, claims in register.studies.items():
         path = REFERENCES / f"{study}.json"
@@ -76,9 +72,7 @@ def _of_references(register: Register) -> Iterator[Judged]:
             continue
         for claim in claims.claims:
             if claim.primary and claim.id in known.claims:
-                word = known.claims[claim.id].word
-                document, exact = claim.source == "document", claim.kind == "exact"
-                yield Judged(claim.id, claim.theorem, document, exact, word)
+                yield claim, known.claims[claim.id].word
 
 
 def _counts(cell: tuple[tuple[str, int], ...]) -> str:

@@ -68,18 +68,6 @@ _BETWEEN_WORDS = re.compile(r"(?<=\S)[^\S\n]{2,}")
 _ONLY_STRINGS = re.compile(r"\s*(?:[rRuUbB]{0,2}\0\s*)+")
 
 
-@cache
-def fingerprint(
-    roots: tuple[str, ...], package: str = PACKAGE, outside: tuple[str, ...] = tuple(PLANNED)
-) -> str:
-    """Hash the code that running `roots` executes: 16 hexadecimal characters.
-
-    The arguments and errors are those of :func:`closure`. No module is imported.
-    """
-    modules = closure(roots, package, outside)
-    return hash_modules(modules, hash_module)
-
-
 def hash_modules(modules: list[str], hash_of: Callable[[str], str]) -> str:
     """The fingerprint of modules with these hashes."""
     lines = (f"{module} {hash_of(module)}\n" for module in modules)

@@ -197,12 +197,6 @@ def plan_path(stage: str, **wildcards: object) -> str:
     return STAGES[stage].plan.format(**wildcards)
 
 
-def log_of(stage: str, wildcards: Mapping[str, str]) -> str:
-    """The path of a job's log below ``logs``."""
-    names = [wildcards[name] for name in STAGES[stage].wildcards]
-    return "/".join((stage, *names)) + ".log"
-
-
 def plan_of_log(log: str) -> str:
     """The path below ``plans`` of the job with this log below ``logs``; "" for another file."""
     stage, *names = log.removesuffix(".log").split("/")

@@ -1,9 +1,11 @@
 """The theorems at a glance: the counts of outcomes of each, certificates apart."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from journeylab.claims.schema import Claim
+from journeylab.wording.rows import Row
 from journeylab.wording.verdicts import OUTCOMES, TheoremText, theorem_text
 
 HEAD = ("Theorem", "Document’s, over seeds", "Corrected, over seeds", "Certificates")
@@ -13,14 +15,8 @@ NOTES = (
 )
 
 
-class Judged(NamedTuple):
-    """A judged row of the register; ``outcome`` is its verdict, or why there is none."""
-
-    id: str
-    theorem: str
-    document: bool
-    exact: bool
-    outcome: str
+Judged = tuple[Claim | Row, str]
+"""A judged row of the register, and its verdict, or the word for why there is none."""
 
 
 class TheoremCounts(NamedTuple):
@@ -37,20 +33,19 @@ def count_outcomes(
 ) -> list[TheoremCounts]:
     """Every theorem of the rows, in their order; one without a text is named by its label."""
     counted = []
-    for label in dict.fromkeys(row.theorem for row in rows):
-        about = [row for row in rows if row.theorem == label]
-        seeds = [row for row in about if not row.exact]
+    for label in dict.fromkeys(row.theorem for row, _ in rows):
+        about = [(row, word) for row, word in rows if row.theorem == label]
+        seeds = [(row, word) for row, word in about if row.kind != "exact"]
         groups = (
-            [row for row in seeds if row.document],
-            [row for row in seeds if not row.document],
-            [row for row in about if row.exact],
+            [word for row, word in seeds if row.source == "document"],
+            [word for row, word in seeds if row.source != "document"],
+            [word for row, word in about if row.kind == "exact"],
         )
-        studies = dict.fromkeys(row.id.partition(".")[0] for row in about)
+        studies = dict.fromkeys(row.id.partition(".")[0] for row, _ in about)
         name = theorem_text(label, theorems).name
         counted.append(TheoremCounts(label, name, tuple(map(_count, groups)), tuple(studies)))
     return counted
 
 
-def _count(rows: Iterable[Judged]) -> tuple[tuple[str, int], ...]:
-    words = [row.outcome for row in rows]
+def _count(words: Sequence[str]) -> tuple[tuple[str, int], ...]:
     return tuple((word, words.count(word)) for word in OUTCOMES if word in words)

@@ -37,7 +37,6 @@ class Part(Estimate):
     """One part of an ``all_of`` or ``any_of`` claim."""
 
     effect_text: str
-    metric_label: str
 
 
 class Row(Verdict):
@@ -154,15 +153,10 @@ def _row(
     if isinstance(claim.effect, Every):
         metric = claim.effect.every.label
     unnamed = metric not in effect
+    texts = term_texts(claim.terms, names)
     parts = tuple(
-        Part(
-            **dict(part),
-            effect_text=text,
-            metric_label=metric_label([term], claims.measures),
-        )
-        for part, text, term in zip(
-            verdict.parts, term_texts(claim.terms, names), claim.terms, strict=False
-        )
+        Part(**dict(part), effect_text=text)
+        for part, text in zip(verdict.parts, texts, strict=False)
     )
     return Row(
         **{**dict(verdict), "parts": parts},

@@ -314,13 +314,11 @@ def certainty(
     exact = [row for row in judged if row.kind == "exact"]
     over_seeds = [row for row in judged if row.kind != "exact"]
     rows = [row for row in over_seeds if not is_exploratory(row, registered)]
-    numbers = sorted({row.n for row in rows})
-    how_many = seed_numbers(study, rows) if study.looks else " or ".join(map(str, numbers))
     texts = []
-    if numbers:
+    if rows:
         texts.append(
-            f"claims over seeds rest on {how_many} seeds each; the "
-            f"probability that any verdict of this study is wrong is at most {study.alpha}"
+            f"claims over seeds rest on {seed_numbers(study, rows)} seeds each; the probability "
+            f"that any verdict of this study is wrong is at most {study.alpha}"
         )
     if exact:
         whole = f"{count(len(exact))} {'claims' if len(exact) > 1 else 'claim'}"

@@ -12,7 +12,7 @@ from journeylab.records.verdicts import Registration
 from journeylab.reports.judged import JudgedStudy
 from journeylab.reports.response.changes import describe_round
 from journeylab.reports.response.reproducibility import reproducibility, runs_table
-from journeylab.reports.summary import HEAD, NOTES, Judged, count_outcomes
+from journeylab.reports.summary import HEAD, NOTES, count_outcomes
 from journeylab.reports.tables import printed_table
 from journeylab.reports.typeset import STAMP
 from journeylab.wording.numbers import extreme_text, places, printed_numbers
@@ -133,16 +133,7 @@ def _glance(
     theorems: Mapping[str, TheoremText],
 ) -> dict[str, Any]:
     """Per theorem: the counts of outcomes of its judged rows, certificates apart."""
-    rows = [
-        Judged(
-            id=row.id,
-            theorem=row.theorem,
-            document=row.source == "document",
-            exact=row.kind == "exact",
-            outcome=outcome(row, registered),
-        )
-        for row in judged
-    ]
+    rows = [(row, outcome(row, registered)) for row in judged]
     return {
         "head": [*HEAD, ""],
         "rows": [
