@@ -1,7 +1,6 @@
 """`journeylab evidence`: what it records, what it refuses, and what it says of older evidence."""
 
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -21,6 +20,7 @@ from journeylab.records.files import MEASUREMENTS, read_json, write_json
 from journeylab.records.plans import REGISTER
 from journeylab.workflow.planning import WorkflowPlan
 
+from ..made import flip, git
 from ..records.test_evidence import finish
 
 PROJECT = Path(__file__).parents[2]
@@ -28,12 +28,6 @@ STUDIES = ("exp5", "exp6")
 REGISTERED = read_yaml(PROJECT / "claims/exp6.yaml")["seeds_from"]
 TRAINED = f"random-toral/journey/seeds-{REGISTERED}-{REGISTERED + 11}"
 COMPUTED = "bridge/orthogonal/once"
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    command = ("git", "-C", str(folder), *identity, *arguments)
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 class Lab:
@@ -150,12 +144,6 @@ def test_a_trained_run_without_measurements_is_not_finished(lab: Lab) -> None:
     lab.finish("exp6", [TRAINED])
     Path("results/exp6", TRAINED, MEASUREMENTS).unlink()
     assert ask("add", "exp6")[0].endswith("1 started and not finished")
-
-
-def flip(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
 
 
 @pytest.mark.parametrize("name", [runs.RUN, runs.HOST, MEASUREMENTS, "curves.parquet"])

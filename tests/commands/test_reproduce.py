@@ -26,6 +26,8 @@ from journeylab.stages.running import run_stage
 from journeylab.workflow import rerun
 from journeylab.workflow.planning import WorkflowPlan
 
+from ..made import flip
+
 PROJECT = Path(__file__).parents[2]
 SEQUENTIAL = "engine=sequential"
 BRIDGE = "exp5/bridge/rotation/once"
@@ -393,9 +395,7 @@ def test_mistakes_are_one_line_with_exit_status_2(project: Copy) -> None:
     older = refuse("scale=default")
     assert older.startswith("error: evidence: 2 files, all of older keys; `journeylab evidence")
     path = Path(f"evidence/{TRAINED}.zip")
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
+    flip(path)
     assert f"{path} is damaged" in refuse()
     shutil.rmtree("evidence")
     assert "evidence: no evidence; `journeylab evidence add exp7`" in refuse()

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,12 +13,13 @@ from journeylab.claims.reference import Reference, ReferenceClaim
 from journeylab.commands.app import app
 from journeylab.commands.results import judged_records, read_verdicts
 from journeylab.config import UserError, read_yaml
-from journeylab.records.cost import Cost
 from journeylab.records.files import write_json
 from journeylab.records.looks import LookRecord, SeedRange
 from journeylab.records.plans import Plan
-from journeylab.records.runs import RunStart, SeedOutcome, describe_host, describe_run, write_run
+from journeylab.records.runs import RunStart, SeedOutcome, describe_run, write_run
 from journeylab.workflow.planning import WorkflowPlan
+
+from ..made import git, host_of
 
 PROJECT = Path(__file__).parents[2]
 
@@ -87,12 +87,8 @@ def test_compare_accepts_a_git_revision(tmp_path, monkeypatch):
         shutil.copy(PROJECT / "reference" / name, tmp_path / "reference")
     (tmp_path / "claims").mkdir()
     (tmp_path / "claims/looks.yaml").write_text("alpha: 0.05\n")
-    for command in (
-        ("init",),
-        ("add", "--all"),
-        ("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-m", "a"),
-    ):
-        subprocess.run(["git", "-C", str(tmp_path), *command], check=True, capture_output=True)
+    for command in (("init",), ("add", "--all"), ("commit", "-m", "a")):
+        git(tmp_path, *command)
     reference(tmp_path / "reference/exp7.json", _1=(0.75, "supported"))
     monkeypatch.chdir(tmp_path)
     assert invoke("compare", "HEAD", "reference").startswith("exp7.1: effect 0.5 → 0.75\n")
@@ -122,14 +118,13 @@ def test_explain_names_only_runs_on_the_seeds_of_the_verdict(tmp_path, monkeypat
     write_json(results / "verdicts.json", {**study, "alpha": 0.05, "M": 1, "verdicts": [row]})
     (results / "measurements.parquet").touch()
     start = RunStart(plan_key="", started=datetime(2026, 1, 2, tzinfo=UTC))
-    cost = Cost(cpu_seconds=1.0, imports_seconds=0.5, wall_seconds=1.0, peak_mib=1.0)
     for seeds in ((100, 101), (200, 201), (202, 205)):  # the first are of revision 2
         plan = Plan(stage="train", study="exp7", arm="native", variant="A", seeds=seeds)
         outcomes = [SeedOutcome(seed=seed, status="finished") for seed in seeds]
         write_run(
             results / f"native/A/seeds-{seeds[0]}-{seeds[1]}",
             describe_run(plan, inputs={}, outcomes=outcomes, files={}),
-            describe_host(start=start, finished=start.started, outcomes=outcomes, cost=cost),
+            host_of(start, outcomes),
         )
     output = invoke("explain", "exp7.2", "--root", str(tmp_path))
     assert re.findall(r"^← \S+/native/(\S+)", output, re.MULTILINE) == ["A/seeds-200-201"]

@@ -22,12 +22,13 @@ from typer.testing import CliRunner
 from journeylab.commands.app import app
 from journeylab.commands.watch import judged, show
 from journeylab.records import files, runs
-from journeylab.records.cost import Cost
 from journeylab.records.live import Activity
 from journeylab.records.looks import LookRecord, SeedRange
 from journeylab.records.plans import Plan, write_plan
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.workflow.recovery import active_since
+
+from ..made import host_of
 
 PROJECT = Path(__file__).parents[2]
 STARTED = datetime(2026, 1, 2, tzinfo=UTC)
@@ -77,12 +78,11 @@ class Root:
             runs.SeedOutcome(seed=seed, status="failed" if reason else "finished", reason=reason)
             for seed in plan.seeds
         ]
-        cost = Cost(cpu_seconds=1.0, imports_seconds=0.5, wall_seconds=1.0, peak_mib=1.0)
         start = runs.RunStart(plan_key=plan.key, started=STARTED)
         runs.write_run(
             self.path / "results" / self.names,
             runs.describe_run(plan, inputs={}, outcomes=outcomes, files={}),
-            runs.describe_host(start=start, finished=STARTED, outcomes=outcomes, cost=cost),
+            host_of(start, outcomes),
         )
 
     def age(self):

@@ -4,7 +4,6 @@ The scripts of the deposit are loaded as a reader runs them: from their folder, 
 """
 
 import io
-import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,12 +24,13 @@ from journeylab.deposit.archive import assemble
 from journeylab.deposit.code import read_code
 from journeylab.deposit.contents import Study, read_study_table
 from journeylab.records import files, runs
-from journeylab.records.cost import Cost
 from journeylab.records.evidence import collect_evidence, evidence_path
 from journeylab.records.plans import Plan, write_plan
 from journeylab.reports.latex import latex_macros
 from journeylab.reports.numbers import study_numbers
 from journeylab.wording.rows import in_words
+
+from .. import made
 
 sys.path.insert(0, str(Path(journeylab.__file__).parent / "deposit"))
 
@@ -107,9 +107,7 @@ class Lab(NamedTuple):
 
 
 def git(folder, *arguments):
-    identity = ("-c", f"user.name={AUTHOR}", "-c", f"user.email={ADDRESS}")
-    command = ("git", "-C", str(folder), *identity, *arguments)
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return made.git(folder, *arguments, name=AUTHOR, email=ADDRESS)
 
 
 def measure(variant, seed):
@@ -145,9 +143,7 @@ def record_run(root, plan, folder, rows, commit=None):
     run = runs.describe_run(plan, inputs={}, outcomes=outcomes, files=hashes)
     state = runs.RegisterState(commit=commit, registered=True, rows=rows)
     start = runs.RunStart(plan_key=plan.key, started=WHEN, **dict(state))
-    cost = Cost(cpu_seconds=1.0, imports_seconds=0.1, wall_seconds=1.0, peak_mib=10.0)
-    host = runs.describe_host(start=start, finished=WHEN, outcomes=outcomes, cost=cost)
-    runs.write_run(where, run, host)
+    runs.write_run(where, run, made.host_of(start, outcomes))
     path = evidence_path(root, plan.study, folder)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(collect_evidence(where, plan, plan).packed)
@@ -186,8 +182,8 @@ def judge_runs(root, study, register, keys, taken):
     files.write_json(judged, verdicts, origin=judge.origin(measurements=measurements))
     inputs = {"measurements": collect.key, "verdicts": judge.key}
     draw = Plan(stage="draw", study=study, inputs=inputs)
-    made = draw.origin(measurements=measurements, verdicts=judged)
-    with files.write_folder(reports, made) as folder:
+    drawn = draw.origin(measurements=measurements, verdicts=judged)
+    with files.write_folder(reports, drawn) as folder:
         largest = float(table["value"].max())
         words = in_words(verdicts, register.studies[study])
         numbers = study_numbers(words, {"rows": len(table), "accuracy.max": largest})

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from journeylab.config import UserError
 from journeylab.records import evidence, files, runs
-from journeylab.records.cost import Cost
 from journeylab.records.plans import Plan
 from journeylab.workflow.rerun import find_units
 
+from ..made import host_of
+
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
-COST = Cost(cpu_seconds=4.0, imports_seconds=1.0, wall_seconds=3.0, peak_mib=100.0)
 COMMITTED = runs.RegisterState(commit="c0ffee", registered=True)
 NAMES = {"study": "exp7", "arm": "native", "variant": "A", "seeds": (0, 1)}
 TRAIN = Plan(stage="train", settings={"d": 4, "training": {"steps": 6}}, code="c0de", **NAMES)
@@ -37,10 +37,7 @@ def finish(folder, plan, measured, value=0.5, state=COMMITTED):
     run = runs.describe_run(plan, inputs={}, outcomes=outcomes, files=hashes)
     start = runs.RunStart(plan_key=plan.key, started=WHEN, **dict(state))
     scheduler = runs.Scheduler(job="7", nodes="node-of-mine")
-    host = runs.describe_host(
-        start=start, finished=WHEN, outcomes=outcomes, cost=COST, scheduler=scheduler
-    )
-    runs.write_run(folder, run, host)
+    runs.write_run(folder, run, host_of(start, outcomes, scheduler=scheduler))
     if plan.stage == "train":
         origin = measured.origin(run=folder / runs.RUN)
         files.write_table(folder / files.MEASUREMENTS, table, origin)

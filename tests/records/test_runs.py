@@ -14,6 +14,8 @@ from journeylab.records.cost import Cost, cpu_seconds, start_counting
 from journeylab.records.git import why_git_fails
 from journeylab.records.plans import Plan
 
+from ..made import git, host_of
+
 OUTCOMES = (
     runs.SeedOutcome(seed=0, status="finished", seconds=2.5),
     runs.SeedOutcome(seed=1, status="failed", reason="loss is nan at step 3", seconds=1.0),
@@ -28,7 +30,6 @@ PLAN = Plan(
     code="0123456789abcdef",
     versions={"torch": "2.0"},
 )
-COST = Cost(cpu_seconds=2.0, imports_seconds=1.0, wall_seconds=3.0, peak_mib=100.0)
 
 
 def describe(plan=PLAN, **changed):
@@ -59,12 +60,7 @@ def start(**changed):
 
 
 def describe_host():
-    return runs.describe_host(
-        start=start(),
-        finished=datetime(2026, 1, 2, 0, 1, tzinfo=UTC),
-        outcomes=OUTCOMES,
-        cost=COST,
-    )
+    return host_of(start(), OUTCOMES)
 
 
 def keys(run):
@@ -218,11 +214,6 @@ def test_records_are_frozen_and_refuse_unknown_keys():
         describe().study = "exp5"
 
 
-def git(folder, *arguments):
-    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    subprocess.run(["git", "-C", folder, *identity, *arguments], check=True, capture_output=True)
-
-
 def test_commit_and_changes_are_reported(tmp_path):
     git(tmp_path, "init")
     assert runs.git_state(tmp_path) == runs.GitState()
@@ -283,11 +274,9 @@ def test_git_that_refuses_to_answer_is_named(
     assert why_git_fails(tmp_path) == ""
     inner = tmp_path / "project/results"
     inner.mkdir(parents=True)
-    subprocess.run(["git", "-C", str(inner.parent), "init", "--quiet"], check=True)
+    git(inner.parent, "init", "--quiet")
     assert why_git_fails(inner).startswith("fatal: ")
-    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    commit = ["commit", "--quiet", "--allow-empty", "--message", "a"]
-    subprocess.run(["git", "-C", str(inner.parent), *identity, *commit], check=True)
+    git(inner.parent, "commit", "--quiet", "--allow-empty", "--message", "a")
     assert why_git_fails(inner) == ""
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
     assert "dubious ownership" in why_git_fails(inner)

@@ -10,7 +10,6 @@ import pytest
 
 from journeylab.chunks.tables import joined, labelled
 from journeylab.plotting import StudyResults, canvas, save, styled
-from journeylab.records.cost import Cost
 from journeylab.records.files import read_json, write_folder, write_json
 from journeylab.records.plans import Plan
 from journeylab.records.runs import (
@@ -19,7 +18,6 @@ from journeylab.records.runs import (
     RunStart,
     SeedOutcome,
     Training,
-    describe_host,
     describe_run,
 )
 from journeylab.records.verdicts import Point, Registration
@@ -32,7 +30,8 @@ from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, Bridge, Compu
 from journeylab.wording.rows import Part, Row, StudyRows
 from journeylab.wording.verdicts import TheoremText
 
-COST = Cost(cpu_seconds=90.0, imports_seconds=2.0, wall_seconds=60.0, peak_mib=300.0)
+from ..made import host_of
+
 LABELS = {"Aprime": "A′"}
 ARMS = {"native": "", "7a": "all templates", "7b-held": "one template"}
 THEOREMS = {
@@ -210,8 +209,7 @@ def trained_records() -> list[tuple[RunRecord, RunHost]]:
                 training=Training(parameters=123456, flops=2.5e12, tokens=8_640_000),
             )
             start = RunStart(plan_key=plan.key, started=when, commit="0" * 40, dirty=True)
-            host = describe_host(start=start, finished=when, outcomes=outcomes, cost=COST)
-            records.append((run, host))
+            records.append((run, host_of(start, outcomes)))
     return records
 
 
@@ -302,7 +300,7 @@ def once_records(
         f"{form}.{n}": 4321.0 for form in ("recurrent", "parallel", "scan") for n in (20, 200)
     }
     start = RunStart(plan_key="0" * 16, started=moment)
-    host = describe_host(start=start, finished=moment, outcomes=(), cost=COST, timings=timings)
+    host = host_of(start, timings=timings)
     return [(run, host) for run in computed[0].runs]
 
 

@@ -16,6 +16,8 @@ from journeylab.stages import compute
 from journeylab.stages.running import Call
 from journeylab.streams import Streams
 
+from ..made import flip
+
 
 class Simulation:
     """Stands for a study's compute.py: one number per seed; can stop at a given seed."""
@@ -112,9 +114,7 @@ def test_stale_or_damaged_partial_results_are_computed_again(
         run(tmp_path, (100, 101))
     if damage == "a flipped byte":
         [partial] = tmp_path.glob("*.partial.parquet")
-        content = bytearray(partial.read_bytes())
-        content[len(content) // 2] ^= 1
-        partial.write_bytes(bytes(content))
+        flip(partial)
     simulation.stops_at, simulation.seeds = None, []
     run(tmp_path, (100, 101), draws=2 if damage == "another plan" else 1)
     assert simulation.seeds == [100, 101]

@@ -9,16 +9,13 @@ import pandas as pd
 import pypdfium2
 import pytest
 
-from journeylab.chunks.tables import joined, labelled
 from journeylab.commands.paper import assemble
-from journeylab.plotting import StudyResults, Table
-from journeylab.records.files import read_json, write_folder
-from journeylab.reports.draw import draw_results
+from journeylab.plotting import Table
+from journeylab.records.files import read_json
 from journeylab.reports.latex import latex_macros, latex_table
-from journeylab.studies.exp5_ssm_bridge import figures, metrics
-from journeylab.studies.exp5_ssm_bridge.compute import compute
-from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, Bridge, Computation, Settings
-from journeylab.wording.rows import Row, StudyRows
+
+from ..made import git
+from ..reports.conftest import computed  # noqa: F401
 
 pytestmark = [
     pytest.mark.system,
@@ -51,56 +48,9 @@ def compile_latex(folder, body):
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory):
-    cases = {"computed": "bridge", "draws": 2, "lengths": (20, 200)}
-    arm = Bridge(replicates="once", variants=list(OPERATORS), **cases)
-    table = joined(
-        [
-            labelled(
-                compute(Computation(variant=operator, **cases), None),
-                ("exp5", "bridge", operator),
-                None,
-            )
-            for operator in OPERATORS
-        ]
-    )
-    verdict = Row(
-        id="exp5.1",
-        theorem="prop:ssm-bridge",
-        statement="A′ − B: 100·u·N·max‖R^±k‖² & more",
-        source="document",
-        primary=True,
-        kind="exact",
-        region={"at_most": 1e-12},
-        region_text="≤\u00a01\u202f×\u202f10⁻¹²",
-        effect_text="largest relative error",
-        metric_label="relative error",
-        effect=2.7e-13,
-        mean=None,
-        low=None,
-        high=None,
-        n=120,
-        failures=0,
-        verdict="supported",
-        tail=None,
-        k=None,
-        detectable=None,
-    )
-    verdicts = StudyRows(
-        study="exp5",
-        scale="default",
-        seeds=12,
-        evidence=True,
-        alpha=0.05,
-        M=0,
-        verdicts=(verdict,),
-    )
-    folder = tmp_path_factory.mktemp("latex") / "exp5"
-    settings = Settings(arms={"bridge": arm})
-    results = StudyResults("exp5", settings, table, verdicts, labels=metrics.LABELS)
-    with write_folder(folder) as partial:
-        draw_results(results, figures, metrics, partial)
-    return folder
+def drawn(computed):  # noqa: F811
+    """The folder drawn from exp5 at a tiny size."""
+    return computed[1]
 
 
 def test_a_document_inputs_every_table_figure_and_number(drawn, tmp_path):
@@ -143,14 +93,6 @@ def test_only_finite_numbers_have_a_raw_form(drawn, tmp_path, key):
     done = compile_latex(tmp_path, f"\\input{{numbers}}\n\\rawresult{{{key}}}")
     assert done.returncode != 0
     assert f"No finite number '{key}'" in done.stdout
-
-
-def git(folder, *arguments):
-    who = ("-c", "user.name=n", "-c", "user.email=e")
-    done = subprocess.run(
-        ["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, text=True
-    )
-    return done.stdout.strip()
 
 
 @pytest.mark.parametrize("anonymous", [False, True])

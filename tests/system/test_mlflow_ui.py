@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 from datetime import UTC, datetime
 from urllib.parse import quote
 
@@ -12,28 +10,15 @@ import pytest
 
 from journeylab import tracking
 from journeylab.records import files, runs
-from journeylab.records.cost import Cost
 from journeylab.records.plans import Plan
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1600,1000",
-    "--virtual-time-budget=30000",
-]
+from ..made import host_of
+
 CURVES = {"native/A": [1.0, 0.5, 0.25], "7b-held/B": [1.0, 0.9, 0.8]}
 
 pytestmark = [
     pytest.mark.system,
     pytest.mark.timeout(300),
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (apt-get install chromium)"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -57,17 +42,11 @@ def write_run(root, arm, variant, curve):
         files={},
         training=runs.Training(parameters=1, flops=1.0, tokens=1),
     )
-    moment = datetime(2026, 1, 2, tzinfo=UTC)
-    host = runs.describe_host(
-        start=runs.RunStart(plan_key=plan.key, started=moment),
-        finished=moment,
-        outcomes=outcomes,
-        cost=Cost(cpu_seconds=1.0, imports_seconds=0.5, wall_seconds=1.0, peak_mib=1.0),
-    )
+    start = runs.RunStart(plan_key=plan.key, started=datetime(2026, 1, 2, tzinfo=UTC))
     folder = root / f"results/exp7/{arm}/{variant}/seeds-00-00"
     points = {"seed": 0, "step": range(len(curve)), "metric": "loss", "value": curve}
     files.write_table(folder / "curves.parquet", pd.DataFrame(points))
-    runs.write_run(folder, run, host)
+    runs.write_run(folder, run, host_of(start, outcomes))
 
 
 @pytest.fixture
@@ -105,24 +84,16 @@ def comparison(uri, experiment, ids, metric):
     return f"{uri}/#/metric?{encoded}&{options}"
 
 
-def drawn_page(address, profile):
-    command = [CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "--dump-dom", address]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
-
-
-def test_a_comparison_of_two_variants_shows_both_curves(address, tmp_path):
+def test_a_comparison_of_two_variants_shows_both_curves(address, page):
     experiment, ids = run_ids(address)
     assert set(ids) == {f"{variant}/0" for variant in CURVES}
-    page_address = comparison(address, experiment, list(ids.values()), "loss")
-    for attempt in range(3):
-        page = drawn_page(page_address, tmp_path / f"profile-{attempt}")
-        lines = set(re.findall(r'<path class="js-line" d="([^"]+)"', page))
-        if len(lines) == len(CURVES):
-            break
-    assert len(lines) == len(CURVES)
+    page.visit(comparison(address, experiment, list(ids.values()), "loss"))
+    page.wait(f"document.querySelectorAll('path.js-line').length === {len(CURVES)}")
+    drawn = page.ask("document.body.innerHTML")
+    assert len(set(re.findall(r'<path class="js-line" d="([^"]+)"', drawn))) == len(CURVES)
     for variant, curve in CURVES.items():
-        assert f"{variant}/0 (loss)" in page
-        assert f"{curve[-1]} (step={len(curve) - 1})" in page
+        assert f"{variant}/0 (loss)" in drawn
+        assert f"{curve[-1]} (step={len(curve) - 1})" in drawn
 
 
 def test_a_click_on_an_experiment_opens_charts_of_its_variants(address, page):

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pypdfium2
 import pytest
 import yaml
 from hypothesis import given, seed, settings
@@ -21,6 +20,7 @@ from journeylab.catalogue import resolve
 from journeylab.plotting.results import Table
 from journeylab.reports.latex import escape, latex_table
 
+from ..made import pdf_text
 from ..system.test_latex import compile_latex
 from ..test_hostile import FILES, TREE, hostile, odd, outcome, trees
 from ..workflow.conftest import Copy
@@ -155,11 +155,6 @@ def shown(text: str) -> str:
     return "".join(sign for sign in text.translate(table) if sign.isprintable() and sign != " ")
 
 
-def pages(pdf: Path) -> str:
-    with pypdfium2.PdfDocument(pdf) as document:
-        return "".join(page.get_textpage().get_text_range() for page in document)
-
-
 class Elements(HTMLParser):
     """The elements of a page, its attributes, and its text."""
 
@@ -223,7 +218,7 @@ def test_texts_are_only_texts_in_pdf_html_and_latex(project: Copy, tally: Tally)
     assert done.returncode == 0, done.stdout + done.stderr
     assert not list(project.path.rglob("trap"))
     response, report = (
-        shown(pages(project.path / name)) for name in ("reports/response.pdf", REPORT)
+        shown(pdf_text(project.path / name)) for name in ("reports/response.pdf", REPORT)
     )
     page = elements(project.path / "reports/index.html")
     latex = (project.path / "reports/latex/response.tex").read_text(encoding="ascii")

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pypdfium2
 import pytest
 
+from ..made import pdf_text
 from ..workflow.conftest import Copy
 from .campaign import Tally, torture
 from .conftest import REPORT, STUDY
@@ -106,12 +106,6 @@ CASES: dict[str, tuple[Callable[[Copy], None], int]] = {
 """An injury, and how many seeds of all runs fail at least."""
 
 
-def pages(pdf: Path) -> str:
-    with pypdfium2.PdfDocument(pdf) as document:
-        text = "".join(page.get_textpage().get_text_range() for page in document)
-    return " ".join(text.split())
-
-
 def read(path: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
@@ -155,7 +149,7 @@ def test_numbers_that_fail_are_recorded_and_the_report_is_made(
     verdicts = read(copy.path / f"results/{STUDY}/verdicts.json")["verdicts"]
     judged = {row["id"]: row["verdict"] for row in verdicts if row["primary"]}
     assert set(judged) == {f"{STUDY}.1", f"{STUDY}.2"}
-    text = pages(copy.path / REPORT)
+    text = pdf_text(copy.path / REPORT)
     if least >= 24:
         assert "supported" not in judged.values(), judged
     if reasons:
@@ -188,7 +182,7 @@ def test_a_measured_value_that_is_no_number_is_no_support(
     verdicts = read(copy.path / f"results/{STUDY}/verdicts.json")["verdicts"]
     judged = {row["verdict"] for row in verdicts if row["primary"]}
     assert "supported" not in judged
-    assert pages(copy.path / REPORT)
+    assert pdf_text(copy.path / REPORT)
     tally.add(f"measured value {number}", f"{', '.join(map(str, judged))}; report made")
 
 
@@ -207,5 +201,5 @@ def test_a_single_seed_decides_nothing_and_the_report_is_made(project: Copy, tal
     copy.snakemake(REPORT)
     content = read(copy.path / f"results/{STUDY}/verdicts.json")
     assert {row["verdict"] for row in content["verdicts"] if row["primary"]} == {None}
-    assert "1 seed at scale default is no registered look" in pages(copy.path / REPORT)
+    assert "1 seed at scale default is no registered look" in pdf_text(copy.path / REPORT)
     tally.add("one seed", "exploratory, not judged; report made")

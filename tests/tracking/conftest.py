@@ -5,9 +5,10 @@ import pytest
 
 from journeylab import tracking
 from journeylab.records import files, runs
-from journeylab.records.cost import Cost
 from journeylab.records.plans import Plan
 from journeylab.tracking.store import LOCAL, locate
+
+from ..made import host_of
 
 MARKS = [
     pytest.mark.timeout(180),
@@ -17,7 +18,6 @@ MARKS = [
 ]
 """The timeout of tests with MLflow, and warnings of MLflow and its libraries."""
 STARTED = datetime(2026, 1, 2, tzinfo=UTC)
-COST = Cost(cpu_seconds=4.0, imports_seconds=1.0, wall_seconds=3.0, peak_mib=100.0)
 FACTORS = [("hits@1", "join"), ("hits@1", "1-hop"), ("loss", None)]
 
 
@@ -63,13 +63,8 @@ def interrupt(*arguments, **named):
 
 
 def write_host(folder, run, outcomes=()):
-    host = runs.describe_host(
-        start=runs.RunStart(plan_key=run.plan_key, started=STARTED, commit="c0ffee", dirty=False),
-        finished=STARTED,
-        outcomes=outcomes,
-        cost=COST,
-    )
-    runs.write_run(folder, run, host)
+    start = runs.RunStart(plan_key=run.plan_key, started=STARTED, commit="c0ffee", dirty=False)
+    runs.write_run(folder, run, host_of(start, outcomes))
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ..made import flip
 from .conftest import Copy
 
 pytestmark = pytest.mark.workflow
@@ -23,21 +24,16 @@ def check(project: Copy, *arguments: str) -> subprocess.CompletedProcess:
     return project.run(*command, check=False)
 
 
-def flip(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    overwrite_silently(path, bytes(content))
-
-
-def overwrite_silently(path: Path, content: bytes) -> None:
+def spoil_silently(path: Path, spoil: Callable[[Path], object]) -> None:
     """Change a file but not its modification time, as a failing disk does."""
     before = path.stat()
-    path.write_bytes(content)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    spoil(path)
+    if path.exists():
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def truncate(path: Path) -> None:
-    overwrite_silently(path, path.read_bytes()[:-40])
+    path.write_bytes(path.read_bytes()[:-40])
 
 
 def first(project: Copy, pattern: str) -> str:
@@ -92,7 +88,7 @@ def test_a_damaged_or_missing_file_gives_one_line_with_the_command_that_remakes_
     name = first(whole, pattern)
     kept = shutil.copy2(whole.path / name, tmp_path / "kept")
     try:
-        spoil(whole.path / name)
+        spoil_silently(whole.path / name, spoil)
         done = check(whole)
     finally:
         shutil.copy2(kept, whole.path / name)
@@ -168,7 +164,7 @@ def test_the_named_command_repairs_damage_that_snakemake_does_not_see(
     pattern, spoil, _, _ = HARM[harm]
     path = project.path / first(project, pattern)
     before = path.read_bytes()
-    spoil(path)
+    spoil_silently(path, spoil)
     assert project.planned() == set()
     command = COMMAND.search(check(project).stderr.strip())
     assert command

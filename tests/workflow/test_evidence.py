@@ -6,12 +6,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pypdfium2
 import pytest
 
 from journeylab.records import runs
 from journeylab.records.files import read_json, write_json
 
+from ..made import git, pdf_text
 from .conftest import Copy, made_once
 from .test_runs import hashes
 
@@ -28,17 +28,11 @@ SAME = (
 )
 
 
-def git(copy: Copy, *arguments: str) -> str:
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    command = ("git", "-C", str(copy.path), *identity, *arguments)
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-
 def register_before(copy: Copy) -> None:
     """Commit the copy, and write into the records of its runs that they began at this commit."""
-    git(copy, "init")
-    git(copy, "add", "--all")
-    git(copy, "commit", "-m", "register")
+    git(copy.path, "init")
+    git(copy.path, "add", "--all")
+    git(copy.path, "commit", "-m", "register")
     copy.snakemake("all")
     for path in (copy.path / ROOT / "results").rglob(runs.HOST):
         plans = copy.path / ROOT / "plans" / path.relative_to(copy.path / ROOT / "results").parts[0]
@@ -79,11 +73,6 @@ def lab(recorded: Copy, tmp_path: Path) -> Copy:
     return recorded.duplicate(tmp_path / "project")
 
 
-def text_of(pdf: Path) -> str:
-    pages = pypdfium2.PdfDocument(pdf)
-    return " ".join(" ".join(page.get_textpage().get_text_range().split()) for page in pages)
-
-
 def warnings(done: subprocess.CompletedProcess) -> list[str]:
     lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
     return [line for line in lines if "evidence" in line and not line.startswith("Config")]
@@ -99,8 +88,8 @@ def test_a_bare_clone_makes_the_same_bytes_from_evidence(lab: Copy) -> None:
     assert len(before) > 30
     assert not (lab.path / ROOT / "data").exists()
     assert not list((lab.path / ROOT / "results").rglob("*.safetensors"))
-    commit = git(lab, "rev-parse", "HEAD")[:12]
-    text = text_of(lab.path / ROOT / "reports/exp7.pdf")
+    commit = git(lab.path, "rev-parse", "HEAD")[:12]
+    text = pdf_text(lab.path / ROOT / "reports/exp7.pdf")
     assert f"from evidence of commit {commit}, processor {runs.cpu_model()}" in text
     assert lab.planned() == set()
     choose(lab, "use")
@@ -123,7 +112,7 @@ def test_registration_and_claims_are_those_of_the_runs(lab: Copy) -> None:
     text = lab.path / ROOT / "reports/response.md"
     before = text.read_text(encoding="utf-8")
     assert "exploratory" not in before
-    git(lab, "commit", "--allow-empty", "-m", "later")
+    git(lab.path, "commit", "--allow-empty", "-m", "later")
     forget_results(lab)
     choose(lab, "only")
     lab.snakemake(f"{ROOT}/reports/response.json")

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from ..made import git
 from .conftest import Copy, command_of
 
 pytestmark = pytest.mark.workflow
 
 RUN = "results/exp5/bridge/rotation/once"
-AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
 
 
 def commit(project: Copy, message: str) -> str:
-    for command in (("add", "--all"), (*AUTHOR, "commit", "--quiet", "-m", message)):
-        subprocess.run(["git", "-C", str(project.path), *command], check=True)
+    git(project.path, "add", "--all")
+    git(project.path, "commit", "--quiet", "-m", message)
     shown = project.run("git", "rev-parse", "HEAD")
     return shown.stdout.strip()
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pypdfium2
 import pytest
 
 from journeylab.records import runs
@@ -25,6 +24,7 @@ from journeylab.records.files import (
     write_table,
 )
 
+from ..made import pdf_text
 from .conftest import Copy, made_once
 
 pytestmark = pytest.mark.workflow
@@ -290,6 +290,5 @@ def test_results_of_another_processor_are_valid_and_the_report_names_it(project:
     runs.write_run(folder, record, runs.read_host(folder))
     assert "train" not in project.rules()
     project.snakemake("reports/exp7.pdf")
-    with pypdfium2.PdfDocument(project.path / "reports/exp7.pdf") as pdf:
-        text = " ".join("".join(page.get_textpage().get_text_range() for page in pdf).split())
+    text = pdf_text(project.path / "reports/exp7.pdf")
     assert "Other CPU, then Third CPU (resumed: not bit-equal)" in text

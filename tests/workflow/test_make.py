@@ -9,8 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -18,6 +16,8 @@ import pytest
 
 from journeylab.commands.init import STUDY
 from journeylab.commands.new import OWN, filled, study_names
+
+from ..made import wait_for
 
 PROJECT = Path(__file__).parents[2]
 NEEDED = (
@@ -72,13 +72,6 @@ class Checkout:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path)
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_setup_prints_its_steps_with_times_and_runs_once(checkout: Checkout) -> None:

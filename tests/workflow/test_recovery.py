@@ -5,10 +5,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from ..made import wait_for
 
 SNAKEFILE = """\
 from pathlib import Path
@@ -67,13 +69,6 @@ class Workflow:
 
     def locks(self) -> list[str]:
         return sorted(path.name for path in self.path.glob(".snakemake/locks/*"))
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.fixture

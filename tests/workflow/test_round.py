@@ -3,7 +3,6 @@
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,10 @@ from journeylab.records.round import StudyThen
 from journeylab.workflow.passages import find_passages
 from journeylab.workflow.round import ReviewedVersion, find_reviewed
 
+from ..made import git
+
 PROJECT = Path(__file__).parents[2]
 COMPUTE = "src/journeylab/studies/exp5_ssm_bridge/compute.py"
-AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-
-
-def git(folder: Path, *arguments: str) -> None:
-    subprocess.run(["git", "-C", str(folder), *AUTHOR, *arguments], check=True, capture_output=True)
 
 
 def commit(folder: Path, tag: str) -> None:

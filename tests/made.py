@@ -1,0 +1,49 @@
+"""What tests of several folders make or read: commits, records of hosts, texts of PDFs, damage."""
+
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pypdfium2
+
+from journeylab.records.cost import Cost
+from journeylab.records.runs import RunHost, RunStart, SeedOutcome, describe_host
+
+COST = Cost(cpu_seconds=4.0, imports_seconds=1.0, wall_seconds=3.0, peak_mib=100.0)
+
+
+def git(folder: Path, *arguments: str, name: str = "a", email: str = "a@example.org") -> str:
+    """What git prints in a folder, as an author of its own."""
+    identity = ("-c", f"user.name={name}", "-c", f"user.email={email}")
+    command = ("git", "-C", str(folder), *identity, *arguments)
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def host_of(start: RunStart, outcomes: Sequence[SeedOutcome] = (), **more: Any) -> RunHost:
+    """The record of where a run was made, which ended when it began."""
+    known = {"finished": start.started, "cost": COST} | more
+    return describe_host(start=start, outcomes=outcomes, **known)
+
+
+def pdf_text(path: Path) -> str:
+    """The words of a PDF, with single spaces."""
+    with pypdfium2.PdfDocument(path) as document:
+        pages = [page.get_textpage().get_text_range() for page in document]
+    return " ".join(" ".join(pages).split())
+
+
+def flip(path: Path) -> None:
+    """Change one bit in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(bytes(content))
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:
+    """Wait until a condition holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
