@@ -99,14 +99,6 @@ def test_brothers_share_the_split_of_a_relation(seed: int):
     assert all(len(names) == 1 for names in splits.values())
 
 
-def test_world_depends_on_its_seed_only():
-    pd.testing.assert_frame_equal(
-        draw(Data(), 7),
-        draw(Data(), 7),
-    )
-    assert not draw(Data(), 7).equals(draw(Data(), 8))
-
-
 def test_worlds_of_other_sizes_are_lawful():
     data = Data(generations=(3, 5, 8, 12), cities=7, countries=3)
     facts = draw(data, 3)

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch.func import functional_call, stack_module_state, vmap
 
 from journeylab.models import hypergraph
 from journeylab.models.attention import attend, causal_mask, mask_scores
@@ -209,31 +208,6 @@ def test_heads_have_separate_routes():
     expected = attention.output(torch.cat(heads, -1))
     for form in FORMS:
         torch.testing.assert_close(attention(x, one_hot(taken, 3), form), expected)
-
-
-def test_masked_form_runs_under_vmap_over_seeds():
-    models = [HyperGraphAttention(8, 2, 3, generator=generator(seed)) for seed in (0, 1)]
-    parameters, buffers = stack_module_state(models)
-    x = torch.randn(2, 2, 10, 8, generator=generator(3))
-
-    def run(tensors, x):
-        named = {f"model.{name}": value for name, value in tensors.items()}
-        return functional_call(_Routed(models[0]), named, x)
-
-    at_once = vmap(run)(parameters | buffers, x)
-    for batched, model, rows in zip(at_once, models, x, strict=True):
-        torch.testing.assert_close(batched, _Routed(model)(rows))
-
-
-class _Routed(torch.nn.Module):
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, x):
-        soft = torch.softmax(self.model.logits(x), -1)
-        hard = torch.zeros_like(soft).scatter(-1, soft.argmax(-1, keepdim=True), 1.0)
-        return self.model(x, soft + (hard - soft).detach(), attend_masked)
 
 
 def test_mistakes_raise_one_line_value_errors():

@@ -213,30 +213,6 @@ def test_invalid_sizes_raise_value_error() -> None:
         Transformer(0, generator=generator)
 
 
-@pytest.mark.parametrize(("weighting", "transport"), KINDS)
-def test_vmap_over_seeds_equals_each_seed(weighting: str, transport: bool) -> None:
-    models = [build(seed, weighting=weighting, transport=transport) for seed in range(3)]
-    rows = [text(24, 15, seed) for seed in range(3)]
-    parameters, buffers = torch.func.stack_module_state(models)
-    stacked = torch.stack([group.tokens for group in rows])
-    keys = torch.arange(3)
-
-    def forward(parameters, buffers, tokens, key):
-        group = rows[0]._replace(tokens=tokens)
-        inputs = ([group], Dropout(0.1, key))
-        return torch.func.functional_call(models[0], (parameters, buffers), inputs)
-
-    batched = torch.func.vmap(forward)(parameters, buffers, stacked, keys)
-    batched.square().sum().backward()
-    for seed, model in enumerate(models):
-        single = model([rows[seed]], Dropout(0.1, keys[seed]))
-        torch.testing.assert_close(batched[seed], single, rtol=1e-4, atol=1e-5)
-        single.square().sum().backward()
-        for name, parameter in model.named_parameters():
-            actual = parameters[name].grad[seed]
-            torch.testing.assert_close(actual, parameter.grad, rtol=1e-3, atol=1e-3)
-
-
 @pytest.mark.parametrize("counts", [{}, {"present": 30, "predicted": 11}])
 def test_flops_count_the_matrix_products(counts: dict[str, int]) -> None:
     from torch.utils.flop_counter import FlopCounterMode

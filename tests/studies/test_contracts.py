@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from journeylab import catalogue
@@ -40,11 +41,16 @@ def test_no_dataset_depends_on_the_training_engine(study: str) -> None:
 
 
 @pytest.mark.parametrize(("study", "run"), COMPUTED)
-def test_computed_metrics_and_levels_are_declared(study: str, run: RunSettings) -> None:
+def test_computed_rows_are_declared_unique_and_the_same_again(study: str, run: RunSettings) -> None:
     metrics = catalogue.metrics_part(study).METRICS
     job = catalogue.computation(study, shrink(run.settings))
-    streams = None if run.once else Streams(study, PILOT)
-    table = catalogue.compute_part(study).compute(job, streams)
+    table, again = (
+        catalogue.compute_part(study).compute(job, None if run.once else Streams(study, PILOT))
+        for _ in range(2)
+    )
+    pd.testing.assert_frame_equal(table, again, check_exact=True)
+    repeated = table.duplicated(list(table.columns[:-1])).any()
+    assert repeated == ((study, run.arm) == ("exp8", "certificates"))  # several rises in a case
     assert list(table.columns[[-1]]) == ["value"]
     assert {"draw", "metric"} < set(table.columns)
     assert not {"study", "arm", "variant", "seed"} & set(table.columns)

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,13 @@ import pytest
 
 from journeylab.commands.paper import assemble
 from journeylab.plotting import Table
-from journeylab.records.files import read_json
+from journeylab.records.files import read_json, write_folder
+from journeylab.reports.draw import draw_results
 from journeylab.reports.latex import latex_macros, latex_table
+from journeylab.studies.exp5_ssm_bridge import figures, metrics
 
 from ..made import git
-from ..reports.conftest import computed  # noqa: F401
+from ..reports.conftest import computed_results, exact
 
 pytestmark = [
     pytest.mark.system,
@@ -48,9 +51,16 @@ def compile_latex(folder, body):
 
 
 @pytest.fixture(scope="module")
-def drawn(computed):  # noqa: F811
-    """The folder drawn from exp5 at a tiny size."""
-    return computed[1]
+def drawn(tmp_path_factory):
+    """The folder drawn from exp5 at a tiny size, with one verdict."""
+    statement = "A′ − B: 100·u·N·max‖R^±k‖² & more"
+    verdict = exact("exp5.1", "supported", 2.7e-13, statement=statement, source="document")
+    results = computed_results(evidence=True)
+    verdicts = results.verdicts.model_copy(update={"verdicts": (verdict,)})
+    folder = tmp_path_factory.mktemp("latex") / "exp5"
+    with write_folder(folder) as partial:
+        draw_results(replace(results, verdicts=verdicts), figures, metrics, partial)
+    return folder
 
 
 def test_a_document_inputs_every_table_figure_and_number(drawn, tmp_path):

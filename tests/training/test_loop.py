@@ -309,17 +309,6 @@ def test_schedule_warms_up_and_decays() -> None:
         learning_rate(0, peak=1.0, warmup=0, steps=10)
 
 
-def test_streams_are_distinct_and_repeatable() -> None:
-    def numbers(seed: int, name: str) -> list[int]:
-        return torch.randint(
-            1 << 30, (4,), generator=Streams("exp0", seed).generator(name)
-        ).tolist()
-
-    drawn = [numbers(seed, name) for seed in (0, 1, 11) for name in ("init", "order", "dropout")]
-    assert len({tuple(row) for row in drawn}) == 9
-    assert numbers(0, "init") == drawn[0]
-
-
 def test_log_gets_lines() -> None:
     stream = io.StringIO()
     with report_progress("seed 3", 5, 2, stream=stream) as progress:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from journeylab.claims.register import read_register
 from journeylab.studies.exp1_group_languages import compute as certificates
 from journeylab.studies.exp1_group_languages.compute import (
-    COLUMNS,
     GROUPS,
     class_spread,
     compute,
@@ -22,7 +21,6 @@ from journeylab.studies.exp1_group_languages.compute import (
     split_classes,
     transition_error,
 )
-from journeylab.studies.exp1_group_languages.metrics import METRICS
 from journeylab.studies.exp1_group_languages.settings import TASK_NAMES, Computation
 from journeylab.studies.exp1_group_languages.tasks import TASKS, generate_group
 
@@ -42,13 +40,6 @@ def values_of(measured, metric, **where):
     for column, value in where.items():
         rows = rows[rows[column] == value]
     return rows["value"]
-
-
-def test_each_case_draw_metric_and_length_has_one_row(measured):
-    assert list(measured.columns) == list(COLUMNS)
-    assert set(measured["metric"]) <= set(METRICS)
-    assert not measured.duplicated(list(COLUMNS[:-1])).any()
-    assert set(measured["draw"]) == {0, 1}
 
 
 def test_exact_weights_name_the_state_of_every_long_string(measured):

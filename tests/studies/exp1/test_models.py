@@ -15,7 +15,7 @@ from journeylab.studies.exp1_group_languages.settings import (
     VARIANTS,
     Model,
 )
-from journeylab.studies.exp1_group_languages.tasks import TASKS, UNLABELLED
+from journeylab.studies.exp1_group_languages.tasks import UNLABELLED
 from journeylab.training import train
 
 ALL = torch.tensor(list(itertools.product((0, 1), repeat=7)), dtype=torch.uint8)
@@ -143,14 +143,3 @@ def test_training_lowers_the_loss_of_every_variant(make_problem, tmp_path, varia
         untrained = problem.evaluate(fresh(problem))
     assert curve["loss"] < untrained["loss"]
     assert trained.flops == 20 * problem.flops_per_step(fresh(problem))
-
-
-def test_classes_are_the_numbers_of_labels():
-    assert {name: TASKS[name].classes for name in TASK_NAMES} == {
-        "A": 2,
-        "B": 2,
-        "Bbal": 2,
-        "S3": 6,
-        "A5": 60,
-        "Z6": 6,
-    }

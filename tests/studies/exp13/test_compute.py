@@ -11,7 +11,6 @@ from journeylab.studies.exp13_published_mixers.compute import (
     delta_error,
     enumerated_ceiling,
     order_change,
-    time_forms,
 )
 from journeylab.studies.exp13_published_mixers.settings import WORD_TASKS, Computation
 
@@ -78,10 +77,6 @@ def test_only_commuting_products_ignore_the_order_of_letters():
     }
     assert changes["toral-product"] < 1e-10
     assert min(changes["orthogonal-product"], changes["linear-product"]) > 1e-3
-
-
-def test_only_the_sizes_are_timed():
-    assert time_forms(JOB) == {}
 
 
 def test_words_over_letters_are_words_over_the_group():

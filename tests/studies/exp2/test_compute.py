@@ -36,12 +36,6 @@ def test_witness_change_equals_its_closed_form(variant: str, expected: float):
     assert witness_change(job("witness", variant)) == pytest.approx(expected, abs=1e-6)
 
 
-def test_witness_has_one_row_with_its_change():
-    [row] = compute(job("witness", "rope"), None).itertuples()
-    assert (row.draw, row.metric) == (0, "witness_change")
-    assert row.value == witness_change(job("witness", "rope"))
-
-
 @pytest.mark.parametrize("variant", ["position-free", "content"])
 def test_position_free_and_content_heads_are_invariant(variant: str):
     table = compute(job("invariance", variant), None)

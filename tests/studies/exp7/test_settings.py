@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from journeylab.studies.exp7_native_kg.metrics import LABELS, METRICS
+from journeylab.studies.exp7_native_kg.metrics import LABELS
 from journeylab.studies.exp7_native_kg.settings import SPECS, Arm, Data
 
 
@@ -44,8 +44,3 @@ def test_primed_models_differ_in_value_aggregation_only():
 def test_every_model_has_a_distinct_printed_name():
     assert LABELS.keys() == SPECS.keys()
     assert len(set(LABELS.values())) == len(SPECS)
-
-
-def test_ranks_have_candidates_and_perplexity_has_none():
-    assert set(METRICS["hits@1"].factors) == {"tier", "format", "template", "candidates"}
-    assert set(METRICS["perplexity"].factors) == {"tier", "format", "template"}
