@@ -7,14 +7,13 @@ a package of its own, ``studies``, in the working directory; elsewhere the studi
 
 from __future__ import annotations
 
-import ast
 import importlib
 import pkgutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import TypeAdapter
 
@@ -38,7 +37,6 @@ from journeylab.config import (
 from journeylab.parts import (
     ComputePart,
     DataPart,
-    FiguresPart,
     MeasurePart,
     MetricsPart,
     ModelsPart,
@@ -46,6 +44,9 @@ from journeylab.parts import (
 )
 from journeylab.records.fingerprint import BOOKKEEPING, PLANNED, PROJECT_STUDIES, closure
 from journeylab.records.stages import STAGES
+
+if TYPE_CHECKING:
+    from journeylab.reports.draw import FiguresPart
 
 PACKAGE = Path(__file__).parent
 OWN = (Path(PROJECT_STUDIES) / "__init__.py").is_file()
@@ -156,20 +157,16 @@ def compute_part(study: str) -> ComputePart:
 
 def figures_part(study: str) -> FiguresPart:
     """``figures.py`` of a study."""
-    return cast(FiguresPart, _part(study, "figures"))
+    return cast("FiguresPart", _part(study, "figures"))
 
 
 def check_words(study: str, settings: StudySettings) -> None:
-    """Refuse a study with a figure without a caption or a variant without a printed name.
+    """Refuse a study without a question, or with a variant without a printed name.
 
-    The figures are read off the source of ``figures.py``, which is too heavy to import. If
-    ``metrics.py`` has LABELS, it must name every variant that runs. Raises UserError, in one line.
+    If ``metrics.py`` has LABELS, it must name every variant that runs. Raises UserError, in one
+    line.
     """
     _check_question(study)
-    path = study_folder(study) / "figures.py"
-    drawn, captions = _named_figures(path.read_text(encoding="utf-8"))
-    if missing := sorted(drawn - captions):
-        raise UserError(f"{path.name} of {study}: CAPTIONS: write a caption for {missing[0]!r}")
     known = labels(study)
     for arm, variant in settings.trained():
         if known and variant not in known:
@@ -184,31 +181,6 @@ def _check_question(study: str) -> None:
         raise UserError(
             f"metrics.py of {study}: QUESTION: {shown(question)}: write one sentence that ends in ?"
         )
-
-
-def _named_figures(source: str) -> tuple[set[str], set[str]]:
-    """The figures that ``draw`` makes, by their literal names, and those with a caption."""
-    drawn: set[str] = set()
-    captions: set[str] = set()
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef) and node.name == "draw":
-            for part in ast.walk(node):
-                if isinstance(part, ast.Dict):
-                    drawn |= _literals(part.keys)
-                elif isinstance(part, ast.Assign):
-                    drawn |= _literals(
-                        t.slice for t in part.targets if isinstance(t, ast.Subscript)
-                    )
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
-            names = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any(isinstance(name, ast.Name) and name.id == "CAPTIONS" for name in names):
-                captions |= _literals(node.value.keys)
-    return drawn, captions
-
-
-def _literals(nodes: Iterable[ast.expr | None]) -> set[str]:
-    values = (node.value for node in nodes if isinstance(node, ast.Constant))
-    return {value for value in values if isinstance(value, str)}
 
 
 def job_model(study: str, *, computed: bool) -> type[Frozen]:

@@ -10,10 +10,8 @@ from journeylab.config import Frozen, Metric, StudySettings
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
     from torch import nn
 
-    from journeylab.plotting import StudyResults, Table
     from journeylab.streams import Streams
     from journeylab.training import Problem
 
@@ -100,22 +98,4 @@ class TimedPart(Protocol):
 
     def time_forms(self, job: Frozen) -> Mapping[str, float]:
         """CPU times in milliseconds, or their ratios, by name."""
-        ...
-
-
-class FiguresPart(Protocol):
-    """``figures.py``: measurements → figures, tables, and the numbers that the prose cites."""
-
-    CAPTIONS: Mapping[str, str]
-
-    def draw(self, results: StudyResults) -> dict[str, Figure]:
-        """The figures by name."""
-        ...
-
-    def tabulate(self, results: StudyResults) -> dict[str, Table]:
-        """The tables by name."""
-        ...
-
-    def numbers(self, results: StudyResults) -> dict[str, float | int | str]:
-        """The numbers by key."""
         ...

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from journeylab import catalogue
-from journeylab.plotting import StudyResults, styled
+from journeylab.plotting import StudyResults, draw_figures, styled
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +26,7 @@ def drawn_of(results_of: Callable[[str], StudyResults]) -> Callable[[str], dict[
     @cache
     def draw(study: str) -> dict[str, Figure]:
         with styled():
-            return catalogue.figures_part(study).draw(results_of(study))
+            return draw_figures(catalogue.figures_part(study).FIGURES, results_of(study))
 
     return draw
 

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from journeylab import catalogue
 from journeylab.claims.register import Cell, Difference, StudyClaims, Term, read_register
 from journeylab.config import TrainedArm
-from journeylab.plotting import RunName, StudyResults, styled
+from journeylab.plotting import RunName, StudyResults, draw_figures, styled
 from journeylab.records.fingerprint import closure
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ def marks_of(failing_of: Results) -> Marks:
     @cache
     def find(study: str) -> dict[str, set[str]]:
         with styled():
-            drawn = catalogue.figures_part(study).draw(failing_of(study))
+            drawn = draw_figures(catalogue.figures_part(study).FIGURES, failing_of(study))
         return {name: counts_in(figure) for name, figure in drawn.items()}
 
     return find
@@ -89,33 +89,33 @@ def drawn_untrained_of(untrained_of: Results) -> Figures:
     @cache
     def draw(study: str) -> dict[str, Figure]:
         with styled():
-            return catalogue.figures_part(study).draw(untrained_of(study))
+            return draw_figures(catalogue.figures_part(study).FIGURES, untrained_of(study))
 
     return draw
 
 
-def test_every_figure_has_a_caption(study: str, drawn_of: Figures) -> None:
-    assert set(drawn_of(study)) == set(catalogue.figures_part(study).CAPTIONS)
+def test_every_figure_is_drawn_from_whole_results(study: str, drawn_of: Figures) -> None:
+    assert set(drawn_of(study)) == set(catalogue.figures_part(study).FIGURES)
 
 
 def test_drawing_twice_gives_the_same_figures(
     study: str, results_of: Results, drawn_of: Figures
 ) -> None:
     with styled():
-        again = catalogue.figures_part(study).draw(results_of(study))
+        again = draw_figures(catalogue.figures_part(study).FIGURES, results_of(study))
         for name, figure in drawn_of(study).items():
             assert vector(figure) == vector(again[name]), name
 
 
 def test_the_first_figure_fits_on_the_first_page(study: str, drawn_of: Figures) -> None:
-    first = next(iter(catalogue.figures_part(study).CAPTIONS))
+    first = next(iter(catalogue.figures_part(study).FIGURES))
     assert drawn_of(study)[first].get_figheight() * 2.54 <= HIGHEST
 
 
 def test_captions_explain_the_count_of_failed_seeds(study: str, marks_of: Marks) -> None:
     """“Symbols as before” is enough after a caption that explains ✗."""
     marks, explained = marks_of(study), False
-    for name, caption in catalogue.figures_part(study).CAPTIONS.items():
+    for name, (_, caption) in catalogue.figures_part(study).FIGURES.items():
         explained |= "✗" in caption
         if marks.get(name):
             assert "✗" in caption or (explained and re.search(AS_BEFORE, caption)), name
@@ -153,7 +153,7 @@ def test_a_study_without_trained_runs_can_be_reported(
     study: str, results_of: Results, untrained_of: Results, drawn_untrained_of: Figures
 ) -> None:
     part, untrained = catalogue.figures_part(study), untrained_of(study)
-    assert set(drawn_untrained_of(study)) <= set(part.CAPTIONS)
+    assert set(drawn_untrained_of(study)) <= set(part.FIGURES)
     assert set(part.tabulate(untrained)) <= set(part.tabulate(results_of(study)))
     assert cited_keys(study) <= set(part.numbers(untrained))
 

@@ -157,30 +157,6 @@ def test_a_report_prints_the_verdicts_of_the_previous_revision(tmp_path: Path) -
         judged()
 
 
-FIGURES = """
-CAPTIONS: dict[str, str] = {"first": "…", "second": "…"}
-
-def draw(results):
-    figures = {"first": 1}
-    if results:
-        figures["third"] = 2
-    return figures
-"""
-
-
-def test_a_figure_without_a_caption_is_refused_at_planning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "figures.py").write_text(FIGURES, encoding="utf-8")
-    monkeypatch.setattr(catalogue, "study_folder", lambda study: tmp_path)
-    with pytest.raises(
-        UserError, match=r"^figures\.py of exp1: CAPTIONS: write a caption for 'third'"
-    ):
-        planned()
-    (tmp_path / "figures.py").write_text(FIGURES.replace('"second"', '"third"'), encoding="utf-8")
-    catalogue.check_words("exp5", catalogue.resolve(WRITTEN).studies["exp5"])
-
-
 @pytest.mark.parametrize("question", ["", "Do triples transfer to text."])
 def test_a_study_without_a_question_is_refused_before_anything_runs(
     question: str, monkeypatch: pytest.MonkeyPatch

@@ -1,7 +1,9 @@
 """The style sheet, plot forms, and the results that figures are drawn from."""
 
+from journeylab.plotting.figures import Drawn, Figures, draw_figures, panels
 from journeylab.plotting.medians import Columns, cited, medians, ranges
 from journeylab.plotting.plots import (
+    Lines,
     anchors,
     canvas,
     curves,
@@ -17,6 +19,9 @@ from journeylab.plotting.style import TEXT, Style, save, styled, styles
 __all__ = [
     "TEXT",
     "Columns",
+    "Drawn",
+    "Figures",
+    "Lines",
     "RunName",
     "StudyResults",
     "Style",
@@ -25,11 +30,13 @@ __all__ = [
     "canvas",
     "cited",
     "curves",
+    "draw_figures",
     "facets",
     "legend_above",
     "median",
     "median_interval",
     "medians",
+    "panels",
     "ranges",
     "save",
     "seeds",

@@ -17,6 +17,9 @@ from scipy.stats import binom
 
 from journeylab.plotting.style import TEXT, Style
 
+Lines = Mapping[str, Any]
+"""Reference lines by their names in the legend: a number, a curve, or None for no line."""
+
 _ANCHORS: tuple[dict[str, Any], ...] = (
     {"color": "#202020", "linewidth": 0.9, "linestyle": (0, (5, 2))},
     {"color": "#202020", "linewidth": 1.0, "linestyle": (0, (1, 1.2))},
@@ -200,9 +203,7 @@ def curves(
     _name(axes, shown, lines=True)
 
 
-def anchors(
-    axes: Axes, lines: Mapping[str, float | tuple[ArrayLike, ArrayLike] | None], *, x: bool = False
-) -> None:
+def anchors(axes: Axes, lines: Lines, *, x: bool = False) -> None:
     """Ceilings, floors and chance, named in the legend; styled by their position in ``lines``.
 
     A number is a line across the axes (at this x, if ``x``), a pair of arrays is a curve, and None

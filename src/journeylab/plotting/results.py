@@ -130,8 +130,8 @@ class StudyResults:
 
     def learning(self, metric: str, **where: Level) -> pd.DataFrame:
         """The curves of one metric over ``step``, as :meth:`tidy` has measurements."""
-        if self.curves is None:
-            raise ValueError(f"{self.study} has no curves: nothing was trained")
+        if self.curves is None:  # nothing was trained
+            return self.tidy(metric, **where)[:0].assign(step=())
         return self._in_print(self.curves, {"metric": metric, **where})
 
     def _in_print(self, table: pd.DataFrame, where: Mapping[str, Level]) -> pd.DataFrame:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import pandas as pd
 
-from journeylab.plotting import StudyResults, Table, save, stopping, styled
+from journeylab.plotting import Figures as FigureTable
+from journeylab.plotting import StudyResults, Table, draw_figures, save, stopping, styled
 from journeylab.records.files import write_json
 from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.reports.numbers import study_numbers
 from journeylab.reports.tables import fairness, printed_table, verdict_tables
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 _LOOKS = (
     "The number of seeds at which the looks at each claim ended. Markers and words say how: "
@@ -26,14 +23,10 @@ _LOOKS = (
 )
 
 
-class Figures(Protocol):
+class FiguresPart(Protocol):
     """The figures, tables and numbers of a study: its ``figures.py``."""
 
-    CAPTIONS: Mapping[str, str]
-
-    def draw(self, results: StudyResults) -> dict[str, Figure]:
-        """The figures by name."""
-        ...
+    FIGURES: FigureTable
 
     def tabulate(self, results: StudyResults) -> dict[str, Table]:
         """The tables by name."""
@@ -52,18 +45,18 @@ class Words(Protocol):
     TUNING: str | Mapping[str, str]
 
 
-def draw_results(results: StudyResults, figures: Figures, words: Words, folder: Path) -> None:
+def draw_results(results: StudyResults, figures: FiguresPart, words: Words, folder: Path) -> None:
     """Fill ``folder``: figures/*.{pdf,svg}, tables/*.{tex,json}, numbers.{tex,json}, content."""
     if results.verdicts is None:
         raise ValueError("a study is drawn after it is judged")
     for name in ("figures", "tables"):
         (folder / name).mkdir()
-    captions = dict(figures.CAPTIONS)
+    captions = {name: each.caption for name, each in figures.FIGURES.items()}
     with styled():
-        drawn = figures.draw(results)
+        made = draw_figures(figures.FIGURES, results)
         if (looks := stopping(results.verdicts)) is not None:
-            captions["looks"], drawn["looks"] = _LOOKS, looks
-        for name, figure in drawn.items():
+            captions["looks"], made["looks"] = _LOOKS, looks
+        for name, figure in made.items():
             save(figure, folder / "figures" / f"{name}.pdf")
     own = {name: table for name, table in figures.tabulate(results).items() if len(table.frame)}
     tables = verdict_tables(results.verdicts) | own
@@ -80,9 +73,9 @@ def draw_results(results: StudyResults, figures: Figures, words: Words, folder: 
     content = {
         "title": words.TITLE,
         "question": words.QUESTION,
-        # in the order of CAPTIONS: the first figure stands on the report's first page
+        # the first figure stands on the report's first page
         "figures": [
-            {"name": name, "caption": text} for name, text in captions.items() if name in drawn
+            {"name": name, "caption": text} for name, text in captions.items() if name in made
         ],
         "tables": list(own),
         "labels": dict(results.labels),

@@ -3,7 +3,7 @@ from pathlib import Path
 import pandas as pd
 
 from journeylab.catalogue import load
-from journeylab.plotting import StudyResults, styled
+from journeylab.plotting import StudyResults, draw_figures, styled
 from journeylab.studies.exp13_published_mixers import figures
 
 ROOT = Path(__file__).parents[3]
@@ -71,7 +71,7 @@ def test_every_mechanism_of_the_default_run_has_a_row(results):
     rest = rows[rows["arm"] == "certificates"]
     shown = StudyResults("exp13", settings, pd.concat([*copies, rest]))
     with styled():
-        drawn = figures.draw(shown)
+        drawn = draw_figures(figures.FIGURES, shown)
     for name, further in (("solved", 0), ("words", 0), ("length", 2)):
         rows = len(variants) + further
         assert len(drawn[name].axes[0].get_yticklabels()) == rows, name

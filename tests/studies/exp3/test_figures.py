@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 
-from journeylab.plotting import styled
+from journeylab.plotting import draw_figures, styled
 from journeylab.studies.exp3_order_information import figures
 from journeylab.studies.exp3_order_information.information import precision_law
 from journeylab.studies.exp3_order_information.search import TIE, search_table
@@ -38,7 +38,7 @@ def test_no_point_lies_outside_its_axes(results):
         rows = (overfitted["metric"] == metric) & (overfitted["seed"] == 1)
         overfitted.loc[rows & (overfitted["arm"] == "C2-d4"), "value"] = value
     with styled():
-        drawn = figures.draw(replace(results, measurements=overfitted))
+        drawn = draw_figures(figures.FIGURES, replace(results, measurements=overfitted))
     lowest = {}
     for name, figure in drawn.items():
         for axes in figure.axes:

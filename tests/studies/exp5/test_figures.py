@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from journeylab.plotting import styled
+from journeylab.plotting import draw_figures, styled
 from journeylab.studies.exp5_ssm_bridge import figures
 from journeylab.wording.typography import scientific
 
@@ -33,7 +33,7 @@ def test_an_error_beyond_the_panel_is_drawn_at_its_edge(results):
     table = results.measurements.copy()
     table.loc[(table["metric"] == "relative_error") & (table["N"] == 20), "value"] = 1e9
     with styled():
-        figure = figures.draw(replace(results, measurements=table))["error"]
+        figure = draw_figures(figures.FIGURES, replace(results, measurements=table))["error"]
     for axes in figure.axes:
         heights = [y for points in axes.collections for y in np.asarray(points.get_offsets())[:, 1]]
         assert max(heights) == pytest.approx(axes.get_ylim()[1])

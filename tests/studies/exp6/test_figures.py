@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from journeylab.plotting import styled
+from journeylab.plotting import draw_figures, styled
 from journeylab.studies.exp6_coupling_rank import figures
 from journeylab.studies.exp6_coupling_rank.metrics import ARMS, LABELS
 from journeylab.studies.exp6_coupling_rank.settings import HEADS
@@ -45,6 +45,6 @@ def test_runs_that_are_missing_have_no_panel(results):
     journey = table["variant"].isin(["journey", "decaying"])
     alone = replace(results, measurements=table[journey & (table["arm"] != "random-labels")])
     with styled():
-        drawn = figures.draw(alone)
+        drawn = draw_figures(figures.FIGURES, alone)
     assert set(drawn) == {"models", "spectrum", "learning"}
     assert len(drawn["models"].axes) == 1

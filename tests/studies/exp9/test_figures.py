@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from journeylab.catalogue import load
-from journeylab.plotting import styled
+from journeylab.plotting import draw_figures, styled
 from journeylab.studies.exp9_router_gradients import figures
 from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS
 from journeylab.studies.exp9_router_gradients.search import SEARCH, chosen
@@ -49,7 +49,7 @@ def test_without_routers_and_models_nothing_is_shown(results):
     bare = replace(results, measurements=alone)
     assert figures.numbers(bare)["hard_mse.soft.long"] == "n/a"
     with styled():
-        assert figures.draw(bare) == {}
+        assert draw_figures(figures.FIGURES, bare) == {}
     assert set(figures.tabulate(bare)) == {"checks", "search"}
 
 

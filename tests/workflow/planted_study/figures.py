@@ -2,18 +2,8 @@
 
 from matplotlib.figure import Figure
 
-from journeylab.plotting import StudyResults, Table, facets, seeds
-
-CAPTIONS = {"values": "Values of all seeds."}
-
-
-def draw(results: StudyResults) -> dict[str, Figure]:
-    """The values of every arm."""
-    rows = results.tidy("value")
-    figure, panels = facets(rows, 1.0, "value", col="data")
-    for axes, part in panels.values():
-        seeds(axes, part, results.styles)
-    return {"values": figure}
+from journeylab import plotting as plot
+from journeylab.plotting import StudyResults, Table
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
@@ -25,3 +15,10 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """Nothing is cited."""
     return {}
+
+
+def _draw_values(results: StudyResults) -> Figure | None:
+    return plot.panels(results, results.tidy("value"), 1.0, "value", col="data")
+
+
+FIGURES: plot.Figures = {"values": plot.Drawn(_draw_values, "Values of all seeds.")}

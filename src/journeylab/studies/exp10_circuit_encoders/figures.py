@@ -1,6 +1,7 @@
 """Figures, tables and printed numbers of exp10."""
 
 from collections.abc import Collection
+from functools import partial
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -29,23 +30,6 @@ from journeylab.wording.typography import fixed, scientific, short
 _GAIN = fixed(max(trial.twice - trial.accuracies[trial.chosen] for trial in TRIALS), 3)
 """What twice the steps add to the accuracy of a judged encoder, at most."""
 
-CAPTIONS = {
-    "accuracy": (
-        f"Accuracy on the test split, of encoders to which twice the steps would add up to {_GAIN} "
-        f"(one pilot seed). {SEEDS} Vertical lines are medians over seeds: of the exact ceiling of "
-        "any answer that depends on the types of the operations but not on their inputs, and of "
-        "the most frequent answer in training."
-    ),
-    "heads": (
-        "Accuracy on the test split for degrees, with other heads: the mean over nodes, attention "
-        "pooling, or a special token. Symbols and lines as before."
-    ),
-    "learning": (
-        f"Accuracy on the test split against the training step. {CURVES} The horizontal lines are "
-        "those of the first figure."
-    ),
-}
-
 _TRAINED = tuple(arm for arm in ARMS if arm != "audit")
 _HEADS = tuple(arm for arm in ARMS if arm.startswith("heads-"))
 _LAST = tuple(arm for arm in _TRAINED if arm not in _HEADS)
@@ -63,18 +47,6 @@ _CHECKS: dict[str, tuple[str, ...]] = {
     "padding_control": (),
 }
 _ENCODINGS = ("Encodings", "Polynomials per encoding", "Rank", "Best degree", "Best value")
-
-
-def draw(results: StudyResults) -> dict[str, Figure]:
-    """Accuracy by task and by head, and learning curves."""
-    figures: dict[str, Figure] = {}
-    if arms := _arms(results, _LAST):
-        figures["accuracy"] = _draw_accuracy(results, arms)
-        if results.curves is not None:
-            figures["learning"] = _draw_learning(results, arms)
-    if arms := _arms(results, _HEADS):
-        figures["heads"] = _draw_accuracy(results, arms)
-    return figures
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
@@ -144,29 +116,38 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return values
 
 
-def _draw_accuracy(results: StudyResults, arms: list[str]) -> Figure:
-    rows = results.tidy("accuracy", arm=arms)
+def _draw_accuracy(arms: Collection[str], results: StudyResults) -> Figure | None:
+    rows = results.tidy("accuracy", arm=_arms(results, arms))
     rows["model"] = rows["model"].cat.remove_unused_categories()
-    height = 0.75 + 0.13 * rows["model"].nunique()
-    figure, panels = plot.facets(rows, height, "accuracy", col="data", xlim=(0.0, 1.05))
-    for axes, part in panels.values():
-        plot.seeds(axes, part, results.styles)
-        plot.anchors(axes, _lines(results, part["arm"].iloc[0]), x=True)
-    return plot.legend_above(figure)
+    return plot.panels(
+        results,
+        rows,
+        0.75 + 0.13 * rows["model"].nunique(),
+        "accuracy",
+        lines=partial(_lines, results),
+        col="data",
+        xlim=(0.0, 1.05),
+    )
 
 
-def _draw_learning(results: StudyResults, arms: list[str]) -> Figure:
-    rows = results.learning("accuracy", arm=arms)
-    options = {"col": "data", "sharex": False, "ylim": (0.0, 1.05)}
-    figure, panels = plot.facets(rows, 2.4, "step", "accuracy", **options)
-    for axes, part in panels.values():
-        plot.curves(axes, part, results.styles)
-        plot.anchors(axes, _lines(results, part["arm"].iloc[0]))
-    return plot.legend_above(figure)
+def _draw_learning(results: StudyResults) -> Figure | None:
+    return plot.panels(
+        results,
+        results.learning("accuracy", arm=_arms(results, _LAST)),
+        2.4,
+        "step",
+        "accuracy",
+        form=plot.curves,
+        lines=partial(_lines, results),
+        col="data",
+        sharex=False,
+        ylim=(0.0, 1.05),
+    )
 
 
-def _lines(results: StudyResults, arm: str) -> dict[str, float | None]:
+def _lines(results: StudyResults, _: str, part: pd.DataFrame) -> plot.Lines:
     known = {"wiring-blind ceiling": "blind_ceiling", "most frequent answer": "commonest"}
+    arm = part["arm"].iloc[0]
     return {name: results.anchor(metric, arm=arm) for name, metric in known.items()}
 
 
@@ -257,3 +238,24 @@ def _hundredths(number: int) -> str:
 def _arms(results: StudyResults, arms: Collection[str]) -> list[str]:
     """The arms among ``arms`` that were trained, in order."""
     return list(dict.fromkeys(arm for arm, _ in results.present() if arm in arms))
+
+
+FIGURES: plot.Figures = {
+    "accuracy": plot.Drawn(
+        partial(_draw_accuracy, _LAST),
+        f"Accuracy on the test split, of encoders to which twice the steps would add up to {_GAIN} "
+        f"(one pilot seed). {SEEDS} Vertical lines are medians over seeds: of the exact ceiling of "
+        "any answer that depends on the types of the operations but not on their inputs, and of "
+        "the most frequent answer in training.",
+    ),
+    "heads": plot.Drawn(
+        partial(_draw_accuracy, _HEADS),
+        "Accuracy on the test split for degrees, with other heads: the mean over nodes, attention "
+        "pooling, or a special token. Symbols and lines as before.",
+    ),
+    "learning": plot.Drawn(
+        _draw_learning,
+        f"Accuracy on the test split against the training step. {CURVES} The horizontal lines are "
+        "those of the first figure.",
+    ),
+}

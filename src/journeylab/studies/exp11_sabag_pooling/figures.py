@@ -24,30 +24,6 @@ from journeylab.studies.exp11_sabag_pooling.settings import (
 )
 from journeylab.wording.typography import scientific, short
 
-CAPTIONS = {
-    "accuracy": (
-        "Token accuracy on the test strings, by task; for sorted strings also the share of strings "
-        f"with only correct symbols. {SEEDS} The vertical line is the exact ceiling of poolings "
-        "that do not know the order of their inputs."
-    ),
-    "learning": (
-        f"Token accuracy on the test strings against the training step. {CURVES} The horizontal "
-        "line is the same ceiling."
-    ),
-    "ratio": (
-        "Norm of the embeddings' gradient divided by that of the queries' gradient, at the start, "
-        "against the standard deviation of both; n inputs → k outputs. Each dot is one start; "
-        "symbols as in the figures before. The line “printed” is the ratio of the norms that the "
-        "document prints, 0.58 / 0.0049. The claim is judged where the queries' gradient has the "
-        "printed norm, between 0.02 and 0.1 of the first panel."
-    ),
-    "rates": (
-        "Mean training loss of “abc” → “ab” against the rate of all weights but the queries, whose "
-        "rate is the same or 1000 times higher. Small starts have standard deviation 0.1, unit "
-        f"starts 1. {AS_BEFORE}"
-    ),
-}
-
 _CHECKS: dict[str, tuple[str, ...]] = {
     "invariance_error": (),
     "invariance_control": (),
@@ -77,20 +53,6 @@ _SCALES, _TEMPERATURES = ([f"{x:g}" for x in each] for each in (SCALES, TEMPERAT
 _SHAPES = [f"{n} → {k}" for n, k in SHAPES]
 _STARTS = ("small", "unit")
 _ENDS = (1, MULTIPLIERS[-1])
-
-
-def draw(results: StudyResults) -> dict[str, Figure]:
-    """Accuracy and learning curves by task, gradient ratios, and rates of the queries."""
-    figures: dict[str, Figure] = {}
-    if results.present():
-        figures["accuracy"] = _draw_accuracy(results)
-        if results.curves is not None:
-            figures["learning"] = _draw_learning(results)
-    if len(results.select("gradient_ratio")):
-        figures["ratio"] = _draw_ratio(results)
-    if len(results.select("mean_loss")):
-        figures["rates"] = _draw_rates(results)
-    return figures
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
@@ -181,52 +143,68 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return values
 
 
-def _draw_accuracy(results: StudyResults) -> Figure:
+def _draw_accuracy(results: StudyResults) -> Figure | None:
     whole = results.tidy("accuracy", arm=list(TASKS))
     exact = results.tidy("exact", arm="string-sorted")
     tables = [whole.assign(data=whole["data"].astype(str))]
     if len(exact):
         tables.append(exact.assign(data=f"{ARMS['string-sorted']}, exact match"))
     rows = pd.concat(tables, ignore_index=True)
-    order = list(dict.fromkeys(name for name in _panels() if name in set(rows["data"])))
-    figure, panels = plot.facets(
-        rows, 1.25, "accuracy", col="data", col_order=order, col_wrap=4, xlim=(-0.05, 1.05)
+    return plot.panels(
+        results,
+        rows,
+        1.25,
+        "accuracy",
+        lines=partial(_line, results),
+        col="data",
+        col_order=list(dict.fromkeys(name for name in _panels() if name in set(rows["data"]))),
+        col_wrap=4,
+        xlim=(-0.05, 1.05),
     )
-    for axes, part in panels.values():
-        plot.seeds(axes, part, results.styles)
-        plot.anchors(axes, _line(results, part["arm"].iloc[0]), x=True)
-    return plot.legend_above(figure)
 
 
-def _draw_learning(results: StudyResults) -> Figure:
-    rows = results.learning("accuracy", arm=list(TASKS))
-    figure, panels = plot.facets(
-        rows, 1.4, "step", "accuracy", col="data", col_wrap=3, sharex=False, ylim=(-0.02, 1.05)
+def _draw_learning(results: StudyResults) -> Figure | None:
+    return plot.panels(
+        results,
+        results.learning("accuracy", arm=list(TASKS)),
+        1.4,
+        "step",
+        "accuracy",
+        form=plot.curves,
+        lines=partial(_line, results),
+        col="data",
+        col_wrap=3,
+        sharex=False,
+        ylim=(-0.02, 1.05),
     )
-    for axes, part in panels.values():
-        plot.curves(axes, part, results.styles)
-        plot.anchors(axes, _line(results, part["arm"].iloc[0]))
-    return plot.legend_above(figure)
 
 
-def _draw_ratio(results: StudyResults) -> Figure:
+def _draw_ratio(results: StudyResults) -> Figure | None:
     rows = results.tidy("gradient_ratio", arm="ratio")
-    rows["hue"] = "τ = " + rows["temperature"]
+    rows["hue"] = "τ = " + rows["temperature"].astype(str)
     rows["scale"] = pd.Categorical(rows["scale"], _SCALES)
-    order = _SHAPES
-    figure, panels = plot.facets(
-        rows, 1.7, "standard deviation", "ratio", col="shape", col_order=order, col_wrap=3
+    return plot.panels(
+        results,
+        rows,
+        1.7,
+        "standard deviation",
+        "ratio",
+        styles=plot.styles(f"τ = {temperature}" for temperature in _TEMPERATURES),
+        lines={"printed": _PRINTED_RATIO},
+        limits={"yscale": "log", "ylim": (0.03, 3e4)},
+        x="scale",
+        y="value",
+        hue="hue",
+        col="shape",
+        col_order=_SHAPES,
+        col_wrap=3,
     )
-    shown = plot.styles(f"τ = {temperature}" for temperature in _TEMPERATURES)
-    for axes, part in panels.values():
-        axes.set(yscale="log", ylim=(0.03, 3e4))
-        plot.seeds(axes, part, shown, x="scale", y="value", hue="hue")
-        plot.anchors(axes, {"printed": _PRINTED_RATIO})
-    return plot.legend_above(figure)
 
 
-def _draw_rates(results: StudyResults) -> Figure:
+def _draw_rates(results: StudyResults) -> Figure | None:
     rows = results.tidy("mean_loss", arm="rates")
+    if rows.empty:
+        return None
     rows["case"] = rows["optimiser"] + ", " + rows["scale"] + " start"
     rows["hue"] = "queries × " + rows["multiplier"].astype(int).astype(str)
     figure, panels = plot.facets(
@@ -391,5 +369,35 @@ def _panels() -> list[str]:
     return names
 
 
-def _line(results: StudyResults, arm: str) -> dict[str, float | None]:
+def _line(results: StudyResults, _: str, part: pd.DataFrame) -> plot.Lines:
+    arm = part["arm"].iloc[0]
     return {"permutation-invariant ceiling": results.anchor("ceiling", arm=arm)}
+
+
+FIGURES: plot.Figures = {
+    "accuracy": plot.Drawn(
+        _draw_accuracy,
+        "Token accuracy on the test strings, by task; for sorted strings also the share of strings "
+        f"with only correct symbols. {SEEDS} The vertical line is the exact ceiling of poolings "
+        "that do not know the order of their inputs.",
+    ),
+    "learning": plot.Drawn(
+        _draw_learning,
+        f"Token accuracy on the test strings against the training step. {CURVES} The horizontal "
+        "line is the same ceiling.",
+    ),
+    "ratio": plot.Drawn(
+        _draw_ratio,
+        "Norm of the embeddings' gradient divided by that of the queries' gradient, at the start, "
+        "against the standard deviation of both; n inputs → k outputs. Each dot is one start; "
+        "symbols as in the figures before. The line “printed” is the ratio of the norms that the "
+        "document prints, 0.58 / 0.0049. The claim is judged where the queries' gradient has the "
+        "printed norm, between 0.02 and 0.1 of the first panel.",
+    ),
+    "rates": plot.Drawn(
+        _draw_rates,
+        "Mean training loss of “abc” → “ab” against the rate of all weights but the queries, whose "
+        "rate is the same or 1000 times higher. Small starts have standard deviation 0.1, unit "
+        f"starts 1. {AS_BEFORE}",
+    ),
+}

@@ -1,6 +1,6 @@
 """Figures, tables and numbers of exp12."""
 
-from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -22,39 +22,6 @@ from journeylab.studies.exp12_native_kg_transfer.metrics import METRICS
 from journeylab.studies.exp12_native_kg_transfer.search import SEED, search_table
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Settings, Variant
 
-CAPTIONS = {
-    "size": (
-        "Transfer against the size of the world, k times that of exp7: hits@1 among all entities "
-        "in template 0, with one token per name and embeddings of deviation 0.02. Tier 2 (middle) "
-        "tests facts that were read as triples only (A) or in template 1 only (B); tiers 1 and 3 "
-        f"are taught and unread facts. {SEEDS} Horizontal lines: the gate, below which a run is "
-        "undertrained, and the relation marginal, which guesses the relation's most frequent tail "
-        "(median over seeds)."
-    ),
-    "unscaled": (
-        "Transfer against the size of the world with the transformer's own initial scale: "
-        f"embeddings of deviation 1 and a smaller output projection. {AS_BEFORE}"
-    ),
-    "split": (
-        "Transfer against the size of the world with names of four characters, each a token of its "
-        f"own. {AS_BEFORE}"
-    ),
-    "tokens": (
-        "Transfer against the number m of tokens of a name: a symbol of its own (1) or characters "
-        f"(4); k = 3. {AS_BEFORE}"
-    ),
-    "bridging": (
-        "Transfer against the share p of facts that are bridged, which means read in both formats, "
-        "in a world of random attributes, k = 3: no fact follows from others, so tier 3 can only "
-        f"be guessed. Tiers 2 and 3 test the same facts at every p. {AS_BEFORE}"
-    ),
-    "unseen": (
-        "Generalisation to unread facts (tier 3), with tiers 1 and 2 for comparison: stronger "
-        "regularisation, k = 10, one token per name. A masks any part of a triple, A (tail only) "
-        "its tail; B predicts the next token of its sentences, B (MLM) masked tokens of them. "
-        f"{AS_BEFORE} The vertical line is the relation marginal."
-    ),
-}
 SEARCH_CAPTION = (
     f"Search of the peak rate and the initial scale on pilot seed {SEED}: mean log rank of the "
     "true tail on the tier that the claims read (lower is better)."
@@ -112,18 +79,6 @@ _CHECKS = (
 )
 
 
-def draw(results: StudyResults) -> dict[str, Figure]:
-    """Draw transfer by size, initial scale, tokens and bridging; and generalisation."""
-    figures = {
-        name: _draw_against(results, levels, factor)
-        for name, (factor, levels) in _AGAINST.items()
-        if _has(results, levels)
-    }
-    if _has(results, ("unseen",)):
-        figures["unseen"] = _draw_models(results, ("unseen",))
-    return figures
-
-
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """hits@1 of every run by tier, in text and in the form of its KG rows; the search."""
     gate = _gate(results)
@@ -172,50 +127,28 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return values
 
 
-def _draw_against(results: StudyResults, levels: Mapping[str, str], x: str) -> Figure:
-    """hits@1 at tiers 1 to 3 against the factor in which the arms differ; ``levels`` by arm."""
+def _draw_against(name: str, results: StudyResults) -> Figure | None:
+    """hits@1 at tiers 1 to 3 against the factor in which the arms differ."""
+    factor, levels = _AGAINST[name]
     rows = results.tidy("hits@1", **PRIMARY, arm=list(levels), variant=["A", "A-plus-causal", "B"])
     present = [level for arm, level in levels.items() if arm in set(rows["arm"])]
     rows["level"] = pd.Categorical(rows["arm"].map(levels), present)
-    rows["tier"] = rows["tier"].map(TIER_TITLES)
-    titles = list(TIER_TITLES.values())
-    figure, panels = plot.facets(
-        rows, 2.0, x, "hits@1", col="tier", col_order=titles, ylim=(-0.04, 1.04)
+    known = set(rows["model"].astype(str))
+    return plot.panels(
+        results,
+        rows.assign(tier=rows["tier"].map(TIER_TITLES)),
+        2.0,
+        factor,
+        "hits@1",
+        styles={name: style for name, style in results.styles.items() if name in known},
+        lines=partial(_lines, results, list(levels)),
+        limits={"xlim": (-0.5, len(present) - 0.5)},
+        x="level",
+        y="value",
+        col="tier",
+        col_order=list(TIER_TITLES.values()),
+        ylim=(-0.04, 1.04),
     )
-    shown = {
-        name: style
-        for name, style in results.styles.items()
-        if name in set(rows["model"].astype(str))
-    }
-    for tier, title in TIER_TITLES.items():
-        axes, part = panels[title]
-        plot.seeds(axes, part, shown, x="level", y="value")
-        axes.set_xlim(-0.5, len(present) - 0.5)  # the last level can have one model only
-        gate = _gate(results) if tier == "T1" else None
-        plot.anchors(axes, {_MARGINAL: _floor(results, tier, list(levels)), "gate": gate})
-    return plot.legend_above(figure)
-
-
-def _draw_models(results: StudyResults, arms: Sequence[str]) -> Figure:
-    """hits@1 of the models of some arms, by tier."""
-    rows = results.tidy("hits@1", **PRIMARY, arm=list(arms))
-    rows["tier"] = rows["tier"].map(TIER_TITLES)
-    titles = list(TIER_TITLES.values())
-    height = 0.6 + 0.17 * rows["model"].nunique()
-    figure, panels = plot.facets(
-        rows, height, "hits@1", col="tier", col_order=titles, xlim=(-0.04, 1.04)
-    )
-    for tier, title in TIER_TITLES.items():
-        axes, part = panels[title]
-        part = part.assign(model=part["model"].cat.remove_unused_categories())
-        plot.seeds(axes, part, results.styles)
-        gate = _gate(results) if tier == "T1" else None
-        plot.anchors(axes, {_MARGINAL: _floor(results, tier, list(arms)), "gate": gate}, x=True)
-    return plot.legend_above(figure)
-
-
-def _has(results: StudyResults, arms: Mapping[str, str] | Sequence[str]) -> bool:
-    return any(arm in arms for arm, _ in results.present())
 
 
 def _tabulate_search(results: StudyResults) -> Table:
@@ -261,3 +194,67 @@ def _gate(results: StudyResults) -> float:
 
 def _settings(results: StudyResults) -> Settings:
     return cast(Settings, results.settings)
+
+
+def _draw_unseen(results: StudyResults) -> Figure | None:
+    """hits@1 of the models of an arm, by tier."""
+    rows = results.tidy("hits@1", **PRIMARY, arm="unseen")
+    return plot.panels(
+        results,
+        rows.assign(
+            tier=rows["tier"].map(TIER_TITLES), model=rows["model"].cat.remove_unused_categories()
+        ),
+        0.6 + 0.17 * rows["model"].nunique(),
+        "hits@1",
+        lines=partial(_lines, results, ["unseen"]),
+        col="tier",
+        col_order=list(TIER_TITLES.values()),
+        xlim=(-0.04, 1.04),
+    )
+
+
+def _lines(results: StudyResults, arms: list[str], title: str, _: pd.DataFrame) -> plot.Lines:
+    tier = next(tier for tier, shown in TIER_TITLES.items() if shown == title)
+    gate = _gate(results) if tier == "T1" else None
+    return {_MARGINAL: _floor(results, tier, arms), "gate": gate}
+
+
+FIGURES: plot.Figures = {
+    "size": plot.Drawn(
+        partial(_draw_against, "size"),
+        "Transfer against the size of the world, k times that of exp7: hits@1 among all entities "
+        "in template 0, with one token per name and embeddings of deviation 0.02. Tier 2 (middle) "
+        "tests facts that were read as triples only (A) or in template 1 only (B); tiers 1 and 3 "
+        f"are taught and unread facts. {SEEDS} Horizontal lines: the gate, below which a run is "
+        "undertrained, and the relation marginal, which guesses the relation's most frequent tail "
+        "(median over seeds).",
+    ),
+    "unscaled": plot.Drawn(
+        partial(_draw_against, "unscaled"),
+        "Transfer against the size of the world with the transformer's own initial scale: "
+        f"embeddings of deviation 1 and a smaller output projection. {AS_BEFORE}",
+    ),
+    "split": plot.Drawn(
+        partial(_draw_against, "split"),
+        "Transfer against the size of the world with names of four characters, each a token of its "
+        f"own. {AS_BEFORE}",
+    ),
+    "tokens": plot.Drawn(
+        partial(_draw_against, "tokens"),
+        "Transfer against the number m of tokens of a name: a symbol of its own (1) or characters "
+        f"(4); k = 3. {AS_BEFORE}",
+    ),
+    "bridging": plot.Drawn(
+        partial(_draw_against, "bridging"),
+        "Transfer against the share p of facts that are bridged, which means read in both formats, "
+        "in a world of random attributes, k = 3: no fact follows from others, so tier 3 can only "
+        f"be guessed. Tiers 2 and 3 test the same facts at every p. {AS_BEFORE}",
+    ),
+    "unseen": plot.Drawn(
+        _draw_unseen,
+        "Generalisation to unread facts (tier 3), with tiers 1 and 2 for comparison: stronger "
+        "regularisation, k = 10, one token per name. A masks any part of a triple, A (tail only) "
+        "its tail; B predicts the next token of its sentences, B (MLM) masked tokens of them. "
+        f"{AS_BEFORE} The vertical line is the relation marginal.",
+    ),
+}

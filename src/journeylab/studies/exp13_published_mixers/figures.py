@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -18,10 +19,7 @@ from journeylab.plotting import RunName, StudyResults, Table
 from journeylab.plotting.captions import AS_BEFORE, SEEDS
 from journeylab.studies.exp13_published_mixers import search
 from journeylab.studies.exp13_published_mixers.metrics import ARMS, FAMILIES, LABELS, METRICS
-from journeylab.studies.exp13_published_mixers.search_tables import (
-    tabulate_rates,
-    tabulate_scales,
-)
+from journeylab.studies.exp13_published_mixers.search_tables import tabulate_rates, tabulate_scales
 from journeylab.studies.exp13_published_mixers.settings import FACTORS, WORD_TASKS, Arm, Data
 from journeylab.studies.exp13_published_mixers.shortcuts import floor
 from journeylab.wording.typography import fixed
@@ -57,66 +55,6 @@ _IN_PROSE = (
 """Runs whose solving seeds the prose counts."""
 _SEARCHED = {trial[:2] for trial in search.TRIALS if search.chooses(trial)}
 
-CAPTIONS = {
-    "solved": (
-        f"Number of seeds that solved a task, of all seeds: accuracy {SOLVED} or more in the "
-        "second half of rows as long as the longest training rows (n). In brackets: the number "
-        "that reach this at 4n. Runs that an open claim reads have up to 36 seeds, others 12; ✗ "
-        "counts failed seeds, which have not solved their task. Colour is the share of seeds. "
-        "White fields were trained and no seed reached the threshold, though accuracies can be "
-        "far above chance (see the next figures); grey fields were not trained. Word problems, "
-        "parity and arithmetic have one layer, flip-flop and recall have two. The last column is "
-        "the cost of a mechanism: thousand floating-point operations of a forward pass per "
-        "token, one layer, rows of 32 tokens. Blocks have equal numbers of parameters, not equal "
-        f"cost. {_BUDGETS} * marks four times the steps. {_FAMILIES}"
-    ),
-    "both": (
-        "State and memory: accuracy at length n on the word problem of A5, with one layer, and "
-        "on recall of sixteen pairs, with two, of all mechanisms that were trained on both. "
-        f"{SEEDS} The dotted line is the best constant answer on A5, the dashed one the most "
-        "frequent value of a row of recall. The two networks of a mechanism were trained "
-        "separately, each with its own settings, so that the figure compares mechanisms as "
-        "trained here, not what they can represent."
-    ),
-    "words": (
-        f"Accuracy on word problems at length n, by group. {AS_BEFORE} The dashed line is the "
-        "exact Parikh ceiling, the best accuracy of any answer that depends on the numbers of "
-        "the two letters only; the dotted line is the best constant answer. Both are means over "
-        f"the same positions as the accuracy; the last line is {SOLVED}."
-    ),
-    "others": (
-        f"Accuracy at length n on the tasks that are no word problem. {AS_BEFORE} Dotted: the "
-        "best constant answer on parity and arithmetic; on flip-flop the bit that was written "
-        "most often so far, on recall the most frequent value of the row. Neither uses which "
-        f"write was the last, or which key has which value. The last line is {SOLVED}."
-    ),
-    "length": (
-        "Accuracy in percent, median over the seeds that finished, in the second half of rows of "
-        "n, 2n and 4n tokens; training rows have at most n. On recall, rows of n have 16 pairs "
-        "and longer ones 32. The last two rows are the floors and the ceilings of the figures "
-        "before. Grey fields were not trained; ✗ counts failed seeds, which have no accuracy. "
-        f"{_BUDGETS} {_FAMILIES}"
-    ),
-}
-
-
-def draw(results: StudyResults) -> dict[str, Figure]:
-    """Solved shares with cost, state beside memory, accuracies by task and by length."""
-    figures: dict[str, Figure] = {}
-    if not results.present():
-        return figures
-    figures["solved"] = _draw_solved(results)
-    if both := _on_both(results):
-        figures["both"] = _draw_both(results, both)
-    words = [arm for arm in _arms(results) if arm in WORD_TASKS]
-    others = [arm for arm in _arms(results) if arm not in WORD_TASKS]
-    if words:
-        figures["words"] = _draw_accuracy(results, words)
-    if others:
-        figures["others"] = _draw_accuracy(results, others)
-    figures["length"] = _draw_length(results)
-    return figures
-
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """Accuracies by length with cost, ceilings, and the search."""
@@ -130,10 +68,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             notes="–: not trained. CPU times stand above the first table.",
             numeric=tuple(_heads(results)),
             numbers=plot.medians(
-                results,
-                f"accuracy-{times}",
-                "",
-                {f"At {times}": ("accuracy", {"times": times})},
+                results, f"accuracy-{times}", "", {f"At {times}": ("accuracy", {"times": times})}
             ).numbers,
         )
         for times in FACTORS
@@ -170,8 +105,10 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return cited
 
 
-def _draw_solved(results: StudyResults) -> Figure:
+def _draw_solved(results: StudyResults) -> Figure | None:
     arms, variants = _arms(results), _variants(results)
+    if not variants:
+        return None
     shares = np.full((len(variants), len(arms) + 1), np.nan)
     heads = [*(ARMS.get(arm, arm) for arm in arms), _COST]
     figure, [axes] = plot.canvas(0.155 * len(variants) + 0.45)
@@ -197,55 +134,68 @@ def _draw_solved(results: StudyResults) -> Figure:
     return figure
 
 
-def _draw_both(results: StudyResults, variants: Sequence[str]) -> Figure:
-    rows = results.tidy("accuracy", times=1, arm=[_STATE, _MEMORY], variant=list(variants))
+def _draw_both(results: StudyResults) -> Figure | None:
+    """The mechanisms that were trained on A5 and on recall."""
+    present = set(results.present())
+    variants = [v for v in _variants(results) if {(_STATE, v), (_MEMORY, v)} <= present]
+    if not variants:
+        return None
+    rows = results.tidy("accuracy", times=1, arm=[_STATE, _MEMORY], variant=variants)
     medians = rows.groupby(["model", "arm"], observed=True)["value"].median().unstack("arm")
     best = medians.assign(least=medians.min(axis=1), most=medians.max(axis=1))
     order = best.sort_values(["least", "most"], ascending=False, kind="stable").index
-    rows = rows.assign(
-        model=pd.Categorical(rows["model"], list(order)),
-        data=rows["data"].cat.remove_unused_categories(),
-    )
-    figure, [axes] = plot.canvas(0.2 * len(variants) + 0.9, x="accuracy")
-    axes.set_xlim(-0.04, 1.04)
     names = {arm: ARMS.get(arm, arm) for arm in (_STATE, _MEMORY)}
-    plot.seeds(axes, rows, plot.styles(names.values()), hue="data")
-    lines = {
-        f"{names[_MEMORY]}: most frequent value": _floor(results, _MEMORY),
-        f"{names[_STATE]}: constant answer": _floor(results, _STATE),
-    }
-    plot.anchors(axes, lines, x=True)
-    return plot.legend_above(figure)
-
-
-def _draw_accuracy(results: StudyResults, arms: Sequence[str]) -> Figure:
-    rows = results.tidy("accuracy", times=1, arm=list(arms))
-    rows = rows.assign(model=rows["model"].cat.remove_unused_categories())
-    shown = [ARMS.get(arm, arm) for arm in arms]
-    figure, panels = plot.facets(
-        rows,
-        0.115 * len(_variants(results)) + 0.35,
+    return plot.panels(
+        results,
+        rows.assign(
+            model=pd.Categorical(rows["model"], list(order)),
+            data=rows["data"].cat.remove_unused_categories(),
+        ),
+        0.2 * len(variants) + 0.9,
         "accuracy",
-        col="data",
-        col_wrap=3,
-        col_order=shown,
+        styles=plot.styles(names.values()),
+        lines={
+            f"{names[_MEMORY]}: most frequent value": _floor(results, _MEMORY),
+            f"{names[_STATE]}: constant answer": _floor(results, _STATE),
+        },
+        hue="data",
         xlim=(-0.04, 1.04),
     )
+
+
+def _draw_accuracy(words: bool, results: StudyResults) -> Figure | None:
+    """Accuracy of all mechanisms on word problems, or on the other tasks."""
+    arms = [arm for arm in _arms(results) if (arm in WORD_TASKS) is words]
+    rows = results.tidy("accuracy", times=1, arm=arms)
+    rows = rows.assign(model=rows["model"].cat.remove_unused_categories())
     [alike] = plot.styles(["every mechanism"]).values()  # each has a row of its own
-    for title, (axes, part) in panels.items():
-        plot.seeds(axes, part, dict.fromkeys(rows["model"].cat.categories, alike), hue="model")
+
+    def lines(title: str, _: pd.DataFrame) -> plot.Lines:
         task = next(arm for arm in arms if ARMS.get(arm, arm) == title)
-        lines = {
+        return {
             "Parikh ceiling": _ceiling(results, task),
             "floor": _floor(results, task),
             f"solved, {SOLVED}": SOLVED,
         }
-        plot.anchors(axes, lines, x=True)
-    return plot.legend_above(figure)
+
+    return plot.panels(
+        results,
+        rows,
+        0.115 * len(_variants(results)) + 0.35,
+        "accuracy",
+        styles=dict.fromkeys(rows["model"].cat.categories, alike),
+        lines=lines,
+        col="data",
+        col_wrap=3,
+        col_order=[ARMS.get(arm, arm) for arm in arms],
+        xlim=(-0.04, 1.04),
+    )
 
 
-def _draw_length(results: StudyResults) -> Figure:
+def _draw_length(results: StudyResults) -> Figure | None:
     arms, variants = _arms(results), _variants(results)
+    if not variants:
+        return None
     columns = [(arm, times) for arm in arms for times in FACTORS]
     shares: list[list[float | None]] = [
         [_median(results, (a, v), t) for a, t in columns] for v in variants
@@ -378,12 +328,6 @@ def _kiloflops(results: StudyResults, variant: str, times: int = 1) -> str:
     return fixed(float(rows.iloc[0]), 0) if len(rows) else "–"
 
 
-def _on_both(results: StudyResults) -> list[str]:
-    """The mechanisms that were trained on A5 and on recall."""
-    present = results.present()
-    return [v for v in _variants(results) if {(_STATE, v), (_MEMORY, v)} <= set(present)]
-
-
 def _data(results: StudyResults, arm: str) -> Data:
     """The task and the lengths of an arm."""
     variant = next(iter(results.settings.arms[arm].variants))
@@ -406,3 +350,51 @@ def _floor(results: StudyResults, arm: str, times: int = 1) -> float | None:
 def _anchor(results: StudyResults, metric: str, task: str, times: int = 1) -> float | None:
     rows = results.pool(metric, case=task, times=times)["value"]
     return float(rows.iloc[0]) if len(rows) else None
+
+
+FIGURES: plot.Figures = {
+    "solved": plot.Drawn(
+        _draw_solved,
+        f"Number of seeds that solved a task, of all seeds: accuracy {SOLVED} or more in the "
+        "second half of rows as long as the longest training rows (n). In brackets: the number "
+        "that reach this at 4n. Runs that an open claim reads have up to 36 seeds, others 12; ✗ "
+        "counts failed seeds, which have not solved their task. Colour is the share of seeds. "
+        "White fields were trained and no seed reached the threshold, though accuracies can be "
+        "far above chance (see the next figures); grey fields were not trained. Word problems, "
+        "parity and arithmetic have one layer, flip-flop and recall have two. The last column is "
+        "the cost of a mechanism: thousand floating-point operations of a forward pass per "
+        "token, one layer, rows of 32 tokens. Blocks have equal numbers of parameters, not equal "
+        f"cost. {_BUDGETS} * marks four times the steps. {_FAMILIES}",
+    ),
+    "both": plot.Drawn(
+        _draw_both,
+        "State and memory: accuracy at length n on the word problem of A5, with one layer, and "
+        "on recall of sixteen pairs, with two, of all mechanisms that were trained on both. "
+        f"{SEEDS} The dotted line is the best constant answer on A5, the dashed one the most "
+        "frequent value of a row of recall. The two networks of a mechanism were trained "
+        "separately, each with its own settings, so that the figure compares mechanisms as "
+        "trained here, not what they can represent.",
+    ),
+    "words": plot.Drawn(
+        partial(_draw_accuracy, True),
+        f"Accuracy on word problems at length n, by group. {AS_BEFORE} The dashed line is the "
+        "exact Parikh ceiling, the best accuracy of any answer that depends on the numbers of "
+        "the two letters only; the dotted line is the best constant answer. Both are means over "
+        f"the same positions as the accuracy; the last line is {SOLVED}.",
+    ),
+    "others": plot.Drawn(
+        partial(_draw_accuracy, False),
+        f"Accuracy at length n on the tasks that are no word problem. {AS_BEFORE} Dotted: the "
+        "best constant answer on parity and arithmetic; on flip-flop the bit that was written "
+        "most often so far, on recall the most frequent value of the row. Neither uses which "
+        f"write was the last, or which key has which value. The last line is {SOLVED}.",
+    ),
+    "length": plot.Drawn(
+        _draw_length,
+        "Accuracy in percent, median over the seeds that finished, in the second half of rows of "
+        "n, 2n and 4n tokens; training rows have at most n. On recall, rows of n have 16 pairs "
+        "and longer ones 32. The last two rows are the floors and the ceilings of the figures "
+        "before. Grey fields were not trained; ✗ counts failed seeds, which have no accuracy. "
+        f"{_BUDGETS} {_FAMILIES}",
+    ),
+}

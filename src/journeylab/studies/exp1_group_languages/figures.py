@@ -46,26 +46,6 @@ from journeylab.studies.exp1_group_languages.tasks import GENERATORS, TASKS, gen
 SOLVED = 0.99
 
 _SEEDS = seed_dots(lines="horizontal lines")
-CAPTIONS = {
-    "worst": (
-        f"Accuracy at the worst of the training lengths, by task. {_SEEDS} A seed at or beyond the "
-        "dash-dotted line has solved its task. The dashed line is the smallest Parikh ceiling of "
-        "the training lengths. The worst of many noisy accuracies lies slightly below it even if "
-        "the expected accuracy equals the ceiling at every length."
-    ),
-    "solved": (
-        "Number of seeds that solved their task / number of seeds. Darker fields have a larger "
-        "share. Empty fields were not trained at this scale."
-    ),
-    "accuracy": (
-        "Accuracy on new strings against their length, by task (rows) and form of the state "
-        f"(columns). {CURVES} The dashed line is the exact Parikh ceiling, the best accuracy of a "
-        "classifier that sees only the numbers of a's and b's. The dotted line is the best "
-        "constant answer. In the tasks A and B, accuracies and ceilings are balanced over the "
-        "classes."
-    ),
-}
-
 _TITLES = {task: ARMS[task] for task in TASK_NAMES}
 _HEADS = {task: "B, #a = n/2" if task == "Bbal" else task for task in TASK_NAMES}
 _COLUMNS = {"product state": "product state (J = 0)", "aggregation": "aggregation (J = 1)"}
@@ -88,16 +68,6 @@ _SHOWN = (SHORTEST, 20, 30, 40, LONGEST, *FAR)
 
 Case = tuple[TaskName, Family, Form]
 """Task, family and form."""
-
-
-def draw(results: StudyResults) -> dict[str, Figure]:
-    """Accuracy at the worst length, shares of solving seeds, and accuracy against length."""
-    figures: dict[str, Figure] = {}
-    if _present(results):
-        figures["worst"] = _draw_worst(results)
-        figures["solved"] = _draw_solved(results)
-        figures["accuracy"] = _draw_accuracy(results)
-    return figures
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
@@ -149,60 +119,68 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return cited
 
 
-def _draw_accuracy(results: StudyResults) -> Figure:
+def _draw_accuracy(results: StudyResults) -> Figure | None:
     rows = _tidy(results, "accuracy")
     rows = rows[rows["n"] <= LONGEST].assign(form=rows["form"].map(_COLUMNS))
-    figure, panels = plot.facets(
+
+    def lines(level: tuple[str, str], _: pd.DataFrame) -> plot.Lines:
+        task = next(task for task in TASK_NAMES if _TITLES[task] == level[0])
+        ceiling, chance = (_within(results, metric, task) for metric in ("ceiling", "chance"))
+        return {
+            "Parikh ceiling": (list(ceiling), list(ceiling.values())),
+            "constant answer": (list(chance), list(chance.values())),
+        }
+
+    return plot.panels(
+        results,
         rows.astype({"n": int}),
         1.1,
         "length n",
         "accuracy",
+        styles=plot.styles(FAMILY_LABELS.values()),
+        form=plot.curves,
+        lines=lines,
+        x="n",
+        hue="family",
         row="title",
         col="form",
-        row_order=_shown(rows),
         col_order=_COLUMNS.values(),
         ylim=(-0.04, 1.06),
         xlim=(SHORTEST - 1, LONGEST + 1),
     )
-    for (title, _), (axes, part) in panels.items():
-        plot.curves(axes, part, plot.styles(FAMILY_LABELS.values()), x="n", hue="family")
-        task = next(task for task in TASK_NAMES if _TITLES[task] == title)
-        ceiling, chance = (_within(results, metric, task) for metric in ("ceiling", "chance"))
-        plot.anchors(
-            axes,
-            {
-                "Parikh ceiling": (list(ceiling), list(ceiling.values())),
-                "constant answer": (list(chance), list(chance.values())),
-            },
-        )
-    return plot.legend_above(figure)
 
 
-def _draw_worst(results: StudyResults) -> Figure:
+def _draw_worst(results: StudyResults) -> Figure | None:
     rows = _tidy(results, "worst_accuracy")
     present = set(rows["family"])
-    rows["family"] = pd.Categorical(
-        rows["family"], [family for family in FAMILY_LABELS.values() if family in present]
-    )
-    figure, panels = plot.facets(
-        rows,
-        1.5,
-        "accuracy, worst length",
-        col="title",
-        col_wrap=3,
-        col_order=_shown(rows),
-        xlim=(-0.04, 1.04),
-    )
-    for axes, part in panels.values():
-        plot.seeds(axes, part, plot.styles(FORM_LABELS.values()), y="family", hue="form")
+
+    def lines(_: str, part: pd.DataFrame) -> plot.Lines:
         lowest = min(_within(results, "ceiling", part["task"].iloc[0]).values())
         ceiling = lowest if lowest < SOLVED else None
-        lines = {"Parikh ceiling": ceiling, "constant answer": None, f"solved, {SOLVED}": SOLVED}
-        plot.anchors(axes, lines, x=True)
-    return plot.legend_above(figure)
+        return {"Parikh ceiling": ceiling, "constant answer": None, f"solved, {SOLVED}": SOLVED}
+
+    return plot.panels(
+        results,
+        rows.assign(
+            family=pd.Categorical(
+                rows["family"], [name for name in FAMILY_LABELS.values() if name in present]
+            )
+        ),
+        1.5,
+        "accuracy, worst length",
+        styles=plot.styles(FORM_LABELS.values()),
+        lines=lines,
+        y="family",
+        hue="form",
+        col="title",
+        col_wrap=3,
+        xlim=(-0.04, 1.04),
+    )
 
 
-def _draw_solved(results: StudyResults) -> Figure:
+def _draw_solved(results: StudyResults) -> Figure | None:
+    if not _present(results):
+        return None
     figure, [axes] = plot.canvas(2.6)
     cases = {f"{FAMILY_LABELS[a]}, {FORM_LABELS[b]}": (a, b) for a, b in _cases()}
     counts = {
@@ -306,17 +284,13 @@ def _tidy(results: StudyResults, metric: str) -> pd.DataFrame:
     rows = results.tidy(metric)
     task = rows["arm"].map(_tasks(results))
     family, form = (rows["variant"].map(VARIANTS).str[part] for part in (0, 1))
+    titles = [_TITLES[name] for name in TASK_NAMES if name in set(task)]
     return rows.assign(
         task=task,
-        title=task.map(_TITLES),
+        title=pd.Categorical(task.map(_TITLES), titles),
         family=family.map(FAMILY_LABELS),
         form=form.map(FORM_LABELS),
     )
-
-
-def _shown(rows: pd.DataFrame) -> list[str]:
-    present = set(rows["title"])
-    return [title for title in _TITLES.values() if title in present]
 
 
 def _present(results: StudyResults) -> list[Case]:
@@ -385,3 +359,27 @@ def _anchor(results: StudyResults, metric: str, task: TaskName) -> dict[int, flo
 def _within(results: StudyResults, metric: str, task: TaskName) -> dict[int, float]:
     """An anchor at the training lengths."""
     return {n: value for n, value in _anchor(results, metric, task).items() if n <= LONGEST}
+
+
+FIGURES: plot.Figures = {
+    "worst": plot.Drawn(
+        _draw_worst,
+        f"Accuracy at the worst of the training lengths, by task. {_SEEDS} A seed at or beyond the "
+        "dash-dotted line has solved its task. The dashed line is the smallest Parikh ceiling of "
+        "the training lengths. The worst of many noisy accuracies lies slightly below it even if "
+        "the expected accuracy equals the ceiling at every length.",
+    ),
+    "solved": plot.Drawn(
+        _draw_solved,
+        "Number of seeds that solved their task / number of seeds. Darker fields have a larger "
+        "share. Empty fields were not trained at this scale.",
+    ),
+    "accuracy": plot.Drawn(
+        _draw_accuracy,
+        "Accuracy on new strings against their length, by task (rows) and form of the state "
+        f"(columns). {CURVES} The dashed line is the exact Parikh ceiling, the best accuracy of a "
+        "classifier that sees only the numbers of a's and b's. The dotted line is the best "
+        "constant answer. In the tasks A and B, accuracies and ceilings are balanced over the "
+        "classes.",
+    ),
+}

@@ -16,65 +16,13 @@ from journeylab.studies.exp2_shuffled_kb.anchors import (
     vote,
 )
 from journeylab.studies.exp2_shuffled_kb.metrics import ARMS, LABELS, METRICS
-from journeylab.studies.exp2_shuffled_kb.search import (
-    LONGER,
-    POINTS,
-    SEARCH,
-    SEEDS,
-    TIE,
-    choose,
-)
+from journeylab.studies.exp2_shuffled_kb.search import LONGER, POINTS, SEARCH, SEEDS, TIE, choose
 from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, VARIANTS, Arm, Settings
 
 _SEEDS = seed_dots(lines="horizontal lines")
-CAPTIONS = {
-    "orders": (
-        "Accuracy with the smallest repositories, by the order of entries in training (rows) and "
-        "in the test (columns). Last column: share of answers that flip when the entries are "
-        f"permuted from the training order. {_SEEDS} Empty rows were not run. Vertical lines are "
-        "chance and the best accuracies of a reader that sees no keys: the most frequent value "
-        "and, for sorted entries, the vote of the slots, each weighted by the probability that it "
-        "holds the key."
-    ),
-    "sizes": (
-        "Accuracy against the number of entries M, by the order of entries in training (rows) and "
-        "in the test (columns). Symbols and anchors as in Figure 1, but vertical lines are "
-        "intervals here and horizontal lines anchors."
-    ),
-    "logits": (
-        "Largest change of any logit, over all held-out repositories, when the entries are "
-        "permuted from the training order, by the number of entries M. For heads with content "
-        "operators or no operators only rounding errors of single precision remain. The dashed "
-        "line is the tolerance of the exact claim. " + AS_BEFORE
-    ),
-    "relations": (
-        "Accuracy on repositories in which all entries of a subject have the same key. "
-        f"{AS_BEFORE} The lines are chance and the exact ceiling of a reader that cannot "
-        "distinguish these entries."
-    ),
-    "learning": (
-        "Accuracy on held-out repositories in the training order against the training step. "
-        + CURVES
-    ),
-}
-
 _LOOKUP, _RELATIONS = VARIANTS["lookup"], VARIANTS["relations"]
 _TOLERANCE = 1e-4
 _CHANGES = {"Accuracy": "accuracy", "Flips": "flip_rate", "Change": "relative_logit_change"}
-
-
-def draw(results: StudyResults) -> dict[str, Figure]:
-    """Accuracy by order and by size, changes of logits, identical content, and learning curves."""
-    figures: dict[str, Figure] = {}
-    if any(arm in _lookup_arms(results) for arm, _ in results.present(_LOOKUP)):
-        figures["orders"] = _draw_orders(results)
-        figures["sizes"] = _draw_sizes(results)
-        figures["logits"] = _draw_logits(results)
-    if results.present(_RELATIONS):
-        figures["relations"] = _draw_relations(results)
-    if results.curves is not None and len(results.curves):
-        figures["learning"] = _draw_learning(results)
-    return figures
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
@@ -145,7 +93,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return cited
 
 
-def _draw_orders(results: StudyResults) -> Figure:
+def _draw_orders(results: StudyResults) -> Figure | None:
     data = _settings(results).lookups
     size = min(data.sizes)
     accuracy, flips = (_lookups(results, metric) for metric in ("accuracy", "flip_rate"))
@@ -153,98 +101,104 @@ def _draw_orders(results: StudyResults) -> Figure:
     flips = flips[flips["order"] == flips["trained"]].assign(shown="answers that flip")
     rows = pd.concat([accuracy, flips], ignore_index=True)
     shown = [*(f"tested {order}" for order in ORDERS), "answers that flip"]
-    figure, panels = plot.facets(
-        rows[rows["M"] == size].assign(trained="trained " + rows["trained"]),
+    blind = {"chance": float(chance(data)), "most frequent value": float(key_blind(data, size))}
+    lines = {
+        "tested sorted": blind | {"vote of the slots": vote(data, size).value},
+        "answers that flip": {},
+    }
+    return plot.panels(
+        results,
+        rows[rows["M"] == size].assign(trained=rows["seen"]),
         1.45,
         f"share, M = {size}",
+        lines=lambda level, _: lines.get(level[1], blind),
         row="trained",
         row_order=[f"trained {order}" for order in ORDERS],
         col="shown",
         col_order=shown,
         xlim=(-0.03, 1.05),
     )
-    for (_, tested), (axes, part) in panels.items():
-        plot.seeds(axes, part, results.styles)
-        if tested != shown[-1]:
-            vote_of_slots = vote(data, size).value if tested == "tested sorted" else None
-            lines = {"chance": float(chance(data))}
-            lines["most frequent value"] = float(key_blind(data, size))
-            plot.anchors(axes, {**lines, "vote of the slots": vote_of_slots}, x=True)
-    return plot.legend_above(figure)
 
 
-def _draw_sizes(results: StudyResults) -> Figure:
+def _draw_sizes(results: StudyResults) -> Figure | None:
     data = _settings(results).lookups
     rows = _lookups(results, "accuracy")
     sizes = sorted(set(rows["M"]))
-    rows["trained"], rows["order"] = "trained " + rows["trained"], "tested " + rows["order"]
-    orders = {
-        "row_order": [f"trained {o}" for o in ORDERS],
-        "col_order": [f"tested {o}" for o in ORDERS],
+    positions = range(len(sizes))  # M is a category on the axis
+    blind = {
+        "chance": float(chance(data)),
+        "most frequent value": (positions, [float(key_blind(data, size)) for size in sizes]),
     }
-    figure, panels = plot.facets(
-        rows, 1.9, "entries M", "accuracy", row="trained", col="order", ylim=(0.0, 1.05), **orders
+    votes = {"vote of the slots": (positions, [vote(data, size).value for size in sizes])}
+    return plot.panels(
+        results,
+        rows.assign(order="tested " + rows["order"]),
+        1.9,
+        "entries M",
+        "accuracy",
+        lines=lambda level, _: blind | (votes if level[1] == "tested sorted" else {}),
+        x="M",
+        y="value",
+        row="seen",
+        row_order=[f"trained {order}" for order in ORDERS],
+        col="order",
+        col_order=[f"tested {order}" for order in ORDERS],
+        ylim=(0.0, 1.05),
     )
-    for (_, tested), (axes, part) in panels.items():
-        plot.seeds(axes, part, results.styles, x="M", y="value")
-        positions = range(len(sizes))  # M is a category on the axis
-        votes = [vote(data, size).value for size in sizes]
-        blind = [float(key_blind(data, size)) for size in sizes]
-        plot.anchors(
-            axes,
-            {
-                "chance": float(chance(data)),
-                "most frequent value": (positions, blind),
-                "vote of the slots": (positions, votes) if tested == "tested sorted" else None,
-            },
-        )
-    return plot.legend_above(figure)
 
 
-def _draw_logits(results: StudyResults) -> Figure:
+def _draw_logits(results: StudyResults) -> Figure | None:
     rows = _lookups(results, "max_logit_change")
     rows = rows[rows["order"] == rows["trained"]]
     least = max(1e-9, float(rows["value"].min()))
-    rows = rows.assign(value=rows["value"].clip(lower=least), M="M = " + rows["M"].astype(str))
-    figure, panels = plot.facets(rows, 1.75, "max |Δlogit|", col="M")
-    for axes, part in panels.values():
-        axes.set(xscale="log", xlim=(least / 3, 3 * rows["value"].max()))
-        plot.seeds(axes, part, plot.styles(f"trained {o}" for o in ORDERS), hue="seen")
-        plot.anchors(axes, {"tolerance": _TOLERANCE}, x=True)
-    return plot.legend_above(figure)
+    return plot.panels(
+        results,
+        rows.assign(value=rows["value"].clip(lower=least), M="M = " + rows["M"].astype(str)),
+        1.75,
+        "max |Δlogit|",
+        styles=plot.styles(f"trained {o}" for o in ORDERS),
+        lines={"tolerance": _TOLERANCE},
+        limits={"xscale": "log", "xlim": (least / 3, 3 * rows["value"].max())},
+        hue="seen",
+        col="M",
+    )
 
 
-def _draw_relations(results: StudyResults) -> Figure:
+def _draw_relations(results: StudyResults) -> Figure | None:
     data = _settings(results).relations
     rows = results.tidy("accuracy", variant=_RELATIONS, order="shuffled")
-    figure, [axes] = plot.canvas(0.7 + 0.22 * rows["run"].nunique(), x="accuracy")
-    axes.set(xlim=(0.0, 1.05))
-    plot.seeds(axes, rows, results.styles, y="model" if rows["data"].nunique() == 1 else "run")
-    ceiling = float(untagged_ceiling(data))
-    plot.anchors(axes, {"chance": float(chance(data)), "ceiling without a tag": ceiling}, x=True)
-    return plot.legend_above(figure)
+    return plot.panels(
+        results,
+        rows,
+        0.7 + 0.22 * rows["run"].nunique(),
+        "accuracy",
+        lines={
+            "chance": float(chance(data)),
+            "ceiling without a tag": float(untagged_ceiling(data)),
+        },
+        y="model" if rows["data"].nunique() == 1 else "run",
+        xlim=(0.0, 1.05),
+    )
 
 
-def _draw_learning(results: StudyResults) -> Figure:
-    arms = _trained_arms(results)
+def _draw_learning(results: StudyResults) -> Figure | None:
+    orders = {name: arm.order for name, arm in _trained_arms(results).items()}
     tables = []
     for order in ORDERS:
         rows = results.learning(f"accuracy_{order}")
-        tables.append(rows[[arms[arm].order == order for arm in rows["arm"]]])
-    rows = pd.concat(tables, ignore_index=True)
-    figure, panels = plot.facets(
-        rows,
+        tables.append(rows[rows["arm"].map(orders) == order])
+    return plot.panels(
+        results,
+        pd.concat(tables, ignore_index=True),
         1.4,
         "step",
         "accuracy",
+        form=plot.curves,
         col="data",
         col_wrap=4,
         sharex=False,
         ylim=(0.0, 1.05),
     )
-    for axes, part in panels.values():
-        plot.curves(axes, part, results.styles)
-    return plot.legend_above(figure)
 
 
 def _lookups(results: StudyResults, metric: str) -> pd.DataFrame:
@@ -253,7 +207,7 @@ def _lookups(results: StudyResults, metric: str) -> pd.DataFrame:
     rows = results.tidy(metric, arm=list(arms), variant=_LOOKUP)
     rows["M"] = [arms[arm].size for arm in rows["arm"]]
     rows["trained"] = [arms[arm].order for arm in rows["arm"]]
-    return rows.assign(seen="trained " + rows["trained"])
+    return rows.assign(seen="trained " + rows["trained"].astype(str))
 
 
 def _lookup_arms(results: StudyResults) -> dict[str, Arm]:
@@ -329,3 +283,40 @@ def _budgets(results: StudyResults) -> str:
         case = "identical content" if chosen.size is None else f"M = {chosen.size}"
         steps[case] = int(chosen.training.get("steps", settings.training.steps))
     return ", ".join(f"{count} steps for {case}" for case, count in steps.items())
+
+
+FIGURES: plot.Figures = {
+    "orders": plot.Drawn(
+        _draw_orders,
+        "Accuracy with the smallest repositories, by the order of entries in training (rows) and "
+        "in the test (columns). Last column: share of answers that flip when the entries are "
+        f"permuted from the training order. {_SEEDS} Empty rows were not run. Vertical lines are "
+        "chance and the best accuracies of a reader that sees no keys: the most frequent value "
+        "and, for sorted entries, the vote of the slots, each weighted by the probability that it "
+        "holds the key.",
+    ),
+    "sizes": plot.Drawn(
+        _draw_sizes,
+        "Accuracy against the number of entries M, by the order of entries in training (rows) and "
+        "in the test (columns). Symbols and anchors as in Figure 1, but vertical lines are "
+        "intervals here and horizontal lines anchors.",
+    ),
+    "logits": plot.Drawn(
+        _draw_logits,
+        "Largest change of any logit, over all held-out repositories, when the entries are "
+        "permuted from the training order, by the number of entries M. For heads with content "
+        "operators or no operators only rounding errors of single precision remain. The dashed "
+        "line is the tolerance of the exact claim. " + AS_BEFORE,
+    ),
+    "relations": plot.Drawn(
+        _draw_relations,
+        "Accuracy on repositories in which all entries of a subject have the same key. "
+        f"{AS_BEFORE} The lines are chance and the exact ceiling of a reader that cannot "
+        "distinguish these entries.",
+    ),
+    "learning": plot.Drawn(
+        _draw_learning,
+        "Accuracy on held-out repositories in the training order against the training step. "
+        + CURVES,
+    ),
+}

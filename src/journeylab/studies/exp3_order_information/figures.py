@@ -1,11 +1,11 @@
 """Figures, tables and numbers of the exp3 report."""
 
+from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from journeylab import plotting as plot
@@ -35,53 +35,8 @@ _SEEDS = seed_dots(
     lines="vertical lines",
     failed="✗ counts failed seeds, which count as ±∞ in the intervals and not at all in medians",
 )
-CAPTIONS = {
-    "information": (
-        "Information about the order, given the counts, that the aggregate carries when rounded to "
-        "a grid of cell width ε, by enumeration of all strings of two colours. Precision increases "
-        "to the right. Thin lines are draws of the values, thick lines medians over the draws. "
-        "Horizontal lines are the maximum H(order | counts) for the same N. The dashed line is the "
-        "precision law d·log₂(1 + range/ε) at the largest N and the median range: on average over "
-        "its offset, no grid carries more. Mean pooling coincides with the sum."
-    ),
-    "bits": (
-        "V-information of the MLP probe about the colours at all positions of held-out strings, "
-        f"against N. {_SEEDS} The dotted line is the maximum, N·log₂ C bits. The dashed line is "
-        "the information of a reader that knows only the counts. Negative values mean overfitting: "
-        "confident wrong answers cost more bits than not reading s at all."
-    ),
-    "positions": (
-        "Position accuracy of the MLP probe and of the linear probe on held-out strings, against "
-        f"N. {AS_BEFORE} The dashed line is the exact order-blind ceiling E[max n]/N, the best "
-        "accuracy of a reader that knows only the counts."
-    ),
-    "counts": (
-        "Count accuracy on held-out strings, the share of right counts over all colours, against "
-        f"N. {AS_BEFORE} The dashed line is the exact floor max P(n = k), the accuracy of the best "
-        "constant answer, which does not use s. The dotted line is the claimed margin 0.99."
-    ),
-    "training": (
-        "Position accuracy of the MLP probe on held-out strings at the largest N, against the "
-        f"training step. {CURVES}"
-    ),
-}
-
 _CELLS = (100.0, 6e-4)
 _SHOWN: tuple[Variant, ...] = ("sum", "as-shipped", "one-two", "standard", "quarter-turns")
-
-
-def draw(results: StudyResults) -> dict[str, Figure]:
-    """Information against precision; V-information; position and count accuracy; learning."""
-    figures: dict[str, Figure] = {}
-    if len(results.select("mutual_information")):
-        figures["information"] = _draw_information(results)
-    if results.present():
-        figures["bits"] = _draw_bits(results)
-        figures["positions"] = _draw_positions(results)
-        figures["counts"] = _draw_counts(results)
-        if results.curves is not None:
-            figures["training"] = _draw_training(results)
-    return figures
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
@@ -121,8 +76,10 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return {key: "n/a" if np.isnan(value) else value for key, value in cited.items()}
 
 
-def _draw_information(results: StudyResults) -> Figure:
+def _draw_information(results: StudyResults) -> Figure | None:
     rows = results.tidy("mutual_information", C=2, arm="enumeration", variant=_SHOWN)
+    if rows.empty:
+        return None
     rows["epsilon"] = rows["epsilon"].astype(float)
     rows = rows.astype({"N": int, "d": int})
     rows["length"], rows["width"] = "N = " + rows["N"].astype(str), "d = " + rows["d"].astype(str)
@@ -164,71 +121,95 @@ def _reach(results: StudyResults, case: dict[str, str | int]) -> float:
     return float((rows["epsilon"].astype(float) * ratio).median())
 
 
-def _draw_positions(results: StudyResults) -> Figure:
-    figure, panels = _against_length(results, "position_accuracy", 0.2, row="data", col="shown")
-    for axes, colours in panels:
-        _anchor(axes, {"order-blind ceiling": [blind_ceiling(n, colours) for n in LENGTHS]})
-    return plot.legend_above(figure)
-
-
-def _draw_counts(results: StudyResults) -> Figure:
-    figure, panels = _against_length(results, "count_accuracy", 0.0, row="data", col="shown")
-    for axes, colours in panels:
-        floors = [blind_count(n, colours) for n in LENGTHS]
-        _anchor(axes, {"best constant answer": floors, "margin 0.99": [0.99] * len(LENGTHS)})
-    return plot.legend_above(figure)
-
-
-def _draw_bits(results: StudyResults) -> Figure:
-    figure, panels = _against_length(
-        results, "v_information", -3.0, probe="mlp", col="data", col_wrap=2, sharey=False
+def _draw_positions(results: StudyResults) -> Figure | None:
+    return _against_length(
+        results,
+        "position_accuracy",
+        0.2,
+        {"order-blind ceiling": blind_ceiling},
+        row="data",
+        col="shown",
     )
-    for axes, colours in panels:
-        blind = [blind_information(n, colours) for n in LENGTHS]
-        known = [n * np.log2(colours) for n in LENGTHS]
-        _anchor(axes, {"counts only": blind, "maximum": known})
-    return plot.legend_above(figure)
+
+
+def _draw_counts(results: StudyResults) -> Figure | None:
+    return _against_length(
+        results,
+        "count_accuracy",
+        0.0,
+        {"best constant answer": blind_count, "margin 0.99": lambda n, colours: 0.99},
+        row="data",
+        col="shown",
+    )
+
+
+def _draw_bits(results: StudyResults) -> Figure | None:
+    return _against_length(
+        results,
+        "v_information",
+        -3.0,
+        {
+            "counts only": blind_information,
+            "maximum": lambda n, colours: n * float(np.log2(colours)),
+        },
+        probe="mlp",
+        col="data",
+        col_wrap=2,
+        sharey=False,
+    )
 
 
 def _against_length(
     results: StudyResults,
     metric: str,
     least: float,
+    known: Mapping[str, Callable[[int, int], float]],
     probe: str | tuple[str, ...] = PROBES,
     **options: Any,
-) -> tuple[Figure, list[tuple[Axes, int]]]:
-    """Seeds against N, with a panel per arm (and probe); the panels with their numbers of colours.
+) -> Figure | None:
+    """Seeds against N, with a panel per arm (and probe); ``known`` values by N and colours.
 
     The vertical axis starts at ``least``, or lower if a point lies below.
     """
     rows = results.tidy(metric, probe=probe, strings="held-out")
-    rows["shown"] = rows["probe"].map({"mlp": "MLP", "linear": "linear"})
-    bits = metric == "v_information"
-    name = "V-information, bits" if bits else metric.replace("_", " ")
-    figure, panels = plot.facets(rows, 1.25, "length N", name, **options)
-    arms = _trained_arms(results)
-    coloured: list[tuple[Axes, int]] = []
-    for axes, part in panels.values():
-        colours = arms[part["arm"].iloc[0]].colours
-        most = max(LENGTHS) * np.log2(colours) if bits else 1.0
+    bits, arms = metric == "v_information", _trained_arms(results)
+
+    def limits(_: Any, part: pd.DataFrame) -> dict[str, tuple[float, float]]:
+        most = max(LENGTHS) * np.log2(arms[part["arm"].iloc[0]].colours) if bits else 1.0
         lowest = float((part if bits else rows)["value"].min())
         low = min(least, lowest - 0.05 * (most - lowest))
-        axes.set_ylim(low, most + 0.04 * (most - low))
-        plot.seeds(axes, part, results.styles, x="N", y="value")
-        coloured.append((axes, colours))
-    return figure, coloured
+        return {"ylim": (low, most + 0.04 * (most - low))}
+
+    def lines(_: Any, part: pd.DataFrame) -> plot.Lines:
+        colours = arms[part["arm"].iloc[0]].colours
+        positions = range(len(LENGTHS))
+        return {name: (positions, [of(n, colours) for n in LENGTHS]) for name, of in known.items()}
+
+    return plot.panels(
+        results,
+        rows.assign(shown=rows["probe"].map({"mlp": "MLP", "linear": "linear"})),
+        1.25,
+        "length N",
+        "V-information, bits" if bits else metric.replace("_", " "),
+        limits=limits,
+        lines=lines,
+        x="N",
+        y="value",
+        **options,
+    )
 
 
-def _anchor(axes: Axes, lines: dict[str, list[float]]) -> None:
-    plot.anchors(axes, {label: (range(len(LENGTHS)), heights) for label, heights in lines.items()})
-
-
-def _draw_training(results: StudyResults) -> Figure:
-    rows = results.learning(f"position_accuracy_{max(LENGTHS)}")
-    figure, panels = plot.facets(rows, 1.35, "step", "position accuracy", col="data", col_wrap=2)
-    for axes, part in panels.values():
-        plot.curves(axes, part, results.styles)
-    return plot.legend_above(figure)
+def _draw_training(results: StudyResults) -> Figure | None:
+    return plot.panels(
+        results,
+        results.learning(f"position_accuracy_{max(LENGTHS)}"),
+        1.35,
+        "step",
+        "position accuracy",
+        form=plot.curves,
+        col="data",
+        col_wrap=2,
+    )
 
 
 def _tabulate_information(results: StudyResults) -> Table:
@@ -342,3 +323,40 @@ def _settings(results: StudyResults) -> Settings:
 def _trained_arms(results: StudyResults) -> dict[str, Arm]:
     arms = _settings(results).arms
     return {name: arm for name, arm in arms.items() if isinstance(arm, Arm)}
+
+
+FIGURES: plot.Figures = {
+    "information": plot.Drawn(
+        _draw_information,
+        "Information about the order, given the counts, that the aggregate carries when rounded to "
+        "a grid of cell width ε, by enumeration of all strings of two colours. Precision increases "
+        "to the right. Thin lines are draws of the values, thick lines medians over the draws. "
+        "Horizontal lines are the maximum H(order | counts) for the same N. The dashed line is the "
+        "precision law d·log₂(1 + range/ε) at the largest N and the median range: on average over "
+        "its offset, no grid carries more. Mean pooling coincides with the sum.",
+    ),
+    "bits": plot.Drawn(
+        _draw_bits,
+        "V-information of the MLP probe about the colours at all positions of held-out strings, "
+        f"against N. {_SEEDS} The dotted line is the maximum, N·log₂ C bits. The dashed line is "
+        "the information of a reader that knows only the counts. Negative values mean overfitting: "
+        "confident wrong answers cost more bits than not reading s at all.",
+    ),
+    "positions": plot.Drawn(
+        _draw_positions,
+        "Position accuracy of the MLP probe and of the linear probe on held-out strings, against "
+        f"N. {AS_BEFORE} The dashed line is the exact order-blind ceiling E[max n]/N, the best "
+        "accuracy of a reader that knows only the counts.",
+    ),
+    "counts": plot.Drawn(
+        _draw_counts,
+        "Count accuracy on held-out strings, the share of right counts over all colours, against "
+        f"N. {AS_BEFORE} The dashed line is the exact floor max P(n = k), the accuracy of the best "
+        "constant answer, which does not use s. The dotted line is the claimed margin 0.99.",
+    ),
+    "training": plot.Drawn(
+        _draw_training,
+        "Position accuracy of the MLP probe on held-out strings at the largest N, against the "
+        f"training step. {CURVES}",
+    ),
+}

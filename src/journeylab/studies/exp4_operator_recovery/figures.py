@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -20,37 +21,6 @@ _SEEDS = seed_dots(
     "one seed, or one draw of random operators",
     failed="✗ counts failed seeds, which count as ±∞ in the intervals",
 )
-CAPTIONS = {
-    "single": (
-        "A single R before and after training, and random operators with the same initialisation "
-        f"(the null). {_SEEDS} Rotations in the standard basis have 0 in all panels but that of "
-        "R², which is 1 for angles that progress linearly; those of RoPE do not, and those of "
-        "random rotations nearly do. Only sd |λ| and R² do not depend on the basis."
-    ),
-    "positions": (
-        "One operator R_s per position, with symbols as in Figure 1: means over s, and metrics of "
-        "all R_s together. The joint off-block mass is measured at positions that were not used to "
-        "fit the basis; it is 0 if the operators share their planes."
-    ),
-    "eigenvalues": (
-        "Eigenvalues of a single R in the complex plane, all seeds, before and after training. "
-        "Those of a rotation lie on the unit circle, evenly spaced if angles progress linearly."
-    ),
-    "angles": (
-        "The angle of T_(i,i−s), with i the last position, in the plane that the mean of all R_s "
-        f"turns fastest, against s, before and after training. {CURVES} A linear progression would "
-        "be a straight line through 0, as RoPE has it."
-    ),
-    "loss": (
-        f"Held-out loss, in nats per character. {SEEDS_UNBOUNDED} The vertical line is the loss of "
-        "a bigram model, which knows the previous character."
-    ),
-    "training": (
-        f"Loss on a sample of the held-out windows against the training step. {CURVES} The "
-        "horizontal line is the loss of a bigram model."
-    ),
-}
-
 STAGE = {"initial": "before training", "trained": "after training"}
 NULL = "random operators"
 SHORT = {
@@ -93,24 +63,6 @@ _STYLES = plot.styles((STAGE["initial"], STAGE["trained"], NULL))
 _ONE, _EACH = ("single-0", "single-0.1"), ("positions-free", "positions-pressed")
 _OF_ONE = ("off_block", "block_defect", "modulus_spread", "orthogonality_defect", "angle_linearity")
 _OF_EACH = ("off_block", "block_defect", "commutator", "joint_off_block", "transport_linearity")
-
-
-def draw(results: StudyResults) -> dict[str, Figure]:
-    """Metrics beside their null distribution, eigenvalues, angles and losses."""
-    figures: dict[str, Figure] = {}
-    trained = {arm for arm, _ in results.present()}
-    if trained & set(_ONE):
-        figures["single"] = _draw_beside_null(results, _ONE, "random-one", _OF_ONE)
-    if trained & set(_EACH):
-        figures["positions"] = _draw_beside_null(results, _EACH, "random-each", _OF_EACH)
-    if trained & set(_ONE):
-        figures["eigenvalues"] = _draw_eigenvalues(results)
-    if trained & set(_EACH):
-        figures["angles"] = _draw_angles(results)
-    if trained:
-        figures["loss"] = _draw_loss(results)
-        figures["training"] = _draw_training(results)
-    return figures
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
@@ -179,8 +131,8 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 
 def _draw_beside_null(
-    results: StudyResults, arms: Sequence[str], null: str, metrics: Sequence[str]
-) -> Figure:
+    arms: Sequence[str], null: str, metrics: Sequence[str], results: StudyResults
+) -> Figure | None:
     parts = []
     for metric in metrics:
         trained = results.tidy(metric, arm=arms).assign(measure=SHORT[metric])
@@ -193,19 +145,27 @@ def _draw_beside_null(
     # Two lines per label, since the panels need the width.
     broken = {name: name.replace(", ", "\n", 1) for name in names}
     rows["run"] = pd.Categorical(rows["run"], names).rename_categories(broken)
-    height = 0.5 + 0.28 * len(names)
-    figure, panels = plot.facets(rows, height, col="measure", sharex=False)
-    for axes, part in panels.values():
-        plot.seeds(axes, part, _STYLES, y="run", hue="shown")
-        # labels of narrow panels would overlap
+    figure = plot.panels(
+        results,
+        rows,
+        0.5 + 0.28 * len(names),
+        styles=_STYLES,
+        y="run",
+        hue="shown",
+        col="measure",
+        sharex=False,
+    )
+    for axes in figure.axes if figure else []:  # labels of narrow panels would overlap
         axes.locator_params(axis="x", nbins=2)
         axes.tick_params(axis="x", labelsize=6)
         axes.xaxis.set_major_formatter("{x:g}")
-    return plot.legend_above(figure)
+    return figure
 
 
-def _draw_eigenvalues(results: StudyResults) -> Figure:
+def _draw_eigenvalues(results: StudyResults) -> Figure | None:
     angle, modulus = (results.tidy(name, arm=_ONE) for name in ("eigen_angle", "eigen_modulus"))
+    if angle.empty:
+        return None
     on = ["arm", "variant", "seed", "stage", "rank"]
     rows = angle.merge(modulus[[*on, "value"]], on=on, suffixes=("", "_modulus"))
     far = float(max(1.1, rows["value_modulus"].max() * 1.05))
@@ -233,37 +193,48 @@ def _draw_eigenvalues(results: StudyResults) -> Figure:
     return plot.legend_above(figure)
 
 
-def _draw_angles(results: StudyResults) -> Figure:
+def _draw_angles(results: StudyResults) -> Figure | None:
     rows = results.tidy("leading_angle", arm=_EACH)
-    rows["shown"] = rows["stage"].map(STAGE)
-    rows["position"] = rows["position"].astype(int)
-    figure, panels = plot.facets(
-        rows, 1.5, "steps s", "angle, radians", row="model", col="data", sharey="row"
+    return plot.panels(
+        results,
+        rows.assign(shown=rows["stage"].map(STAGE), position=rows["position"].astype(float)),
+        1.5,
+        "steps s",
+        "angle, radians",
+        styles=_STYLES,
+        form=plot.curves,
+        x="position",
+        hue="shown",
+        row="model",
+        col="data",
+        sharey="row",
     )
-    for axes, part in panels.values():
-        plot.curves(axes, part, _STYLES, x="position", hue="shown")
-    return plot.legend_above(figure)
 
 
-def _draw_loss(results: StudyResults) -> Figure:
+def _draw_loss(results: StudyResults) -> Figure | None:
     rows = results.tidy("loss", stage="trained")
-    rows["all"] = "all"
-    runs = len(rows["run"].cat.categories)
-    figure, panels = plot.facets(rows, 0.5 + 0.16 * runs, METRICS["loss"].label, col="all")
-    [(axes, part)] = panels.values()
-    axes.set_title("")
-    plot.seeds(axes, part, results.styles, y="run")
-    plot.anchors(axes, _bigram(results), x=True)
-    return plot.legend_above(figure)
+    return plot.panels(
+        results,
+        rows,
+        0.8 + 0.16 * rows["run"].nunique(),
+        METRICS["loss"].label,
+        lines=_bigram(results),
+        y="run",
+    )
 
 
-def _draw_training(results: StudyResults) -> Figure:
-    rows = results.learning("loss")
-    figure, panels = plot.facets(rows, 1.5, "step", "held-out loss", col="data", col_wrap=3)
-    for axes, part in panels.values():
-        plot.curves(axes, part, results.styles)
-        plot.anchors(axes, _bigram(results))
-    return plot.legend_above(figure)
+def _draw_training(results: StudyResults) -> Figure | None:
+    return plot.panels(
+        results,
+        results.learning("loss"),
+        1.5,
+        "step",
+        "held-out loss",
+        form=plot.curves,
+        lines=_bigram(results),
+        col="data",
+        col_wrap=3,
+    )
 
 
 def _bigram(results: StudyResults) -> dict[str, float]:
@@ -337,3 +308,41 @@ def _range(drawn: "pd.Series[float]") -> str:
         return "–"
     low, high = drawn.quantile([0.05, 0.95])
     return f"{fixed(float(low), 2)} – {fixed(float(high), 2)}"
+
+
+FIGURES: plot.Figures = {
+    "single": plot.Drawn(
+        partial(_draw_beside_null, _ONE, "random-one", _OF_ONE),
+        "A single R before and after training, and random operators with the same initialisation "
+        f"(the null). {_SEEDS} Rotations in the standard basis have 0 in all panels but that of "
+        "R², which is 1 for angles that progress linearly; those of RoPE do not, and those of "
+        "random rotations nearly do. Only sd |λ| and R² do not depend on the basis.",
+    ),
+    "positions": plot.Drawn(
+        partial(_draw_beside_null, _EACH, "random-each", _OF_EACH),
+        "One operator R_s per position, with symbols as in Figure 1: means over s, and metrics of "
+        "all R_s together. The joint off-block mass is measured at positions that were not used to "
+        "fit the basis; it is 0 if the operators share their planes.",
+    ),
+    "eigenvalues": plot.Drawn(
+        _draw_eigenvalues,
+        "Eigenvalues of a single R in the complex plane, all seeds, before and after training. "
+        "Those of a rotation lie on the unit circle, evenly spaced if angles progress linearly.",
+    ),
+    "angles": plot.Drawn(
+        _draw_angles,
+        "The angle of T_(i,i−s), with i the last position, in the plane that the mean of all R_s "
+        f"turns fastest, against s, before and after training. {CURVES} A linear progression would "
+        "be a straight line through 0, as RoPE has it.",
+    ),
+    "loss": plot.Drawn(
+        _draw_loss,
+        f"Held-out loss, in nats per character. {SEEDS_UNBOUNDED} The vertical line is the loss of "
+        "a bigram model, which knows the previous character.",
+    ),
+    "training": plot.Drawn(
+        _draw_training,
+        f"Loss on a sample of the held-out windows against the training step. {CURVES} The "
+        "horizontal line is the loss of a bigram model.",
+    ),
+}

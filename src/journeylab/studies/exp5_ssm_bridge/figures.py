@@ -1,6 +1,7 @@
 """Figures, tables and printed numbers of exp5."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -18,36 +19,8 @@ _DRAWS = seed_dots(
     lines="vertical lines",
     failed="✗ counts draws that overflowed, which count as ±∞ in the intervals",
 )
-CAPTIONS = {
-    "error": (
-        "Relative error of the journey form against the length N; the truth is computed in "
-        f"arbitrary precision. {_DRAWS} The dashed and dotted lines are the largest bound "
-        "100·u·N·G² over the draws, with the unit roundoff u and the largest norm G of a power of "
-        "R or R⁻¹. Where powers grow, the bound leaves the panel; errors beyond the panel are "
-        "drawn at its edge."
-    ),
-    "control": (
-        "Negative control: the journey form with one power of R too many, in arbitrary precision. "
-        "If the comparison can detect a mistake, these errors are of order one at every length. "
-        "The line at 1 marks an error as large as the state itself."
-    ),
-    "forms": (
-        "Relative error of the recurrence, which needs no inverse, for the same draws. Errors of "
-        "the journey form in excess of these are caused by the powers of R and R⁻¹."
-    ),
-}
-
 _CASE = ["operator", "precision", "N"]
 _SMALLEST = 1e-18
-
-
-def draw(results: StudyResults) -> dict[str, Figure]:
-    """The error of the journey form with its bound, the negative control, and the recurrence."""
-    return {
-        "error": _against_length(results, "relative_error", (_SMALLEST, 1e5)),
-        "control": _against_length(results, "negative_control_error", (0.03, 30.0)),
-        "forms": _against_length(results, "recurrence_error", (_SMALLEST, 1.0)),
-    }
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
@@ -128,7 +101,9 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return values
 
 
-def _against_length(results: StudyResults, metric: str, limits: tuple[float, float]) -> Figure:
+def _against_length(
+    metric: str, limits: tuple[float, float], results: StudyResults
+) -> Figure | None:
     rows = results.tidy(metric)
     figure, panels = plot.facets(
         rows.assign(value=rows["value"].clip(_SMALLEST, limits[1])),
@@ -155,3 +130,26 @@ def _against_length(results: StudyResults, metric: str, limits: tuple[float, flo
 
 def _finite_or_symbol(value: float) -> float | str:
     return value if math.isfinite(value) else "∞"
+
+
+FIGURES: plot.Figures = {
+    "error": plot.Drawn(
+        partial(_against_length, "relative_error", (_SMALLEST, 1e5)),
+        "Relative error of the journey form against the length N; the truth is computed in "
+        f"arbitrary precision. {_DRAWS} The dashed and dotted lines are the largest bound "
+        "100·u·N·G² over the draws, with the unit roundoff u and the largest norm G of a power of "
+        "R or R⁻¹. Where powers grow, the bound leaves the panel; errors beyond the panel are "
+        "drawn at its edge.",
+    ),
+    "control": plot.Drawn(
+        partial(_against_length, "negative_control_error", (0.03, 30.0)),
+        "Negative control: the journey form with one power of R too many, in arbitrary precision. "
+        "If the comparison can detect a mistake, these errors are of order one at every length. "
+        "The line at 1 marks an error as large as the state itself.",
+    ),
+    "forms": plot.Drawn(
+        partial(_against_length, "recurrence_error", (_SMALLEST, 1.0)),
+        "Relative error of the recurrence, which needs no inverse, for the same draws. Errors of "
+        "the journey form in excess of these are caused by the powers of R and R⁻¹.",
+    ),
+}

@@ -29,44 +29,6 @@ from journeylab.studies.exp6_coupling_rank.settings import (
 )
 from journeylab.wording.typography import fixed, scientific, short
 
-CAPTIONS = {
-    "fitted": (
-        "Accuracy of separable heads that were fitted to the noiseless scores, against the number "
-        f"of heads H. A panel is named after its teacher. {CURVES} The horizontal line is a "
-        "journey head, with learned frequencies if they were trained, median over seeds."
-    ),
-    "heads": (
-        "Accuracy on the whole noiseless table against the number of heads H, for models that were "
-        "trained on the labels of noisy queries. A panel is named after the frequencies of its "
-        f"teacher and the kind of its role operators. {AS_BEFORE} Horizontal lines are medians "
-        "over seeds: of one journey head, of the most frequent noisy label at every position and "
-        "role, and of the exact ceiling of answers that do not depend on the position. Models at "
-        "the line of the most frequent label have learned their labels with the noise, and "
-        "differences between them cannot show."
-    ),
-    "models": (
-        f"Accuracy of models with eight heads, and of models without a number of heads. {SEEDS} "
-        "The broken line is the ceiling of answers that do not depend on the position, median over "
-        "seeds."
-    ),
-    "errors": (
-        "Squared error of separable heads that were fitted to the noiseless scores, in units of "
-        "the mean square of M. The line is the smallest error of H separable terms (Eckart–Young), "
-        f"median over seeds; with d terms it is 0. {AS_BEFORE} Values below the lower edge of a "
-        "panel are drawn at that edge."
-    ),
-    "spectrum": (
-        "Singular values of the coupling, for every set of frequencies. Every dot is one draw of a "
-        "teacher with toral or orthogonal roles, markers are medians over draws. Values that are "
-        "zero in exact arithmetic show the rounding error of the arithmetic."
-    ),
-    "learning": (
-        "Accuracy on the whole noiseless table against the training step. Models with several "
-        "heads are shown with eight, models with several restarts with the restart of smallest "
-        f"training loss at that step. {CURVES}"
-    ),
-}
-
 _WHOLE = tuple(variant for variant in LABELS if variant not in STACKED)
 _LOWEST = 1e-8
 _WHOLE_MODEL = "Accuracy"
@@ -74,23 +36,6 @@ _BY_HEADS: Columns = {f"H {h}": ("accuracy", {"variant": STACKED, "H": h}) for h
 _WITHOUT_HEADS: Columns = {"Accuracy": ("accuracy", {"variant": _WHOLE})}
 _NUMERIC = ("Parameters", _WHOLE_MODEL, *map(str, HEADS), "Failed")
 _ERRORS = ("Error", "Smallest", "Excess", "Largest excess", "Accuracy", "Truncated")
-
-
-def draw(results: StudyResults) -> dict[str, Figure]:
-    """Accuracy by heads and by model, errors of fitted scores, singular values, and learning."""
-    figures: dict[str, Figure] = {}
-    if arms := _arms(results, FITTED, STACKED):
-        figures["fitted"] = _draw_heads(results, arms)
-    if arms := _arms(results, LABELLED, STACKED):
-        figures["heads"] = _draw_heads(results, arms)
-    if arms := _arms(results, LABELLED, LABELS):
-        figures["models"] = _draw_models(results, arms)
-    if arms := _arms(results, FITTED, ("separable",)):
-        figures["errors"] = _draw_errors(results, arms)
-    figures["spectrum"] = _draw_spectrum(results)
-    if results.curves is not None and (arms := _arms(results, LABELLED, LABELS)):
-        figures["learning"] = _draw_learning(results, arms)
-    return figures
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
@@ -163,100 +108,126 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return values
 
 
-def _draw_heads(results: StudyResults, arms: list[str]) -> Figure:
-    rows = results.tidy("accuracy", arm=arms, variant=STACKED).astype({"H": int})
-    figure, panels = plot.facets(
-        rows, 1.4, "heads H", "accuracy", col="data", col_wrap=2, ylim=(0.0, 1.05)
-    )
-    for axes, part in panels.values():
-        axes.set(xticks=HEADS)
-        plot.curves(axes, part, results.styles, x="H")
+def _draw_heads(family: Collection[str], results: StudyResults) -> Figure | None:
+    rows = results.tidy("accuracy", arm=_arms(results, family, STACKED), variant=STACKED)
+
+    def lines(_: str, part: pd.DataFrame) -> plot.Lines:
         arm = part["arm"].iloc[0]
         trained = (results.anchor("accuracy", arm=arm, variant=head) for head in JOURNEYS)
-        lines = {"journey": next((middle for middle in trained if middle is not None), None)}
+        known = {"journey": next((middle for middle in trained if middle is not None), None)}
         if arm in LABELLED:
-            lines["most frequent noisy label"] = results.anchor("memory", arm=arm)
-            lines["position-blind ceiling"] = results.anchor("blind_ceiling", arm=arm)
-        plot.anchors(axes, lines)
-    return plot.legend_above(figure)
+            known["most frequent noisy label"] = results.anchor("memory", arm=arm)
+            known["position-blind ceiling"] = results.anchor("blind_ceiling", arm=arm)
+        return known
+
+    return plot.panels(
+        results,
+        rows.astype({"H": int}) if len(rows) else rows,
+        1.4,
+        "heads H",
+        "accuracy",
+        form=plot.curves,
+        lines=lines,
+        limits={"xticks": HEADS},
+        x="H",
+        col="data",
+        col_wrap=2,
+        ylim=(0.0, 1.05),
+    )
 
 
-def _draw_models(results: StudyResults, arms: list[str]) -> Figure:
+def _draw_models(results: StudyResults) -> Figure | None:
+    arms = _arms(results, LABELLED, LABELS)
     whole = results.tidy("accuracy", arm=arms, variant=_WHOLE)
     stacked = results.tidy("accuracy", arm=arms, variant=STACKED, H=D)
-    rows = pd.concat([table for table in (whole, stacked) if len(table)], ignore_index=True)
+    rows = pd.concat([table for table in (whole, stacked) if len(table)] or [whole])
     heads = {LABELS[variant]: f"{LABELS[variant]}, H = {D}" for variant in STACKED}
     names = {name: heads.get(name, name) for name in LABELS.values()}
     present = [name for name in names if name in set(rows["model"])]
-    rows["case"] = pd.Categorical(rows["model"].map(names), [names[name] for name in present])
-    rows["data"] = pd.Categorical(rows["data"], [ARMS[arm] for arm in arms])
-    figure, panels = plot.facets(
-        rows,
+    named = dict.fromkeys(("journey", "most frequent noisy label"))
+    return plot.panels(
+        results,
+        rows.reset_index(drop=True).assign(
+            case=pd.Categorical(rows["model"].map(names), [names[name] for name in present]),
+            data=pd.Categorical(rows["data"], [ARMS[arm] for arm in arms]),
+        ),
         0.5 + 0.17 * len(present),
         "accuracy",
+        lines=lambda _, part: (
+            named
+            | {"position-blind ceiling": results.anchor("blind_ceiling", arm=part["arm"].iloc[0])}
+        ),
+        y="case",
+        hue="model",
         col="data",
         col_wrap=2,
         xlim=(0.0, 1.05),
     )
-    for axes, part in panels.values():
-        plot.seeds(axes, part, results.styles, y="case", hue="model")
-        ceiling = results.anchor("blind_ceiling", arm=part["arm"].iloc[0])
-        named = dict.fromkeys(("journey", "most frequent noisy label"))
-        plot.anchors(axes, named | {"position-blind ceiling": ceiling}, x=True)
-    return plot.legend_above(figure)
 
 
-def _draw_errors(results: StudyResults, arms: list[str]) -> Figure:
-    rows = results.tidy("squared_error", arm=arms, variant="separable").astype({"H": int})
-    figure, panels = plot.facets(
-        rows.assign(value=rows["value"].clip(lower=_LOWEST)),
+def _draw_errors(results: StudyResults) -> Figure | None:
+    arms = _arms(results, FITTED, ("separable",))
+    rows = results.tidy("squared_error", arm=arms, variant="separable")
+
+    def lines(_: str, part: pd.DataFrame) -> plot.Lines:
+        least = results.pool("eckart_young", arm=part["arm"].iloc[0], variant="separable")
+        line = least.groupby("H")["value"].median().clip(lower=_LOWEST).to_numpy(float)
+        return {"Eckart–Young": (range(len(line)), line)}
+
+    return plot.panels(
+        results,
+        rows.assign(value=rows["value"].clip(lower=_LOWEST)).astype({"H": int} if arms else {}),
         1.5,
         "heads H",
         "squared error",
+        lines=lines,
+        limits={"yscale": "log"},
+        x="H",
+        y="value",
         col="data",
         col_wrap=2,
         ylim=(_LOWEST / 2, 2.0),
     )
-    for axes, part in panels.values():
-        axes.set(yscale="log")
-        plot.seeds(axes, part, results.styles, x="H", y="value")
-        least = results.pool("eckart_young", arm=part["arm"].iloc[0], variant="separable")
-        line = least.groupby("H")["value"].median().clip(lower=_LOWEST).to_numpy(float)
-        plot.anchors(axes, {"Eckart–Young": (range(len(line)), line)})
-    return plot.legend_above(figure)
 
 
-def _draw_spectrum(results: StudyResults) -> Figure:
+def _draw_spectrum(results: StudyResults) -> Figure | None:
     rows = results.tidy("singular_value", arm="rank").astype({"i": int})
     rows["shown"] = rows["frequencies"].map(FREQUENCY_SETS)
-    figure, panels = plot.facets(
+    return plot.panels(
+        results,
         rows.assign(value=rows["value"].clip(lower=1e-33)),
         1.7,
         "i",
         "σᵢ / σ₁",
+        styles=plot.styles(ARITHMETICS),
+        limits={"yscale": "log"},
+        x="i",
+        y="value",
+        hue="arithmetic",
         col="shown",
         col_order=[name for name in FREQUENCY_SETS.values() if name in set(rows["shown"])],
         ylim=(1e-34, 10.0),
     )
-    for axes, part in panels.values():
-        axes.set(yscale="log")
-        plot.seeds(axes, part, plot.styles(ARITHMETICS), x="i", y="value", hue="arithmetic")
-    return plot.legend_above(figure)
 
 
-def _draw_learning(results: StudyResults, arms: list[str]) -> Figure:
+def _draw_learning(results: StudyResults) -> Figure | None:
+    arms = _arms(results, LABELLED, LABELS)
     tables = [
         results.learning("accuracy", arm=arms, variant=_WHOLE),
         results.learning(f"accuracy_{D}", arm=arms, variant=STACKED),
     ]
-    rows = pd.concat([table for table in tables if len(table)], ignore_index=True)
-    order = [ARMS[arm] for arm in arms]
-    figure, panels = plot.facets(
-        rows, 1.4, "step", "accuracy", col="data", col_wrap=2, col_order=order, ylim=(0.0, 1.05)
+    return plot.panels(
+        results,
+        pd.concat([table for table in tables if len(table)] or tables, ignore_index=True),
+        1.4,
+        "step",
+        "accuracy",
+        form=plot.curves,
+        col="data",
+        col_wrap=2,
+        col_order=[ARMS[arm] for arm in arms],
+        ylim=(0.0, 1.05),
     )
-    for axes, part in panels.values():
-        plot.curves(axes, part, results.styles)
-    return plot.legend_above(figure)
 
 
 def _accuracies(results: StudyResults) -> pd.DataFrame:
@@ -348,3 +319,48 @@ def _accuracy(
 def _arms(results: StudyResults, arms: Collection[str], variants: Collection[str]) -> list[str]:
     """The arms among ``arms`` that trained any of the variants, in order."""
     return list(dict.fromkeys(arm for arm, _ in results.present(variants) if arm in arms))
+
+
+FIGURES: plot.Figures = {
+    "fitted": plot.Drawn(
+        partial(_draw_heads, FITTED),
+        "Accuracy of separable heads that were fitted to the noiseless scores, against the number "
+        f"of heads H. A panel is named after its teacher. {CURVES} The horizontal line is a "
+        "journey head, with learned frequencies if they were trained, median over seeds.",
+    ),
+    "heads": plot.Drawn(
+        partial(_draw_heads, LABELLED),
+        "Accuracy on the whole noiseless table against the number of heads H, for models that were "
+        "trained on the labels of noisy queries. A panel is named after the frequencies of its "
+        f"teacher and the kind of its role operators. {AS_BEFORE} Horizontal lines are medians "
+        "over seeds: of one journey head, of the most frequent noisy label at every position and "
+        "role, and of the exact ceiling of answers that do not depend on the position. Models at "
+        "the line of the most frequent label have learned their labels with the noise, and "
+        "differences between them cannot show.",
+    ),
+    "models": plot.Drawn(
+        _draw_models,
+        f"Accuracy of models with eight heads, and of models without a number of heads. {SEEDS} "
+        "The broken line is the ceiling of answers that do not depend on the position, median over "
+        "seeds.",
+    ),
+    "errors": plot.Drawn(
+        _draw_errors,
+        "Squared error of separable heads that were fitted to the noiseless scores, in units of "
+        "the mean square of M. The line is the smallest error of H separable terms (Eckart–Young), "
+        f"median over seeds; with d terms it is 0. {AS_BEFORE} Values below the lower edge of a "
+        "panel are drawn at that edge.",
+    ),
+    "spectrum": plot.Drawn(
+        _draw_spectrum,
+        "Singular values of the coupling, for every set of frequencies. Every dot is one draw of a "
+        "teacher with toral or orthogonal roles, markers are medians over draws. Values that are "
+        "zero in exact arithmetic show the rounding error of the arithmetic.",
+    ),
+    "learning": plot.Drawn(
+        _draw_learning,
+        "Accuracy on the whole noiseless table against the training step. Models with several "
+        "heads are shown with eight, models with several restarts with the restart of smallest "
+        f"training loss at that step. {CURVES}",
+    ),
+}

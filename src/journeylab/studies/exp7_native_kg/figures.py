@@ -35,43 +35,6 @@ from journeylab.studies.exp7_native_kg.search import (
 from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm, Settings
 from journeylab.wording.typography import short
 
-CAPTIONS = {
-    "tiers": (
-        "hits@1 among all entities for English prompts in template 0, by tier, model and form of "
-        f"the KG rows. {SEEDS} Vertical lines are floors: a random entity, a random entity of the "
-        "tail's type, the most frequent tail among the relation's other facts in training, and a "
-        "random tail that the relation has for other heads of the same generation (medians over "
-        "seeds); in tier 1 also the gate, below which a run is undertrained. Controls have one "
-        "world a seed, the other models four: A (θ = 0), A (causal KG), A (predict all), B (MLM), "
-        "and B with KG rows in the same template as the prompts. With all templates, B has read "
-        "the prompts of tier 2: an upper mark."
-    ),
-    "paired": (
-        "Each model against A, paired by seed, in template 0: right of the line A is better. "
-        "Controls have the first of A's four worlds. Log rank is the mean natural logarithm of the "
-        "rank of the true tail. It is finer than hits@1, which changes in steps of a fact. "
-        f"{AS_BEFORE} A seed that failed in either model counts as failed."
-    ),
-    "metrics": (
-        "The other metrics in template 0, at every tier (rows). MRR is the mean reciprocal rank; "
-        "exact match, the full-entity accuracy, is the share of tails that greedy decoding states "
-        "without an error. Lower is better for log rank and perplexity, higher for the others. "
-        f"{AS_BEFORE}"
-    ),
-    "formats": (
-        "Whether a model knows the transfer facts, and whether it states them in text: hits@1 at "
-        "tier 2 in the form in which the model read these facts (triples for native models, "
-        "template 1 for “other template”), and in a template in which it did not read them "
-        f"(template 0). {SEEDS}"
-    ),
-    "perplexity": (
-        "Perplexity per character of the true tail in template 0 against the training step. "
-        f"{CURVES} The native models are the same in both columns. The linearised models read "
-        "their KG facts in all templates (left) or in one template, which is not that of the "
-        "prompts (right)."
-    ),
-}
-
 _FLOORS = {
     "uniform": "any entity",
     "type": "any of the type",
@@ -112,19 +75,6 @@ _CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
     ),
     (),
 ) | {"count_deviation": ("quantity",)}
-
-
-def draw(results: StudyResults) -> dict[str, Figure]:
-    """Draw hits@1 by tier, differences to A, other metrics, transfer by form, and learning."""
-    figures: dict[str, Figure] = {}
-    if results.present():
-        figures["tiers"] = _draw_tiers(results)
-        if _REFERENCE in results.present():
-            figures["paired"] = _draw_paired(results)
-        figures |= {"metrics": _draw_metrics(results), "formats": _draw_formats(results)}
-    if results.curves is not None:
-        figures["perplexity"] = _draw_perplexity(results)
-    return figures
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
@@ -227,25 +177,35 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return sizes | {"answer": answer(results.verdicts)}
 
 
-def _draw_tiers(results: StudyResults) -> Figure:
+def _draw_tiers(results: StudyResults) -> Figure | None:
     rows = results.tidy("hits@1", **PRIMARY)
-    rows["tier"] = rows["tier"].map(TIER_TITLES)
-    runs = rows["run"].cat.categories
-    titles = list(TIER_TITLES.values())
-    figure, panels = plot.facets(
-        rows, 0.7 + 0.135 * len(runs), "hits@1", col="tier", col_order=titles, xlim=(-0.04, 1.04)
-    )
     floors = {label: name for name, label in _FLOORS.items()}
-    for tier, title in TIER_TITLES.items():
-        axes, part = panels[title]
-        plot.seeds(axes, part, plot.styles(rows["data"].cat.categories), y="run", hue="data")
-        lines = {label: _floor(results, name, tier) for label, name in floors.items()}
+
+    def lines(title: str, _: pd.DataFrame) -> plot.Lines:
+        tier = next(tier for tier, shown in TIER_TITLES.items() if shown == title)
         gate = _settings(results).evaluation.gate if tier == "T1" else None
-        plot.anchors(axes, {**lines, "gate": gate}, x=True)
-    return plot.legend_above(figure)
+        return {label: _floor(results, name, tier) for label, name in floors.items()} | {
+            "gate": gate
+        }
+
+    return plot.panels(
+        results,
+        rows.assign(tier=rows["tier"].map(TIER_TITLES)),
+        0.7 + 0.135 * rows["run"].nunique(),
+        "hits@1",
+        styles=_forms(rows),
+        lines=lines,
+        y="run",
+        hue="data",
+        col="tier",
+        col_order=list(TIER_TITLES.values()),
+        xlim=(-0.04, 1.04),
+    )
 
 
-def _draw_paired(results: StudyResults) -> Figure:
+def _draw_paired(results: StudyResults) -> Figure | None:
+    if _REFERENCE not in results.present():
+        return None
     tables = []
     for tier, metric, name, sign in (
         ("T2", "log_rank", "log rank, model − A", 1),
@@ -261,17 +221,19 @@ def _draw_paired(results: StudyResults) -> Figure:
     for axes, part in panels.values():
         reach = 1.1 * float(part["value"].abs().max()) or 1.0
         axes.set(xlim=(-reach, reach))
-        plot.seeds(axes, part, plot.styles(rows["data"].cat.categories), y="run", hue="data")
+        plot.seeds(axes, part, _forms(rows), y="run", hue="data")
         axes.axvline(0, color="#202020", linewidth=0.6, zorder=1)
     return plot.legend_above(figure)
 
 
-def _draw_metrics(results: StudyResults) -> Figure:
+def _draw_metrics(results: StudyResults) -> Figure | None:
     tables = []
     for metric, name in _OTHERS.items():
         levels = {key: level for key, level in PRIMARY.items() if key in METRICS[metric].factors}
         tables.append(results.tidy(metric, **levels).assign(shown=name))
     rows = pd.concat(tables, ignore_index=True)
+    if rows.empty:
+        return None
     rows["tier"] = rows["tier"].map(TIER_TITLES)
     figure, panels = plot.facets(
         rows,
@@ -289,33 +251,41 @@ def _draw_metrics(results: StudyResults) -> Figure:
             _set_ticks(axes.xaxis, (1, 3, 10, 30, 100, 300, 1000))
         else:
             axes.set(xlim=(-0.05, 1.05 * max(1.0, everywhere.max())))
-        plot.seeds(axes, part, plot.styles(rows["data"].cat.categories), y="run", hue="data")
+        plot.seeds(axes, part, _forms(rows), y="run", hue="data")
     return plot.legend_above(figure)
 
 
-def _draw_formats(results: StudyResults) -> Figure:
+def _draw_formats(results: StudyResults) -> Figure | None:
     runs = [run for run in results.present() if run[0] in ("native", "7b-held")]
-    tables = []
-    for arm, variant in runs:
+    tables = [
+        results.tidy("hits@1", arm=run[0], variant=run[1], tier="T2", **levels).assign(prompts=name)
+        for run in runs
         for name, levels in (
-            ("the form that was read", _own(results, (arm, variant))),
+            ("the form that was read", _own(results, run)),
             ("template 0, which was not read", PRIMARY),
-        ):
-            rows = results.tidy("hits@1", arm=arm, variant=variant, tier="T2", **levels)
-            tables.append(rows.assign(prompts=name))
+        )
+    ]
+    if not tables:
+        return None
     rows = pd.concat(tables, ignore_index=True).astype({"run": str})
-    figure, [axes] = plot.canvas(0.8 + 0.21 * len(runs), x="hits@1, tier 2")
-    axes.set(xlim=(-0.03, 1.03))
-    plot.seeds(axes, rows, plot.styles(rows["prompts"].unique()), y="run", hue="prompts")
     lines = {
         label: _floor(results, name, "T2") if name == "generation" else None
         for name, label in _FLOORS.items()
     }
-    plot.anchors(axes, lines, x=True)
-    return plot.legend_above(figure)
+    return plot.panels(
+        results,
+        rows,
+        0.8 + 0.21 * len(runs),
+        "hits@1, tier 2",
+        styles=plot.styles(rows["prompts"].unique()),
+        lines=lines,
+        y="run",
+        hue="prompts",
+        xlim=(-0.03, 1.03),
+    )
 
 
-def _draw_perplexity(results: StudyResults) -> Figure:
+def _draw_perplexity(results: StudyResults) -> Figure | None:
     tables = []
     for tier, title in TIER_TITLES.items():
         rows = results.learning(f"perplexity_{tier}", variant=_LEARNING).assign(tier=title)
@@ -323,20 +293,21 @@ def _draw_perplexity(results: StudyResults) -> Figure:
         for arm in ("7a", "7b-held"):
             shown = pd.concat([rows[rows["arm"] == arm], native])
             tables.append(shown.assign(kg=results.arms.get(arm, arm)))
-    figure, panels = plot.facets(
+    figure = plot.panels(
+        results,
         pd.concat(tables, ignore_index=True),
         1.4,
         "step",
         "perplexity",
+        form=plot.curves,
+        limits={"yscale": "log"},
         row="tier",
         col="kg",
         sharey="row",
     )
-    for axes, rows in panels.values():
-        axes.set(yscale="log")
-        plot.curves(axes, rows, results.styles)
+    for axes in figure.axes if figure else []:
         _set_ticks(axes.yaxis, (1, 1.5, 2, 3, 4, 5, 7, 10, 20, 50, 100))
-    return plot.legend_above(figure)
+    return figure
 
 
 def _set_ticks(axis: Axis, ticks: Sequence[float]) -> None:
@@ -390,3 +361,51 @@ def _floor(results: StudyResults, name: str, tier: str) -> float:
     """The median over seeds; the floor of a seed is the same in runs with the same worlds."""
     rows = results.pool(f"floor_{name}", tier=tier, arm=_COMPARED)
     return float(rows.drop_duplicates("seed")["value"].median())
+
+
+def _forms(rows: pd.DataFrame) -> dict[str, plot.Style]:
+    """The styles of the forms of KG rows."""
+    return plot.styles(rows["data"].cat.categories)
+
+
+FIGURES: plot.Figures = {
+    "tiers": plot.Drawn(
+        _draw_tiers,
+        "hits@1 among all entities for English prompts in template 0, by tier, model and form of "
+        f"the KG rows. {SEEDS} Vertical lines are floors: a random entity, a random entity of the "
+        "tail's type, the most frequent tail among the relation's other facts in training, and a "
+        "random tail that the relation has for other heads of the same generation (medians over "
+        "seeds); in tier 1 also the gate, below which a run is undertrained. Controls have one "
+        "world a seed, the other models four: A (θ = 0), A (causal KG), A (predict all), B (MLM), "
+        "and B with KG rows in the same template as the prompts. With all templates, B has read "
+        "the prompts of tier 2: an upper mark.",
+    ),
+    "paired": plot.Drawn(
+        _draw_paired,
+        "Each model against A, paired by seed, in template 0: right of the line A is better. "
+        "Controls have the first of A's four worlds. Log rank is the mean natural logarithm of the "
+        "rank of the true tail. It is finer than hits@1, which changes in steps of a fact. "
+        f"{AS_BEFORE} A seed that failed in either model counts as failed.",
+    ),
+    "metrics": plot.Drawn(
+        _draw_metrics,
+        "The other metrics in template 0, at every tier (rows). MRR is the mean reciprocal rank; "
+        "exact match, the full-entity accuracy, is the share of tails that greedy decoding states "
+        "without an error. Lower is better for log rank and perplexity, higher for the others. "
+        f"{AS_BEFORE}",
+    ),
+    "formats": plot.Drawn(
+        _draw_formats,
+        "Whether a model knows the transfer facts, and whether it states them in text: hits@1 at "
+        "tier 2 in the form in which the model read these facts (triples for native models, "
+        "template 1 for “other template”), and in a template in which it did not read them "
+        f"(template 0). {SEEDS}",
+    ),
+    "perplexity": plot.Drawn(
+        _draw_perplexity,
+        "Perplexity per character of the true tail in template 0 against the training step. "
+        f"{CURVES} The native models are the same in both columns. The linearised models read "
+        "their KG facts in all templates (left) or in one template, which is not that of the "
+        "prompts (right).",
+    ),
+}

@@ -9,12 +9,7 @@ from matplotlib.figure import Figure
 from journeylab import plotting as plot
 from journeylab.plotting import StudyResults, Table
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS_UNBOUNDED
-from journeylab.studies.exp8_value_embeddings.metrics import (
-    DECODING,
-    LABELS,
-    METRICS,
-    TEST_SETS,
-)
+from journeylab.studies.exp8_value_embeddings.metrics import DECODING, LABELS, METRICS, TEST_SETS
 from journeylab.studies.exp8_value_embeddings.search_tables import tabulate_finals, tabulate_search
 from journeylab.studies.exp8_value_embeddings.settings import (
     CHANCE_WIDTHS,
@@ -29,39 +24,6 @@ from journeylab.wording.typography import fixed, plain, scientific
 
 LATE = 0.8
 """Rate of optimal answers below which a seed counts as one that has learned late."""
-
-CAPTIONS = {
-    "tests": (
-        "Rate of optimal answers by row argmax, with axial and with full attention. In close "
-        f"calls, the second-best assignment costs 1 more than the best. {SEEDS_UNBOUNDED} Vertical "
-        "lines are medians over seeds of two answers without a model: greedy choice of the "
-        "cheapest free cell, and the expectation for a random permutation. Empty rows were not "
-        "trained."
-    ),
-    "decoders": (
-        "Axial models on i.i.d. instances with every decoder: rate of valid permutations "
-        "(above) and of optimal answers (below). Hungarian decoding is always valid. " + AS_BEFORE
-    ),
-    "arms": (
-        "Rate of optimal answers by row argmax on i.i.d. instances and on held-out values, with "
-        "axial attention: the hybrid whose table starts at a root mean square of 1 (large table), "
-        f"and the control with permuted cost labels. Empty rows were not trained. {AS_BEFORE}"
-    ),
-    "learning": (
-        "Training loss (mean since the previous point) and rate of optimal answers by row argmax "
-        f"on part of the i.i.d. test, against the training step. {CURVES}"
-    ),
-    "similarity": (
-        "Mean cosine similarity of the vectors of two costs against the distance of the costs, "
-        "before and after training, over the costs that occur in training. Lines and bands as "
-        "before."
-    ),
-    "printed": (
-        "Cosine similarity of the sinusoidal vectors of 10 and 50 against their width, for the "
-        "frequencies of the document (exponent −i/d) and the usual frequencies (−2i/d). The "
-        "horizontal line is the similarity that the document prints, the vertical line its width."
-    ),
-}
 
 _SHOWN = ("discrete", "sinusoidal", "hybrid50", "fourier-high", "scalar")
 """The variants whose learning curves are drawn; more lines would hide each other."""
@@ -81,21 +43,6 @@ _CHECKS = (
     "relabelling_error",
 )
 _CURVES = {"train_loss": "training loss", "optimal_row": "optimal answers"}
-
-
-def draw(results: StudyResults) -> dict[str, Figure]:
-    """Answers by test set, decoder and arm, learning curves, similarities, printed similarities."""
-    figures: dict[str, Figure] = {}
-    if results.present():
-        figures["tests"] = _draw_tests(results)
-        figures["decoders"] = _draw_decoders(results)
-        figures["similarity"] = _draw_similarity(results)
-    if others := tuple(arm for arm in _CONTROLS if arm in {arm for arm, _ in results.present()}):
-        figures["arms"] = _draw_arms(results, others)
-    if results.curves is not None and results.present(_SHOWN):
-        figures["learning"] = _draw_learning(results)
-    figures["printed"] = _draw_printed(results)
-    return figures
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
@@ -168,78 +115,91 @@ def _cosine(results: StudyResults, exponent: str) -> str:
     return plot.median(rows["value"], 4)
 
 
-def _draw_tests(results: StudyResults) -> Figure:
+def _draw_tests(results: StudyResults) -> Figure | None:
     rows = results.tidy("optimal", arm=_ATTENTION, decoder="row")
-    rows["shown"] = _named(rows["test"], TEST_SETS)
-    count = rows["model"].nunique()
-    label = "optimal answers"
-    figure, panels = plot.facets(
-        rows, 0.5 + 0.17 * count, label, row="data", col="shown", xlim=(-0.03, 1.03)
+    answers = {"greedy": "greedy_optimal", "random permutation": "random_optimal"}
+    return plot.panels(
+        results,
+        rows.assign(shown=_named(rows["test"], TEST_SETS)),
+        0.5 + 0.17 * rows["model"].nunique(),
+        "optimal answers",
+        lines=lambda _, part: {
+            name: results.anchor(metric, test=part["test"].iloc[0], arm="axial")
+            for name, metric in answers.items()
+        },
+        row="data",
+        col="shown",
+        xlim=(-0.03, 1.03),
     )
-    for axes, part in panels.values():
-        plot.seeds(axes, part, results.styles)
-        test = part["test"].iloc[0]
-        lines = {"greedy": "greedy_optimal", "random permutation": "random_optimal"}
-        rates = {n: results.anchor(m, test=test, arm="axial") for n, m in lines.items()}
-        plot.anchors(axes, rates, x=True)
-    return plot.legend_above(figure)
 
 
-def _draw_decoders(results: StudyResults) -> Figure:
-    titles = {"valid": "valid", "optimal": "optimal"}
+def _draw_decoders(results: StudyResults) -> Figure | None:
     parts = [
-        results.tidy(metric, arm="axial", test="iid").assign(measure=title)
-        for metric, title in titles.items()
+        results.tidy(metric, arm="axial", test="iid").assign(measure=metric)
+        for metric in ("valid", "optimal")
     ]
     rows = pd.concat(parts, ignore_index=True)
     rows["model"] = pd.Categorical(rows["model"], parts[0]["model"].cat.categories)
-    rows["shown"] = _named(rows["decoder"], DECODING)
-    count = rows["model"].nunique()
-    figure, panels = plot.facets(
-        rows, 0.4 + 0.15 * count, "rate", row="measure", col="shown", xlim=(-0.03, 1.03)
+    return plot.panels(
+        results,
+        rows.assign(shown=_named(rows["decoder"], DECODING)),
+        0.4 + 0.15 * rows["model"].nunique(),
+        "rate",
+        row="measure",
+        col="shown",
+        xlim=(-0.03, 1.03),
     )
-    for axes, part in panels.values():
-        plot.seeds(axes, part, results.styles)
-    return figure
 
 
-def _draw_arms(results: StudyResults, others: tuple[str, ...]) -> Figure:
+def _draw_arms(results: StudyResults) -> Figure | None:
+    trained = {arm for arm, _ in results.present()}
+    others = tuple(arm for arm in _CONTROLS if arm in trained)
     rows = results.tidy("optimal", arm=others, decoder="row", test=("iid", "held-out"))
-    rows["shown"] = _named(rows["test"], TEST_SETS)
-    label = "rate of optimal answers"
-    count = rows["model"].nunique()
-    figure, panels = plot.facets(
-        rows, 0.5 + 0.22 * count, label, row="shown", col="data", xlim=(-0.03, 1.03)
+    return plot.panels(
+        results,
+        rows.assign(shown=_named(rows["test"], TEST_SETS)),
+        0.5 + 0.22 * rows["model"].nunique(),
+        "rate of optimal answers",
+        row="shown",
+        col="data",
+        xlim=(-0.03, 1.03),
     )
-    for axes, part in panels.values():
-        plot.seeds(axes, part, results.styles)
-    return figure
 
 
-def _draw_learning(results: StudyResults) -> Figure:
+def _draw_learning(results: StudyResults) -> Figure | None:
     parts = [
         results.learning(metric, arm=_ATTENTION, variant=_SHOWN).assign(measure=title)
         for metric, title in _CURVES.items()
     ]
-    rows = pd.concat(parts, ignore_index=True)
-    figure, panels = plot.facets(
-        rows, 1.7, "step", row="data", col="measure", sharex=False, sharey=False
+    return plot.panels(
+        results,
+        pd.concat(parts, ignore_index=True),
+        1.7,
+        "step",
+        form=plot.curves,
+        row="data",
+        col="measure",
+        sharex=False,
+        sharey=False,
     )
-    for axes, part in panels.values():
-        plot.curves(axes, part, results.styles)
-    return plot.legend_above(figure)
 
 
-def _draw_similarity(results: StudyResults) -> Figure:
-    rows = results.tidy("similarity", arm="axial")
-    rows["shown"] = _named(rows["stage"], _STAGE_TITLES)
-    rows["distance"] = rows["distance"].astype(int)
-    figure, panels = plot.facets(
-        rows, 1.15, "distance", "cosine", col="model", col_wrap=3, ylim=(-1.05, 1.05)
+def _draw_similarity(results: StudyResults) -> Figure | None:
+    rows = results.tidy("similarity", arm="axial").astype({"distance": float})
+    return plot.panels(
+        results,
+        rows.assign(shown=_named(rows["stage"], _STAGE_TITLES)),
+        1.15,
+        "distance",
+        "cosine",
+        styles=plot.styles(_STAGE_TITLES.values()),
+        form=plot.curves,
+        x="distance",
+        hue="shown",
+        col="model",
+        col_wrap=3,
+        ylim=(-1.05, 1.05),
     )
-    for axes, part in panels.values():
-        plot.curves(axes, part, plot.styles(_STAGE_TITLES.values()), x="distance", hue="shown")
-    return plot.legend_above(figure)
 
 
 def _draw_printed(results: StudyResults) -> Figure:
@@ -390,3 +350,43 @@ def _untrained(results: StudyResults, name: str, variant: str) -> "pd.Series[flo
 def _named(levels: "pd.Series[str]", titles: dict[str, str]) -> "pd.Categorical[str]":
     present = [title for level, title in titles.items() if level in set(levels)]
     return pd.Categorical(levels.map(titles), present)
+
+
+FIGURES: plot.Figures = {
+    "tests": plot.Drawn(
+        _draw_tests,
+        "Rate of optimal answers by row argmax, with axial and with full attention. In close "
+        f"calls, the second-best assignment costs 1 more than the best. {SEEDS_UNBOUNDED} Vertical "
+        "lines are medians over seeds of two answers without a model: greedy choice of the "
+        "cheapest free cell, and the expectation for a random permutation. Empty rows were not "
+        "trained.",
+    ),
+    "decoders": plot.Drawn(
+        _draw_decoders,
+        "Axial models on i.i.d. instances with every decoder: rate of valid permutations "
+        "(above) and of optimal answers (below). Hungarian decoding is always valid. " + AS_BEFORE,
+    ),
+    "arms": plot.Drawn(
+        _draw_arms,
+        "Rate of optimal answers by row argmax on i.i.d. instances and on held-out values, with "
+        "axial attention: the hybrid whose table starts at a root mean square of 1 (large table), "
+        f"and the control with permuted cost labels. Empty rows were not trained. {AS_BEFORE}",
+    ),
+    "learning": plot.Drawn(
+        _draw_learning,
+        "Training loss (mean since the previous point) and rate of optimal answers by row argmax "
+        f"on part of the i.i.d. test, against the training step. {CURVES}",
+    ),
+    "similarity": plot.Drawn(
+        _draw_similarity,
+        "Mean cosine similarity of the vectors of two costs against the distance of the costs, "
+        "before and after training, over the costs that occur in training. Lines and bands as "
+        "before.",
+    ),
+    "printed": plot.Drawn(
+        _draw_printed,
+        "Cosine similarity of the sinusoidal vectors of 10 and 50 against their width, for the "
+        "frequencies of the document (exponent −i/d) and the usual frequencies (−2i/d). The "
+        "horizontal line is the similarity that the document prints, the vertical line its width.",
+    ),
+}

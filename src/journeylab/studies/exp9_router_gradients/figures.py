@@ -30,32 +30,6 @@ from journeylab.studies.exp9_router_gradients.settings import (
 from journeylab.wording.typography import plain, short
 
 _ROUTERS = seed_dots("one seed, with its own router and sequences", failed="")
-CAPTIONS = {
-    "gradients": (
-        "Bias and variance of every estimator at router scale 1, relative to the exact gradient. "
-        f"{_ROUTERS} Vertical lines bound the bias claimed for straight-through. Estimators "
-        "without dots are unbiased up to rounding, or deterministic."
-    ),
-    "scales": (
-        "Relative bias against the standard deviation of the router's weights. " + SEEDS_FINISHED
-    ),
-    "errors": (
-        "Test error with hard routes, after the short and the long training; each dot is a seed, "
-        "the mean over its starts, other symbols as in the figures before. Vertical lines are "
-        "routers without training: the nearest type, one timeline for all tokens, and a random "
-        "timeline."
-    ),
-    "path": (
-        "Validation error, and the cosine of single estimates with the exact gradient, during the "
-        f"long training. {CURVES_FINISHED}"
-    ),
-    "language": (
-        "The language model, by the estimator that trained its routers: held-out perplexity with "
-        "hard routes and with routes as in training, and the share of token pairs that hard routes "
-        f"keep. {SEEDS} Vertical lines: bigrams, and timelines of equal size."
-    ),
-}
-
 _UNIT = "1"
 _SCALES = tuple(f"{scale:g}" for scale in SCALES)
 _BUDGET = {"short": "short training", "long": "long training"}
@@ -89,21 +63,6 @@ _CHECKS = {
     "overhead": ("estimator", "case"),
     "schedule_error": ("over",),
 }
-
-
-def draw(results: StudyResults) -> dict[str, Figure]:
-    """Bias and variance, bias by scale, errors, training curves, and the language model."""
-    figures: dict[str, Figure] = {}
-    if len(results.select("relative_bias")):
-        figures["gradients"] = _draw_gradients(results)
-        figures["scales"] = _draw_scales(results)
-    if len(results.select("hard_mse")):
-        figures["errors"] = _draw_errors(results)
-    if len(results.select("alignment", variant=[v for names in _CURVES.values() for v in names])):
-        figures["path"] = _draw_path(results)
-    if len(results.select("perplexity")):
-        figures["language"] = _draw_language(results)
-    return figures
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
@@ -156,13 +115,15 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return values
 
 
-def _draw_gradients(results: StudyResults) -> Figure:
+def _draw_gradients(results: StudyResults) -> Figure | None:
     tables = []
     for metric in ("relative_bias", "variance"):
         rows = _named(results.select(metric, scale=_UNIT), "estimator", ESTIMATED)
         rows.loc[rows["value"] < _SMALLEST, "value"] = float("nan")
         tables.append(rows.dropna(subset="value").assign(measure=METRICS[metric].label))
     rows = pd.concat(tables, ignore_index=True)
+    if rows.empty:
+        return None
     figure, panels = plot.facets(rows, 2.6, col="measure")
     for (measure, (axes, part)), limits in zip(
         panels.items(), ((0.05, 50), (1e-2, 2000)), strict=True
@@ -175,33 +136,41 @@ def _draw_gradients(results: StudyResults) -> Figure:
     return plot.legend_above(figure)
 
 
-def _draw_scales(results: StudyResults) -> Figure:
+def _draw_scales(results: StudyResults) -> Figure | None:
     rows = _named(results.select("relative_bias"), "estimator", ESTIMATED)
     rows = rows[rows["value"] > _SMALLEST]
-    rows["scale"] = pd.Categorical(rows["scale"], _SCALES)
-    figure, panels = plot.facets(
-        rows, 1.7, "scale of the router", "relative bias", col="family", col_wrap=3
+    return plot.panels(
+        results,
+        rows.assign(scale=pd.Categorical(rows["scale"], _SCALES)),
+        1.7,
+        "scale of the router",
+        "relative bias",
+        styles=plot.styles(rows["model"].cat.remove_unused_categories().cat.categories),
+        limits={"yscale": "log", "ylim": (0.03, 100)},
+        x="scale",
+        y="value",
+        col="family",
+        col_wrap=3,
     )
-    shown = plot.styles(rows["model"].cat.remove_unused_categories().cat.categories)
-    for axes, part in panels.values():
-        axes.set(yscale="log", ylim=(0.03, 100))
-        plot.seeds(axes, part, shown, x="scale", y="value", hue="model")
-    return plot.legend_above(figure)
 
 
-def _draw_errors(results: StudyResults) -> Figure:
+def _draw_errors(results: StudyResults) -> Figure | None:
     rows = _named(results.tidy("hard_mse", arm="training"), "variant", TRAINED)
     rows["budget"] = rows["budget"].map(_BUDGET)
-    order = [name for name in _BUDGET.values() if name in set(rows["budget"])]
-    figure, panels = plot.facets(rows, 3.0, "hard test error", col="budget", col_order=order)
-    lines = {label: _middle(results, metric) for metric, label in _ANCHORS.items()}
-    for axes, part in panels.values():
-        plot.seeds(axes, part, _families(), hue="family")
-        plot.anchors(axes, lines, x=True)
-    return plot.legend_above(figure)
+    return plot.panels(
+        results,
+        rows,
+        3.0,
+        "hard test error",
+        styles=_families(),
+        lines={label: _middle(results, metric) for metric, label in _ANCHORS.items()},
+        hue="family",
+        col="budget",
+        col_order=[name for name in _BUDGET.values() if name in set(rows["budget"])],
+    )
 
 
-def _draw_path(results: StudyResults) -> Figure:
+def _draw_path(results: StudyResults) -> Figure | None:
     columns = {name: column for column, names in _CURVES.items() for name in names}
     tables = []
     for metric in ("validation_mse", "alignment"):
@@ -210,34 +179,45 @@ def _draw_path(results: StudyResults) -> Figure:
         )
         kept = rows.assign(column=rows["variant"].map(columns), measure=METRICS[metric].label)
         tables.append(kept)
-    rows = pd.concat(tables, ignore_index=True).astype({"share": float})
-    order = [name for name in _CURVES if name in set(rows["column"])]
-    figure, panels = plot.facets(
-        rows, 1.5, "% of the steps", row="measure", col="column", col_order=order, sharey="row"
+    rows = pd.concat(tables, ignore_index=True).astype({"share": float, "model": str})
+    return plot.panels(
+        results,
+        rows,
+        1.5,
+        "% of the steps",
+        styles=plot.styles(LABELS[name] for name in columns),
+        form=plot.curves,
+        x="share",
+        row="measure",
+        col="column",
+        col_order=[name for name in _CURVES if name in set(rows["column"])],
+        sharey="row",
     )
-    shown = plot.styles(LABELS[name] for name in columns)
-    for axes, part in panels.values():
-        plot.curves(axes, part.astype({"model": str}), shown, x="share")
-    return plot.legend_above(figure)
 
 
-def _draw_language(results: StudyResults) -> Figure:
+def _draw_language(results: StudyResults) -> Figure | None:
     tables = [
         results.tidy("perplexity", routes=routes).assign(measure=f"perplexity, {label}")
         for routes, label in (("hard", "hard routes"), ("training", "as in training"))
     ]
     tables.append(results.tidy("pair_share").assign(measure="Σ n_k²/N²"))
-    rows = _named(pd.concat(tables, ignore_index=True), "variant", SPOKEN)
-    figure, panels = plot.facets(rows, 1.6, col="measure", sharex=False)
     timelines = results.pool("load")["rank"].max()
-    lines = {"bigrams": _middle(results, "bigram_perplexity"), "1/K": 1.0 / timelines}
-    for measure, (axes, part) in panels.items():
+    known = {"bigrams": _middle(results, "bigram_perplexity"), "1/K": 1.0 / timelines}
+
+    def lines(measure: str, _: pd.DataFrame) -> plot.Lines:
         label = "1/K" if measure == "Σ n_k²/N²" else "bigrams"
-        plot.seeds(axes, part, _families(), hue="family")
-        plot.anchors(
-            axes, {name: x if name == label else None for name, x in lines.items()}, x=True
-        )
-    return plot.legend_above(figure)
+        return {name: x if name == label else None for name, x in known.items()}
+
+    return plot.panels(
+        results,
+        _named(pd.concat(tables, ignore_index=True), "variant", SPOKEN),
+        1.6,
+        styles=_families(),
+        lines=lines,
+        hue="family",
+        col="measure",
+        sharex=False,
+    )
 
 
 def _moments(results: StudyResults) -> Table:
@@ -390,3 +370,35 @@ def _reached(results: StudyResults) -> str:
 
 def _percent(value: float) -> str:
     return short(100.0 * value)
+
+
+FIGURES: plot.Figures = {
+    "gradients": plot.Drawn(
+        _draw_gradients,
+        "Bias and variance of every estimator at router scale 1, relative to the exact gradient. "
+        f"{_ROUTERS} Vertical lines bound the bias claimed for straight-through. Estimators "
+        "without dots are unbiased up to rounding, or deterministic.",
+    ),
+    "scales": plot.Drawn(
+        _draw_scales,
+        "Relative bias against the standard deviation of the router's weights. " + SEEDS_FINISHED,
+    ),
+    "errors": plot.Drawn(
+        _draw_errors,
+        "Test error with hard routes, after the short and the long training; each dot is a seed, "
+        "the mean over its starts, other symbols as in the figures before. Vertical lines are "
+        "routers without training: the nearest type, one timeline for all tokens, and a random "
+        "timeline.",
+    ),
+    "path": plot.Drawn(
+        _draw_path,
+        "Validation error, and the cosine of single estimates with the exact gradient, during the "
+        f"long training. {CURVES_FINISHED}",
+    ),
+    "language": plot.Drawn(
+        _draw_language,
+        "The language model, by the estimator that trained its routers: held-out perplexity with "
+        "hard routes and with routes as in training, and the share of token pairs that hard routes "
+        f"keep. {SEEDS} Vertical lines: bigrams, and timelines of equal size.",
+    ),
+}
