@@ -7,6 +7,7 @@ import tarfile
 
 import pytest
 
+from journeylab.claims.response import ReviewPoint
 from journeylab.config import UserError
 from journeylab.records.files import sha256, write_folder
 from journeylab.reports import response
@@ -21,9 +22,8 @@ HOSTILE = r"Is \input{/etc/passwd} & 50 % of #1 <b>true</b>_?"
 
 
 def question(name, *rows, **more):
-    known = {"answer": None, "change": None, "figures": (), "reviewer": "R1", "point": "Really?"}
-    known["title"] = name
-    return Question(id=name, rows=rows, **(known | more))
+    known = {"id": name, "reviewer": "R1", "point": "Really?"}
+    return Question(ReviewPoint(**(known | more)), rows)
 
 
 TRAINED = tuple(f"exp7.{i}" for i in range(1, 7))

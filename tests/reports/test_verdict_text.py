@@ -154,7 +154,7 @@ def test_certainty_names_seeds_errors_certificates_registration_and_failures():
     registered = {f"exp7.{i}": BEFORE for i in (1, 2, 3)}
     text = certainty(study(*rows), registered, failed=2, trained=1048)
     assert text == (
-        "Claims over seeds rest on 12 or 30 seeds each; the probability that any verdict of this "
+        "Claims over seeds rest on 12 to 30 seeds each; the probability that any verdict of this "
         "study is wrong is at most 0.05. One claim is exact: the worst of all cases decides, not "
         "chance. All claims were registered before the runs. 2 of 1\u202f048 trained seeds failed "
         "and count against both answers."

@@ -28,19 +28,7 @@ def run(call: Call) -> None:
     known = {study.study for study in studies}
     since = plan.settings["since"]
     described = describe_response(
-        [
-            Question(
-                id=point.id,
-                title=point.title or point.id,
-                reviewer=point.reviewer,
-                point=point.point,
-                rows=rows_of(point, register),
-                answer=point.answer,
-                change=point.change,
-                figures=point.figures,
-            )
-            for point in response.points
-        ],
+        [Question(point, rows_of(point, register)) for point in response.points],
         studies,
         title=response.title,
         unasked=[row for row in unasked(response, register) if row.partition(".")[0] in known],

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from journeylab.claims.response import ReviewPoint
 from journeylab.config import UserError
 from journeylab.records.round import ReviewRound
 from journeylab.records.verdicts import Registration
@@ -34,16 +35,10 @@ from journeylab.wording.verdicts import (
 
 
 class Question(NamedTuple):
-    """A reviewer's point and its answer; ``rows`` are ids of the register."""
+    """A reviewer's point, and the ids of the rows of the register that answer it."""
 
-    id: str
-    title: str
-    reviewer: str
-    point: str
+    asked: ReviewPoint
     rows: tuple[str, ...]
-    answer: str | None
-    change: str | None
-    figures: tuple[str, ...]
 
 
 def describe_response(
@@ -78,18 +73,14 @@ def describe_response(
         "glance": _glance(judged, registered, theorems),
         "points": [
             {
-                "id": question.id,
-                "title": question.title,
-                "reviewer": question.reviewer,
-                "point": question.point,
-                "answer": question.answer,
-                "change": question.change,
-                "passage": passages[question.id].text if question.id in passages else "",
-                "sentences": _sentences(question, known, registered, theorems, evidence=evidence),
-                "rows": _rows([known[name] for name in question.rows if name in known], registered),
-                "figures": figures.of(question),
+                **asked.model_dump(include={"id", "reviewer", "point", "answer", "change"}),
+                "title": asked.title or asked.id,
+                "passage": passages[asked.id].text if asked.id in passages else "",
+                "sentences": _sentences(rows, known, registered, theorems, evidence=evidence),
+                "rows": _rows([known[name] for name in rows if name in known], registered),
+                "figures": figures.of(asked, rows),
             }
-            for question in questions
+            for asked, rows in questions
         ],
         "round": describe_round(review, studies, anonymous=anonymous) if review else None,
         "unasked": list(unasked),
@@ -156,7 +147,7 @@ def _glance(
 
 
 def _sentences(
-    question: Question,
+    answering: Sequence[str],
     known: Mapping[str, Row],
     registered: Mapping[str, Registration],
     theorems: Mapping[str, TheoremText],
@@ -168,10 +159,10 @@ def _sentences(
     # of a study that was not run at all, the study is named instead of its rows
     absent = dict.fromkeys(
         name if (study := name.partition(".")[0]) in run else study
-        for name in question.rows
+        for name in answering
         if name not in known
     )
-    rows = [known[name] for name in question.rows if name in known]
+    rows = [known[name] for name in answering if name in known]
     firm = [row for row in rows if row.primary and not is_exploratory(row, registered)]
     sentences = []
     if rows and not evidence:
@@ -228,15 +219,15 @@ class _Figures:
         self._studies = {study.study for study in studies}
         self._shown: set[str] = set()
 
-    def of(self, question: Question) -> list[dict[str, str]]:
+    def of(self, asked: ReviewPoint, rows: Sequence[str]) -> list[dict[str, str]]:
         """The figures that a point names, or the first of the study that answers most of it."""
-        for name in question.figures:
+        for name in asked.figures:
             if name.partition("/")[0] in self._studies and name not in self._drawn:
                 raise UserError(
-                    f"response.yaml: {question.id}: figures: {name!r} is not drawn; there are: "
+                    f"response.yaml: {asked.id}: figures: {name!r} is not drawn; there are: "
                     f"{', '.join(self._drawn)}"
                 )
-        chosen = [name for name in question.figures or self._usual(question) if name in self._drawn]
+        chosen = [name for name in asked.figures or self._usual(rows) if name in self._drawn]
         new = [name for name in chosen if name not in self._shown]
         self._shown |= set(new)
         return [
@@ -244,9 +235,8 @@ class _Figures:
             for study, _, figure in (name.partition("/") for name in new)
         ]
 
-    def _usual(self, question: Question) -> list[str]:
-        rows = [name.partition(".")[0] for name in question.rows]
-        studies = [study for study in rows if study in self._studies]
+    def _usual(self, rows: Sequence[str]) -> list[str]:
+        studies = [study for name in rows if (study := name.partition(".")[0]) in self._studies]
         if not studies:
             return []
         most = max(studies, key=studies.count)
