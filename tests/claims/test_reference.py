@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from journeylab.claims.reference import (
-    ReferenceClaim,
     differences,
     read_earlier,
     read_reference,
@@ -18,6 +17,7 @@ from journeylab.claims.reference import (
 from journeylab.claims.register import StudyClaims, read_register
 from journeylab.config import UserError, build
 from journeylab.records.files import json_bytes, write_json
+from journeylab.records.verdicts import Outcome
 from journeylab.wording.rows import in_words
 
 REFERENCES = Path(__file__).parents[2] / "reference"
@@ -82,7 +82,7 @@ def test_a_reference_keeps_the_gate_that_withheld_a_verdict(judge, tmp_path):
 
 def test_a_reference_without_reasons_is_read():
     row = {"effect": 1.0, "low": None, "high": None, "verdict": None}
-    read = ReferenceClaim.model_validate(row)
+    read = Outcome.model_validate(row)
     assert (read.withheld, read.word) == ("", "not judged")
     assert read.model_dump(mode="json") == row
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from journeylab.claims.reference import Reference, ReferenceClaim
+from journeylab.claims.reference import Reference
 from journeylab.commands.app import app
 from journeylab.commands.results import judged_records, read_verdicts
 from journeylab.config import UserError, read_yaml
@@ -17,6 +17,7 @@ from journeylab.records.files import write_json
 from journeylab.records.looks import LookRecord, SeedRange
 from journeylab.records.plans import Plan
 from journeylab.records.runs import RunStart, SeedOutcome, describe_run, write_run
+from journeylab.records.verdicts import Outcome
 from journeylab.workflow.planning import WorkflowPlan
 
 from ..made import git, host_of
@@ -33,7 +34,7 @@ def invoke(*arguments: str) -> str:
 
 def reference(path: Path, revision: int = 2, **claims: tuple[float, str]) -> Path:
     rows = {
-        f"exp7.{row[1:]}": ReferenceClaim(effect=effect, low=None, high=None, verdict=word)
+        f"exp7.{row[1:]}": Outcome(effect=effect, low=None, high=None, verdict=word)
         for row, (effect, word) in claims.items()
     }
     known = Reference(study="exp7", scale="default", seeds=12, revision=revision, claims=rows)

@@ -1,35 +1,30 @@
 """Reference results: the outcome of every claim, small enough to be kept beside the code.
 
 A result reproduces if its verdict is the same and its effect lies within the reference's interval.
-If that interval is unbounded, or the claim is exact, the verdict alone decides. A claim judged at
-looks may end at another look. Results are
-compared only with a reference of the same revision of the register. The outcomes of an earlier
-revision are kept as ``expN-r1.json``; a report prints them beside the rows that continue them.
+If that interval is unbounded, or the claim is exact, the verdict alone decides. A claim may end at
+another look. Results are compared only with a reference of the same revision of the register. The
+outcomes of an earlier revision are kept as ``expN-r1.json``; a report prints them beside the rows
+that continue them.
 """
 
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
 
 from journeylab.claims.register import StudyClaims
-from journeylab.config import Frozen, UserError, build
+from journeylab.config import Frozen, Scale, UserError, build
 from journeylab.records.files import VERDICTS, read_json, write_json
 from journeylab.records.verdicts import Outcome, StudyVerdicts, Verdict
 
 
-class ReferenceClaim(Outcome):
-    """One claim's effect, interval and verdict, or the gates that withheld it."""
-
-
 class Reference(Frozen):
-    """The claims of one study at one scale, by their ids."""
+    """The claims of one study at one scale, by their ids; gates that withheld them by name."""
 
     study: str
-    scale: Literal["quick", "default", "paper"]
+    scale: Scale
     seeds: int
     revision: int = 1
-    claims: Mapping[str, ReferenceClaim]
+    claims: Mapping[str, Outcome]
 
 
 def read_reference(path: Path) -> Reference:
@@ -148,8 +143,8 @@ def differences(verdicts: StudyVerdicts, reference: Reference) -> Iterator[str]:
             )
 
 
-def _outcome(verdict: Verdict) -> ReferenceClaim:
-    return ReferenceClaim(
+def _outcome(verdict: Verdict) -> Outcome:
+    return Outcome(
         effect=verdict.effect,
         low=verdict.low,
         high=verdict.high,
@@ -159,7 +154,7 @@ def _outcome(verdict: Verdict) -> ReferenceClaim:
     )
 
 
-def _within(effect: float | None, expected: ReferenceClaim) -> bool:
+def _within(effect: float | None, expected: Outcome) -> bool:
     if effect is None:
         return expected.effect is None
     low = -math.inf if expected.low is None else expected.low

@@ -19,7 +19,8 @@ from journeylab.commands.results import (
 from journeylab.config import UserError, build
 
 if TYPE_CHECKING:
-    from journeylab.claims.reference import Reference, ReferenceClaim
+    from journeylab.claims.reference import Reference
+    from journeylab.records.verdicts import Outcome
 
 _CURRENT = re.compile(r"exp\d+\.json")
 """The reference of a study; others are of earlier revisions, or of costs and figures."""
@@ -54,7 +55,7 @@ def compare(
     typer.echo(f"{moved} {'claim' if moved == 1 else 'claims'} moved")
 
 
-def _changes(old: ReferenceClaim, new: ReferenceClaim) -> list[str]:
+def _changes(old: Outcome, new: Outcome) -> list[str]:
     """The effect, the verdict and the seeds of looks, old → new, where they differ."""
     from journeylab.wording.typography import short
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, NonNegativeInt
 
-from journeylab.config import Frozen
+from journeylab.config import Frozen, Scale
 from journeylab.records.looks import SeedRange, State
 
 Word = Literal["supported", "refuted", "inconclusive", "undecidable"]
@@ -141,12 +141,12 @@ class StudyVerdicts(Frozen):
 
     ``evidence`` is whether the scale's results may be cited, ``M`` the number of tails that share
     ``alpha``. ``unjudged`` is why claims about seeds are not judged; None if they are. ``first`` is
-    the first seed and ``seeds`` the largest number of seeds of a run. At looks,
-    ``taken`` are the seeds of every run.
+    the first seed and ``seeds`` the largest number of seeds of a run; ``taken`` are the seeds of
+    every run if ``looks`` took them.
     """
 
     study: str
-    scale: Literal["quick", "default"]
+    scale: Scale
     seeds: NonNegativeInt
     first: NonNegativeInt = 0
     evidence: bool

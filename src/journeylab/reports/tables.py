@@ -17,9 +17,7 @@ from journeylab.wording.verdicts import outcome, seed_numbers, source_letter
 
 def verdict_tables(study: StudyRows) -> dict[str, Table]:
     """The claims about trained models, the exact claims, and the secondary rows."""
-    judged = [v for v in study.verdicts if v.primary and v.kind != "exact"]
-    exact = [v for v in study.verdicts if v.kind == "exact"]
-    secondary = [v for v in study.verdicts if not v.primary and v.kind != "exact"]
+    judged, secondary = study.over_seeds(), study.over_seeds(primary=False)
     sources = "D: as the document states it; C: corrected."
     settled = ""
     if any(row.state == "settled" for row in judged):
@@ -35,7 +33,7 @@ def verdict_tables(study: StudyRows) -> dict[str, Table]:
                 f"{seed_numbers(study, judged)} seeds. {sources}{settled}",
                 numbers,
             ),
-            ("certificates", "Certificates.", _exact(exact), sources, ("Value", "Cases")),
+            ("certificates", "Certificates.", _exact(study.exact), sources, ("Value", "Cases")),
             (
                 "secondary",
                 "Secondary measurements, without verdicts.",

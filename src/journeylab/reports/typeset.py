@@ -109,14 +109,12 @@ def printed_rows(
 
     ``marks`` are the marks of rows whose notes stand on the first page.
     """
-    primary = [v for v in study.verdicts if v.primary and v.kind != "exact"]
-    secondary = [v for v in study.verdicts if not v.primary and v.kind != "exact"]
-    exact = [v for v in study.verdicts if v.kind == "exact"]
+    primary, secondary = study.over_seeds(), study.over_seeds(primary=False)
     digits = places(primary), places(secondary)
     printed = {
         "verdicts": [_effect(row, digits[0]) for row in primary],
         "secondary": [_effect(row, digits[1]) for row in secondary],
-        "certificates": [_certificate(row) for row in exact],
+        "certificates": [_certificate(row) for row in study.exact],
     }
     claimed = {
         row.id: _claimed(row, study.revision, theorems)

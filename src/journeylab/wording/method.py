@@ -8,8 +8,7 @@ from journeylab.wording.typography import plain
 
 def method(study: StudyRows) -> str:
     """How the claims of a study over seeds are judged, and how their intervals are made."""
-    rows = [row for row in study.verdicts if row.primary and row.kind != "exact"]
-    if not rows:
+    if not (rows := study.over_seeds()):
         return "Every claim of this study is exact: the extreme value over all cases decides."
     if study.exploratory:
         return (

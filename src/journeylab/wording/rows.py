@@ -85,6 +85,15 @@ class StudyRows(StudyVerdicts):
     amendments: tuple[str, ...] = ()
     dropped: tuple[Earlier, ...] = ()
 
+    @property
+    def exact(self) -> list[Row]:
+        """The certificates, judged or not."""
+        return [row for row in self.verdicts if row.kind == "exact"]
+
+    def over_seeds(self, *, primary: bool = True) -> list[Row]:
+        """The judged claims over seeds, or the secondary ones."""
+        return [row for row in self.verdicts if row.kind != "exact" and row.primary == primary]
+
 
 def in_words(
     study: StudyVerdicts,

@@ -24,7 +24,6 @@ from journeylab.records.round import (
     ReviewRound,
     StudyThen,
 )
-from journeylab.records.verdicts import Outcome
 from journeylab.workflow.passages import MANUSCRIPT, TYPESET, find_passages
 
 _NUMBERS: tuple[str, ...] = ("generate", "train", "compute", "measure", "judge")
@@ -104,8 +103,7 @@ class ReviewedVersion:
         now = self._register.studies.get(study)
         known: dict[str, Any] = {}
         if reference is not None:
-            claims = {name: Outcome(**dict(row)) for name, row in reference.claims.items()}
-            known = {"claims": claims, "revision": reference.revision, "seeds": reference.seeds}
+            known = reference.model_dump(include={"claims", "revision", "seeds"})
         if then is None or now is None:
             return StudyThen(**known)
         hashes = self._history.rows(self._commit, study) or {}
