@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from journeylab.records.listing import probe
+
 LOCAL = "sqlite:///mlflow.db"
 ARTIFACTS = "mlartifacts"
 LOCK = f"{ARTIFACTS}/.lock"
-_NEEDED = 1 << 20
-"""Bytes that must fit on the disk before an import begins."""
 _PASSWORDS = ("MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN")
 _PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
 
@@ -79,15 +79,7 @@ def check_store(uri: str, root: Path) -> None:
     if not is_local(uri):
         return
     store = Path(locate(uri, root).removeprefix("sqlite:///"))
-    probe = store.with_name(f".{store.name}.probe")
-    try:
-        with probe.open("wb") as file:
-            file.write(bytes(_NEEDED))
-            file.flush()
-            os.fsync(file.fileno())
-    finally:
-        with contextlib.suppress(OSError):
-            probe.unlink(missing_ok=True)
+    probe(store.with_name(f".{store.name}.probe"))
     if store.exists():
         with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as connection:
             connection.execute("BEGIN IMMEDIATE")

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from journeylab.config import UserError
+from journeylab.records.listing import probe
 
 try:
     import fcntl
@@ -29,9 +30,6 @@ except ImportError:  # no advisory locks here: snakemake's own message about its
 RUN = "JOURNEYLAB_RUN"
 """Environment variable that marks the jobs of a run."""
 
-_NEEDED = 1 << 20
-"""Bytes that must fit on the disk before a workflow begins."""
-
 _held: list[IO[str]] = []
 
 
@@ -40,18 +38,11 @@ def check_writable(folder: Path = Path(".snakemake")) -> None:
 
     On a full disk, snakemake and its jobs could not even write into their logs why they end.
     """
-    probe = folder / f".{os.getpid()}.probe"
     try:
         folder.mkdir(exist_ok=True)
-        with probe.open("wb") as file:
-            file.write(bytes(_NEEDED))
-            file.flush()
-            os.fsync(file.fileno())
+        probe(folder / f".{os.getpid()}.probe")
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {error.strerror}") from None
-    finally:
-        with suppress(OSError):
-            probe.unlink(missing_ok=True)
 
 
 @contextmanager
