@@ -4,7 +4,7 @@
 
 Prints a line per run: the validation accuracy over all prefixes after the last step, mean over
 the pilot seeds, at every point of one grid. ``--twice A/linear-aggregation=0.01`` prints it after
-twice the steps at a point. ``journeylab/studies/exp1_group_languages/search.py`` keeps the lines.
+twice the steps at a point. ``journeylab/studies/exp1_group_languages/trials.csv`` keeps the lines.
 """
 
 import argparse
@@ -21,8 +21,20 @@ from journeylab import training
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp1_group_languages.data import generate
 from journeylab.studies.exp1_group_languages.models import Recognition
-from journeylab.studies.exp1_group_languages.search import FURTHER, POINTS, SEEDS, STEPS
 from journeylab.studies.exp1_group_languages.settings import Data, Job, Model, Training
+
+SEEDS = (1000, 1001)
+STEPS = 1500
+POINTS = {
+    "0.003": (0.003, 1.0),
+    "0.01 × ½": (0.01, 0.5),
+    "0.01": (0.01, 1.0),
+    "0.01 × 2": (0.01, 2.0),
+    "0.03": (0.03, 1.0),
+}
+"""The grid: learning rate and initial scale, by printed name."""
+FURTHER = {"0.1": (0.1, 1.0), "0.01 × 4": (0.01, 4.0)}
+"""Points beyond the grid, for runs whose best point lies at an edge of it."""
 
 GRID = POINTS | FURTHER
 

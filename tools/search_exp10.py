@@ -4,7 +4,7 @@
     python tools/search_exp10.py --twice degree/sum …
 
 Prints for every run the points that were tried with their test accuracy, as
-``journeylab/studies/exp10_circuit_encoders/search.py`` keeps them. The rate is searched first, at
+``journeylab/studies/exp10_circuit_encoders/trials.csv`` keeps them. The rate is searched first, at
 the middle spread, from 0.003 and 0.01 on in the better direction until it gets no better; then the
 spread, from 0.1, 0.3 and 1 on at the best rate, in the same way. With ``--twice``: the accuracy
 after twice the steps at the chosen point.
@@ -15,22 +15,15 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 import pandas as pd
 
 from journeylab import training
+from journeylab.catalogue import load
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp10_circuit_encoders.data import generate
 from journeylab.studies.exp10_circuit_encoders.models import Circuits
-from journeylab.studies.exp10_circuit_encoders.search import (
-    CENTRE,
-    PILOT,
-    RATES,
-    SPREADS,
-    TRIALS,
-    SearchPoint,
-)
 from journeylab.studies.exp10_circuit_encoders.settings import (
     Data,
     Job,
@@ -39,6 +32,21 @@ from journeylab.studies.exp10_circuit_encoders.settings import (
     Training,
     Variant,
 )
+
+
+class SearchPoint(NamedTuple):
+    """A peak learning rate and the standard deviation of the initial rows of all tables."""
+
+    rate: float
+    spread: float
+
+
+PROJECT = Path(__file__).parents[1]
+PILOT = 1000
+RATES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
+SPREADS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+CENTRE = SearchPoint(0.003, 0.3)
+
 
 DATA = Data(operations=5, wiring="previous", test=0.05, train=0.02)
 STEPS, ROWS = 400, 64
@@ -49,7 +57,8 @@ def main(name: str, doubled: bool) -> None:
     """Search one run, or train it for twice the steps."""
     task, variant = cast(tuple[Task, Variant], tuple(name.split("/")))
     if doubled:
-        chosen = {f"{trial.arm}/{trial.variant}": trial.chosen for trial in TRIALS}[name]
+        settings = load(PROJECT / "config.yaml").studies["exp10"].resolve(task, variant).settings
+        chosen = SearchPoint(settings["training"]["learning_rate"], settings["model"]["spread"])
         print(f"{name} {train(task, variant, chosen, 2 * STEPS):.4f}", flush=True)
         return
 

@@ -1,7 +1,7 @@
 """Search of learning rates and initial scales for the judged models of exp12, on a pilot seed.
 
 ``python tools/search_exp12.py`` prints the rows that
-``journeylab/studies/exp12_native_kg_transfer/search.py`` keeps, ``python tools/search_exp12.py
+``journeylab/studies/exp12_native_kg_transfer/trials.csv`` keeps, ``python tools/search_exp12.py
 unseen/A size-k1/A`` those of some runs. All of it takes about 12 CPU-minutes. Models of one rate
 are trained at once.
 """
@@ -10,6 +10,7 @@ import sys
 import tempfile
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from journeylab import catalogue, training
 from journeylab.knowledge.settings import Evaluation
@@ -17,8 +18,41 @@ from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp12_native_kg_transfer.data import generate
 from journeylab.studies.exp12_native_kg_transfer.measure import measure
 from journeylab.studies.exp12_native_kg_transfer.models import problem
-from journeylab.studies.exp12_native_kg_transfer.search import CASES, MORE, POINTS, SCALES, SEED
 from journeylab.studies.exp12_native_kg_transfer.settings import Job
+
+
+class Case(NamedTuple):
+    """A searched model: the tier that its claims read, and the steps of the search."""
+
+    tier: str
+    steps: int
+
+
+SEED = 1000
+CASES = {
+    "size-k1/A": Case("T2", 1000),
+    "size-k10/A": Case("T2", 1000),
+    "size-k10/B": Case("T2", 1000),
+    "split-k3/A": Case("T2", 800),
+    "split-k3/A-plus-causal": Case("T2", 800),
+    "bridging-p70/A": Case("T2", 800),
+    "bridging-p70/B": Case("T2", 800),
+    "unseen/A": Case("T3", 1000),
+    "unseen/A-tail": Case("T3", 1000),
+    "unseen/B": Case("T3", 1000),
+    "unseen/B-mlm": Case("T3", 1000),
+}
+"""The searched runs. Runs of the same model in another size of the world, or with another bridged
+share, take the setting that is found here."""
+SCALES = {
+    "0.02": {"embedding_scale": 0.02, "output_scale": 5.0},
+    "1": {"embedding_scale": 1.0, "output_scale": 1.0},
+}
+"""Deviation of the embeddings → initial scale."""
+POINTS = (("0.02", "0.001"), ("0.02", "0.002"), ("0.02", "0.004"), ("1", "0.002"))
+"""The grid: deviation of the embeddings and peak rate."""
+MORE = (("0.02", "0.008"), ("0.02", "0.016"))
+"""Added one after the other, for models that learn best at the largest rate that was tried."""
 
 Row = tuple[str, str, float, float, float]
 

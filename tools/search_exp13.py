@@ -16,10 +16,10 @@ import argparse
 import math
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import pandas as pd
 import torch
@@ -30,17 +30,28 @@ from journeylab.models.mixers.registry import build_mixer, operator_weights
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp13_published_mixers.data import generate
 from journeylab.studies.exp13_published_mixers.models import Labelling, accuracy, mean_loss
-from journeylab.studies.exp13_published_mixers.search import (
-    RATE,
-    RATES,
-    SCALE,
-    SCALES,
-    SEEDS,
-    TIE,
-    chosen,
-    prefer,
-)
 from journeylab.studies.exp13_published_mixers.settings import Data, Job
+
+SEEDS = (1000, 1001)
+RATES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
+SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
+"""Factors of the initial `operator_weights`; mechanisms without any have the factor 1 only."""
+RATE, SCALE = 0.01, 1.0
+"""Where the search begins, and the settings of runs that were not searched."""
+STEPS, RECALL, LONGER = 2000, 4000, 8000
+"""Of runs and of their trials: usually, of recall, and of LONGER_RUNS."""
+TIE = 0.02
+"""Nats by which another setting has to be better than the usual one. Losses of models that have not
+begun to learn differ by less."""
+Setting = TypeVar("Setting")
+
+
+def prefer(losses: Mapping[Setting, float], usual: Setting) -> Setting:
+    """The setting with the smallest loss; the usual one if it is within TIE of it."""
+    best = min(losses, key=losses.__getitem__, default=usual)
+    stays = losses.get(usual, float("inf")) <= losses.get(best, float("inf")) + TIE
+    return usual if stays else best
+
 
 PROJECT = Path(__file__).parents[1]
 STUDY = "exp13"
@@ -60,7 +71,7 @@ def main(arguments: Sequence[str]) -> None:
         arm, variant = run.split("/")
         job = settings(arm, variant)
         if options.steps or options.layers:
-            rate, scale = chosen(arm, variant)
+            rate, scale = job.training.learning_rate, job.model.scale
             steps = options.steps or job.training.steps
             trial(
                 changed(job, steps, options.layers or job.model.layers),

@@ -5,7 +5,7 @@
 
 Prints a line per run: the held-out accuracy in the order of training after the last step, at every
 point of one grid; ``--factor 2`` trains for twice the steps. All points are trained at once, each
-with its own rate. No accuracy in the other order and no flip is measured. The study's ``search.py``
+with its own rate. No accuracy in the other order and no flip is measured. ``trials.csv``
 keeps the lines.
 """
 
@@ -25,10 +25,21 @@ from journeylab import training
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp2_shuffled_kb.data import arrange, generate
 from journeylab.studies.exp2_shuffled_kb.models import Retrieval, all_questions
-from journeylab.studies.exp2_shuffled_kb.search import POINTS, SEEDS, STEPS
 from journeylab.studies.exp2_shuffled_kb.settings import Job, Lookups, Model, Relations, Training
 from journeylab.training.ensemble import Ensemble
 from journeylab.training.loop import learn
+
+SEEDS = (1000,)
+STEPS = {"20": 3000, "50": 3000, "100": 4000, "relations": 6000}
+POINTS = {
+    "0.001": (0.001, 1.0),
+    "0.003 × ½": (0.003, 0.5),
+    "0.003": (0.003, 1.0),
+    "0.003 × 2": (0.003, 2.0),
+    "0.01": (0.01, 1.0),
+    "0.03": (0.03, 1.0),
+}
+"""The grid: learning rate and initial scale, by printed name."""
 
 
 def main(arguments: Sequence[str]) -> None:

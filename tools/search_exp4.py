@@ -5,7 +5,7 @@
 
 TEXT is a copy of Tiny Shakespeare. The first form prints, for every run and point of the grid, the
 held-out loss after ``STEPS`` steps, mean over the pilots, and the training loss in brackets: the
-losses that ``journeylab/studies/exp4_operator_recovery/search.py`` keeps. The second prints the
+losses that ``journeylab/studies/exp4_operator_recovery/trials.csv`` keeps. The second prints the
 same for a run with its setting at the budget of the study, and with twice the steps.
 """
 
@@ -20,8 +20,13 @@ from journeylab.config import ExternalFile
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp4_operator_recovery.data import generate
 from journeylab.studies.exp4_operator_recovery.models import RecoveryProblem
-from journeylab.studies.exp4_operator_recovery.search import GRID, SEEDS, STEPS
 from journeylab.studies.exp4_operator_recovery.settings import Data, Job, Model, Training
+
+SEEDS = (1000, 1001)
+STEPS = 2000
+CENTRE = (0.03, 0.5)
+GRID = (CENTRE, (0.01, 0.5), (0.1, 0.5), (0.03, 0.25), (0.03, 1.0))
+"""The points that every run is trained at: peak learning rate and initial scale."""
 
 RUNS: dict[str, dict[str, object]] = {
     "single-0/near-identity": {},

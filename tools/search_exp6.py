@@ -21,9 +21,11 @@ from journeylab.studies.exp6_coupling_rank.data import (
     generate,
     scores_of,
 )
-from journeylab.studies.exp6_coupling_rank.search import RATES, SPREADS
 from journeylab.studies.exp6_coupling_rank.settings import HEADS, STACKED, D, Data, TableSizes
 from journeylab.studies.exp6_coupling_rank.tables import FORMS
+
+RATES = (0.03, 0.1, 0.3, 1.0)
+SPREADS = (0.1, 0.3, 1.0)
 
 PILOTS = (1000, 1001, 1002, 1003)
 STEPS, WARMUP, MATCHED = 1000, 50, 3

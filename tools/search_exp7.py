@@ -19,17 +19,15 @@ from journeylab import catalogue
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.models import problem as problem_of
-from journeylab.studies.exp7_native_kg.search import (
-    EQUAL,
-    PILOTS,
-    RATES,
-    SCALE_PILOT,
-    SCALE_RATE,
-    SCALE_STEPS,
-    SCALES,
-)
 from journeylab.studies.exp7_native_kg.settings import Data, Job
 from journeylab.training.loop import train
+
+SCALE_PILOT, SCALE_STEPS, SCALE_RATE = 1000, 1200, 0.002
+SCALES = (0.03, 0.1, 0.3)
+PILOTS = (1000, 1001)
+RATES = (0.002, 0.004, 0.008)
+EQUAL = 1.01
+"""Perplexities up to this multiple of the smallest count as equal to it."""
 
 
 def main(name: str, scales: bool) -> None:

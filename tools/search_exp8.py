@@ -6,11 +6,11 @@
 
 By default, on one seed: every rate at scale 1, then every scale at the best rate; where the best is
 at an edge of the grid, the next value beyond the edge as well. With ``--scales``, only these scales
-at the best rate that ``search.py`` has. With ``--finals``, on several seeds and with more steps:
+at the best rate that ``trials.csv`` has. With ``--finals``, on several seeds and with more steps:
 the two scales that were best, stronger sinusoids of a hybrid, and half the rate, which is halved
 again while that is best. A run is judged by its training loss, the mean over the last tenth of its
 steps; rates of optimal answers are printed and decide nothing. Every line is a row of
-``trials.csv`` or ``finals.csv``.
+``trials.csv``.
 """
 
 import argparse
@@ -23,22 +23,36 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from journeylab import training
+from journeylab.catalogue import study_folder
+from journeylab.plotting import read_trials
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp8_value_embeddings.data import DATASET, generate
 from journeylab.studies.exp8_value_embeddings.decoding import decode, judge
 from journeylab.studies.exp8_value_embeddings.models import Assignment, predict
-from journeylab.studies.exp8_value_embeddings.search import (
-    FINAL_STEPS,
-    FINALISTS,
-    PILOT,
-    PILOTS,
-    RATES,
-    SCALES,
-    STEPS,
-    WAVES,
-    ranked,
-)
 from journeylab.studies.exp8_value_embeddings.settings import Data, Job
+
+PILOT, PILOTS = 1000, (1000, 1001, 1002)
+"""The seed of the search, and the seeds of its finals. A table fails on some seeds only."""
+RATES = (0.001, 0.003, 0.01)
+SCALES = (0.3, 1.0, 3.0)
+STUDY = study_folder("exp8")
+STEPS = {"axial": 200, "full": 600}
+"""Attention → steps of a run of the search."""
+FINAL_STEPS = {"axial": 800, "full": 800}
+"""The same for finals: all steps of the study with axial attention, a quarter of them with full."""
+FINALISTS = 2
+"""Initial scales of an embedding in the finals."""
+WAVES = (1.0, 3.0, 10.0)
+"""Root mean squares of the sinusoids of a hybrid: each is tried while the one before is best."""
+
+
+def ranked(arm: str, variant: str) -> list[tuple[float, float]]:
+    """The rates and scales that were tried on one pilot seed, the smallest loss first."""
+    trials = read_trials(STUDY / "trials.csv").query("arm == @arm and variant == @variant")
+    tried = trials[trials["steps"] == str(STEPS[arm])].astype({"value": float})
+    points = tried.sort_values("value", kind="stable")[["rate", "scale"]].astype(float)
+    return list(points.itertuples(index=False, name=None))
+
 
 LADDER = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
@@ -60,8 +74,8 @@ class Search(NamedTuple):
     def finals(self) -> None:
         """Train the best settings on several pilot seeds."""
         trials = ranked(self.arm, self.variant)
-        waves, rate = WAVES[0], trials[0].rate
-        scales = [trial.scale for trial in trials if trial.rate == rate][:FINALISTS]
+        waves, rate = WAVES[0], trials[0][0]
+        scales = [scale for tried, scale in trials if tried == rate][:FINALISTS]
         scores = {scale: self.final(scale, waves, rate) for scale in scales}
         scale = min(scores, key=scores.__getitem__)
         loss = scores[scale]
@@ -162,7 +176,7 @@ def main() -> None:
         if options.finals:
             search.finals()
         elif options.scales:
-            rate = ranked(arm, variant)[0].rate
+            rate, _ = ranked(arm, variant)[0]
             for scale in options.scales.split(","):
                 search.trial(rate, float(scale))
         else:

@@ -16,15 +16,16 @@ import torch
 
 from journeylab.streams import Streams
 from journeylab.studies.exp9_router_gradients import learning
-from journeylab.studies.exp9_router_gradients.search import (
-    AGAIN,
-    LAST,
-    PILOTS,
-    RATES,
-    SCALES,
-)
 from journeylab.studies.exp9_router_gradients.separation import draw_sequences
 from journeylab.studies.exp9_router_gradients.settings import Computation
+
+PILOTS = (1000, 1001)
+RATES = (0.001, 0.003, 0.01, 0.03, 0.1)
+SCALES = (0.1, 0.5, 2.0)
+AGAIN = ((0.003, 0.1, 0.3), (0.5, 2.0))
+"""Rates and scales of the second grid."""
+LAST = 5
+"""The error is the mean over this many steps, spread over the last fifth of the training."""
 
 
 def search(variant: str, again: bool) -> list[list[float]]:

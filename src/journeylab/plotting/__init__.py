@@ -13,6 +13,7 @@ from journeylab.plotting.plots import (
     seeds,
 )
 from journeylab.plotting.results import RunName, StudyResults, Table, median, summary, table
+from journeylab.plotting.searches import read_trials, tabulate_trials
 from journeylab.plotting.stopping import stopping
 from journeylab.plotting.style import TEXT, Style, save, styled, styles
 
@@ -38,6 +39,7 @@ __all__ = [
     "medians",
     "panels",
     "ranges",
+    "read_trials",
     "save",
     "seeds",
     "stopping",
@@ -45,4 +47,5 @@ __all__ = [
     "styles",
     "summary",
     "table",
+    "tabulate_trials",
 ]

@@ -12,7 +12,6 @@ from matplotlib.collections import PathCollection
 from journeylab.plotting import draw_figures, styled
 from journeylab.studies.exp3_order_information import figures
 from journeylab.studies.exp3_order_information.information import precision_law
-from journeylab.studies.exp3_order_information.search import TIE, search_table
 from journeylab.studies.exp3_order_information.settings import LENGTHS, SETS
 
 from .results import RUNS, enumerate_sets
@@ -85,18 +84,6 @@ def test_the_table_of_retrieval_has_limits_and_probes(results):
     assert frame.loc[("2", "20"), "ε = 0.001"] == frame.loc[("4", "12"), "ε = 0.001"] == "–"
     assert (frame["Probe of {0, 1}"] == "–").all()
     assert frame.loc[("2", "8"), "Its probe"] != "–"
-
-
-def test_the_search_chooses_the_best_point_unless_the_default_is_as_good():
-    table = search_table()
-    points = [name for name in table if name[0] == "0"]
-    assert len(points) == 6
-    for _, rows in table.groupby(["C", "d", "frequencies"]):
-        [chosen] = rows["chosen"].unique()
-        means = rows[points].astype(float).mean()
-        assert means[chosen] >= means.max() - 1e-9 or (
-            chosen == "0.01" and means["0.01"] >= means.max() - TIE
-        )
 
 
 def test_disabled_runs_have_no_panel_and_no_row(results, drawn):

@@ -4,11 +4,8 @@ from pathlib import Path
 import numpy as np
 
 from journeylab import catalogue
-from journeylab.claims.effects import cells
-from journeylab.claims.register import read_register
 from journeylab.plotting import styled
 from journeylab.studies.exp7_native_kg.figures import draw, numbers, tabulate
-from journeylab.studies.exp7_native_kg.search import BY_RATE, BY_SCALE, EQUAL, RATES, SCALES
 from journeylab.studies.exp7_native_kg.settings import Data
 
 from .results import RUNS
@@ -54,24 +51,7 @@ def test_tables_have_a_row_per_run_and_count_trained_seeds(results):
     assert tables["hits"].frame["Trained"].tolist() == ["0/2"] * len(RUNS)
 
 
-def test_configured_settings_are_the_best_of_the_search_and_at_no_edge():
-    settings = catalogue.load(Path(__file__).parents[3] / "config.yaml").studies["exp7"]
-    own = {run: settings.resolve(*run).settings for run in settings.trained()}
-    for run, by_scale in BY_SCALE.items():
-        chosen = by_scale[SCALES.index(own[run]["model"]["embedding_scale"])]
-        assert chosen == min(by_scale) not in (by_scale[0], by_scale[-1])
-    for run, by_rate in BY_RATE.items():
-        perplexities = [sum(worlds) / len(worlds) for worlds in by_rate]
-        rate = own[run]["training"]["learning_rate"]
-        assert perplexities[RATES.index(rate)] <= EQUAL * min(perplexities)
-        assert RATES[0] < rate < RATES[-1]
-
-
-def test_every_compared_model_was_searched_and_all_have_equal_budgets():
-    study = read_register(Path(__file__).parents[3] / "claims").studies["exp7"]
-    judged = [claim for claim in study.claims if claim.primary]
-    compared = {(c.arm, c.variant) for claim in judged for c in cells(claim.terms)}
-    assert set(BY_RATE) == compared
+def test_all_models_have_equal_budgets():
     settings = catalogue.load(Path(__file__).parents[3] / "config.yaml").studies["exp7"]
     budgets = {settings.resolve(*run).settings["training"]["steps"] for run in settings.trained()}
     assert len(budgets) == 1

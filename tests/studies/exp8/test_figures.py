@@ -2,17 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from journeylab import catalogue
-from journeylab.studies.exp8_value_embeddings import figures, search
+from journeylab.studies.exp8_value_embeddings import figures
 from journeylab.studies.exp8_value_embeddings.metrics import ARMS, LABELS
-from journeylab.studies.exp8_value_embeddings.search import (
-    FINALS,
-    PILOTS,
-    TRIALS,
-    Final,
-    chosen,
-    ranked,
-)
 
 from .results import RUNS
 
@@ -47,33 +38,3 @@ def test_tables_list_every_run_and_the_widths_of_the_printed_numbers(results):
     assert geometry.loc[LABELS["scalar"], "1st component"] == "1.000"
     order = tables["vectors"].frame.set_index(["Arm", "Variant"])["Order"]
     assert order[ARMS["axial"], LABELS["discrete"]] != "–"
-
-
-def test_every_run_has_the_setting_with_the_smallest_loss_of_its_search():
-    study = catalogue.load(CONFIG).studies["exp8"]
-    searched = {(trial.arm, trial.variant) for trial in TRIALS}
-    for run in catalogue.runs_of("exp8", study):
-        arm = run.arm.removeprefix("learning-")
-        arm = {"table-unit": "axial", "categorical": "axial"}.get(arm, arm)
-        if (arm, run.variant) in searched:
-            model, rate = run.settings["model"], run.settings["training"]["learning_rate"]
-            best = chosen(arm, run.variant)
-            scale = 1.0 if run.arm == "table-unit" else best.scale
-            assert (model["scale"], model["waves"], rate) == (scale, best.waves, best.rate), run
-
-
-def test_a_final_decides_and_not_a_trial(monkeypatch: pytest.MonkeyPatch):
-    first = ranked("axial", "scalar")[0]
-    lines = (
-        Final("axial", "scalar", 800, 1.0, 1.0, 0.003, (0.2, 0.2, 0.2)),
-        Final("axial", "scalar", 800, 0.3, 1.0, 0.0015, (0.4, 0.0, 0.1)),
-    )
-    monkeypatch.setattr(search, "FINALS", ())
-    assert chosen("axial", "scalar") == (first.scale, 1.0, first.rate)
-    monkeypatch.setattr(search, "FINALS", lines)
-    assert chosen("axial", "scalar") == (0.3, 1.0, 0.0015)
-
-
-def test_all_searched_runs_have_finals_or_none_has():
-    assert {final[:2] for final in FINALS} in (set(), {trial[:2] for trial in TRIALS})
-    assert all(len(final.losses) == len(PILOTS) for final in FINALS)

@@ -1,11 +1,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from journeylab.catalogue import load
 from journeylab.plotting import draw_figures, styled
 from journeylab.studies.exp9_router_gradients import figures
 from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS
-from journeylab.studies.exp9_router_gradients.search import SEARCH, chosen
 from journeylab.studies.exp9_router_gradients.settings import ESTIMATED, TRAINED
 
 from .results import VARIANTS
@@ -51,16 +49,3 @@ def test_without_routers_and_models_nothing_is_shown(results):
     with styled():
         assert draw_figures(figures.FIGURES, bare) == {}
     assert set(figures.tabulate(bare)) == {"checks", "search"}
-
-
-def test_the_search_prints_one_winner_per_estimator(results):
-    frame = figures.tabulate(results)["search"].frame
-    stars = frame.set_index("Estimator").map(lambda cell: "*" in cell).sum(axis=1)
-    assert (stars.groupby(level=0).sum() == 1).all()
-    assert len(stars.groupby(level=0)) == len(SEARCH) == len(TRAINED)
-
-
-def test_configured_settings_are_the_winners_of_the_search():
-    arm = load(ROOT / "config.yaml").studies["exp9"].arms["training"]
-    tuned = {name: (of.scale, of.rate) for name, of in arm.tuned.items()}
-    assert tuned == {name: chosen(name) for name in SEARCH}

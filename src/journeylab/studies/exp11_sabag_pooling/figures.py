@@ -10,7 +10,6 @@ from journeylab import plotting as plot
 from journeylab.plotting import StudyResults, Table
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp11_sabag_pooling.metrics import ARMS, METRICS, TASKS
-from journeylab.studies.exp11_sabag_pooling.search import TRIALS
 from journeylab.studies.exp11_sabag_pooling.settings import (
     APART,
     BASES,
@@ -83,7 +82,15 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         tables["steps"] = _steps(results)
     if len(results.select("search_loss")):
         tables["search-rates"] = _searched_rates(results)
-    tables["search-poolings"] = _searched_poolings(results)
+    tables["search"] = plot.tabulate_trials(
+        results,
+        __file__,
+        "exact match",
+        "Search of rate and initial deviation (scale) of the compared poolings.",
+        "Mean over pilot seeds 1000 and 1001 of the exact match on the test strings, and of the "
+        "token accuracy for copying and the sentence. For copying, the settings of the study are "
+        "not the best that were tried. Other poolings were not searched for.",
+    )
     return tables
 
 
@@ -331,36 +338,6 @@ def _search_signs(results: StudyResults, optimiser: str, start: str) -> tuple[in
     if equal is None or higher is None:
         return 0, 0
     return int((higher < equal).sum()), len(equal)
-
-
-def _searched_poolings(results: StudyResults) -> Table:
-    frame = pd.DataFrame(TRIALS)
-    frame["task"] = frame["task"].map(ARMS)
-    frame["variant"] = frame["variant"].map(results.labels)
-    rates = sorted(frame["rate"].unique())
-    rows = []
-    for (task, variant, steps), trials in frame.groupby(["task", "variant", "steps"], sort=False):
-        best = trials.iloc[int(trials["value"].argmax())]
-        for scale, tried in trials.groupby("scale"):
-            value = dict(zip(tried["rate"], tried["value"], strict=True))
-            cells = [
-                (f"{value[rate]:.3f}" if rate in value else "–")
-                + ("*" if (scale, rate) == (best["scale"], best["rate"]) else "")
-                for rate in rates
-            ]
-            rows.append([task, variant, str(steps), f"{scale:g}", *cells])
-    return plot.table(
-        "search-poolings",
-        "Search for rates and initial deviations of the compared poolings.",
-        pd.DataFrame(
-            rows, columns=["Task", "Pooling", "Steps", "Deviation", *(f"{r:g}" for r in rates)]
-        ),
-        "Mean over pilot seeds 1000 and 1001 of the exact match on the test strings, and of the "
-        "token accuracy for copying and the sentence. Columns are rates, –: not tried, *: the "
-        "best. For copying, the marked settings are not the ones that were used; the fairness "
-        "table lists its rates. Other poolings were not searched for.",
-        words=2,
-    )
 
 
 def _panels() -> list[str]:

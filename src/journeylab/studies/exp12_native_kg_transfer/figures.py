@@ -3,7 +3,6 @@
 from functools import partial
 from typing import cast
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -19,19 +18,8 @@ from journeylab.plotting import RunName, StudyResults, Table
 from journeylab.plotting.captions import AS_BEFORE, SEEDS
 from journeylab.studies.exp12_native_kg_transfer.answer import answer
 from journeylab.studies.exp12_native_kg_transfer.metrics import METRICS
-from journeylab.studies.exp12_native_kg_transfer.search import SEED, search_table
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Settings, Variant
 
-SEARCH_CAPTION = (
-    f"Search of the peak rate and the initial scale on pilot seed {SEED}: mean log rank of the "
-    "true tail on the tier that the claims read (lower is better)."
-)
-SEARCH_NOTES = (
-    "A column is the deviation σ of the embeddings and 1000 times the rate. –: not tried. *: "
-    "chosen, the lowest rate within 1 % of the best. The steps are those of the search. Where they "
-    "are fewer than in the reported runs, the search favours what learns early. The rates of "
-    "models that are not in the table are in the fairness table."
-)
 _MARGINAL = "relation marginal"
 _AGAINST = {
     "size": ("size of the world, k", {"size-k1": "1", "size-k3": "3", "size-k10": "10"}),
@@ -104,7 +92,17 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             notes="Floor: hits@1 of the most frequent answer to a relation.",
         ),
         "checks": plot.ranges(results, METRICS, dict.fromkeys(_CHECKS, ())),
-        "search": _tabulate_search(results),
+        "search": plot.tabulate_trials(
+            results,
+            __file__,
+            "log rank",
+            "Search of the peak rate and the deviation of the embeddings (scale) on pilot seed "
+            "1000: mean log rank of the true tail on the tier that the claims read; lower is "
+            "better.",
+            "They have the lowest rate within 1 % of the best. Where the steps are fewer than in "
+            "the reported runs, the search favours what learns early. The rates of models that are "
+            "not in the table are in the fairness table.",
+        ),
     }
 
 
@@ -149,30 +147,6 @@ def _draw_against(name: str, results: StudyResults) -> Figure | None:
         col_order=list(TIER_TITLES.values()),
         ylim=(-0.04, 1.04),
     )
-
-
-def _tabulate_search(results: StudyResults) -> Table:
-    frame = search_table().astype(str)
-    frame["arm"] = frame["arm"].map(results.arms)
-    frame["model"] = frame["model"].map(results.labels)
-    best, points = frame.pop("best"), [name for name in map(str, frame) if name.startswith("σ")]
-    for point in points:
-        frame[point] += np.where(best == point, "*", "")
-    short = {name: "{}, {:g}".format(*_point(name)) for name in points}
-    frame = frame.rename(columns=lambda name: short.get(name, name.capitalize()))
-    return Table(
-        name="search",
-        caption=SEARCH_CAPTION,
-        frame=frame,
-        notes=SEARCH_NOTES,
-        numeric=tuple(short.values()),
-    )
-
-
-def _point(name: str) -> tuple[str, float]:
-    """The deviation of a point of the search, and its rate in thousandths."""
-    deviation, rate = name.removeprefix("σ ").split(", ")
-    return deviation, 1e3 * float(rate)
 
 
 def _own_format(run: RunName) -> dict[str, str | int]:

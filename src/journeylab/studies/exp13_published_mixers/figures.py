@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,14 +18,14 @@ from matplotlib.patches import Rectangle
 from journeylab import plotting as plot
 from journeylab.plotting import RunName, StudyResults, Table
 from journeylab.plotting.captions import AS_BEFORE, SEEDS
-from journeylab.studies.exp13_published_mixers import search
 from journeylab.studies.exp13_published_mixers.metrics import ARMS, FAMILIES, LABELS, METRICS
-from journeylab.studies.exp13_published_mixers.search_tables import tabulate_rates, tabulate_scales
 from journeylab.studies.exp13_published_mixers.settings import FACTORS, WORD_TASKS, Arm, Data
 from journeylab.studies.exp13_published_mixers.shortcuts import floor
 from journeylab.wording.typography import fixed
 
 SOLVED = 0.99
+_TIE = 0.02
+"""Nats by which another setting has to be better than the usual one."""
 
 _TASKS = tuple(arm for arm in ARMS if arm != "certificates")
 _TIMES = {times: f"{times}n" if times > 1 else "n" for times in FACTORS}
@@ -53,7 +54,10 @@ _IN_PROSE = (
     ("associative", "orthogonal-transport"),
 )
 """Runs whose solving seeds the prose counts."""
-_SEARCHED = {trial[:2] for trial in search.TRIALS if search.chooses(trial)}
+_LONGER = 8000
+"""Steps of runs that did not solve their task with the usual number on every pilot seed."""
+_CHOSEN = plot.read_trials(Path(__file__).with_name("trials.csv")).query("chosen == '*'")
+_SEARCHED = set(zip(_CHOSEN["arm"], _CHOSEN["variant"], strict=True))
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
@@ -75,7 +79,18 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         if results.present()
     }
     checks = plot.ranges(results, METRICS, _CHECKS)
-    others = (_tabulate_ceilings(results), checks, tabulate_rates(), tabulate_scales())
+    searched = plot.tabulate_trials(
+        results,
+        __file__,
+        "loss",
+        "Search of learning rates and initial scales: loss on validation rows after the last step, "
+        "mean of the pilot seeds 1000 and 1001.",
+        "Of rates and then of scales at the best rate, the smallest loss; a difference up to "
+        f"{_TIE} keeps rate 0.01 and scale 1, which other runs have without a search. Trials of "
+        "another depth or with other steps than the run choose nothing. Without other scales, a "
+        "mechanism has no such weights, or no other scale could be better.",
+    )
+    others = (_tabulate_ceilings(results), checks, searched)
     return tables | {table.name: table for table in others}
 
 
@@ -84,10 +99,10 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     cited: dict[str, float | int | str] = {
         "solved.threshold": SOLVED,
         "searched": len(_SEARCHED),
-        "longer": search.LONGER,
-        "recall.steps": search.RECALL,
+        "longer": _LONGER,
+        "recall.steps": _steps(results, (_MEMORY, "rope")),
         "runs": len(results.present()),
-        "tie": search.TIE,
+        "tie": _TIE,
     }
     for group in ("S3", "A5", "S5"):
         rows = results.select("reflections", case=group)["value"]
@@ -122,7 +137,7 @@ def _draw_solved(results: StudyResults) -> Figure | None:
             text = f"{near}/{of}" + (f" ({far})" if near or not failed else "")
             text += f" ✗{failed}" if failed else ""
             shares[row, column] = near / of
-            text += "*" if variant in search.LONGER_RUNS.get(arm, ()) else ""
+            text += "*" if _steps(results, (arm, variant)) == _LONGER else ""
             _write(axes, column + 0.5, row + 0.5, text, near / of, (arm, variant))
         _write(axes, len(arms) + 0.5, row + 0.5, _kiloflops(results, variant), 0.0)
     _shade(axes, pd.DataFrame(shares, [LABELS.get(v, v) for v in variants], heads))
@@ -326,6 +341,10 @@ def _solved(results: StudyResults, run: RunName, times: int) -> tuple[int, int]:
 def _kiloflops(results: StudyResults, variant: str, times: int = 1) -> str:
     rows = results.pool("kiloflops", case=variant, times=times)["value"]
     return fixed(float(rows.iloc[0]), 0) if len(rows) else "–"
+
+
+def _steps(results: StudyResults, run: RunName) -> int:
+    return int(results.settings.resolve(*run).settings["training"]["steps"])
 
 
 def _data(results: StudyResults, arm: str) -> Data:

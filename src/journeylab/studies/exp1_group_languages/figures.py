@@ -18,15 +18,6 @@ from journeylab.studies.exp1_group_languages.metrics import (
     FORM_LABELS,
     METRICS,
 )
-from journeylab.studies.exp1_group_languages.search import (
-    EDGES,
-    POINTS,
-    SEARCH,
-    SEEDS,
-    STEPS,
-    TIE,
-    choose,
-)
 from journeylab.studies.exp1_group_languages.settings import (
     FAMILIES,
     FAR,
@@ -81,7 +72,17 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         **{f"far-{length}": _tabulate_far(results, length) for length in FAR},
         "ceilings": _tabulate_ceilings(results),
         "checks": plot.ranges(results, METRICS, _CHECKS),
-        "search": _tabulate_search(),
+        "search": plot.tabulate_trials(
+            results,
+            __file__,
+            "accuracy",
+            "Search of the learning rate and the initial scale of every judged run: validation "
+            "accuracy over all prefixes, mean of the pilot seeds 1000 and 1001.",
+            "They are the highest accuracy, or rate 0.01 and scale 1 if they are within 0.01 of "
+            "it. The next point was tried where the best was at the edge of the grid. The toral "
+            "product state on S3 has its rate from 20 pilot seeds, which all learn the parity at "
+            "0.03.",
+        ),
     }
 
 
@@ -239,29 +240,6 @@ def _tabulate_ceilings(results: StudyResults) -> Table:
         caption="The exact Parikh ceiling at length n.",
         frame=pd.DataFrame(rows, columns=["Task", "Accuracy", *heads]),
         numeric=tuple(heads),
-    )
-
-
-def _tabulate_search() -> Table:
-    rows = []
-    for run, tried in SEARCH.items():
-        task, variant = run.split("/")
-        family, form = VARIANTS[variant]
-        cells = dict(zip(POINTS, (f"{value:.4f}" for value in tried), strict=True))
-        further = "{}: {:.4f}".format(*EDGES[run]) if run in EDGES else "–"
-        named = {"Task": task, "Variant": f"{FAMILY_LABELS[family]} {FORM_LABELS[form]}"}
-        rows.append(named | cells | {"Further": further, "Chosen": choose(run)})
-    return Table(
-        name="search",
-        caption="Search of the learning rate and, with ×, the initial scale for every judged run: "
-        f"validation accuracy over all prefixes after {STEPS} steps, mean of the pilot seeds "
-        f"{' and '.join(map(str, SEEDS))}.",
-        frame=pd.DataFrame(rows),
-        notes="Chosen: the highest accuracy, or rate 0.01 and scale 1 if they are within "
-        f"{TIE} of it. Further: a point beyond the edge of the grid, where the best lies there. "
-        "The toral product state on S3 has its rate from 20 pilot seeds, which all learn the "
-        "parity at the rate 0.03.",
-        numeric=tuple(POINTS),
     )
 
 

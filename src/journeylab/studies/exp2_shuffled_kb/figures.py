@@ -15,8 +15,7 @@ from journeylab.studies.exp2_shuffled_kb.anchors import (
     untagged_ceiling,
     vote,
 )
-from journeylab.studies.exp2_shuffled_kb.metrics import ARMS, LABELS, METRICS
-from journeylab.studies.exp2_shuffled_kb.search import LONGER, POINTS, SEARCH, SEEDS, TIE, choose
+from journeylab.studies.exp2_shuffled_kb.metrics import METRICS
 from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, VARIANTS, Arm, Settings
 
 _SEEDS = seed_dots(lines="horizontal lines")
@@ -58,7 +57,17 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             "exact.",
             numeric=tuple(head for head in anchors.columns if head != "Repository"),
         ),
-        "search": _tabulate_search(),
+        "search": plot.tabulate_trials(
+            results,
+            __file__,
+            "accuracy",
+            "Search of the learning rate and the initial scale of judged runs: held-out accuracy "
+            "in the order of training after the last step, pilot seed 1000.",
+            "They are the highest accuracy, or rate 0.003 and scale 1 if they are within 0.01 of "
+            "it; runs with twice the steps have these. Content operators, whose claims are exact, "
+            "and runs that no judged claim reads were not searched. RoPE with integer frequencies "
+            "has its rate at every M; for M = 50 and M = 100 neither rate nor steps were searched.",
+        ),
     }
 
 
@@ -240,30 +249,6 @@ def _anchor_rows(settings: Settings) -> list[dict[str, str]]:
         }
     )
     return rows
-
-
-def _tabulate_search() -> Table:
-    rows = []
-    for run, accuracies in SEARCH.items():
-        arm, variant = run.split("/")
-        cells = (f"{value:.4f}" for value in accuracies)
-        named = {"Arm": ARMS[arm], "Model": LABELS[variant]}
-        longer = "{} steps: {:.4f}".format(*LONGER[run]) if run in LONGER else "–"
-        points = dict(zip(POINTS, cells, strict=True))
-        rows.append(named | points | {"Chosen": choose(run), "Longer": longer})
-    return Table(
-        name="search",
-        caption="Search of the learning rate and, with ×, the initial scale for judged runs: "
-        "held-out accuracy in the order of training after the last step, pilot seed "
-        f"{', '.join(map(str, SEEDS))}.",
-        frame=pd.DataFrame(rows),
-        notes="Chosen: the highest accuracy, or rate 0.003 and scale 1 if they are within "
-        f"{TIE} of it. Content operators, whose claims are exact, and runs that no judged claim "
-        "reads were not searched. Longer: the accuracy at the chosen point with twice the steps, "
-        "which the reported runs have. RoPE with integer frequencies has its rate at every M; for "
-        "M = 50 and M = 100 neither rate nor steps were searched.",
-        numeric=tuple(POINTS),
-    )
 
 
 def _settings(results: StudyResults) -> Settings:

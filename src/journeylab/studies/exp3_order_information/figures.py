@@ -19,7 +19,6 @@ from journeylab.studies.exp3_order_information.information import (
     precision_law,
 )
 from journeylab.studies.exp3_order_information.metrics import METRICS
-from journeylab.studies.exp3_order_information.search import SEEDS, TIE, search_table
 from journeylab.studies.exp3_order_information.settings import (
     COLOURS,
     LENGTHS,
@@ -49,7 +48,17 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         tables["checks"] = plot.ranges(results, METRICS, by)
     if results.present():
         tables["probes"] = _tabulate_probes(results)
-        tables["search"] = _tabulate_search(results)
+        tables["search"] = plot.tabulate_trials(
+            results,
+            __file__,
+            "accuracy",
+            "Search of the peak learning rate and the initial scale: held-out accuracy of the MLP "
+            "probe, mean of the pilot seeds 1000 and 1001.",
+            "They have the highest mean accuracy over the judged questions of a run; within 0.01 "
+            "of it, rate 0.01 and scale 1 are kept. This tolerance was set when the values were "
+            "known; at half of it, {0, 1} with two colours would have rate 0.1, the edge of the "
+            "grid. Twice the steps were tried at the best point of the row.",
+        )
     return tables
 
 
@@ -269,27 +278,6 @@ def _tabulate_retrieval(results: StudyResults) -> Table:
         "where there are too many strings): medians over draws. Probes: medians over the seeds "
         "that did not fail, on held-out strings.",
         numeric=tuple(columns),
-    )
-
-
-def _tabulate_search(results: StudyResults) -> Table:
-    """The search of learning rates and initial scales on pilot seeds."""
-    frame = search_table().astype(str)
-    frame["frequencies"] = frame["frequencies"].map(results.labels)
-    columns = {name: name.capitalize() for name in ("frequencies", "question", "chosen", "twice")}
-    frame = frame.rename(columns=columns)
-    return Table(
-        name="search",
-        caption="Search of the peak learning rate and the initial scale, on the pilot seeds "
-        f"{' and '.join(map(str, SEEDS))}: held-out accuracy of the MLP probe.",
-        frame=frame,
-        notes="Every judged run has the same six points: four rates at scale 1 and, with ×, two "
-        "other scales at rate 0.01. Chosen: the point with the highest mean accuracy over the "
-        f"judged questions of a run; within {TIE} of it, rate 0.01 and scale 1 are kept. This "
-        "tolerance was set when the values were known; at half of it, {0, 1} with two colours "
-        "would have rate 0.1, the edge of the grid. Twice: the accuracy after twice the steps, at "
-        "the best point of the row's length.",
-        numeric=tuple(str(c) for c in frame if c not in ("Frequencies", "Question", "Chosen")),
     )
 
 

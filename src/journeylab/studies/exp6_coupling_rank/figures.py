@@ -18,7 +18,6 @@ from journeylab.studies.exp6_coupling_rank.metrics import (
     LABELS,
     METRICS,
 )
-from journeylab.studies.exp6_coupling_rank.search import CHOSEN, RATES, SEARCH, SPREADS
 from journeylab.studies.exp6_coupling_rank.settings import (
     ARITHMETICS,
     HEADS,
@@ -83,7 +82,17 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
                 "cancellation": ("variant",),
             },
         ),
-        "search": _search(),
+        "search": plot.tabulate_trials(
+            results,
+            __file__,
+            "loss",
+            "Search of rate and initial spread (scale): training loss, median of four pilot seeds.",
+            "They are the same for every run: of those within 4 % of the smallest loss the most "
+            "central spread and the largest rate inside the grid. The grid, the seeds and 1000 "
+            "steps are the same for all; restarts are those of the search, the protocol has those "
+            "of the reported runs. The loss is that of the best restart; for 1 … 8 heads it is the "
+            "mean over the numbers of heads.",
+        ),
     }
 
 
@@ -281,29 +290,6 @@ def _ranks(results: StudyResults) -> Table:
         caption="Rank r of the coupling in all draws and both arithmetics, with σ(r) / σ(r + 1).",
         frame=pd.DataFrame(rows, columns=["Frequencies", "Roles", *heads]),
         numeric=heads,
-    )
-
-
-def _search() -> Table:
-    rows = []
-    for (arm, variant), (restarts, losses) in SEARCH.items():
-        for spread, row in zip(SPREADS, losses, strict=True):
-            cells = [
-                f"{loss:.4f}" + (" *" if (spread, rate) == CHOSEN else "")
-                for rate, loss in zip(RATES, row, strict=True)
-            ]
-            rows.append([ARMS[arm], LABELS[variant], str(restarts), short(spread), *cells])
-    columns = ["Arm", "Model", "Restarts", "Spread", *(f"Rate {short(rate)}" for rate in RATES)]
-    return Table(
-        name="search",
-        caption="Search for rate and initial spread: training loss, median of four pilot seeds.",
-        frame=pd.DataFrame(rows, columns=columns),
-        notes="The grid, the seeds and 1000 steps are the same for all. Restarts are those of the "
-        "search; the protocol has those of the reported runs. The loss is that of the best "
-        "restart; for 1 … 8 heads it is the mean over the numbers of heads. An asterisk marks the "
-        "chosen setting: of those within 4 % of the smallest loss the most central spread and the "
-        "largest rate inside the grid. The choice is the same for every run.",
-        numeric=tuple(columns[2:]),
     )
 
 

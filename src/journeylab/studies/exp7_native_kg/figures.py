@@ -23,17 +23,7 @@ from journeylab.plotting import Columns, RunName, StudyResults, Table
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp7_native_kg.answer import answer
 from journeylab.studies.exp7_native_kg.metrics import METRICS
-from journeylab.studies.exp7_native_kg.search import (
-    BY_RATE,
-    BY_SCALE,
-    PILOTS,
-    RATES,
-    SCALE_RATE,
-    SCALE_STEPS,
-    SCALES,
-)
 from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm, Settings
-from journeylab.wording.typography import short
 
 _FLOORS = {
     "uniform": "any entity",
@@ -93,7 +83,17 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         "transfer": _by_tier(results, "transfer", "Tier 2", "T2"),
         "tiers": _by_tier(results, "tiers", "Tiers 1 and 3", "T1", "T3"),
         "checks": plot.ranges(results, METRICS, _CHECKS),
-        "search": _tabulate_search(results),
+        "search": plot.tabulate_trials(
+            results,
+            __file__,
+            "perplexity",
+            "Search of rate and initial scale: perplexity of the taught facts per character, tier "
+            "1, template 0.",
+            "They are the most central of those within 1 % of the best. Scales of the embeddings "
+            "were searched first, with fewer steps on one pilot world, for A, A′, B and C; the "
+            "others have the scale of these. Then rates: means over two pilot worlds. Controls "
+            "have the settings of A or B.",
+        ),
     }
 
 
@@ -114,39 +114,6 @@ def _tabulate_counts(results: StudyResults) -> Table:
         ),
         notes="Triples: all facts, also those that no model reads. Text tokens: characters.",
         numeric=("Reviewer plan", "Here", "Deviation"),
-    )
-
-
-def _tabulate_search(results: StudyResults) -> Table:
-    """The settings that were tried, with the chosen one of every model."""
-    rows, trained = [], set(_settings(results).trained())
-    for run, by_rate in BY_RATE.items():
-        chosen: tuple[float | None, float | None] = (None, None)
-        if run in trained:
-            own = _settings(results).resolve(*run).settings
-            chosen = own["model"]["embedding_scale"], own["training"]["learning_rate"]
-        row = {
-            "Model": results.labels.get(run[1], run[1]),
-            "KG rows": results.arms.get(run[0], run[0]),
-        }
-        by_scale = BY_SCALE.get(run, (None,) * len(SCALES))
-        for scale, perplexity in zip(SCALES, by_scale, strict=True):
-            mark = " *" if scale == chosen[0] and perplexity else ""
-            row[f"Scale {short(scale)}"] = f"{perplexity:.3f}{mark}" if perplexity else "–"
-        for rate, perplexities in zip(RATES, by_rate, strict=True):
-            mark = " *" if rate == chosen[1] else ""
-            row[f"Rate {short(rate)}"] = f"{sum(perplexities) / len(perplexities):.3f}{mark}"
-        rows.append(row)
-    return plot.table(
-        "search",
-        "Search for initial scale and rate: perplexity of the taught facts.",
-        pd.DataFrame(rows),
-        "Perplexity per character, tier 1, template 0. Scale of the initial embeddings: "
-        f"after {SCALE_STEPS} steps at rate {short(SCALE_RATE)} on one pilot world, for A, A′, B "
-        "and C; the others have the scale of these. Rate: with the steps of the study, means over "
-        f"{len(PILOTS)} pilot worlds. An asterisk marks the chosen setting, the most central of "
-        "those within 1 % of the best. Controls have the settings of A or B.",
-        words=2,
     )
 
 

@@ -9,15 +9,6 @@ from journeylab import plotting as plot
 from journeylab.plotting import Columns, StudyResults, Style, Table
 from journeylab.plotting.captions import CURVES_FINISHED, SEEDS, SEEDS_FINISHED, seed_dots
 from journeylab.studies.exp9_router_gradients.metrics import ESTIMATORS, FAMILIES, LABELS, METRICS
-from journeylab.studies.exp9_router_gradients.search import (
-    AGAIN,
-    RATES,
-    SEARCH,
-    SECOND,
-    chosen,
-    decided_again,
-)
-from journeylab.studies.exp9_router_gradients.search import SCALES as SCALES_TRIED
 from journeylab.studies.exp9_router_gradients.settings import (
     BUDGETS,
     ESTIMATED,
@@ -73,7 +64,17 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     if len(results.select("hard_mse")):
         tables["routers"] = _routers(results)
     tables["checks"] = plot.ranges(results, METRICS, _CHECKS)
-    tables["search"] = _search()
+    tables["search"] = plot.tabulate_trials(
+        results,
+        __file__,
+        "error",
+        "Search of rate and initial scale: hard validation error, mean of two pilot seeds.",
+        "They are, of those within 0.001 of the lowest error, the nearest to scale 0.5 and rate "
+        "0.01 on a log scale. Seeds, sequences and steps are the same for all. The error is a mean "
+        "over five steps of the last fifth of the training, of one start. Where the choice had no "
+        "neighbour within 0.01, a second grid with three starts was added, and decides if it "
+        "contains the first choice. Estimators that only secondary rows compare have none.",
+    )
     if len(results.select("perplexity")):
         tables["language"] = _language(results)
     return tables
@@ -269,37 +270,6 @@ def _routers(results: StudyResults) -> Table:
         "over starts. Collapse: share of starts that leave a timeline empty. Flips: per token and "
         "step. Aligned: cosine of the estimate and the gradient at the end. Oracle: error of the "
         "nearest type. All but the spread are means over starts.",
-    )
-
-
-def _search() -> Table:
-    rows = []
-    rates = sorted({*RATES, *AGAIN[0]})
-    grids = (("1", SEARCH, RATES, SCALES_TRIED), ("3", SECOND, *AGAIN))
-    for name in (name for name in TRAINED if name in SEARCH):
-        for starts, tables, tried, scales in grids:
-            for scale, errors in zip(scales, tables.get(name, ()), strict=False):
-                known = dict(zip(tried, errors, strict=True))
-                decides = decided_again(name) == (tables is SECOND)
-                best = chosen(name) if decides else None
-                cells = [
-                    f"{known[rate]:.3f}" + (" *" if best == (scale, rate) else "")
-                    if rate in known
-                    else ""
-                    for rate in rates
-                ]
-                rows.append([LABELS[name], starts, short(scale), *cells])
-    heads = ("Estimator", "Starts", "Scale", *(f"Rate {short(rate)}" for rate in rates))
-    return plot.table(
-        "search",
-        "Search for scale and rate: hard validation error, mean of two pilot seeds.",
-        pd.DataFrame(rows, columns=heads),
-        "Seeds, sequences and steps are the same for all. The error is a mean over five steps of "
-        "the last fifth of the training. Where the choice of the first grid had no neighbour "
-        "within 0.01, a second grid with three starts was added, and decides if it contains the "
-        "first choice. An asterisk marks the chosen setting: of those within 0.001 of the lowest "
-        "error, the nearest to scale 0.5 and rate 0.01 on a log scale. Estimators that only "
-        "secondary rows compare have no second grid.",
     )
 
 

@@ -1,0 +1,52 @@
+"""The table of a search of hyperparameters: what was tried on pilot seeds, and what was chosen."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from journeylab.plotting.results import StudyResults, Table
+
+
+def read_trials(path: Path) -> pd.DataFrame:
+    """The trials of a search, in the order of its table.
+
+    Columns: arm, variant, steps, peak rate, initial scale, the value that decides (infinite if a
+    seed diverged), and chosen, an asterisk at the settings of the study. ``case`` and ``note`` may
+    say what else differs, by run or by trial; further columns decide nothing.
+    """
+    trials = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return trials.reindex(columns=[*trials.columns, *({"case", "note"} - {*trials})], fill_value="")
+
+
+def tabulate_trials(
+    results: StudyResults, figures: str, value: str, caption: str, notes: str
+) -> Table:
+    """The trials in ``trials.csv`` beside ``figures``, the path of a ``figures.py``.
+
+    A row is a run: all points that were tried, rate and scale, each with its ``value``. The steps
+    of a trial are said where they are not those of the row.
+    """
+    rows: list[dict[str, str]] = []
+    trials = read_trials(Path(figures).with_name("trials.csv"))
+    for run, tried in trials.groupby(["arm", "variant", "case"], sort=False):
+        arm, variant, case = map(str, run)
+        points = tried.to_dict("records")
+        usual = points[0]["steps"]
+        row = {"Arm": results.arms.get(arm, arm), "Model": results.labels.get(variant, variant)}
+        if case:
+            row["Case"] = case
+        row["Steps"] = usual
+        row[f"Rate × scale: {value}"] = "; ".join(_print_trial(point, usual) for point in points)
+        rows.append(row)
+    notes = f"*: the settings of the study. {notes}"
+    return Table("search", caption, pd.DataFrame(rows), notes, ("Steps",))
+
+
+def _print_trial(trial: Mapping[Any, str], usual: str) -> str:
+    """Rate and scale, what else differs from the row, and the value: all on one line."""
+    steps = "" if trial["steps"] == usual else f"{trial['steps']} steps"
+    at = [f"{trial['rate']} × {trial['scale']}", *filter(None, (trial["note"], steps))]
+    value = trial["value"].replace("inf", "failed")
+    return f"{', '.join(at)}: {value}{trial['chosen']}".replace(" ", "\u00a0")
