@@ -404,7 +404,7 @@ def test_a_run_that_moved_between_processors_says_so(pdf):
         "A processor",
         "A processor, then Another processor (resumed: not bit-equal)",
     ]
-    assert report["provenance"]["minutes"] == "18.0"
+    assert report["provenance"]["minutes"] == "0.800"
 
 
 def test_restored_runs_name_the_commit_and_processor_of_their_evidence(trained, records):
