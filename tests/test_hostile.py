@@ -5,8 +5,9 @@
 
 import copy
 import os
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from journeylab.config import Frozen, UserError, build, check_plain, read_yaml, 
 
 PROJECT = Path(__file__).parents[1]
 TEXT = (PROJECT / "config.yaml").read_text(encoding="utf-8")
+HEAD, *STUDIES = re.split(r"(?m)^(?=  # .*\n  exp\d+:)", TEXT)
+SHORT = HEAD + "".join(text for text in STUDIES if re.search(r"(?m)^  exp[56]:", text))
+"""The configuration of two studies, which is read in a tenth of the time."""
 TREE = read_yaml(PROJECT / "config.yaml")
 CLAIMS = read_yaml(PROJECT / "claims/exp7.yaml")
 ANSWERS = read_yaml(PROJECT / "response.yaml")
@@ -103,8 +107,9 @@ def entries(node: object) -> list[tuple[Any, Any]]:
 
 
 @st.composite
-def trees(draw: st.DrawFn, tree: dict[str, Any]) -> dict[str, Any]:
+def trees(draw: st.DrawFn, tree: dict[str, Any], more: Sequence[str] = ()) -> dict[str, Any]:
     """A copy with one to three values deleted, retyped, renamed, doubled, exchanged or emptied."""
+    values = st.sampled_from(more) | odd if more else odd
     mutant = copy.deepcopy(tree)
     known = entries(mutant)  # excludes inserted values, which may be deep
     for _ in range(draw(st.integers(1, 3))):
@@ -117,7 +122,7 @@ def trees(draw: st.DrawFn, tree: dict[str, Any]) -> dict[str, Any]:
         if change == "delete":
             del node[key]
         elif change == "add":
-            add(node, node[key] if draw(st.booleans()) else draw(odd), draw(keys))
+            add(node, node[key] if draw(st.booleans()) else draw(values), draw(keys))
         elif change == "rename" and isinstance(node, dict):
             node[draw(keys) if draw(st.booleans()) else str(key).swapcase()] = node.pop(key)
         elif change == "exchange":
@@ -126,7 +131,7 @@ def trees(draw: st.DrawFn, tree: dict[str, Any]) -> dict[str, Any]:
         elif change == "empty" and isinstance(node[key], dict | list):
             node[key] = type(node[key])()
         else:
-            node[key] = draw(odd)
+            node[key] = draw(values)
     return mutant
 
 
@@ -178,8 +183,8 @@ PIECES = st.text(max_size=20) | st.sampled_from(
 
 @st.composite
 def written(draw: st.DrawFn) -> str:
-    """The committed text with one to three pieces inserted, replaced or removed."""
-    text = TEXT
+    """The text of two studies with one to three pieces inserted, replaced or removed."""
+    text = SHORT
     for _ in range(draw(st.integers(1, 3))):
         first = draw(st.integers(0, len(text)))
         change = draw(st.sampled_from(["insert", "value", "cut", "double", "end"]))

@@ -18,6 +18,7 @@ from journeylab.chunks.tables import of_world
 from journeylab.chunks.train import TrainedChunk, train
 from journeylab.config import RunSettings, TrainedJob, UserError, read_yaml
 from journeylab.streams import Streams
+from journeylab.training import Problem
 
 from .gathering import PILOTS, QUICK, ROOT, first_of_each_arm_and_variant
 
@@ -70,6 +71,20 @@ def draw(study: str, run: RunSettings, seeds: tuple[int, ...] = PILOTS) -> pd.Da
     return generate(catalogue.data_part(study), data, study, run.dataset or "", seeds, file)
 
 
+def small_job(study: str, run: RunSettings) -> TrainedJob:
+    settings = dict(run.settings)
+    for name, section in SMALL[study].items():
+        settings[name] = settings[name] | section
+    settings["training"] = settings["training"] | BUDGET
+    return catalogue.trained_job(study, settings)
+
+
+def problem_of(study: str, job: TrainedJob, dataset: pd.DataFrame) -> tuple[Problem, Streams]:
+    streams = Streams(study, PILOTS[0])
+    rows = of_world(dataset, streams, job.worlds)
+    return catalogue.models_part(study).problem(job, rows, streams), streams
+
+
 @pytest.fixture(
     scope="module",
     params=[
@@ -79,11 +94,7 @@ def draw(study: str, run: RunSettings, seeds: tuple[int, ...] = PILOTS) -> pd.Da
 )
 def small(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Small:
     study, run = request.param
-    settings = dict(run.settings)
-    for name, section in SMALL[study].items():
-        settings[name] = settings[name] | section
-    settings["training"] = settings["training"] | BUDGET
-    job, dataset = catalogue.trained_job(study, settings), draw(study, run)
+    job, dataset = small_job(study, run), draw(study, run)
 
     def trained(engine: Any) -> TrainedChunk:
         return train(
@@ -147,13 +158,45 @@ def test_measurements_are_declared_and_none_is_repeated(small: Small) -> None:
 
 
 def test_the_loss_creates_tensors_on_the_device_of_the_batch(small: Small) -> None:
-    streams = Streams(small.study, PILOTS[0])
-    rows = of_world(small.dataset, streams, small.job.worlds)
-    problem = catalogue.models_part(small.study).problem(small.job, rows, streams)
+    problem, streams = problem_of(small.study, small.job, small.dataset)
     order, dropout = streams.generator("order"), streams.generator("dropout")
     batch = {n: rows.to("meta") for n, rows in problem.batch(1, order, dropout).items()}
     model = problem.build(streams.generator("init")).to("meta")
     assert problem.loss(model, batch).device.type == "meta"
+
+
+OWN_ROWS = ("kg_", "causal_", "dropout", "noise", "tau", "volume")
+"""What variants do to the rows that they share: their objectives, linearisations and noise."""
+OWN_WEIGHTS = ("operators", "entry_angles", "question_angles", "positions", "frequencies")
+"""Parameters that variants start from other values, or draw after others of another number."""
+INDEPENDENT = ("exp10", "exp11", "exp13", "tag")
+"""Studies and a variant that draw other tables or mechanisms before what they would share."""
+
+
+@pytest.mark.parametrize("study", SMALL)
+def test_variants_of_an_arm_read_the_same_rows_and_start_alike(study: str) -> None:
+    shared: dict[str, list[dict[str, Tensor]]] = {}
+    datasets: dict[str | None, pd.DataFrame] = {}
+    models: dict[str, object] = {}
+    for run in catalogue.runs_of(study, QUICK.studies[study]):
+        if run.computed:
+            continue
+        if run.dataset not in datasets:
+            datasets[run.dataset] = draw(study, run, PILOTS[:1])
+        same = {"model": models.setdefault(run.arm, run.settings["model"])}
+        job = small_job(study, run._replace(settings=run.settings | same))
+        problem, streams = problem_of(study, job, datasets[run.dataset])
+        order, dropout = streams.generator("order"), streams.generator("dropout")
+        batch = problem.batch(1, order, dropout)
+        rows = {name: part for name, part in batch.items() if not name.startswith(OWN_ROWS)}
+        state = problem.build(streams.generator("init")).state_dict().items()
+        weights = {name: value for name, value in state if not name.startswith(OWN_WEIGHTS)}
+        apart = study in INDEPENDENT or run.variant in INDEPENDENT
+        found = [rows, {} if apart else weights]
+        for parts, known in zip(found, shared.setdefault(run.arm, found), strict=True):
+            for name in parts.keys() & known.keys():
+                if parts[name].shape == known[name].shape:
+                    assert torch.equal(parts[name], known[name]), (run.arm, run.variant, name)
 
 
 @pytest.mark.parametrize("study", SMALL)

@@ -1,7 +1,6 @@
 """Hostile configuration: one clear line, or output in which the text is only text."""
 
 import copy
-import random
 import shutil
 import subprocess
 from collections import Counter
@@ -14,7 +13,6 @@ import pandas as pd
 import pytest
 import yaml
 from hypothesis import given, seed, settings
-from hypothesis import strategies as st
 
 from journeylab.catalogue import resolve
 from journeylab.plotting.results import Table
@@ -22,7 +20,7 @@ from journeylab.reports.latex import escape, latex_table
 
 from ..made import pdf_text
 from ..system.test_latex import compile_latex
-from ..test_hostile import FILES, TREE, hostile, odd, outcome, trees
+from ..test_hostile import FILES, TREE, hostile, outcome, trees
 from ..workflow.conftest import Copy
 from .campaign import Tally, cases, torture
 from .conftest import REPORT, STUDY
@@ -64,46 +62,21 @@ PAYLOADS = (*SHELL, *TYPESET, *PAGES, *LETTERS)
 # -- any values -----------------------------------------------------------------------------------
 
 
-def fuzz(
-    tree: dict[str, Any], read: Callable[[dict[str, Any]], object], number: int
-) -> Counter[str]:
-    """Try mutants of a tree; counts of those that are read and those that are refused."""
-    counts: Counter[str] = Counter()
-    injected = st.sampled_from(PAYLOADS)
-
-    @seed(34)
-    @settings(hostile, max_examples=number)
-    @given(mutant=trees(tree), value=injected | odd, place=st.randoms(use_true_random=False))
-    def tried(mutant: dict[str, Any], value: object, place: random.Random) -> None:
-        if place.random() < 0.5:  # else every case would have several mistakes
-            mutant = copy.deepcopy(tree)
-        inject(mutant, value, place)
-        counts["refused in one line" if outcome(lambda: read(mutant)) else "read"] += 1
-
-    tried()
-    return counts
-
-
-def inject(tree: Any, value: object, place: random.Random) -> None:
-    """Put a value or a key somewhere into the tree."""
-    node = tree
-    while isinstance(node, dict | list) and node:
-        key = place.choice(list(node)) if isinstance(node, dict) else place.randrange(len(node))
-        if not isinstance(node[key], dict | list) or place.random() < 0.2:
-            if isinstance(node, dict) and isinstance(value, str) and place.random() < 0.5:
-                node[value] = node.pop(key)
-            else:
-                node[key] = value
-            return
-        node = node[key]
-
-
 @torture
 @pytest.mark.parametrize("file", FILES)
 def test_thousands_of_fuzzed_files_are_read_or_refused_in_one_line(file: str, tally: Tally) -> None:
+    """As in tests/test_hostile.py, with more cases, and with these texts among the values."""
     tree, read = FILES[file] if file != "config.yaml" else (SMALL, resolve)
-    full = 2000 if file == "config.yaml" else 4000
-    for result, number in fuzz(tree, read, cases(full, 50)).items():
+    counts: Counter[str] = Counter()
+
+    @seed(34)
+    @settings(hostile, max_examples=cases(2000 if file == "config.yaml" else 4000, 50))
+    @given(mutant=trees(tree, PAYLOADS))
+    def tried(mutant: dict[str, Any]) -> None:
+        counts["refused in one line" if outcome(lambda: read(mutant)) else "read"] += 1
+
+    tried()
+    for result, number in counts.items():
         tally.add(f"fuzzed {file}", result, number)
 
 

@@ -62,15 +62,6 @@ def test_a_block_that_is_too_small_is_refused():
         build_model("path", "S3", Model(parameters=100), torch.Generator())
 
 
-def test_mechanisms_of_a_seed_read_the_same_rows():
-    generator = torch.Generator()
-    first, second = (
-        make_problem("S3", name).batch(3, generator.manual_seed(5), generator)
-        for name in ("rope", "gru")
-    )
-    assert torch.equal(first["tokens"], second["tokens"])
-
-
 def test_rows_get_longer_and_stay_at_the_longest():
     problem = make_problem("parity", "rope", steps=64, curriculum=0.5)
     lengths = [problem.length_at(step) for step in range(1, 65)]

@@ -57,14 +57,6 @@ def test_the_initial_scale_is_a_factor_of_all_that_is_drawn_but_rotations(make_p
         torch.testing.assert_close(other["operators"] - away, factor * (first["operators"] - away))
 
 
-def test_arms_of_a_seed_read_the_same_windows(make_problem):
-    problems = make_problem(), make_problem("rope", operators="fixed")
-    orders = [Streams("exp4", 1000).generator("order") for _ in range(2)]
-    batches = [p.batch(3, order, order) for p, order in zip(problems, orders, strict=True)]
-    assert torch.equal(batches[0]["inputs"], batches[1]["inputs"])
-    assert batches[0]["inputs"].shape == (8, 16)
-
-
 @pytest.mark.parametrize("run", RUNS)
 def test_logits_do_not_depend_on_later_characters(make_problem, run):
     variant, of = RUNS[run]

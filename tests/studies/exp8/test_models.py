@@ -17,15 +17,12 @@ def shown(rows=4, n=3, seed=0):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_embedding_starts_from_the_same_block(make_problem, build, variant):
+def test_every_embedding_has_vectors_of_length_one(make_problem, build, variant):
     model = build(make_problem(variant))
     costs = torch.arange(1, 101)
     assert rms(model.embedding(costs)).item() == pytest.approx(1.0, abs=1e-5)
     assert model.table().shape == (151, 16)
     assert model(shown()).isfinite().all()
-    other = build(make_problem("scalar"))
-    torch.testing.assert_close(model.block.expand.weight, other.block.expand.weight)
-    torch.testing.assert_close(model.head.weight, other.head.weight)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -86,13 +86,6 @@ def value(table, metric, **where):
     return single
 
 
-def test_variants_of_a_seed_read_the_same_windows_from_the_same_weights(make):
-    batches = [drawn(make(variant)) for variant in VARIANTS]
-    assert all(torch.equal(each["inputs"], batches[0]["inputs"]) for each in batches)
-    weights = [fresh(make(variant)).state_dict() for variant in VARIANTS]
-    assert all(torch.equal(w[n], weights[0][n]) for w in weights for n in w)
-
-
 def test_noise_is_drawn_per_step_and_layer_for_estimators_that_use_it(make):
     assert [set(drawn(make(variant))) - {"inputs", "targets"} for variant in VARIANTS] == [
         set(),
