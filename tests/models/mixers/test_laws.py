@@ -208,11 +208,36 @@ def test_product_states_of_commuting_operators_depend_on_counts_only(mechanism):
 # special cases
 
 
-def test_fox_with_open_gates_is_softmax_attention():
-    fox, x = make("fox"), rows()
-    torch.nn.init.zeros_(fox.gate.weight)
-    torch.nn.init.constant_(fox.gate.bias, 60.0)
-    torch.testing.assert_close(fox(x), with_maps_of(make("none"), fox)(x))
+def fix(layer, bias):
+    """Let an affine map give its bias, whatever it reads."""
+    torch.nn.init.zeros_(layer.weight)
+    torch.nn.init.constant_(layer.bias, bias)
+
+
+def steer_nothing(mixer):
+    torch.nn.init.zeros_(mixer.steer)
+    torch.nn.init.zeros_(mixer.offset)
+    fix(mixer.gate, 60.0)
+
+
+SPECIAL = {
+    "open gates": ("fox", lambda mixer: fix(mixer.gate, 60.0), "none"),
+    "slopes zero": ("alibi", lambda mixer: mixer.slopes.zero_(), "none"),
+    "identity": ("orthogonal-transport", lambda mixer: fix(mixer.operators.free, 0.0), "none"),
+    "strength zero": ("path", lambda mixer: fix(mixer.strength, -800.0), "none"),
+    "constant selection": ("selective-rope", steer_nothing, "rope"),
+    "constant angles": ("toral-attention", lambda mixer: fix(mixer.angles, 0.0), "rope"),
+}
+"""Parameters with which a mechanism is another one."""
+
+
+@pytest.mark.parametrize("parameters", SPECIAL)
+def test_a_mechanism_with_special_parameters_is_another_one(parameters):
+    mechanism, prepare, other = SPECIAL[parameters]
+    mixer, x = make(mechanism), rows(40)
+    prepare(mixer)
+    expected = with_maps_of(make(other), mixer)(x)
+    torch.testing.assert_close(mixer(x), expected, rtol=1e-6, atol=1e-6)
 
 
 def test_fox_with_constant_gates_is_alibi():
@@ -221,12 +246,6 @@ def test_fox_with_constant_gates_is_alibi():
     gates = (-alibi.slopes).exp()
     fox.gate.bias.data = torch.log(gates / (1 - gates))
     torch.testing.assert_close(fox(x), with_maps_of(alibi, fox)(x))
-
-
-def test_alibi_with_slopes_zero_is_softmax_attention():
-    alibi, x = make("alibi"), rows()
-    alibi.slopes.zero_()
-    torch.testing.assert_close(alibi(x), with_maps_of(make("none"), alibi)(x))
 
 
 def test_alibi_slopes_are_those_of_the_paper():
@@ -270,23 +289,6 @@ def test_lie_attention_with_the_generator_of_rope_is_rope():
     torch.testing.assert_close(lie(x), rope(x), rtol=1e-6, atol=1e-6)
 
 
-def test_selective_rope_with_constant_angles_is_rope():
-    selective, x = make("selective-rope"), rows(20)
-    for p in (selective.steer, selective.offset, selective.gate.weight):
-        torch.nn.init.zeros_(p)
-    torch.nn.init.constant_(selective.gate.bias, 60.0)
-    torch.testing.assert_close(
-        selective(x), with_maps_of(make("rope"), selective)(x), rtol=1e-6, atol=1e-6
-    )
-
-
-def test_toral_attention_with_constant_angles_is_rope():
-    toral, x = make("toral-attention"), rows(20)
-    torch.nn.init.zeros_(toral.angles.weight)
-    torch.nn.init.zeros_(toral.angles.bias)
-    torch.testing.assert_close(toral(x), with_maps_of(make("rope"), toral)(x), rtol=1e-6, atol=1e-6)
-
-
 def test_orthogonal_attention_with_constant_operators_is_liere():
     lie = make("liere")
     journey, x = with_maps_of(make("orthogonal-attention"), lie), rows(20)
@@ -312,20 +314,6 @@ def test_without_pace_mamba3_keeps_no_state():
     _, _, v, z = (split_heads(part, H) for part in fast.project(x).chunk(4, -1))
     skipped = join_heads(fast.skip * v * torch.nn.functional.silu(z))
     torch.testing.assert_close(fast(x), fast.output(skipped))
-
-
-def test_transport_with_identity_operators_is_softmax_attention():
-    journey, x = make("orthogonal-transport"), rows()
-    torch.nn.init.zeros_(journey.operators.free.weight)
-    torch.nn.init.zeros_(journey.operators.free.bias)
-    torch.testing.assert_close(journey(x), with_maps_of(make("none"), journey)(x))
-
-
-def test_path_with_strength_zero_is_softmax_attention():
-    path, x = make("path"), rows(40)
-    torch.nn.init.zeros_(path.strength.weight)
-    torch.nn.init.constant_(path.strength.bias, -800.0)
-    torch.testing.assert_close(path(x), with_maps_of(make("none"), path)(x))
 
 
 def test_path_with_strength_zero_and_gates_is_fox():
