@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from journeylab.claims.register import read_register
-from journeylab.records.verdicts import Point, Registration
+from journeylab.records.verdicts import Registration
 from journeylab.reports.index import render
 from journeylab.reports.judged import JudgedStudy
-from journeylab.wording.rows import Row, StudyRows
+from journeylab.wording.rows import StudyRows
 from journeylab.wording.verdicts import TheoremText, outcome
+
+from ..reports import conftest as made
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(300)]
 
@@ -26,38 +28,21 @@ def verdict_of(claim, rng):
     exact, n = claim.kind == "exact", 12
     values = rng.normal(rng.uniform(-0.5, 0.9), 0.05, n)
     values[rng.random(n) < 0.02] = np.nan
-    finished = values[np.isfinite(values)]
     word = rng.choice(["supported", "refuted", "inconclusive"] if not exact else ["supported"])
     shut = claim.primary and not exact and rng.random() < 0.1
-    return Row(
-        id=claim.id,
-        theorem=claim.theorem,
-        statement=claim.statement or f"{claim.id}: accuracy at the worst length",
-        source=claim.source,
-        primary=claim.primary,
-        kind="exact" if exact else "above",
-        region={"at_most": 1e-6} if exact else {"above": 0.02},
-        region_text="≤ 1 × 10⁻⁶" if exact else "> 0.02",
-        effect_text="largest error" if exact else "A − B, all templates",
-        metric_label="hits@1, tier 2",
-        tail=None if exact else 0.00333,
-        k=None if exact else 2,
-        detectable=None,
-        effect=10.0 ** rng.uniform(-16, -3) if exact else float(np.median(finished)),
-        mean=None,
-        low=None if exact else float(finished.min()),
-        high=None if exact or rng.random() < 0.1 else float(finished.max()),
-        n=n,
-        failures=n - len(finished),
-        verdict=str(word) if claim.primary and not shut else None,
-        withheld="“A” has not learned its task" if shut else "",
-        points=()
-        if exact
-        else tuple(
-            Point(seed=seed, value=float(x) if np.isfinite(x) else None)
-            for seed, x in enumerate(values)
-        ),
-    )
+    common = {
+        "theorem": claim.theorem,
+        "statement": claim.statement or f"{claim.id}: accuracy at the worst length",
+        "source": claim.source,
+        "primary": claim.primary,
+        "withheld": "“A” has not learned its task" if shut else "",
+    }
+    verdict = str(word) if claim.primary and not shut else None
+    if exact:
+        return made.exact(claim.id, verdict, 10.0 ** rng.uniform(-16, -3), **common)
+    row = made.effect(claim.id, verdict, [float(x) if np.isfinite(x) else None for x in values])
+    end = {"high": None} if rng.random() < 0.1 else {}
+    return row.model_copy(update={**common, "kind": "above", **end})
 
 
 def study_of(name, claims, rng):
