@@ -40,11 +40,6 @@ def test_overflowing_strings_are_reported_as_overflow_not_as_errors(results):
 
 def test_numbers_for_the_prose_equal_those_of_the_tasks(results):
     cited = numbers(results)
-    assert {
-        "order.S3": 6,
-        "order.A5": 60,
-        "order.Z6": 6,
-        "runs": len(RUNS),
-    }.items() <= cited.items()
+    assert {"order.S3": 6, "order.A5": 60, "order.Z6": 6}.items() <= cited.items()
     assert cited["ceiling.Bbal.50"] == 0.5
     assert cited["aggregator.overflows"] == 4

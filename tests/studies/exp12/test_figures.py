@@ -1,7 +1,7 @@
 from journeylab.knowledge.tables import PRIMARY
-from journeylab.plotting import StudyResults, styled
+from journeylab.plotting import StudyResults, draw_figures, styled
 from journeylab.studies.exp12_native_kg_transfer.answer import CONDITIONS, FACTORS, answer
-from journeylab.studies.exp12_native_kg_transfer.figures import draw, numbers, tabulate
+from journeylab.studies.exp12_native_kg_transfer.figures import FIGURES, numbers, tabulate
 from journeylab.studies.exp12_native_kg_transfer.metrics import ARMS, LABELS
 from journeylab.wording.rows import Row
 from journeylab.wording.typography import fixed
@@ -27,7 +27,7 @@ def test_missing_runs_are_not_drawn(results):
     table = results.measurements
     some = StudyResults("exp12", SETTINGS, table[table["arm"] == "unseen"], labels=LABELS)
     with styled():
-        assert set(draw(some)) == {"unseen"}
+        assert set(draw_figures(FIGURES, some)) == {"unseen"}
 
 
 def test_table_has_every_run_and_counts_trained_seeds(results):

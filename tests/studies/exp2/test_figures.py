@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from journeylab.plotting import styled
-from journeylab.studies.exp2_shuffled_kb.figures import draw, numbers, tabulate
+from journeylab.plotting import draw_figures, styled
+from journeylab.studies.exp2_shuffled_kb.figures import FIGURES, numbers, tabulate
 
 from .results import RUNS
 
@@ -31,7 +31,7 @@ def test_a_study_without_the_second_task_can_be_drawn(results):
     kept = results.measurements["arm"] != "relations"
     part = replace(results, measurements=results.measurements[kept], curves=None)
     with styled():
-        assert set(draw(part)) == {"orders", "sizes", "logits"}
+        assert set(draw_figures(FIGURES, part)) == {"orders", "sizes", "logits"}
     assert len(tabulate(part)["runs"].frame) == len(RUNS) - 1
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 import numpy as np
 
 from journeylab import catalogue
-from journeylab.plotting import styled
-from journeylab.studies.exp7_native_kg.figures import draw, numbers, tabulate
+from journeylab.plotting import draw_figures, styled
+from journeylab.studies.exp7_native_kg.figures import FIGURES, numbers, tabulate
 from journeylab.studies.exp7_native_kg.settings import Data
 
 from .results import RUNS
@@ -38,7 +38,7 @@ def test_right_of_the_line_a_is_better(results):
     table.loc[own & (table["metric"] == "log_rank"), "value"] = 0.0
     table.loc[own & (table["metric"] == "hits@1"), "value"] = 1.0
     with styled():
-        figure = draw(replace(results, measurements=table))["paired"]
+        figure = draw_figures(FIGURES, replace(results, measurements=table))["paired"]
     for axes in figure.axes:
         for points in axes.collections:
             assert (np.asarray(points.get_offsets())[:, 0] > 0).all()

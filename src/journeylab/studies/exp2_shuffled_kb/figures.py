@@ -85,11 +85,6 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         cited[f"key_blind.{size}"] = float(key_blind(data, size))
         cited[f"best_slot.{size}"] = float(best_slot(data, size))
         cited[f"vote.{size}"], cited[f"vote.{size}.error"] = vote(data, size)
-    for arm, variant in results.present():
-        for order in ORDERS:
-            values = results.values("accuracy", (arm, variant), order=order)
-            if len(values):
-                cited[f"accuracy.{arm}.{variant}.{order}"] = float(values.median())
     for name, arm in (("max", "invariance"), ("cumulative", "invariance-cumulative")):
         errors = results.select("invariance_error", arm=arm, precision="float64")["value"]
         if len(errors):

@@ -134,8 +134,6 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     tier1 = results.pool("hits@1", **{**PRIMARY, "tier": "T1"})
     sizes["runs.finished"] = len(tier1)
     sizes["runs.undertrained"] = int((tier1["value"] < gate).sum())
-    for run, values in tier1.groupby(["arm", "variant"])["value"]:
-        sizes[f"undertrained.{'.'.join(cast(RunName, run))}"] = int((values < gate).sum())
     for tier in TIERS:
         hits = results.pool("hits@1", **{**PRIMARY, "tier": tier}, arm=_COMPARED)["value"]
         sizes[f"median.{tier}"] = float(hits.median())
