@@ -34,7 +34,8 @@ def tabulate_trials(
         arm, variant, case = map(str, run)
         points = tried.to_dict("records")
         usual = points[0]["steps"]
-        row = {"Arm": results.arms.get(arm, arm), "Model": results.labels.get(variant, variant)}
+        row = {"Arm": results.arms.get(arm, arm)} if trials["arm"].nunique() > 1 else {}
+        row["Model"] = results.labels.get(variant, variant)
         if case:
             row["Case"] = case
         row["Steps"] = usual

@@ -141,21 +141,6 @@ def _draw_accuracy(arms: Collection[str], results: StudyResults) -> Figure | Non
     )
 
 
-def _draw_learning(results: StudyResults) -> Figure | None:
-    return plot.panels(
-        results,
-        results.learning("accuracy", arm=_arms(results, _LAST)),
-        2.4,
-        "step",
-        "accuracy",
-        form=plot.curves,
-        lines=partial(_lines, results),
-        col="data",
-        sharex=False,
-        ylim=(0.0, 1.05),
-    )
-
-
 def _lines(results: StudyResults, _: str, part: pd.DataFrame) -> plot.Lines:
     known = {"wiring-blind ceiling": "blind_ceiling", "most frequent answer": "commonest"}
     arm = part["arm"].iloc[0]
@@ -241,7 +226,18 @@ FIGURES: plot.Figures = {
         "pooling, or a special token. Symbols and lines as before.",
     ),
     "learning": plot.Drawn(
-        _draw_learning,
+        lambda results: plot.panels(
+            results,
+            results.learning("accuracy", arm=_arms(results, _LAST)),
+            2.4,
+            "step",
+            "accuracy",
+            form=plot.curves,
+            lines=partial(_lines, results),
+            col="data",
+            sharex=False,
+            ylim=(0.0, 1.05),
+        ),
         f"Accuracy on the test split against the training step. {CURVES} The horizontal lines are "
         "those of the first figure.",
     ),

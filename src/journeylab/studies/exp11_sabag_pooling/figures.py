@@ -170,22 +170,6 @@ def _draw_accuracy(results: StudyResults) -> Figure | None:
     )
 
 
-def _draw_learning(results: StudyResults) -> Figure | None:
-    return plot.panels(
-        results,
-        results.learning("accuracy", arm=list(TASKS)),
-        1.4,
-        "step",
-        "accuracy",
-        form=plot.curves,
-        lines=partial(_line, results),
-        col="data",
-        col_wrap=3,
-        sharex=False,
-        ylim=(-0.02, 1.05),
-    )
-
-
 def _draw_ratio(results: StudyResults) -> Figure | None:
     rows = results.tidy("gradient_ratio", arm="ratio")
     rows["hue"] = "τ = " + rows["temperature"].astype(str)
@@ -359,7 +343,19 @@ FIGURES: plot.Figures = {
         "that do not know the order of their inputs.",
     ),
     "learning": plot.Drawn(
-        _draw_learning,
+        lambda results: plot.panels(
+            results,
+            results.learning("accuracy", arm=list(TASKS)),
+            1.4,
+            "step",
+            "accuracy",
+            form=plot.curves,
+            lines=partial(_line, results),
+            col="data",
+            col_wrap=3,
+            sharex=False,
+            ylim=(-0.02, 1.05),
+        ),
         f"Token accuracy on the test strings against the training step. {CURVES} The horizontal "
         "line is the same ceiling.",
     ),

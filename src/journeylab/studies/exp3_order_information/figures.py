@@ -130,44 +130,6 @@ def _reach(results: StudyResults, case: dict[str, str | int]) -> float:
     return float((rows["epsilon"].astype(float) * ratio).median())
 
 
-def _draw_positions(results: StudyResults) -> Figure | None:
-    return _against_length(
-        results,
-        "position_accuracy",
-        0.2,
-        {"order-blind ceiling": blind_ceiling},
-        row="data",
-        col="shown",
-    )
-
-
-def _draw_counts(results: StudyResults) -> Figure | None:
-    return _against_length(
-        results,
-        "count_accuracy",
-        0.0,
-        {"best constant answer": blind_count, "margin 0.99": lambda n, colours: 0.99},
-        row="data",
-        col="shown",
-    )
-
-
-def _draw_bits(results: StudyResults) -> Figure | None:
-    return _against_length(
-        results,
-        "v_information",
-        -3.0,
-        {
-            "counts only": blind_information,
-            "maximum": lambda n, colours: n * float(np.log2(colours)),
-        },
-        probe="mlp",
-        col="data",
-        col_wrap=2,
-        sharey=False,
-    )
-
-
 def _against_length(
     results: StudyResults,
     metric: str,
@@ -205,19 +167,6 @@ def _against_length(
         x="N",
         y="value",
         **options,
-    )
-
-
-def _draw_training(results: StudyResults) -> Figure | None:
-    return plot.panels(
-        results,
-        results.learning(f"position_accuracy_{max(LENGTHS)}"),
-        1.35,
-        "step",
-        "position accuracy",
-        form=plot.curves,
-        col="data",
-        col_wrap=2,
     )
 
 
@@ -324,26 +273,61 @@ FIGURES: plot.Figures = {
         "its offset, no grid carries more. Mean pooling coincides with the sum.",
     ),
     "bits": plot.Drawn(
-        _draw_bits,
+        lambda results: _against_length(
+            results,
+            "v_information",
+            -3.0,
+            {
+                "counts only": blind_information,
+                "maximum": lambda n, colours: n * float(np.log2(colours)),
+            },
+            probe="mlp",
+            col="data",
+            col_wrap=2,
+            sharey=False,
+        ),
         "V-information of the MLP probe about the colours at all positions of held-out strings, "
         f"against N. {_SEEDS} The dotted line is the maximum, N·log₂ C bits. The dashed line is "
         "the information of a reader that knows only the counts. Negative values mean overfitting: "
         "confident wrong answers cost more bits than not reading s at all.",
     ),
     "positions": plot.Drawn(
-        _draw_positions,
+        lambda results: _against_length(
+            results,
+            "position_accuracy",
+            0.2,
+            {"order-blind ceiling": blind_ceiling},
+            row="data",
+            col="shown",
+        ),
         "Position accuracy of the MLP probe and of the linear probe on held-out strings, against "
         f"N. {AS_BEFORE} The dashed line is the exact order-blind ceiling E[max n]/N, the best "
         "accuracy of a reader that knows only the counts.",
     ),
     "counts": plot.Drawn(
-        _draw_counts,
+        lambda results: _against_length(
+            results,
+            "count_accuracy",
+            0.0,
+            {"best constant answer": blind_count, "margin 0.99": lambda n, colours: 0.99},
+            row="data",
+            col="shown",
+        ),
         "Count accuracy on held-out strings, the share of right counts over all colours, against "
         f"N. {AS_BEFORE} The dashed line is the exact floor max P(n = k), the accuracy of the best "
         "constant answer, which does not use s. The dotted line is the claimed margin 0.99.",
     ),
     "training": plot.Drawn(
-        _draw_training,
+        lambda results: plot.panels(
+            results,
+            results.learning(f"position_accuracy_{max(LENGTHS)}"),
+            1.35,
+            "step",
+            "position accuracy",
+            form=plot.curves,
+            col="data",
+            col_wrap=2,
+        ),
         "Position accuracy of the MLP probe on held-out strings at the largest N, against the "
         f"training step. {CURVES}",
     ),

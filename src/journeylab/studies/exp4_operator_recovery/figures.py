@@ -222,20 +222,6 @@ def _draw_loss(results: StudyResults) -> Figure | None:
     )
 
 
-def _draw_training(results: StudyResults) -> Figure | None:
-    return plot.panels(
-        results,
-        results.learning("loss"),
-        1.5,
-        "step",
-        "held-out loss",
-        form=plot.curves,
-        lines=_bigram(results),
-        col="data",
-        col_wrap=3,
-    )
-
-
 def _bigram(results: StudyResults) -> dict[str, float]:
     return {"bigram model": float(results.pool("bigram")["value"].median())}
 
@@ -354,7 +340,17 @@ FIGURES: plot.Figures = {
         "a bigram model, which knows the previous character.",
     ),
     "training": plot.Drawn(
-        _draw_training,
+        lambda results: plot.panels(
+            results,
+            results.learning("loss"),
+            1.5,
+            "step",
+            "held-out loss",
+            form=plot.curves,
+            lines=_bigram(results),
+            col="data",
+            col_wrap=3,
+        ),
         f"Loss on a sample of the held-out windows against the training step. {CURVES} The "
         "horizontal line is the loss of a bigram model.",
     ),
