@@ -49,10 +49,6 @@ MISTAKES: dict[str, tuple[str, Change]] = {
     "a key of an arm": ("config.yaml", lambda c: exp7(c)["arms"]["7a"].update(variant=["B"])),
     "a key of a computed arm": ("config.yaml", lambda c: exp7(c)["arms"]["algebra"].update(no=3)),
     "a name": ("config.yaml", lambda c: exp7(c)["arms"].update({"a; rm": {}})),
-    "an override at a scale": (
-        "config.yaml",
-        lambda c: exp7(c)["scales"]["quick"].update(arms={"7a": {"training": {"steps": -3}}}),
-    ),
     "a key of a claim": ("claims/exp7.yaml", lambda c: c["claims"][0].update(regoin={})),
     "a region": ("claims/exp7.yaml", lambda c: c["claims"][0].update(region={"abov": 0.1})),
     "an effect": ("claims/exp7.yaml", lambda c: c["claims"][0].update(effect={"run": "native/A"})),
@@ -84,7 +80,6 @@ ACCEPTED: tuple[Change, ...] = (
         }
     ),
     lambda c: exp7(c)["arms"]["native"].update(variants={"A": {"training": {"clip": 2.0}}}),
-    lambda c: exp7(c)["scales"]["quick"].update(arms={"native": {"variants": ["A"]}}),
     lambda c: exp7(c)["arms"]["7a"].update(dataset="world", data={"cities": 11}),
 )
 

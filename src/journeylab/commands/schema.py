@@ -59,39 +59,12 @@ SCHEMAS: Mapping[str, Callable[[], dict[str, Any]]] = {
 def _study_schema(study: str) -> dict[str, Any]:
     model = settings_part(study).Settings
     schema = model.model_json_schema(ref_template=f"#/$defs/{study}.{{model}}")
-    definitions = schema.get("$defs", {})
-    sections = schema["properties"]
-    kinds = {name: _kinds(sections.get(name, {})) for name in ("model", "training")}
-    datasets = sections["datasets"].get("patternProperties", {}).values()
-    kinds["data"] = [kind for node in datasets for kind in _kinds(node)]
-    for name, of_name in kinds.items():
-        _type_overrides(name, of_name, definitions)
-    for definition in definitions.values():
+    for definition in schema.get("$defs", {}).values():
         _allow_lists(definition)
-    sections = {key: node for key, node in schema["properties"].items() if key != "scales"}
-    schema["properties"]["scales"]["additionalProperties"] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {key: _partial(node, definitions) for key, node in sections.items()},
-    }
+    schema["properties"]["scales"] = {
+        "type": "object"
+    }  # any key of the section; checked at a start
     return schema
-
-
-def _kinds(node: dict[str, Any]) -> list[str]:
-    """The definitions that a node or its alternatives refer to."""
-    choices = [node, *node.get("oneOf", []), *node.get("anyOf", [])]
-    return [choice["$ref"].rpartition(".")[2] for choice in choices if "$ref" in choice]
-
-
-def _type_overrides(name: str, kinds: list[str], definitions: dict[str, Any]) -> None:
-    """Arms and variants may override the keys of the section of that name, and no others."""
-    known: dict[str, Any] = {}
-    for kind in kinds:
-        known |= definitions[kind]["properties"]
-    for definition in definitions.values():
-        override = definition.get("properties", {}).get(name, {})
-        if override.get("type") == "object":
-            override |= {"additionalProperties": False, "properties": known}
 
 
 def _allow_lists(definition: dict[str, Any]) -> None:
@@ -102,20 +75,6 @@ def _allow_lists(definition: dict[str, Any]) -> None:
         name = {"type": "string", "pattern": pattern}
         names = {"type": "array", "items": name, "minItems": 1, "uniqueItems": True}
         definition["properties"]["variants"] = {"anyOf": [node, names]}
-
-
-def _partial(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """The schema without required keys and defaults: what a scale may override."""
-    while "$ref" in node:
-        node = definitions[node["$ref"].rpartition(".")[2]]
-    for group in ("anyOf", "oneOf"):
-        if group in node:
-            return {"anyOf": [_partial(choice, definitions) for choice in node[group]]}
-    kept = {k: v for k, v in node.items() if k not in ("required", "default", "minProperties")}
-    for group in ("properties", "patternProperties"):
-        if group in kept:
-            kept[group] = {key: _partial(v, definitions) for key, v in kept[group].items()}
-    return kept
 
 
 def _tidied(node: Any) -> Any:
