@@ -7,12 +7,7 @@ import numpy as np
 
 from journeylab.claims import register as reg
 from journeylab.claims.looks import Level
-from journeylab.claims.statistics import (
-    Values,
-    decide,
-    median_interval,
-    success_interval,
-)
+from journeylab.claims.statistics import Values, decide, median_interval, success_interval
 from journeylab.records.verdicts import Estimate, Point, Word
 
 

@@ -13,12 +13,7 @@ from journeylab.claims.estimates import combine_parts, estimate_term, finite, se
 from journeylab.claims.headroom import saturations
 from journeylab.claims.looks import Schedule, schedule, term_levels, why_unjudged
 from journeylab.claims.reading import read, read_rows, taken_rows
-from journeylab.claims.statistics import (
-    Values,
-    detectable,
-    gated_median,
-    success_needed,
-)
+from journeylab.claims.statistics import Values, detectable, gated_median, success_needed
 from journeylab.config import Scale
 from journeylab.records.looks import LookRecord, SeedRange, State
 from journeylab.records.verdicts import Estimate, FailedGate, StudyVerdicts, Verdict, Word

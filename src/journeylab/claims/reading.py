@@ -12,10 +12,7 @@ from journeylab.records.looks import SeedRange
 
 
 def read(
-    term: reg.Term,
-    table: pd.DataFrame,
-    measures: Mapping[str, reg.Quantity],
-    seeds: Sequence[int],
+    term: reg.Term, table: pd.DataFrame, measures: Mapping[str, reg.Quantity], seeds: Sequence[int]
 ) -> Values:
     """The term at each seed, shape (n,); NaN where the seed failed or was not measured.
 

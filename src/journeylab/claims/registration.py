@@ -20,14 +20,7 @@ import yaml
 from pydantic import BaseModel, PositiveInt
 
 from journeylab.claims.hashes import FORM
-from journeylab.claims.register import (
-    LOOKS,
-    Looks,
-    Register,
-    StudyClaims,
-    is_read,
-    row_hashes,
-)
+from journeylab.claims.register import LOOKS, Looks, Register, StudyClaims, is_read, row_hashes
 from journeylab.config import Frozen, UserError, build
 from journeylab.records.files import read_json
 from journeylab.records.git import ask_git
@@ -149,10 +142,7 @@ def _parsed(model: type[T], text: str | None) -> T | None:
 
 
 def registrations(
-    register: Register,
-    study: str,
-    runs: Sequence[tuple[Run, RunStart]],
-    commits: Commits,
+    register: Register, study: str, runs: Sequence[tuple[Run, RunStart]], commits: Commits
 ) -> dict[str, Registration]:
     """The registration of every row of a study, by its id; empty if the study has no register."""
     if study not in register.studies:

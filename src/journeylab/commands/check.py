@@ -15,13 +15,7 @@ import yaml
 
 from journeylab.commands.results import current_plan
 from journeylab.config import Frozen, UserError
-from journeylab.records.files import (
-    MANIFEST,
-    read_json,
-    read_table,
-    verify,
-    verify_files,
-)
+from journeylab.records.files import MANIFEST, read_json, read_table, verify, verify_files
 from journeylab.records.looks import LookRecord
 from journeylab.records.plans import Plan
 from journeylab.records.repair import remake

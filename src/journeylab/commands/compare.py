@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from journeylab.commands.results import (
-    REFERENCES,
-    current_register,
-    judged_studies,
-    read_verdicts,
-)
+from journeylab.commands.results import REFERENCES, current_register, judged_studies, read_verdicts
 from journeylab.config import UserError, build
 
 if TYPE_CHECKING:

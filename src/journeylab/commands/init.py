@@ -16,12 +16,7 @@ from typing import Annotated
 import typer
 
 from journeylab.catalogue import PACKAGE
-from journeylab.commands.new import (
-    CONFIG,
-    filled,
-    study_files,
-    study_names,
-)
+from journeylab.commands.new import CONFIG, filled, study_files, study_names
 from journeylab.config import UserError
 from journeylab.records.fingerprint import PROJECT_STUDIES as OWN
 from journeylab.records.git import ask_git
@@ -33,9 +28,7 @@ RAILS = ("Snakefile", "workflow", "profiles", "paper/journeylab.sty", "constrain
 CLAIMS = ("looks", "theorems", "statements")
 
 
-def init(
-    folder: Annotated[Path, typer.Argument(help="Folder to create, e.g. my-paper.")],
-) -> None:
+def init(folder: Annotated[Path, typer.Argument(help="Folder to create, e.g. my-paper.")]) -> None:
     """Create a repository for another paper: the pipeline, and one worked study."""
     create_project(folder)
     typer.echo(f"{folder}: a project with the worked study {STUDY}; README.md says what is where")

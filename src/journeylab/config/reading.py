@@ -10,14 +10,7 @@ from typing import Any
 
 import yaml
 
-from journeylab.config.errors import (
-    LONGEST_ECHO,
-    LONGEST_PLACE,
-    UserError,
-    cut,
-    dotted,
-    shown,
-)
+from journeylab.config.errors import LONGEST_ECHO, LONGEST_PLACE, UserError, cut, dotted, shown
 
 DEEPEST, LARGEST, LONGEST_TEXT = 40, 20_000, 1_000_000
 """Limits of a YAML file: depth of nesting, number of values, characters."""

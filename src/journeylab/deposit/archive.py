@@ -13,13 +13,7 @@ from journeylab.claims.register import Register
 from journeylab.deposit.anonymous import hide, identifying
 from journeylab.deposit.cells import Cells
 from journeylab.deposit.code import Code
-from journeylab.deposit.contents import (
-    Study,
-    claim_files,
-    register_bytes,
-    result_files,
-    scripts,
-)
+from journeylab.deposit.contents import Study, claim_files, register_bytes, result_files, scripts
 from journeylab.deposit.crate import METADATA, describe
 from journeylab.deposit.derived import derivations
 from journeylab.deposit.metadata import croissant, read_citation, sbom, zenodo

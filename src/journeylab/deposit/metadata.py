@@ -224,10 +224,7 @@ def _records(study: Study) -> dict[str, Any]:
                     str(name), f"The factor {name}; empty if it does not apply."
                 ),
                 "dataType": _type(column),
-                "source": {
-                    "fileObject": {"@id": study.csv},
-                    "extract": {"column": name},
-                },
+                "source": {"fileObject": {"@id": study.csv}, "extract": {"column": name}},
             }
             for name, column in study.table.items()
         ],

@@ -8,14 +8,7 @@ from types import MappingProxyType
 import pandas as pd
 
 from journeylab.config import Metric
-from journeylab.plotting.results import (
-    Level,
-    Places,
-    StudyResults,
-    Table,
-    in_print_order,
-    median,
-)
+from journeylab.plotting.results import Level, Places, StudyResults, Table, in_print_order, median
 from journeylab.wording.typography import plain
 
 Columns = dict[str, tuple[str, Mapping[str, Level]]]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,8 @@ Level = str | int | Collection[str | int]
 """A value of a factor, or several of them."""
 Places = int | Callable[[float], str]
 """Decimals of a number, or how it is printed."""
+
+Kind = TypeVar("Kind")
 
 _RUN = ["arm", "variant", "seed"]
 
@@ -77,6 +80,14 @@ class StudyResults:
             and (not variants or variant in variants)
         ]
         return sorted(runs, key=lambda run: (arms.index(run[0]), labels.index(run[1])))
+
+    def trained(self, arms: Collection[str], variants: Collection[str] = ()) -> list[str]:
+        """The arms among ``arms`` that trained any, or any of these variants, in order."""
+        return list(dict.fromkeys(arm for arm, _ in self.present(variants) if arm in arms))
+
+    def arms_of(self, kind: type[Kind]) -> dict[str, Kind]:
+        """The arms of the settings that are of one type, by name."""
+        return {name: arm for name, arm in self.settings.arms.items() if isinstance(arm, kind)}
 
     def select(self, metric: str, **where: Level) -> pd.DataFrame:
         """The measurements of a metric in one arm whose columns have the given values.

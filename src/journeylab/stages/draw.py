@@ -5,13 +5,7 @@ from __future__ import annotations
 from journeylab import catalogue
 from journeylab.config import UserError
 from journeylab.plotting import StudyResults
-from journeylab.records.files import (
-    read_origin,
-    read_table,
-    sha256,
-    verify_files,
-    write_folder,
-)
+from journeylab.records.files import read_origin, read_table, sha256, verify_files, write_folder
 from journeylab.records.repair import remake
 from journeylab.records.runs import read_run
 from journeylab.reports.draw import draw_results, join_curves

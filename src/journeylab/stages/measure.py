@@ -5,13 +5,7 @@ from __future__ import annotations
 from journeylab import catalogue
 from journeylab.chunks.measure import measure
 from journeylab.config import UserError
-from journeylab.records.files import (
-    read_table,
-    read_tensors,
-    sha256,
-    verify_files,
-    write_table,
-)
+from journeylab.records.files import read_table, read_tensors, sha256, verify_files, write_table
 from journeylab.records.repair import remake
 from journeylab.records.runs import read_run
 from journeylab.stages.running import Call

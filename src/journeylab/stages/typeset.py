@@ -6,13 +6,7 @@ from journeylab import catalogue
 from journeylab.claims.register import Register
 from journeylab.claims.registration import read_history, registrations
 from journeylab.config import UserError
-from journeylab.records.files import (
-    MANIFEST,
-    read_json,
-    read_origin,
-    sha256,
-    verify,
-)
+from journeylab.records.files import MANIFEST, read_json, read_origin, sha256, verify
 from journeylab.records.repair import remake
 from journeylab.records.runs import read_host, read_run
 from journeylab.reports.typeset import compile_report, describe

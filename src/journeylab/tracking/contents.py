@@ -178,11 +178,7 @@ def look_tags(verdicts: StudyRows | None) -> dict[str, str]:
         f"{row.id}.{name}": str(value)
         for row in verdicts.verdicts
         if row.state
-        for name, value in (
-            ("look", verdicts.look_of(row)),
-            ("seeds", row.n),
-            ("state", row.state),
-        )
+        for name, value in (("look", verdicts.look_of(row)), ("seeds", row.n), ("state", row.state))
     }
 
 

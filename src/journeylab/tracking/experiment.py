@@ -104,10 +104,7 @@ class StudyImport:
         self._import_study()
         keys = sorted(c.key(seed) for chunks in groups.values() for c in chunks for seed in c.seeds)
         return TrackingSummary(
-            study=self.study,
-            runs=tuple(keys),
-            imported=imported,
-            skipped=len(keys) - imported,
+            study=self.study, runs=tuple(keys), imported=imported, skipped=len(keys) - imported
         )
 
     def _import_group(self, group: str, chunks: list[Chunk]) -> int:

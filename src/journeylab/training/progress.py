@@ -159,12 +159,7 @@ class Lines:
 @contextmanager
 def _bar(label: str, steps: int, done: int, stream: Stream) -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Display
 
     columns = (

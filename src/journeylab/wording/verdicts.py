@@ -144,9 +144,7 @@ def earlier_text(row: Earlier) -> str:
 
 
 def explanation(
-    row: Row,
-    study: StudyRows,
-    theorems: Mapping[str, TheoremText] = MappingProxyType({}),
+    row: Row, study: StudyRows, theorems: Mapping[str, TheoremText] = MappingProxyType({})
 ) -> Iterator[str]:
     """The claim, its numbers and its verdict, line by line, for a terminal."""
     source = "stated by the document" if row.source == "document" else "corrected statement"

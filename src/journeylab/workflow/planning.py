@@ -58,12 +58,7 @@ from journeylab.workflow.evidence import (
 )
 from journeylab.workflow.external import EXTERNAL, external_files, file_name, with_checksums
 from journeylab.workflow.plan_files import Changes, find_changes
-from journeylab.workflow.plans import (
-    Job,
-    StudyPlans,
-    list_jobs,
-    make_plan,
-)
+from journeylab.workflow.plans import Job, StudyPlans, list_jobs, make_plan
 from journeylab.workflow.round import compare_reviewed
 from journeylab.workflow.seeds import FindRecord, StudySeeds, Taken, study_seeds
 
@@ -353,11 +348,7 @@ class WorkflowPlan:
                 if plan.stage == "typeset":
                     read |= {f"{study}.{part}": key for part, key in plan.inputs.items()}
                     runs += [(f"{study}/{folder}", key) for folder, key in plan.runs]
-        inputs: dict[str, Any] = {
-            "inputs": read,
-            "runs": tuple(runs),
-            "code_of": self.studies[0],
-        }
+        inputs: dict[str, Any] = {"inputs": read, "runs": tuple(runs), "code_of": self.studies[0]}
         shared = {
             **self._words(self.register),
             "theorems": self.theorems.model_dump(mode="json"),

@@ -17,13 +17,7 @@ from journeylab.claims.response import Response
 from journeylab.config import UserError, build
 from journeylab.records.fingerprint import PROJECT_STUDIES, hash_module, hash_source
 from journeylab.records.git import ask_git
-from journeylab.records.round import (
-    FIGURES,
-    FigureHashes,
-    NewAmendment,
-    ReviewRound,
-    StudyThen,
-)
+from journeylab.records.round import FIGURES, FigureHashes, NewAmendment, ReviewRound, StudyThen
 from journeylab.workflow.passages import MANUSCRIPT, TYPESET, find_passages
 
 _NUMBERS: tuple[str, ...] = ("generate", "train", "compute", "measure", "judge")

@@ -128,7 +128,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 
 def _draw_accuracy(arms: Collection[str], results: StudyResults) -> Figure | None:
-    rows = results.tidy("accuracy", arm=_arms(results, arms))
+    rows = results.tidy("accuracy", arm=results.trained(arms))
     rows["model"] = rows["model"].cat.remove_unused_categories()
     return plot.panels(
         results,
@@ -207,11 +207,6 @@ def _hundredths(number: int) -> str:
     return fixed(number / 100, 2)
 
 
-def _arms(results: StudyResults, arms: Collection[str]) -> list[str]:
-    """The arms among ``arms`` that were trained, in order."""
-    return list(dict.fromkeys(arm for arm, _ in results.present() if arm in arms))
-
-
 FIGURES: plot.Figures = {
     "accuracy": plot.Drawn(
         partial(_draw_accuracy, _LAST),
@@ -228,7 +223,7 @@ FIGURES: plot.Figures = {
     "learning": plot.Drawn(
         lambda results: plot.panels(
             results,
-            results.learning("accuracy", arm=_arms(results, _LAST)),
+            results.learning("accuracy", arm=results.trained(_LAST)),
             2.4,
             "step",
             "accuracy",

@@ -71,7 +71,21 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             "of any permutation-invariant pooling. Diagonal: mean of S_ii on strings of distinct "
             "symbols, for poolings with one S and k = n.",
         ),
-        "rates": _rates(results),
+        "rates": plot.medians(
+            results,
+            "rates",
+            "Loss of “abc” → “ab” by the rate of the queries: medians over seeds.",
+            {
+                "Mean": ("mean_loss", {}),
+                "After a tenth": ("final_loss", {"after": "tenth"}),
+                "Final": ("final_loss", {"after": "end"}),
+                "Learned": ("learned", {}),
+            },
+            arms="rates",
+            by=("optimiser", "scale", "base", "multiplier"),
+            notes="Base: rate of all weights but the queries, whose rate is the multiple of it. "
+            "Learned: share of starts that learn their targets.",
+        ),
         "checks": plot.ranges(results, METRICS, _CHECKS),
     }
     if len(results.select("loss_change")):
@@ -208,24 +222,6 @@ def _draw_rates(results: StudyResults) -> Figure | None:
         axes.set(yscale="log")
         plot.seeds(axes, part, shown, x="base", y="value", hue="hue")
     return plot.legend_above(figure)
-
-
-def _rates(results: StudyResults) -> Table:
-    return plot.medians(
-        results,
-        "rates",
-        "Loss of “abc” → “ab” by the rate of the queries: medians over seeds.",
-        {
-            "Mean": ("mean_loss", {}),
-            "After a tenth": ("final_loss", {"after": "tenth"}),
-            "Final": ("final_loss", {"after": "end"}),
-            "Learned": ("learned", {}),
-        },
-        arms="rates",
-        by=("optimiser", "scale", "base", "multiplier"),
-        notes="Base: rate of all weights but the queries, whose rate is the multiple of it. "
-        "Learned: share of starts that learn their targets.",
-    )
 
 
 def _changes(results: StudyResults) -> Table:

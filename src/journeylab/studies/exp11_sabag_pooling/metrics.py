@@ -123,10 +123,7 @@ METRICS = {
     "h_unscored_error": Metric(label="the same without the part through the scores", factors=_TAU),
     "h_untempered_error": Metric(label="the same without 1/τ", factors=_TAU),
     "omitted_share": Metric(label="omitted share of ‖∂L‖", factors=_TAU),
-    "gradient_ratio": Metric(
-        label="‖∂L/∂H‖ / ‖∂L/∂Q‖",
-        factors=_GRID,
-    ),
+    "gradient_ratio": Metric(label="‖∂L/∂H‖ / ‖∂L/∂Q‖", factors=_GRID),
     "query_norm": Metric(label="‖∂L/∂Q‖", factors=_GRID),
     "ratio_apart": Metric(label="‖∂L/∂H‖ / ‖∂L/∂Q‖, different deviations", factors=_APART),
     "law_error": Metric(

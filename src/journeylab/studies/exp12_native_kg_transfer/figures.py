@@ -163,11 +163,7 @@ def _floor(results: StudyResults, tier: str, arms: list[str]) -> float:
 
 
 def _gate(results: StudyResults) -> float:
-    return _settings(results).evaluation.gate
-
-
-def _settings(results: StudyResults) -> Settings:
-    return cast(Settings, results.settings)
+    return cast(Settings, results.settings).evaluation.gate
 
 
 def _draw_unseen(results: StudyResults) -> Figure | None:

@@ -21,10 +21,7 @@ FAMILIES: dict[str, dict[str, str]] = {
         "cope": "CoPE",
         "fox": "FoX",
     },
-    "rotations by distance": {
-        "rope": "RoPE",
-        "liere": "LieRE",
-    },
+    "rotations by distance": {"rope": "RoPE", "liere": "LieRE"},
     "operators from content that commute": {
         "selective-rope": "Selective RoPE",
         "mamba3-real": "Mamba-3, real",
@@ -110,9 +107,7 @@ METRICS = {
         label="difference of two products for one element", factors=_GROUPS, better="lower"
     ),
     "delta_error": Metric(
-        label="states of delta steps against the maps of the group",
-        factors=_GROUPS,
-        better="lower",
+        label="states of delta steps against the maps of the group", factors=_GROUPS, better="lower"
     ),
     "projection_error": Metric(
         label="states of delta steps that project against the maps of the group", factors=_GROUPS

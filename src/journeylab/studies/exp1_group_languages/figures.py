@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -29,7 +28,6 @@ from journeylab.studies.exp1_group_languages.settings import (
     Arm,
     Family,
     Form,
-    Settings,
     TaskName,
 )
 from journeylab.studies.exp1_group_languages.tasks import GENERATORS, TASKS, generate_group
@@ -245,8 +243,7 @@ def _arms(results: StudyResults, task: TaskName) -> list[str]:
 
 def _tasks(results: StudyResults) -> dict[str, TaskName]:
     """The task of every trained arm."""
-    arms = cast(Settings, results.settings).arms
-    return {name: arm.task for name, arm in arms.items() if isinstance(arm, Arm)}
+    return {name: arm.task for name, arm in results.arms_of(Arm).items()}
 
 
 def _tidy(results: StudyResults, metric: str) -> pd.DataFrame:
@@ -273,13 +270,9 @@ def _rows(results: StudyResults, metric: str, run: Case) -> pd.DataFrame:
     return results.pool(metric, variant=f"{run[1]}-{run[2]}", arm=_arms(results, run[0]))
 
 
-def _values(results: StudyResults, metric: str, run: Case) -> pd.Series:
-    return _rows(results, metric, run).sort_values("seed")["value"]
-
-
 def _solved(results: StudyResults, run: Case) -> tuple[int, int]:
     """The number of solving seeds and of all seeds; a failed seed has not solved its task."""
-    values = _values(results, "worst_accuracy", run)
+    values = _rows(results, "worst_accuracy", run)["value"]
     return int((values >= SOLVED).sum()), len(values) + _failures(results, run)
 
 

@@ -107,9 +107,7 @@ METRICS = {
         factors={"case": ("commuting", "affine", "aggregation", "S3")},
     ),
     "parikh_spread": Metric(
-        label="spread of states within a Parikh class",
-        factors={"case": COMMUTING},
-        better="lower",
+        label="spread of states within a Parikh class", factors={"case": COMMUTING}, better="lower"
     ),
     "missing_exponentials": Metric(
         label="sign changes needed − sign changes possible", factors={"case": ("real",)}

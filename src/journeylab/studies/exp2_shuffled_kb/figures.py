@@ -186,7 +186,7 @@ def _draw_relations(results: StudyResults) -> Figure | None:
 
 
 def _draw_learning(results: StudyResults) -> Figure | None:
-    orders = {name: arm.order for name, arm in _trained_arms(results).items()}
+    orders = {name: arm.order for name, arm in results.arms_of(Arm).items()}
     tables = []
     for order in ORDERS:
         rows = results.learning(f"accuracy_{order}")
@@ -215,7 +215,7 @@ def _lookups(results: StudyResults, metric: str) -> pd.DataFrame:
 
 
 def _lookup_arms(results: StudyResults) -> dict[str, Arm]:
-    arms = _trained_arms(results)
+    arms = results.arms_of(Arm)
     return {name: arm for name, arm in arms.items() if arm.attention == "softmax" and arm.size}
 
 
@@ -250,13 +250,8 @@ def _settings(results: StudyResults) -> Settings:
     return cast(Settings, results.settings)
 
 
-def _trained_arms(results: StudyResults) -> dict[str, Arm]:
-    arms = _settings(results).arms
-    return {name: arm for name, arm in arms.items() if isinstance(arm, Arm)}
-
-
 def _budgets(results: StudyResults) -> str:
-    settings, arms = _settings(results), _trained_arms(results)
+    settings, arms = _settings(results), results.arms_of(Arm)
     steps = {}
     for arm in dict.fromkeys(arm for arm, _ in results.present()):
         chosen = arms[arm]

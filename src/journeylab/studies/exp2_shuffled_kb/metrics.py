@@ -39,10 +39,7 @@ ARMS = {
 """The printed name of every arm, in the order of figures; others keep their config.yaml name."""
 
 _BY_ORDER: dict[str, tuple[str | int, ...]] = {"order": ORDERS}
-_CASE: dict[str, tuple[str | int, ...]] = {
-    "M": (20, 50, 100),
-    "precision": ("float32", "float64"),
-}
+_CASE: dict[str, tuple[str | int, ...]] = {"M": (20, 50, 100), "precision": ("float32", "float64")}
 
 METRICS = {
     "accuracy": Metric(label="accuracy", factors=_BY_ORDER),

@@ -143,7 +143,7 @@ def _against_length(
     The vertical axis starts at ``least``, or lower if a point lies below.
     """
     rows = results.tidy(metric, probe=probe, strings="held-out")
-    bits, arms = metric == "v_information", _trained_arms(results)
+    bits, arms = metric == "v_information", results.arms_of(Arm)
 
     def limits(_: Any, part: pd.DataFrame) -> dict[str, tuple[float, float]]:
         most = max(LENGTHS) * np.log2(arms[part["arm"].iloc[0]].colours) if bits else 1.0
@@ -201,7 +201,7 @@ def _tabulate_retrieval(results: StudyResults) -> Table:
     best = results.select("best_accuracy", frequencies="as-shipped", d=4)
     heads = [f"{precision:g}" for precision in sorted({float(e) for e in best["epsilon"]})[:4]]
     mlp: dict[str, str | int] = {"probe": "mlp", "strings": "held-out"}
-    arms = {arm.colours: name for name, arm in _trained_arms(results).items() if arm.d == 4}
+    arms = {arm.colours: name for name, arm in results.arms_of(Arm).items() if arm.d == 4}
     shown = []
     for colours, length in product(COLOURS, LENGTHS):
         rows = best[(best["C"] == colours) & (best["N"] == length)]
@@ -255,11 +255,6 @@ def _tabulate_probes(results: StudyResults) -> Table:
 
 def _settings(results: StudyResults) -> Settings:
     return cast(Settings, results.settings)
-
-
-def _trained_arms(results: StudyResults) -> dict[str, Arm]:
-    arms = _settings(results).arms
-    return {name: arm for name, arm in arms.items() if isinstance(arm, Arm)}
 
 
 FIGURES: plot.Figures = {

@@ -118,7 +118,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 
 def _draw_heads(family: Collection[str], results: StudyResults) -> Figure | None:
-    rows = results.tidy("accuracy", arm=_arms(results, family, STACKED), variant=STACKED)
+    rows = results.tidy("accuracy", arm=results.trained(family, STACKED), variant=STACKED)
 
     def lines(_: str, part: pd.DataFrame) -> plot.Lines:
         arm = part["arm"].iloc[0]
@@ -146,7 +146,7 @@ def _draw_heads(family: Collection[str], results: StudyResults) -> Figure | None
 
 
 def _draw_models(results: StudyResults) -> Figure | None:
-    arms = _arms(results, LABELLED, LABELS)
+    arms = results.trained(LABELLED, LABELS)
     whole = results.tidy("accuracy", arm=arms, variant=_WHOLE)
     stacked = results.tidy("accuracy", arm=arms, variant=STACKED, H=D)
     rows = pd.concat([table for table in (whole, stacked) if len(table)] or [whole])
@@ -175,7 +175,7 @@ def _draw_models(results: StudyResults) -> Figure | None:
 
 
 def _draw_errors(results: StudyResults) -> Figure | None:
-    arms = _arms(results, FITTED, ("separable",))
+    arms = results.trained(FITTED, ("separable",))
     rows = results.tidy("squared_error", arm=arms, variant="separable")
 
     def lines(_: str, part: pd.DataFrame) -> plot.Lines:
@@ -220,7 +220,7 @@ def _draw_spectrum(results: StudyResults) -> Figure | None:
 
 
 def _draw_learning(results: StudyResults) -> Figure | None:
-    arms = _arms(results, LABELLED, LABELS)
+    arms = results.trained(LABELLED, LABELS)
     tables = [
         results.learning("accuracy", arm=arms, variant=_WHOLE),
         results.learning(f"accuracy_{D}", arm=arms, variant=STACKED),
@@ -300,11 +300,6 @@ def _accuracy(
     if heads is not None:
         rows = rows[rows["H"] == heads]
     return rows.sort_values("seed")["value"]
-
-
-def _arms(results: StudyResults, arms: Collection[str], variants: Collection[str]) -> list[str]:
-    """The arms among ``arms`` that trained any of the variants, in order."""
-    return list(dict.fromkeys(arm for arm, _ in results.present(variants) if arm in arms))
 
 
 FIGURES: plot.Figures = {

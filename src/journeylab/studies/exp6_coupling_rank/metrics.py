@@ -58,10 +58,7 @@ FREQUENCY_SETS: dict[Frequencies, str] = {
 """Set of frequencies, as in config.yaml → printed name."""
 
 _HEADS: dict[str, tuple[str | int, ...]] = {"H": HEADS}
-_TEACHERS: dict[str, tuple[str | int, ...]] = {
-    "frequencies": FREQUENCIES,
-    "operators": OPERATORS,
-}
+_TEACHERS: dict[str, tuple[str | int, ...]] = {"frequencies": FREQUENCIES, "operators": OPERATORS}
 _RANK = _TEACHERS | {"arithmetic": ARITHMETICS}
 
 METRICS = {

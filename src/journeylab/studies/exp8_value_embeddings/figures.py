@@ -48,8 +48,41 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     """Rates of every run, learning, vectors, anchors, printed similarities, checks, the search."""
     return {
         "rates": _rates(results),
-        "learning": _learning(results),
-        "vectors": _vectors(results),
+        "learning": plot.medians(
+            results,
+            "learning",
+            "Half of the steps: medians over the seeds.",
+            {
+                "Untrained": ("early_valid", {"moment": "untrained", "decoder": "row"}),
+                "First": ("early_valid", {"moment": "first", "decoder": "row"}),
+                "First, token": ("early_valid", {"moment": "first", "decoder": "token"}),
+                "Optimal": ("reached", {}),
+                "Mean loss": ("loss_area", {}),
+                "Median bend": ("loss_kink", {}),
+                "RMS bend": ("loss_roughness", {}),
+                "Of the log": ("loss_relative_kink", {}),
+            },
+            _RECORDED,
+            notes="Untrained, first: rate of valid permutations before training and at the first "
+            "evaluation. Bend: second difference of the training loss in the later half.",
+        ),
+        "vectors": plot.medians(
+            results,
+            "vectors",
+            "Vectors of costs, trained: medians over the seeds.",
+            {
+                "Order before": ("order", {"stage": "initial"}),
+                "Order": ("order", {"stage": "trained"}),
+                "Of the change": ("order_change", {}),
+                "Of the table": ("learned_order", {"stage": "trained"}),
+                "1st component": ("first_component", {"stage": "trained"}),
+                "Rank": ("effective_rank", {"stage": "trained"}),
+            },
+            _TRAINED,
+            notes="Order: Spearman's correlation of cosine similarity and nearness, over the costs "
+            "that occur in training: before and after it, of what it changed, and of the learned "
+            "part. Share of the first principal component; effective rank.",
+        ),
         "anchors": _anchors(results),
         "geometry": _geometry(results),
         "printed": _printed(results),
@@ -245,47 +278,6 @@ def _rates(results: StudyResults) -> Table:
         notes="Rates of valid and optimal answers on the i.i.d. test, by decoder; on held-out "
         "values, close calls and shifted costs, optimal answers by row argmax. Gap: mean of sum / "
         "smallest sum − 1 of the costs, with Hungarian decoding, i.i.d.",
-    )
-
-
-def _learning(results: StudyResults) -> Table:
-    return plot.medians(
-        results,
-        "learning",
-        "Half of the steps: medians over the seeds.",
-        {
-            "Untrained": ("early_valid", {"moment": "untrained", "decoder": "row"}),
-            "First": ("early_valid", {"moment": "first", "decoder": "row"}),
-            "First, token": ("early_valid", {"moment": "first", "decoder": "token"}),
-            "Optimal": ("reached", {}),
-            "Mean loss": ("loss_area", {}),
-            "Median bend": ("loss_kink", {}),
-            "RMS bend": ("loss_roughness", {}),
-            "Of the log": ("loss_relative_kink", {}),
-        },
-        _RECORDED,
-        notes="Untrained, first: rate of valid permutations before training and at the first "
-        "evaluation. Bend: second difference of the training loss in the later half.",
-    )
-
-
-def _vectors(results: StudyResults) -> Table:
-    return plot.medians(
-        results,
-        "vectors",
-        "Vectors of costs, trained: medians over the seeds.",
-        {
-            "Order before": ("order", {"stage": "initial"}),
-            "Order": ("order", {"stage": "trained"}),
-            "Of the change": ("order_change", {}),
-            "Of the table": ("learned_order", {"stage": "trained"}),
-            "1st component": ("first_component", {"stage": "trained"}),
-            "Rank": ("effective_rank", {"stage": "trained"}),
-        },
-        _TRAINED,
-        notes="Order: Spearman's correlation of cosine similarity and nearness, over the costs "
-        "that occur in training: before and after it, of what it changed, and of the learned part. "
-        "Share of the first principal component; effective rank.",
     )
 
 

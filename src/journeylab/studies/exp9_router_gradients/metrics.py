@@ -135,8 +135,7 @@ METRICS = {
     ),
     "undefined": Metric(label="undefined names", factors={"block": BLOCKS}),
     "schedule_error": Metric(
-        label="τ of the code − τ printed",
-        factors={"share": (0, 30, 70, 100), "over": (100, 40)},
+        label="τ of the code − τ printed", factors={"share": (0, 30, 70, 100), "over": (100, 40)}
     ),
     "off_block": Metric(label="largest weight off the blocks", factors=_SIDES),
     "block_error": Metric(
@@ -149,7 +148,6 @@ METRICS = {
     "perplexity_gain": Metric(label="perplexity of bigrams − hard"),
     "pair_share": Metric(label="Σ n_k²/N² of the language model", better="lower"),
     "load": Metric(
-        label="share of tokens",
-        factors={"layer": (1, 2, 3, 4, 5, 6), "rank": tuple(range(1, 17))},
+        label="share of tokens", factors={"layer": (1, 2, 3, 4, 5, 6), "rank": tuple(range(1, 17))}
     ),
 }
