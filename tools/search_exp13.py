@@ -38,8 +38,6 @@ SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Factors of the initial `operator_weights`; mechanisms without any have the factor 1 only."""
 RATE, SCALE = 0.01, 1.0
 """Where the search begins, and the settings of runs that were not searched."""
-STEPS, RECALL, LONGER = 2000, 4000, 8000
-"""Of runs and of their trials: usually, of recall, and of LONGER_RUNS."""
 TIE = 0.02
 """Nats by which another setting has to be better than the usual one. Losses of models that have not
 begun to learn differ by less."""
