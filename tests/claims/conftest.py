@@ -17,6 +17,7 @@ Judge = Callable[..., StudyVerdicts]
 def judge() -> Judge:
     """Judge claims on runs ``{"arm/variant": values}``; seeds are 0, 1, …, None is a failed seed.
 
+    In place of runs there may be a table with other columns.
     Every claim is ``(effect, region)``, ``(effect, region, primary)`` or a mapping of its keys.
     """
 
@@ -29,7 +30,7 @@ def judge() -> Judge:
         return given | {"primary": primary[0] if primary else True}
 
     def judged(
-        runs: Mapping[str, Sequence[float | None]],
+        runs: Mapping[str, Sequence[float | None]] | pd.DataFrame,
         claims: Sequence[tuple | Mapping[str, Any]],
         looks: Sequence[int] = (12,),
         alpha: float = 0.05,
@@ -40,7 +41,6 @@ def judge() -> Judge:
         words: bool = True,
         **study: Any,
     ) -> StudyVerdicts:
-        n = max((len(values) for values in runs.values()), default=0)
         register = Register.model_validate(
             {
                 "alpha": alpha,
@@ -54,15 +54,19 @@ def judge() -> Judge:
                 },
             }
         )
-        expected = range(n) if seeds is None else seeds
-        rows = [
-            ("exp1", *run.split("/"), seed, "x", value)
-            for run, values in runs.items()
-            for seed, value in zip(expected, values, strict=False)
-            if value is not None
-        ]
-        columns = ["study", "arm", "variant", "seed", "metric", "value"]
-        table = pd.DataFrame(rows, columns=columns).sample(frac=1, random_state=0)
+        if isinstance(runs, pd.DataFrame):
+            table, expected = runs.assign(study="exp1"), seeds or range(12)
+        else:
+            n = max((len(values) for values in runs.values()), default=0)
+            expected = range(n) if seeds is None else seeds
+            rows = [
+                ("exp1", *run.split("/"), seed, "x", value)
+                for run, values in runs.items()
+                for seed, value in zip(expected, values, strict=False)
+                if value is not None
+            ]
+            columns = ["study", "arm", "variant", "seed", "metric", "value"]
+            table = pd.DataFrame(rows, columns=columns).sample(frac=1, random_state=0)
         verdicts = judge_study(table, "exp1", register, expected, scale, evidence)
         return in_words(verdicts, register.studies["exp1"]) if words else verdicts
 

@@ -7,11 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from journeylab.claims import register as reg
-from journeylab.claims.judge import judge_study
-from journeylab.claims.register import Register
 from journeylab.config import UserError
 from journeylab.wording import effects as wording
-from journeylab.wording.rows import StudyRows, in_words
+from journeylab.wording.rows import StudyRows
 from journeylab.wording.typography import short
 from journeylab.wording.verdicts import opening, sentence
 
@@ -416,41 +414,62 @@ def test_a_row_decided_at_a_look_is_final(judge):
     assert at_twelve.verdicts[0].tail == 0.05
 
 
-def exact(region, values, at=None, primary=True, seeded=False, seeds=(0, 1), scale="default"):
-    """The verdict on an exact claim about ``(case, value)`` rows, of one seed each or of none."""
-    every = {"label": "error", "metric": "error", "arm": "algebra", "at": at or {}}
-    claim = {
-        "id": "exp1.1",
-        "theorem": "thm:x",
-        "statement": "It is exact.",
-        "source": "corrected",
-        "primary": primary,
-        "effect": {"every": every},
-        "region": region,
-    }
-    register = Register.model_validate(
-        {"studies": {"exp1": {"claims": [claim]}}, "sequential": (2,)}
-    )
-    table = pd.DataFrame(
-        [("exp1", "algebra", "all", "error", case, value) for case, value in values],
-        columns=["study", "arm", "variant", "metric", "case", "value"],
-    )
-    rows = range(len(table))
-    table.insert(3, "seed", pd.array(rows if seeded else [None] * len(rows), dtype="Int64"))
-    verdicts = judge_study(table, "exp1", register, seeds, scale, scale == "default")
-    (row,) = in_words(verdicts, register.studies["exp1"]).verdicts
-    return row
+@pytest.fixture(scope="session")
+def exact(judge):
+    """Judge an exact claim about ``(case, value)`` rows, of one seed each or of none."""
+
+    def judged(region, values, at=None, primary=True, seeded=False, seeds=(0, 1), scale="default"):
+        table = pd.DataFrame(values, columns=["case", "value"])
+        seed = range(len(table)) if seeded else [None] * len(table)
+        table = table.assign(arm="algebra", variant="all", metric="error")
+        table["seed"] = pd.array(seed, dtype="Int64")
+        every = {"label": "error", "metric": "error", "arm": "algebra", "at": at or {}}
+        options = {"looks": (2,), "seeds": seeds, "scale": scale, "evidence": scale == "default"}
+        return judge(table, [({"every": every}, region, primary)], **options).verdicts[0]
+
+    return judged
 
 
-def test_exact_takes_the_largest_error_of_the_matching_rows():
-    rows = [("a", 1e-13), ("a", 1e-12), ("b", 1e-3)]
-    verdict = exact({"at_most": 1e-12}, rows, {"case": "a"})
-    assert (verdict.verdict, verdict.effect, verdict.n) == ("supported", 1e-12, 2)
-    assert (verdict.tail, verdict.k, verdict.low, verdict.high) == (None, None, None, None)
-    assert exact({"at_most": 1e-12}, rows).verdict == "refuted"
-    assert exact({"at_most": 1e-12}, rows, primary=False).verdict is None
-    assert exact({"at_least": 1e-13}, rows).verdict == "supported"
-    assert exact({"at_least": 1e-12}, rows).verdict == "refuted"
+AT_MOST, CASES = {"at_most": 1.0}, {"case": ["a", "b"]}
+LACKS_SEED = ("not measured: seed 1",)
+INFINITE = ("1 values are not finite",)
+THREE = [("a", 1e-13), ("a", 1e-12), ("b", 1e-3)]
+
+
+@pytest.mark.parametrize(
+    ("region", "rows", "at", "seeded", "verdict", "worst", "notes"),
+    [
+        ({"at_most": 1e-12}, THREE, {"case": "a"}, False, "supported", 1e-12, ()),
+        ({"at_most": 1e-12}, THREE, None, False, "refuted", 1e-3, ()),
+        ({"at_least": 1e-13}, THREE, None, False, "supported", 1e-13, ()),
+        ({"at_least": 1e-12}, THREE, None, False, "refuted", 1e-13, ()),
+        (AT_MOST, [("a", 0.0), ("a", math.nan)], None, False, "refuted", None, INFINITE),
+        (AT_MOST, [("a", 0.0), ("a", math.inf)], None, False, "refuted", None, INFINITE),
+        (AT_MOST, [("a", 0.0), ("a", -math.inf)], None, False, "refuted", None, INFINITE),
+        ({"at_least": -1.0}, [("a", math.inf)], None, False, "refuted", None, INFINITE),
+        (AT_MOST, [("a", 0.0)], CASES, False, "inconclusive", 0.0, ("not measured: case = b",)),
+        (AT_MOST, [("a", 2.0)], CASES, False, "refuted", 2.0, ("not measured: case = b",)),
+        (AT_MOST, [], CASES, False, "inconclusive", None, ("not measured: error",)),
+        (AT_MOST, [("a", 0.0), ("a", 0.0)], None, True, "supported", 0.0, ()),
+        (AT_MOST, [("a", 0.0)], None, True, "inconclusive", 0.0, LACKS_SEED),
+        (AT_MOST, [("a", 2.0)], None, True, "refuted", 2.0, LACKS_SEED),
+        (AT_MOST, [("a", 0.0), ("a", math.nan)], None, True, "refuted", None, INFINITE),
+        (AT_MOST, [], None, True, "inconclusive", None, ("not measured: error",)),
+        (
+            *(AT_MOST, [("a", 0.0), ("b", 0.0)], CASES, True, "inconclusive", 0.0),
+            ("not measured: seed 0, seed 1",),
+        ),
+    ],
+)
+def test_exact_is_decided_by_the_worst_row_and_supported_if_none_is_missing(
+    exact, region, rows, at, seeded, verdict, worst, notes
+):
+    judged = exact(region, rows, at, seeded=seeded)
+    assert (judged.verdict, judged.effect, judged.notes) == (verdict, worst, notes)
+    assert (judged.tail, judged.k, judged.low, judged.high) == (None, None, None, None)
+    assert judged.n == len([row for row in rows if not at or row[0] in at["case"]])
+    assert judged.failures == (notes == INFINITE)
+    assert exact(region, rows, at, seeded=seeded, primary=False).verdict is None
 
 
 @pytest.mark.parametrize(
@@ -493,49 +512,9 @@ def test_exact_needs_all_seeds_of_each_variant(judge):
     assert verdict.verdict == "supported"
 
 
-@pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf])
-def test_an_error_that_is_not_finite_is_infinite(broken):
-    verdict = exact({"at_most": 1.0}, [("a", 0.0), ("a", broken)])
-    assert (verdict.verdict, verdict.effect, verdict.failures) == ("refuted", None, 1)
-    assert verdict.notes == ("1 values are not finite",)
-    assert exact({"at_least": -1.0}, [("a", 0.0), ("a", broken)]).verdict == "refuted"
-
-
-def test_exact_is_not_supported_while_cases_are_missing():
-    at = {"case": ["a", "b"]}
-    verdict = exact({"at_most": 1.0}, [("a", 0.0)], at)
-    assert (verdict.verdict, verdict.notes) == ("inconclusive", ("not measured: case = b",))
-    assert exact({"at_most": 1.0}, [("a", 2.0)], at).verdict == "refuted"
-    verdict = exact({"at_most": 1.0}, [], at)
-    assert (verdict.verdict, verdict.effect) == ("inconclusive", None)
-    assert verdict.notes == ("not measured: error",)
-
-
-@pytest.mark.parametrize(
-    ("values", "verdict"),
-    [
-        ([("a", 0.0), ("a", 0.0)], "supported"),
-        ([("a", 0.0)], "inconclusive"),
-        ([("a", 2.0)], "refuted"),
-        ([("a", 0.0), ("a", math.nan)], "refuted"),
-        ([], "inconclusive"),
-    ],
-)
-def test_exact_with_seeds_needs_every_seed(values, verdict):
-    judged = exact({"at_most": 1.0}, values, seeded=True)
-    assert judged.verdict == verdict
-    assert ("not measured: seed 1" in judged.notes) == (len(values) == 1)
-
-
-def test_exact_with_seeds_needs_every_seed_at_every_level():
-    judged = exact({"at_most": 1.0}, [("a", 0.0), ("b", 0.0)], {"case": ["a", "b"]}, seeded=True)
-    assert judged.verdict == "inconclusive"
-    assert judged.notes == ("not measured: seed 0, seed 1",)
-
-
 @pytest.mark.parametrize(("seeds", "scale"), [((0, 1), "quick"), ((0, 1, 2), "default")])
 @pytest.mark.parametrize("error", [0.0, 2.0])
-def test_exact_with_seeds_is_judged_at_looks_only(seeds, scale, error):
+def test_exact_with_seeds_is_judged_at_looks_only(exact, seeds, scale, error):
     values = [("a", error)] * len(seeds)
     seeded = exact({"at_most": 1.0}, values, seeded=True, seeds=seeds, scale=scale)
     assert (seeded.verdict, seeded.effect) == (None, error)
@@ -545,10 +524,9 @@ def test_exact_with_seeds_is_judged_at_looks_only(seeds, scale, error):
 
 
 @pytest.mark.parametrize("template", [[0, 1, None], [0.0, 1.0, math.nan], ["0", "1", None]])
-def test_a_cell_reads_its_level_from_a_column_of_any_type(template):
+def test_a_cell_reads_its_level_from_a_column_of_any_type(judge, template):
     rows = pd.DataFrame(
         {
-            "study": "exp1",
             "arm": "a",
             "variant": "x",
             "seed": [seed for seed in range(12) for _ in template],
@@ -557,13 +535,6 @@ def test_a_cell_reads_its_level_from_a_column_of_any_type(template):
             "value": [0.0, 1.0, 2.0] * 12,
         }
     )
-    claim = {
-        "theorem": "thm:x",
-        "statement": "It is so.",
-        "source": "corrected",
-        "primary": True,
-        "region": {"above": 0.5},
-    }
     measures = {
         "one": {"label": "one", "metric": "m", "at": {"template": 1}},
         "none": {"label": "none", "metric": "m", "at": {"template": None}},
@@ -571,15 +542,8 @@ def test_a_cell_reads_its_level_from_a_column_of_any_type(template):
     }
 
     def effects(*names):
-        claims = [
-            claim | {"id": f"exp1.{index}", "effect": {"run": "a/x", "measure": name}}
-            for index, name in enumerate(names)
-        ]
-        register = Register.model_validate(
-            {"studies": {"exp1": {"measures": measures, "claims": claims}}}
-        )
-        study = judge_study(rows, "exp1", register, range(12), "default", True)
-        return [verdict.effect for verdict in study.verdicts]
+        claims = [({"run": "a/x", "measure": name}, {"above": 0.5}) for name in names]
+        return [verdict.effect for verdict in judge(rows, claims, measures=measures).verdicts]
 
     assert effects("one", "none") == [1.0, 2.0]
     with pytest.raises(UserError, match=r"seed 0 of a/x has several values of m"):
@@ -593,7 +557,7 @@ def test_verdicts_survive_json(judge):
     assert StudyRows.model_validate_json(study.model_dump_json()) == study
 
 
-def test_opening_and_sentence_state_word_effect_interval_and_region(judge_one):
+def test_opening_and_sentence_state_word_effect_interval_and_region(judge_one, exact):
     verdict = judge_one([0.05] * 11 + [FAILED], {"above": 0.02})
     assert opening(verdict) == "Supported"
     assert sentence(verdict) == (
@@ -603,7 +567,7 @@ def test_opening_and_sentence_state_word_effect_interval_and_region(judge_one):
     broken = exact({"at_most": 1e-6}, [("a", math.nan)])
     assert (opening(broken), broken.region_text) == ("Refuted", f"≤\u00a0{short(1e-6)}")
     assert sentence(broken) == (
-        "It is exact (largest error is not finite over 1 cases, claimed "
+        "It is so (largest error is not finite over 1 cases, claimed "
         "≤\u00a01\u202f×\u202f10⁻⁶; 1 values are not finite)."
     )
     assert opening(judge_one(UP, {"below": 0.02})) == "Refuted"
@@ -616,7 +580,7 @@ def test_opening_and_sentence_state_word_effect_interval_and_region(judge_one):
 
 @settings(max_examples=50)
 @given(bound=st.floats(1e-300, 1e300), value=st.floats(-1e300, 1e300))
-def test_a_region_and_a_sentence_hold_no_raw_exponent(bound, value):
+def test_a_region_and_a_sentence_hold_no_raw_exponent(exact, bound, value):
     verdict = exact({"at_most": bound}, [("a", value)])
     assert not re.search(r"\de[-+−]?\d", verdict.region_text + sentence(verdict))
     assert short(value) in sentence(verdict)

@@ -346,28 +346,22 @@ def states(cases, name, kind):
             yield case, state, m
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_a_claim_is_open_while_some_further_seeds_decide_it(name):
-    seen = set()
-    for (prefix,), state, m in states([(prefix,) for prefix in PREFIXES], name, ""):
-        if state != "decided":
-            expected = "open" if can_be_decided([prefix], name, "", m) else "settled"
-            assert state == expected, prefix
-        seen.add(state)
-    assert {"open", "settled"} <= seen
-
-
 OPPOSITE = ((2.0,) * 4 + (0.0,), (-2.0,) * 4 + (0.0,))
 """Both parts lie outside a band, but on different sides."""
+PAIRS = [
+    tuple(PREFIXES[i] for i in pair)
+    for pair in np.random.default_rng(5).integers(len(PREFIXES), size=(34, 2))
+]
 
 
-@pytest.mark.parametrize("name", ["above", "inside"])
-@pytest.mark.parametrize("kind", ["all_of", "any_of"])
-def test_a_claim_of_parts_is_open_while_some_further_seeds_decide_it(name, kind):
-    rng = np.random.default_rng(5)
-    cases = [tuple(PREFIXES[i] for i in pair) for pair in rng.integers(len(PREFIXES), size=(34, 2))]
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [*product(KINDS, [""]), *product(["above", "inside"], ["all_of", "any_of"])],
+)
+def test_a_claim_is_open_while_some_further_seeds_decide_it(name, kind):
+    cases = [OPPOSITE, *PAIRS] if kind else [(prefix,) for prefix in PREFIXES]
     seen = set()
-    for case, state, m in states([OPPOSITE, *cases], name, kind):
+    for case, state, m in states(cases, name, kind):
         if state != "decided":
             expected = "open" if can_be_decided(case, name, kind, m) else "settled"
             assert state == expected, case

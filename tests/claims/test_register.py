@@ -273,74 +273,49 @@ Y = X | {"run": "main/B"}
 GAP = {"difference": [X, Y]}
 OTHER = {"difference": [Y, X]}
 SHIFTED = {"difference": [X, 0.5]}
-OPEN = ""
+AT_LEAST, SOLVING = "solves at_least", "solves above"
 
 
 @pytest.mark.parametrize(
-    ("effect", "region", "refused"),
+    ("effect", "form", "supported", "refuted", "either"),
     [
-        (X, {"above": 1}, "supported"),
-        (X, {"above": 1.5}, "supported"),
-        (X, {"above": 0.99}, OPEN),
-        (X, {"above": 0.01}, OPEN),
-        (X, {"above": 0}, "refuted"),
-        (X, {"above": -1}, "refuted"),
-        (X, {"below": 0}, "supported"),
-        (X, {"below": 0.01}, OPEN),
-        (X, {"below": 0.99}, OPEN),
-        (X, {"below": 1}, "refuted"),
-        (X, {"inside": [1, 2]}, "supported"),
-        (X, {"inside": [-1, 0]}, "supported"),
-        (X, {"inside": [0.99, 2]}, OPEN),
-        (X, {"inside": [0.01, 1]}, OPEN),
-        (X, {"inside": [0, 0.99]}, OPEN),
-        (X, {"inside": [0, 1]}, "refuted"),
-        (X, {"solves": {"at_least": 1.01}}, "supported"),
-        (X, {"solves": {"at_least": 1}}, OPEN),
-        (X, {"solves": {"at_least": 0.01}}, OPEN),
-        (X, {"solves": {"at_least": 0}}, "refuted"),
-        (X, {"solves": {"above": 1}}, "supported"),
-        (X, {"solves": {"above": 0.99}}, OPEN),
-        (X, {"solves": {"above": 0}}, OPEN),
-        (X, {"solves": {"above": -0.01}}, "refuted"),
-        (GAP, {"above": 1}, "supported"),
-        (GAP, {"above": 0.99}, OPEN),
-        (GAP, {"above": -0.99}, OPEN),
-        (GAP, {"above": -1}, "refuted"),
-        (SHIFTED, {"above": 0.5}, "supported"),
-        (SHIFTED, {"above": 0.49}, OPEN),
-        (SHIFTED, {"below": 0.5}, "refuted"),
-        ({"difference": [GAP, OTHER]}, {"above": 1.99}, OPEN),
-        ({"difference": [GAP, OTHER]}, {"above": 2}, "supported"),
-        ({"mean": [X, HALF]}, {"above": 0.74}, OPEN),
-        ({"mean": [X, HALF]}, {"above": 0.75}, "supported"),
-        ({"difference": [X, ANY]}, {"above": 9}, OPEN),
-        ({"all_of": [X, HALF]}, {"above": 0.5}, "supported"),
-        ({"all_of": [X, HALF]}, {"above": 0.49}, OPEN),
-        ({"all_of": [X, HIGH]}, {"above": 0.5}, OPEN),
-        ({"all_of": [HIGH, HIGH]}, {"above": 0.6}, "refuted"),
-        ({"any_of": [X, HALF]}, {"above": 0.5}, OPEN),
-        ({"any_of": [HALF, HALF]}, {"above": 0.5}, "supported"),
-        ({"any_of": [X, HIGH]}, {"above": 0.5}, "refuted"),
-        ({"any_of": [X, HIGH]}, {"above": 0.61}, OPEN),
+        (X, "above", [1, 1.5], [0, -1], [0.01, 0.99]),
+        (X, "below", [0], [1], [0.01, 0.99]),
+        (X, "inside", [[1, 2], [-1, 0]], [[0, 1]], [[0.99, 2], [0.01, 1], [0, 0.99]]),
+        (X, AT_LEAST, [1.01], [0], [0.01, 1]),
+        (X, SOLVING, [1], [-0.01], [0, 0.99]),
+        (GAP, "above", [1], [-1], [-0.99, 0.99]),
+        (SHIFTED, "above", [0.5], [], [0.49]),
+        (SHIFTED, "below", [], [0.5], []),
+        ({"difference": [GAP, OTHER]}, "above", [2], [], [1.99]),
+        ({"mean": [X, HALF]}, "above", [0.75], [], [0.74]),
+        ({"difference": [X, ANY]}, "above", [], [], [9]),
+        ({"all_of": [X, HALF]}, "above", [0.5], [], [0.49]),
+        ({"all_of": [X, HIGH]}, "above", [], [], [0.5]),
+        ({"all_of": [HIGH, HIGH]}, "above", [], [0.6], []),
+        ({"any_of": [X, HALF]}, "above", [], [], [0.5]),
+        ({"any_of": [HALF, HALF]}, "above", [0.5], [], []),
+        ({"any_of": [X, HIGH]}, "above", [], [0.5], [0.61]),
     ],
 )
-def test_a_row_that_cannot_be_supported_or_refuted_is_refused(effect, region, refused):
-    raw = {
-        "measures": MEASURES,
-        "claims": [row(statement="It is so.", effect=effect, region=region)],
-    }
-    secondary = copy.deepcopy(raw)
-    secondary["claims"][0]["id"] = "exp1.s1"
-    build(StudyClaims, secondary, "exp1.yaml")
-    if not refused:
-        build(StudyClaims, raw, "exp1.yaml")
-        return
-    with pytest.raises(
-        UserError, match=rf"exp1\.1: cannot be {refused}: the effect lies in"
-    ) as caught:
-        build(StudyClaims, raw, "exp1.yaml")
-    assert "\n" not in str(caught.value)
+def test_a_row_that_cannot_be_supported_or_refuted_is_refused(
+    effect, form, supported, refuted, either
+):
+    def read(margin, **more):
+        *outer, key = form.split()
+        region = {outer[0]: {key: margin}} if outer else {key: margin}
+        claims = [row(statement="It is so.", effect=effect, region=region) | more]
+        build(StudyClaims, {"measures": MEASURES, "claims": claims}, "exp1.yaml")
+
+    for margin in either:
+        read(margin)
+    for answer, margins in (("supported", supported), ("refuted", refuted)):
+        for margin in margins:
+            read(margin, id="exp1.s1")
+            with pytest.raises(UserError) as caught:
+                read(margin)
+            assert f"exp1.1: cannot be {answer}: the effect lies in" in str(caught.value)
+            assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["all_of", "any_of"])
