@@ -3,7 +3,7 @@
 import errno
 import hashlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ NAME = "exp99_hidden_layer"
 CLAIMS = "claims/exp99.yaml"
 SHARED = {"config.yaml"}
 ARMS = {"few", "many", "corners"}
+Prepare = Callable[[Path], object]
 
 CONFIG = """# What a researcher edits.
 seeds: {default: 12} # reported seeds
@@ -54,59 +55,46 @@ def skeleton(tmp_path: Path) -> Path:
     return project
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("exp99", "exp99_", "exp_name", "exp0_name", "exp09_name", "name", "", "exp99_Name"),
-        *("exp99_a b", "exp99_a;rm", "../exp99_a", "exp99_a/b", "exp99_a-b", "exp99__a"),
-        *("exp99_a\n", "exp99_" + "a" * LONGEST),
-    ],
+def written(file: str, text: str) -> Prepare:
+    return lambda project: (project / file).write_text(text, encoding="utf-8")
+
+
+def made(folder: str) -> Prepare:
+    return lambda project: (project / folder).mkdir(parents=True)
+
+
+def lost(part: str) -> Prepare:
+    return lambda project: (project / part).rename(project.parent / "elsewhere")
+
+
+INVALID = (
+    *("exp99", "exp99_", "exp_name", "exp0_name", "exp09_name", "name", "", "exp99_Name"),
+    *("exp99_a b", "exp99_a;rm", "../exp99_a", "exp99_a/b", "exp99_a-b", "exp99__a"),
+    *("exp99_a\n", "exp99_" + "a" * LONGEST),
 )
-def test_an_invalid_name_gives_one_error_line_and_writes_nothing(skeleton: Path, name: str) -> None:
+TAKEN = "exists; choose another number"
+REFUSED: list[tuple[Prepare, str, str]] = [
+    *((lambda _: None, name, r"e\.g\. exp14_name") for name in INVALID),
+    *((lost(part), NAME, part) for part in ("config.yaml", "claims")),
+    (made("src/journeylab/studies/exp99_other"), NAME, TAKEN),
+    (made("tests/studies/exp99"), NAME, TAKEN),
+    *((written(at, "studies:\n  exp99: {}\n"), NAME, TAKEN) for at in ("config.yaml", CLAIMS)),
+    (written("config.yaml", "studies: {exp1: {}}\n"), NAME, "indented block"),
+    (written("config.yaml", "engine: auto\n"), NAME, "indented block"),
+    (written("config.yaml", "studies: []\n"), NAME, "indented block"),
+    (lambda project: shutil.rmtree(project), NAME, "run in the project"),
+]
+
+
+@pytest.mark.parametrize(("prepare", "name", "message"), REFUSED)
+def test_what_is_refused_gives_one_error_line_and_writes_nothing(
+    skeleton: Path, prepare: Prepare, name: str, message: str
+) -> None:
+    prepare(skeleton)
     before = contents(skeleton)
-    with pytest.raises(UserError, match=r"e\.g\. exp14_name") as caught:
+    with pytest.raises(UserError, match=message) as caught:
         scaffold(name, skeleton)
     assert "\n" not in str(caught.value)
-    assert contents(skeleton) == before
-
-
-@pytest.mark.parametrize("part", ["config.yaml", "claims"])
-def test_a_missing_part_of_the_project_is_named_and_nothing_is_written(
-    skeleton: Path, part: str
-) -> None:
-    (skeleton / part).rename(skeleton.parent / "elsewhere")
-    before = contents(skeleton)
-    with pytest.raises(UserError, match=part):
-        scaffold(NAME, skeleton)
-    assert contents(skeleton) == before
-
-
-def test_a_folder_without_a_project_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="run in the project"):
-        scaffold(NAME, tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("taken", ["config.yaml", CLAIMS, "modules", "tests"])
-def test_an_existing_study_is_not_changed(skeleton: Path, taken: str) -> None:
-    if taken == "modules":
-        (skeleton / "src/journeylab/studies/exp99_other").mkdir()
-    elif taken == "tests":
-        (skeleton / "tests/studies/exp99").mkdir(parents=True)
-    else:
-        (skeleton / taken).write_text("studies:\n  exp99: {}\n", encoding="utf-8")
-    before = contents(skeleton)
-    with pytest.raises(UserError, match="exists; choose another number"):
-        scaffold(NAME, skeleton)
-    assert contents(skeleton) == before
-
-
-@pytest.mark.parametrize("text", ["studies: {exp1: {}}\n", "engine: auto\n", "studies: []\n"])
-def test_a_config_without_a_studies_block_is_not_changed(skeleton: Path, text: str) -> None:
-    (skeleton / "config.yaml").write_text(text, encoding="utf-8")
-    before = contents(skeleton)
-    with pytest.raises(UserError, match="indented block"):
-        scaffold(NAME, skeleton)
     assert contents(skeleton) == before
 
 

@@ -20,9 +20,9 @@ def reports(tmp_path: Path) -> Path:
     return tmp_path / "reports"
 
 
-def write(folder: Path, text: str = "\\study{exp5}% its numbers\n") -> Path:
+def write(folder: Path) -> Path:
     (folder / "paper").mkdir(exist_ok=True)
-    (folder / "paper" / "any.tex").write_text(text)
+    (folder / "paper" / "any.tex").write_text("\\study{exp5}% its numbers\n")
     return folder / "paper"
 
 
@@ -42,38 +42,33 @@ def test_a_manuscript_is_copied_with_all_its_inputs(reports: Path, tmp_path: Pat
     assert not (again / "exp9").exists()
 
 
-def test_a_quick_run_is_stamped(reports: Path, tmp_path: Path) -> None:
+def test_the_sources_are_stamped_and_link_into_the_checkout_unless_anonymous(
+    reports: Path, tmp_path: Path
+) -> None:
     sources = (assembled(write(tmp_path), reports) / "sources.tex").read_text()
     assert "not evidence" in sources
-
-
-def test_without_a_remote_a_source_links_into_the_checkout(reports: Path, tmp_path: Path) -> None:
-    sources = (assembled(write(tmp_path), reports) / "sources.tex").read_text()
     assert r"\href{run:../src/journeylab/studies/exp5_ssm_bridge/figures.py}" in sources
-
-
-def test_an_anonymous_manuscript_names_no_source(reports: Path, tmp_path: Path) -> None:
     sources = (assembled(write(tmp_path), reports, anonymous=True) / "sources.tex").read_text()
     assert "anonymoustrue" in sources
     assert "exp5" not in sources
 
 
-def test_a_manuscript_without_a_study_is_refused(reports: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"no \.tex file names a study"):
-        assembled(write(tmp_path, "% \\study{exp5}\n"), reports)
-
-
-def test_a_missing_study_is_named_with_the_command_that_makes_it(
-    reports: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("paper/any.tex", b"% \\study{exp5}\n", r"no \.tex file names a study"),
+        ("paper/any.tex", b"\\study{exp6}\n", r"`snakemake .*exp6/manifest\.json"),
+        ("paper/other.tex", "Müller".encode("latin-1"), r"other\.tex.*UTF-8"),
+        ("reports/exp5/tables/a.tex", b"better", r"/a\.tex"),
+    ],
+)
+def test_a_missing_study_and_a_spoilt_file_are_named(
+    reports: Path, tmp_path: Path, file: str, content: bytes, message: str
 ) -> None:
-    with pytest.raises(UserError, match=r"`snakemake .*exp6/manifest\.json"):
-        assembled(write(tmp_path, "\\study{exp6}\n"), reports)
-
-
-def test_a_file_edited_by_hand_is_refused(reports: Path, tmp_path: Path) -> None:
-    (reports / "exp5" / "tables" / "a.tex").write_text("better")
-    with pytest.raises(UserError, match=r"/a\.tex"):
-        assembled(write(tmp_path), reports)
+    paper = write(tmp_path)
+    (tmp_path / file).write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        assembled(paper, reports)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +106,3 @@ def test_an_output_that_holds_other_files_is_refused(
     with pytest.raises(UserError, match=rf"^{re.escape(str(Path(name)))}: .*write a"):
         assemble(paper, reports, Path(name), anonymous=False, project=tmp_path)
     assert files(tmp_path) == before
-
-
-def test_a_manuscript_in_another_encoding_is_named(reports: Path, tmp_path: Path) -> None:
-    paper = write(tmp_path)
-    (paper / "other.tex").write_bytes("Müller".encode("latin-1"))
-    with pytest.raises(UserError, match=r"other\.tex.*UTF-8"):
-        assembled(paper, reports)
