@@ -129,10 +129,10 @@ format: setup ## format Python and Snakemake files
 	snakefmt Snakefile workflow
 
 test: setup ## run the tests that need only pip
-	python -m pytest -m "not system and not torture" -n 2 --dist worksteal
+	python -m pytest -m "not system and not torture" -n 2 --dist worksteal --durations 40
 
 test-system: setup $(PDOC) $(VALIDATORS) $(SERVICES) $(REFERENCES) ## run the tests that need LaTeX, Chromium, SLURM, PostgreSQL, or minutes
-	python -m pytest -m "system and not torture" -n 2 --dist loadfile --no-loadscope-reorder
+	python -m pytest -m "system and not torture" -n 2 --dist loadfile --no-loadscope-reorder --durations 40
 
 torture: setup ## inject faults, load and hostile input, up to an hour; a tenth of the cases: CASES=0.1
 	$(if $(CASES),JOURNEYLAB_CASES=$(CASES)) python -m pytest tests/torture -n 2 --dist loadfile

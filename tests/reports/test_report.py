@@ -83,7 +83,7 @@ def test_every_number_is_a_macro(computed):
     _, folder = computed
     numbers = read_json(folder / "numbers.json")
     macros = (folder / "numbers.tex").read_text(encoding="ascii")
-    assert {"exp5.1.effect", "exp5.2.verdict", "exp5.draws"} <= set(numbers)
+    assert {"exp5.1.effect", "exp5.2.verdict", "exp5.cases"} <= set(numbers)
     for key in numbers:
         assert rf"\@namedef{{journeylab@{key}}}{{" in macros
 

@@ -2,7 +2,7 @@
 
 A study computes them in its own code, which verify.py does not run. Most are a reduction, such as
 the maximum, of the values of a metric at some levels of its factors, and their keys name the metric
-and the levels: ``exp5.relative_error.growing.float64.max``. verify.py computes again
+and the levels: ``exp5.identity_error.max``. verify.py computes again
 what is derived here, and counts the others.
 """
 
