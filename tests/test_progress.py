@@ -42,17 +42,6 @@ def test_a_step_of_an_ensemble_counts_once_per_seed(tmp_path: Path) -> None:
     assert progress_in(path) == (1200, 360, 1200)
 
 
-def test_steps_are_written_during_training(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("journeylab.training.progress.SECONDS_BETWEEN_FILES", 0.0)
-    path = tmp_path / "train.progress.json"
-    with (
-        count_steps(path, 300),
-        report_progress("a", 100, seeds=3, stream=io.StringIO()) as progress,
-    ):
-        progress.advance(7, lambda: 1.0)
-        assert progress_in(path) == (21, 0, 300)
-
-
 def test_training_continues_if_progress_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (

@@ -145,20 +145,18 @@ def test_a_run_of_another_plan_has_no_evidence(tmp_path, plans):
         evidence.collect_evidence(folder, plans[0], newer)
 
 
-def test_the_host_record_of_another_plan_is_refused_by_name(tmp_path, plans):
-    folder = finish(tmp_path / "run", *plans)
+def test_files_that_do_not_belong_to_the_run_are_refused_by_name(tmp_path):
+    folder, other = (
+        finish(tmp_path / name, *PLANS, value=value) for name, value in (("a", 0.5), ("b", 0.25))
+    )
     host = runs.read_host(folder).model_copy(update={"plan_key": "f" * 16})
-    files.write_json(folder / runs.HOST, host)
-    with pytest.raises(UserError, match=r"run\.host\.json does not belong to the other files"):
-        evidence.collect_evidence(folder, *plans)
-
-
-def test_measurements_of_another_run_are_refused_by_name(tmp_path):
-    folder = finish(tmp_path / "run", TRAIN, MEASURE)
-    other = finish(tmp_path / "other", TRAIN, MEASURE, value=0.25)
-    (folder / files.MEASUREMENTS).write_bytes((other / files.MEASUREMENTS).read_bytes())
-    with pytest.raises(UserError, match=r"run\.json does not belong to the other files"):
-        evidence.collect_evidence(folder, TRAIN, MEASURE)
+    files.write_json(other / runs.HOST, host)
+    for name, named in ((runs.HOST, "run.host.json"), (files.MEASUREMENTS, "run.json")):
+        whole = (folder / name).read_bytes()
+        (folder / name).write_bytes((other / name).read_bytes())
+        with pytest.raises(UserError, match=f"{named} does not belong to the other files"):
+            evidence.collect_evidence(folder, *PLANS)
+        (folder / name).write_bytes(whole)
 
 
 def test_changes_name_settings_with_old_and_new_values(tmp_path):

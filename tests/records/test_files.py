@@ -53,14 +53,11 @@ def fail_half_way(path):
 every_format = pytest.mark.parametrize("name", ["x.parquet", "x.json", "x.safetensors"])
 
 
-def test_a_table_survives_a_round_trip(tmp_path):
-    files.write_table(tmp_path / "t.parquet", TABLE)
-    pd.testing.assert_frame_equal(files.read_table(tmp_path / "t.parquet"), TABLE)
-
-
-def test_tensors_survive_a_round_trip(tmp_path):
-    files.write_tensors(tmp_path / "t.safetensors", TENSORS)
-    read = files.read_tensors(tmp_path / "t.safetensors")
+def test_a_table_and_tensors_survive_a_round_trip(tmp_path):
+    for name in ("x.parquet", "x.safetensors"):
+        write_example(tmp_path / name)
+    pd.testing.assert_frame_equal(read_example(tmp_path / "x.parquet"), TABLE)
+    read = read_example(tmp_path / "x.safetensors")
     assert read.keys() == TENSORS.keys()
     assert all(torch.equal(read[name], TENSORS[name]) for name in TENSORS)
 
@@ -116,7 +113,7 @@ def test_equal_contents_give_equal_bytes_in_any_process(tmp_path, name):
 
 
 @every_format
-def test_any_damaged_byte_is_detected_and_the_file_named(tmp_path, name):
+def test_any_damaged_byte_and_a_missing_file_are_named(tmp_path, name):
     path = tmp_path / name
     write_example(path)
     files.verify(path)
@@ -130,12 +127,9 @@ def test_any_damaged_byte_is_detected_and_the_file_named(tmp_path, name):
     path.write_bytes(whole[:-1])
     with pytest.raises(UserError, match="is damaged"):
         read_example(path)
-
-
-@every_format
-def test_a_missing_file_is_named(tmp_path, name):
+    path.unlink()
     with pytest.raises(UserError, match=f"{name} is missing"):
-        read_example(tmp_path / name)
+        read_example(path)
 
 
 ORIGIN = files.Origin(plan_key="0123456789abcdef", inputs={"data": "ab" * 32})
@@ -158,6 +152,8 @@ def test_a_file_is_read_without_its_origin(tmp_path, name):
     if path.suffix == ".json":
         assert files.read_json(path, ORIGIN.plan_key) == files.read_json(path) == {"a": 1}
         assert files.read_origin(path) == ORIGIN
+        files.write_json(path, {"a": 1})
+        assert files.read_origin(path) is None
     else:
         pd.testing.assert_frame_equal(files.read_table(path, ORIGIN.plan_key), TABLE)
 
@@ -196,11 +192,6 @@ def test_a_folder_of_another_plan_is_refused(tmp_path):
         files.verify(folder, "f" * 16)
 
 
-def test_the_origin_of_a_file_written_without_one_is_none(tmp_path):
-    files.write_json(tmp_path / "x.json", {"a": 1})
-    assert files.read_origin(tmp_path / "x.json") is None
-
-
 @pytest.mark.parametrize("sealed", [True, False])
 def test_json_bytes_equal_the_written_file(tmp_path, sealed):
     value, path = {"b": [1, None, "θ"], "a": 0.1}, tmp_path / "x.json"
@@ -229,13 +220,17 @@ def test_notes_are_read_with_tensors_but_without_the_seal(tmp_path):
         files.read_noted_tensors(path)
 
 
-def test_a_failed_write_keeps_the_old_file_only(tmp_path):
-    path = tmp_path / "x.txt"
-    path.write_text("old")
-    with pytest.raises(ZeroDivisionError), files.write_atomic(path) as partial:
-        fail_half_way(partial)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["x.txt"]
-    assert path.read_text() == "old"
+@pytest.mark.parametrize(
+    ("write", "inside"), [(files.write_atomic, ""), (files.write_folder, "a.pdf")]
+)
+def test_a_failed_write_keeps_the_old_file_or_folder_only(tmp_path, write, inside):
+    path = tmp_path / "x"
+    with write(path) as partial:
+        (partial / inside).write_text("old")
+    with pytest.raises(ZeroDivisionError), write(path) as partial:
+        fail_half_way(partial / inside)
+    assert (path / inside).read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
 
 
 def test_a_killed_write_keeps_the_old_file_and_the_next_write_cleans_up(tmp_path):
@@ -261,16 +256,6 @@ def test_a_folder_is_replaced_completely(tmp_path):
         with files.write_folder(folder) as partial:
             (partial / name).write_text(name)
     assert {entry.name for entry in folder.iterdir()} == {"fresh.pdf", files.MANIFEST}
-    assert [entry.name for entry in tmp_path.iterdir()] == ["figures"]
-
-
-def test_a_failed_write_keeps_the_old_folder(tmp_path):
-    folder = tmp_path / "figures"
-    with files.write_folder(folder) as partial:
-        (partial / "a.pdf").write_text("old")
-    with pytest.raises(ZeroDivisionError), files.write_folder(folder) as partial:
-        fail_half_way(partial / "a.pdf")
-    assert (folder / "a.pdf").read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["figures"]
 
 
