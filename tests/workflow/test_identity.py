@@ -167,26 +167,17 @@ def test_data_made_with_other_settings_are_refused(project: Copy, other_world: C
     assert not (project.path / "elsewhere/run.json").exists()
 
 
-def test_the_run_of_another_variant_is_refused(project: Copy) -> None:
-    folder = project.path / "results" / NATIVE
-    shutil.rmtree(folder)
-    shutil.copytree(project.path / "results" / OTHER, folder)
+@pytest.mark.parametrize("other", [["weights.safetensors"], None])
+def test_weights_or_all_files_of_another_variant_are_refused(
+    project: Copy, other: list[str] | None
+) -> None:
+    source, folder = (project.path / "results" / name for name in (OTHER, NATIVE))
+    for name in other or [path.name for path in folder.iterdir()]:
+        shutil.copy2(source / name, folder / name)
     run = f"results/{NATIVE}/run.json"
-    done = project.stage(
-        "measure", f"{NATIVE}/measure.json", data=DATA, run=run, output="out.parquet"
-    )
-    assert run in refusal(done)
-
-
-def test_weights_of_another_run_are_refused(project: Copy) -> None:
-    weights = "weights.safetensors"
-    results = project.path / "results"
-    shutil.copy(results / OTHER / weights, results / NATIVE / weights)
-    run = f"results/{NATIVE}/run.json"
-    done = project.stage(
-        "measure", f"{NATIVE}/measure.json", data=DATA, run=run, output="out.parquet"
-    )
-    assert weights in refusal(done)
+    files = {"data": DATA, "run": run, "output": "out.parquet"}
+    refused = refusal(project.stage("measure", f"{NATIVE}/measure.json", **files))
+    assert (other[0] if other else run) in refused
 
 
 @pytest.mark.parametrize(

@@ -157,24 +157,22 @@ def test_a_report_prints_the_verdicts_of_the_previous_revision(tmp_path: Path) -
         judged()
 
 
-@pytest.mark.parametrize("question", ["", "Do triples transfer to text."])
-def test_a_study_without_a_question_is_refused_before_anything_runs(
-    question: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("QUESTION", "", r"QUESTION: .* ends in \?$"),
+        ("QUESTION", "Do triples transfer to text.", r"QUESTION: .* ends in \?$"),
+        ("LABELS", {"Cprime": None}, "LABELS: write the printed name of 7a/Cprime"),
+    ],
+)
+def test_a_study_without_a_question_or_a_printed_name_is_refused_before_anything_runs(
+    name: str, value: Any, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue.metrics_part("exp7"), "QUESTION", question)
-    with pytest.raises(UserError, match=r"^metrics\.py of exp7: QUESTION: .* ends in \?$"):
-        planned()
-
-
-def test_a_variant_without_a_printed_name_is_refused_at_planning(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    labels = dict(catalogue.metrics_part("exp7").LABELS)  # type: ignore[attr-defined]
-    del labels["Cprime"]
-    monkeypatch.setattr(catalogue.metrics_part("exp7"), "LABELS", labels)
-    with pytest.raises(
-        UserError, match=r"^metrics\.py of exp7: LABELS: write the printed name of 7a/Cprime"
-    ):
+    part = catalogue.metrics_part("exp7")
+    if isinstance(value, dict):  # the labels to leave out
+        value = {key: text for key, text in vars(part)[name].items() if key not in value}
+    monkeypatch.setattr(part, name, value)
+    with pytest.raises(UserError, match=rf"^metrics\.py of exp7: {expected}"):
         planned()
 
 
