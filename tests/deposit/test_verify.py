@@ -228,6 +228,11 @@ def number(key, value):
     return change
 
 
+def rewritten(name, pattern, new):
+    """A change of the bytes of a file that match a pattern."""
+    return lambda files, lab: {name: re.sub(pattern, new, files[name])}
+
+
 def both(*changes):
     def change(files, lab):
         made = {}
@@ -297,7 +302,12 @@ def later(rows):
 
 
 LATER = "code/evidence/exp3/a/q/seeds-12-15.zip"
+X, Y, ONCE = (
+    f"code/evidence/{run}.zip"
+    for run in ("exp1/a/x/seeds-00-11", "exp1/a/y/seeds-00-11", "exp2/b/x/once")
+)
 VERDICTS, NUMBERS = "results/exp1/verdicts.json", "reports/exp1/numbers.json"
+LOOKED, TAKEN = "results/exp3/verdicts.json", "verdicts.json: taken"
 CHANGES = {
     # measurements
     "a value of a seed": (lines(lambda rows: value(rows, 1, 0.1)), "exp1.1"),
@@ -323,9 +333,7 @@ CHANGES = {
         "exp1",
     ),
     "the largest error": (
-        lambda files, lab: {
-            "measurements/exp2.csv": re.sub(rb"0\.4\d+", b"0.55", files["measurements/exp2.csv"])
-        },
+        rewritten("measurements/exp2.csv", rb"0\.4\d+", b"0.55"),
         "exp2.1: verdict",
     ),
     "sealed tables swapped": (swapped(parquet("exp1"), parquet("exp2")), "was not made by"),
@@ -372,19 +380,11 @@ CHANGES = {
     "a number that no claim has": (number("exp1.accuracy.max", 0.9), "exp1.accuracy.max"),
     "a number less": (edited(NUMBERS, lambda c: c.pop("exp1.1.low")), "exp1.1.low"),
     "a macro": (
-        lambda files, lab: {
-            "reports/exp1/numbers.tex": re.sub(
-                rb"(raw@exp1.1.effect\}\{)[^}]*", rb"\g<1>0.5", files["reports/exp1/numbers.tex"]
-            )
-        },
+        rewritten("reports/exp1/numbers.tex", rb"(raw@exp1.1.effect\}\{)[^}]*", rb"\g<1>0.5"),
         "numbers.tex: exp1.1.effect",
     ),
     "an effect in the index": (
-        lambda files, lab: {
-            "reports/index.html": re.sub(
-                rb'(id="exp1.1".*?data-effect=")[^"]*', rb"\g<1>0.5", files["reports/index.html"]
-            )
-        },
+        rewritten("reports/index.html", rb'(id="exp1.1".*?data-effect=")[^"]*', rb"\g<1>0.5"),
         "index.html: exp1.1: effect",
     ),
     # the register
@@ -432,15 +432,12 @@ CHANGES = {
     "the seeds in the numbers": (number("exp3.3.seeds", 36), "exp3.3.seeds"),
     "the seeds of the study": (number("exp3.seeds", 36), "exp3.seeds"),
     "a run that went further": (
-        edited("results/exp3/verdicts.json", lambda c: c["taken"]["further"].update({"a/p": 16})),
-        "verdicts.json: taken",
+        edited(LOOKED, lambda c: c["taken"]["further"].update({"a/p": 16})),
+        TAKEN,
     ),
-    "a run that stopped": (
-        edited("results/exp3/verdicts.json", lambda c: c["taken"]["further"].pop("a/q")),
-        "verdicts.json: taken",
-    ),
+    "a run that stopped": (edited(LOOKED, lambda c: c["taken"]["further"].pop("a/q")), TAKEN),
     "the looks of the verdicts": (
-        edited("results/exp3/verdicts.json", lambda c: c["looks"].pop()),
+        edited(LOOKED, lambda c: c["looks"].pop()),
         "verdicts.json: looks",
     ),
     "a seed that no look took": (
@@ -458,9 +455,9 @@ CHANGES = {
             lines(later, "exp3"),
             removed(LATER),
             row("exp3", 2, state="open", n=12, verdict="inconclusive"),
-            edited("results/exp3/verdicts.json", lambda c: c["taken"]["further"].pop("a/q")),
+            edited(LOOKED, lambda c: c["taken"]["further"].pop("a/q")),
         ),
-        "verdicts.json: taken",
+        TAKEN,
     ),
     "looks in the register": (
         registered(lambda c: c["sequential"].remove(16), "exp3"),
@@ -468,19 +465,11 @@ CHANGES = {
     ),
     # evidence, plans and code
     "older evidence": (older, "measurements"),
-    "evidence of another run": (
-        swapped(*(f"code/evidence/exp1/a/{x}/seeds-00-11.zip" for x in "xy")),
-        "holds other values",
-    ),
-    "evidence of the other study": (
-        swapped("code/evidence/exp1/a/x/seeds-00-11.zip", "code/evidence/exp2/b/x/once.zip"),
-        "holds other values",
-    ),
-    "evidence less": (removed("code/evidence/exp1/a/x/seeds-00-11.zip"), "is missing"),
+    "evidence of another run": (swapped(X, Y), "holds other values"),
+    "evidence of the other study": (swapped(X, ONCE), "holds other values"),
+    "evidence less": (removed(X), "is missing"),
     "evidence more": (
-        lambda files, lab: {
-            "code/evidence/exp1/a/w/once.zip": files["code/evidence/exp2/b/x/once.zip"]
-        },
+        lambda files, lab: {"code/evidence/exp1/a/w/once.zip": files[ONCE]},
         "no such run was collected",
     ),
     "the seeds of a plan": (
