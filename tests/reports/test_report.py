@@ -107,9 +107,6 @@ def test_a_refuted_claim_is_reported_refuted(pdf):
     verdicts, report, path = pdf
     words = {row["id"]: row["word"] for row in report["verdicts"]}
     assert words["exp7.2"] == "refuted"
-    theorems = report["first_page"]["theorems"]
-    front = {row["id"]: row for theorem in theorems for row in theorem["rows"]}
-    assert front["7.2"]["word"] == "refuted"
     assert "1 is refuted" in headline(verdicts.verdicts)
     assert "✗ refuted" in pages(path)[0]
     detail = next(page for page in pages(path) if "Verdicts in detail" in page)
@@ -122,8 +119,12 @@ def test_the_report_lists_failed_seeds_and_provenance(pdf, records):
     assert "the loss became NaN at step 12" in text
     assert "with uncommitted changes" in text
     failed = next(row for row in report["verdicts"] if row["id"] == "exp7.5")
-    assert failed["failures"] == 2
-    assert failed["interval"] == "[−∞, ∞]"
+    assert (failed["failures"], failed["interval"]) == (2, "[−∞, ∞]")
+    moved = "A processor, then Another processor (resumed: not bit-equal)"
+    assert report["provenance"]["cpu"] == ["A processor", moved]
+    assert report["provenance"]["minutes"] == "0.800"
+    assert report["plan_key"] == KEY
+    assert KEY.encode() in path.read_bytes()
 
 
 def test_run_keys_are_attached_and_fill_no_pages(pdf, records):
@@ -180,12 +181,12 @@ def test_an_amended_study_prints_changes_citations_and_earlier_results(
     assert not any(printed["before"] for printed in plain_report["verdicts"])
 
 
-def test_the_method_names_the_intervals_that_it_uses(trained, records):
+def test_the_method_names_its_intervals_and_why_nothing_is_judged(trained, records):
     """Order statistics for medians, Clopper–Pearson for most seeds, both where there are both."""
     verdicts, content = trained
 
-    def judging(*rows):
-        study = verdicts.model_copy(update={"verdicts": rows})
+    def judging(*rows, **more):
+        study = verdicts.model_copy(update={"verdicts": rows, **more})
         return describe(study, {}, content, records, {}, plan_key=KEY)["judging"]
 
     median = verdicts.verdicts[1]
@@ -200,6 +201,9 @@ def test_the_method_names_the_intervals_that_it_uses(trained, records):
     assert "Clopper" in judging(median, solves)
     assert "at looks: at 12 seeds." in judging(median)
     assert "at most 0.0033 (0.05, divided by 15 tails)" in judging(median)
+    why = "11 seeds at scale default are no registered look"
+    assert f"Exploratory: {why}." in judging(median, exploratory=why)
+    assert "Exploratory" not in judging(median)
 
 
 def test_columns_of_claims_have_one_format(trained, exp5_report, records):
@@ -243,6 +247,10 @@ def test_every_judged_claim_stands_once_in_the_first_table_under_its_theorem(pdf
     rows = [(theorem["label"], row["id"]) for theorem in theorems for row in theorem["rows"]]
     judged = [row for row in verdicts.verdicts if row.primary]
     assert rows == [(row.theorem, row.id.removeprefix("exp")) for row in judged]
+    front = [row for theorem in theorems for row in theorem["rows"]]
+    for row, verdict in zip(front, judged, strict=True):  # the word is a tag, which stands alone
+        assert (row["word"], row["statement"]) == (verdict.verdict, verdict.statement)
+        assert verdict.verdict not in row["statement"] + row["value"] + row["claimed"]
     text = re.sub(r"\s+", " ", " ".join(pages(path)))
     table = text.partition("Verdicts in detail")[0]
     for row in judged:
@@ -375,38 +383,6 @@ def test_every_note_of_a_claim_is_printed_and_no_raw_exponent(exp5_report):
     assert not re.search(r"\de[-+−]\d", printed)
 
 
-def test_the_word_of_a_verdict_stands_beside_its_statement_only(pdf):
-    """The word is a tag: neither the statement nor the number repeats it."""
-    verdicts, report, _ = pdf
-    rows = [row for theorem in report["first_page"]["theorems"] for row in theorem["rows"]]
-    for row in rows:
-        verdict = next(v for v in verdicts.verdicts if v.id == f"exp{row['id']}")
-        assert (row["word"], row["statement"]) == (verdict.verdict, verdict.statement)
-        assert verdict.verdict not in row["statement"] + row["value"] + row["claimed"]
-
-
-def test_an_exploratory_study_says_why_it_is_not_judged(trained, records):
-    verdicts, content = trained
-    why = "11 seeds at scale default are no registered look"
-    explored = verdicts.model_copy(update={"exploratory": why})
-    assert (
-        f"Exploratory: {why}."
-        in describe(explored, {}, content, records, {}, plan_key=KEY)["judging"]
-    )
-    assert (
-        "Exploratory" not in describe(verdicts, {}, content, records, {}, plan_key=KEY)["judging"]
-    )
-
-
-def test_a_run_that_moved_between_processors_says_so(pdf):
-    _, report, _ = pdf
-    assert report["provenance"]["cpu"] == [
-        "A processor",
-        "A processor, then Another processor (resumed: not bit-equal)",
-    ]
-    assert report["provenance"]["minutes"] == "0.800"
-
-
 def test_restored_runs_name_the_commit_and_processor_of_their_evidence(trained, records):
     verdicts, content = trained
     commit = records[0][1].commit[:12]
@@ -423,12 +399,6 @@ def test_restored_runs_name_the_commit_and_processor_of_their_evidence(trained, 
     assert restored(half) == expected
     assert restored(half, anonymous=True) == expected.replace(commit, "left out")
     assert restored(records) == ""
-
-
-def test_a_report_names_its_plan(pdf):
-    _, report, path = pdf
-    assert report["plan_key"] == KEY
-    assert KEY.encode() in path.read_bytes()
 
 
 def test_prose_with_an_unknown_number_is_one_line_naming_it(computed, exp5_report, tmp_path):
