@@ -152,21 +152,16 @@ def test_a_failed_gate_withholds_the_verdict_and_keeps_the_numbers(judge, learne
         assert (first.verdict, opening(first), first.withheld) == ("supported", "Supported", "")
 
 
+BOTH_FAIL = "“b, a” and “c, a” fail their gate (x): at least one must reach 0.9, and"
+
+
 @pytest.mark.parametrize(
     ("first", "second", "reason"),
     [
         (0.5, 0.9, ""),
         (0.9, 0.5, ""),
-        (
-            0.5,
-            0.8,
-            "“b, a” and “c, a” fail their gate (x): at least one must reach 0.9, and the larger",
-        ),
-        (
-            FAILED,
-            FAILED,
-            "“b, a” and “c, a” fail their gate (x): at least one must reach 0.9, and half the",
-        ),
+        (0.5, 0.8, f"{BOTH_FAIL} the larger"),
+        (FAILED, FAILED, f"{BOTH_FAIL} half the"),
     ],
 )
 def test_of_several_runs_one_must_pass_the_gate(judge, first, second, reason):
@@ -328,36 +323,36 @@ def test_a_mean_is_taken_seed_by_seed_and_lacks_the_seeds_that_a_term_lacks(judg
 NAMES = wording.Names({"b": "B", "c": "C"}, {"a": "all templates", "native": ""})
 
 
-def test_a_term_names_measures_only_where_they_differ():
-    short, long = (reg.Cell(run="a/b", measure=name) for name in ("short", "long"))
-    other = reg.Cell(run="a/c", measure="short")
-    assert wording.term_texts([short, other], NAMES) == ["B, all templates", "C, all templates"]
-    assert wording.term_texts([short, long], NAMES) == [
-        "short of B, all templates",
-        "long of B, all templates",
-    ]
-    between = [reg.Difference(difference=(cell, other)) for cell in (short, long)]
-    assert wording.term_texts(between, NAMES) == [
-        "B − C, all templates",
-        "long of B, all templates − short of C, all templates",
-    ]
-    same = reg.Difference(difference=(long, short))
-    assert wording.term_texts([same], NAMES) == ["long − short, B, all templates"]
+def cell(run, measure="short"):
+    return reg.Cell(run=run, measure=measure)
 
 
-def test_a_difference_names_a_shared_arm_once_and_leaves_out_an_empty_label():
-    native = reg.Cell(run="native/b", measure="m")
-    text, other = (reg.Cell(run=f"a/{variant}", measure="m") for variant in "bc")
-    pairs = {(native, text): "B − B, all templates", (text, other): "B − C, all templates"}
-    for pair, expected in pairs.items():
-        assert wording.term_texts([reg.Difference(difference=pair)], NAMES) == [expected]
-    nested = reg.Difference(
-        difference=(
-            reg.Difference(difference=(text, other)),
-            reg.Difference(difference=(native, 0.5)),
-        )
-    )
-    assert wording.term_texts([nested], NAMES) == ["(B − C, all templates) − (B − 0.5)"]
+def minus(first, second):
+    return reg.Difference(difference=(first, second))
+
+
+LONG, SHORT, OTHER, NATIVE = cell("a/b", "long"), cell("a/b"), cell("a/c"), cell("native/b")
+
+
+@pytest.mark.parametrize(
+    ("terms", "texts"),
+    [
+        ([SHORT, OTHER], ["B, all templates", "C, all templates"]),
+        ([SHORT, LONG], ["short of B, all templates", "long of B, all templates"]),
+        (
+            [minus(SHORT, OTHER), minus(LONG, OTHER)],
+            ["B − C, all templates", "long of B, all templates − short of C, all templates"],
+        ),
+        ([minus(LONG, SHORT)], ["long − short, B, all templates"]),
+        ([minus(NATIVE, SHORT)], ["B − B, all templates"]),
+        (
+            [minus(minus(SHORT, OTHER), minus(NATIVE, 0.5))],
+            ["(B − C, all templates) − (B − 0.5)"],
+        ),
+    ],
+)
+def test_a_term_names_measures_where_they_differ_and_a_shared_arm_once(terms, texts):
+    assert wording.term_texts(terms, NAMES) == texts
 
 
 def test_without_a_registered_look_results_are_exploratory(judge):

@@ -60,11 +60,7 @@ def test_a_claim_that_left_the_register_is_reported(judge):
     assert line.startswith("exp1.2: ")
 
 
-GATED = {
-    "effect": EFFECT,
-    "region": {"above": 0.5},
-    "gate": ["learned"],
-}
+GATED = {"effect": EFFECT, "region": {"above": 0.5}, "gate": ["learned"]}
 GATES = {"learned": {"run": "a/y", "measure": "x", "at_least": 0.95}}
 
 

@@ -124,8 +124,7 @@ def test_one_run_that_started_too_early_makes_a_claim_exploratory(project):
     project.write({**ROW, "region": {"above": 0.5}})
     project.commit()
     assert project.text(project.begin()) == "registered before these runs"
-    text = project.text(early, project.begin())
-    assert text == CHANGED
+    assert project.text(early, project.begin()) == CHANGED
 
 
 def test_a_row_is_registered_before_the_runs_that_it_reads_only(project):
@@ -136,12 +135,12 @@ def test_a_row_is_registered_before_the_runs_that_it_reads_only(project):
     late = project.begin("other")
     assert project.text(early, late) == "registered before these runs"
     assert project.text(early, late, row="exp1.s1") == "registered before these runs"
-    assert (
-        project.text(early, row="exp1.s1") == "exploratory: none of the runs that it reads is there"
-    )
     other = (SimpleNamespace(arm="other", variant="A"), early[1])
-    text = project.text(early, other, row="exp1.s1")
-    assert text == "exploratory: it was not in the register when its runs started"
+    for runs, why in (
+        ([early], "none of the runs that it reads is there"),
+        ([early, other], "it was not in the register when its runs started"),
+    ):
+        assert project.text(*runs, row="exp1.s1") == f"exploratory: {why}"
 
 
 def test_new_wording_and_uncommitted_changes_are_remarks(project):
@@ -164,8 +163,7 @@ def test_a_record_cannot_claim_more_than_its_commit_contains(project):
     project.write({**ROW, "region": {"above": 0.5}})
     forged = honest.model_copy(update={"rows": row_hashes(project.register, "exp1")})
     project.commit()
-    text = project.text((run, forged))
-    assert text == CHANGED
+    assert project.text((run, forged)) == CHANGED
 
 
 class Recorded:
@@ -195,13 +193,10 @@ def begun_at(project: Project, content: str | None) -> tuple[Any, RunStart]:
     return run, start.model_copy(update={"registered": True, "commit": commit, "dirty": False})
 
 
-def test_a_commit_without_the_claims_file_registers_nothing(project):
+def test_a_commit_without_a_readable_claims_file_registers_nothing_or_is_a_remark(project):
     assert project.text(begun_at(project, None)) == (
         "exploratory: the commit of its runs does not contain it"
     )
-
-
-def test_an_unreadable_register_in_the_commit_is_a_remark(project):
     assert project.text(begun_at(project, "another: form\n")) == (
         "registered before these runs (according to the runs' records: the register in their "
         "commit is unreadable)"
