@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,17 @@ def python(project: Path, *arguments: str, **variables: str) -> subprocess.Compl
     )
 
 
+@contextmanager
+def edited(path: Path, change: Callable[[str], str]) -> Iterator[None]:
+    """A project in which a file has another text for a while."""
+    text = path.read_text(encoding="utf-8")
+    path.write_text(change(text), encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.write_text(text, encoding="utf-8")
+
+
 def read(project: Path, name: str) -> str:
     return (project / name).read_text(encoding="utf-8")
 
@@ -79,12 +92,8 @@ def test_a_project_is_set_up_from_the_wheel_since_no_index_has_it(project: Path)
 def test_an_edited_study_of_a_project_moves_the_keys_that_read_it(project: Path) -> None:
     before = keys(project)
     models = project / "studies" / STUDY / "models.py"
-    text = models.read_text(encoding="utf-8")
-    models.write_text(text + "\n_CHANGED = 1\n", encoding="utf-8")
-    try:
+    with edited(models, lambda text: f"{text}\n_CHANGED = 1\n"):
         after = keys(project)
-    finally:
-        models.write_text(text, encoding="utf-8")
     moved = {name for name in before if before[name] != after[name]}
     runs = {name for name in before if name.endswith(("train.json", "measure.json"))}
     later = {f"exp1/{stage}.json" for stage in ("collect", "judge", "draw", "typeset")}
@@ -95,15 +104,11 @@ def test_an_edited_study_of_a_project_moves_the_keys_that_read_it(project: Path)
 
 def test_a_round_names_the_edited_modules_of_a_projects_own_study(project: Path) -> None:
     measure = project / "studies" / STUDY / "measure.py"
-    text = measure.read_text(encoding="utf-8")
     author = ("-c", "user.name=a", "-c", "user.email=a@b.c")
     for step in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "a"), ("tag", "v1")):
         subprocess.run(["git", *author, *step], cwd=project, check=True)
-    measure.write_text(text + "\n_CHANGED = 1\n", encoding="utf-8")
-    try:
+    with edited(measure, lambda text: f"{text}\n_CHANGED = 1\n"):
         done = python(project, CHANGED)
-    finally:
-        measure.write_text(text, encoding="utf-8")
     assert (done.stdout, done.stderr) == (f"('studies.{STUDY}.measure',)\n", "")
 
 
@@ -137,14 +142,11 @@ def test_a_project_can_be_written_into_the_empty_working_directory(
 
 
 def test_a_failed_demo_shows_why(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    claims = project / "claims" / "exp1.yaml"
-    text = claims.read_text(encoding="utf-8")
-    claims.write_text(text.replace("theorem:", "theorm:"), encoding="utf-8")
-    try:
-        with pytest.raises(UserError, match="its last lines are above"):
-            show_verdicts(project)
-    finally:
-        claims.write_text(text, encoding="utf-8")
+    with (
+        edited(project / "claims/exp1.yaml", lambda text: text.replace("theorem:", "theorm:")),
+        pytest.raises(UserError, match="its last lines are above"),
+    ):
+        show_verdicts(project)
     assert "did you mean 'theorem'?" in capsys.readouterr().err
 
 

@@ -176,7 +176,8 @@ def sequential_verdicts() -> StudyRows:
     return study.model_copy(update=more)
 
 
-def trained_records() -> list[tuple[RunRecord, RunHost]]:
+@pytest.fixture(scope="session")
+def records() -> list[tuple[RunRecord, RunHost]]:
     records = []
     when = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     for arm, variant in (("native", "A"), ("native", "Aprime"), ("7a", "B"), ("7b-held", "C")):
@@ -283,11 +284,6 @@ def trained(
     folder = tmp_path_factory.mktemp("trained") / "exp7"
     write_trained_content(folder, verdicts)
     return verdicts, folder
-
-
-@pytest.fixture(scope="session")
-def records() -> list[tuple[RunRecord, RunHost]]:
-    return trained_records()
 
 
 @pytest.fixture(scope="session")

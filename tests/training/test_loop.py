@@ -198,30 +198,32 @@ def test_run_resumed_on_its_processor_does_not_warn(
     assert not caplog.records
 
 
-def test_checkpoint_of_other_settings_warns_and_training_starts_over(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "a.checkpoint"
-    run(path)
-    changed = run(path, learning_rate=1e-3)
-    assert "other settings" in caplog.text
-    assert caplog.text.rstrip().endswith("training starts over")
-    assert_identical(changed, run(tmp_path / "b.checkpoint", learning_rate=1e-3))
-
-
 @pytest.mark.parametrize(
-    "other", [{"identity": "other code or data"}, {"streams": Streams("exp0", 6)}]
+    "other",
+    [
+        {"identity": "other code or data"},
+        {"streams": Streams("exp0", 6)},
+        {"budget": settings(learning_rate=1e-3)},
+    ],
 )
-def test_checkpoint_of_other_code_data_or_seed_warns_and_training_starts_over(
+def test_checkpoint_of_other_settings_code_data_or_seed_warns_and_training_starts_over(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, other: dict[str, Any]
 ) -> None:
-    path = tmp_path / "a.checkpoint"
-    given = {"streams": Streams("exp0", 5), "identity": "code and data"}
-    for changed, batches in (({}, 40), ({}, 0), (other, 40)):
+    given = {"streams": Streams("exp0", 5), "identity": "code and data", "budget": settings()}
+
+    def trained(path: Path, **changed: Any) -> tuple[Trained, int]:
         problem, chosen = Repeating(), given | changed
-        train(problem, settings(), chosen["streams"], path, identity=chosen["identity"])
-        assert problem.batches == batches
+        streams, budget = chosen["streams"], chosen["budget"]
+        done = train(problem, budget, streams, path, identity=chosen["identity"])
+        return done, problem.batches
+
+    path = tmp_path / "a.checkpoint"
+    assert [trained(path)[1], trained(path)[1]] == [40, 0]
+    again, batches = trained(path, **other)
+    assert batches == 40
     assert "other settings, data or code" in caplog.text
+    assert caplog.text.rstrip().endswith("training starts over")
+    assert_identical(again, trained(tmp_path / "b.checkpoint", **other)[0])
 
 
 def test_seed_with_nan_loss_is_recorded_as_failed(tmp_path: Path) -> None:
