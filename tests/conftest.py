@@ -87,10 +87,7 @@ def imported() -> Callable[..., set[str]]:
     def run(script: str, *modules: str) -> set[str]:
         report = f"\nimport sys\nprint(*(set({modules!r}) & set(sys.modules)))"
         done = subprocess.run(
-            [sys.executable, "-c", script + report],
-            capture_output=True,
-            text=True,
-            timeout=120,
+            [sys.executable, "-c", script + report], capture_output=True, text=True, timeout=120
         )
         assert done.returncode == 0, done.stderr
         return set(done.stdout.split())

@@ -303,10 +303,7 @@ UNREADABLE = {
     "3,000 brackets": (f"a: {'[' * 3000}", "line 1: more than 40 deep"),
     "3,000 brackets, opened and closed": (f"a: {'[' * 3000}{']' * 3000}", "40 deep"),
     "3,000 dashes": ("- " * 3000, "40 deep"),
-    "a nested difference": (
-        f"a: {'{difference: [' * 300}1, 2{']}' * 300}",
-        "40 deep",
-    ),
+    "a nested difference": (f"a: {'{difference: [' * 300}1, 2{']}' * 300}", "40 deep"),
     "deep nesting by aliases": (
         "a: {a0: &a0 [x]" + "".join(f", a{i}: &a{i} [*a{i - 1}]" for i in range(1, 500)) + "}",
         "nested more than 40 deep",

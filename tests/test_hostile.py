@@ -34,11 +34,7 @@ MUTANTS = int(os.environ.get("JOURNEYLAB_MUTANTS", "150"))
 LONGEST_SECONDS = 10.0
 """CPU time; a mutant takes less than a second unless the machine is busy."""
 
-hostile = settings(
-    max_examples=MUTANTS,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+hostile = settings(max_examples=MUTANTS, database=None, suppress_health_check=list(HealthCheck))
 
 
 def outcome(call: Callable[[], object]) -> str:
@@ -212,9 +208,7 @@ def test_a_mutated_text_resolves_or_gives_one_error_line(
     outcome(lambda: resolve(read_yaml(path)))
 
 
-def test_a_truncated_file_is_refused_or_read_as_far_as_it_goes(
-    tmp_path: Path,
-) -> None:
+def test_a_truncated_file_is_refused_or_read_as_far_as_it_goes(tmp_path: Path) -> None:
     lines = TEXT.splitlines(keepends=True)
     path = tmp_path / "config.yaml"
     refused = {}

@@ -59,8 +59,7 @@ def enumerated(support, refute, region, sides, failing):
 
 
 @pytest.mark.parametrize(
-    ("region", "failing"),
-    [(UP, False), (UP, True), (DOWN, False), (DOWN, True), (BAND, False)],
+    ("region", "failing"), [(UP, False), (UP, True), (DOWN, False), (DOWN, True), (BAND, False)]
 )
 def test_a_forecast_sums_over_all_sequences_of_seeds(region, failing):
     support, refute = (-1, 0, 1), (0, 0, 1)

@@ -345,10 +345,7 @@ LONG, SHORT, OTHER, NATIVE = cell("a/b", "long"), cell("a/b"), cell("a/c"), cell
         ),
         ([minus(LONG, SHORT)], ["long − short, B, all templates"]),
         ([minus(NATIVE, SHORT)], ["B − B, all templates"]),
-        (
-            [minus(minus(SHORT, OTHER), minus(NATIVE, 0.5))],
-            ["(B − C, all templates) − (B − 0.5)"],
-        ),
+        ([minus(minus(SHORT, OTHER), minus(NATIVE, 0.5))], ["(B − C, all templates) − (B − 0.5)"]),
     ],
 )
 def test_a_term_names_measures_where_they_differ_and_a_shared_arm_once(terms, texts):

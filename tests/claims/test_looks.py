@@ -355,8 +355,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
-    [*product(KINDS, [""]), *product(["above", "inside"], ["all_of", "any_of"])],
+    ("name", "kind"), [*product(KINDS, [""]), *product(["above", "inside"], ["all_of", "any_of"])]
 )
 def test_a_claim_is_open_while_some_further_seeds_decide_it(name, kind):
     cases = [OPPOSITE, *PAIRS] if kind else [(prefix,) for prefix in PREFIXES]

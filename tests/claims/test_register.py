@@ -321,12 +321,7 @@ def test_a_row_that_cannot_be_supported_or_refuted_is_refused(
 @pytest.mark.parametrize("kind", ["all_of", "any_of"])
 @pytest.mark.parametrize("primary", [True, False])
 @pytest.mark.parametrize(
-    ("parts", "looks", "settled"),
-    [
-        (40, [12], True),
-        (41, [12], False),
-        (41, [12, 13], True),
-    ],
+    ("parts", "looks", "settled"), [(40, [12], True), (41, [12], False), (41, [12, 13], True)]
 )
 def test_a_row_with_too_many_parts_for_a_look_is_refused(
     tmp_path, kind, primary, parts, looks, settled

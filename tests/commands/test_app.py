@@ -29,11 +29,7 @@ SEEDS = (0, 1)
 
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["journeylab", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
+        ["journeylab", *arguments], cwd=folder, capture_output=True, text=True, check=False
     )
 
 

@@ -207,11 +207,7 @@ def keep(run: str) -> None:
 
 @pytest.mark.parametrize(
     ("run", "seed", "unit"),
-    [
-        (BRIDGE, None, BRIDGE),
-        (SIGN, 1001, "exp11/sign/all/seed-1001"),
-        (TRAINED, 1000, TRAINED),
-    ],
+    [(BRIDGE, None, BRIDGE), (SIGN, 1001, "exp11/sign/all/seed-1001"), (TRAINED, 1000, TRAINED)],
 )
 def test_a_planted_value_is_named(project: Copy, run: str, seed: int | None, unit: str) -> None:
     keep(run)

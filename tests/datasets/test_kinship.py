@@ -5,11 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from journeylab.datasets.kinship import (
-    DOCUMENTED_COUNTS,
-    SENTENCES,
-    assert_lawful,
-)
+from journeylab.datasets.kinship import DOCUMENTED_COUNTS, SENTENCES, assert_lawful
 from journeylab.datasets.triples import (
     Corpus,
     Fact,

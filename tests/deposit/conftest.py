@@ -66,8 +66,8 @@ REGISTER = {
                 {
                     "effect": {"every": {"label": "error", "metric": "error", "arm": "b"}},
                     "region": {"at_most": 0.5},
-                },
-            ],
+                }
+            ]
         },
         "exp3": {
             "measures": {"score": {"label": "score", "metric": "accuracy", "at": {"N": 8}}},

@@ -220,10 +220,7 @@ def number(key, value):
         raw = f"journeylab@raw@{key}}}{{{content[key]!r}}}".encode()
         new = f"journeylab@raw@{key}}}{{{value!r}}}".encode()
         macros = files[f"{name}.tex"].replace(raw, new)
-        return {
-            f"{name}.json": json.dumps(content | {key: value}).encode(),
-            f"{name}.tex": macros,
-        }
+        return {f"{name}.json": json.dumps(content | {key: value}).encode(), f"{name}.tex": macros}
 
     return change
 

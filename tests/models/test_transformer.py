@@ -64,11 +64,7 @@ def test_attention_equals_explicit_matrices_in_values_and_gradients(
         values = turn.apply(v) if transport else v
         added = mask_scores(mask, weighting).double()
         out = attend(
-            turn.scaled(8**-0.5).apply(q)[None],
-            turn.apply(k)[None],
-            values[None],
-            added,
-            weighting,
+            turn.scaled(8**-0.5).apply(q)[None], turn.apply(k)[None], values[None], added, weighting
         )[0]
         return turn.undo(out) if transport else out
 

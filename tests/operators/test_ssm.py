@@ -31,10 +31,7 @@ def test_methods_equal_the_definition_in_values_and_gradients(method, seed, leng
     # With length 1 no state depends on the operator, whose gradient is then 0.
     gradients = [
         torch.autograd.grad(
-            (states * weights).sum(),
-            (operator, inputs),
-            allow_unused=True,
-            materialize_grads=True,
+            (states * weights).sum(), (operator, inputs), allow_unused=True, materialize_grads=True
         )
         for states in (expected, actual)
     ]

@@ -287,9 +287,7 @@ def trained(
 
 
 @pytest.fixture(scope="session")
-def once_records(
-    computed: tuple[StudyResults, Path],
-) -> list[tuple[RunRecord, RunHost]]:
+def once_records(computed: tuple[StudyResults, Path]) -> list[tuple[RunRecord, RunHost]]:
     """The records of exp5, whose runs are computed once."""
     moment = datetime(2026, 1, 2, tzinfo=UTC)
     timings = {

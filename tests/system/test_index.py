@@ -54,13 +54,7 @@ def study_of(name, claims, rng):
         for i, row in enumerate(verdicts)
     }
     judged = StudyRows(
-        study=name,
-        scale="default",
-        seeds=12,
-        evidence=True,
-        alpha=0.05,
-        M=15,
-        verdicts=verdicts,
+        study=name, scale="default", seeds=12, evidence=True, alpha=0.05, M=15, verdicts=verdicts
     )
     figures = [{"name": figure} for figure in ("effects", "tiers")]
     return JudgedStudy(

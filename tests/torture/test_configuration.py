@@ -47,15 +47,7 @@ PAGES = (
     *("</tbody></table><script src=x>", "&lt;b&gt;", "]]>", "<!-- x", "javascript:alert(1)"),
     *("{{ 7*7 }}", "<< 7*7 >>", "<% for x in y %>", "{# x #}", "{% raw %}"),
 )  # fmt: skip
-LETTERS = (
-    "\u202eright to left",
-    "日本語",
-    "é\u0301",
-    "zero\u200bwidth",
-    "ﬁ",
-    "😀",
-    "Ω≠∞",
-)
+LETTERS = ("\u202eright to left", "日本語", "é\u0301", "zero\u200bwidth", "ﬁ", "😀", "Ω≠∞")
 PAYLOADS = (*SHELL, *TYPESET, *PAGES, *LETTERS)
 
 

@@ -342,9 +342,7 @@ def test_prepared_process_has_one_thread() -> None:
     torch.use_deterministic_algorithms(False)
 
 
-def test_prepared_process_does_not_import_the_compiler(
-    imported: Callable[..., set[str]],
-) -> None:
+def test_prepared_process_does_not_import_the_compiler(imported: Callable[..., set[str]]) -> None:
     """Its import takes longer than that of PyTorch itself."""
     script = (
         "import torch\n"

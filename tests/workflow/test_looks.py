@@ -80,10 +80,7 @@ def plant(folder: Path) -> Copy:
     claims.append(row(6, "clear and failing", {"all_of": cells}))
     secondary = [{"run": f"{arm}/x", "measure": "value"} for arm in ("hopeless", "unread")]
     claims.append(row("s1", "both", {"difference": secondary}))
-    register = {
-        "measures": {"value": {"label": "value", "metric": "value"}},
-        "claims": claims,
-    }
+    register = {"measures": {"value": {"label": "value", "metric": "value"}}, "claims": claims}
     file = folder / "claims" / f"{STUDY}.yaml"
     file.write_text(yaml.safe_dump(register, sort_keys=False), encoding="utf-8")
     (folder / "response.yaml").write_text(

@@ -14,7 +14,7 @@ PAGE = PROJECT / "docs/tutorial.md"
 STUDY = "exp99_tutorial"
 ELSEWHERE = {"make paper": "journeylab paper"}
 """Commands that need LaTeX → their part without LaTeX; tests/system runs LaTeX."""
-SHARED = {"config.yaml"}
+SHARED = {"config.yaml", "claims/theorems.yaml"}
 EDITED = {"paper/paper.tex"}
 
 

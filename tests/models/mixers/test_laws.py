@@ -15,12 +15,7 @@ from journeylab.models.mixers.mamba3 import state_space
 from journeylab.models.mixers.mixer import ShortConvolution, join_heads, split_heads, unit
 from journeylab.models.mixers.model import SequenceModel, Size
 from journeylab.models.mixers.path import PathAttention
-from journeylab.models.mixers.registry import (
-    COMMUTING,
-    MECHANISMS,
-    build_mixer,
-    operator_weights,
-)
+from journeylab.models.mixers.registry import COMMUTING, MECHANISMS, build_mixer, operator_weights
 from journeylab.models.mixers.selective_rope import SelectiveRotaryAttention
 from journeylab.models.mixers.softmax import (
     ForgettingAttention,

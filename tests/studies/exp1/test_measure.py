@@ -6,12 +6,7 @@ import torch
 from journeylab.operators.orthogonal import exponential
 from journeylab.studies.exp1_group_languages.ceilings import parikh_ceilings
 from journeylab.studies.exp1_group_languages.compute import GROUPS, exact_weights
-from journeylab.studies.exp1_group_languages.measure import (
-    accuracy,
-    answer,
-    draw_words,
-    measure,
-)
+from journeylab.studies.exp1_group_languages.measure import accuracy, answer, draw_words, measure
 from journeylab.studies.exp1_group_languages.metrics import METRICS
 from journeylab.studies.exp1_group_languages.settings import (
     FAR,

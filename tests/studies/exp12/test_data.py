@@ -56,8 +56,7 @@ def test_values_are_uniform(draw):
 
 
 @pytest.mark.parametrize(
-    ("tokens", "pieces"),
-    [(1, ["Bado"]), (2, ["Ba", "·do"]), (4, ["B", "·a", "·d", "·o"])],
+    ("tokens", "pieces"), [(1, ["Bado"]), (2, ["Ba", "·do"]), (4, ["B", "·a", "·d", "·o"])]
 )
 def test_name_has_the_given_number_of_tokens_and_a_word_has_one(tokens, pieces):
     language = language_of(Data(world="attributes"), tokens, ["Bado", "Mire"])

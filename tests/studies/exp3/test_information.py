@@ -117,10 +117,7 @@ def test_quarter_turns_carry_the_counts_of_four_classes_of_positions():
 
 def test_the_precision_law_holds_on_average_over_offsets():
     strings = information.enumerate_strings(added("standard", 10))
-    entropy, reach = (
-        information.order_entropy(strings.classes),
-        information.widest_range(strings),
-    )
+    entropy, reach = (information.order_entropy(strings.classes), information.widest_range(strings))
     rng = np.random.default_rng(5)
     for precision in (0.5, 2.0, 10.0, 100.0):
         gaps = [gap_of(strings, precision, rng.uniform(size=4)) for _ in range(200)]

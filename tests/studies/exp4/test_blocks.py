@@ -3,11 +3,7 @@
 import numpy as np
 import pytest
 
-from journeylab.studies.exp4_operator_recovery.blocks import (
-    common_basis,
-    off_block_mass,
-    outside,
-)
+from journeylab.studies.exp4_operator_recovery.blocks import common_basis, off_block_mass, outside
 
 D, COUNT = 8, 12
 

@@ -9,11 +9,7 @@ from torch.nn.functional import cross_entropy
 
 from journeylab.streams import Streams
 from journeylab.studies.exp4_operator_recovery import models
-from journeylab.studies.exp4_operator_recovery.models import (
-    commutator,
-    mean_loss,
-    orthogonality,
-)
+from journeylab.studies.exp4_operator_recovery.models import commutator, mean_loss, orthogonality
 from journeylab.studies.exp4_operator_recovery.settings import Arm, Model, UntrainedArm
 from journeylab.training import train
 

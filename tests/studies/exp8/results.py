@@ -54,11 +54,7 @@ def make_problem(*args: str, seed: int = 1000, **keys: object) -> Assignment:
 
 
 def make_computation(
-    computed: str,
-    variant: str = "all",
-    draws: int = 1,
-    steps: int = 2,
-    attention: str = "axial",
+    computed: str, variant: str = "all", draws: int = 1, steps: int = 2, attention: str = "axial"
 ) -> Computation:
     job = make_job(attention=attention, steps=steps)
     sections = {"data": job.data, "model": job.model, "training": job.training}

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from journeylab.studies.exp8_value_embeddings.data import Instances, assign, sums_of_all
-from journeylab.studies.exp8_value_embeddings.decoding import (
-    NOWHERE,
-    decode,
-    greedy,
-    judge,
-)
+from journeylab.studies.exp8_value_embeddings.decoding import NOWHERE, decode, greedy, judge
 from journeylab.studies.exp8_value_embeddings.measure import anchors
 
 RNG = np.random.default_rng(0)

@@ -18,13 +18,7 @@ from journeylab.studies.exp9_router_gradients import models
 from journeylab.studies.exp9_router_gradients.data import generate
 from journeylab.studies.exp9_router_gradients.measure import measure
 from journeylab.studies.exp9_router_gradients.models import RoutedProblem, follow_hard, perplexity
-from journeylab.studies.exp9_router_gradients.settings import (
-    Data,
-    Evaluation,
-    Job,
-    Model,
-    Training,
-)
+from journeylab.studies.exp9_router_gradients.settings import Data, Evaluation, Job, Model, Training
 from journeylab.training import train
 
 from ...models.encoder_layer import encoder_layer
