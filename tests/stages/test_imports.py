@@ -91,7 +91,7 @@ def test_installing_twice_adds_one_finder(lab: Path) -> None:
         "from journeylab.stages import imports\n"
         "print(imports.installed() is None)\n"
         "print(imports.install() is imports.install() is imports.installed())\n"
-        "import journeylab.wording.typography; print(*imports.installed().texts)"
+        "import journeylab.streams; print(*imports.installed().texts)"
     )
     lines = python(lab, script, finder=False).splitlines()
-    assert lines == ["True", "True", "journeylab.wording.typography"]
+    assert lines == ["True", "True", "journeylab.streams"]

@@ -84,7 +84,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         "negative_control_error.min": float(
             results.select("negative_control_error")["value"].min()
         ),
-        "negative_control_cosine.growing.size": float(cosines.abs().median()),
+        "negative_control_cosine.growing.size": cosines.abs().median() if len(cosines) else "n/a",
     }
 
 
