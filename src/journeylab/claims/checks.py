@@ -1,10 +1,9 @@
 """Checks that need more than one file: the register against the studies, and against the looks."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from journeylab.claims.effects import Cell, Every, Level, cells
-from journeylab.claims.looks import schedule
+from journeylab.claims.looks import schedule, seeds_needed
 from journeylab.claims.schema import Claim, Looks, Register, StudyClaims, listed
 from journeylab.config import ComputedArm, Metric, StudySettings, UserError, shown
 
@@ -58,7 +57,7 @@ def check_parts(claim: Claim, claims: StudyClaims, looks: Looks, file: str) -> N
     if not claim.primary or claim.kind not in ("all_of", "any_of"):
         return
     parts, plan = len(claim.terms), schedule(looks, claims)
-    if (n := plan.looks[-1]) < -math.log2(plan.tail / parts):
+    if (n := plan.looks[-1]) < seeds_needed(plan.tail / parts):
         raise UserError(
             f"{file}: {claim.id}: {parts} parts are too many for the look of {n} seeds: one part "
             "alone could never settle the row"

@@ -169,6 +169,6 @@ def _decided(most: int, n: int, support: int, refute: int, region: Interval) -> 
     upward, downward = n - above, n - below  # the seeds that contradict a median above, below
     low, high = map(math.isfinite, region)
     if low and high:
-        return ((below <= support) & (above <= support), (upward <= refute) | (downward <= refute))
+        return (below <= support) & (above <= support), (upward <= refute) | (downward <= refute)
     for_it, against = (upward, downward) if low else (downward, upward)
     return for_it <= support, against <= refute

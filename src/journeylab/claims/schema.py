@@ -38,8 +38,7 @@ SEQUENTIAL = (12, 16, 20, 24, 28, 32, 36)
 """The looks, where ``looks.yaml`` names none."""
 
 MOST_TAILS = 14
-"""The largest M, with which at most 9 of 36 seeds may contradict a verdict; with M = 1 it is 11.
-"""
+"""The largest M: at most 9 of 36 seeds may then contradict a verdict; with M = 1, at most 11."""
 
 WORDING = {"statement", "cites", "theorem", "source"}
 """Keys of a row that are its words: no verdict depends on them."""

@@ -61,9 +61,8 @@ def _study_schema(study: str) -> dict[str, Any]:
     schema = model.model_json_schema(ref_template=f"#/$defs/{study}.{{model}}")
     for definition in schema.get("$defs", {}).values():
         _allow_lists(definition)
-    schema["properties"]["scales"] = {
-        "type": "object"
-    }  # any key of the section; checked at a start
+    # a scale may override any key of the section; a start checks it
+    schema["properties"]["scales"] = {"type": "object"}
     return schema
 
 

@@ -1,9 +1,9 @@
 """How the numbers of a report that no claim has follow from the measurements.
 
 A study computes them in its own code, which verify.py does not run. Most are a reduction, such as
-the maximum, of the values of a metric at some levels of its factors, and their keys name the metric
-and the levels: ``exp5.identity_error.max``. verify.py computes again
-what is derived here, and counts the others.
+the maximum, of the values of a metric at some levels of its factors, and their keys name metric,
+levels and reduction: ``exp5.identity_error.max`` is over all levels. verify.py computes again what
+is derived here, and counts the others.
 """
 
 from __future__ import annotations

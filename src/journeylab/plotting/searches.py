@@ -9,27 +9,28 @@ import pandas as pd
 from journeylab.plotting.results import StudyResults, Table
 
 
-def read_trials(path: Path) -> pd.DataFrame:
-    """The trials of a search, in the order of its table.
+def read_trials(module: str | Path) -> pd.DataFrame:
+    """The trials of a search, ``trials.csv`` beside a module of the study, in their order.
 
     Columns: arm, variant, steps, peak rate, initial scale, the value that decides (infinite if a
     seed diverged), and chosen, an asterisk at the settings of the study. ``case`` and ``note`` may
     say what else differs, by run or by trial; further columns decide nothing.
     """
+    path = Path(module).with_name("trials.csv")
     trials = pd.read_csv(path, dtype=str, keep_default_na=False)
     return trials.reindex(columns=[*trials.columns, *({"case", "note"} - {*trials})], fill_value="")
 
 
 def tabulate_trials(
-    results: StudyResults, figures: str, value: str, caption: str, notes: str
+    results: StudyResults, module: str, value: str, caption: str, notes: str
 ) -> Table:
-    """The trials in ``trials.csv`` beside ``figures``, the path of a ``figures.py``.
+    """The trials beside a module of the study, as its table ``search``.
 
     A row is a run: all points that were tried, rate and scale, each with its ``value``. The steps
     of a trial are said where they are not those of the row.
     """
     rows: list[dict[str, str]] = []
-    trials = read_trials(Path(figures).with_name("trials.csv"))
+    trials = read_trials(module)
     for run, tried in trials.groupby(["arm", "variant", "case"], sort=False):
         arm, variant, case = map(str, run)
         points = tried.to_dict("records")

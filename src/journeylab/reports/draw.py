@@ -9,8 +9,7 @@ from typing import Protocol
 
 import pandas as pd
 
-from journeylab.plotting import Figures as FigureTable
-from journeylab.plotting import StudyResults, Table, draw_figures, save, stopping, styled
+from journeylab.plotting import Figures, StudyResults, Table, draw_figures, save, stopping, styled
 from journeylab.records.files import write_json
 from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.reports.numbers import study_numbers
@@ -26,7 +25,7 @@ _LOOKS = (
 class FiguresPart(Protocol):
     """The figures, tables and numbers of a study: its ``figures.py``."""
 
-    FIGURES: FigureTable
+    FIGURES: Figures
 
     def tabulate(self, results: StudyResults) -> dict[str, Table]:
         """The tables by name."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.typography import plain
+from journeylab.wording.verdicts import listed
 
 
 def method(study: StudyRows) -> str:
@@ -19,11 +20,10 @@ def method(study: StudyRows) -> str:
 
 
 def _method(study: StudyRows, rows: Sequence[Row]) -> Iterator[str]:
-    *most, last = map(str, study.looks)
     yield (
-        f"Claims are judged at looks: at {' and '.join(filter(None, (', '.join(most), last)))} "
-        "seeds. An inconclusive claim is settled if further seeds could not decide it, and else "
-        "open; only runs that open claims read get more seeds."
+        f"Claims are judged at looks: at {listed(map(str, study.looks))} seeds. An inconclusive "
+        "claim is settled if further seeds could not decide it, and else open; only runs that open "
+        "claims read get more seeds."
     )
     solving = any(row.solves for row in rows)
     if any(not row.solves for row in rows):

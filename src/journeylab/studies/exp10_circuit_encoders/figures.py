@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from functools import partial
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -27,7 +26,7 @@ from journeylab.studies.exp10_circuit_encoders.metrics import (
 )
 from journeylab.wording.typography import fixed, scientific
 
-_CHOSEN = plot.read_trials(Path(__file__).with_name("trials.csv")).query("chosen == '*'")
+_CHOSEN = plot.read_trials(__file__).query("chosen == '*'")
 _RUNS = _CHOSEN.astype({"value": float}).groupby(["arm", "variant"])["value"]
 _GAIN = fixed(float((_RUNS.last() - _RUNS.first()).max()), 3)
 """What twice the steps add to the accuracy of a judged encoder, at most."""

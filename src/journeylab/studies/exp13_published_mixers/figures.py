@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -56,7 +55,7 @@ _IN_PROSE = (
 """Runs whose solving seeds the prose counts."""
 _LONGER = 8000
 """Steps of runs that did not solve their task with the usual number on every pilot seed."""
-_CHOSEN = plot.read_trials(Path(__file__).with_name("trials.csv")).query("chosen == '*'")
+_CHOSEN = plot.read_trials(__file__).query("chosen == '*'")
 _SEARCHED = set(zip(_CHOSEN["arm"], _CHOSEN["variant"], strict=True))
 
 
