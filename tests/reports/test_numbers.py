@@ -1,5 +1,6 @@
 """Every number of a study has a key."""
 
+import numpy as np
 import pytest
 
 from journeylab.records.files import json_bytes
@@ -25,6 +26,13 @@ def test_every_number_of_a_verdict_has_a_key(trained):
     assert numbers["exp7.5.low"] == "−∞"
     assert numbers["exp7.5.high"] == "∞"
     assert numbers["exp7.5.failures"] == 2
+
+
+@pytest.mark.parametrize("value", [np.float64(0.1), np.int64(3)])
+def test_a_number_of_a_library_is_stored_as_one_of_python(trained, value):
+    numbers = study_numbers(trained[0], {"own": value})
+    assert type(numbers["exp7.own"]) is type(value.item())
+    assert repr(value) not in latex_macros(numbers)
 
 
 @pytest.mark.parametrize(("bound", "printed"), [("at_most", "∞"), ("at_least", "−∞")])

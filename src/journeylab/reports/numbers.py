@@ -3,6 +3,8 @@
 import math
 from collections.abc import Mapping
 
+import numpy as np
+
 from journeylab.records.verdicts import Estimate
 from journeylab.wording.rows import StudyRows
 from journeylab.wording.typography import Number, plain
@@ -42,7 +44,9 @@ def study_numbers(verdicts: StudyRows, extra: Mapping[str, Number]) -> dict[str,
 
 
 def _known(value: Number) -> Number:
-    """A number that JSON can hold; None for NaN, as of a median when all seeds failed."""
+    """A number of Python that JSON can hold; None for NaN, as of a median if all seeds failed."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else plain(value)
     return value
