@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from journeylab import catalogue
 from journeylab.config import UserError
 from journeylab.plotting import StudyResults
-from journeylab.records.files import read_origin, read_table, sha256, verify_files, write_folder
+from journeylab.records.files import (
+    MANIFEST,
+    read_origin,
+    read_table,
+    sha256,
+    verify_files,
+    write_folder,
+)
 from journeylab.records.repair import remake
 from journeylab.records.runs import read_run
 from journeylab.reports.draw import draw_results, join_curves
@@ -13,11 +22,14 @@ from journeylab.stages.judged import read_rows
 from journeylab.stages.running import Call
 
 CURVES = "curves.parquet"
+DRAWN = {MANIFEST, "content.json", "figures", "numbers.json", "numbers.tex", "tables"}
+"""What a drawn folder holds."""
 
 
 def run(call: Call) -> None:
     """plan, measurements, verdicts, runs → a sealed folder of figures, tables, macros, content."""
     plan = call.plan
+    _check_replaced(call.output.parent)
     measurements, verdicts = call.file("measurements"), call.file("verdicts")
     folder_of_runs = call.file("runs")
     table = read_table(measurements, plan.inputs["measurements"])
@@ -52,3 +64,13 @@ def run(call: Call) -> None:
     made = plan.origin(measurements=measurements, verdicts=verdicts)
     with write_folder(call.output.parent, made) as folder:
         draw_results(results, figures, words, folder)
+
+
+def _check_replaced(folder: Path) -> None:
+    """Refuse a folder with other files: the whole folder is replaced, and they would be lost."""
+    others = sorted(path.name for path in folder.glob("*") if path.name not in DRAWN)
+    if others:
+        raise UserError(
+            f"--output: {folder} holds {others[0]}, and draw replaces the whole folder; write "
+            f"FOLDER/{MANIFEST} of a new folder or of one that draw made"
+        )
