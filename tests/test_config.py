@@ -557,22 +557,6 @@ def test_a_variant_overrides_its_arm_and_an_arm_its_study(
     assert settings.resolve("b", "x").settings["training"] == resolved(other)
 
 
-@pytest.mark.parametrize("scale", WRITTEN["seeds"])
-def test_a_list_of_variants_equals_a_mapping_without_overrides(scale: str) -> None:
-    def write(config: dict[str, Any]) -> None:
-        config["scale"] = scale
-        for study in config["studies"].values():
-            for arm in study["arms"].values():
-                if isinstance(arm.get("variants"), list):
-                    arm["variants"] = {name: {} for name in arm["variants"]}
-
-    listed = resolve(WRITTEN | {"scale": scale})
-    mapped = resolve(changed(write))
-    for study, settings in listed.studies.items():
-        assert mapped.studies[study].arms == settings.arms
-        assert list(runs_of(study, mapped.studies[study])) == list(runs_of(study, settings))
-
-
 def test_an_arm_that_overrides_its_data_has_its_own_dataset() -> None:
     before, after = runs(unchanged), runs(lambda c: arms(c)["7a"].update(data={"cities": 11}))
     own = {pair for pair in before if pair[0] == "7a"}

@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from journeylab.config import Name, StudySettings, TrainedArm, TrainingSettings, UserError, build
+from journeylab.config import (
+    Name,
+    StudySettings,
+    TrainedArm,
+    TrainingSettings,
+    UserError,
+    at_scale,
+    build,
+)
 
 
 class Arm(TrainedArm):
@@ -92,3 +100,43 @@ def test_two_grids_cannot_make_the_same_arm() -> None:
     second = {"variants": ["A"], "grid": {"order": ["c"]}}
     with pytest.raises(UserError, match=r"S-b\.grid: there is another S-b-c"):
         settings(**{"S": first, "S-b": second})
+
+
+def test_a_limit_of_a_scale_holds_for_arms_variants_and_levels() -> None:
+    section = {
+        "training": {"steps": 100, "learning_rate": 0.1},
+        "arms": {
+            "S": {
+                "training": {"steps": 50},
+                "grid": {"m": {"one": {"training": {"steps": 90, "warmup": 9}}}},
+                "variants": ["a", {"b": {"training": {"steps": 70}}}],
+            },
+            "training": {"steps": 80, "variants": {"b": {"training": {"steps": 70}}}},
+        },
+    }
+    override = {
+        "training": {"steps": "at_most 60", "warmup": "at_most 2"},
+        "arms": {"S": {"training": {"steps": "at_most 40"}}},
+    }
+    assert at_scale(section, override) == {
+        "training": {"steps": 60, "learning_rate": 0.1, "warmup": 2},
+        "arms": {
+            "S": {
+                "training": {"steps": 40},
+                "grid": {"m": {"one": {"training": {"steps": 60, "warmup": 2}}}},
+                "variants": ["a", {"b": {"training": {"steps": 60}}}],
+            },
+            # an arm with the name of a section has keys of its own
+            "training": {"steps": 80, "variants": {"b": {"training": {"steps": 60}}}},
+        },
+    }
+    plain = at_scale(section, {"training": {"steps": 60}})
+    assert plain["arms"] == section["arms"]
+
+
+def test_a_list_may_mix_names_and_overrides() -> None:
+    mixed = settings(S={"variants": ["a", {"b": {"model": {"d": 3}}}]})
+    assert mixed == settings(S={"variants": {"a": {}, "b": {"model": {"d": 3}}}})
+    for wrong in (["a", {"a": {}}], ["a", {"b": {}, "c": {}}], ["a", 1]):
+        with pytest.raises(UserError, match="variants"):
+            settings(S={"variants": wrong})

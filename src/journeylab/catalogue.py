@@ -28,9 +28,9 @@ from journeylab.config import (
     TrainedJob,
     UserError,
     accepted,
+    at_scale,
     build,
     check_plain,
-    merge,
     read_yaml,
     shown,
 )
@@ -276,7 +276,7 @@ def _resolve_study(study: str, section: object, scale: str, file: str) -> StudyS
         here = (*at, "scales", name)
         if "scales" in override:
             raise UserError(f"{file}: {'.'.join(here)}.scales: a scale has no scales; remove it")
-        scaled = build(model, merge(written, override), file, here)
+        scaled = build(model, at_scale(written, override), file, here)
         _check_runs(study, scaled, file, here)
         if name == scale:
             settings = scaled

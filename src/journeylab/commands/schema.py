@@ -67,12 +67,13 @@ def _study_schema(study: str) -> dict[str, Any]:
 
 
 def _allow_lists(definition: dict[str, Any]) -> None:
-    """``variants`` may be a list of names."""
+    """``variants`` may be a list of names, and of names with overrides."""
     node = definition.get("properties", {}).get("variants")
     if node:
         [pattern] = node["patternProperties"]
         name = {"type": "string", "pattern": pattern}
-        names = {"type": "array", "items": name, "minItems": 1, "uniqueItems": True}
+        item = {"anyOf": [name, node | {"maxProperties": 1}]}
+        names = {"type": "array", "items": item, "minItems": 1, "uniqueItems": True}
         definition["properties"]["variants"] = {"anyOf": [node, names]}
 
 

@@ -18,7 +18,7 @@ from journeylab.config.fields import (
     Scale,
     SeveralWorlds,
 )
-from journeylab.config.grids import merge
+from journeylab.config.grids import at_scale, merge
 from journeylab.config.reading import canonical, check_plain, read_yaml
 from journeylab.config.root import ONCE, Config, chunk_seeds, chunks
 from journeylab.config.study import (
@@ -61,6 +61,7 @@ __all__ = [
     "UserError",
     "VariantSettings",
     "accepted",
+    "at_scale",
     "build",
     "canonical",
     "check_plain",

@@ -1,12 +1,15 @@
-"""Short forms of config.yaml, expanded: grids of arms, lists of variants, overrides."""
+"""Short forms of config.yaml, expanded: grids of arms, lists of variants, overrides, limits."""
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from journeylab.config.fields import distinct
 from journeylab.config.reading import WIDEST
+
+_LIMIT = re.compile(r"at_most (\d+(?:\.\d+)?)")
 
 
 def span(arms: Any) -> Any:
@@ -68,16 +71,71 @@ def _levels(where: str, factor: Any, levels: Any) -> dict[str, Mapping[Any, Any]
 
 
 def by_name(variants: Any) -> Any:
-    """``[A, B]`` as ``{A: {}, B: {}}``; anything else as it is. Raises ValueError for repeats."""
-    if not isinstance(variants, list | tuple) or not all(isinstance(v, str) for v in variants):
+    """``[A, B: {model: …}]`` as ``{A: {}, B: {model: …}}``; anything else as it is.
+
+    Raises ValueError for repeats.
+    """
+    if not isinstance(variants, list | tuple):
         return variants
-    return {name: {} for name in distinct(tuple(variants))}
+    named: dict[str, Any] = {}
+    for variant in variants:
+        own = {variant: {}} if isinstance(variant, str) else variant
+        if not isinstance(own, Mapping) or len(own) != 1:
+            return variants
+        distinct((*named, *own))
+        named |= own
+    return named
 
 
 def merge(base: Any, override: Any) -> Any:
-    """``base`` updated by ``override``, recursively by key; lists of names count as mappings."""
+    """``base`` updated by ``override``, recursively by key; lists of names count as mappings.
+
+    ``at_most 60`` is 60, or the base if that is smaller.
+    """
+    if (most := _limit(override)) is not None:
+        return min(base, most) if isinstance(base, int | float) else most
     base = by_name(base) if isinstance(override, Mapping) else base
     if not isinstance(base, Mapping) or not isinstance(override, Mapping):
         return override
     changed = {key: merge(base.get(key), value) for key, value in override.items()}
     return {**base, **changed}
+
+
+def at_scale(section: Any, override: Any) -> Any:
+    """The section of a study at a scale.
+
+    A limit, as ``training: {steps: at_most 60}``, holds for the steps of the study and for those
+    that its arms and variants write.
+    """
+    sections = override.items() if isinstance(override, Mapping) else ()
+    limits = {
+        name: found
+        for name, keys in sections
+        if isinstance(keys, Mapping)
+        if (found := {key: most for key, value in keys.items() if (most := _limit(value))})
+    }
+    return merge(_limited(section, limits) if limits else section, override)
+
+
+def _limit(value: Any) -> float | None:
+    found = _LIMIT.fullmatch(value) if isinstance(value, str) else None
+    return found and (float(found[1]) if "." in found[1] else int(found[1]))
+
+
+def _limited(node: Any, limits: Mapping[Any, Mapping[Any, float]], *, named: bool = False) -> Any:
+    """A section with the limits in all overrides; ``named``: its keys are names of arms."""
+    if isinstance(node, list):
+        return [_limited(item, limits, named=named) for item in node]
+    if not isinstance(node, Mapping):
+        return node
+    return {
+        key: merge(value, _present(limits[key], value))
+        if key in limits and not named
+        else _limited(value, limits, named=key in ("arms", "variants"))
+        for key, value in node.items()
+    }
+
+
+def _present(limits: Mapping[Any, float], written: Any) -> dict[Any, str]:
+    keys = limits if isinstance(written, Mapping) else {}
+    return {key: f"at_most {most}" for key, most in keys.items() if key in written}

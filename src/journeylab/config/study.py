@@ -75,7 +75,8 @@ Variants = Annotated[dict[Name, VariantSettings], Field(min_length=1)]
 class ArmSettings(Frozen):
     """An experimental condition and its variants; ``variants: [A, B]`` if they override nothing.
 
-    ``dataset`` names one of the study's datasets; it may be omitted if there is only one. ``grid``
+    ``dataset`` names one of the study's datasets; it may be omitted if there is only one, or if a
+    trained arm has the name of its dataset. ``grid``
     creates one arm for every combination of its levels (:func:`span`).
     """
 
@@ -269,7 +270,7 @@ class StudySettings(Frozen):
         chosen = self.arms[arm]
         own = set(type(chosen).model_fields) - _RESOLVED
         resolved = chosen.model_dump(mode="json", include=own) | {"variant": variant}
-        dataset = self._dataset(chosen)
+        dataset = self._dataset(arm)
         data: dict[str, Any] = {}
         if dataset is not None:
             data = self.datasets[dataset].model_dump(mode="json")
@@ -292,13 +293,16 @@ class StudySettings(Frozen):
             once=isinstance(chosen, ComputedArm) and chosen.replicates == "once",
         )
 
-    def _dataset(self, arm: ArmSettings) -> str | None:
+    def _dataset(self, name: str) -> str | None:
+        arm = self.arms[name]
         if arm.dataset is not None:
             if arm.dataset not in self.datasets:
                 known = ", ".join(self.datasets) or "none"
                 raise ValueError(f"dataset {arm.dataset!r} is unknown; accepted: {known}")
             return arm.dataset
         if len(self.datasets) > 1 and isinstance(arm, TrainedArm):
+            if name in self.datasets:
+                return name
             raise ValueError(f"dataset is missing; accepted: {', '.join(self.datasets)}")
         return next(iter(self.datasets)) if len(self.datasets) == 1 else None
 
