@@ -50,9 +50,8 @@ def test_an_impossible_margin_is_refused() -> None:
 
 
 def test_every_effect_and_region_has_an_example() -> None:
-    assert {next(iter(row["effect"])) for row in [*ROWS, *WHOLE["claims"]]} == kinds(Effect) - {
-        "run"
-    }
+    effects = [read([row]).claims[0].effect for row in [*ROWS, *WHOLE["claims"]]]
+    assert {next(iter(type(effect).model_fields)) for effect in effects} >= kinds(Effect) - {"run"}
     assert {next(iter(row["region"])) for row in ROWS if "region" in row} == set(get_args(Form))
     assert any(key not in ROWS[-1] for key in ("statement", "region"))
 

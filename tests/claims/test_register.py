@@ -45,12 +45,7 @@ RAW = {
                     "source": "document",
                     "cites": "section 1: A is said to be better",
                     "primary": True,
-                    "effect": {
-                        "difference": [
-                            {"run": "main/A", "measure": "hits"},
-                            {"run": "main/B", "measure": "hits"},
-                        ]
-                    },
+                    "effect": "main/A@hits - main/B@hits",
                     "region": {"above": 0.02},
                 },
                 {
@@ -122,22 +117,29 @@ def measure(raw: dict[str, Any]) -> dict[str, Any]:
     return raw["studies"]["exp1"]["measures"]["hits"]
 
 
-A = {"run": "main/A", "measure": "hits"}
-GATED = {"learned": {**A, "at_least": 0.9}}
+def row(**more: Any) -> dict[str, Any]:
+    return {"id": "exp1.1", "theorem": "thm:x", "source": "corrected", **more}
+
+
+GATED = {"learned": "main/A@hits >= 0.9"}
 MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
-    ("claims.0.effect.difference.0.run", "mian/A", "exp1.1", "mian", "accepted: main, algebra"),
-    ("claims.0.effect.difference.0.run", "main/Z", "exp1.1", "Z", "accepted: A, B"),
-    ("claims.0.effect.difference.0.run", "main A", "run", "main A"),
-    ("claims.0.effect.difference.0.measure", "hit", "exp1.1", "hit", "accepted: hits"),
-    ("claims.0.effect", {"difference": [1, 2]}, "exp1", "numbers only"),
-    ("claims.0.effect", {"difference": [A, A]}, "exp1", "both terms are the same"),
-    ("claims.0.effect", {"mean": [1, 2]}, "exp1", "all terms are numbers"),
-    ("claims.0.effect", {"min": []}, "effect", "{all_of: […]}"),
+    ("claims.0.effect", "mian/A@hits - 0.5", "exp1.1", "mian", "accepted: main, algebra"),
+    ("claims.0.effect", "main/A@hits - main/Z@hits", "exp1.1", "Z", "accepted: A, B"),
+    ("claims.0.effect", "main A@hits", "'main A@hits' is no effect", "arm/variant@measure - "),
+    ("claims.0.effect", "main@hits", "run", "'main'"),
+    ("claims.0.effect", "main/A@hit", "exp1.1", "hit", "accepted: hits"),
+    ("claims.0.effect", "1 - 2", "exp1", "numbers only"),
+    ("claims.0.effect", "main/A@hits - main/A@hits", "exp1", "both terms are the same"),
+    ("claims.0.effect", "mean(1, 2)", "exp1", "all terms are numbers"),
+    ("claims.0.effect", "mean(main/A@hits)", "effect", "mean"),
+    ("claims.0.effect", {"min": []}, "effect", "{all_of: [term, …]}"),
+    ("claims.0.effect", {"run": "main/A", "measure": "hits"}, "exp1.1", "'main/A@hits'"),
     (
         "claims.0.effect",
-        {"run": "algebra/all", "measure": "hits"},
-        *("exp1.1: run 'algebra/all' is computed once", "every"),
+        {"any_of": ["main/A@hits", {"difference": [{"run": "main/B", "measure": "hits"}, 1]}]},
+        *("exp1.1: write an expression", "'main/B@hits - 1'"),
     ),
+    ("claims.0.effect", "algebra/all@hits", "exp1.1: run 'algebra/all' is computed once", "every"),
     ("claims.0.region", {"abov": 1}, "region", "{above: number}"),
     ("claims.0.region", {"above": 1, "below": 2}, "region", "{inside: [low, high]}"),
     ("claims.0.region", {"inside": [1, -1]}, "inside", "smaller one"),
@@ -146,7 +148,7 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("claims.1.region", ..., "exp1.2", "region is missing"),
     (
         "claims.0",
-        {"id": "exp1.s1", "theorem": "t:x", "source": "corrected", "effect": {"all_of": [A, A]}},
+        row(id="exp1.s1", effect={"all_of": ["main/A@hits", "main/B@hits"]}),
         *("exp1.s1", "region is missing"),
     ),
     ("claims.0.statement", ..., "exp1.1", "statement is missing"),
@@ -163,8 +165,18 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("claims.1.effect.every.variant", "A", "exp1.2", "A", "accepted: all"),
     ("claims.1.effect.every.metric", "eror", "exp1.2", "eror", "accepted: hits, error"),
     ("claims.1.effect.every.at.N", [1, 3], "exp1.2", "3", "accepted: 1, 2"),
-    ("gates", {"learned": {**A, "at_least": 1, "measure": "hit"}}, "gates.learned: measure 'hit'"),
-    ("gates", {"learned": {**A, "at_least": 1, "run": "main/Z"}}, "gates.learned", "A, B"),
+    ("gates", {"learned": "main/A@hit >= 1"}, "gates.learned: measure 'hit'"),
+    ("gates", {"learned": "main/Z@hits >= 1"}, "gates.learned", "A, B"),
+    ("gates", {"learned": "main/A@hits > 1"}, "gates.learned", "arm/variant@measure >= 0.95"),
+    ("gates", {"learned": "main/A@hits or main/B@hit >= 1"}, "gates.learned", "is no gate"),
+    (
+        "gates",
+        {"learned": {"run": ["main/A", "main/B"], "measure": "hits", "at_least": 1}},
+        *("gates.learned: write an expression", "'main/A@hits or main/B@hits >= 1'"),
+    ),
+    ("measures.hits.step", "1/0", "step", "1/0"),
+    ("defaults", [{"at": {"tier": "T1"}}], "defaults.0.metric", "is missing"),
+    ("defaults", [{"metric": "hits", "at": 3}], "defaults.0.at"),
     ("measures.hits.metric", "h", "hits", "accepted: hits, error"),
     ("measures.hits.at.teir", "T1", "teir", "accepted: tier"),
     ("measures.hits.at.tier", "T9", "T9", "accepted: T1, T2"),
@@ -218,10 +230,6 @@ def test_a_mistake_is_reported_in_one_line(place, value, expected, tmp_path):
     assert "\n" not in message
     message = f"{Path(file).name} {message}"
     assert all(part in message for part in expected), message
-
-
-def row(**more: Any) -> dict[str, Any]:
-    return {"id": "exp1.1", "theorem": "thm:x", "source": "corrected", **more}
 
 
 @pytest.mark.parametrize("id_", ["exp1.1", "exp1.set", "exp1.s1", "exp1.s12"])
@@ -328,7 +336,7 @@ def test_a_row_with_too_many_parts_for_a_look_is_refused(
 ):
     """At α = 0.01 twelve seeds of one sign settle a part of 0.01 · 2¹² = 40."""
     raw = copy.deepcopy(RAW) | {"alpha": 0.01, "sequential": looks}
-    effect = {kind: [A] * parts}
+    effect = {kind: ["main/A@hits"] * parts}
     raw["studies"]["exp1"]["claims"] = [claim(raw) | {"effect": effect, "primary": primary}]
     if settled or not primary:
         check(raw, tmp_path / "claims")
@@ -379,7 +387,7 @@ def test_a_plan_follows_only_what_its_stage_reads_of_the_register(tmp_path):
 
 HASHED: dict[str, tuple[Callable[[dict[str, Any]], Any], set[str], set[str]]] = {
     "its region": (lambda raw: claim(raw).update(region={"above": 0.5}), {"exp1.1"}, set()),
-    "its effect": (lambda raw: claim(raw)["effect"]["difference"].reverse(), {"exp1.1"}, set()),
+    "its effect": (lambda raw: claim(raw).update(effect="main/A@hits"), {"exp1.1"}, set()),
     "its measure": (lambda raw: measure(raw).update(at={"tier": "T2"}), {"exp1.1"}, set()),
     "its gate": (gates(0, "learned"), {"exp1.1"}, set()),
     "how many are judged": (

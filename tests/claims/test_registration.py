@@ -24,9 +24,7 @@ from journeylab.records.files import write_json
 from journeylab.records.runs import RunStart, committed_files, git_state
 
 MEASURE = {"label": "hits", "metric": "hits"}
-EFFECT = {
-    "difference": [{"run": "main/A", "measure": "hits"}, {"run": "main/B", "measure": "hits"}]
-}
+EFFECT = "main/A@hits - main/B@hits"
 ROW = {
     "id": "exp1.1",
     "theorem": "thm:x",
@@ -35,7 +33,7 @@ ROW = {
     "effect": EFFECT,
     "region": {"above": 0.02},
 }
-LATER = {**ROW, "id": "exp1.s1", "effect": {"run": "other/A", "measure": "hits"}}
+LATER = {**ROW, "id": "exp1.s1", "effect": "other/A@hits"}
 CHANGED = (
     "exploratory: what decides its verdict changed after its runs started (effect, region, "
     "measures, gates, first seed, α, looks or M)"

@@ -18,9 +18,9 @@ measures:
   x: {label: x, metric: x}
 claims:
   - {id: exp1.1, theorem: "thm:x", statement: It is large., source: document, cites: "page 1",
-     effect: {run: a/a, measure: x}, region: {above: 1}}
+     effect: a/a@x, region: {above: 1}}
   - {id: exp1.2, theorem: "thm:x", statement: It is small., source: corrected,
-     effect: {run: a/a, measure: x}, region: {below: 1}}
+     effect: a/a@x, region: {below: 1}}
 """
 SAID = "{section: page 1, says: It is large., claims: [exp1.1]}"
 

@@ -37,7 +37,7 @@ CLAIMS = """
 measures: {worst: {label: worst accuracy, metric: worst_accuracy, range: [0, 1]}}
 claims:
   - {id: exp1.1, theorem: "thm:dfa", source: corrected, statement: Six steps do not teach A.,
-     effect: {run: A/toral-product, measure: worst}, region: {below: 0.99}}
+     effect: A/toral-product@worst, region: {below: 0.99}}
 """
 Change = Callable[[pd.DataFrame], pd.DataFrame]
 

@@ -63,7 +63,7 @@ def test_compare_follows_a_renumbered_row(tmp_path, monkeypatch):
         "amendments: [{date: 2026-01-01, rows: [exp7.2], reason: renumbered}]\n"
         "measures: {m: {label: m, metric: m}}\n"
         "claims:\n  - {id: exp7.2, theorem: 'thm:a', source: corrected, statement: It is., "
-        "effect: {run: a/b, measure: m}, region: {above: 0.5}, before: exp7.1}\n"
+        "effect: a/b@m, region: {above: 0.5}, before: exp7.1}\n"
     )
     old = reference(tmp_path / "old.json", revision=1, _1=(0.1, "refuted"))
     new = reference(tmp_path / "new.json", revision=2, _2=(0.9, "supported"))

@@ -273,10 +273,10 @@ def write_verdicts(root, statement="It holds.", state=None):
     study = StudyVerdicts(study="exp7", verdicts=rows, **judged)
     files.write_json(root / "results/exp7/verdicts.json", study)
     claim = {"theorem": "thm:x", "source": "corrected", "statement": statement}
-    claim |= {"effect": {"run": "a/b", "measure": "hits"}, "region": {"above": 0}}
+    claim |= {"effect": "a/b@hits", "region": {"above": 0}}
     register = {
         "measures": {"hits": {"label": "hits@1", "metric": "hits@1"}},
-        "gates": {"learned": {"run": "a/b", "measure": "hits", "at_least": 0.5}},
+        "gates": {"learned": "a/b@hits >= 0.5"},
         "claims": [{**claim, "id": row.id} for row in rows],
     }
     settings = {"register": {"studies": {"exp7": register}}, "earlier": {}}

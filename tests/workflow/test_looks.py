@@ -56,13 +56,12 @@ def shrink(config):
 
 
 def row(number, arm, effect=None):
-    cell = {"run": f"{arm}/x", "measure": "value"}
     return {
         "id": f"{STUDY}.{number}",
         "theorem": "prop:ssm-bridge",
         "statement": f"The values of {arm} are above 0.",
         "source": "corrected",
-        "effect": effect or cell,
+        "effect": effect or f"{arm}/x@value",
         "region": {"above": 0.0},
     }
 
@@ -76,10 +75,8 @@ def plant(folder: Path) -> Copy:
         file.unlink()
     primary = [name for name in PATTERNS if name != "unread"]
     claims = [row(number, arm) for number, arm in enumerate(primary, 1)]
-    cells = [{"run": f"{arm}/x", "measure": "value"} for arm in ("clear", "failing")]
-    claims.append(row(6, "clear and failing", {"all_of": cells}))
-    secondary = [{"run": f"{arm}/x", "measure": "value"} for arm in ("hopeless", "unread")]
-    claims.append(row("s1", "both", {"difference": secondary}))
+    claims.append(row(6, "clear and failing", {"all_of": ["clear/x@value", "failing/x@value"]}))
+    claims.append(row("s1", "both", "hopeless/x@value - unread/x@value"))
     register = {"measures": {"value": {"label": "value", "metric": "value"}}, "claims": claims}
     file = folder / "claims" / f"{STUDY}.yaml"
     file.write_text(yaml.safe_dump(register, sort_keys=False), encoding="utf-8")

@@ -5,11 +5,13 @@ is built from cells, differences and constants.
 """
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Self
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     Discriminator,
     Field,
     PositiveFloat,
@@ -18,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from journeylab.claims.expressions import parse_term
 from journeylab.config import Frozen, Name
 
 Level = str | int | None
@@ -44,17 +47,29 @@ def _keyed(shapes: Mapping[str, set[str]], choices: str, number: bool = False) -
     )
 
 
+def _share(step: object) -> object:
+    """``1/n`` as a number, rounded to four decimals, or two digits if these are more."""
+    if isinstance(step, str) and (count := re.fullmatch(r"1/([1-9]\d*)", step)):
+        n = int(count[1])
+        return round(1 / n, max(4, math.ceil(math.log10(n)) + 1))
+    return step
+
+
+Step = Annotated[PositiveFloat, BeforeValidator(_share, json_schema_input_type=str | float)]
+"""The least difference of two values of a measure; in YAML also a share, 1/44."""
+
+
 class Quantity(Frozen):
     """What is read from a run: a metric at one level of each of its factors.
 
     ``range`` holds its least and largest possible value, ``step`` the least difference of two
-    values, where it has steps (hits@1 over 6 facts: 1/6).
+    values, where it has steps (hits@1 over 44 facts: 1/44).
     """
 
     metric: Text
     at: Mapping[Name, Level] = {}
     range: tuple[float, float] | None = None
-    step: PositiveFloat | None = None
+    step: Step | None = None
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -98,7 +113,7 @@ class Difference(Frozen):
             raise ValueError("difference: both terms are the same; write two that can differ")
         if not any(cells(self.difference)):
             raise ValueError(
-                "difference: both terms are numbers only; write {run: arm/variant, measure: name}"
+                "difference: both terms are numbers only; write e.g. arm/variant@measure - 0.5"
             )
         return self
 
@@ -111,7 +126,9 @@ class Mean(Frozen):
     @model_validator(mode="after")
     def _varies(self) -> Self:
         if not any(cells(self.mean)):
-            raise ValueError("mean: all terms are numbers; write {run: arm/variant, measure: name}")
+            raise ValueError(
+                "mean: all terms are numbers; write e.g. mean(arm/a@measure, arm/b@measure)"
+            )
         return self
 
 
@@ -122,9 +139,10 @@ Term = Annotated[
     | Annotated[float, Tag("(number)")],
     _keyed(
         {"cell": {"run", "measure"}, "difference": {"difference"}, "mean": {"mean"}},
-        "{run: arm/variant, measure: name}, {difference: [first, second]}, {mean: […]}, a number",
+        "arm/variant@measure, term - term, mean(term, …), a number",
         number=True,
     ),
+    BeforeValidator(parse_term, json_schema_input_type=str | float),
 ]
 """A number per seed: a cell, a difference or a mean of terms, or a constant."""
 
@@ -173,9 +191,10 @@ Effect = Annotated[
             "any_of": {"any_of"},
             "every": {"every"},
         },
-        "{run: arm/variant, measure: name}, {difference: [first, second]}, {mean: […]}, "
-        "{all_of: […]}, {any_of: […]}, {every: {arm: …, metric: …, at: …}}",
+        "arm/variant@measure, term - term, mean(term, …), {all_of: [term, …]}, "
+        "{any_of: [term, …]}, {every: {arm: …, metric: …, at: …}}",
     ),
+    BeforeValidator(parse_term, json_schema_input_type=str | AllOf | AnyOf | Every),
 ]
 
 

@@ -14,15 +14,16 @@ from one run:
         source: document
         cites: 'section 4, first sentence: native triples transfer'
         primary: true
-        effect: {difference: [{run: native/A, measure: T2}, {run: 7a/B, measure: T2}]}
+        effect: native/A@T2 - 7a/B@T2
         region: {above: 0.02}
 
 Rows are checked before anything runs: all names exist, and the row can be supported and refuted.
 This module is imported at every start of the workflow and loads neither scipy nor pandas.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from journeylab.claims.checks import check_parts, check_register
 from journeylab.claims.effects import (
@@ -41,6 +42,7 @@ from journeylab.claims.effects import (
     Text,
     cells,
 )
+from journeylab.claims.expressions import write_gate, write_term
 from journeylab.claims.hashes import register_hash, row_hashes
 from journeylab.claims.regions import Region
 from journeylab.claims.schema import (
@@ -113,7 +115,9 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
         study = path.stem
         if only and study not in only:
             continue
-        claims = build(StudyClaims, read_yaml(path), str(path))
+        written = read_yaml(path)
+        claims = build(StudyClaims, written, str(path))
+        _check_expressions(written, path)
         for claim in claims.claims:
             if not claim.id.startswith(f"{study}."):
                 raise UserError(f"{path}: {claim.id}: ids of {study} start with {study}.")
@@ -121,6 +125,19 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
             check_parts(claim, claims, looks, str(path))
         studies[study] = claims
     return Register(**dict(looks), studies=studies)
+
+
+def _check_expressions(written: Mapping[str, Any], path: Path) -> None:
+    """Refuse an effect or a gate in nested keys, as registers of earlier commits have them."""
+    for name, gate in written.get("gates", {}).items():
+        if not isinstance(gate, str):
+            raise UserError(f"{path}: gates.{name}: write an expression, {write_gate(**gate)!r}")
+    for row in written["claims"]:
+        effect = row["effect"]
+        parted = isinstance(effect, Mapping) and set(effect) <= {"every", "all_of", "any_of"}
+        for part in next(iter(effect.values())) if parted else [effect]:
+            if isinstance(part, Mapping):
+                raise UserError(f"{path}: {row['id']}: write an expression, {write_term(part)!r}")
 
 
 def _check_theorem(claim: Claim, theorems: Theorems, path: Path) -> None:

@@ -6,7 +6,14 @@ from datetime import date
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    StringConstraints,
+    model_validator,
+)
 
 from journeylab.claims.effects import (
     AllOf,
@@ -15,15 +22,18 @@ from journeylab.claims.effects import (
     Difference,
     Effect,
     Every,
+    Level,
     Mean,
     Measure,
     Quantity,
     RunId,
+    Step,
     Term,
     Text,
     cells,
     extent,
 )
+from journeylab.claims.expressions import parse_gate
 from journeylab.claims.regions import EVERYWHERE, Form, Region
 from journeylab.config import Frozen, Name
 
@@ -179,7 +189,9 @@ class StudyCriteria(Frozen):
     revision: Annotated[int, Field(ge=1, le=10)] = 1
     seeds_from: NonNegativeInt = 0
     measures: Mapping[Name, Quantity] = {}
-    gates: Mapping[Name, Gate] = {}
+    gates: Mapping[
+        Name, Annotated[Gate, BeforeValidator(parse_gate, json_schema_input_type=str)]
+    ] = {}
     claims: tuple[Criterion, ...]
 
     @property
@@ -231,12 +243,31 @@ class StudyCriteria(Frozen):
         return max(steps, default=0.0)
 
 
+class Defaults(Frozen):
+    """What measures of a metric have unless they say otherwise; levels are added to theirs."""
+
+    metric: Text
+    at: Mapping[Name, Level] = {}
+    range: tuple[float, float] | None = None
+    step: Step | None = None
+
+
 class StudyClaims(StudyCriteria):
     """The claims of one study and the measures they read: one file of the register."""
 
     amendments: tuple[Amendment, ...] = ()
+    defaults: tuple[Defaults, ...] = ()
     measures: Mapping[Name, Measure] = {}
     claims: tuple[Claim, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults(cls, written: Any) -> Any:
+        match written:
+            case {"defaults": list(defaults), "measures": Mapping() as measures}:
+                filled = {name: _filled(each, defaults) for name, each in measures.items()}
+                return {**written, "measures": filled}
+        return written
 
     @model_validator(mode="after")
     def _continues(self) -> Self:
@@ -300,6 +331,7 @@ class Register(Criteria):
         """What decides the verdicts of one study, as :class:`Criteria` reads it."""
         words: dict[str, Any] = {
             "amendments": True,
+            "defaults": True,
             "measures": {"__all__": {"label"}},
             "claims": {"__all__": WORDING | LINKS},
         }
@@ -335,6 +367,17 @@ def named_runs(claims: StudyCriteria) -> set[tuple[str, str | None]]:
 def listed(names: Iterable[str | int]) -> str:
     """Names separated by commas, or “none”."""
     return ", ".join(str(name) for name in names) or "none"
+
+
+def _filled(measure: Any, defaults: Iterable[Any]) -> Any:
+    """A measure with the defaults of its metric; one of another shape is left as it is."""
+    for known in defaults:
+        if isinstance(known, Mapping) and isinstance(measure, Mapping):
+            levels = known.get("at", {}), measure.get("at", {})
+            same = known.get("metric") == measure.get("metric")
+            if same and all(isinstance(each, Mapping) for each in levels):
+                return {**known, **measure, "at": {**levels[0], **levels[1]}}
+    return measure
 
 
 def _check_defined(key: str, name: str, known: Iterable[str]) -> None:

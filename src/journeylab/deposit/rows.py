@@ -126,7 +126,7 @@ def key_of(content: Any) -> str:
 def criteria(register: Record, study: str) -> Record:
     """What decides the verdicts of a study: the looks, and its rows without words."""
     claims = dict(register["studies"][study])
-    del claims["amendments"]
+    del claims["amendments"], claims["defaults"]
     claims["measures"] = {
         name: {key: value for key, value in measure.items() if key != "label"}
         for name, measure in claims["measures"].items()
