@@ -54,6 +54,15 @@ def test_the_words_of_a_reviewer_are_no_remark(checkout: Path) -> None:
     assert lint_files([], Path()) == (["response.yaml:6: typed by hand: 0.31"], [])
 
 
+def test_an_unknown_placeholder_is_a_mistake(checkout: Path) -> None:
+    Path("response.yaml").write_text(
+        "points:\n  - id: a\n    answer: By {exp6.7.effect},\n      {|exp6.7.efect|}.\n"
+    )
+    remarks, [mistake] = lint_files([], Path())
+    assert not remarks
+    assert mistake.startswith("response.yaml:4: {|exp6.7.efect|}: its report has no such number")
+
+
 @pytest.mark.parametrize(
     ("text", "mistake"),
     [

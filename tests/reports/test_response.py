@@ -13,6 +13,7 @@ from journeylab.records.files import sha256, write_folder
 from journeylab.reports import response
 from journeylab.reports.response import Question, describe_response, plain_text
 from journeylab.reports.typeset import compile_pdf
+from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers
 
 from .conftest import WHY
 from .test_report import pages
@@ -75,6 +76,29 @@ def test_a_figure_is_shown_once_and_an_unknown_one_refused(evidence, response_da
     assert shown == [["exp7"], ["exp5"], [], [], []]
     with pytest.raises(UserError, match=r"response.yaml: x: figures: 'exp7/nothing' is not drawn"):
         described(evidence, [question("x", figures=("exp7/nothing",))])
+
+
+def test_placeholders_in_an_answer_become_numbers_as_the_report_prints_them(evidence):
+    def answer(text):
+        return described(evidence, [question("x", answer=text)])["points"][0]["answer"]
+
+    for study in evidence:
+        for row in study.verdicts.verdicts:
+            if row.kind == "exact":
+                assert answer(f"{{{row.id}.effect}}") == extreme_text(row)
+                continue
+            printed = printed_numbers(row, first_digits(row))
+            assert answer(f"{{{row.id}.effect}}") == printed["effect"]
+            ends = answer(f"[{{{row.id}.low}}, {{{row.id}.high}}]")
+            assert ends == (printed["interval"] or ends)
+    assert answer("{exp7.2.verdict}, {exp8.1.effect}") == "refuted, not judged yet"
+    minus = answer("{exp7.3.low}")
+    assert minus.startswith("−")
+    assert answer("by {|exp7.3.low|}, {not a key}") == f"by {minus[1:]}, {{not a key}}"
+    with pytest.raises(UserError) as caught:
+        answer("{exp7.3.efect}")
+    assert str(caught.value).startswith("response.yaml: x: answer: {exp7.3.efect}: exp7 has no ")
+    assert "near: exp7.3.effect" in str(caught.value)
 
 
 def test_a_study_that_was_not_run_is_named(response_data):

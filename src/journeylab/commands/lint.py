@@ -1,4 +1,4 @@
-r"""``journeylab lint``: decimals typed by hand, unknown ``\result`` keys and stale figures."""
+"""``journeylab lint``: decimals typed by hand, unknown keys of numbers and stale figures."""
 
 import difflib
 import re
@@ -14,6 +14,7 @@ from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_json, read_origin, sha256
 from journeylab.records.plans import read_plan
 from journeylab.records.repair import remake
+from journeylab.wording.placeholders import PLACEHOLDER
 
 NAMES = (
     *("effect", "mean", "low", "high", "n", "failures", "verdict", "tail", "k", "detectable"),
@@ -45,6 +46,10 @@ def lint_files(paths: Sequence[Path], root: Path) -> tuple[list[str], list[str]]
                 mistakes.append(f"{path}:{_line(text, start)}: {mistake}")
         elif path.suffix in (".yaml", ".yml"):
             spans = _answers(path, text)
+            for found in PLACEHOLDER.finditer(text):
+                if mistake := reports.check_key(found["key"]):
+                    at = _line(text, found.start())
+                    mistakes.append(f"{path}:{at}: {found[0]}: {mistake}")
         typed: dict[int, list[str]] = {}
         for match in (match for span in spans for match in _DECIMAL.finditer(text, *span)):
             typed.setdefault(_line(text, match.start()), []).append(match[0])

@@ -9,7 +9,7 @@ from typing import Any
 
 from journeylab.records.verdicts import Registration
 from journeylab.reports.forest import WIDTH, strip
-from journeylab.wording.numbers import extreme_text, places, printed_numbers
+from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers
 from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.verdicts import (
     SYMBOLS,
@@ -104,7 +104,7 @@ def _value(row: Row) -> str:
         return ""
     if row.solves:
         return f"{round(row.effect * row.n)} of {row.n} seeds"
-    numbers = printed_numbers(row, min(3, places([row])))
+    numbers = printed_numbers(row, first_digits(row))
     return f"{numbers['effect']} {numbers['interval']}"
 
 

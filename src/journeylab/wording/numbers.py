@@ -15,6 +15,11 @@ def places(rows: Iterable[Row]) -> int:
     return min(4, max((decimals(width, 3) for width in widths if width), default=3))
 
 
+def first_digits(row: Row) -> int:
+    """The decimals of a claim on a report's first page and in authored text."""
+    return min(3, places([row]))
+
+
 def _width(row: Estimate) -> float:
     ends = [x for x in (row.low, row.effect, row.high) if x is not None]
     return max(ends) - min(ends) if ends else 0.0

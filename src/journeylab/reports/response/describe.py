@@ -17,6 +17,7 @@ from journeylab.reports.summary import HEAD, NOTES, count_outcomes
 from journeylab.reports.tables import printed_table
 from journeylab.reports.typeset import STAMP
 from journeylab.wording.numbers import extreme_text, places, printed_numbers
+from journeylab.wording.placeholders import fill, print_all
 from journeylab.wording.rows import Row
 from journeylab.wording.typography import plain, short
 from journeylab.wording.verdicts import (
@@ -64,6 +65,7 @@ def describe_response(
     evidence = all(study.verdicts.evidence for study in studies)
     figures = _Figures(studies)
     passages = review.passages if review else {}
+    numbers = {study.study: print_all(study.verdicts, study.numbers) for study in studies}
     return {
         "title": title,
         "scale": studies[0].verdicts.scale,
@@ -73,7 +75,9 @@ def describe_response(
         "glance": _glance(judged, registered, theorems),
         "points": [
             {
-                **asked.model_dump(include={"id", "reviewer", "point", "answer", "change"}),
+                **asked.model_dump(include={"id", "reviewer", "point", "change"}),
+                "answer": asked.answer
+                and fill(asked.answer, numbers, f"response.yaml: {asked.id}: answer"),
                 "title": asked.title or asked.id,
                 "passage": passages[asked.id].text if asked.id in passages else "",
                 "sentences": _sentences(rows, known, registered, theorems, evidence=evidence),
