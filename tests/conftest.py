@@ -34,7 +34,15 @@ hypothesis.settings.load_profile("any time")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LIBRARIES = (
-    *("torch", "pandas", "pyarrow.parquet", "scipy.stats", "seaborn", "safetensors.torch"),
+    *(
+        "torch",
+        "torch._dynamo",
+        "pandas",
+        "pyarrow.parquet",
+        "scipy.stats",
+        "seaborn",
+        "safetensors.torch",
+    ),
     *("snakemake.cli", "snakemake.api", "mlflow", "mlflow.tracking", "mlflow.store.db.utils"),
     *("typst", "typer", "pydantic", "grimp", "dvc.cli", "dvc.repo", "dvc.commands.repro"),
 )

@@ -31,7 +31,8 @@ Results = Callable[[str], StudyResults]
 Figures = Callable[[str], dict[str, Figure]]
 Marks = Callable[[str], dict[str, set[str]]]
 
-pytestmark = pytest.mark.parametrize("study", catalogue.discover())
+# all tests of a study follow each other, so that a process of xdist draws few studies
+pytestmark = pytest.mark.parametrize("study", catalogue.discover(), scope="module")
 
 
 @pytest.fixture(autouse=True)
@@ -128,18 +129,18 @@ def test_failed_seeds_of_every_trained_run_are_counted(
 ) -> None:
     """In a table, or in a figure beside the row of the run."""
     results, tabulate = results_of(study), catalogue.figures_part(study).tabulate
-    complete = {name: table.frame for name, table in tabulate(results).items()}
-    for count, run in enumerate(failing_of(study).runs, start=1):
-        failing = {
-            name: table.frame for name, table in tabulate(replace(results, runs=(run,))).items()
-        }
-        for frame in failing.values():
-            if "Failed" in frame:
-                expected = [known == (run.arm, run.variant) for known in results.present()]
-                assert frame["Failed"].tolist() == [str(count) if own else "0" for own in expected]
-        counted = any(not frame.equals(complete[name]) for name, frame in failing.items())
-        marks = set().union(*marks_of(study).values())
-        assert counted or f"✗{count}" in marks, f"{run.arm}/{run.variant}"
+    runs = failing_of(study).runs
+    marks = set().union(*marks_of(study).values())
+    in_order = [str(count) for count in range(1, len(runs) + 1)]
+    failing = [table.frame for table in tabulate(failing_of(study)).values()]
+    tables = [frame["Failed"].tolist() for frame in failing if "Failed" in frame]
+    assert all(counts == in_order for counts in tables)
+    unmarked = [run for n, run in enumerate(runs, start=1) if not tables and f"✗{n}" not in marks]
+    complete = {name: table.frame for name, table in tabulate(results).items()} if unmarked else {}
+    for run in unmarked:
+        own = tabulate(replace(results, runs=(run,)))
+        changed = [name for name, table in own.items() if not table.frame.equals(complete[name])]
+        assert changed, f"{run.arm}/{run.variant}"
 
 
 def test_figures_of_computations_count_no_seeds_of_trained_runs(

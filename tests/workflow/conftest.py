@@ -36,6 +36,8 @@ TINY_RESPONSE = """points:
   - {id: bridge, reviewer: R2, point: "Is it the same?", claims: [exp5], answer: It is.}
   - {id: open, reviewer: R2, point: "What else?"}
 """
+SHORT = [20, 200]
+"""The lengths of sequences in exp5; its claims are kept to these."""
 TINY_TRAINING = {"steps": 12, "warmup": 2, "evaluate_every": 6, "checkpoint_every": 4}
 
 
@@ -134,8 +136,10 @@ def make_tiny(config: dict[str, Any]) -> None:
     # an import into MLflow takes as long as some of the tests
     config["tracking"]["enabled"] = False
     config["studies"] = {study: config["studies"][study] for study in TINY_STUDIES}
+    config["studies"]["exp5"]["arms"]["bridge"]["lengths"] = SHORT
     exp7 = config["studies"]["exp7"]
     exp7["chunk"] = 2
+    exp7["datasets"]["world"]["worlds"] = 1
     exp7["scales"]["quick"] = {"training": TINY_TRAINING}
     kept = {"native": ["A", "Aprime"], "7a": ["B"], "algebra": ["slots"]}
     exp7["arms"] = {arm: exp7["arms"][arm] | {"variants": kept[arm]} for arm in kept}
@@ -153,6 +157,9 @@ def keep_tiny_claims(folder: Path) -> None:
     def trained(part: dict[str, Any]) -> bool:
         return not any(name in yaml.safe_dump(part) for name in missing)
 
+    file = folder / "exp5.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("[20, 200, 2000]", str(SHORT)), encoding="utf-8")
     file = folder / "exp7.yaml"
     content = yaml.safe_load(file.read_text(encoding="utf-8"))
     gates = content.get("gates", {})

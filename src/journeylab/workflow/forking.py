@@ -31,7 +31,16 @@ LARGEST: Final = 1 << 20
 WORTHWHILE: Final = 8
 """The fewest jobs for which a server pays: it takes as long as the start of two or three."""
 LIBRARIES: Final = (
-    *("torch", "numpy", "pandas", "pyarrow.parquet", "safetensors.torch", "scipy.stats", "mpmath"),
+    *(
+        "torch",
+        "torch._dynamo",
+        "numpy",
+        "pandas",
+        "pyarrow.parquet",
+        "safetensors.torch",
+        "scipy.stats",
+        "mpmath",
+    ),
     *("matplotlib.pyplot", "seaborn", "typst", "jinja2", "typer", "pydantic", "grimp", "yaml"),
 )
 """What stages import."""
