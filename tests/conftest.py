@@ -34,17 +34,10 @@ hypothesis.settings.load_profile("any time")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LIBRARIES = (
-    *(
-        "torch",
-        "torch._dynamo",
-        "pandas",
-        "pyarrow.parquet",
-        "scipy.stats",
-        "seaborn",
-        "safetensors.torch",
-    ),
+    *("torch", "torch._dynamo", "pandas", "pyarrow.parquet", "scipy.stats", "seaborn", "grimp"),
     *("snakemake.cli", "snakemake.api", "mlflow", "mlflow.tracking", "mlflow.store.db.utils"),
-    *("typst", "typer", "pydantic", "grimp", "dvc.cli", "dvc.repo", "dvc.commands.repro"),
+    *("safetensors.torch", "typst", "typer", "pydantic"),
+    *("dvc.cli", "dvc.repo", "dvc.commands.repro"),
 )
 COLD = str(Path(sys.executable).parent)
 """The folder of the ordinary commands, which import their libraries at each start."""
