@@ -9,6 +9,7 @@ import typer
 
 from journeylab.commands import evidence
 from journeylab.commands.compare import compare
+from journeylab.commands.config import show_config
 from journeylab.commands.coverage import coverage
 from journeylab.commands.demo import demo
 from journeylab.commands.deposit import deposit
@@ -42,6 +43,7 @@ for _command, _name in (
     (watch, "watch"),
     (explain, "explain"),
     (list_studies, "list"),
+    (show_config, "config"),
     (compare, "compare"),
     (coverage, "coverage"),
     (seeds, "seeds"),

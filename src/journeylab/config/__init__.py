@@ -18,7 +18,7 @@ from journeylab.config.fields import (
     Scale,
     SeveralWorlds,
 )
-from journeylab.config.grids import at_scale, merge
+from journeylab.config.grids import at_scale, merge, span
 from journeylab.config.reading import canonical, check_plain, read_yaml
 from journeylab.config.root import ONCE, Config, chunk_seeds, chunks
 from journeylab.config.study import (
@@ -72,4 +72,5 @@ __all__ = [
     "read_yaml",
     "refusal",
     "shown",
+    "span",
 ]

@@ -56,8 +56,8 @@ def _levels(where: str, factor: Any, levels: Any) -> dict[str, Mapping[Any, Any]
     if isinstance(levels, list | tuple):
         named: set[str] = set()
         for level in sorted(levels, key=lambda level: isinstance(level, str)):  # 1 before "1"
-            if type(level) not in (str, int, float):
-                raise ValueError(f"{where}.{factor}: {level!r}: write numbers or names")
+            if isinstance(level, bool) or not isinstance(level, str | int | float):
+                raise ValueError(f"{where}.{factor}: {level!r}: write numbers or names")  # noqa: TRY004
             if str(level) in named:
                 raise ValueError(f"{where}.{factor}: {level!r} is written twice")
             named.add(str(level))

@@ -1,0 +1,118 @@
+"""``journeylab config``: every setting of a run, with its line in config.yaml."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from journeylab.commands.results import CONFIG
+from journeylab.config import UserError, accepted, at_scale, read_yaml, shown, span
+
+
+class _Loader(yaml.SafeLoader):
+    """Numbers and texts know their lines."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        value = super().construct_object(node, deep)
+        marked = _MARKED.get(type(value))
+        if marked is None or not isinstance(node, yaml.ScalarNode):
+            return value
+        own = marked(value)
+        own.line = node.start_mark.line + 1
+        return own
+
+
+_MARKED: Mapping[type, Any] = {
+    kind: type(f"_{kind.__name__}", (kind,), {"line": 0}) for kind in (int, float, str)
+}
+
+
+def show_config(
+    run: Annotated[str, typer.Argument(help="STUDY/ARM/VARIANT, e.g. exp13/A5/mamba3.")],
+    config: Annotated[Path, CONFIG] = Path("config.yaml"),
+    scale: Annotated[str | None, typer.Option(help="Scale; by default that of the file.")] = None,
+) -> None:
+    """Show every setting of a run, and the line of config.yaml that it comes from."""
+    rows = [
+        (name, shown(value), f"{config}:{line}" if line else "default")
+        for name, value, line in settings_of(run, config, scale)
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        typer.echo("  ".join(cells).rstrip())
+
+
+def settings_of(
+    run: str, file: Path, scale: str | None = None
+) -> Iterator[tuple[str, object, int | None]]:
+    """The names, values and lines of a run's settings; line None for a default.
+
+    Raises UserError for a file that cannot be read, and for a run that it does not have.
+    """
+    from journeylab import catalogue
+
+    chosen = {} if scale is None else {"scale": scale}
+    study, arm, variant = (*run.split("/"), "", "")[:3]
+    studies = catalogue.load(file, chosen).studies
+    if study not in studies:
+        raise UserError(f"{run}: {file} has no study {study!r};{accepted(study, studies)}")
+    settings = studies[study]
+    runs = {f"{own.arm}/{own.variant}": own for own in catalogue.runs_of(study, settings)}
+    if (found := runs.get(f"{arm}/{variant}")) is None:
+        raise UserError(f"{run}: no such run, or it is off;{accepted(f'{arm}/{variant}', runs)}")
+    written = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)["studies"][study]
+    overrides = (written.get("scales") or {}).get(scale or read_yaml(file).get("scale"), {})
+    section = at_scale(written, overrides)
+    own = span(section["arms"])[arm]
+    variants = {name: more for each in _as_list(own.get("variants")) for name, more in each.items()}
+    datasets = section.get("datasets", {})
+    data = own.get("dataset") or (arm if arm in datasets else next(iter(datasets), None))
+    owners = {
+        "data": [own.get("data"), datasets.get(data)],
+        "evaluation": [section.get("evaluation")],
+    }
+    for name in ("model", "training"):
+        # the last one has the line of a limit, as at_most 60, of which the others have the number
+        levels = (variants.get(variant, {}), own, section, overrides)
+        owners[name] = [level.get(name) for level in levels]
+    resolved: dict[str, Any] = dict(found.settings)
+    del resolved["variant"]
+    if not found.computed and (evaluation := settings.section("evaluation")) is not None:
+        resolved["evaluation"] = evaluation.model_dump(mode="json")
+    for path, value in _leaves(resolved):
+        yield ".".join(path), value, _line(path, owners.get(path[0]), own)
+
+
+def _as_list(variants: Any) -> list[Mapping[str, Any]]:
+    if isinstance(variants, Mapping):
+        return [{name: more} for name, more in variants.items()]
+    return [each if isinstance(each, Mapping) else {each: {}} for each in variants or ()]
+
+
+def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, (*path, str(key)))
+    else:
+        yield path, value
+
+
+def _line(path: Sequence[str], owners: Sequence[Any] | None, arm: Any) -> int | None:
+    """The line of the first owner that writes the setting."""
+    for owner in owners or ():
+        if (line := _line_below(owner, path[1:])) is not None:
+            return line
+    return None if owners else _line_below(arm, path)
+
+
+def _line_below(node: Any, path: Sequence[str]) -> int | None:
+    for key in path:
+        if not isinstance(node, Mapping) or key not in node:
+            return None
+        node = node[key]
+    while isinstance(node, list) and node:
+        node = node[0]
+    return getattr(node, "line", None)
