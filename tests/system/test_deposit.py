@@ -89,7 +89,7 @@ def test_the_anonymous_deposit_verifies_and_names_no_author(copy, unpacked):
     blind = copy / "build/anonymous"
     blind.mkdir(parents=True)
     (blind / "evidence").symlink_to(copy / "evidence")
-    for name in ("data", "plans", "results", "reports"):  # only texts are made again
+    for name in ("plans", "results", "reports"):  # only texts are made again
         shutil.copytree(copy / name, blind / name, symlinks=True)
     settings = ("evidence=only", "anonymous=True", "root=build/anonymous")
     run(copy, "snakemake", "-c2", "all", "--config", *settings)

@@ -38,13 +38,21 @@ class Job(NamedTuple):
 
 
 def check(config: Path, overrides: Sequence[str] = ()) -> tuple[list[str], list[str]]:
+    """Check the outputs of the workflow that a configuration file describes.
+
+    `overrides` are KEY=VALUE, as in snakemake's `--config`.
+    """
+    return check_plan(current_plan(config, dict(map(override, overrides))), overrides)
+
+
+def check_plan(
+    workflow: WorkflowPlan, overrides: Sequence[str] = ()
+) -> tuple[list[str], list[str]]:
     """Check all existing outputs of all planned jobs, in the order in which data flow.
 
-    `overrides` are KEY=VALUE, as in snakemake's `--config`. A missing output is a problem if
-    another output was made from it. Returns a summary, and one line for each problem with the
-    command that repairs it.
+    A missing output is a problem if another output was made from it. Returns a summary, and one
+    line for each problem with the command that repairs it.
     """
-    workflow = current_plan(config, dict(map(override, overrides)))
     options = "".join(f" {word}" for word in ("--config", *overrides)) if overrides else ""
     jobs = list(find_jobs(workflow))
     read = {key for job in jobs if job.made for key in _read(job.plan)} - _later(workflow, jobs)

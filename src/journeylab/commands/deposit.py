@@ -27,7 +27,7 @@ def deposit(
     output: Annotated[Path | None, typer.Option(help=f"Default: {OPEN} or {BLIND}.")] = None,
 ) -> None:
     """Pack the complete and current studies into one archive that verify.py checks."""
-    from journeylab.commands.check import check, override
+    from journeylab.commands.check import check_plan, override
     from journeylab.deposit.archive import assemble, pack
     from journeylab.deposit.code import read_code
     from journeylab.records.files import MANIFEST, write_atomic
@@ -39,7 +39,7 @@ def deposit(
     plan = current_plan(config, dict(map(override, given)))
     if plan.config.scale == "quick":
         raise UserError("quick runs are no evidence, and a deposit holds none")
-    _, problems = check(config, given)
+    _, problems = check_plan(plan, given)
     if problems:
         raise UserError(f"{problems[0]}; `make deposit` makes all that is outdated")
     studies = [_study(plan, study, project) for study in plan.required]

@@ -23,8 +23,9 @@ def derivations(
 ) -> dict[str, dict[str, str | dict[str, str]]]:
     """Metric, levels and reduction of each number that is found, by its key."""
     derived = {}
+    columns = {name: set(cells) for name, cells in table.columns.items()}
     for key, stated in numbers.items():
-        for how in _candidates(table, key.partition(".")[2]):
+        for how in _candidates(columns, key.partition(".")[2]):
             value = derive(table, how)
             if value is not None and agrees(stated, value):
                 derived[key] = how
@@ -32,9 +33,11 @@ def derivations(
     return derived
 
 
-def _candidates(table: Cells, key: str) -> Iterator[dict[str, Any]]:
-    """What a key may stand for: all levels that it names, then fewer."""
-    columns = {name: set(cells) for name, cells in table.columns.items()}
+def _candidates(columns: Mapping[str, set[Any]], key: str) -> Iterator[dict[str, Any]]:
+    """What a key may stand for: all levels that it names, then fewer.
+
+    ``columns`` holds the levels of every factor.
+    """
     reductions = sorted(REDUCTIONS, key=lambda name: not key.endswith(f".{name}"))
     for metric in sorted(filter(lambda name: _names(key, name), columns["metric"]), key=len)[::-1]:
         rest = re.sub(rf"(^|\.){re.escape(metric)}(?=\.|$)", "", key, count=1)
