@@ -177,6 +177,7 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("measures.hits.step", "1/0", "step", "1/0"),
     ("defaults", [{"at": {"tier": "T1"}}], "defaults.0.metric", "is missing"),
     ("defaults", [{"metric": "hits", "at": 3}], "defaults.0.at"),
+    ("defaults", [{"metric": "hit", "at": {}}], "defaults: metric 'hit'", "accepted: hits"),
     ("measures.hits.metric", "h", "hits", "accepted: hits, error"),
     ("measures.hits.at.teir", "T1", "teir", "accepted: tier"),
     ("measures.hits.at.tier", "T9", "T9", "accepted: T1, T2"),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from journeylab.catalogue import discover
+from journeylab.config.grids import by_name
 from journeylab.records.fingerprint import PLANNED
 from journeylab.records.stages import STAGES
 
@@ -87,9 +88,7 @@ def keep_one_of_each(config: dict[str, Any]) -> None:
         section["training"].update(FEW)
         section["evaluation"] = section.get("evaluation", {}) | quick.get("evaluation", {})
         for name, arm in section["arms"].items():
-            variants = arm.get("variants", ["all"])
-            if not isinstance(variants, dict):
-                variants = {variant: {} for variant in variants}
+            variants = by_name(arm.get("variants", ["all"]))
             if "computed" in arm:
                 arm |= quick.get("arms", {}).get(name, {})
             arm["variants"] = {

@@ -32,7 +32,7 @@ def test_a_mistake_in_the_configuration_gives_one_error_line(fresh: Copy) -> Non
 
 
 def test_an_unknown_metric_of_a_claim_gives_one_error_line(fresh: Copy) -> None:
-    fresh.edit(CLAIMS, lambda text: text.replace("metric: hits@1", "metric: hits@one", 1))
+    fresh.edit(CLAIMS, lambda text: text.replace("metric: hits@1", "metric: hits@one"))
     done = fresh.snakemake("all", check=False)
     lines = output_lines(done)
     assert done.returncode != 0

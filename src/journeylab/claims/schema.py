@@ -271,6 +271,9 @@ class StudyClaims(StudyCriteria):
 
     @model_validator(mode="after")
     def _continues(self) -> Self:
+        for default in self.defaults:
+            known = dict.fromkeys(measure.metric for measure in self.measures.values())
+            _check_defined("defaults: metric", default.metric, known)
         if self.revision > 1 and not self.amendments:
             raise ValueError(f"amendments is missing: write what revision {self.revision} changed")
         for claim in self.claims:
