@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from journeylab.claims import register as reg
 from journeylab.claims.estimates import combine_parts, estimate_term, finite, settling_words
 from journeylab.claims.headroom import saturations
 from journeylab.claims.looks import Schedule, schedule, term_levels, why_unjudged
-from journeylab.claims.reading import read, read_rows, taken_rows
+from journeylab.claims.reading import Known, read, read_rows, taken_rows
 from journeylab.claims.statistics import Values, detectable, gated_median, success_needed
 from journeylab.config import Scale
 from journeylab.records.looks import LookRecord, SeedRange, State
@@ -28,6 +28,8 @@ class _Study:
     seeds: Sequence[int]
     schedule: Schedule
     exploratory: bool = False
+    known: Known = field(init=False, default_factory=dict)
+    """What was read of the table: every look reads the same cells."""
 
     @property
     def at_looks(self) -> bool:
@@ -37,7 +39,7 @@ class _Study:
     def reader(self, n: int) -> Callable[[reg.Term], Values]:
         """Reads a term at the first ``n`` seeds."""
         seeds = self.seeds[:n]
-        return lambda term: read(term, self.table, self.claims.measures, seeds)
+        return lambda term: read(term, self.table, self.claims.measures, seeds, self.known)
 
     def values(self, claim: reg.Criterion, n: int) -> list[Values]:
         """Every term of a claim at the first ``n`` seeds."""

@@ -10,25 +10,40 @@ from journeylab.claims.statistics import Values
 from journeylab.config import UserError
 from journeylab.records.looks import SeedRange
 
+Known = dict[reg.Cell, "pd.Series[float]"]
+"""Cells of a table that were read: their values by seed."""
+
 
 def read(
-    term: reg.Term, table: pd.DataFrame, measures: Mapping[str, reg.Quantity], seeds: Sequence[int]
+    term: reg.Term,
+    table: pd.DataFrame,
+    measures: Mapping[str, reg.Quantity],
+    seeds: Sequence[int],
+    known: Known | None = None,
 ) -> Values:
     """The term at each seed, shape (n,); NaN where the seed failed or was not measured.
 
-    Raises UserError if a cell selects several values of the same seed.
+    Cells in ``known`` are not read again, others are added to it. Raises UserError if a cell
+    selects several values of the same seed.
     """
+    known = {} if known is None else known
     if isinstance(term, reg.Difference):
-        first, second = (read(part, table, measures, seeds) for part in term.difference)
+        first, second = (read(part, table, measures, seeds, known) for part in term.difference)
         with np.errstate(invalid="ignore"):
             difference = first - second
         return np.where(np.isfinite(difference), difference, np.nan)
     if isinstance(term, reg.Mean):
-        parts = [read(part, table, measures, seeds) for part in term.mean]
+        parts = [read(part, table, measures, seeds, known) for part in term.mean]
         return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
     if not isinstance(term, reg.Cell):
         return np.full(len(seeds), float(term))
-    measure = measures[term.measure]
+    if term not in known:
+        known[term] = _by_seed(term, table, measures[term.measure])
+    values = known[term].reindex(list(seeds)).to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _by_seed(term: reg.Cell, table: pd.DataFrame, measure: reg.Quantity) -> "pd.Series[float]":
     chosen = (table["arm"] == term.arm) & (table["variant"] == term.variant)
     chosen &= table["metric"] == measure.metric
     for factor, level in measure.at.items():
@@ -40,8 +55,7 @@ def read(
             f"measurements: seed {seed} of {term.run} has several values of "
             f"{measure.metric} at {measure.at}"
         )
-    values = by_seed.reindex(list(seeds)).to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.where(np.isfinite(values), values, np.nan)
+    return by_seed
 
 
 def read_rows(

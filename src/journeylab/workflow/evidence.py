@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from journeylab.claims.register import Register
 from journeylab.config import UserError
@@ -109,6 +109,7 @@ def _looks(
     """The looks up to the last one that is needed, or whose evidence is not complete."""
     ends = seeds.looks or (len(seeds.all),)
     looks = []
+    tables: dict[str, Any] = {}
 
     def judged(n: int, taken: SeedRange) -> LookRecord | None:
         needed = taken.select(planned)
@@ -116,7 +117,7 @@ def _looks(
         looks.append(_Look(n, needed, None not in evidence))
         if n == ends[-1] or None in evidence:
             return None
-        return _judged(seeds, register, n, needed, evidence)
+        return _judged(seeds, register, n, dict(zip(needed, evidence, strict=True)), tables)
 
     seeds_taken(ends, seeds.first, judged)
     return looks
@@ -126,17 +127,19 @@ def _judged(
     seeds: StudySeeds,
     register: Register,
     n: int,
-    needed: Sequence[str],
-    evidence: Sequence[RunEvidence | None],
+    evidence: Mapping[str, RunEvidence | None],
+    tables: dict[str, Any],
 ) -> LookRecord:
-    """The look at the first n seeds."""
+    """The look at the first n seeds; ``tables`` are those of runs that earlier looks read."""
     from journeylab.chunks.tables import joined  # these load pandas and scipy
     from journeylab.claims.judge import judge_look
     from journeylab.records.files import parse_table
 
-    tables = [parse_table(of_run.contents[MEASUREMENTS]) for of_run in evidence if of_run]
-    runs = seeded_runs(needed)
-    return judge_look(joined(tables), seeds.study, register, seeds.all[:n], runs)
+    for run, of_run in evidence.items():
+        if of_run and run not in tables:
+            tables[run] = parse_table(of_run.contents[MEASUREMENTS])
+    table = joined([tables[run] for run in evidence])
+    return judge_look(table, seeds.study, register, seeds.all[:n], seeded_runs(evidence))
 
 
 def find_restorable(
