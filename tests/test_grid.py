@@ -5,15 +5,8 @@ from typing import Any
 
 import pytest
 
-from journeylab.config import (
-    Name,
-    StudySettings,
-    TrainedArm,
-    TrainingSettings,
-    UserError,
-    at_scale,
-    build,
-)
+from journeylab.config import Name, StudySettings, TrainedArm, TrainingSettings, UserError, build
+from journeylab.config.grids import at_scale
 
 
 class Arm(TrainedArm):

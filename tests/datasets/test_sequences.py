@@ -3,23 +3,8 @@
 import numpy as np
 import pytest
 
+from journeylab.datasets import sequences
 from journeylab.datasets.groups import GROUPS, cyclic, symmetric
-from journeylab.datasets.sequences import (
-    FILLER,
-    IGNORE,
-    KEYS,
-    MINUS,
-    PLUS,
-    READ,
-    TASKS,
-    TIMES,
-    UNLABELLED,
-    WRITE,
-    draw_arithmetic,
-    draw_associations,
-    draw_flip_flop,
-    draw_words,
-)
 
 ORDERS = {"S3": 6, "Z60": 60, "A4xZ5": 60, "A5": 60, "S5": 120}
 
@@ -83,16 +68,16 @@ def test_cyclic_groups_add():
     assert cyclic(4)[3, 2] == 1
 
 
-@pytest.mark.parametrize("name", list(TASKS))
+@pytest.mark.parametrize("name", list(sequences.TASKS))
 def test_rows_are_in_range_and_depend_on_the_stream_only(name):
-    task = TASKS[name]
+    task = sequences.TASKS[name]
     first, again, other = (task.draw(20, 40, rng(seed)) for seed in (1, 1, 2))
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
     assert not np.array_equal(first.tokens, other.tokens)
     assert first.tokens.shape == first.labels.shape == (20, 40)
     assert first.tokens.min() >= 0
     assert first.tokens.max() < task.vocabulary
-    labelled = first.labels[first.labels != UNLABELLED]
+    labelled = first.labels[first.labels != sequences.UNLABELLED]
     assert labelled.min() >= 0
     assert labelled.max() < task.answers
     assert set(np.unique(task.draw(2000, 40, rng()).labels)) >= set(range(task.answers))
@@ -100,7 +85,7 @@ def test_rows_are_in_range_and_depend_on_the_stream_only(name):
 
 def test_word_labels_are_products_of_permutations():
     table = GROUPS["S5"]
-    tokens, labels = draw_words(5, 12, rng(), table=table)
+    tokens, labels = sequences.draw_words(5, 12, rng(), table=table)
     for row, answers in zip(tokens, labels, strict=True):
         for t, answer in enumerate(answers):
             # from the left end: (((x_t x_{t−1}) x_{t−2}) …)
@@ -111,51 +96,51 @@ def test_word_labels_are_products_of_permutations():
 
 
 def test_word_labels_are_uniform():
-    labels = draw_words(60_000, 3, rng(), table=GROUPS["A5"]).labels[:, -1]
+    labels = sequences.draw_words(60_000, 3, rng(), table=GROUPS["A5"]).labels[:, -1]
     assert np.abs(np.bincount(labels) - 1000).max() < 200
 
 
 def test_arithmetic_labels_are_values_of_the_expressions():
-    signs = {PLUS: "+", MINUS: "-", TIMES: "*"}
-    tokens, labels = draw_arithmetic(50, 13, rng())
-    assert set(np.unique(tokens[:, 3::2])) == {PLUS, MINUS, TIMES}
-    assert set(np.unique(tokens[:, 1])) == {PLUS, MINUS, TIMES}
+    signs = {sequences.PLUS: "+", sequences.MINUS: "-", sequences.TIMES: "*"}
+    tokens, labels = sequences.draw_arithmetic(50, 13, rng())
+    assert set(np.unique(tokens[:, 3::2])) == {sequences.PLUS, sequences.MINUS, sequences.TIMES}
+    assert set(np.unique(tokens[:, 1])) == {sequences.PLUS, sequences.MINUS, sequences.TIMES}
     for row, answers in zip(tokens, labels, strict=True):
         text = "".join(signs.get(int(token), str(token)) for token in row)
         for t in range(13):
-            assert answers[t] == (UNLABELLED if t % 2 else eval(text[: t + 1]) % 5)
+            assert answers[t] == (sequences.UNLABELLED if t % 2 else eval(text[: t + 1]) % 5)
 
 
 def test_flip_flops_return_the_bit_written_last():
-    tokens, labels = draw_flip_flop(200, 40, rng())
-    assert (tokens[:, 0] == WRITE).all()
-    share = (tokens[:, 2::2] == IGNORE).mean()
+    tokens, labels = sequences.draw_flip_flop(200, 40, rng())
+    assert (tokens[:, 0] == sequences.WRITE).all()
+    share = (tokens[:, 2::2] == sequences.IGNORE).mean()
     assert share == pytest.approx(0.8, abs=0.03)
     for row, answers in zip(tokens, labels, strict=True):
         stored = None
         for t in range(0, 40, 2):
             instruction, bit = row[t], row[t + 1]
-            if instruction == WRITE:
+            if instruction == sequences.WRITE:
                 stored = bit
-            assert answers[t] == (stored if instruction == READ else UNLABELLED)
-            assert answers[t + 1] == UNLABELLED
-            if instruction == READ:
+            assert answers[t] == (stored if instruction == sequences.READ else sequences.UNLABELLED)
+            assert answers[t + 1] == sequences.UNLABELLED
+            if instruction == sequences.READ:
                 assert bit == stored
     with pytest.raises(ValueError, match="write an even length, not 7"):
-        draw_flip_flop(1, 7, rng())
+        sequences.draw_flip_flop(1, 7, rng())
 
 
-@pytest.mark.parametrize(("length", "pairs"), [(4, 1), (41, 10), (400, KEYS)])
+@pytest.mark.parametrize(("length", "pairs"), [(4, 1), (41, 10), (400, sequences.KEYS)])
 def test_every_key_is_asked_for_once_and_has_one_value(length, pairs):
-    tokens, labels = draw_associations(30, length, rng())
+    tokens, labels = sequences.draw_associations(30, length, rng())
     for row, answers in zip(tokens, labels, strict=True):
         stored = {row[2 * i]: row[2 * i + 1] for i in range(pairs)}
         assert len(stored) == pairs
-        queries = np.flatnonzero(answers != UNLABELLED)
+        queries = np.flatnonzero(answers != sequences.UNLABELLED)
         assert queries.min() >= 2 * pairs
         assert sorted(row[queries]) == sorted(stored)
-        assert all(stored[row[t]] == 1 + KEYS + answers[t] for t in queries)
+        assert all(stored[row[t]] == 1 + sequences.KEYS + answers[t] for t in queries)
         rest = np.setdiff1d(np.arange(2 * pairs, length), queries)
-        assert (row[rest] == FILLER).all()
+        assert (row[rest] == sequences.FILLER).all()
     with pytest.raises(ValueError, match="at least 4 tokens, got length 3"):
-        draw_associations(1, 3, rng())
+        sequences.draw_associations(1, 3, rng())

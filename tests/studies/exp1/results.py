@@ -7,24 +7,15 @@ import torch
 
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
+from journeylab.studies.exp1_group_languages import settings as own
 from journeylab.studies.exp1_group_languages.compute import compute
 from journeylab.studies.exp1_group_languages.data import generate
 from journeylab.studies.exp1_group_languages.measure import measure
 from journeylab.studies.exp1_group_languages.models import Recognition
-from journeylab.studies.exp1_group_languages.settings import (
-    Arm,
-    Computation,
-    Data,
-    Evaluation,
-    Job,
-    Model,
-    Settings,
-    Training,
-)
 
 from ..gathering import gather, of_computed, of_seed
 
-FEW = Data(train=210, validation=42)
+FEW = own.Data(train=210, validation=42)
 RUNS = [("A", "toral-product"), ("B", "toral-product"), ("B", "linear-aggregation")]
 RUNS += [("S3", "orthogonal-product")]
 SEEDS = 3
@@ -35,10 +26,14 @@ def draw_strings() -> pd.DataFrame:
     return generate(FEW, data_streams("exp1", "strings", 1000))
 
 
-def make_job(variant: str, task: str = "S3", **training: float) -> Job:
+def make_job(variant: str, task: str = "S3", **training: float) -> own.Job:
     budget = {"steps": 30, "learning_rate": 0.01, "batch": 16}
-    return Job(
-        variant=variant, task=task, data=FEW, model=Model(), training=Training(**budget | training)
+    return own.Job(
+        variant=variant,
+        task=task,
+        data=FEW,
+        model=own.Model(),
+        training=own.Training(**budget | training),
     )
 
 
@@ -51,7 +46,7 @@ def make_problem(
 def make_results() -> StudyResults:
     """Untrained models of a few variants; the others are disabled."""
     torch.set_num_threads(1)
-    job = Computation(
+    job = own.Computation(
         computed="certificates", variant="all", strings=10, length=20, enumerate=4, draws=1
     )
     tables = [of_computed("exp1", "certificates", "all", compute(job, None))]
@@ -59,17 +54,19 @@ def make_results() -> StudyResults:
         for seed in range(SEEDS):
             problem = make_problem(variant, arm, seed=seed)
             model = problem.build(problem.streams.generator("init"))
-            table = measure(problem.job, Evaluation(strings=10), problem, model)
+            table = measure(problem.job, own.Evaluation(strings=10), problem, model)
             tables.append(table.assign(**of_seed("exp1", arm, variant, seed)))
     arms = {
-        arm: Arm(
+        arm: own.Arm(
             task=arm,
             variants={variant: {} for run_arm, variant in RUNS if run_arm == arm}
             | {"complex-product": {"enabled": False}},
         )
         for arm, _ in RUNS
     }
-    settings = Settings(
-        datasets={"strings": Data()}, arms=arms, training=Training(steps=1, learning_rate=0.1)
+    settings = own.Settings(
+        datasets={"strings": own.Data()},
+        arms=arms,
+        training=own.Training(steps=1, learning_rate=0.1),
     )
     return gather("exp1", settings, tables)

@@ -6,15 +6,7 @@ import torch
 
 from journeylab.operators import naive
 from journeylab.streams import Streams
-from journeylab.studies.exp1_group_languages.settings import (
-    COMMUTING,
-    FAMILIES,
-    LONGEST,
-    SHORTEST,
-    TASK_NAMES,
-    VARIANTS,
-    Model,
-)
+from journeylab.studies.exp1_group_languages import settings
 from journeylab.studies.exp1_group_languages.tasks import UNLABELLED
 from journeylab.training import train
 
@@ -25,7 +17,7 @@ def fresh(problem, seed=1000):
     return problem.build(Streams("exp1", seed).generator("init"))
 
 
-@pytest.mark.parametrize("variant", list(VARIANTS))
+@pytest.mark.parametrize("variant", list(settings.VARIANTS))
 def test_logits_equal_the_naive_recurrence(make_problem, variant):
     model = fresh(make_problem(variant)).double()
     with torch.no_grad():
@@ -34,12 +26,12 @@ def test_logits_equal_the_naive_recurrence(make_problem, variant):
         torch.testing.assert_close(model(ALL), expected)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", settings.FAMILIES)
 def test_families_have_their_defining_properties(make_problem, family):
     with torch.no_grad():
         a, b = fresh(make_problem(f"{family}-product")).double().operators()
     identity = torch.eye(len(a), dtype=torch.float64)
-    assert torch.allclose(a @ b, b @ a, atol=1e-4) == (family in COMMUTING)
+    assert torch.allclose(a @ b, b @ a, atol=1e-4) == (family in settings.COMMUTING)
     assert torch.allclose(a @ a.mT, identity, atol=1e-6) == (family in ("orthogonal", "toral"))
     if family in ("real", "diagonal"):
         assert torch.equal(a, a.diagonal().diag())
@@ -53,14 +45,14 @@ def test_the_initial_scale_multiplies_the_deviation_of_free_operators_from_i(mak
     operators = []
     for scale in (1.0, 2.0):
         problem = make_problem("diagonal-aggregation")
-        job = problem.job.model_copy(update={"model": Model(initial_scale=scale)})
+        job = problem.job.model_copy(update={"model": settings.Model(initial_scale=scale)})
         with torch.no_grad():
             operators.append(fresh(replace(problem, job=job)).operators())
     identity = torch.eye(operators[0].shape[-1])
     assert torch.allclose(2 * (operators[0] - identity), operators[1] - identity, atol=1e-6)
 
 
-@pytest.mark.parametrize("family", COMMUTING)
+@pytest.mark.parametrize("family", settings.COMMUTING)
 def test_only_commuting_product_states_are_functions_of_the_counts(make_problem, family):
     counts = ALL.sum(1)
     spreads = {}
@@ -72,17 +64,17 @@ def test_only_commuting_product_states_are_functions_of_the_counts(make_problem,
     assert spreads["product"] < 1e-12 < 1e-3 < spreads["aggregation"]
 
 
-@pytest.mark.parametrize("task", TASK_NAMES)
+@pytest.mark.parametrize("task", settings.TASK_NAMES)
 def test_batches_repeat_are_cut_and_mask_unlabelled_prefixes(make_problem, task):
     problem = make_problem("toral-product", task)
     batches = [
         problem.batch(1, Streams("exp1", 0).generator("order"), torch.Generator()) for _ in range(2)
     ]
-    for name, shape in (("words", (16, SHORTEST)), ("labels", (16, SHORTEST))):
+    for name, shape in (("words", (16, settings.SHORTEST)), ("labels", (16, settings.SHORTEST))):
         assert torch.equal(batches[0][name], batches[1][name])
         assert batches[0][name].shape == shape
     late = problem.batch(30, Streams("exp1", 0).generator("order"), torch.Generator())
-    assert late["words"].shape == (16, LONGEST)
+    assert late["words"].shape == (16, settings.LONGEST)
     ended = late["words"] > 1
     assert (late["labels"][ended] == UNLABELLED).all()
     if task.startswith("B"):
@@ -96,11 +88,11 @@ def test_string_length_grows_over_the_curriculum(make_problem):
     problem = make_problem("toral-product", steps=1500)
     cuts = [problem.cut(step) for step in range(1, 1501)]
     assert cuts == sorted(cuts)
-    assert cuts[0] == SHORTEST
-    assert set(cuts) == set(range(SHORTEST, LONGEST + 1))
-    assert cuts[898] == LONGEST == cuts[-1]
-    assert sum(cut < LONGEST for cut in cuts) == pytest.approx(0.6 * 1500 * 40 / 41, abs=2)
-    assert make_problem("toral-product", curriculum=0.0).cut(1) == LONGEST
+    assert cuts[0] == settings.SHORTEST
+    assert set(cuts) == set(range(settings.SHORTEST, settings.LONGEST + 1))
+    assert cuts[898] == settings.LONGEST == cuts[-1]
+    assert sum(cut < settings.LONGEST for cut in cuts) == pytest.approx(0.6 * 1500 * 40 / 41, abs=2)
+    assert make_problem("toral-product", curriculum=0.0).cut(1) == settings.LONGEST
 
 
 def test_tokens_per_step_count_labelled_prefixes(make_problem):
@@ -127,7 +119,7 @@ def test_loss_is_the_mean_cross_entropy_of_labelled_prefixes(make_problem):
     torch.testing.assert_close(problem.loss(model, batch), torch.stack(terms).mean())
 
 
-@pytest.mark.parametrize("variant", list(VARIANTS))
+@pytest.mark.parametrize("variant", list(settings.VARIANTS))
 def test_training_lowers_the_loss_of_every_variant(make_problem, tmp_path, variant):
     problem = make_problem(variant, "S3", steps=20, evaluate_every=20)
     trained = train(problem, problem.job.training, problem.streams, tmp_path / "checkpoint")

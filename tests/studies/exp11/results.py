@@ -7,21 +7,11 @@ from torch import nn
 from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
+from journeylab.studies.exp11_sabag_pooling import settings as own
 from journeylab.studies.exp11_sabag_pooling.compute import compute
 from journeylab.studies.exp11_sabag_pooling.data import generate
 from journeylab.studies.exp11_sabag_pooling.measure import measure
 from journeylab.studies.exp11_sabag_pooling.models import PoolingProblem
-from journeylab.studies.exp11_sabag_pooling.settings import (
-    Arm,
-    Check,
-    Computation,
-    Data,
-    Evaluation,
-    Job,
-    Model,
-    Settings,
-    Training,
-)
 
 from ..gathering import flat_curve, gather, of_computed, of_seed
 
@@ -38,8 +28,10 @@ def make_problem(
     """A problem with few strings."""
     chosen = {"steps": steps, "learning_rate": 0.003, "evaluate_every": steps} | training
     source = "document" if task == "sentence" else "random"
-    data = Data(source=source, train=400, test=60)
-    job = Job(variant=variant, task=task, data=data, model=Model(), training=Training(**chosen))
+    data = own.Data(source=source, train=400, test=60)
+    job = own.Job(
+        variant=variant, task=task, data=data, model=own.Model(), training=own.Training(**chosen)
+    )
     table = generate(data, data_streams("exp11", source, seed))
     return PoolingProblem(job, table, Streams("exp11", seed))
 
@@ -52,35 +44,35 @@ def build(problem: PoolingProblem) -> nn.Module:
 def make_results() -> StudyResults:
     """Untrained models and starts of two seeds, invented curves, and certificates."""
     arms = {
-        arm: Arm(
+        arm: own.Arm(
             task=arm.removeprefix("string-"),
             dataset="sentence" if arm == "sentence" else "strings",
             variants=list(variants),
         )
         for arm, variants in RUNS.items()
     }
-    settings = Settings(
+    settings = own.Settings(
         arms=arms,
-        datasets={"strings": Data(), "sentence": Data(source="document")},
-        training=Training(steps=2, learning_rate=0.1),
+        datasets={"strings": own.Data(), "sentence": own.Data(source="document")},
+        training=own.Training(steps=2, learning_rate=0.1),
     )
     tables, curves = [], []
     for seed in (1000, 1001):
         for arm, variants in RUNS.items():
             for variant in variants:
-                job = Job.model_validate(resolve_run("exp11", settings, arm, variant).settings)
+                job = own.Job.model_validate(resolve_run("exp11", settings, arm, variant).settings)
                 run = of_seed("exp11", arm, variant, seed)
                 problem = make_problem(variant, job.task, seed)
-                table = measure(job, Evaluation(), problem, build(problem))
+                table = measure(job, own.Evaluation(), problem, build(problem))
                 tables.append(table.assign(**run))
                 curves += flat_curve(run, {"accuracy": 0.3})
         for kind in ("ratio", "sign", "rates"):
-            job = Computation(computed=kind, variant="all", steps=10, starts=2)
+            job = own.Computation(computed=kind, variant="all", steps=10, starts=2)
             table = compute(job, Streams("exp11", seed))
             tables.append(table.assign(**of_seed("exp11", kind, "all", seed)))
-    for check in get_args(Check):
-        job = Computation(computed="exact", variant=check, draws=1, steps=2)
+    for check in get_args(own.Check):
+        job = own.Computation(computed="exact", variant=check, draws=1, steps=2)
         tables.append(of_computed("exp11", "exact", check, compute(job, None)))
-    job = Computation(computed="search", variant="all", steps=2)
+    job = own.Computation(computed="search", variant="all", steps=2)
     tables.append(of_computed("exp11", "search", "all", compute(job, None)))
     return gather("exp11", settings, tables, curves)

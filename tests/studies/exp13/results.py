@@ -7,20 +7,11 @@ import pandas as pd
 from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
+from journeylab.studies.exp13_published_mixers import settings as own
 from journeylab.studies.exp13_published_mixers.compute import compute
 from journeylab.studies.exp13_published_mixers.data import generate
 from journeylab.studies.exp13_published_mixers.measure import measure
 from journeylab.studies.exp13_published_mixers.models import Labelling
-from journeylab.studies.exp13_published_mixers.settings import (
-    Arm,
-    Computation,
-    Data,
-    Evaluation,
-    Job,
-    Model,
-    Settings,
-    Training,
-)
 
 from ..gathering import flat_curve, gather, of_computed, of_seed
 
@@ -30,23 +21,23 @@ RUNS = {
     "parity": ("rope", "mamba3-real"),
     "associative": ("rope",),
 }
-MODEL = Model(width=16, heads=2, parameters=6000)
+MODEL = own.Model(width=16, heads=2, parameters=6000)
 
 
 @cache
 def draw_rows(task: str, seed: int = 1000) -> pd.DataFrame:
-    return generate(Data(task=task, rows=16), data_streams("exp13", task, seed))
+    return generate(own.Data(task=task, rows=16), data_streams("exp13", task, seed))
 
 
 def make_problem(
     task: str, mechanism: str, seed: int = 1000, layers: int = 1, **training: float
 ) -> Labelling:
     chosen = {"steps": 4, "learning_rate": 0.01, "rows": 4, "evaluate_every": 4} | training
-    job = Job(
+    job = own.Job(
         variant=mechanism,
-        data=Data(task=task, rows=16),
+        data=own.Data(task=task, rows=16),
         model=MODEL.model_copy(update={"layers": layers}),
-        training=Training(**chosen),
+        training=own.Training(**chosen),
     )
     return Labelling(job, draw_rows(task, seed), Streams("exp13", seed))
 
@@ -54,25 +45,27 @@ def make_problem(
 def make_results() -> StudyResults:
     """Untrained models of two seeds, invented curves, and the certificates."""
     arms = {
-        arm: Arm(dataset=arm, variants=list(variants), model={"layers": 1})
+        arm: own.Arm(dataset=arm, variants=list(variants), model={"layers": 1})
         for arm, variants in RUNS.items()
     }
-    datasets = {arm: Data(task=arm, rows=16) for arm in RUNS}
-    training = Training(steps=4, learning_rate=0.01)
-    settings = Settings(arms=arms, datasets=datasets, model=MODEL, training=training)
+    datasets = {arm: own.Data(task=arm, rows=16) for arm in RUNS}
+    training = own.Training(steps=4, learning_rate=0.01)
+    settings = own.Settings(arms=arms, datasets=datasets, model=MODEL, training=training)
     tables, curves = [], []
     for arm, variants in RUNS.items():
         for variant in variants:
             resolved = resolve_run("exp13", settings, arm, variant).settings
-            job = Job.model_validate(resolved)
+            job = own.Job.model_validate(resolved)
             for seed in (1000, 1001):
                 run = of_seed("exp13", arm, variant, seed)
                 problem = make_problem(arm, variant, seed)
                 model = problem.build(problem.streams.generator("init"))
-                table = measure(job, Evaluation(rows=8), problem, model)
+                table = measure(job, own.Evaluation(rows=8), problem, model)
                 tables.append(table.assign(**run))
                 curves += flat_curve(run, {"accuracy": 0.3})
     for check in ("ceilings", "sizes", "orders", "reflections"):
-        job = Computation(computed="certificates", variant=check, enumerate=4, draws=1, model=MODEL)
+        job = own.Computation(
+            computed="certificates", variant=check, enumerate=4, draws=1, model=MODEL
+        )
         tables.append(of_computed("exp13", "certificates", check, compute(job, None)))
     return gather("exp13", settings, tables, curves)

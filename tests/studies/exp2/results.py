@@ -8,29 +8,17 @@ import pandas as pd
 from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
+from journeylab.studies.exp2_shuffled_kb import settings as own
 from journeylab.studies.exp2_shuffled_kb.compute import compute
 from journeylab.studies.exp2_shuffled_kb.data import generate
 from journeylab.studies.exp2_shuffled_kb.measure import measure
 from journeylab.studies.exp2_shuffled_kb.models import Retrieval
-from journeylab.studies.exp2_shuffled_kb.settings import (
-    VARIANTS,
-    Arm,
-    Computation,
-    Data,
-    Evaluation,
-    Job,
-    Lookups,
-    Model,
-    Relations,
-    Settings,
-    Training,
-)
 
 from ..gathering import flat_curve, gather, of_computed, of_seed
 
 SYMBOLS = {"keys": 12, "values": 4, "questions": 80}
-LOOKUPS = Lookups(task="lookup", sizes=(5, 8), **SYMBOLS)
-RELATIONS = Relations(task="relations", subjects=2, relations=3, **SYMBOLS)
+LOOKUPS = own.Lookups(task="lookup", sizes=(5, 8), **SYMBOLS)
+RELATIONS = own.Relations(task="relations", subjects=2, relations=3, **SYMBOLS)
 RUNS = [
     ("small-sorted", "rope"),
     ("small-sorted", "content"),
@@ -40,22 +28,22 @@ RUNS = [
 
 
 @cache
-def draw(data: Data, seed: int) -> pd.DataFrame:
+def draw(data: own.Data, seed: int) -> pd.DataFrame:
     return generate(data, data_streams("exp2", data.task, seed))
 
 
-def make_job(variant: str, order: str = "shuffled", **training: float) -> Job:
+def make_job(variant: str, order: str = "shuffled", **training: float) -> own.Job:
     """A job of a variant on small repositories; its task follows from its name."""
-    lookup = variant in VARIANTS["lookup"]
+    lookup = variant in own.VARIANTS["lookup"]
     budget = {"steps": 300, "learning_rate": 1e-2, "evaluate_every": 150}
-    return Job(
+    return own.Job(
         variant=variant,
         size=5 if lookup else None,
         order=order,
         attention="softmax",
         data=LOOKUPS if lookup else RELATIONS,
-        model=Model(d=16),
-        training=Training(**budget | training),
+        model=own.Model(d=16),
+        training=own.Training(**budget | training),
     )
 
 
@@ -68,33 +56,39 @@ def make_results() -> StudyResults:
     """Untrained models of two seeds, invented curves, and an arm that did not run."""
     keys = {"dataset": "keys"}
     arms = {
-        "relations": Arm(dataset="relations", variants={"untagged": {}}),
-        "small-shuffled": Arm(**keys, size=5, variants={"position-free": {}}),
-        "small-sorted": Arm(**keys, size=5, order="sorted", variants={"rope": {}, "content": {}}),
-        "large-shuffled": Arm(**keys, size=8, enabled=False, variants={"rope": {}}),
+        "relations": own.Arm(dataset="relations", variants={"untagged": {}}),
+        "small-shuffled": own.Arm(**keys, size=5, variants={"position-free": {}}),
+        "small-sorted": own.Arm(
+            **keys, size=5, order="sorted", variants={"rope": {}, "content": {}}
+        ),
+        "large-shuffled": own.Arm(**keys, size=8, enabled=False, variants={"rope": {}}),
     }
-    settings = Settings(
+    settings = own.Settings(
         arms=arms,
         datasets={"keys": LOOKUPS, "relations": RELATIONS},
-        training=Training(steps=7, learning_rate=0.1),
+        training=own.Training(steps=7, learning_rate=0.1),
     )
     tables, curves = [], []
     for arm, variant in RUNS:
-        job = Job.model_validate(resolve_run("exp2", settings, arm, variant).settings)
+        job = own.Job.model_validate(resolve_run("exp2", settings, arm, variant).settings)
         for seed in range(2):
             run = of_seed("exp2", arm, variant, seed)
             problem = Retrieval(job, draw(job.data, seed), Streams("exp2", seed))
             model = problem.build(Streams("exp2", seed).generator("init"))
-            tables.append(measure(job, Evaluation(permutations=1), problem, model).assign(**run))
+            tables.append(
+                measure(job, own.Evaluation(permutations=1), problem, model).assign(**run)
+            )
             curves += flat_curve(run, problem.evaluate(model), (100, 200))
-    checks = {"witness": VARIANTS["lookup"], "invariance": ["content"], "recursion": ["all"]}
-    data = Lookups(task="lookup")
+    checks = {"witness": own.VARIANTS["lookup"], "invariance": ["content"], "recursion": ["all"]}
+    data = own.Lookups(task="lookup")
     for check, variants in checks.items():
         for variant in variants:
-            job = Computation(computed=check, variant=variant, draws=1, data=data, model=Model())
+            job = own.Computation(
+                computed=check, variant=variant, draws=1, data=data, model=own.Model()
+            )
             tables.append(of_computed("exp2", check, variant, compute(job, None)))
     names = {"small-sorted": "sorted", "small-shuffled": "shuffled"}
     cumulative = {"computed": "invariance", "variant": "cumulative", "draws": 1}
-    table = compute(Computation(**cumulative, data=data, model=Model()), None)
+    table = compute(own.Computation(**cumulative, data=data, model=own.Model()), None)
     tables.append(of_computed("exp2", "invariance-cumulative", "cumulative", table))
     return replace(gather("exp2", settings, tables, curves), arms=names)

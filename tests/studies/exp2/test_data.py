@@ -5,6 +5,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from journeylab import catalogue
 from journeylab.streams import data_streams
+from journeylab.studies.exp2_shuffled_kb import settings as own
 from journeylab.studies.exp2_shuffled_kb.data import (
     arrange,
     draw_lookup,
@@ -13,16 +14,8 @@ from journeylab.studies.exp2_shuffled_kb.data import (
     permute,
     select,
 )
-from journeylab.studies.exp2_shuffled_kb.settings import (
-    Data,
-    Job,
-    Lookups,
-    Relations,
-    Settings,
-    Training,
-)
 
-LOOKUPS, RELATIONS = Lookups(task="lookup"), Relations(task="relations")
+LOOKUPS, RELATIONS = own.Lookups(task="lookup"), own.Relations(task="relations")
 
 
 def draw(data, seed):
@@ -46,11 +39,11 @@ def test_every_size_has_enough_questions(lookups, relations):
     assert select(lookups, "lookup", 8).keys.shape == (10, 8)
 
 
-def datasets(lookups: Lookups, relations: Relations) -> dict[str, Data]:
+def datasets(lookups: own.Lookups, relations: own.Relations) -> dict[str, own.Data]:
     """The settings that the runs of an arm of either task generate their dataset from."""
-    settings = Settings(
+    settings = own.Settings(
         datasets={"keys": lookups, "relations": relations},
-        training=Training(steps=1, learning_rate=0.1),
+        training=own.Training(steps=1, learning_rate=0.1),
         arms={
             "first": {"dataset": "keys", "size": 5, "variants": ["rope"]},
             "second": {"dataset": "relations", "variants": ["tag"]},
@@ -61,13 +54,15 @@ def datasets(lookups: Lookups, relations: Relations) -> dict[str, Data]:
 
 
 def test_a_dataset_does_not_depend_on_the_other_dataset(lookups, relations):
-    first = Lookups(task="lookup", keys=12, values=4, sizes=(5, 8), questions=80)
-    second = Relations(task="relations", keys=12, values=4, subjects=2, relations=3, questions=80)
+    first = own.Lookups(task="lookup", keys=12, values=4, sizes=(5, 8), questions=80)
+    second = own.Relations(
+        task="relations", keys=12, values=4, subjects=2, relations=3, questions=80
+    )
     other = {"keys": 9, "values": 3, "questions": 20}
-    changed = datasets(first, Relations(task="relations", subjects=3, relations=2, **other))
+    changed = datasets(first, own.Relations(task="relations", subjects=3, relations=2, **other))
     pd.testing.assert_frame_equal(draw(changed["keys"], 1000), lookups)
     assert not draw(changed["relations"], 1000).equals(relations)
-    changed = datasets(Lookups(task="lookup", sizes=(4, 5, 7), **other), second)
+    changed = datasets(own.Lookups(task="lookup", sizes=(4, 5, 7), **other), second)
     pd.testing.assert_frame_equal(draw(changed["relations"], 1000), relations)
     assert not draw(changed["keys"], 1000).equals(lookups)
 
@@ -82,7 +77,7 @@ def test_keys_of_a_repository_are_distinct():
 
 
 def test_orders_of_keys_are_uniform():
-    data = Lookups(task="lookup", keys=4, sizes=(3,))
+    data = own.Lookups(task="lookup", keys=4, sizes=(3,))
     drawn = draw_lookup(data, 3, 24_000, torch.Generator().manual_seed(0))
     orders = (drawn.keys * torch.tensor([16, 4, 1])).sum(1).unique(return_counts=True)[1]
     assert len(orders) == 24
@@ -112,25 +107,25 @@ def test_sorting_and_permuting_keep_the_entries(task, lookups, relations):
 
 def test_repositories_with_too_few_keys_are_refused():
     with pytest.raises(ValidationError, match="40 keys: a repository of 100 needs as many"):
-        Lookups(task="lookup", keys=40)
+        own.Lookups(task="lookup", keys=40)
     with pytest.raises(ValidationError, match="3 keys: 5 subjects need as many"):
-        Relations(task="relations", keys=3)
+        own.Relations(task="relations", keys=3)
 
 
 def test_a_dataset_without_a_task_is_refused():
     with pytest.raises(ValidationError, match="write task: lookup, or task: relations"):
-        TypeAdapter(Data).validate_python({"keys": 128})
+        TypeAdapter(own.Data).validate_python({"keys": 128})
     with pytest.raises(ValidationError, match="subjects"):
-        TypeAdapter(Data).validate_python({"task": "lookup", "subjects": 5})
+        TypeAdapter(own.Data).validate_python({"task": "lookup", "subjects": 5})
 
 
 def test_variants_and_sizes_must_fit_the_dataset(make_job):
     lookup, grouped = (make_job(name).model_dump() for name in ("rope", "tag"))
     with pytest.raises(ValidationError, match="unknown variant 'rope' of task relations"):
-        Job(**grouped | {"variant": "rope"})
+        own.Job(**grouped | {"variant": "rope"})
     with pytest.raises(ValidationError, match="relations has the size of its groups"):
-        Job(**grouped | {"size": 20})
+        own.Job(**grouped | {"size": 20})
     for size in (7, None):
         with pytest.raises(ValidationError, match=f"size {size}: accepted: 5, 8"):
-            Job(**lookup | {"size": size})
-    assert (Job(**lookup).entries, Job(**grouped).entries) == (5, 6)
+            own.Job(**lookup | {"size": size})
+    assert (own.Job(**lookup).entries, own.Job(**grouped).entries) == (5, 6)

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from journeylab.streams import Streams, data_streams
+from journeylab.studies.exp3_order_information import settings
 from journeylab.studies.exp3_order_information.aggregation import spell, standardise, terms
 from journeylab.studies.exp3_order_information.data import (
     draw_strings,
@@ -21,20 +22,12 @@ from journeylab.studies.exp3_order_information.models import (
     cross_entropies,
     score_probes,
 )
-from journeylab.studies.exp3_order_information.settings import (
-    LENGTHS,
-    SETS,
-    SPLITS,
-    Data,
-    Evaluation,
-    Job,
-    Model,
-    Training,
-)
 from journeylab.training import train
 
-SMALL = Data(held_out=50, seen=40)
-TRAINING = Training(steps=60, learning_rate=0.01, warmup=5, strings=32, clip=1e6, evaluate_every=30)
+SMALL = settings.Data(held_out=50, seen=40)
+TRAINING = settings.Training(
+    steps=60, learning_rate=0.01, warmup=5, strings=32, clip=1e6, evaluate_every=30
+)
 
 
 def draw(data, seed):
@@ -49,12 +42,12 @@ def tables():
 @pytest.fixture(scope="module")
 def make(tables):
     def make_problem(variant="standard", colours=2, d=4, seed=1000, scale=1.0, **training):
-        job = Job(
+        job = settings.Job(
             variant=variant,
             colours=colours,
             d=d,
             data=SMALL,
-            model=Model(hidden=16, initial_scale=scale),
+            model=settings.Model(hidden=16, initial_scale=scale),
             training=TRAINING.model_copy(update=training),
         )
         return ProbeTraining(job, tables[seed])
@@ -72,7 +65,7 @@ def batch_of(problem, seed=0, step=1):
 
 
 @pytest.mark.parametrize("colours", [2, 3, 4])
-@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("length", settings.LENGTHS)
 def test_held_out_and_seen_strings_are_distinct_and_disjoint(tables, colours, length):
     held_out = strings_of(tables[1000], "held-out", colours, length)
     seen = strings_of(tables[1000], "seen", colours, length)
@@ -85,7 +78,7 @@ def test_held_out_and_seen_strings_are_distinct_and_disjoint(tables, colours, le
 
 
 def test_at_most_the_largest_share_is_held_out():
-    held_out, seen = draw_strings(256, Data(), np.random.default_rng(0))
+    held_out, seen = draw_strings(256, settings.Data(), np.random.default_rng(0))
     assert len(held_out) == 64
     assert sorted([*held_out, *seen]) == list(range(256))
 
@@ -110,7 +103,7 @@ def test_training_never_draws_a_held_out_string(make, colours):
     for step in range(1, 6):
         drawn = problem.batch(step, order, order)["strings"]
         assert drawn.shape == (4, 500)
-        for index, length in enumerate(LENGTHS):
+        for index, length in enumerate(settings.LENGTHS):
             strings = set(drawn[index].tolist())
             assert not strings & held_out[index]
             assert max(strings) < colours**length
@@ -123,7 +116,7 @@ def test_the_initial_scale_multiplies_all_initial_parameters(make):
     assert all(torch.equal(2.0 * value, twice[name]) for name, value in once.items())
 
 
-@pytest.mark.parametrize("variant", SETS)
+@pytest.mark.parametrize("variant", settings.SETS)
 def test_probes_read_a_standardised_aggregate(make, variant):
     problem = make(variant, d=16)
     added = standardise(terms(variant, problem.values, 8))
@@ -152,7 +145,7 @@ def test_positions_beyond_the_end_have_no_loss(make):
     truth = model.read(batch_of(problem)["strings"])
     logits = model(truth.aggregate)["mlp"]
     positions, counts = cross_entropies(logits, truth)
-    for index, length in enumerate(LENGTHS):
+    for index, length in enumerate(settings.LENGTHS):
         assert (positions[index, :, length:] == 0).all()
         assert (positions[index, :, :length] > 0).all()
         assert (logits.counts[index, ..., length + 1 :] == -math.inf).all()
@@ -166,9 +159,9 @@ def test_the_loss_is_the_mean_over_questions(make):
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
-    expected = 2 * sum((n * math.log(4) + 4 * math.log(n + 1)) / (n + 4) for n in LENGTHS)
+    expected = 2 * sum((n * math.log(4) + 4 * math.log(n + 1)) / (n + 4) for n in settings.LENGTHS)
     assert problem.loss(model, batch_of(problem)).item() == pytest.approx(expected, rel=1e-5)
-    assert problem.tokens_per_step == 32 * sum(n + 4 for n in LENGTHS)
+    assert problem.tokens_per_step == 32 * sum(n + 4 for n in settings.LENGTHS)
 
 
 def test_probes_of_different_lengths_share_no_parameter(make):
@@ -193,7 +186,7 @@ def test_training_raises_position_accuracy_at_every_length(make, tmp_path):
     model = fresh(problem)
     before = problem.evaluate(model)
     model.load_state_dict(trained.state)
-    for length in LENGTHS:
+    for length in settings.LENGTHS:
         name = f"position_accuracy_{length}"
         assert curve[name] > before[name] + 0.05
     assert problem.evaluate(model)["count_accuracy_20"] == curve["count_accuracy_20"]
@@ -202,8 +195,8 @@ def test_training_raises_position_accuracy_at_every_length(make, tmp_path):
 @pytest.mark.parametrize("colours", [2, 3, 4])
 def test_measurements_are_complete(make, colours):
     problem = make(colours=colours)
-    table = measure(problem.job, Evaluation(), problem, fresh(problem))
-    assert len(table) == len(LENGTHS) * (2 + 2 * 2 * 3)
+    table = measure(problem.job, settings.Evaluation(), problem, fresh(problem))
+    assert len(table) == len(settings.LENGTHS) * (2 + 2 * 2 * 3)
     ceilings = table[table["metric"] == "blind_ceiling"].set_index("N")["value"]
     assert ceilings[12] == blind_ceiling(12, colours)
     known = table[table["metric"] == "blind_information"].set_index("N")["value"]
@@ -213,11 +206,11 @@ def test_measurements_are_complete(make, colours):
 def test_every_split_is_measured_on_its_own_strings(make, tables):
     problem = make()
     model = fresh(problem)
-    table = measure(problem.job, Evaluation(), problem, model)
+    table = measure(problem.job, settings.Evaluation(), problem, model)
     keys = ["strings", "N", "probe", "metric"]
     rows = table.dropna(subset="probe").set_index(keys)["value"].sort_index()
-    for split in SPLITS:
-        for index, length in enumerate(LENGTHS):
+    for split in settings.SPLITS:
+        for index, length in enumerate(settings.LENGTHS):
             strings = strings_of(tables[1000], split, 2, length)
             for probe, score in score_probes(model, strings, index).items():
                 values = rows[split, length, probe]
@@ -233,7 +226,7 @@ def test_a_zero_probe_extracts_zero_bits(make):
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
-    table = measure(problem.job, Evaluation(), problem, model)
+    table = measure(problem.job, settings.Evaluation(), problem, model)
     bits = table.loc[table["metric"] == "v_information", "value"]
     assert bits.abs().max() < 1e-4
 

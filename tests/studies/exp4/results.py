@@ -10,28 +10,17 @@ import pandas as pd
 from journeylab.config import ExternalFile
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
+from journeylab.studies.exp4_operator_recovery import settings as own
 from journeylab.studies.exp4_operator_recovery.compute import compute
 from journeylab.studies.exp4_operator_recovery.data import generate
 from journeylab.studies.exp4_operator_recovery.measure import measure
 from journeylab.studies.exp4_operator_recovery.models import RecoveryProblem
-from journeylab.studies.exp4_operator_recovery.settings import (
-    CHECKS,
-    STARTS,
-    Arm,
-    Computation,
-    Data,
-    Evaluation,
-    Job,
-    Model,
-    Settings,
-    Training,
-)
 
 from ..gathering import gather, of_computed, of_seed
 
-DATA = Data(file=ExternalFile(sha256="0" * 64), passage=100, held_out=0.2)
+DATA = own.Data(file=ExternalFile(sha256="0" * 64), passage=100, held_out=0.2)
 SEEDS, DRAWS = 2, 3
-SMALL = Model(d=4, length=16)
+SMALL = own.Model(d=4, length=16)
 RUNS = {
     "single-0": ("near-identity", {}),
     "positions-free": ("near-identity", {"operators": "each"}),
@@ -51,10 +40,10 @@ def draw_passages() -> pd.DataFrame:
 
 
 def make_problem(
-    variant: str = "near-identity", *, model: Model = SMALL, seed: int = 1000, **of: object
+    variant: str = "near-identity", *, model: own.Model = SMALL, seed: int = 1000, **of: object
 ) -> RecoveryProblem:
-    budget = Training(steps=20, learning_rate=0.01, rows=8)
-    job = Job(variant=variant, data=DATA, model=model, training=budget, **of)
+    budget = own.Training(steps=20, learning_rate=0.01, rows=8)
+    job = own.Job(variant=variant, data=DATA, model=model, training=budget, **of)
     return RecoveryProblem(job, draw_passages(), Streams("exp4", seed))
 
 
@@ -65,22 +54,22 @@ def make_results() -> StudyResults:
         for seed in range(SEEDS):
             problem = make_problem(variant, seed=1000 + seed, **of)
             model = problem.build(problem.streams.generator("init")).eval()
-            rows = measure(problem.job, Evaluation(windows=20, null_draws=100), problem, model)
+            rows = measure(problem.job, own.Evaluation(windows=20, null_draws=100), problem, model)
             run = of_seed("exp4", arm, variant, seed)
             tables.append(rows.assign(**run))
             for step, value in ((0, 3.0), (9, 2.0 + seed)):
                 curves.append(run | {"step": step, "metric": "loss", "value": value})
-    computations = [("random-one", "random", start, "one") for start in STARTS]
-    computations += [("random-each", "random", start, "each") for start in STARTS]
-    computations += [("certificates", "certificates", check, "each") for check in CHECKS]
+    computations = [("random-one", "random", start, "one") for start in own.STARTS]
+    computations += [("random-each", "random", start, "each") for start in own.STARTS]
+    computations += [("certificates", "certificates", check, "each") for check in own.CHECKS]
     for arm, kind, variant, operators in computations:
-        job = Computation(
+        job = own.Computation(
             computed=kind, variant=variant, operators=operators, draws=DRAWS, model=SMALL
         )
         tables.append(of_computed("exp4", arm, variant, compute(job, None)))
-    settings = Settings(
-        datasets={"corpus": Data(file=ExternalFile(sha256="0" * 64))},
-        arms={arm: Arm(variants=[variant], **of) for arm, (variant, of) in RUNS.items()},
-        training=Training(steps=9, learning_rate=0.1),
+    settings = own.Settings(
+        datasets={"corpus": own.Data(file=ExternalFile(sha256="0" * 64))},
+        arms={arm: own.Arm(variants=[variant], **of) for arm, (variant, of) in RUNS.items()},
+        training=own.Training(steps=9, learning_rate=0.1),
     )
     return gather("exp4", settings, tables, curves)

@@ -5,21 +5,14 @@ import pytest
 import torch
 
 from journeylab.studies.exp4_operator_recovery import compute as computing
+from journeylab.studies.exp4_operator_recovery import settings
 from journeylab.studies.exp4_operator_recovery.compute import compute
 from journeylab.studies.exp4_operator_recovery.measure import measure
 from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS, METRICS
 from journeylab.studies.exp4_operator_recovery.recovery import describe
-from journeylab.studies.exp4_operator_recovery.settings import (
-    CHECKS,
-    CONTROLS,
-    STARTS,
-    Computation,
-    Evaluation,
-    Model,
-)
 
-FEW = Evaluation(windows=40, null_draws=100)
-SMALL = Model(d=4, length=16)
+FEW = settings.Evaluation(windows=40, null_draws=100)
+SMALL = settings.Model(d=4, length=16)
 
 
 def altered(problem):
@@ -81,7 +74,7 @@ def test_the_commutator_ratio_is_final_over_initial(make_problem):
 
 
 def computed_rows(computed, variant, draws=2, operators="each", model=SMALL):
-    job = Computation(
+    job = settings.Computation(
         computed=computed, variant=variant, operators=operators, draws=draws, model=model
     )
     return compute(job, None)
@@ -107,9 +100,9 @@ TOLERANCES = {
 }
 
 
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("check", settings.CHECKS)
 def test_certificates_hold_and_their_broken_cases_do_not(check):
-    table = computed_rows("certificates", check, model=Model())
+    table = computed_rows("certificates", check, model=settings.Model())
     cases = table[table["case"].notna()]
     for metric, rows in cases.groupby("metric"):
         most, least = TOLERANCES[metric]
@@ -128,6 +121,6 @@ def test_a_scan_in_the_wrong_order_breaks_its_certificate(monkeypatch):
 
 
 def test_variants_arms_and_metrics_have_printed_names():
-    assert set(LABELS) >= {*STARTS, *CONTROLS}
+    assert set(LABELS) >= {*settings.STARTS, *settings.CONTROLS}
     assert len(set(ARMS.values())) == len(ARMS)
     assert np.all([metric.label for metric in METRICS.values()])

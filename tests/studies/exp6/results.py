@@ -6,20 +6,11 @@ from journeylab.catalogue import resolve_run
 from journeylab.config import TrainingSettings
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
+from journeylab.studies.exp6_coupling_rank import settings as own
 from journeylab.studies.exp6_coupling_rank.compute import compute
 from journeylab.studies.exp6_coupling_rank.data import generate
 from journeylab.studies.exp6_coupling_rank.measure import measure
 from journeylab.studies.exp6_coupling_rank.models import Coupling
-from journeylab.studies.exp6_coupling_rank.settings import (
-    FREQUENCIES,
-    Arm,
-    Computation,
-    Data,
-    Evaluation,
-    Job,
-    Model,
-    Settings,
-)
 
 from ..gathering import flat_curve, gather, of_computed, of_seed
 
@@ -31,15 +22,15 @@ RUNS = {
 }
 
 
-def make_job(variant: str, fit: str = "labels", steps: int = 3, **data: object) -> Job:
+def make_job(variant: str, fit: str = "labels", steps: int = 3, **data: object) -> own.Job:
     """A job of a variant with a small teacher; other keys are those of its data."""
     chosen = SMALL | {"frequencies": "random", "operators": "toral"} | data
     training = {"steps": steps, "learning_rate": 0.03, "clip": 1e6, "evaluate_every": steps}
-    return Job(
+    return own.Job(
         variant=variant,
         fit=fit,
-        data=Data(**chosen),
-        model=Model(restarts=2),
+        data=own.Data(**chosen),
+        model=own.Model(restarts=2),
         training=TrainingSettings(**training),
     )
 
@@ -60,31 +51,31 @@ def make_results() -> StudyResults:
     datasets = {"random-toral": teacher}
     datasets["random-labels"] = teacher.model_copy(update={"labels": "random"})
     arms = {
-        arm: Arm(
+        arm: own.Arm(
             dataset=arm.removesuffix("-scores"),
             fit="scores" if arm.endswith("-scores") else "labels",
             variants=list(variants),
         )
         for arm, variants in RUNS.items()
     }
-    settings = Settings(
+    settings = own.Settings(
         arms=arms,
         datasets=datasets,
-        model=Model(restarts=2),
+        model=own.Model(restarts=2),
         training=TrainingSettings(steps=2, learning_rate=0.1),
     )
     tables, curves = [], []
     for arm, variants in RUNS.items():
         for variant in variants:
-            job = Job.model_validate(resolve_run("exp6", settings, arm, variant).settings)
+            job = own.Job.model_validate(resolve_run("exp6", settings, arm, variant).settings)
             for seed in (1000, 1001):
                 run = of_seed("exp6", arm, variant, seed)
                 streams = data_streams("exp6", arm.removesuffix("-scores"), seed)
                 problem = Coupling(job, generate(job.data, streams))
                 model = problem.build(Streams("exp6", seed).generator("init"))
-                tables.append(measure(job, Evaluation(), problem, model).assign(**run))
+                tables.append(measure(job, own.Evaluation(), problem, model).assign(**run))
                 curves += flat_curve(run, problem.evaluate(model))
-    for frequencies in FREQUENCIES:
-        job = Computation(computed="rank", variant=frequencies, draws=1, positions=9, roles=2)
+    for frequencies in own.FREQUENCIES:
+        job = own.Computation(computed="rank", variant=frequencies, draws=1, positions=9, roles=2)
         tables.append(of_computed("exp6", "rank", frequencies, compute(job, None)))
     return gather("exp6", settings, tables, curves)

@@ -4,20 +4,11 @@ from torch import nn
 
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
+from journeylab.studies.exp8_value_embeddings import settings as own
 from journeylab.studies.exp8_value_embeddings.compute import compute
 from journeylab.studies.exp8_value_embeddings.data import generate
 from journeylab.studies.exp8_value_embeddings.measure import measure
 from journeylab.studies.exp8_value_embeddings.models import Assignment
-from journeylab.studies.exp8_value_embeddings.settings import (
-    Arm,
-    Computation,
-    Data,
-    Evaluation,
-    Job,
-    Model,
-    Settings,
-    Training,
-)
 
 from ..gathering import flat_curve, gather, of_computed, of_seed
 
@@ -36,14 +27,14 @@ def make_job(
     steps: int = 2,
     cycles: int = 2,
     **data: object,
-) -> Job:
+) -> own.Job:
     """A job of a variant with a small model on small instances; other keys are those of data."""
-    return Job(
+    return own.Job(
         variant=variant,
         attention=attention,
-        data=Data(**(SMALL | data)),
-        model=Model(d=16, cycles=cycles, supervision=2),
-        training=Training(steps=steps, learning_rate=0.01, rows=16, evaluate_every=steps),
+        data=own.Data(**(SMALL | data)),
+        model=own.Model(d=16, cycles=cycles, supervision=2),
+        training=own.Training(steps=steps, learning_rate=0.01, rows=16, evaluate_every=steps),
     )
 
 
@@ -55,10 +46,10 @@ def make_problem(*args: str, seed: int = 1000, **keys: object) -> Assignment:
 
 def make_computation(
     computed: str, variant: str = "all", draws: int = 1, steps: int = 2, attention: str = "axial"
-) -> Computation:
+) -> own.Computation:
     job = make_job(attention=attention, steps=steps)
     sections = {"data": job.data, "model": job.model, "training": job.training}
-    return Computation(
+    return own.Computation(
         computed=computed, variant=variant, draws=draws, attention=attention, **sections
     )
 
@@ -78,13 +69,13 @@ def make_results() -> StudyResults:
                 run = of_seed("exp8", arm, variant, seed)
                 problem = make_problem(variant, attention, seed=seed)
                 model = build(problem)
-                tables.append(measure(problem.job, Evaluation(), problem, model).assign(**run))
+                tables.append(measure(problem.job, own.Evaluation(), problem, model).assign(**run))
                 curves += flat_curve(run, problem.evaluate(model) | {"train_loss": 0.5})
     for name in ("certificates", "geometry"):
         tables.append(of_computed("exp8", name, "all", compute(make_computation(name), None)))
-    settings = Settings(
-        datasets={"costs": Data()},
-        arms={arm: Arm(variants=list(variants)) for arm, variants in RUNS.items()},
-        training=Training(steps=2, learning_rate=0.1),
+    settings = own.Settings(
+        datasets={"costs": own.Data()},
+        arms={arm: own.Arm(variants=list(variants)) for arm, variants in RUNS.items()},
+        training=own.Training(steps=2, learning_rate=0.1),
     )
     return gather("exp8", settings, tables, curves)

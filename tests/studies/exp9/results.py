@@ -4,16 +4,8 @@ import pandas as pd
 
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams
+from journeylab.studies.exp9_router_gradients import settings as own
 from journeylab.studies.exp9_router_gradients.compute import compute
-from journeylab.studies.exp9_router_gradients.settings import (
-    ROUTES,
-    SPOKEN,
-    Arm,
-    Computation,
-    RouterArm,
-    Settings,
-    Training,
-)
 
 from ..gathering import gather, of_computed, of_seed
 
@@ -23,7 +15,7 @@ SIZES = {"draws": 2, "sequences": 2, "steps": 4, "short": 2, "starts": 2, "rows"
 
 def invent_language_rows(variant: str, seed: int) -> pd.DataFrame:
     """Measurements of a language model, with invented values."""
-    rows = [("perplexity", routes, None, None, 9.0 + seed % 7) for routes in ROUTES]
+    rows = [("perplexity", routes, None, None, 9.0 + seed % 7) for routes in own.ROUTES]
     rows += [("perplexity_gap", None, None, None, 0.5), ("pair_share", None, None, None, 0.6)]
     rows += [("bigram_perplexity", None, None, None, 12.0)]
     rows += [("perplexity_gain", None, None, None, 3.0 - seed % 7)]
@@ -35,18 +27,20 @@ def invent_language_rows(variant: str, seed: int) -> pd.DataFrame:
 
 def make_results() -> StudyResults:
     """Small gradient and training runs of two seeds, and certificates."""
-    text = Arm(dataset="corpus", variants=list(SPOKEN))
-    chosen = RouterArm(computed="training", replicates="seeds", variants=list(VARIANTS), **SIZES)
+    text = own.Arm(dataset="corpus", variants=list(own.SPOKEN))
+    chosen = own.RouterArm(
+        computed="training", replicates="seeds", variants=list(VARIANTS), **SIZES
+    )
     arms = {"training": chosen, "language": text}
-    settings = Settings(arms=arms, training=Training(steps=2, learning_rate=0.1))
+    settings = own.Settings(arms=arms, training=own.Training(steps=2, learning_rate=0.1))
     tables = []
     runs = [("gradients", "all"), *(("training", variant) for variant in VARIANTS)]
     for seed in (1000, 1001):
         for arm, variant in runs:
-            job = Computation(computed=arm, variant=variant, **SIZES)
+            job = own.Computation(computed=arm, variant=variant, **SIZES)
             table = compute(job, Streams("exp9", seed))
             tables.append(table.assign(**of_seed("exp9", arm, variant, seed)))
-        tables += [invent_language_rows(variant, seed) for variant in SPOKEN]
-    job = Computation(computed="certificates", variant="all", draws=1)
+        tables += [invent_language_rows(variant, seed) for variant in own.SPOKEN]
+    job = own.Computation(computed="certificates", variant="all", draws=1)
     tables.append(of_computed("exp9", "certificates", "all", compute(job, None)))
     return gather("exp9", settings, tables)
