@@ -17,6 +17,7 @@ from journeylab.chunks.measure import measure
 from journeylab.chunks.tables import of_world
 from journeylab.chunks.train import TrainedChunk, train
 from journeylab.config import RunSettings, TrainedJob, UserError, read_yaml
+from journeylab.config.grids import by_name
 from journeylab.streams import Streams
 from journeylab.training import Problem
 
@@ -219,7 +220,7 @@ def test_an_unknown_variant_is_refused_with_the_accepted_ones(study: str) -> Non
         variants = arm.get("variants")
         if "computed" in arm or not variants:
             continue
-        [first, *_] = variants
+        [first, *_] = by_name(variants)
         arm["variants"] = {f"{first}x": {}}
         with pytest.raises(UserError, match=f"'{first}x'.*{hint}'?{first}"):
             catalogue.resolve(raw)
