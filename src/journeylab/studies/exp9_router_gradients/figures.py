@@ -202,8 +202,9 @@ def _draw_language(results: StudyResults) -> Figure | None:
         for routes, label in (("hard", "hard routes"), ("training", "as in training"))
     ]
     tables.append(results.tidy("pair_share").assign(measure="Σ n_k²/N²"))
-    timelines = results.pool("load")["rank"].max()
-    known = {"bigrams": _middle(results, "bigram_perplexity"), "1/K": 1.0 / timelines}
+    loads = results.pool("load")  # without a column of ranks where no language model was trained
+    even = 1.0 / loads["rank"].max() if len(loads) else None
+    known = {"bigrams": _middle(results, "bigram_perplexity"), "1/K": even}
 
     def lines(measure: str, _: pd.DataFrame) -> plot.Lines:
         label = "1/K" if measure == "Σ n_k²/N²" else "bigrams"
