@@ -34,9 +34,8 @@ hypothesis.settings.load_profile("any time")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LIBRARIES = (
-    *("torch", "torch._dynamo", "pandas", "pyarrow.parquet", "scipy.stats", "seaborn", "grimp"),
+    *forking.LIBRARIES,
     *("snakemake.cli", "snakemake.api", "mlflow", "mlflow.tracking", "mlflow.store.db.utils"),
-    *("safetensors.torch", "typst", "typer", "pydantic"),
     *("dvc.cli", "dvc.repo", "dvc.commands.repro"),
 )
 COLD = str(Path(sys.executable).parent)

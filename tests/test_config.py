@@ -26,9 +26,9 @@ from journeylab.config import (
     canonical,
     chunk_seeds,
     chunks,
-    merge,
     read_yaml,
 )
+from journeylab.config.grids import merge
 from journeylab.workflow.planning import WorkflowPlan
 
 PROJECT = Path(__file__).parents[1]

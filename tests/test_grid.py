@@ -102,22 +102,22 @@ def test_a_limit_of_a_scale_holds_for_arms_variants_and_levels() -> None:
             "S": {
                 "training": {"steps": 50},
                 "grid": {"m": {"one": {"training": {"steps": 90, "warmup": 9}}}},
-                "variants": ["a", {"b": {"training": {"steps": 70}}}],
+                "variants": ["a", {"b": {"training": {"steps": 70, "dropout": 0.1}}}],
             },
             "training": {"steps": 80, "variants": {"b": {"training": {"steps": 70}}}},
         },
     }
     override = {
-        "training": {"steps": "at_most 60", "warmup": "at_most 2"},
+        "training": {"steps": "at_most 60", "warmup": "at_most 2", "dropout": "at_most 0"},
         "arms": {"S": {"training": {"steps": "at_most 40"}}},
     }
     assert at_scale(section, override) == {
-        "training": {"steps": 60, "learning_rate": 0.1, "warmup": 2},
+        "training": {"steps": 60, "learning_rate": 0.1, "warmup": 2, "dropout": 0},
         "arms": {
             "S": {
                 "training": {"steps": 40},
                 "grid": {"m": {"one": {"training": {"steps": 60, "warmup": 2}}}},
-                "variants": ["a", {"b": {"training": {"steps": 60}}}],
+                "variants": ["a", {"b": {"training": {"steps": 60, "dropout": 0}}}],
             },
             # an arm with the name of a section has keys of its own
             "training": {"steps": 80, "variants": {"b": {"training": {"steps": 60}}}},

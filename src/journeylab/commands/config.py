@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from journeylab.commands.results import CONFIG
-from journeylab.config import UserError, accepted, at_scale, read_yaml, shown, span
+from journeylab.commands.results import CONFIG, printed_table
+from journeylab.config import UserError, accepted, shown
+from journeylab.config.grids import at_scale, by_name, span
 
 
 class _Loader(yaml.SafeLoader):
@@ -35,14 +36,11 @@ def show_config(
     scale: Annotated[str | None, typer.Option(help="Scale; by default that of the file.")] = None,
 ) -> None:
     """Show every setting of a run, and the line of config.yaml that it comes from."""
-    rows = [
+    first, *others = [
         (name, shown(value), f"{config}:{line}" if line else "default")
         for name, value, line in settings_of(run, config, scale)
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        typer.echo("  ".join(cells).rstrip())
+    typer.echo(printed_table(first, others))
 
 
 def settings_of(
@@ -54,28 +52,23 @@ def settings_of(
     """
     from journeylab import catalogue
 
-    chosen = {} if scale is None else {"scale": scale}
+    config = catalogue.load(file, {} if scale is None else {"scale": scale})
     study, arm, variant = (*run.split("/"), "", "")[:3]
-    studies = catalogue.load(file, chosen).studies
-    if study not in studies:
-        raise UserError(f"{run}: {file} has no study {study!r};{accepted(study, studies)}")
-    settings = studies[study]
+    if study not in config.studies:
+        raise UserError(f"{run}: {file} has no study {study!r};{accepted(study, config.studies)}")
+    settings = config.studies[study]
     runs = {f"{own.arm}/{own.variant}": own for own in catalogue.runs_of(study, settings)}
     if (found := runs.get(f"{arm}/{variant}")) is None:
         raise UserError(f"{run}: no such run, or it is off;{accepted(f'{arm}/{variant}', runs)}")
     written = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)["studies"][study]
-    overrides = (written.get("scales") or {}).get(scale or read_yaml(file).get("scale"), {})
+    overrides = (written.get("scales") or {}).get(config.scale, {})
     section = at_scale(written, overrides)
     own = span(section["arms"])[arm]
-    variants = {name: more for each in _as_list(own.get("variants")) for name, more in each.items()}
-    datasets = section.get("datasets", {})
-    data = own.get("dataset") or (arm if arm in datasets else next(iter(datasets), None))
-    owners = {
-        "data": [own.get("data"), datasets.get(data)],
-        "evaluation": [section.get("evaluation")],
-    }
+    variants = by_name(own.get("variants")) or {}
+    data = section.get("datasets", {}).get(settings.dataset_of(arm))
+    owners = {"data": [own.get("data"), data], "evaluation": [section.get("evaluation")]}
     for name in ("model", "training"):
-        # the last one has the line of a limit, as at_most 60, of which the others have the number
+        # a number that a limit made has no line; the last level has that of the limit, at_most 60
         levels = (variants.get(variant, {}), own, section, overrides)
         owners[name] = [level.get(name) for level in levels]
     resolved: dict[str, Any] = dict(found.settings)
@@ -84,12 +77,6 @@ def settings_of(
         resolved["evaluation"] = evaluation.model_dump(mode="json")
     for path, value in _leaves(resolved):
         yield ".".join(path), value, _line(path, owners.get(path[0]), own)
-
-
-def _as_list(variants: Any) -> list[Mapping[str, Any]]:
-    if isinstance(variants, Mapping):
-        return [{name: more} for name, more in variants.items()]
-    return [each if isinstance(each, Mapping) else {each: {}} for each in variants or ()]
 
 
 def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:

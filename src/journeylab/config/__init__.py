@@ -18,7 +18,7 @@ from journeylab.config.fields import (
     Scale,
     SeveralWorlds,
 )
-from journeylab.config.grids import at_scale, merge, span
+from journeylab.config.grids import at_scale
 from journeylab.config.reading import canonical, check_plain, read_yaml
 from journeylab.config.root import ONCE, Config, chunk_seeds, chunks
 from journeylab.config.study import (
@@ -68,9 +68,7 @@ __all__ = [
     "chunk_seeds",
     "chunks",
     "masked",
-    "merge",
     "read_yaml",
     "refusal",
     "shown",
-    "span",
 ]

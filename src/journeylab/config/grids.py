@@ -112,9 +112,9 @@ def at_scale(section: Any, override: Any) -> Any:
         name: found
         for name, keys in sections
         if isinstance(keys, Mapping)
-        if (found := {key: most for key, value in keys.items() if (most := _limit(value))})
+        if (found := {key: most for key, most in keys.items() if _limit(most) is not None})
     }
-    return merge(_limited(section, limits) if limits else section, override)
+    return merge(_limited(section, limits), override)
 
 
 def _limit(value: Any) -> float | None:
@@ -122,20 +122,17 @@ def _limit(value: Any) -> float | None:
     return found and (float(found[1]) if "." in found[1] else int(found[1]))
 
 
-def _limited(node: Any, limits: Mapping[Any, Mapping[Any, float]], *, named: bool = False) -> Any:
-    """A section with the limits in all overrides; ``named``: its keys are names of arms."""
+def _limited(node: Any, limits: Mapping[Any, Mapping[Any, str]], *, named: bool = False) -> Any:
+    """A section with the limits in all overrides; ``named``: its keys name arms or variants."""
     if isinstance(node, list):
         return [_limited(item, limits, named=named) for item in node]
     if not isinstance(node, Mapping):
         return node
-    return {
-        key: merge(value, _present(limits[key], value))
-        if key in limits and not named
-        else _limited(value, limits, named=key in ("arms", "variants"))
-        for key, value in node.items()
-    }
-
-
-def _present(limits: Mapping[Any, float], written: Any) -> dict[Any, str]:
-    keys = limits if isinstance(written, Mapping) else {}
-    return {key: f"at_most {most}" for key, most in keys.items() if key in written}
+    limited = {}
+    for key, value in node.items():
+        if key in limits and not named and isinstance(value, Mapping):
+            present = {name: most for name, most in limits[key].items() if name in value}
+            limited[key] = merge(value, present)
+        else:
+            limited[key] = _limited(value, limits, named=key in ("arms", "variants"))
+    return limited

@@ -270,7 +270,7 @@ class StudySettings(Frozen):
         chosen = self.arms[arm]
         own = set(type(chosen).model_fields) - _RESOLVED
         resolved = chosen.model_dump(mode="json", include=own) | {"variant": variant}
-        dataset = self._dataset(arm)
+        dataset = self.dataset_of(arm)
         data: dict[str, Any] = {}
         if dataset is not None:
             data = self.datasets[dataset].model_dump(mode="json")
@@ -293,7 +293,11 @@ class StudySettings(Frozen):
             once=isinstance(chosen, ComputedArm) and chosen.replicates == "once",
         )
 
-    def _dataset(self, name: str) -> str | None:
+    def dataset_of(self, name: str) -> str | None:
+        """The name of the dataset that an arm reads; None if it reads none.
+
+        Raises ValueError if it is not named or does not exist.
+        """
         arm = self.arms[name]
         if arm.dataset is not None:
             if arm.dataset not in self.datasets:

@@ -10,7 +10,7 @@ from typing import Protocol
 import pandas as pd
 
 from journeylab.plotting import Figures, StudyResults, Table, draw_figures, save, stopping, styled
-from journeylab.records.files import write_json
+from journeylab.records.files import MANIFEST, write_json
 from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.reports.numbers import study_numbers
 from journeylab.reports.tables import fairness, printed_table, verdict_tables
@@ -20,6 +20,10 @@ _LOOKS = (
     "supported or refuted; withheld, since a prerequisite is not met; or inconclusive: settled "
     "if no further seeds up to the last look could decide the claim, and else open."
 )
+
+
+DRAWN = {MANIFEST, "content.json", "figures", "numbers.json", "numbers.tex", "tables"}
+"""What the sealed folder of :func:`draw_results` holds."""
 
 
 class FiguresPart(Protocol):

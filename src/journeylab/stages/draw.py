@@ -17,13 +17,11 @@ from journeylab.records.files import (
 )
 from journeylab.records.repair import remake
 from journeylab.records.runs import read_run
-from journeylab.reports.draw import draw_results, join_curves
+from journeylab.reports.draw import DRAWN, draw_results, join_curves
 from journeylab.stages.judged import read_rows
 from journeylab.stages.running import Call
 
 CURVES = "curves.parquet"
-DRAWN = {MANIFEST, "content.json", "figures", "numbers.json", "numbers.tex", "tables"}
-"""What a drawn folder holds."""
 
 
 def run(call: Call) -> None:

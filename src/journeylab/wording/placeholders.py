@@ -39,8 +39,9 @@ def print_all(study: StudyRows, numbers: Mapping[str, Number]) -> dict[str, str]
 def fill(text: str, printed: Mapping[str, Mapping[str, str]], where: str) -> str:
     """The text with its numbers; ``printed`` holds those of every study, by key.
 
-    A study without results and a claim without a verdict are “not judged yet”. Raises UserError
-    with `where`, the key, and what is near, for a number that the study does not have.
+    “Not judged yet” stands for numbers of a study without results, and for a missing verdict.
+    Raises UserError with `where`, the key, and what is near, for a number that the study does not
+    have.
     """
 
     def number(found: re.Match[str]) -> str:
@@ -49,11 +50,8 @@ def fill(text: str, printed: Mapping[str, Mapping[str, str]], where: str) -> str
         if study not in printed:
             return UNJUDGED
         if key not in printed[study]:
-            near = ", ".join(difflib.get_close_matches(key, printed[study], n=3))
-            raise UserError(
-                f"{where}: {found[0]}: {study} has no such number"
-                + (f"; near: {near}" if near else f"; `journeylab explain {study}` lists claims")
-            )
+            near = ", ".join(difflib.get_close_matches(key, printed[study], n=3)) or "none"
+            raise UserError(f"{where}: {found[0]}: {study} has no such number; near: {near}")
         shown = printed[study][key]
         if key.endswith(".verdict") and shown == "not judged":
             return UNJUDGED
