@@ -82,6 +82,29 @@ def test_simultaneous_imports_leave_nothing_twice(store, roots, shown, write_chu
     assert len(shown.study) == 1
 
 
+def test_medians_that_another_root_wrote_meanwhile_are_kept(
+    store, roots, shown, write_chunk, monkeypatch
+):
+    for root, seeds in zip(roots, ((0, 1), (2, 3)), strict=True):
+        write_chunk(root, "journey", "A", seeds=seeds, steps=2)
+    finish = imported.StudyImport._complete_variant
+
+    def overtaken(self, group, chunks):
+        monkeypatch.undo()
+        begun = self._open("journey/A", chunks[0].tags() | {"kind": "variant", "of": "2 seeds"})
+        import_from(roots[1], store, imported=2)  # all of it, between two requests of the first
+        self.client.set_terminated(begun)
+        return finish(self, group, chunks)
+
+    monkeypatch.setattr(imported.StudyImport, "_complete_variant", overtaken)
+    import_from(roots[0], store, imported=2)
+    [parent] = shown.variant.values()
+    assert shown.curve(parent, "loss") == {0: 2.5, 1: 2.0}  # of four seeds
+    assert {run.data.tags["mlflow.parentRunId"] for run in shown.seed.values()} == {
+        parent.info.run_id
+    }
+
+
 def test_a_run_that_another_root_is_writing_is_left_alone(
     store, roots, shown, write_chunk, monkeypatch
 ):

@@ -65,8 +65,9 @@ class StudyImport:
     """One import of one study; the caller holds the lock of the root.
 
     Importers of other roots, on this host or another, may write to the same experiment at the same
-    time. Each leaves alone what another is writing. The last to finish sees the runs of all, so
-    that every seed is there once and every variant has its medians over the seeds of all roots.
+    time. Each leaves alone what another is writing, and looks again after it changed something.
+    The last to look sees the runs of all, so that every seed is there once and every variant has
+    its medians over the seeds of all roots.
     """
 
     def __init__(self, client: MlflowClient, root: Path, study: str, local: bool) -> None:
@@ -96,11 +97,8 @@ class StudyImport:
             if run.data.tags["plan_key"] in complete:
                 self._delete(run)
         variants = {group: chunks for group, chunks in groups.items() if chunks[0].run.seeds}
-        written = [self._complete_variant(group, variants[group]) for group in reversed(variants)]
-        if any(written):
+        while sum(self._complete_variant(each, variants[each]) for each in reversed(variants)):
             self._refresh()
-        for group in variants:
-            self._link(group)
         self._import_study()
         keys = sorted(c.key(seed) for chunks in groups.values() for c in chunks for seed in c.seeds)
         return TrackingSummary(
@@ -144,17 +142,20 @@ class StudyImport:
         ]
 
     def _complete_variant(self, group: str, chunks: list[Chunk]) -> bool:
-        """Write the medians over all seeds of a group, unless they are there; whether it did."""
+        """Write the medians over all seeds of a group, or link the seeds to the run that has them.
+
+        Returns whether anything changed, so that the runs have to be looked at again.
+        """
         seeds = self._seeds(group)
         of = plan_key({key: run.data.tags["measurements"] for key, run in seeds.items()})
-        held = False
+        held = []
         for run in self._complete(group, "variant"):
             if run.data.tags["of"] == of:
-                held = True
+                held.append(run)
             else:
                 self._delete(run)
         if held:
-            return False
+            return self._link(seeds.values(), self._only(held).info.run_id)
         on_disk = {chunk.key(seed): (chunk, seed) for chunk in chunks for seed in chunk.run.seeds}
         points = [
             on_disk[key][0].points(on_disk[key][1].seed) if key in on_disk else self._points(run)
@@ -176,13 +177,12 @@ class StudyImport:
             for point in self.client.get_metric_history(run.info.run_id, metric)
         ]
 
-    def _link(self, group: str) -> None:
-        """Put the seeds of a group below its only parent."""
-        if parents := self._complete(group, "variant"):
-            parent = self._only(parents).info.run_id
-            for run in self._seeds(group).values():
-                if run.data.tags.get(_PARENT) != parent:
-                    self.client.set_tag(run.info.run_id, _PARENT, parent)
+    def _link(self, seeds: Iterable[Run], parent: str) -> bool:
+        """Put seeds below their parent; whether any was elsewhere."""
+        moved = [run for run in seeds if run.data.tags.get(_PARENT) != parent]
+        for run in moved:
+            self.client.set_tag(run.info.run_id, _PARENT, parent)
+        return bool(moved)
 
     def _import_seed(self, chunk: Chunk, seed: runs.SeedRecord | None) -> None:
         run, host = chunk.run, chunk.host
