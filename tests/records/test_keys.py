@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,9 +80,15 @@ def copied(folder: Path) -> Path:
     return folder / "journeylab"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def commands(warm: Path) -> Path:
+    """The folder of a `python` that has imported the libraries."""
+    return warm
+
+
 def python(script: str, source: Path, **more: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        ["python", "-c", script],
         env=os.environ | {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,

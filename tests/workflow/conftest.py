@@ -1,5 +1,6 @@
 """A copy of the project in a temporary folder; tests run snakemake and dvc in it."""
 
+import compileall
 import os
 import re
 import shutil
@@ -23,6 +24,8 @@ COPIED = (
 )
 
 TINY_STUDIES = ("exp5", "exp7")
+DRAWN = {"exp5": ["forms"], "exp7": ["tiers", "formats"]}
+"""The figures of these studies: drawing all takes longer than all other jobs together."""
 READ = {
     "history": "plans/{study}/history.json",
     "manifest": "reports/{study}/manifest.json",
@@ -136,7 +139,8 @@ def make_tiny(config: dict[str, Any]) -> None:
     # an import into MLflow takes as long as some of the tests
     config["tracking"]["enabled"] = False
     config["studies"] = {study: config["studies"][study] for study in TINY_STUDIES}
-    config["studies"]["exp5"]["arms"]["bridge"]["lengths"] = SHORT
+    bridge = config["studies"]["exp5"]["arms"]["bridge"]
+    bridge |= {"lengths": SHORT, "variants": ["rotation", "orthogonal", "growing"]}
     exp7 = config["studies"]["exp7"]
     exp7["chunk"] = 2
     exp7["datasets"]["world"]["worlds"] = 1
@@ -186,11 +190,16 @@ def copy_project(path: Path, shrink: Callable[[dict[str, Any]], None] = make_tin
             shutil.copytree(source, target, ignore=ignored)
         else:
             shutil.copy2(source, target)
+    compileall.compile_dir(path / "src", quiet=2)  # else every command compiles it again
     copy = Copy(path)
     copy.configure(shrink)
     if shrink is make_tiny:
         keep_tiny_claims(path / "claims")
         (path / "response.yaml").write_text(TINY_RESPONSE, encoding="utf-8")
+        for study, names in DRAWN.items():
+            [file] = path.glob(f"src/journeylab/studies/{study}_*/figures.py")
+            with file.open("a", encoding="utf-8") as code:
+                code.write(f"\nFIGURES = {{name: FIGURES[name] for name in {names}}}\n")
     return copy
 
 
@@ -216,11 +225,21 @@ def commands(warm: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+def unmade(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """A copy without results; tests change only duplicates of it."""
+
+    def make(folder: Path) -> None:
+        copy_project(folder / "project")
+
+    return Copy(made_once(tmp_path_factory, "unmade", make) / "project")
+
+
+@pytest.fixture(scope="session")
+def finished(unmade: Copy, tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """A copy with all reports made; tests change only duplicates of it."""
 
     def make(folder: Path) -> None:
-        copy = copy_project(folder / "project")
+        copy = unmade.duplicate(folder / "project")
         copy.configure(lambda config: config["tracking"].update(enabled=True))
         done = copy.snakemake("all")
         copy.configure(lambda config: config["tracking"].update(enabled=False))
@@ -236,6 +255,6 @@ def project(finished: Copy, tmp_path: Path) -> Copy:
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Copy:
+def fresh(unmade: Copy, tmp_path: Path) -> Copy:
     """A copy without results."""
-    return copy_project(tmp_path / "project")
+    return unmade.duplicate(tmp_path / "project")

@@ -4,7 +4,9 @@ import os
 import re
 import shutil
 import subprocess
+from collections import defaultdict
 from collections.abc import Callable
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -60,18 +62,8 @@ HARM: dict[str, tuple[str, Callable[[Path], object], str, str]] = {
     "a flipped bit of a dataset": ("data/exp7/world/*.parquet", flip, "damaged", ""),
     "a missing dataset": ("data/exp7/world/*.parquet", Path.unlink, "missing", ""),
     "a flipped bit of a run's measurements": (f"{RUN}/measurements.parquet", flip, "damaged", ""),
-    "a flipped bit of a computed run's measurements": (
-        "results/exp5/*/*/once/measurements.parquet",
-        flip,
-        "",
-        "",
-    ),
-    "a flipped bit of a study's measurements": (
-        "results/exp7/measurements.parquet",
-        flip,
-        "damaged",
-        "",
-    ),
+    "a flipped bit of a computed run": ("results/exp5/*/*/once/measurements.parquet", flip, "", ""),
+    "a flipped bit of all measurements": ("results/exp7/measurements.parquet", flip, "damaged", ""),
     "a flipped bit of the verdicts": ("results/exp7/verdicts.json", flip, "damaged", ""),
     "missing verdicts": ("results/exp7/verdicts.json", Path.unlink, "missing", ""),
     "a flipped bit of the index": ("reports/index.html", flip, "damaged", ""),
@@ -80,26 +72,37 @@ HARM: dict[str, tuple[str, Callable[[Path], object], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("harm", HARM)
+def rounds() -> list[list[str]]:
+    """All harms in rounds; a round harms one file at most of a folder or of a manifest."""
+    of: dict[str, list[str]] = defaultdict(list)
+    for harm, (pattern, _, _, target) in HARM.items():
+        of[target or str(Path(pattern).parent)].append(harm)
+    return [[harm for harm in each if harm] for each in zip_longest(*of.values())]
+
+
+@pytest.mark.parametrize("harms", rounds(), ids="{[0]}".format)
 def test_a_damaged_or_missing_file_gives_one_line_with_the_command_that_remakes_it(
-    whole: Copy, harm: str, tmp_path: Path
+    whole: Copy, harms: list[str], tmp_path: Path
 ) -> None:
-    pattern, spoil, fault, target = HARM[harm]
-    name = first(whole, pattern)
-    kept = shutil.copy2(whole.path / name, tmp_path / "kept")
+    names = {harm: first(whole, HARM[harm][0]) for harm in harms}
+    kept = {name: shutil.copy2(whole.path / name, tmp_path / harm) for harm, name in names.items()}
     try:
-        spoil_silently(whole.path / name, spoil)
+        for harm, name in names.items():
+            spoil_silently(whole.path / name, HARM[harm][1])
         done = check(whole)
     finally:
-        shutil.copy2(kept, whole.path / name)
+        for name, copy in kept.items():
+            shutil.copy2(copy, whole.path / name)
     assert done.returncode == 1, done.stdout + done.stderr
-    [line] = done.stderr.splitlines()
-    assert line.startswith(f"{name} ")
-    assert fault in line
-    command = COMMAND.search(line)
-    assert command, line
-    assert command[2] == (target or name)
-    assert "1 problems" in done.stdout
+    assert len(done.stderr.splitlines()) == len(harms), done.stderr
+    for harm, name in names.items():
+        _, _, fault, target = HARM[harm]
+        [line] = [line for line in done.stderr.splitlines() if line.startswith(f"{name} ")]
+        assert fault in line
+        command = COMMAND.search(line)
+        assert command, line
+        assert command[2] == (target or name)
+    assert f"{len(harms)} problems" in done.stdout
 
 
 def test_intact_and_unmade_projects_have_no_problems(whole: Copy, fresh: Copy) -> None:

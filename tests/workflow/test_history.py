@@ -37,7 +37,7 @@ def history(project: Copy) -> dict:
     return json.loads((project.path / "plans/exp5/history.json").read_text())["commits"]
 
 
-def test_planning_records_the_commits_of_runs_and_no_stage_asks_git(
+def test_planning_records_the_commits_of_runs_no_stage_asks_git_and_later_commits_redo_nothing(
     committed: Copy, tmp_path: Path
 ) -> None:
     first = committed.run("git", "rev-parse", "HEAD").stdout.strip()
@@ -61,10 +61,8 @@ def test_planning_records_the_commits_of_runs_and_no_stage_asks_git(
     assert not (tmp_path / "asked").exists()
     assert (committed.path / "reports/exp5.pdf").read_bytes() == before
 
-
-def test_a_later_commit_redoes_nothing(committed: Copy) -> None:
-    before = history(committed)
+    known = history(committed)
     (committed.path / "notes.md").write_text("notes\n")
     commit(committed, "second")
     assert committed.planned("reports/exp5.pdf") == set()
-    assert history(committed) == before
+    assert history(committed) == known

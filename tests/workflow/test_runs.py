@@ -44,13 +44,6 @@ RESULTS = (
 )
 
 
-def test_a_redrawn_pdf_has_the_same_bytes(project: Copy) -> None:
-    before = hashes(project, "reports/exp7.pdf")
-    project.snakemake("--forcerun", "draw", "typeset", "--", "reports/exp7.pdf")
-    assert hashes(project, "reports/exp7.pdf") == before
-    assert len(before) == 1
-
-
 @pytest.mark.system
 def test_a_killed_pipeline_resumed_with_other_cores_gives_the_same_bytes(
     finished: Copy, tmp_path: Path
