@@ -91,6 +91,11 @@ def assets(stage: str, study: str) -> dict[str, Path]:
     return found
 
 
+def prose(study: str) -> str:
+    """The text of a study's report, in Typst."""
+    return (study_folder(study) / "report.typ").read_text(encoding="utf-8")
+
+
 def stage_roots(stage: str, study: str) -> tuple[str, ...]:
     """The modules whose import closure a stage of a study loads."""
     return ("journeylab.stages.running", f"journeylab.stages.{stage}", *_parts(stage, study))

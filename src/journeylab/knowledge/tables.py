@@ -35,6 +35,13 @@ def worlds_per_seed(results: StudyResults) -> str:
     return f"{phrase} ({exceptions})" if exceptions else phrase
 
 
+def undertrained(results: StudyResults, gate: float) -> dict[str, int]:
+    """Return how many runs finished, and how many of them are below the gate at tier 1."""
+    tier1 = results.pool("hits@1", **{**PRIMARY, "tier": "T1"})
+    below = int((tier1["value"] < gate).sum())
+    return {"runs.finished": len(tier1), "runs.undertrained": below}
+
+
 def tier_cells(
     results: StudyResults, run: RunName, gate: float, own: dict[str, str | int]
 ) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The style sheet, plot forms, and the results that figures are drawn from."""
 
-from journeylab.plotting.figures import Drawn, Figures, draw_figures, panels
+from journeylab.plotting.figures import Drawn, Figures, draw_figures, multiples, panels
 from journeylab.plotting.medians import Columns, cited, medians, ranges
 from journeylab.plotting.plots import (
     Lines,
@@ -37,6 +37,7 @@ __all__ = [
     "median",
     "median_interval",
     "medians",
+    "multiples",
     "panels",
     "ranges",
     "read_trials",

@@ -1,14 +1,23 @@
 """The figures of a study: a table of names, how each is drawn, and its caption."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from journeylab.plotting.plots import Lines, anchors, canvas, facets, legend_above, seeds
-from journeylab.plotting.results import StudyResults
-from journeylab.plotting.style import Style
+from journeylab.plotting.plots import (
+    Lines,
+    anchors,
+    canvas,
+    facets,
+    legend_above,
+    plain_ticks,
+    seeds,
+)
+from journeylab.plotting.results import Level, StudyResults, in_print_order
+from journeylab.plotting.style import Style, styles
 
 
 class Drawn(NamedTuple):
@@ -66,4 +75,100 @@ def panels(
         form(axes, part, results.styles if styles is None else styles, **drawn)
         known = lines(level, part) if callable(lines) else lines or {}
         anchors(axes, known, x=form is seeds and drawn.get("x", "value") == "value")
+        plain_ticks(axes)
     return legend_above(figure)
+
+
+Where = Mapping[str, Level]
+"""The levels of factors at which a metric is shown."""
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+def multiples(
+    caption: str,
+    metrics: str | Mapping[str, str | tuple[str, Where]],
+    where: Where | Callable[[StudyResults], Where] = _NONE,
+    *,
+    height: float | tuple[float, float],
+    labels: tuple[str, str] = ("", ""),
+    names: Mapping[str, Mapping[Any, str]] = _NONE,
+    rows: Callable[[StudyResults, pd.DataFrame], pd.DataFrame] = lambda results, rows: rows,
+    limits: Mapping[str, Any] | Callable[[Any, pd.DataFrame], Mapping[str, Any]] = _NONE,
+    curve: bool = False,
+    shown: Mapping[str, Style] | Iterable[str] | None = None,
+    lines: Lines | Callable[[StudyResults, Any, pd.DataFrame], Lines] = _NONE,
+    **options: Any,
+) -> Drawn:
+    """A figure of small multiples: a metric at some levels, filtered, named, and drawn in panels.
+
+    Several ``metrics`` by title, each with levels of its own if it is a pair, have their titles in
+    the column ``measure``; of a ``curve`` they are recorded in training. ``names`` are the printed
+    names of levels by factor, in their order: other levels are left out. ``rows`` changes the table
+    last. A pair as ``height`` is that of an empty panel and what each level of ``y`` adds.
+    ``labels`` are those of x and y. ``shown`` are the styles of ``hue``, or all its levels; without
+    it, models have their own and others those of the levels that are present. ``lines`` are
+    :func:`anchors`, or a function of results, facet and its rows; ``limits`` are set on the axes,
+    or a function of facet and all rows. Other ``options`` are those of :func:`panels`.
+    """
+
+    def draw(results: StudyResults) -> Figure | None:
+        levels = where(results) if callable(where) else where
+        table = _gather(results, metrics, levels, curve)
+        for factor, printed in names.items():
+            table = table[table[factor].isin(list(printed))]
+            present = [name for level, name in printed.items() if (table[factor] == level).any()]
+            named = pd.Categorical(table[factor].map(printed), list(dict.fromkeys(present)))
+            table = table.assign(**{factor: named})
+        table = rows(results, table)
+        if table.empty:
+            return None
+        base, each = height if isinstance(height, tuple) else (height, 0.0)
+        return panels(
+            results,
+            table,
+            base + each * table[options.get("y", "model")].nunique() if each else base,
+            *labels,
+            styles=_styles(results, table, options.get("hue", "model"), shown),
+            lines=(lambda level, part: lines(results, level, part)) if callable(lines) else lines,
+            limits=(lambda level, _: limits(level, table)) if callable(limits) else limits,
+            **options,
+        )
+
+    return Drawn(draw, caption)
+
+
+def _styles(
+    results: StudyResults,
+    table: pd.DataFrame,
+    hue: str,
+    shown: Mapping[str, Style] | Iterable[str] | None,
+) -> Mapping[str, Style]:
+    if isinstance(shown, Mapping) or (shown is None and hue == "model"):
+        return results.styles if shown is None else shown
+    if shown is None:
+        column = table[hue]
+        shown = column.cat.categories if column.dtype == "category" else column.unique()
+    return styles(shown)
+
+
+def _gather(
+    results: StudyResults,
+    metrics: str | Mapping[str, str | tuple[str, Where]],
+    where: Where,
+    curve: bool,
+) -> pd.DataFrame:
+    """The rows of one metric, or of several with the title of each as ``measure``."""
+    of = results.learning if curve else results.tidy
+    if isinstance(metrics, str):
+        return of(metrics, **where)
+    tables = []
+    for title, metric in metrics.items():
+        name, own = (metric, {}) if isinstance(metric, str) else metric
+        tables.append(of(name, **{**where, **own}).assign(measure=title))
+    joined = pd.concat(tables, ignore_index=True)
+    for column, order in (("data", results.arms), ("model", results.labels)):
+        known = [name for table in tables for name in table[column].cat.categories]
+        joined[column] = pd.Categorical(joined[column], in_print_order(order.values(), known))
+        joined[column] = joined[column].cat.remove_unused_categories()
+    in_order = joined.sort_values(["data", "model"], kind="stable")["run"].unique()
+    return joined.assign(run=pd.Categorical(joined["run"], in_order))

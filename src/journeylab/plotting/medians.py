@@ -1,6 +1,5 @@
 """Tables of measurements whose cells are numbers with keys, to be cited as ``\\result{key}``."""
 
-import re
 from collections.abc import Mapping
 from itertools import product
 from types import MappingProxyType
@@ -9,6 +8,7 @@ import pandas as pd
 
 from journeylab.config import Metric
 from journeylab.plotting.results import Level, Places, StudyResults, Table, in_print_order, median
+from journeylab.wording.queries import in_key
 from journeylab.wording.typography import plain
 
 Columns = dict[str, tuple[str, Mapping[str, Level]]]
@@ -112,5 +112,5 @@ def _text(level: object) -> str:
 
 def _key(*names: str) -> str:
     """Names as a key: run and column, ``axial-discrete.held-out``; metric, levels and end."""
-    *first, last = ("-".join(re.findall(r"[A-Za-z0-9_.]+", name)) for name in names)
+    *first, last = map(in_key, names)
     return f"{'-'.join(first)}.{last.lower()}"

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
+from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
@@ -256,6 +257,16 @@ def _interval(
         return max(low, float(edges.min())), min(high, float(edges.max()))
 
     return ends
+
+
+def plain_ticks(axes: Axes) -> None:
+    """Plain numbers on logarithmic axes of less than three decades, where powers are too few."""
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = axis.get_view_interval()
+        if axis.get_scale() == "log" and high < 1000 * low:
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1, 3)))
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter(NullFormatter())
 
 
 def label_right(axes: Axes, height: float, text: str) -> None:

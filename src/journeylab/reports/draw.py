@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 import pandas as pd
 
+from journeylab.config import Metric
 from journeylab.plotting import Figures, StudyResults, Table, draw_figures, save, stopping, styled
 from journeylab.records.files import MANIFEST, write_json
 from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.reports.numbers import study_numbers
+from journeylab.reports.queries import answer
 from journeylab.reports.tables import fairness, printed_table, verdict_tables
+from journeylab.wording.typography import Number
 
 _LOOKS = (
     "The number of seeds at which the looks at each claim ended. Markers and words say how: "
@@ -27,7 +30,7 @@ DRAWN = {MANIFEST, "content.json", "figures", "numbers.json", "numbers.tex", "ta
 
 
 class FiguresPart(Protocol):
-    """The figures, tables and numbers of a study: its ``figures.py``."""
+    """The figures and tables of a study: its ``figures.py``."""
 
     FIGURES: Figures
 
@@ -36,7 +39,7 @@ class FiguresPart(Protocol):
         ...
 
     def numbers(self, results: StudyResults) -> dict[str, float | int | str]:
-        """The numbers that its prose cites, by key."""
+        """Numbers for its prose that are no reductions of measurements, by key."""
         ...
 
 
@@ -46,10 +49,20 @@ class Words(Protocol):
     TITLE: str
     QUESTION: str
     TUNING: str | Mapping[str, str]
+    METRICS: Mapping[str, Metric]
 
 
-def draw_results(results: StudyResults, figures: FiguresPart, words: Words, folder: Path) -> None:
-    """Fill ``folder``: figures/*.{pdf,svg}, tables/*.{tex,json}, numbers.{tex,json}, content."""
+def draw_results(
+    results: StudyResults,
+    figures: FiguresPart,
+    words: Words,
+    folder: Path,
+    cited: Iterable[str] = (),
+) -> None:
+    """Fill ``folder``: figures/*.{pdf,svg}, tables/*.{tex,json}, numbers.{tex,json}, content.
+
+    ``cited`` are the keys of numbers in the report's prose.
+    """
     if results.verdicts is None:
         raise ValueError("a study is drawn after it is judged")
     for name in ("figures", "tables"):
@@ -67,10 +80,7 @@ def draw_results(results: StudyResults, figures: FiguresPart, words: Words, fold
         tables["fairness"] = fair
     for name, table in tables.items():
         _write_table(folder / "tables" / name, table, f"tab:{results.study}-{name}")
-    extra = dict(figures.numbers(results))
-    for table in own.values():
-        extra |= table.numbers
-    numbers = study_numbers(results.verdicts, extra)
+    numbers = all_numbers(results, figures, words, own.values(), cited)
     (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
     write_json(folder / "numbers.json", numbers)
     content = {
@@ -85,6 +95,23 @@ def draw_results(results: StudyResults, figures: FiguresPart, words: Words, fold
         "arms": dict(results.arms),
     }
     write_json(folder / "content.json", content)
+
+
+def all_numbers(
+    results: StudyResults,
+    figures: FiguresPart,
+    words: Words,
+    tables: Iterable[Table],
+    cited: Iterable[str],
+) -> dict[str, Number]:
+    """The numbers of claims, of tables, of ``figures.py``, and those that prose alone queries."""
+    assert results.verdicts is not None
+    extra: dict[str, Number] = {**figures.numbers(results)}
+    for table in tables:
+        extra |= table.numbers
+    known = study_numbers(results.verdicts, extra)
+    queried = [key for key in cited if not {key, f"{results.study}.{key}"} & known.keys()]
+    return study_numbers(results.verdicts, extra | answer(results, words.METRICS, queried))
 
 
 def _write_table(stem: Path, table: Table, label: str) -> None:

@@ -20,7 +20,7 @@ from journeylab.reports.tables import failures
 from journeylab.wording.method import method
 from journeylab.wording.numbers import extreme_text, places, printed_numbers
 from journeylab.wording.rows import Row, StudyRows
-from journeylab.wording.typography import plain
+from journeylab.wording.typography import in_form, plain
 from journeylab.wording.verdicts import (
     SYMBOLS,
     TheoremText,
@@ -44,6 +44,7 @@ def describe(
     registered: Mapping[str, Registration],
     theorems: Mapping[str, TheoremText] = MappingProxyType({}),
     *,
+    forms: Mapping[str, Iterable[str]] = MappingProxyType({}),
     plan_key: str,
     anonymous: bool = False,
 ) -> dict[str, Any]:
@@ -51,7 +52,8 @@ def describe(
 
     ``settings`` are the study's, resolved; ``content`` is the folder of its figures and tables;
     ``registered`` says of every row whether it was registered before its runs; ``theorems`` are
-    the texts of theorems by label.
+    the texts of theorems by label; ``forms`` are the forms in which the prose prints numbers, by
+    key.
     """
     drawn = read_json(content / "content.json")
     numbers = read_json(content / "numbers.json")
@@ -94,7 +96,12 @@ def describe(
             if host.timings
         },
         "run_keys": _run_keys(runs),
-        "numbers": {key: plain(value) for key, value in numbers.items()},
+        "numbers": {key: plain(value) for key, value in numbers.items()}
+        | {
+            f"{key}:{form}": in_form(numbers.get(f"{verdicts.study}.{key}", numbers.get(key)), form)
+            for key, of_key in forms.items()
+            for form in of_key
+        },
         "settings": dict(settings),
         "plan_key": plan_key,
     }

@@ -61,7 +61,7 @@ def run(call: Call) -> None:
     )
     made = plan.origin(measurements=measurements, verdicts=verdicts)
     with write_folder(call.output.parent, made) as folder:
-        draw_results(results, figures, words, folder)
+        draw_results(results, figures, words, folder, plan.settings["cited"])
 
 
 def _check_replaced(folder: Path) -> None:

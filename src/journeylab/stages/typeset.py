@@ -12,6 +12,7 @@ from journeylab.records.runs import read_host, read_run
 from journeylab.reports.typeset import compile_report, describe
 from journeylab.stages.judged import read_rows, read_theorem_texts
 from journeylab.stages.running import Call
+from journeylab.wording.queries import cited
 
 
 def run(call: Call) -> None:
@@ -36,6 +37,7 @@ def run(call: Call) -> None:
     records = [(read_run(folder, key), read_host(folder)) for folder, key in folders.items()]
     register = Register.model_validate(plan.settings["register"])
     history = read_history(call.file("history"))
+    prose = catalogue.prose(plan.study)
     report = describe(
         judged,
         plan.settings["settings"],
@@ -43,8 +45,8 @@ def run(call: Call) -> None:
         records,
         registrations(register, plan.study, records, history),
         read_theorem_texts(plan),
+        forms=cited(prose),
         plan_key=plan.key,
         anonymous=plan.settings["anonymous"],
     )
-    prose = catalogue.study_folder(plan.study) / "report.typ"
-    compile_report(report, content, prose.read_text(encoding="utf-8"), call.output)
+    compile_report(report, content, prose, call.output)

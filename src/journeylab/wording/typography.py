@@ -1,6 +1,7 @@
 """The printed form of every number; always made from the number, never from another text."""
 
 import math
+from collections.abc import Callable
 
 Number = float | int | str | None
 """A number or a text; None stands for an unknown value or an unbounded end."""
@@ -45,6 +46,27 @@ def fixed(value: Number, places: int) -> str:
     if isinstance(value, float) and math.isfinite(value):
         return f"{round(value, places) + 0.0:.{places}f}".replace("-", "−")
     return plain(value)
+
+
+def in_form(value: Number, form: str) -> str:
+    """A number in a form of report prose; a text as it is.
+
+    A digit is the count of decimals, ``~`` and a digit that of significant digits; ``d`` is a whole
+    number, ``e`` a power of ten, ``s`` :func:`short`, ``%`` the same in percent.
+    """
+    if not isinstance(value, int | float):
+        return plain(value)
+    if form.isdigit():
+        return fixed(float(value), int(form))
+    if form.startswith("~"):
+        return plain(value, int(form[1:]))
+    forms: dict[str, Callable[[], str]] = {
+        "d": lambda: plain(round(value)),
+        "e": lambda: scientific(value),
+        "s": lambda: short(value),
+        "%": lambda: short(100.0 * value),
+    }
+    return forms[form]()
 
 
 def decimals(value: float, digits: int) -> int:

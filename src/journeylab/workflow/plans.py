@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from journeylab.catalogue import assets, key_modules, runs_of
+from journeylab.catalogue import assets, key_modules, prose, runs_of
 from journeylab.claims.register import Register, is_named, named_runs
 from journeylab.config import ONCE, Config, RunSettings, StudySettings, chunk_seeds
 from journeylab.records.evidence import RunEvidence
@@ -18,6 +18,7 @@ from journeylab.records.looks import SeedRange
 from journeylab.records.plans import LOOK, Plan
 from journeylab.records.runs import versions
 from journeylab.records.stages import STAGES, plan_path
+from journeylab.wording.queries import cited
 from journeylab.workflow.seeds import StudySeeds
 
 
@@ -157,10 +158,11 @@ class StudyPlans:
         )
         yield self._path("judge"), judged
         settings = self.settings.model_dump(mode="json", exclude={"scales"})
+        numbers = sorted(cited(prose(self.study)))
         drawn = make_plan(
             "draw",
             study=self.study,
-            settings={"settings": settings, **self.words},
+            settings={"settings": settings, "cited": numbers, **self.words},
             inputs={"measurements": collected, "verdicts": judged.key},
             runs=tuple(made.items()),
         )

@@ -1,0 +1,137 @@
+"""Tables of exp7, and the numbers of its prose that are no reductions of measurements."""
+
+from typing import cast
+
+import pandas as pd
+
+from journeylab import plotting as plot
+from journeylab.knowledge.settings import LINEARISED_TEMPLATES
+from journeylab.knowledge.tables import (
+    PRIMARY,
+    hits_table,
+    undertrained,
+    world_size,
+    worlds_per_seed,
+)
+from journeylab.plotting import Columns, RunName, StudyResults, Table
+from journeylab.studies.exp7_native_kg.answer import answer
+from journeylab.studies.exp7_native_kg.metrics import METRICS
+from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm, Settings
+
+_CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
+    (
+        "text_equivalence_error",
+        "text_equivalence_control",
+        "baked_key_error",
+        "baked_key_control",
+        "decoding_mismatch",
+        "decoding_control",
+    ),
+    (),
+) | {"count_deviation": ("quantity",)}
+
+
+def tabulate(results: StudyResults) -> dict[str, Table]:
+    """Documented and actual sizes, hits@1 by tier, other metrics of transfer, and the search."""
+    gate = gate_of(results)
+    return ({"counts": _tabulate_counts(results)} if len(results.select("count")) else {}) | {
+        "hits": hits_table(
+            results,
+            ("Model", "KG rows"),
+            gate,
+            lambda run: own_form(results, run),
+            "Own format: the form in which the model read the transfer facts, triples for native "
+            "models and the first template of its KG rows for the others. Trained: seeds with at "
+            f"least {gate} at tier 1, of all seeds; the others are undertrained.",
+        ),
+        "transfer": _by_tier(results, "transfer", "Tier 2", "T2"),
+        "tiers": _by_tier(results, "tiers", "Tiers 1 and 3", "T1", "T3"),
+        "checks": plot.ranges(results, METRICS, _CHECKS),
+        "search": plot.tabulate_trials(
+            results,
+            __file__,
+            "perplexity",
+            "Search of rate and initial scale: perplexity of the taught facts per character, tier "
+            "1, template 0.",
+            "They are the most central of those within 1 % of the best. Scales of the embeddings "
+            "were searched first, with fewer steps on one pilot world, for A, A′, B and C; the "
+            "others have the scale of these. Then rates: means over two pilot worlds. Controls "
+            "have the settings of A or B.",
+        ),
+    }
+
+
+def _tabulate_counts(results: StudyResults) -> Table:
+    """The documented sizes against those of a world with the documented generations."""
+    counted = results.select("count").groupby("quantity")["value"].first()
+    off = results.select("count_deviation").groupby("quantity")["value"].max()
+    return Table(
+        name="counts",
+        caption="Sizes stated in the reviewer plan, and sizes of a world of its description.",
+        frame=pd.DataFrame(
+            {
+                "Quantity": list(DOCUMENTED),
+                "Reviewer plan": [_print_size(*size) for size in DOCUMENTED.items()],
+                "Here": [_print_size(name, counted[name]) for name in DOCUMENTED],
+                "Deviation": [f"{100 * off[name]:.0f} %" for name in DOCUMENTED],
+            }
+        ),
+        notes="Triples: all facts, also those that no model reads. Text tokens: characters.",
+        numeric=("Reviewer plan", "Here", "Deviation"),
+    )
+
+
+def _print_size(quantity: str, value: float) -> str:
+    return f"{100 * value:.0f} %" if quantity.endswith("share") else f"{value:.0f}"
+
+
+def numbers(results: StudyResults) -> dict[str, float | int | str]:
+    """Worlds, the derived facts of one, undertrained runs, and the answer."""
+    total, base = (world_size(results, name) for name in ("facts", "base facts"))
+    measured = isinstance(total, int) and isinstance(base, int)
+    return {
+        "worlds": worlds_per_seed(results),
+        "facts.derived": int(total) - int(base) if measured else "n/a",
+        **undertrained(results, gate_of(results)),
+        "answer": answer(results.verdicts),
+    }
+
+
+def _by_tier(results: StudyResults, name: str, caption: str, *tiers: str) -> Table:
+    columns: Columns = {}
+    for tier in tiers:
+        of: dict[str, str | int] = {"tier": tier, "format": "text", "template": 0}
+        ranked: dict[str, str | int] = of | {"candidates": "all"}
+        columns |= {
+            f"hits@5, {tier}": ("hits@5", ranked),
+            f"MRR, {tier}": ("mrr", ranked),
+            f"Log rank, {tier}": ("log_rank", ranked),
+            f"Perplexity, {tier}": ("perplexity", of),
+            f"Exact, {tier}": ("exact_match", of),
+        }
+    if "T2" in tiers:
+        columns["Typed, T2"] = ("hits@1", of | {"candidates": "type"})
+        columns |= {f"t{i}, T2": ("hits@1", ranked | {"template": i}) for i in (1, 2)}
+    return plot.medians(
+        results,
+        name,
+        f"{caption}, in template 0: medians over seeds.",
+        columns,
+        notes="Log rank: mean natural logarithm of the rank. Exact: the greedy completion is the "
+        "name and the full stop. Typed: hits@1 among entities of the tail's type. t1, t2: hits@1 "
+        "in templates 1 and 2.",
+    )
+
+
+def gate_of(results: StudyResults) -> float:
+    """hits@1 at tier 1 below which a run is undertrained."""
+    return cast(Settings, results.settings).evaluation.gate
+
+
+def own_form(results: StudyResults, run: RunName) -> dict[str, str | int]:
+    """The factor levels of the form in which a model read the transfer facts."""
+    if SPECS[run[1]].kg == "native":
+        return {"format": "kg", "candidates": "all"}
+    arm = results.settings.arms[run[0]]
+    assert isinstance(arm, Arm)
+    return PRIMARY | {"template": LINEARISED_TEMPLATES[arm.linearisation][0]}
