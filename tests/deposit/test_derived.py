@@ -17,11 +17,13 @@ TABLE = rejudge.Cells(
     ("key", "stated", "where", "reduction"),
     [
         ("exp1.loss.max", 0.5, {}, "max"),
-        ("exp1.loss.a.y.min", -2.0, {"arm": "a", "variant": "y"}, "min"),
-        ("exp1.loss.a.x", "0.38", {"arm": "a", "variant": "x"}, "median"),
-        ("exp1.loss.y.8", 0.125, {"variant": "y", "N": "8"}, "max"),
-        ("exp1.loss_area.b", "1.5\u202f×\u202f10⁻⁷", {"arm": "b"}, "max"),
+        ("exp1.loss.a.y.min", -2.0, {"arm": ["a"], "variant": ["y"]}, "min"),
+        ("exp1.loss.a.x", "0.38", {"arm": ["a"], "variant": ["x"]}, "median"),
+        ("exp1.loss.y.8", 0.125, {"variant": ["y"], "N": ["8"]}, "median"),
+        ("exp1.loss_area.b", "1.5\u202f×\u202f10⁻⁷", {"arm": ["b"]}, "median"),
         ("exp1.overflow.max", "∞", {}, "max"),
+        ("exp1.loss.8.16.a.above-0.2", 2, {"N": ["16", "8"], "arm": ["a"]}, "above-0.2"),
+        ("exp1.loss_area.count", 1, {}, "count"),
     ],
 )
 def test_a_key_names_metric_and_levels(key, stated, where, reduction):

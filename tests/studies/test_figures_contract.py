@@ -223,7 +223,7 @@ def counts_in(figure: Figure) -> set[str]:
 def numbers_of(study: str, results: StudyResults) -> dict[str, Number]:
     """The numbers of a report but those of claims; an unknown key is an error."""
     part, metrics = catalogue.figures_part(study), catalogue.metrics_part(study).METRICS
-    own: dict[str, Number] = dict(part.numbers(results))
+    own: dict[str, Number] = dict(part.numbers(results)) if hasattr(part, "numbers") else {}
     for table in part.tabulate(results).values():
         own |= table.numbers
     return own | answer(results, metrics, sorted(cited(catalogue.prose(study)).keys() - own.keys()))

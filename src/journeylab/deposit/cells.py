@@ -120,17 +120,21 @@ REDUCTIONS: dict[str, Callable[[Any], Any]] = {
     "min": np.min,
     "median": np.median,
     "size": lambda values: np.median(np.abs(values)),
-    "positive": lambda values: (values > 0).sum(),
-    "count": np.size,
 }
+COMPARISONS = {"at-least": np.greater_equal, "below": np.less, "above": np.greater}
 
 
 def derive(table: Cells, how: Mapping[str, Any]) -> float | None:
     """A reduction of all values of a metric at levels of factors; None without a value."""
     chosen = table.match("metric", how["metric"])
-    for factor, level in how["where"].items():
-        chosen = chosen & table.match(factor, level)
+    for factor, levels in how["where"].items():
+        chosen = chosen & np.logical_or.reduce([table.match(factor, level) for level in levels])
     values = table.values[chosen & ~np.isnan(table.values)]
+    kind, _, limit = how["reduce"].rpartition("-")
+    if kind:
+        return float(COMPARISONS[kind](values, float(limit)).sum())
+    if how["reduce"] == "count":
+        return float(values.size)
     return float(REDUCTIONS[how["reduce"]](values)) if values.size else None
 
 

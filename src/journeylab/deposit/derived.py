@@ -1,59 +1,37 @@
 """How the numbers of a report that no claim has follow from the measurements.
 
-A study computes them in its own code, which verify.py does not run. Most are a reduction, such as
-the maximum, of the values of a metric at some levels of its factors, and their keys name metric,
-levels and reduction: ``exp5.identity_error.max`` is over all levels. verify.py computes again what
-is derived here, and counts the others.
+Most are queries of the report's prose (:mod:`journeylab.wording.queries`): their keys name metric,
+levels and reduction. verify.py, which does not run a study's own code, computes these again, and
+counts the others.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from itertools import combinations, product
+from collections.abc import Mapping
 from typing import Any
 
-from journeylab.deposit.cells import REDUCTIONS, Cells, agrees, derive
+from journeylab.deposit.cells import Cells, agrees, derive
+from journeylab.wording.queries import readings
 
 _NO_FACTORS = {"study", "seed", "draw", "metric", "value"}
 
 
-def derivations(
-    table: Cells, numbers: Mapping[str, Any]
-) -> dict[str, dict[str, str | dict[str, str]]]:
+def derivations(table: Cells, numbers: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Metric, levels and reduction of each number that is found, by its key."""
+    levels: dict[str, dict[str, dict[str, str]]] = {}
+    for factor, cells in table.columns.items():
+        if factor not in _NO_FACTORS:
+            for metric, level in sorted(set(zip(table.columns["metric"], cells, strict=True))):
+                known = levels.setdefault(metric, {}).setdefault(factor, {})
+                if level:
+                    known[level.removesuffix(".0")] = level
     derived = {}
-    columns = {name: set(cells) for name, cells in table.columns.items()}
     for key, stated in numbers.items():
-        for how in _candidates(columns, key.partition(".")[2]):
+        for query in readings(key.partition(".")[2], levels):
+            of_metric = levels[query.metric]
+            where = {name: [of_metric[name][x] for x in of] for name, of in query.where.items()}
+            how = {"metric": query.metric, "where": where, "reduce": query.reduction}
             value = derive(table, how)
             if value is not None and agrees(stated, value):
                 derived[key] = how
-                break
     return derived
-
-
-def _candidates(columns: Mapping[str, set[Any]], key: str) -> Iterator[dict[str, Any]]:
-    """What a key may stand for: all levels that it names, then fewer.
-
-    ``columns`` holds the levels of every factor.
-    """
-    reductions = sorted(REDUCTIONS, key=lambda name: not key.endswith(f".{name}"))
-    for metric in sorted(filter(lambda name: _names(key, name), columns["metric"]), key=len)[::-1]:
-        rest = re.sub(rf"(^|\.){re.escape(metric)}(?=\.|$)", "", key, count=1)
-        named = {
-            factor: sorted(level for level in levels if level and _names(rest, level))
-            for factor, levels in columns.items()
-            if factor not in _NO_FACTORS
-        }
-        factors = [factor for factor, levels in named.items() if levels]
-        for size in range(len(factors), -1, -1):
-            for some in combinations(factors, size):
-                for levels in product(*(named[factor] for factor in some)):
-                    where = dict(zip(some, levels, strict=True))
-                    for reduction in reductions:
-                        yield {"metric": metric, "where": where, "reduce": reduction}
-
-
-def _names(key: str, text: str) -> bool:
-    return f".{text}." in f".{key}."

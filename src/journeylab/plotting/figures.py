@@ -89,7 +89,7 @@ def multiples(
     metrics: str | Mapping[str, str | tuple[str, Where]],
     where: Where | Callable[[StudyResults], Where] = _NONE,
     *,
-    height: float | tuple[float, float],
+    height: float | tuple[float, float] = 1.4,
     labels: tuple[str, str] = ("", ""),
     names: Mapping[str, Mapping[Any, str]] = _NONE,
     rows: Callable[[StudyResults, pd.DataFrame], pd.DataFrame] = lambda results, rows: rows,

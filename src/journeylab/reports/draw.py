@@ -30,16 +30,16 @@ DRAWN = {MANIFEST, "content.json", "figures", "numbers.json", "numbers.tex", "ta
 
 
 class FiguresPart(Protocol):
-    """The figures and tables of a study: its ``figures.py``."""
+    """The figures and tables of a study: its ``figures.py``.
+
+    A function ``numbers`` of the results, if it has one, returns numbers for its prose that are no
+    reductions of measurements, by key.
+    """
 
     FIGURES: Figures
 
     def tabulate(self, results: StudyResults) -> dict[str, Table]:
         """The tables by name."""
-        ...
-
-    def numbers(self, results: StudyResults) -> dict[str, float | int | str]:
-        """Numbers for its prose that are no reductions of measurements, by key."""
         ...
 
 
@@ -106,7 +106,7 @@ def all_numbers(
 ) -> dict[str, Number]:
     """The numbers of claims, of tables, of ``figures.py``, and those that prose alone queries."""
     assert results.verdicts is not None
-    extra: dict[str, Number] = {**figures.numbers(results)}
+    extra: dict[str, Number] = dict(getattr(figures, "numbers", lambda _: {})(results))
     for table in tables:
         extra |= table.numbers
     known = study_numbers(results.verdicts, extra)

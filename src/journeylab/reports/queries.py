@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 
 import pandas as pd
 
@@ -42,7 +42,10 @@ def answer(
             continue
         known = [name for name in metrics if f"{key}.".startswith(f"{in_key(name)}.")]
         if not known or (whole and any(len(tables[name]) for name in known)):
-            near = difflib.get_close_matches(key, [*metrics, *results.labels, *arms])
+            words = {*map(in_key, metrics)}
+            words |= {in_key(x) for of in planned.values() for known in of.values() for x in known}
+            unknown = sorted(set(key.split(".")) - words)
+            near = [word for part in unknown for word in get_close_matches(part, words, 1)]
             raise UserError(
                 f"{where} is no number, and no metric with levels of its factors; near: "
                 f"{', '.join(near) or 'none'}"

@@ -1,0 +1,96 @@
+"""Numbers that prose queries from the measurements."""
+
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from journeylab.config import Metric, StudySettings, UserError
+from journeylab.plotting import StudyResults
+from journeylab.reports.queries import answer
+from journeylab.wording.queries import cited
+from journeylab.wording.typography import in_form
+
+METRICS = {
+    "hits@1": Metric(label="hits", factors={"tier": (), "scale": (), "heads": ()}),
+    "size": Metric(label="size", factors={"of": ()}),
+    "loss": Metric(label="loss"),
+}
+ROWS = [
+    ("a", "x", 0, "hits@1", "T1", "0.1", 1.0, None, 0.5),
+    ("a", "x", 1, "hits@1", "T1", "0.1", 8.0, None, 0.7),
+    ("a", "y", 0, "hits@1", "T1", "1", 1.0, None, -0.9),
+    ("b", "x", 0, "hits@1", "T2", "1", 8.0, None, 0.2),
+    ("b", "x", 0, "size", None, None, None, "text rows", 6885.0),
+]
+COLUMNS = ["arm", "variant", "seed", "metric", "tier", "scale", "heads", "of", "value"]
+
+
+def make_results(evidence: bool = True) -> StudyResults:
+    table = pd.DataFrame(ROWS, columns=COLUMNS).assign(study="exp1")
+    judged = SimpleNamespace(evidence=evidence)
+    return StudyResults("exp1", StudySettings(), table, judged, labels={"x": "X", "z": "Z"})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("hits-1.a.x", 0.6),
+        ("hits-1.T1.max", 0.7),
+        ("hits-1.min", -0.9),
+        ("hits-1.a.size", 0.7),
+        ("hits-1.x.y.T1.count", 3),  # several levels of a factor are pooled
+        ("hits-1.0.1.8", 0.7),  # a level with a dot
+        ("hits-1.heads=1.scale=1", -0.9),
+        ("hits-1.at-least-0.5", 2),
+        ("hits-1.below-0.5", 2),
+        ("hits-1.T1.above-0.7", 0),
+        ("size.text-rows", 6885.0),
+        ("hits-1.z", None),  # a variant in print without a run
+        ("loss.anything", None),  # not measured, so that its levels are unknown
+    ],
+)
+def test_a_key_is_metric_levels_and_reduction(key, value):
+    assert answer(make_results(), METRICS, [key]) == {key: pytest.approx(value)}
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("hits-1.1", "can mean {'scale': ('1',)}; {'heads': ('1',)}; write factor=level"),
+        ("hits-1.T9", "is no number, and no metric with levels of its factors"),
+        ("hit-1.T1", "near: hits-1"),
+    ],
+)
+def test_an_unknown_or_ambiguous_key_is_one_line(key, message):
+    with pytest.raises(UserError) as error:
+        answer(make_results(), METRICS, [key])
+    assert str(error.value).startswith(f"report.typ of exp1: {key} ")
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_quick_run_may_lack_levels():
+    assert answer(make_results(evidence=False), METRICS, ["hits-1.T9"]) == {"hits-1.T9": None}
+
+
+def test_keys_and_forms_are_read_from_prose():
+    prose = '#n("a.b") #number(report, "a.b:2") #n("a.b:%") #n("c" + d) #fun("e")'
+    assert cited(prose) == {"a.b": {"2", "%"}}
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "text"),
+    [
+        (0.12345, "2", "0.12"),
+        (1234.6, "d", "1\u202f235"),
+        (0.00012345, "e", "1.2\u202f×\u202f10⁻⁴"),
+        (0.5, "s", "0.5"),
+        (0.125, "%", "12.5"),
+        (0.12345, "~2", "0.12"),
+        ("one world", "2", "one world"),
+        (None, "2", "n/a"),
+    ],
+)
+def test_a_form_prints_a_number(value, form, text):
+    assert in_form(value, form) == text
