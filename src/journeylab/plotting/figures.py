@@ -114,6 +114,8 @@ def multiples(
     def draw(results: StudyResults) -> Figure | None:
         levels = where(results) if callable(where) else where
         table = _gather(results, metrics, levels, curve)
+        if table.empty or not names.keys() <= set(table):  # nothing was measured
+            return None
         for factor, printed in names.items():
             table = table[table[factor].isin(list(printed))]
             present = [name for level, name in printed.items() if (table[factor] == level).any()]

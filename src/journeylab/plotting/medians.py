@@ -93,6 +93,8 @@ def ranges(
     numbers: dict[str, float] = {}
     for metric, factors in by.items():
         known = results.pool(metric).assign(all="all cases")
+        if known.empty:  # without the columns of its factors
+            continue
         for levels, values in known.groupby([*(factors or ["all"])], sort=False)["value"]:
             ends = {"Smallest": float(values.min()), "Largest": float(values.max())}
             rows.append(

@@ -1,0 +1,112 @@
+"""Tables of exp2, and the numbers of its prose that are no reductions of measurements."""
+
+from typing import cast
+
+import pandas as pd
+
+from journeylab import plotting as plot
+from journeylab.plotting import StudyResults, Table
+from journeylab.studies.exp2_shuffled_kb import anchors
+from journeylab.studies.exp2_shuffled_kb.metrics import METRICS
+from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, Arm, Lookups, Relations, Settings
+
+_CHANGES = {"Accuracy": "accuracy", "Flips": "flip_rate", "Change": "relative_logit_change"}
+
+
+def tabulate(results: StudyResults) -> dict[str, Table]:
+    """Accuracy, flips and changes of logits of every run, the anchors, and the search."""
+    data, grouped = settings_of(results).lookups, settings_of(results).relations
+    rows = [_anchor_row(data, size) for size in data.sizes]
+    entries = grouped.subjects * grouped.relations
+    return {
+        "runs": plot.medians(
+            results,
+            "runs",
+            "All runs: medians over seeds.",
+            {
+                f"{head}, {order}": (metric, {"order": order})
+                for head, metric in _CHANGES.items()
+                for order in ORDERS
+            },
+            notes="Accuracy: by the order of entries in the test. Flips: share of answers that "
+            "change when the entries are permuted from this order; change: largest change of a "
+            "logit then, divided by the standard deviation of the logits.",
+        ),
+        "checks": plot.ranges(
+            results,
+            METRICS,
+            {"invariance_error": ("arm", "precision"), "witness_change": ("variant",)}
+            | {"ceiling_error": ()},
+        ),
+        "anchors": plot.table(
+            "anchors",
+            "Accuracies computed without training.",
+            pd.DataFrame([*rows, _anchor_row(grouped, entries)]).fillna("–"),
+            "Best slot and vote are for sorted entries. Best slot: read the slot that most "
+            "often holds the key. Vote: weight every slot by the probability that it holds the "
+            "key. The vote is a mean over random draws ± its standard error; the other values are "
+            "exact.",
+        ),
+        "search": plot.tabulate_trials(
+            results,
+            __file__,
+            "accuracy",
+            "Search of the learning rate and the initial scale of judged runs: held-out accuracy "
+            "in the order of training after the last step, pilot seed 1000.",
+            "They are the highest accuracy, or rate 0.003 and scale 1 if they are within 0.01 of "
+            "it; runs with twice the steps have these. Content operators, whose claims are exact, "
+            "and runs that no judged claim reads were not searched. RoPE with integer frequencies "
+            "has its rate at every M; for M = 50 and M = 100 neither rate nor steps were searched.",
+        ),
+    }
+
+
+def numbers(results: StudyResults) -> dict[str, float | int | str]:
+    """Accuracies that are known without training, trials of the search, and budgets."""
+    data, size = settings_of(results).lookups, settings_of(results).lookups.sizes[0]
+    ceiling = anchors.untagged_ceiling(settings_of(results).relations)
+    estimate = anchors.vote(data, size)
+    return {
+        "chance": float(anchors.chance(data)),
+        "key_blind": float(anchors.key_blind(data, size)),
+        "best_slot": float(anchors.best_slot(data, size)),
+        "vote": estimate.value,
+        "vote.error": estimate.error,
+        "ceiling.untagged": float(ceiling),
+        "ceiling.untagged.exact": str(ceiling),
+        "budgets": _budgets(results),
+        **_pilots(),
+    }
+
+
+def _pilots() -> dict[str, float]:
+    """What the search found for RoPE with integer frequencies at M = 20, shuffled."""
+    trials = plot.read_trials(__file__).query("arm == 'M20-shuffled' and variant == 'rope-integer'")
+    of = trials.set_index(["steps", "rate", "scale"])["value"].astype(float)
+    points = {"usual": ("3000", "0.003"), "rate": ("3000", "0.01"), "steps": ("6000", "0.01")}
+    return {f"pilot.{name}": float(of[(*point, "1")]) for name, point in points.items()}
+
+
+def _anchor_row(data: Lookups | Relations, size: int) -> dict[str, str]:
+    known = {"Chance": anchors.chance(data), "Most frequent value": anchors.key_blind(data, size)}
+    if isinstance(data, Lookups):
+        name, more = f"{size} entries", "{:.4f} ± {:.4f}".format(*anchors.vote(data, size))
+        known["Best slot"], votes = anchors.best_slot(data, size), {"Vote": more}
+    else:
+        name, votes = f"{data.subjects} subjects × {data.relations} relations", {}
+        known["No tag"] = anchors.untagged_ceiling(data)
+    return {"Repository": name} | {k: f"{float(x):.4f}" for k, x in known.items()} | votes
+
+
+def settings_of(results: StudyResults) -> Settings:
+    """The settings of the study."""
+    return cast(Settings, results.settings)
+
+
+def _budgets(results: StudyResults) -> str:
+    usual, arms, steps = settings_of(results).training.steps, results.arms_of(Arm), {}
+    for name in results.trained(arms):
+        size = arms[name].size
+        case = "identical content" if size is None else f"M = {size}"
+        steps[case] = int(arms[name].training.get("steps", usual))
+    return ", ".join(f"{count} steps for {case}" for case, count in steps.items())
