@@ -174,7 +174,7 @@ def test_tables_are_text_and_their_numeric_columns_exist(study: str, results_of:
 def test_the_prose_cites_numbers_that_exist(study: str, results_of: Results) -> None:
     assert cited(catalogue.prose(study))
     for key, value in numbers_of(study, results_of(study)).items():
-        assert re.fullmatch(r"[A-Za-z0-9_.-]+", key)
+        assert re.fullmatch(r"[A-Za-z0-9_.=-]+", key)
         assert value is None or not pd.isna(value), key
 
 

@@ -88,7 +88,7 @@ _TEXT = {
     "\u202f": r"\,",
     "\u2009": r"\,",
 }
-_KEY = re.compile(r"[A-Za-z0-9_.-]+")
+_KEY = re.compile(r"[A-Za-z0-9_.=-]+")
 
 _SMALL = "\\footnotesize\n\\setlength{\\tabcolsep}{3.5pt}\n"
 _HEAD = r"""% Written by journeylab; changes will be overwritten.
@@ -144,12 +144,12 @@ def latex_macros(numbers: Mapping[str, Number]) -> str:
     r"""``\result{key}``, rounded, of every key, and ``\rawresult{key}`` of every finite number.
 
     The latter is what siunitx reads, with all its digits. An unknown key is a LaTeX error that
-    names it. Raises UserError for a key that is not made of letters, digits, ``_ . -``.
+    names it. Raises UserError for a key that is not made of letters, digits, ``_ . = -``.
     """
     lines = []
     for key, value in sorted(numbers.items()):
         if not _KEY.fullmatch(key):
-            raise UserError(f"number {key!r}: a key is made of letters, digits, _ . -")
+            raise UserError(f"number {key!r}: a key is made of letters, digits, _ . = -")
         lines.append(rf"\@namedef{{journeylab@{key}}}{{{escape(plain(value))}}}")
         if isinstance(value, int | float) and math.isfinite(value):
             lines.append(rf"\@namedef{{journeylab@raw@{key}}}{{{value!r}}}")

@@ -8,8 +8,8 @@ from ..gathering import gather, of_computed
 
 
 def make_results() -> StudyResults:
-    """Two draws of two operators at a short length and at a length where one overflows."""
-    cases = {"computed": "bridge", "draws": 2, "lengths": (20, 1500)}
+    """Two draws of two operators at two lengths and at one where an operator overflows."""
+    cases = {"computed": "bridge", "draws": 2, "lengths": (20, 200, 1500)}
     arm = Bridge(replicates="once", variants=["rotation", "contracted"], **cases)
     tables = [
         of_computed(

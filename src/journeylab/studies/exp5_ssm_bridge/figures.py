@@ -1,11 +1,9 @@
-"""Figures, tables and printed numbers of exp5."""
+"""Figures and tables of exp5."""
 
 import math
-from functools import partial
+from typing import Any
 
-import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from journeylab import plotting as plot
 from journeylab.plotting import StudyResults, Table
@@ -21,118 +19,98 @@ _DRAWS = seed_dots(
 )
 _CASE = ["operator", "precision", "N"]
 _SMALLEST = 1e-18
+_CHECKS: dict[str, tuple[str, ...]] = {
+    "identity_error": ("operator",),
+    "negative_control_error": ("operator",),
+    "one_minus_cosine": ("operator", "precision"),
+    "scan_error": ("precision",),
+}
+_LARGEST = {
+    "Journey": "relative_error",
+    "Recurrence": "recurrence_error",
+    "Both": "disagreement",
+    "Error / bound": "error_over_bound",
+}
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """The largest errors, and the range of the negative control, by operator, precision and N."""
-    largest = {
-        metric: results.select(metric).groupby(_CASE)["value"].max()
-        for metric in ("relative_error", "recurrence_error", "disagreement", "error_over_bound")
-    }
-    least = results.select("negative_control_error").groupby(_CASE)["value"].min()
-    columns = [column.reindex(least.index) for column in (*largest.values(), least)]
-    cosines = results.select("negative_control_cosine").groupby(_CASE)["value"]
-    low_cosine, high_cosine = cosines.min(), cosines.max()
-    heads = ["Journey", "Recurrence", "Both", "Error / bound", "Control", "Its cosine"]
+
+    def grouped(metric: str) -> Any:
+        return results.select(metric).groupby(_CASE)["value"]
+
+    largest = {head: grouped(metric).max() for head, metric in _LARGEST.items()}
+    ends = pd.DataFrame(largest | {"Control": grouped("negative_control_error").min()})
+    cosines = grouped("negative_control_cosine")
+    low, high = cosines.min(), cosines.max()
     rows = [
-        [
-            results.labels[operator],
-            precision,
-            str(n),
-            *("–" if math.isnan(column[case]) else scientific(column[case]) for column in columns),
-            f"{low_cosine[case]:.2f} … {high_cosine[case]:.2f}".replace("-", "−"),
-        ]
-        for operator in OPERATORS
-        for precision in PRECISIONS
-        for n in sorted(int(n) for n in results.measurements["N"].unique())
-        if (case := (operator, precision, n)) in least.index
+        {"Operator": results.labels[case[0]], "Precision": case[1], "N": f"{case[2]:.0f}"}
+        | {head: "–" if math.isnan(x) else scientific(x) for head, x in ends.loc[case].items()}
+        | {"Its cosine": f"{low[case]:.2f} … {high[case]:.2f}".replace("-", "−")}
+        for case in sorted(ends.index, key=lambda case: OPERATORS.index(case[0]))
     ]
-    shown = pd.DataFrame(rows, columns=["Operator", "Precision", "N", *heads])
-    return {
-        "errors": Table(
-            name="errors",
-            caption="Largest relative errors over the draws: of the journey form, of the "
-            "recurrence, and between both. Control: one power of R too many, with its smallest "
-            "error and the range of its cosine.",
-            frame=shown,
-            notes="∞: the result was not finite in its precision. –: the bound is at least 1 in "
-            "every draw and therefore promises nothing.",
-            numeric=("N", *heads),
-        ),
-        "checks": plot.ranges(
-            results,
-            METRICS,
-            dict.fromkeys(("identity_error", "negative_control_error"), ("operator",))
-            | {"one_minus_cosine": ("operator", "precision"), "scan_error": ("precision",)},
-        ),
-    }
+    errors = plot.table(
+        "errors",
+        "Largest relative errors over the draws: of the journey form, of the recurrence, and "
+        "between both. Control: one power of R too many, with its smallest error and the range of "
+        "its cosine.",
+        rows,
+        "∞: the result was not finite in its precision. –: the bound is at least 1 in every draw "
+        "and therefore promises nothing.",
+        words=2,
+    )
+    return {"errors": errors, "checks": plot.ranges(results, METRICS, _CHECKS)}
 
 
-def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Counts of cases, overflows and lost states, and the ends of errors that the prose cites."""
-    error = results.select("relative_error")["value"]
-    lost = results.select("state_lost", operator="growing", precision="float64", N=200)["value"]
-    cosines = results.select("negative_control_cosine", operator="growing")["value"]
-    identity = float(results.select("identity_error")["value"].max())
-    return {
-        "cases": len(error),
-        "overflows": int(np.isinf(error).sum()),
-        "bounded": len(results.select("error_over_bound")),
-        "lost": int((lost >= 1).sum()),
-        "lost.of": len(lost),
-        "identity_error.max": identity if math.isfinite(identity) else "∞",
-        "negative_control_error.min": float(
-            results.select("negative_control_error")["value"].min()
-        ),
-        "negative_control_cosine.growing.size": cosines.abs().median() if len(cosines) else "n/a",
-    }
+def _bounds(results: StudyResults, _: str, part: pd.DataFrame) -> plot.Lines:
+    rows = results.select("bound", operator=list(part["operator"].unique()))
+    largest = rows.groupby(["precision", "N"])["value"].max()
+    return {f"bound, {p}": (range(len(of)), of) for p, of in largest.groupby("precision")}
 
 
 def _against_length(
-    metric: str, limits: tuple[float, float], results: StudyResults
-) -> Figure | None:
-    rows = results.tidy(metric)
-    figure, panels = plot.facets(
-        rows.assign(value=rows["value"].clip(_SMALLEST, limits[1])),
-        1.9,
-        "length N",
-        "relative error",
+    caption: str, metric: str, limits: tuple[float, float], **options: Any
+) -> plot.Drawn:
+    return plot.multiples(
+        caption,
+        metric,
+        rows=lambda _, rows: rows.assign(value=rows["value"].clip(_SMALLEST, limits[1])),
+        height=1.9,
+        labels=("length N", "relative error"),
+        limits={"yscale": "log"},
+        shown=PRECISIONS,
+        x="N",
+        y="value",
+        hue="precision",
         col="model",
         ylim=limits,
+        **options,
     )
-    for axes, part in panels.values():
-        axes.set(yscale="log")
-        plot.seeds(axes, part, plot.styles(PRECISIONS), x="N", y="value", hue="precision")
-        if metric == "relative_error":
-            bounds = results.select("bound", operator=list(part["operator"].unique()))
-            largest = bounds.groupby(["precision", "N"])["value"].max()
-            plot.anchors(
-                axes, {f"bound, {p}": (range(len(largest[p])), largest[p]) for p in PRECISIONS}
-            )
-        elif metric == "negative_control_error":
-            plot.anchors(axes, {"as large as the state": 1.0})
-        axes.minorticks_off()
-    return plot.legend_above(figure)
 
 
 FIGURES: plot.Figures = {
-    "error": plot.Drawn(
-        partial(_against_length, "relative_error", (_SMALLEST, 1e5)),
+    "error": _against_length(
         "Relative error of the journey form against the length N; the truth is computed in "
         f"arbitrary precision. {_DRAWS} The dashed and dotted lines are the largest bound "
         "100·u·N·G² over the draws, with the unit roundoff u and the largest norm G of a power of "
         "R or R⁻¹. Where powers grow, the bound leaves the panel; errors beyond the panel are "
         "drawn at its edge.",
+        "relative_error",
+        (_SMALLEST, 1e5),
+        lines=_bounds,
     ),
-    "control": plot.Drawn(
-        partial(_against_length, "negative_control_error", (0.03, 30.0)),
+    "control": _against_length(
         "Negative control: the journey form with one power of R too many, in arbitrary precision. "
         "If the comparison can detect a mistake, these errors are of order one at every length. "
         "The line at 1 marks an error as large as the state itself.",
+        "negative_control_error",
+        (0.03, 30.0),
+        lines={"as large as the state": 1.0},
     ),
-    "forms": plot.Drawn(
-        partial(_against_length, "recurrence_error", (_SMALLEST, 1.0)),
+    "forms": _against_length(
         "Relative error of the recurrence, which needs no inverse, for the same draws. Errors of "
         "the journey form in excess of these are caused by the powers of R and R⁻¹.",
+        "recurrence_error",
+        (_SMALLEST, 1.0),
     ),
 }
