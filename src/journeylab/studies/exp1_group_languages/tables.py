@@ -1,0 +1,156 @@
+"""Tables of exp1, and the numbers of its prose that are no reductions of measurements."""
+
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+
+from journeylab import plotting as plot
+from journeylab.plotting import Columns, StudyResults, Table
+from journeylab.studies.exp1_group_languages.metrics import (
+    ARMS,
+    FAMILY_LABELS,
+    FORM_LABELS,
+    METRICS,
+)
+from journeylab.studies.exp1_group_languages.settings import (
+    FAR,
+    LONGEST,
+    SHORTEST,
+    TASK_NAMES,
+    VARIANTS,
+    Arm,
+    TaskName,
+)
+from journeylab.studies.exp1_group_languages.tasks import GENERATORS, TASKS, generate_group
+
+SOLVED = 0.99
+"""The accuracy at the worst length from which on a task is solved."""
+TITLES = {task: ARMS[task] for task in TASK_NAMES}
+"""The printed names of tasks, and their short ones."""
+HEADS = {task: "B, #a = n/2" if task == "Bbal" else task for task in TASK_NAMES}
+_CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
+    (
+        "exact_accuracy",
+        "exact_drift",
+        "aggregation_accuracy",
+        "aggregation_drift",
+        "aggregator_accuracy",
+        "aggregator_margin",
+        "aggregator_float32",
+        "parikh_spread",
+        "missing_exponentials",
+        "ceiling_error",
+    ),
+    (),
+) | {"parikh_split": ("case",)}
+
+
+def tabulate(results: StudyResults) -> dict[str, Table]:
+    """Shares of solving seeds, accuracy far beyond the training lengths, and exact ceilings."""
+    return {
+        "solved": _by_case(
+            results,
+            "solved",
+            f"Seeds with an accuracy of {SOLVED} or more at every training length / all seeds.",
+            lambda task, variant: "{}/{}".format(*solved(results, task, variant)),
+        ),
+        **{f"far-{length}": _tabulate_far(results, length) for length in FAR},
+        "ceilings": _tabulate_ceilings(results),
+        "checks": plot.ranges(results, METRICS, _CHECKS),
+        "search": plot.tabulate_trials(
+            results,
+            __file__,
+            "accuracy",
+            "Search of the learning rate and the initial scale of every judged run: validation "
+            "accuracy over all prefixes, mean of the pilot seeds 1000 and 1001.",
+            "They are the highest accuracy, or rate 0.01 and scale 1 if they are within 0.01 of "
+            "it. The next point was tried where the best was at the edge of the grid. The toral "
+            "product state on S3 has its rate from 20 pilot seeds, which all learn the parity at "
+            "0.03.",
+        ),
+    }
+
+
+def numbers(results: StudyResults) -> dict[str, float | int | str]:
+    """Lengths, the threshold, and the numbers of elements of the groups."""
+    del results
+    orders = {f"order.{name}": len(generate_group(pair)) for name, pair in GENERATORS.items()}
+    lengths = {"shortest": SHORTEST, "longest": LONGEST, "far.1": FAR[0]}
+    return {**lengths, "solved.threshold": SOLVED, **orders}
+
+
+def _by_case(
+    results: StudyResults,
+    name: str,
+    caption: str,
+    cell: Callable[[TaskName, str], str],
+    notes: str = "",
+    numbers: Mapping[str, float] | None = None,
+) -> Table:
+    """One row per family and form, one column per task."""
+    rows = []
+    for variant, (family, form) in VARIANTS.items():
+        trained = [task for task in TASK_NAMES if solved(results, task, variant)[1]]
+        cells = {HEADS[t]: cell(t, variant) if t in trained else "–" for t in TASK_NAMES}
+        names = {"Family": FAMILY_LABELS[family], "Form": FORM_LABELS[form]}
+        rows += [names | cells] if trained else []
+    notes = f"–: not trained at this scale. {notes}".strip()
+    return plot.table(name, caption, rows, notes, words=2, numbers=numbers)
+
+
+def _tabulate_ceilings(results: StudyResults) -> Table:
+    lengths, rows = (SHORTEST, 20, 30, 40, LONGEST, *FAR), []
+    for task in TASK_NAMES:
+        if len(known := anchor(results, "ceiling", task)):
+            kind = "balanced" if TASKS[task].balanced else "plain"
+            shown = {str(n): f"{known[n]:.3f}" for n in lengths}
+            rows.append({"Task": TITLES[task], "Accuracy": kind} | shown)
+    return plot.table("ceilings", "The exact Parikh ceiling at length n.", rows, words=2)
+
+
+def _tabulate_far(results: StudyResults, length: int) -> Table:
+    heads = {f"Accuracy {length}": "accuracy", f"Overflow {length}": "overflow"}
+    columns: Columns = {head: (metric, {"n": length}) for head, metric in heads.items()}
+    return _by_case(
+        results,
+        f"far-{length}",
+        f"Median accuracy at length n = {length}, on the strings whose logits are finite.",
+        lambda task, variant: _median_at(results, task, variant, length),
+        "overflow: share of strings, over all seeds, whose logits are not finite.",
+        plot.medians(results, f"far-{length}", "", columns).numbers,
+    )
+
+
+def _median_at(results: StudyResults, task: TaskName, variant: str, length: int) -> str:
+    known, lost = (
+        results.pool(metric, variant=variant, arm=_arms(results, task), n=length)["value"]
+        for metric in ("accuracy", "overflow")
+    )
+    words = [f"{known.median():.2f}"] if len(known) else [] if len(lost) else ["n/a"]
+    if lost.any():
+        overflow = f"{100 * lost.mean():.0f} % overflow"
+        words.append(f"({overflow})" if words else overflow)
+    if failed := _failures(results, task, variant):
+        words.append(f"({failed} failed)")
+    return " ".join(words)
+
+
+def solved(results: StudyResults, task: TaskName, variant: str) -> tuple[int, int]:
+    """The number of solving seeds and of all seeds; a failed seed has not solved its task."""
+    arms = _arms(results, task)
+    values = results.pool("worst_accuracy", variant=variant, arm=arms)["value"]
+    return int((values >= SOLVED).sum()), len(values) + _failures(results, task, variant)
+
+
+def _failures(results: StudyResults, task: TaskName, variant: str) -> int:
+    return sum(results.failures(arm, variant) for arm in _arms(results, task))
+
+
+def _arms(results: StudyResults, task: TaskName) -> list[str]:
+    return [name for name, arm in results.arms_of(Arm).items() if arm.task == task]
+
+
+def anchor(results: StudyResults, metric: str, task: TaskName) -> "pd.Series[float]":
+    """A metric of the task itself, by length."""
+    known = results.select(metric, case=task).reindex(columns=["n", "value"])
+    return known.set_index("n")["value"].sort_index()
