@@ -167,6 +167,7 @@ def _gather(
     for title, metric in metrics.items():
         name, own = (metric, {}) if isinstance(metric, str) else metric
         tables.append(of(name, **{**where, **own}).assign(measure=title))
+    tables = [table for table in tables if len(table)] or tables[:1]
     joined = pd.concat(tables, ignore_index=True)
     for column, order in (("data", results.arms), ("model", results.labels)):
         known = [name for table in tables for name in table[column].cat.categories]
