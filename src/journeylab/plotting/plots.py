@@ -19,7 +19,7 @@ from scipy.stats import binom
 from journeylab.plotting.style import TEXT, Style
 
 Lines = Mapping[str, Any]
-"""Reference lines by their names in the legend: a number, a curve, or None for no line."""
+"""Reference lines by their names in the legend: numbers, a curve, or None for no line."""
 
 _ANCHORS: tuple[dict[str, Any], ...] = (
     {"color": "#202020", "linewidth": 0.9, "linestyle": (0, (5, 2))},
@@ -207,8 +207,9 @@ def curves(
 def anchors(axes: Axes, lines: Lines, *, x: bool = False) -> None:
     """Ceilings, floors and chance, named in the legend; styled by their position in ``lines``.
 
-    A number is a line across the axes (at this x, if ``x``), a pair of arrays is a curve, and None
-    is not drawn. Raises ValueError for more lines than there are styles.
+    A number is a line across the axes (at this x, if ``x``), a list of numbers is several, a pair
+    of arrays is a curve, and None is not drawn. Raises ValueError for more lines than there are
+    styles.
     """
     if len(lines) > len(_ANCHORS):
         raise ValueError(f"{len(lines)} lines, but {len(_ANCHORS)} styles: {', '.join(lines)}")
@@ -216,7 +217,8 @@ def anchors(axes: Axes, lines: Lines, *, x: bool = False) -> None:
         if isinstance(line, tuple):
             axes.plot(*line, **style, label=label, zorder=4)
         elif line is not None:
-            (axes.axvline if x else axes.axhline)(line, **style, label=label, zorder=1)
+            for at in line if isinstance(line, list) else [line]:
+                (axes.axvline if x else axes.axhline)(at, **style, label=label, zorder=1)
 
 
 def legend_above(figure: Figure) -> Figure:
