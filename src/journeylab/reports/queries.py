@@ -25,7 +25,7 @@ def answer(
     measured = {name: _levels(rows, metrics[name]) for name, rows in tables.items()}
     arms = results.settings.arms
     named = {
-        "arm": arms,
+        "arm": {*results.arms, *arms},
         "variant": {*results.labels, *(v for a in arms.values() for v in a.variants)},
     }
     planned = {name: {**levels, **named} for name, levels in measured.items()}
