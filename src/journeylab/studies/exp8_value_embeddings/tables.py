@@ -1,0 +1,183 @@
+"""Tables of exp8, and the numbers of its prose that are no reductions of measurements."""
+
+import pandas as pd
+
+from journeylab import plotting as plot
+from journeylab.plotting import StudyResults, Table
+from journeylab.studies.exp8_value_embeddings.metrics import LABELS, METRICS, TEST_SETS
+from journeylab.studies.exp8_value_embeddings.settings import DOCUMENT_WIDTH, EXPONENTS, PAIRS
+from journeylab.wording.typography import fixed, scientific
+
+EXPONENT_TITLES = {"-i/d": "10000^(−i/d)", "-2i/d": "10000^(−2i/d)"}
+_TRAINED = ("axial", "full", "table-unit", "categorical")
+_CHECKS = (
+    "rise",
+    "dimension_error",
+    "spacing_error",
+    "rms_error",
+    "optimum_error",
+    "equivariance_error",
+    "relabelling_error",
+)
+
+
+def tabulate(results: StudyResults) -> dict[str, Table]:
+    """Rates of every run, learning, vectors, anchors, printed similarities, checks, the search."""
+    return {
+        "rates": _rates(results),
+        "learning": plot.medians(
+            results,
+            "learning",
+            "Half of the steps: medians over the seeds.",
+            {
+                "Untrained": ("early_valid", {"moment": "untrained", "decoder": "row"}),
+                "First": ("early_valid", {"moment": "first", "decoder": "row"}),
+                "First, token": ("early_valid", {"moment": "first", "decoder": "token"}),
+                "Optimal": ("reached", {}),
+                "Mean loss": ("loss_area", {}),
+                "Median bend": ("loss_kink", {}),
+                "RMS bend": ("loss_roughness", {}),
+                "Of the log": ("loss_relative_kink", {}),
+            },
+            ("learning-axial", "learning-full"),
+            notes="Untrained, first: rate of valid permutations before training and at the first "
+            "evaluation. Bend: second difference of the training loss in the later half.",
+        ),
+        "vectors": plot.medians(
+            results,
+            "vectors",
+            "Vectors of costs, trained: medians over the seeds.",
+            {
+                "Order before": ("order", {"stage": "initial"}),
+                "Order": ("order", {"stage": "trained"}),
+                "Of the change": ("order_change", {}),
+                "Of the table": ("learned_order", {"stage": "trained"}),
+                "1st component": ("first_component", {"stage": "trained"}),
+                "Rank": ("effective_rank", {"stage": "trained"}),
+            },
+            _TRAINED,
+            notes="Order: Spearman's correlation of cosine similarity and nearness, over the costs "
+            "that occur in training: before and after it, of what it changed, and of the learned "
+            "part. Share of the first principal component; effective rank.",
+        ),
+        "anchors": _anchors(results),
+        "geometry": _geometry(results),
+        "printed": _printed(results),
+        "checks": plot.ranges(
+            results, METRICS, {"cycles": (), **dict.fromkeys(_CHECKS, ("case",))}
+        ),
+        "search": plot.tabulate_trials(
+            results,
+            __file__,
+            "loss",
+            "Search of rate and initial scale: training loss, mean over the last tenth of the "
+            "steps.",
+            "They have the smallest loss of those with the most steps. Trials with fewer steps are "
+            "of pilot seed 1000; the best were trained again with more steps on the pilot seeds "
+            "1000, 1001 and 1002, and have the mean. Waves: root mean square of the sinusoids of a "
+            "hybrid.",
+        ),
+    }
+
+
+def numbers(results: StudyResults) -> dict[str, float | int | str]:
+    """The widths at which the frequencies as written, and the usual ones, give what is printed."""
+    named = {"as_written": "-i/d", "usual": "-2i/d"}
+    return {f"widths.{key}": _widths(results, name) for key, name in named.items()}
+
+
+def _widths(results: StudyResults, exponent: str) -> str:
+    """The widths at which frequencies give the printed similarities to four digits."""
+    errors = results.pool("printed_error", exponent=exponent).to_dict("records")
+    within = sorted(int(row["d"]) for row in errors if row["value"] <= 5e-5)
+    return ", ".join(map(str, within)) or "none"
+
+
+def _rates(results: StudyResults) -> Table:
+    heads = {
+        "Valid, token": ("valid", "token", "iid"),
+        "Row": ("valid", "row", "iid"),
+        "Optimal, token": ("optimal", "token", "iid"),
+        "Optimal, row": ("optimal", "row", "iid"),
+        "Hungarian": ("optimal", "hungarian", "iid"),
+        "Close": ("optimal", "row", "close"),
+        "Held-out": ("optimal", "row", "held-out"),
+        "Shifted": ("optimal", "row", "shifted"),
+        "Gap": ("gap", "hungarian", "iid"),
+    }
+    return plot.medians(
+        results,
+        "rates",
+        "Median rates over the seeds.",
+        {head: (metric, {"decoder": d, "test": test}) for head, (metric, d, test) in heads.items()},
+        _TRAINED,
+        notes="Rates of valid and optimal answers on the i.i.d. test, by decoder; on held-out "
+        "values, close calls and shifted costs, optimal answers by row argmax. Gap: mean of sum / "
+        "smallest sum − 1 of the costs, with Hungarian decoding, i.i.d.",
+    )
+
+
+def _anchors(results: StudyResults) -> Table:
+    heads = {
+        "Random, optimal": "random_optimal",
+        "gap": "random_gap",
+        "Greedy, optimal": "greedy_optimal",
+        "gap ": "greedy_gap",
+    }
+    rows = [
+        {"Test": title}
+        | {h: fixed(results.anchor(m, test=test, arm="axial"), 3) for h, m in heads.items()}
+        for test, title in TEST_SETS.items()
+    ]
+    return plot.table(
+        "anchors",
+        "Answers without a model: medians over the seeds.",
+        rows,
+        "Gap: mean of sum / smallest sum − 1 of the costs.",
+    )
+
+
+def _geometry(results: StudyResults) -> Table:
+    rows = []
+    for variant, title in LABELS.items():
+        if results.pool("untrained_rank", embedding=variant).empty:
+            continue
+        row = {"Embedding": title}
+        for u, v in PAIRS:
+            cosines = results.pool("untrained_cosine", embedding=variant, pair=f"{u}-{v}")["value"]
+            row[f"({u}, {v})"] = plot.median(cosines, 4)
+        row["1st component"] = plot.median(_untrained(results, "component", variant))
+        row["Eff. rank"] = plot.median(_untrained(results, "rank", variant), 1)
+        row["Order"] = plot.median(_untrained(results, "order", variant), 2)
+        rows.append(row)
+    return plot.table(
+        "geometry",
+        "Vectors of costs, untrained: medians over draws.",
+        rows,
+        "Cosine similarities of pairs of costs; share of variance along the first principal "
+        "component; effective rank; order: Spearman's correlation of cosine similarity and "
+        "nearness, for the costs 1 … 100.",
+    )
+
+
+def _printed(results: StudyResults) -> Table:
+    rows = []
+    for name in EXPONENTS:
+        errors = results.pool("printed_error", exponent=name)
+        if errors.empty:
+            continue
+        row = {"Frequencies": EXPONENT_TITLES[name], "Printed at width": _widths(results, name)}
+        at = errors.set_index("d")["value"]
+        row |= {f"Difference, {d}": scientific(float(at[d])) for d in (48, 64, DOCUMENT_WIDTH)}
+        rows.append(row | {"Smallest": scientific(float(at.min()))})
+    return plot.table(
+        "printed",
+        "Widths with the printed similarities of (10, 11) and (10, 50), to four digits.",
+        rows,
+        "Difference: the larger of both from the print, at some widths; smallest: at any.",
+        words=2,
+    )
+
+
+def _untrained(results: StudyResults, name: str, variant: str) -> "pd.Series[float]":
+    return results.pool(f"untrained_{name}", embedding=variant)["value"]
