@@ -1,10 +1,10 @@
 from journeylab.knowledge.tables import PRIMARY
 from journeylab.plotting import StudyResults, draw_figures, styled
+from journeylab.reports.queries import answer as query
 from journeylab.studies.exp12_native_kg_transfer.answer import CONDITIONS, FACTORS, answer
 from journeylab.studies.exp12_native_kg_transfer.figures import FIGURES, numbers, tabulate
-from journeylab.studies.exp12_native_kg_transfer.metrics import ARMS, LABELS
+from journeylab.studies.exp12_native_kg_transfer.metrics import ARMS, LABELS, METRICS
 from journeylab.wording.rows import Row
-from journeylab.wording.typography import fixed
 
 from .results import RUNS, SEEDS, SETTINGS, make_verdicts
 
@@ -41,13 +41,12 @@ def test_table_has_every_run_and_counts_trained_seeds(results):
 
 
 def test_numbers_are_the_measured_sizes_medians_and_the_answer(results):
-    printed = numbers(results)
-    expected = {"entities.k1": 45, "entities.k3": 135, "entities.k10": 450, "shown.k1": 96}
-    assert expected.items() <= printed.items()
-    assert printed["facts.k1"] == "n/a"
-    assert printed["answer"] == answer(results.verdicts)
+    sizes = {"size-k1": 45, "size-k3": 135, "size-k10": 450}
+    asked = {f"world_size.entities.{arm}": size for arm, size in sizes.items()}
     rows = results.pool("hits@1", arm="split-k3", variant="A", tier="T2", **PRIMARY)
-    assert printed["T2.split-k3.A"] == fixed(float(rows["value"].median()), 2)
+    asked["hits-1.T2.text.0.all.split-k3.A"] = rows["value"].median()
+    assert query(results, METRICS, asked) == asked
+    assert numbers(results)["answer"] == answer(results.verdicts)
 
 
 def test_answer_has_the_clause_of_every_verdict():
