@@ -97,20 +97,11 @@ def small(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     study, run = request.param
     job, dataset = small_job(study, run), draw(study, run)
 
+    models, named = catalogue.models_part(study), {"label": "x", "identity": "", "processor": ""}
+
     def trained(engine: Any) -> TrainedChunk:
-        return train(
-            catalogue.models_part(study),
-            job,
-            dataset,
-            study,
-            PILOTS,
-            tmp_path_factory.mktemp(engine),
-            engine=engine,
-            device="cpu",
-            label="x",
-            identity="",
-            processor="",
-        )
+        folder, how = tmp_path_factory.mktemp(engine), {"engine": engine, "device": "cpu"}
+        return train(models, job, dataset, study, PILOTS, folder, **how, **named)
 
     return Small(study, run, job, dataset, trained("batched"), trained("sequential"))
 
@@ -136,17 +127,12 @@ def test_measurements_are_declared_and_none_is_repeated(small: Small) -> None:
     study, run = small.study, small.run
     metrics = catalogue.metrics_part(study).METRICS
     section = QUICK.studies[study].section("evaluation")
-    few = section.model_dump() | FEW.get(study, {})
-    table = measure(
-        catalogue.models_part(study),
-        catalogue.measure_part(study),
-        small.job,
-        catalogue.evaluation_settings(study, few),
-        small.dataset,
-        small.alone.weights,
+    few = catalogue.evaluation_settings(study, section.model_dump() | FEW.get(study, {}))
+    parts, named = (
+        (catalogue.models_part(study), catalogue.measure_part(study)),
         (study, run.arm, run.variant),
-        PILOTS,
     )
+    table = measure(*parts, small.job, few, small.dataset, small.alone.weights, named, PILOTS)
     assert set(table["seed"]) == set(PILOTS)
     assert not table["value"].isna().any()
     assert not table.duplicated(list(table.columns.drop("value"))).any()

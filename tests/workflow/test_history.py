@@ -60,7 +60,6 @@ def test_planning_records_the_commits_of_runs_no_stage_asks_git_and_later_commit
     assert done.returncode == 0
     assert not (tmp_path / "asked").exists()
     assert (committed.path / "reports/exp5.pdf").read_bytes() == before
-
     known = history(committed)
     (committed.path / "notes.md").write_text("notes\n")
     commit(committed, "second")

@@ -103,13 +103,8 @@ def test_an_edited_learning_rate_retrains_without_metadata(
     assert record.settings["training"]["learning_rate"] == 0.02
 
 
-def test_lost_metadata_alone_reruns_nothing(project: Copy) -> None:
-    lose_everything(project)
-    assert project.planned() == set()
-
-
-@pytest.mark.parametrize("disturb", [touch_all, lose_plans])
-def test_changed_file_times_or_lost_plans_rerun_nothing(
+@pytest.mark.parametrize("disturb", [lose_everything, touch_all, lose_plans])
+def test_lost_metadata_changed_file_times_or_lost_plans_rerun_nothing(
     project: Copy, disturb: Callable[[Copy], None]
 ) -> None:
     disturb(project)

@@ -155,7 +155,7 @@ def test_a_terminal_shows_the_same_plain_lines(tiny: Path) -> None:
 
 
 @pytest.mark.workflow
-def test_a_run_ends_with_its_reports_and_verdict_counts(finished: Copy) -> None:
+def test_a_run_ends_with_its_reports_and_verdict_counts_after_warnings(finished: Copy) -> None:
     output = (finished.path.parent / "output").read_text(encoding="utf-8")
     lines = output.splitlines()
     [line] = [line for line in lines[-5:] if line.startswith("reports/exp5.pdf: ")]
@@ -163,6 +163,7 @@ def test_a_run_ends_with_its_reports_and_verdict_counts(finished: Copy) -> None:
     assert line.endswith("(no evidence)")
     assert any("] compute exp5 bridge/rotation · " in line for line in lines)
     assert "jobid" not in output
+    assert "response.yaml: open: neither claims nor an answer; write one of the two" in lines
     assert re.search(r"^exp7: [1-9]\d* runs imported, 0 were there$", output, re.MULTILINE)
 
 

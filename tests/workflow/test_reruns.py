@@ -13,7 +13,6 @@ pytestmark = pytest.mark.workflow
 EXP7 = "src/journeylab/studies/exp7_native_kg"
 EXP5 = "src/journeylab/studies/exp5_ssm_bridge"
 
-
 TOGETHER = {("all",), ("respond",), ("index",)}
 """Jobs that read the outputs of all studies."""
 
