@@ -40,15 +40,19 @@ def make_results() -> StudyResults:
             run = of_seed("exp12", arm, variant, seed)
             entities = ENTITIES.get(arm.rpartition("-")[2], 135)
             sizes = dict.fromkeys(QUANTITIES, 96.0) | {"entities": entities}
-            for quantity, value in sizes.items():
-                rows.append(run | {"metric": "world_size", "quantity": quantity, "value": value})
+            for name, value in sizes.items():
+                rows.append(run | {"metric": "world_size", "quantity": name, "value": value})
             for tier, hits in (("T1", 0.97), ("T2", 0.6), ("T3", 0.2)):
                 rows.append(run | {"metric": "floor_marginal", "tier": tier, "value": 0.1})
                 native = SPECS[variant].kg == "native"
                 for form, template in (("text", 0), ("text", 1), *([("kg", None)] * native)):
-                    levels = {"tier": tier, "format": form, "template": template}
-                    value = hits + rng.uniform(-0.05, 0.03)
-                    ranked = {"metric": "hits@1", "candidates": "all", "value": value}
+                    levels = {
+                        "tier": tier,
+                        "format": form,
+                        "template": template,
+                        "candidates": "all",
+                    }
+                    ranked = {"metric": "hits@1", "value": hits + rng.uniform(-0.05, 0.03)}
                     rows.append(run | levels | ranked)
     table = pd.DataFrame(rows).astype({"template": "Int64"})
     verdicts = make_verdicts(dict.fromkeys(map(str, range(1, 17)), "supported"))

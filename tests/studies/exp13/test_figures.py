@@ -66,10 +66,9 @@ def test_panels_of_words_have_their_ceiling_and_others_none(drawn):
 def test_every_mechanism_of_the_default_run_has_a_row(results):
     settings = load(ROOT / "config.yaml").studies["exp13"]
     variants = list(settings.arms["S3"].variants)
-    rows = results.measurements
-    trained = rows[(rows["arm"] == "S3") & (rows["variant"] == "gru")]
+    trained = results.measurements.query("arm == 'S3' and variant == 'gru'")
     copies = [trained.assign(variant=variant) for variant in variants]
-    rest = rows[rows["arm"] == "certificates"]
+    rest = results.measurements.query("arm == 'certificates'")
     shown = replace(results, settings=settings, measurements=pd.concat([*copies, rest]))
     with styled():
         drawn = draw_figures(figures.FIGURES, shown)

@@ -12,9 +12,8 @@ from journeylab.wording.typography import scientific
 
 def test_overflows_are_counted_and_printed_as_infinite_errors(results):
     assert answer(results, METRICS, [overflows := "relative_error.at-least-inf"]) == {overflows: 2}
-    shown = figures.tabulate(results)["errors"].frame
-    lost = shown[(shown["Operator"] == "contracted") & (shown["N"] == "1500")]
-    errors = lost.set_index("Precision")["Journey"]
+    shown = figures.tabulate(results)["errors"].frame.query("Operator == 'contracted'")
+    errors = shown[shown["N"] == "1500"].set_index("Precision")["Journey"]
     assert errors["float32"] == "∞"
     rows = results.select("relative_error", operator="contracted", precision="float64", N=1500)
     assert errors["float64"] == scientific(float(rows["value"].max()))
@@ -24,8 +23,7 @@ def test_overflows_are_counted_and_printed_as_infinite_errors(results):
 def test_every_draw_is_a_dot_or_a_counted_overflow(results, drawn):
     figure = drawn["error"]
     points = sum(len(c.get_offsets()) for axes in figure.axes for c in axes.collections)
-    expected = results.select("relative_error")
-    assert points == len(expected) - 2
+    assert points == len(results.select("relative_error")) - 2
     assert [text.get_text() for axes in figure.axes for text in axes.texts] == ["✗2"]
 
 
