@@ -1,0 +1,208 @@
+"""Tables of exp11, and the numbers of its prose that are no reductions of measurements."""
+
+from itertools import product
+
+from journeylab import plotting as plot
+from journeylab.plotting import StudyResults, Table
+from journeylab.studies.exp11_sabag_pooling.metrics import METRICS
+from journeylab.studies.exp11_sabag_pooling.settings import (
+    BASES,
+    COMPARED,
+    MULTIPLIERS,
+    PRECISIONS,
+    SCALES,
+    SHAPES,
+    TEMPERATURES,
+)
+from journeylab.wording.typography import scientific, short
+
+_CHECKS: dict[str, tuple[str, ...]] = {
+    "invariance_error": (),
+    "invariance_control": (),
+    "row_sum_error": (),
+    "row_sum_control": (),
+    "rank_excess": (),
+    "rank_control": ("shape",),
+    "shape_error": (),
+    "shape_control": (),
+    "characters": (),
+    "characters_control": (),
+    "twin_gap": (),
+    "query_gradient": (),
+    "q_error": ("temperature",),
+    "h_error": (),
+    "h_unscored_error": (),
+    "h_untempered_error": ("temperature",),
+    "law_error": (),
+    "law_control": (),
+    "safe_change": (),
+    "ascent_change": ("scale",),
+}
+"""Metrics of certificates and their controls, and factors whose levels differ."""
+_DIVERGED = 1e6
+_SCALES, _TEMPERATURES = ([f"{x:g}" for x in each] for each in (SCALES, TEMPERATURES))
+_SHAPES = [f"{n} → {k}" for n, k in SHAPES]
+_STARTS = ("small", "unit")
+
+
+def tabulate(results: StudyResults) -> dict[str, Table]:
+    """Accuracies, losses by rate, checks, changes of the loss in one step, and gradient ratios."""
+    tables = {
+        "accuracies": plot.medians(
+            results,
+            "accuracies",
+            "Medians over seeds, on the test strings.",
+            {
+                "Accuracy": ("accuracy", {}),
+                "Exact": ("exact", {}),
+                "Ceiling": ("ceiling", {}),
+                "Diagonal": ("diagonal", {}),
+            },
+            notes="Exact: share of strings with only correct outputs. Ceiling: best token accuracy "
+            "of any permutation-invariant pooling. Diagonal: mean of S_ii on strings of distinct "
+            "symbols, for poolings with one S and k = n.",
+        ),
+        "rates": plot.medians(
+            results,
+            "rates",
+            "Loss of “abc” → “ab” by the rate of the queries: medians over seeds.",
+            {
+                "Mean": ("mean_loss", {}),
+                "After a tenth": ("final_loss", {"after": "tenth"}),
+                "Final": ("final_loss", {"after": "end"}),
+                "Learned": ("learned", {}),
+            },
+            arms="rates",
+            by=("optimiser", "scale", "base", "multiplier"),
+            notes="Base: rate of all weights but the queries, whose rate is the multiple of it. "
+            "Learned: share of starts that learn their targets.",
+        ),
+        "checks": plot.ranges(results, METRICS, _CHECKS),
+    }
+    computed = {
+        "changes": ("loss_change", _changes),
+        "ratios": ("gradient_ratio", _ratios),
+        "steps": ("safe_rate", _steps),
+        "search-rates": ("search_loss", _searched_rates),
+    }
+    for name, (metric, make) in computed.items():
+        if len(results.pool(metric)):
+            tables[name] = make(results)
+    tables["search"] = plot.tabulate_trials(
+        results,
+        __file__,
+        "exact match",
+        "Search of rate and initial deviation (scale) of the compared poolings.",
+        "Mean over pilot seeds 1000 and 1001 of the exact match on the test strings, and of the "
+        "token accuracy for copying and the sentence. For copying, the settings of the study are "
+        "not the best that were tried. Other poolings were not searched for.",
+    )
+    return tables
+
+
+def numbers(results: StudyResults) -> dict[str, float | int | str]:
+    """Starts that rise, single starts of the search, and whether most strings have no error."""
+    exact = results.pool("exact", arm="string-extremes")["value"]
+    values: dict[str, float | int | str] = {"ceiling_reached": int(exact.median() > 0.95)}
+    for scale in ("0.1", "1"):
+        rates = results.pool("rise_rate", scale=scale)["value"]
+        values[f"rises.{scale}"] = len(rates)
+        values[f"rises.{scale}.from"] = float(rates.min()) if len(rates) else "n/a"
+    for optimiser, start in product(COMPARED, _STARTS):
+        below, values["search_starts"] = _search_signs(results, optimiser, start)
+        values[f"search_below.{optimiser}.{start}"] = below
+    return values
+
+
+def _changes(results: StudyResults) -> Table:
+    rows = []
+    for rate, stated in (("0.001", "+0.0004"), ("1", "−0.0001")):
+        for precision in PRECISIONS:
+            value = results.pool("loss_change", precision=precision, rate=rate)["value"]
+            signs = {"Rises": value > 0, "Stays": value == 0, "Falls": value < 0}
+            rows.append(
+                {"Rate": rate, "Precision": precision, "Printed": stated}
+                | {"Median change": plot.median(value, scientific)}
+                | {head: str(int(which.sum())) for head, which in signs.items()}
+            )
+    return plot.table(
+        "changes",
+        "Change of the loss of “abc” → “ab” in one step of gradient descent on Q.",
+        rows,
+        "Rises, stays, falls: number of starts. Printed: after an unknown number of steps.",
+        words=2,
+    )
+
+
+def _ratios(results: StudyResults) -> Table:
+    rows = []
+    for shape, temperature in product(_SHAPES, _TEMPERATURES):
+        at = {"shape": shape, "temperature": temperature}
+        ratios = (results.pool("gradient_ratio", **at, scale=s)["value"] for s in _SCALES)
+        cells = dict(zip(_SCALES, (plot.median(ratio, short) for ratio in ratios), strict=True))
+        rows.append({"n → k": shape, "τ": temperature} | cells)
+    return plot.table(
+        "ratios",
+        "Median ‖∂L/∂H‖ / ‖∂L/∂Q‖ before training.",
+        rows,
+        "Columns: standard deviation of embeddings and queries.",
+    )
+
+
+def _steps(results: StudyResults) -> Table:
+    rows = []
+    for scale in _SCALES:
+        safe = results.pool("safe_rate", scale=scale)["value"]
+        rising = results.pool("rise_rate", scale=scale)["value"]
+        row = {"Deviation": scale, "Safe rate": short(float(safe.min()))}
+        row["Rises"] = f"{len(rising)} of {len(safe)}"
+        row["From rate"] = short(float(rising.min())) if len(rising) else "–"
+        for rate, moved in product(("0.001", "1"), ("queries", "all")):
+            change = results.pool("largest_change", scale=scale, rate=rate, moved=moved)
+            row[rate + ", all" * (moved == "all")] = plot.median(change["value"], scientific)
+        rows.append(row)
+    return plot.table(
+        "steps",
+        "Finite steps of gradient descent on the queries of “abc” → “ab”, by deviation.",
+        rows,
+        "Safe rate: the smallest over all starts of the rate up to which no step can raise the "
+        "loss. Rises: starts in which a single step of some rate up to a million raises it; from "
+        "rate: the smallest such rate. Other columns: largest change of the loss after any number "
+        "of steps of this rate on the queries; “all”: while all other weights move at rate 0.001.",
+        words=0,
+    )
+
+
+def _searched_rates(results: StudyResults) -> Table:
+    losses = results.pool("search_loss")
+    means = losses.groupby(["optimiser", "scale", "multiplier", "base"])["value"].mean()
+    rows = []
+    for optimiser, start, multiplier in product(COMPARED, _STARTS, MULTIPLIERS):
+        values = means[optimiser, start, multiplier]
+        shown = {
+            base: ("diverged" if values[base] > _DIVERGED else short(values[base]))
+            + "*" * (base == values.idxmin())
+            for base in (f"{base:g}" for base in BASES)
+        }
+        rows.append({"Optimiser": optimiser, "Start": start, "Queries": f"× {multiplier}"} | shown)
+    return plot.table(
+        "search-rates",
+        "Search for base rates: mean training loss of the pilot seeds.",
+        rows,
+        "One start of each of twelve pilot seeds (1000 to 1011). *: the best base rate. Diverged: "
+        f"above {short(_DIVERGED)}.",
+        words=3,
+    )
+
+
+def _search_signs(results: StudyResults, optimiser: str, start: str) -> tuple[int, int]:
+    """Pilot starts whose loss is lower with the higher rate of Q, each at its best; all starts."""
+    rows = results.pool("search_loss", optimiser=optimiser, scale=start)
+    if rows.empty:
+        return 0, 0
+    best = []
+    for multiplier in (1, MULTIPLIERS[-1]):
+        tried = rows[rows["multiplier"] == multiplier]
+        losses = tried.pivot(index="draw", columns="base", values="value")
+        best.append(losses[losses.mean().idxmin()])
+    return int((best[1] < best[0]).sum()), len(best[0])
