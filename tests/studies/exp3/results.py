@@ -1,7 +1,5 @@
 """Small results of exp3."""
 
-from typing import Any
-
 import pandas as pd
 
 from journeylab.catalogue import resolve_run
@@ -18,18 +16,11 @@ from ..gathering import flat_curve, gather, of_computed, of_seed
 RUNS = {"C2-d4": ("sum", "standard"), "C2-d16": ("standard",)}
 
 
-def enumerate_sets(**changes: Any) -> list[pd.DataFrame]:
+def enumerate_sets() -> list[pd.DataFrame]:
     """The enumeration of every set of frequencies."""
-    sizes = {"draws": 1, "lengths": (8, 12), "strings": 4096} | changes
-    return [
-        of_computed(
-            "exp3",
-            "enumeration",
-            variant,
-            compute(own.Computation(computed="enumeration", variant=variant, **sizes), None),
-        )
-        for variant in own.SETS
-    ]
+    sizes = {"computed": "enumeration", "draws": 1, "lengths": (8, 16), "strings": 2**16}
+    jobs = {variant: own.Computation(variant=variant, **sizes) for variant in own.SETS}
+    return [of_computed("exp3", "enumeration", v, compute(job, None)) for v, job in jobs.items()]
 
 
 def make_results() -> StudyResults:

@@ -1,22 +1,21 @@
-import re
 from dataclasses import replace
-from importlib.resources import files
 from math import comb
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 
+from journeylab.catalogue import prose
 from journeylab.plotting import draw_figures, styled
+from journeylab.reports.queries import answer
 from journeylab.studies.exp3_order_information import figures
 from journeylab.studies.exp3_order_information.information import precision_law
+from journeylab.studies.exp3_order_information.metrics import METRICS
 from journeylab.studies.exp3_order_information.settings import LENGTHS, SETS
+from journeylab.studies.exp3_order_information.tables import reach_of
+from journeylab.wording.queries import cited
 
-from .results import RUNS, enumerate_sets
-
-ROOT = Path(__file__).parents[3]
+from .results import RUNS
 
 
 def test_every_seed_is_a_point_and_every_length_has_a_ceiling(drawn):
@@ -60,11 +59,11 @@ def test_every_length_has_the_floor_of_its_counts(drawn):
 
 def test_the_precision_law_is_drawn_where_it_binds(results, drawn):
     for axes in drawn["information"].axes:
-        [law] = [line for line in axes.lines if line.get_label() == "law, N = 12"]
+        [law] = [line for line in axes.lines if line.get_label() == "law, N = 16"]
         known = max(x.get_ydata()[0] for x in axes.lines if list(x.get_xdata()) == [0, 1])
         assert axes.get_ylim()[0] < min(law.get_ydata()) < known
-    exact = results.select("precision_law", frequencies="standard", d=4, N=12, epsilon="0.5")
-    reach = figures._reach(results, {"frequencies": "standard", "d": 4, "N": 12})
+    exact = results.select("precision_law", frequencies="standard", d=4, N=16, epsilon="0.5")
+    reach = reach_of(results, {"C": 2, "frequencies": "standard", "d": 4, "N": 16})
     assert precision_law(4, reach, 0.5) == pytest.approx(exact["value"].item())
 
 
@@ -76,7 +75,7 @@ def test_table_has_every_set_length_and_width(results):
 
 
 def test_the_table_of_retrieval_has_limits_and_probes(results):
-    """The enumeration of these results has N = 8 and 12; no probe of {0, 1} is trained."""
+    """The enumeration of these results has N = 8 and 16; no probe of {0, 1} is trained."""
     frame = figures.tabulate(results)["retrieval"].frame.set_index(["C", "N"])
     assert len(frame) == 3 * len(LENGTHS)
     assert frame.loc[("2", "8"), "Sum"] == "0.637"
@@ -95,21 +94,21 @@ def test_disabled_runs_have_no_panel_and_no_row(results, drawn):
 
 
 def test_the_prose_has_its_numbers(results):
-    cited = figures.numbers(results)
-    assert cited["ceiling.8"] == pytest.approx(0.63671875)
-    assert cited["held_out.8"] == 20
-    assert cited["floor.20"] == comb(20, 10) / 2**20
-    assert cited["lost.4"] == "n/a"
-    prose = (files(figures.__package__) / "report.typ").read_text(encoding="utf-8")
-    assert set(cited) == set(re.findall(r'\bn\("([^"]+)"\)', prose))  # and no other numbers
+    printed = figures.numbers(results)
+    assert printed["held_out.8"] == 20
+    assert printed["floor.20"] == comb(20, 10) / 2**20
+    nothing = figures.numbers(replace(results, measurements=results.measurements[:0]))
+    assert nothing["coarsest.4"] == "n/a"
+    assert printed.keys() <= cited(prose("exp3")).keys()  # and no other numbers
 
 
 def test_numbers_about_sixteen_tokens_equal_closed_forms(results):
     """Quarter turns tell the counts of four classes of four positions, sixteen coordinates all."""
-    tables = enumerate_sets(lengths=(16,), strings=2**16, precisions=(0.1,))
-    cited = figures.numbers(replace(results, measurements=pd.concat(tables, ignore_index=True)))
-    assert cited["entropy.16"] == pytest.approx(12.954, abs=1e-3)
-    assert cited["lost.4"] == pytest.approx(7.877, abs=1e-3)
-    assert cited["lost.16"] == 0.0
-    assert cited["quarter.16"] == 0.6875
-    assert 0.5 < cited["coarsest.4"] < cited["coarsest.16"]
+    asked = [key for key in cited(prose("exp3")) if "N=16" in key]
+    entropy, least, most = (answer(results, METRICS, asked)[key] for key in asked)
+    assert entropy == pytest.approx(12.954, abs=1e-3)
+    assert least == pytest.approx(7.877, abs=1e-3)
+    assert most == 0.0
+    printed = figures.numbers(results)
+    assert printed["quarter.16"] == 0.6875
+    assert 0.5 < printed["coarsest.4"] < printed["coarsest.16"]
