@@ -46,14 +46,9 @@ def make_results() -> StudyResults:
                 rows.append(run | {"metric": "floor_marginal", "tier": tier, "value": 0.1})
                 native = SPECS[variant].kg == "native"
                 for form, template in (("text", 0), ("text", 1), *([("kg", None)] * native)):
-                    levels = {
-                        "tier": tier,
-                        "format": form,
-                        "template": template,
-                        "candidates": "all",
-                    }
-                    ranked = {"metric": "hits@1", "value": hits + rng.uniform(-0.05, 0.03)}
-                    rows.append(run | levels | ranked)
+                    levels = {"tier": tier, "format": form, "template": template}
+                    levels |= {"metric": "hits@1", "candidates": "all"}
+                    rows.append(run | levels | {"value": hits + rng.uniform(-0.05, 0.03)})
     table = pd.DataFrame(rows).astype({"template": "Int64"})
     verdicts = make_verdicts(dict.fromkeys(map(str, range(1, 17)), "supported"))
     return replace(gather("exp12", SETTINGS, [table]), verdicts=verdicts)
