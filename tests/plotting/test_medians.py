@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from journeylab.config import Metric, StudySettings, TrainedArm
-from journeylab.plotting import StudyResults, cited, medians, ranges, table
+from journeylab.plotting import StudyResults, cited, medians, multiples, ranges, table
 
 COLUMNS = {"Seen": ("accuracy", {"split": "seen"}), "New": ("accuracy", {"split": "new"})}
 
@@ -83,8 +83,10 @@ def test_levels_are_not_mixed() -> None:
         medians(results(), "x", "", {"Rate": ("accuracy", {})})
 
 
-def test_a_metric_that_no_run_measured_makes_no_row() -> None:
+def test_a_metric_that_no_run_measured_makes_no_row_and_no_figure() -> None:
     assert medians(results(), "x", "", {"Rate": ("speed", {"of": 1})}).frame.empty
+    assert ranges(results(), {}, {"speed": ("of",)}).frame.empty
+    assert multiples("", "speed", height=1.0, names={"of": {1: "one"}}).draw(results()) is None
 
 
 def test_ranges_have_a_row_for_each_level() -> None:
