@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from journeylab import catalogue
 from journeylab.chunks.tables import joined, labelled
 from journeylab.plotting import StudyResults, canvas, save, styled
 from journeylab.records.files import read_json, write_folder, write_json
@@ -27,6 +28,7 @@ from journeylab.reports.numbers import study_numbers
 from journeylab.studies.exp5_ssm_bridge import figures, metrics
 from journeylab.studies.exp5_ssm_bridge.compute import compute
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, Bridge, Computation, Settings
+from journeylab.wording.queries import cited
 from journeylab.wording.rows import Part, Row, StudyRows
 from journeylab.wording.verdicts import TheoremText
 
@@ -227,6 +229,9 @@ def write_trained_content(folder: Path, verdicts: StudyRows) -> None:
         write_json(partial / "content.json", content)
 
 
+CITED = sorted(cited(catalogue.prose("exp5")))
+
+
 def computed_results(*, evidence: bool) -> StudyResults:
     cases: dict[str, Any] = {"computed": "bridge", "draws": 2, "lengths": (20, 200)}
     arm = Bridge(replicates="once", variants=list(OPERATORS), **cases)
@@ -271,7 +276,7 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResults, Pa
     results = computed_results(evidence=True)
     folder = tmp_path_factory.mktemp("computed") / "exp5"
     with write_folder(folder) as partial:
-        draw_results(results, figures, metrics, partial)
+        draw_results(results, figures, metrics, partial, CITED)
     return results, folder
 
 

@@ -24,7 +24,14 @@ from journeylab.wording.rows import COARSE
 from journeylab.wording.typography import plain
 from journeylab.wording.verdicts import headline
 
-from .conftest import THEOREMS, WHY, sequential_verdicts, trained_verdicts, write_trained_content
+from .conftest import (
+    CITED,
+    THEOREMS,
+    WHY,
+    sequential_verdicts,
+    trained_verdicts,
+    write_trained_content,
+)
 
 STAMP, KEY = "quick run – not evidence", "0123456789abcdef"
 TEMPLATES = PACKAGE / "reports" / "templates"
@@ -72,7 +79,7 @@ def test_drawn_files_are_sealed_and_byte_stable(computed, tmp_path):
     verify(folder)
     again = tmp_path / "again"
     with write_folder(again) as partial:
-        draw_results(results, figures, metrics, partial)
+        draw_results(results, figures, metrics, partial, CITED)
     names = sorted(p.relative_to(folder) for p in folder.rglob("*") if p.is_file())
     assert {"numbers.tex", "figures", "tables"} <= {name.parts[0] for name in names}
     for name in names:
@@ -83,7 +90,7 @@ def test_every_number_is_a_macro(computed):
     _, folder = computed
     numbers = read_json(folder / "numbers.json")
     macros = (folder / "numbers.tex").read_text(encoding="ascii")
-    assert {"exp5.1.effect", "exp5.2.verdict", "exp5.cases"} <= set(numbers)
+    assert {"exp5.1.effect", "exp5.2.verdict", "exp5.identity_error.max"} <= set(numbers)
     for key in numbers:
         assert rf"\@namedef{{journeylab@{key}}}{{" in macros
 

@@ -18,7 +18,7 @@ from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.studies.exp5_ssm_bridge import figures, metrics
 
 from ..made import git
-from ..reports.conftest import computed_results, exact
+from ..reports.conftest import CITED, computed_results, exact
 
 pytestmark = [
     pytest.mark.system,
@@ -59,7 +59,7 @@ def drawn(tmp_path_factory):
     verdicts = results.verdicts.model_copy(update={"verdicts": (verdict,)})
     folder = tmp_path_factory.mktemp("latex") / "exp5"
     with write_folder(folder) as partial:
-        draw_results(replace(results, verdicts=verdicts), figures, metrics, partial)
+        draw_results(replace(results, verdicts=verdicts), figures, metrics, partial, CITED)
     return folder
 
 
