@@ -128,14 +128,15 @@ format: setup ## format Python and Snakemake files
 	ruff format .
 	snakefmt Snakefile workflow
 
+# Tests start hundreds of processes: without bytecode, each would compile the code again.
 test: setup ## run the tests that need only pip
-	python -m pytest -m "not system and not torture" -n 2 --dist worksteal --durations 40
+	PYTHONDONTWRITEBYTECODE= python -m pytest -m "not system and not torture" -n 2 --dist worksteal --durations 40
 
 test-system: setup $(PDOC) $(VALIDATORS) $(SERVICES) $(REFERENCES) ## run the tests that need LaTeX, Chromium, SLURM, PostgreSQL, or minutes
-	python -m pytest -m "system and not torture" -n 2 --dist loadfile --no-loadscope-reorder --durations 40
+	PYTHONDONTWRITEBYTECODE= python -m pytest -m "system and not torture" -n 2 --dist loadfile --no-loadscope-reorder --durations 40
 
 torture: setup ## inject faults, load and hostile input, up to an hour; a tenth of the cases: CASES=0.1
-	$(if $(CASES),JOURNEYLAB_CASES=$(CASES)) python -m pytest tests/torture -n 2 --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(if $(CASES),JOURNEYLAB_CASES=$(CASES)) python -m pytest tests/torture -n 2 --dist loadfile
 	python tools/reliability.py
 
 slurm-demo: setup ## boot a real SLURM cluster of two nodes on this machine, to try profiles/slurm

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from journeylab.config import Metric, StudySettings, TrainedArm
-from journeylab.plotting import StudyResults, cited, medians, multiples, ranges, table
+from journeylab.plotting import StudyResults, medians, multiples, ranges, table
 
 COLUMNS = {"Seen": ("accuracy", {"split": "seen"}), "New": ("accuracy", {"split": "new"})}
 
@@ -49,17 +49,6 @@ def test_levels_are_printed_in_the_order_of_their_titles() -> None:
     columns = {"Rate": ("accuracy", {})}
     shown = medians(results(), "x", "", columns, "many", ("split",), places=1, titles=titles)
     assert shown.frame.to_dict("list") == {"Split": ["training", "test"], "Rate": ["0.6", "0.6"]}
-
-
-def test_medians_are_cited_for_every_combination_of_levels() -> None:
-    arms = ("few", "many")
-    assert cited(results(), "{metric}.{arm}.{split}", "accuracy", arm=arms, split="new") == {
-        "accuracy.few.new": "n/a",
-        "accuracy.many.new": "0.600",
-    }
-    assert cited(results(), "{arm}", "accuracy", "about {:.1f}".format, arm=["few"]) == {
-        "few": "about 0.2"
-    }
 
 
 def test_an_anchor_is_a_median_over_seeds() -> None:

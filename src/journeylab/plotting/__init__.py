@@ -1,7 +1,7 @@
 """The style sheet, plot forms, and the results that figures are drawn from."""
 
 from journeylab.plotting.figures import Drawn, Figures, draw_figures, multiples, panels
-from journeylab.plotting.medians import Columns, cited, medians, ranges
+from journeylab.plotting.medians import Columns, medians, ranges
 from journeylab.plotting.plots import (
     Lines,
     anchors,
@@ -29,7 +29,6 @@ __all__ = [
     "Table",
     "anchors",
     "canvas",
-    "cited",
     "curves",
     "draw_figures",
     "facets",

@@ -1,7 +1,6 @@
 """Tables of measurements whose cells are numbers with keys, to be cited as ``\\result{key}``."""
 
 from collections.abc import Mapping
-from itertools import product
 from types import MappingProxyType
 
 import pandas as pd
@@ -65,20 +64,6 @@ def medians(
     if isinstance(arms, str):
         frame = frame.drop(columns="Arm", errors="ignore")
     return Table(name, caption, frame, notes, tuple(columns) if table else (), numbers)
-
-
-def cited(
-    results: StudyResults, key: str, metric: Level, places: Places = 3, **where: Level
-) -> dict[str, float | int | str]:
-    """Printed medians by key, for every combination of levels: ``"{metric}.{arm}"`` names them."""
-    metrics, *levels = ([x] if isinstance(x, str | int) else x for x in (metric, *where.values()))
-    numbers: dict[str, float | int | str] = {}
-    for name, *chosen in product(metrics, *levels):
-        at = dict(zip(where, chosen, strict=True))
-        numbers[key.format(metric=name, **at)] = median(
-            results.pool(str(name), **at)["value"], places
-        )
-    return numbers
 
 
 def ranges(
