@@ -1,7 +1,5 @@
 """Numbers that prose queries from the measurements."""
 
-from types import SimpleNamespace
-
 import pandas as pd
 import pytest
 
@@ -12,8 +10,10 @@ from journeylab.wording.queries import cited
 from journeylab.wording.typography import in_form
 
 METRICS = {
-    "hits@1": Metric(label="hits", factors={"tier": (), "scale": (), "heads": ()}),
-    "size": Metric(label="size", factors={"of": ()}),
+    "hits@1": Metric(
+        label="hits", factors={"tier": ("T1", "T2", "T3"), "scale": ("0.1", "1"), "heads": (1, 8)}
+    ),
+    "size": Metric(label="size", factors={"of": ("text rows",)}),
     "loss": Metric(label="loss"),
 }
 ROWS = [
@@ -26,10 +26,10 @@ ROWS = [
 COLUMNS = ["arm", "variant", "seed", "metric", "tier", "scale", "heads", "of", "value"]
 
 
-def make_results(evidence: bool = True) -> StudyResults:
+@pytest.fixture
+def results() -> StudyResults:
     table = pd.DataFrame(ROWS, columns=COLUMNS).assign(study="exp1")
-    judged = SimpleNamespace(evidence=evidence)
-    return StudyResults("exp1", StudySettings(), table, judged, labels={"x": "X", "z": "Z"})
+    return StudyResults("exp1", StudySettings(), table, labels={"x": "X", "z": "Z"})
 
 
 @pytest.mark.parametrize(
@@ -47,11 +47,13 @@ def make_results(evidence: bool = True) -> StudyResults:
         ("hits-1.T1.above-0.7", 0),
         ("size.text-rows", 6885.0),
         ("hits-1.z", None),  # a variant in print without a run
-        ("loss.anything", None),  # not measured, so that its levels are unknown
+        ("hits-1.T3", None),  # a level that was not measured
+        ("loss.max", None),
+        ("loss.count", 0),
     ],
 )
-def test_a_key_is_metric_levels_and_reduction(key, value):
-    assert answer(make_results(), METRICS, [key]) == {key: pytest.approx(value)}
+def test_a_key_is_metric_levels_and_reduction(results, key, value):
+    assert answer(results, METRICS, [key]) == {key: pytest.approx(value)}
 
 
 @pytest.mark.parametrize(
@@ -62,16 +64,12 @@ def test_a_key_is_metric_levels_and_reduction(key, value):
         ("hit-1.T1", "near: hits-1"),
     ],
 )
-def test_an_unknown_or_ambiguous_key_is_one_line(key, message):
+def test_an_unknown_or_ambiguous_key_is_one_line(results, key, message):
     with pytest.raises(UserError) as error:
-        answer(make_results(), METRICS, [key])
+        answer(results, METRICS, [key])
     assert str(error.value).startswith(f"report.typ of exp1: {key} ")
     assert message in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_a_quick_run_may_lack_levels():
-    assert answer(make_results(evidence=False), METRICS, ["hits-1.T9"]) == {"hits-1.T9": None}
 
 
 def test_keys_and_forms_are_read_from_prose():

@@ -18,38 +18,35 @@ def answer(
 ) -> dict[str, Number]:
     """The numbers of queries by key; None where no run has a value.
 
-    Raises UserError for a key that means nothing, or several things. A level that a quick or
-    partial run does not have is no error.
+    Raises UserError for a key that means nothing, or several things. A metric, level, arm or
+    variant that is declared and was not measured is no error.
     """
     tables = {name: results.pool(name) for name in metrics}
     measured = {name: _levels(rows, metrics[name]) for name, rows in tables.items()}
     arms = results.settings.arms
-    named = {
-        "arm": {*results.arms, *arms},
-        "variant": {*results.labels, *(v for a in arms.values() for v in a.variants)},
+    variants = {*results.labels, *(name for arm in arms.values() for name in arm.variants)}
+    declared = {
+        name: {"arm": {*results.arms, *arms}, "variant": variants}
+        | {factor: set(map(str, levels)) for factor, levels in metric.factors.items()}
+        for name, metric in metrics.items()
     }
-    planned = {name: {**levels, **named} for name, levels in measured.items()}
-    whole = results.verdicts is None or results.verdicts.evidence
-    numbers: dict[str, Number] = dict.fromkeys(keys)
+    numbers: dict[str, Number] = {}
     for key in keys:
-        meant = readings(key, measured) or readings(key, planned)
+        meant = readings(key, measured) or readings(key, declared)
         where = f"report.typ of {results.study}: {key}"
         if len(meant) > 1:
             ways = "; ".join(str(dict(query.where)) for query in meant)
             raise UserError(f"{where} can mean {ways}; write factor=level")
-        if meant:
-            numbers[key] = _reduce(tables[meant[0].metric], meant[0])
-            continue
-        known = [name for name in metrics if f"{key}.".startswith(f"{in_key(name)}.")]
-        if not known or (whole and any(len(tables[name]) for name in known)):
+        if not meant:
             words = {*map(in_key, metrics)}
-            words |= {in_key(x) for of in planned.values() for known in of.values() for x in known}
+            words |= {in_key(x) for of in declared.values() for known in of.values() for x in known}
             unknown = sorted(set(key.split(".")) - words)
             near = [word for part in unknown for word in get_close_matches(part, words, 1)]
             raise UserError(
                 f"{where} is no number, and no metric with levels of its factors; near: "
                 f"{', '.join(near) or 'none'}"
             )
+        numbers[key] = _reduce(tables[meant[0].metric], meant[0])
     return numbers
 
 
@@ -65,7 +62,7 @@ def texts(levels: pd.Series[str] | pd.Series[float]) -> pd.Series[str]:
 
 def _reduce(rows: pd.DataFrame, query: Query) -> Number:
     for factor, levels in query.where.items():
-        rows = rows[texts(rows[factor]).isin(levels)]
+        rows = rows[texts(rows[factor]).isin(levels)] if factor in rows else rows[:0]
     values = rows["value"].dropna()
     kind, _, limit = query.reduction.rpartition("-")
     if kind:
