@@ -48,6 +48,7 @@ def results() -> StudyResults:
         ("size.text-rows", 6885.0),
         ("hits-1.z", None),  # a variant in print without a run
         ("hits-1.T3", None),  # a level that was not measured
+        ("hits-1.T3.1", None),  # of whatever factor
         ("loss.max", None),
         ("loss.count", 0),
     ],

@@ -81,8 +81,9 @@ def untrained_of(results_of: Results) -> Results:
             name for name, arm in results.settings.arms.items() if isinstance(arm, TrainedArm)
         ]
         kept = results.measurements[~results.measurements["arm"].isin(trained)]
-        factors = kept.dropna(axis="columns", how="all")  # those of other metrics are no columns
-        return replace(results, measurements=factors, curves=None)
+        factors = kept.columns.difference(["study", "arm", "variant", "seed", "metric", "value"])
+        others = [name for name in factors if kept[name].isna().all()]  # of other metrics
+        return replace(results, measurements=kept.drop(columns=others), curves=None)
 
     return make
 
