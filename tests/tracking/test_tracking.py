@@ -75,6 +75,7 @@ def check_complete(shown, chunk):
     assert shown.curve(first, "validation/hits_at_1") == values
 
 
+@pytest.mark.system
 def test_a_server_is_filled_killed_and_filled_again(
     tmp_path, write_chunk, write_measurements, served, free_port
 ):

@@ -78,6 +78,7 @@ def warnings(done: subprocess.CompletedProcess) -> list[str]:
     return [line for line in lines if "evidence" in line and not line.startswith("Config")]
 
 
+@pytest.mark.system
 def test_a_bare_clone_makes_the_same_bytes_from_evidence(lab: Copy) -> None:
     """The commits at which the runs began count, not the commit at which they were restored."""
     before, answers = hashes(lab, *SAME), lab.path / ROOT / "reports/response.md"
