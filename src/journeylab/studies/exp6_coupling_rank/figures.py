@@ -1,5 +1,7 @@
 """Figures of exp6."""
 
+from collections.abc import Collection
+
 from journeylab import plotting as plot
 from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp6_coupling_rank import panels
@@ -9,13 +11,12 @@ from journeylab.studies.exp6_coupling_rank.settings import ARITHMETICS, HEADS, S
 
 __all__ = ["FIGURES", "tabulate"]
 
-FIGURES: plot.Figures = {
-    "fitted": plot.multiples(
-        "Accuracy of separable heads that were fitted to the noiseless scores, against the number "
-        f"of heads H. A panel is named after its teacher. {CURVES} The horizontal line is a "
-        "journey head, with learned frequencies if they were trained, median over seeds.",
+
+def _by_heads(caption: str, arms: Collection[str]) -> plot.Drawn:
+    return plot.multiples(
+        caption,
         "accuracy",
-        {"arm": FITTED, "variant": STACKED},
+        {"arm": arms, "variant": STACKED},
         labels=("heads H", "accuracy"),
         rows=panels.count_heads,
         form=plot.curves,
@@ -25,8 +26,17 @@ FIGURES: plot.Figures = {
         col="data",
         col_wrap=2,
         ylim=(0.0, 1.05),
+    )
+
+
+FIGURES: plot.Figures = {
+    "fitted": _by_heads(
+        "Accuracy of separable heads that were fitted to the noiseless scores, against the number "
+        f"of heads H. A panel is named after its teacher. {CURVES} The horizontal line is a "
+        "journey head, with learned frequencies if they were trained, median over seeds.",
+        FITTED,
     ),
-    "heads": plot.multiples(
+    "heads": _by_heads(
         "Accuracy on the whole noiseless table against the number of heads H, for models that were "
         "trained on the labels of noisy queries. A panel is named after the frequencies of its "
         f"teacher and the kind of its role operators. {AS_BEFORE} Horizontal lines are medians "
@@ -34,17 +44,7 @@ FIGURES: plot.Figures = {
         "role, and of the exact ceiling of answers that do not depend on the position. Models at "
         "the line of the most frequent label have learned their labels with the noise, and "
         "differences between them cannot show.",
-        "accuracy",
-        {"arm": LABELLED, "variant": STACKED},
-        labels=("heads H", "accuracy"),
-        rows=panels.count_heads,
-        form=plot.curves,
-        lines=panels.references,
-        limits={"xticks": HEADS},
-        x="H",
-        col="data",
-        col_wrap=2,
-        ylim=(0.0, 1.05),
+        LABELLED,
     ),
     "models": plot.multiples(
         f"Accuracy of models with eight heads, and of models without a number of heads. {SEEDS} "
