@@ -24,6 +24,7 @@ from journeylab.plotting import (
     styled,
     styles,
 )
+from journeylab.plotting.plots import plain_ticks
 from journeylab.records.verdicts import Point
 from journeylab.wording.rows import Row, StudyRows
 
@@ -265,3 +266,17 @@ def test_more_anchors_than_styles_are_refused_and_none_is_left_out():
     assert [line.get_label() for line in axes.lines] == list(lines)
     with pytest.raises(ValueError, match="6 lines, but 5 styles: a, b, c, d, e, f"):
         anchors(axes, {**lines, "f": 0.6})
+
+
+@pytest.mark.parametrize(
+    ("limits", "shown"),
+    [((0.9, 9), "1 1.5 2 3 4 5 7"), ((0.9, 400), "1 3 10 30 100 300")],
+)
+def test_short_logarithmic_axes_have_plain_numbers(limits, shown):
+    figure, [axes] = canvas(1.0)
+    axes.set(yscale="log", ylim=limits)
+    plain_ticks(axes)
+    figure.draw_without_rendering()
+    ticks = {each.get_position()[1]: each.get_text() for each in axes.get_yticklabels()}
+    labels = " ".join(text for at, text in ticks.items() if limits[0] <= at <= limits[1])
+    assert labels == shown

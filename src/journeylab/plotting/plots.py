@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
@@ -266,9 +266,10 @@ def plain_ticks(axes: Axes) -> None:
     for axis in (axes.xaxis, axes.yaxis):
         low, high = axis.get_view_interval()
         if axis.get_scale() == "log" and high < 1000 * low:
-            axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1, 3)))
+            shown = (1, 1.5, 2, 3, 4, 5, 7) if high < 20 * low else (1, 3)
+            axis.set_major_locator(LogLocator(subs=shown))
             axis.set_major_formatter("{x:g}")
-            axis.set_minor_formatter(NullFormatter())
+            axis.set_minor_locator(NullLocator())
 
 
 def label_right(axes: Axes, height: float, text: str) -> None:
