@@ -267,7 +267,7 @@ def plain_ticks(axes: Axes) -> None:
         low, high = axis.get_view_interval()
         if axis.get_scale() == "log" and high < 1000 * low:
             shown = (1, 1.5, 2, 3, 4, 5, 7) if high < 20 * low else (1, 3)
-            axis.set_major_locator(LogLocator(subs=shown))
+            axis.set_major_locator(LogLocator(subs=shown, numticks=15))
             axis.set_major_formatter("{x:g}")
             axis.set_minor_locator(NullLocator())
 
