@@ -93,3 +93,8 @@ def test_keys_and_forms_are_read_from_prose():
 )
 def test_a_form_prints_a_number(value, form, text):
     assert in_form(value, form) == text
+
+
+def test_an_unknown_form_is_refused():
+    with pytest.raises(UserError, match="form 'q' of a number is unknown; accepted: 2, ~2, d"):
+        in_form(0.5, "q")

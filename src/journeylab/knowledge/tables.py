@@ -1,8 +1,9 @@
 """Texts and rows that the figures and tables of the studies of facts share."""
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
-from journeylab.knowledge.settings import TIERS
+from journeylab.knowledge.settings import TIERS, Evaluation
 from journeylab.plotting import RunName, StudyResults, Table, medians, summary, table
 
 TIER_TITLES = {"T1": "Tier 1: taught in text", "T2": "Tier 2: transfer", "T3": "Tier 3: never seen"}
@@ -35,10 +36,15 @@ def worlds_per_seed(results: StudyResults) -> str:
     return f"{phrase} ({exceptions})" if exceptions else phrase
 
 
-def undertrained(results: StudyResults, gate: float) -> dict[str, int]:
+def gate_of(results: StudyResults) -> float:
+    """Return the hits@1 at tier 1 below which a run is undertrained."""
+    return cast(Evaluation, results.settings.section("evaluation")).gate
+
+
+def undertrained(results: StudyResults) -> dict[str, int]:
     """Return how many runs finished, and how many of them are below the gate at tier 1."""
     tier1 = results.pool("hits@1", **{**PRIMARY, "tier": "T1"})
-    below = int((tier1["value"] < gate).sum())
+    below = int((tier1["value"] < gate_of(results)).sum())
     return {"runs.finished": len(tier1), "runs.undertrained": below}
 
 

@@ -52,17 +52,17 @@ def answer(
 
 def _levels(rows: pd.DataFrame, metric: Metric) -> Levels:
     factors = ("arm", "variant", *(name for name in metric.factors if name in rows))
-    return {factor: set(texts(rows[factor])) - {""} for factor in factors}
+    return {factor: set(_texts(rows[factor])) - {""} for factor in factors}
 
 
-def texts(levels: pd.Series[str] | pd.Series[float]) -> pd.Series[str]:
+def _texts(levels: pd.Series[str] | pd.Series[float]) -> pd.Series[str]:
     """Levels as text; numbers as short as possible, and "" where a factor does not apply."""
     return levels.map(lambda x: "" if pd.isna(x) else f"{x:g}" if isinstance(x, float) else str(x))
 
 
 def _reduce(rows: pd.DataFrame, query: Query) -> Number:
     for factor, levels in query.where.items():
-        rows = rows[texts(rows[factor]).isin(levels)] if factor in rows else rows[:0]
+        rows = rows[_texts(rows[factor]).isin(levels)] if factor in rows else rows[:0]
     values = rows["value"].dropna()
     kind, _, limit = query.reduction.rpartition("-")
     if kind:

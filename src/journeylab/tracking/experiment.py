@@ -97,6 +97,7 @@ class StudyImport:
             if run.data.tags["plan_key"] in complete:
                 self._delete(run)
         variants = {group: chunks for group, chunks in groups.items() if chunks[0].run.seeds}
+        # a sum, and not any(): every variant is looked at in each round
         while sum(self._complete_variant(each, variants[each]) for each in reversed(variants)):
             self._refresh()
         self._import_study()

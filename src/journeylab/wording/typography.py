@@ -1,7 +1,8 @@
 """The printed form of every number; always made from the number, never from another text."""
 
 import math
-from collections.abc import Callable
+
+from journeylab.config import UserError
 
 Number = float | int | str | None
 """A number or a text; None stands for an unknown value or an unbounded end."""
@@ -58,15 +59,20 @@ def in_form(value: Number, form: str) -> str:
         return plain(value)
     if form.isdigit():
         return fixed(float(value), int(form))
-    if form.startswith("~"):
+    if form.startswith("~") and form[1:].isdigit():
         return plain(value, int(form[1:]))
-    forms: dict[str, Callable[[], str]] = {
-        "d": lambda: plain(round(value)),
-        "e": lambda: scientific(value),
-        "s": lambda: short(value),
-        "%": lambda: short(100.0 * value),
-    }
-    return forms[form]()
+    match form:
+        case "d":
+            return plain(round(value))
+        case "e":
+            return scientific(value)
+        case "s":
+            return short(value)
+        case "%":
+            return short(100.0 * value)
+    raise UserError(
+        f"report.typ: form {form!r} of a number is unknown; accepted: 2, ~2, d, e, s, %"
+    )
 
 
 def decimals(value: float, digits: int) -> int:

@@ -6,10 +6,10 @@ from functools import partial
 import pandas as pd
 
 from journeylab import plotting as plot
-from journeylab.knowledge.tables import PRIMARY, TIER_TITLES
+from journeylab.knowledge.tables import PRIMARY, TIER_TITLES, gate_of
 from journeylab.plotting import StudyResults
 from journeylab.plotting.captions import AS_BEFORE, SEEDS
-from journeylab.studies.exp12_native_kg_transfer.tables import gate_of, numbers, tabulate
+from journeylab.studies.exp12_native_kg_transfer.tables import numbers, tabulate
 
 __all__ = ["FIGURES", "numbers", "tabulate"]
 

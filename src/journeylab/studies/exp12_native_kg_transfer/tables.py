@@ -3,11 +3,11 @@
 from typing import cast
 
 from journeylab import plotting as plot
-from journeylab.knowledge.tables import PRIMARY, hits_table, undertrained, worlds_per_seed
+from journeylab.knowledge.tables import PRIMARY, gate_of, hits_table, undertrained, worlds_per_seed
 from journeylab.plotting import RunName, StudyResults, Table
 from journeylab.studies.exp12_native_kg_transfer.answer import answer
 from journeylab.studies.exp12_native_kg_transfer.metrics import METRICS
-from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Settings, Variant
+from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Variant
 
 _CHECKS = (
     "cache_error",
@@ -64,7 +64,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """Worlds of a seed, undertrained runs, and the answer."""
     answers = {} if results.verdicts is None else {"answer": answer(results.verdicts)}
     worlds = worlds_per_seed(results)
-    return {"worlds": worlds, **undertrained(results, gate_of(results)), **answers}
+    return {"worlds": worlds, **undertrained(results), **answers}
 
 
 def _own_format(run: RunName) -> dict[str, str | int]:
@@ -72,8 +72,3 @@ def _own_format(run: RunName) -> dict[str, str | int]:
     if SPECS[cast(Variant, run[1])].kg == "native":
         return {"format": "kg", "candidates": "all"}
     return PRIMARY | {"template": 1}
-
-
-def gate_of(results: StudyResults) -> float:
-    """hits@1 at tier 1 below which a run is undertrained."""
-    return cast(Settings, results.settings).evaluation.gate

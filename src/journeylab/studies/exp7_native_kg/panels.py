@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 
 from journeylab import plotting as plot
-from journeylab.knowledge.tables import PRIMARY, TIER_TITLES
+from journeylab.knowledge.tables import PRIMARY, TIER_TITLES, gate_of
 from journeylab.plotting import StudyResults
-from journeylab.studies.exp7_native_kg.tables import gate_of, own_form
+from journeylab.studies.exp7_native_kg.tables import own_form
 
 FLOORS = {
     "uniform": "any entity",

@@ -1,13 +1,12 @@
 """Tables of exp7, and the numbers of its prose that are no reductions of measurements."""
 
-from typing import cast
-
 import pandas as pd
 
 from journeylab import plotting as plot
 from journeylab.knowledge.settings import LINEARISED_TEMPLATES
 from journeylab.knowledge.tables import (
     PRIMARY,
+    gate_of,
     hits_table,
     undertrained,
     world_size,
@@ -16,7 +15,7 @@ from journeylab.knowledge.tables import (
 from journeylab.plotting import Columns, RunName, StudyResults, Table
 from journeylab.studies.exp7_native_kg.answer import answer
 from journeylab.studies.exp7_native_kg.metrics import METRICS
-from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm, Settings
+from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm
 
 _CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
     (
@@ -92,7 +91,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return {
         "worlds": worlds_per_seed(results),
         "facts.derived": int(total) - int(base) if measured else "n/a",
-        **undertrained(results, gate_of(results)),
+        **undertrained(results),
         "answer": answer(results.verdicts),
     }
 
@@ -121,11 +120,6 @@ def _by_tier(results: StudyResults, name: str, caption: str, *tiers: str) -> Tab
         "name and the full stop. Typed: hits@1 among entities of the tail's type. t1, t2: hits@1 "
         "in templates 1 and 2.",
     )
-
-
-def gate_of(results: StudyResults) -> float:
-    """hits@1 at tier 1 below which a run is undertrained."""
-    return cast(Settings, results.settings).evaluation.gate
 
 
 def own_form(results: StudyResults, run: RunName) -> dict[str, str | int]:
