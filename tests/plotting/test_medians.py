@@ -79,7 +79,7 @@ def test_a_metric_that_no_run_measured_makes_no_row_and_no_figure() -> None:
 
 
 def test_ranges_have_a_row_for_each_level() -> None:
-    metrics = {"error": Metric(label="an error")}
+    metrics = {"error": Metric("an error")}
     table = ranges(results(), metrics, {"error": ("case",)})
     assert table.frame.to_numpy().tolist() == [
         ["an error", "broken", "2.00", "2.00"],

@@ -10,11 +10,9 @@ from journeylab.wording.queries import cited
 from journeylab.wording.typography import in_form
 
 METRICS = {
-    "hits@1": Metric(
-        label="hits", factors={"tier": ("T1", "T2", "T3"), "scale": ("0.1", "1"), "heads": (1, 8)}
-    ),
-    "size": Metric(label="size", factors={"of": ("text rows",)}),
-    "loss": Metric(label="loss"),
+    "hits@1": Metric("hits", {"tier": ("T1", "T2", "T3"), "scale": ("0.1", "1"), "heads": (1, 8)}),
+    "size": Metric("size", {"of": ("text rows",)}),
+    "loss": Metric("loss"),
 }
 ROWS = [
     ("a", "x", 0, "hits@1", "T1", "0.1", 1.0, None, 0.5),

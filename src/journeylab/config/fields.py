@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import field
 from functools import cache
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
@@ -16,6 +17,7 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
+from pydantic.dataclasses import dataclass
 
 from journeylab.config.reading import LONGEST_NAME, NAME
 
@@ -124,12 +126,16 @@ Labels = Mapping[str, str]
 """Printed names of variants or arms; a name without an entry is printed as it is."""
 
 
-class Metric(Frozen):
+Factors = dict[str, tuple[str | int, ...]]
+"""Factors of a metric by name, with their levels."""
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Metric:
     """A measured quantity: its printed label and the factor levels it is reported for."""
 
     label: str
-    factors: dict[str, tuple[str | int, ...]] = {}
-    better: Literal["higher", "lower"] = "higher"
+    factors: Factors = field(default_factory=Factors)
 
 
 class ExternalFile(Frozen):

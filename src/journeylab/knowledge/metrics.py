@@ -1,6 +1,6 @@
 """The metrics that every study of facts measures."""
 
-from journeylab.config import Metric
+from journeylab.config import Factors, Metric
 from journeylab.knowledge.settings import TIERS
 
 FAMILY_KINDS = ("person", "city", "country")
@@ -37,23 +37,19 @@ def tier_metrics(
     Ranks, perplexity and exact match are those of the scored ``templates``. The sizes include the
     number of entities of every kind and of facts of every relation.
     """
-    scored: dict[str, tuple[str | int, ...]] = {
-        "tier": TIERS,
-        "format": ("text", "kg"),
-        "template": templates,
-    }
+    scored: Factors = {"tier": TIERS, "format": ("text", "kg"), "template": templates}
     ranked = scored | {"candidates": ("all", "type")}
     floor = {"tier": TIERS}
     quantities = (*WORLD, *kinds, *(f"{relation} facts" for relation in relations))
     return {
-        "hits@1": Metric(label="hits@1", factors=ranked),
-        "hits@5": Metric(label="hits@5", factors=ranked),
-        "mrr": Metric(label="mean reciprocal rank", factors=ranked),
-        "log_rank": Metric(label="mean log rank", factors=ranked, better="lower"),
-        "perplexity": Metric(label=f"perplexity per {token}", factors=scored, better="lower"),
-        "exact_match": Metric(label="greedy exact match", factors=scored),
-        "floor_uniform": Metric(label="floor: any entity", factors=floor),
-        "floor_type": Metric(label="floor: any entity of the type", factors=floor),
-        "floor_marginal": Metric(label="floor: relation marginal", factors=floor),
-        "world_size": Metric(label="size of the world", factors={"quantity": quantities}),
+        "hits@1": Metric("hits@1", ranked),
+        "hits@5": Metric("hits@5", ranked),
+        "mrr": Metric("mean reciprocal rank", ranked),
+        "log_rank": Metric("mean log rank", ranked),
+        "perplexity": Metric(f"perplexity per {token}", scored),
+        "exact_match": Metric("greedy exact match", scored),
+        "floor_uniform": Metric("floor: any entity", floor),
+        "floor_type": Metric("floor: any entity of the type", floor),
+        "floor_marginal": Metric("floor: relation marginal", floor),
+        "world_size": Metric("size of the world", {"quantity": quantities}),
     }

@@ -6,4 +6,4 @@ TITLE = "Planted effects"
 QUESTION = "Do looks stop where they should?"
 TUNING = "nothing was tuned"
 ARMS: dict[str, str] = {}
-METRICS = {"value": Metric(label="value")}
+METRICS = {"value": Metric("value")}

@@ -1,6 +1,6 @@
 """The printed title, question, names and metrics of exp10."""
 
-from journeylab.config import Metric
+from journeylab.config import Factors, Metric
 from journeylab.studies.exp10_circuit_encoders.settings import TASKS, Variant
 
 TITLE = "Circuit encoders: circuits that an encoder without wiring cannot distinguish"
@@ -55,84 +55,60 @@ CONVENTIONS = {
 }
 """Convention of rounding → printed name."""
 
-_CELL: dict[str, tuple[str | int, ...]] = {
+_CELL: Factors = {
     "matrix": ("P", "Y"),
     "convention": tuple(CONVENTIONS),
     "row": (0, 1, 2),
     "column": tuple(range(8)),
 }
-_ENCODER: dict[str, tuple[str | int, ...]] = {"encoder": tuple(ENCODERS)}
-_EXAMPLE: dict[str, tuple[str | int, ...]] = {"example": (1, 2)}
-_FORM: dict[str, tuple[str | int, ...]] = {
-    "fields": ("documented", "wiring"),
-    "form": ("lookup", "sum"),
-}
-_HEAD: dict[str, tuple[str | int, ...]] = {"head": ("last", "mean", "attention", "token")}
+_ENCODER: Factors = {"encoder": tuple(ENCODERS)}
+_EXAMPLE: Factors = {"example": (1, 2)}
+_FORM: Factors = {"fields": ("documented", "wiring"), "form": ("lookup", "sum")}
+_HEAD: Factors = {"head": ("last", "mean", "attention", "token")}
 
 METRICS = {
-    "accuracy": Metric(label="accuracy"),
-    "train_accuracy": Metric(label="accuracy on the training split"),
-    "blind_ceiling": Metric(label="wiring-blind ceiling"),
-    "blind_rule": Metric(label="accuracy of the wiring-blind rule learned from the training split"),
-    "commonest": Metric(label="accuracy of the most frequent answer"),
-    "lead": Metric(label="accuracy above the wiring-blind ceiling"),
-    "headroom": Metric(label="distance of the accuracy from 0.98 and from 0.05 above the floor"),
-    "printed_off": Metric(
-        label="error of a printed entry in units of the last place", factors=_CELL, better="lower"
-    ),
+    "accuracy": Metric("accuracy"),
+    "train_accuracy": Metric("accuracy on the training split"),
+    "blind_ceiling": Metric("wiring-blind ceiling"),
+    "blind_rule": Metric("accuracy of the wiring-blind rule learned from the training split"),
+    "commonest": Metric("accuracy of the most frequent answer"),
+    "lead": Metric("accuracy above the wiring-blind ceiling"),
+    "headroom": Metric("distance of the accuracy from 0.98 and from 0.05 above the floor"),
+    "printed_off": Metric("error of a printed entry in units of the last place", _CELL),
     "printed_off_moved": Metric(
-        label="error of a printed entry moved by ±0.04, in units of the last place", factors=_CELL
+        "error of a printed entry moved by ±0.04, in units of the last place", _CELL
     ),
-    "token_error": Metric(label="wrong fields of tokens", factors=_EXAMPLE, better="lower"),
-    "token_error_moved": Metric(
-        label="wrong fields of tokens if a number is increased by 1", factors=_EXAMPLE
-    ),
-    "undetermined": Metric(
-        label="fields that the actions do not determine", factors=_EXAMPLE, better="lower"
-    ),
-    "one_hot_error": Metric(label="wrong entries of the printed one-hot vector", better="lower"),
-    "one_hot_control": Metric(label="wrong entries if it stood for another type"),
-    "misread_fields": Metric(
-        label="fields that are not read back from one-hot rows", better="lower"
-    ),
-    "misread_control": Metric(label="such fields if parts are read in the reverse order"),
+    "token_error": Metric("wrong fields of tokens", _EXAMPLE),
+    "token_error_moved": Metric("wrong fields of tokens if a number is increased by 1", _EXAMPLE),
+    "undetermined": Metric("fields that the actions do not determine", _EXAMPLE),
+    "one_hot_error": Metric("wrong entries of the printed one-hot vector"),
+    "one_hot_control": Metric("wrong entries if it stood for another type"),
+    "misread_fields": Metric("fields that are not read back from one-hot rows"),
+    "misread_control": Metric("such fields if parts are read in the reverse order"),
     "memory_ratio": Metric(
-        label="numbers of tables / numbers of one-hot rows",
-        factors={"part": ("input", "weights")},
-        better="lower",
+        "numbers of tables / numbers of one-hot rows", {"part": ("input", "weights")}
     ),
     "weight_gap": Metric(
-        label="|weights of tables − weights of the linear layer|",
-        factors={"part": ("weights", "weights and bias")},
-        better="lower",
+        "|weights of tables − weights of the linear layer|",
+        {"part": ("weights", "weights and bias")},
     ),
-    "circuits": Metric(label="number of circuits"),
-    "functions": Metric(label="number of polynomials that the circuits compute"),
-    "distinct": Metric(label="number of different encodings", factors=_ENCODER),
+    "circuits": Metric("number of circuits"),
+    "functions": Metric("number of polynomials that the circuits compute"),
+    "distinct": Metric("number of different encodings", _ENCODER),
     "functions_per_encoding": Metric(
-        label="largest number of polynomials that share an encoding",
-        factors=_ENCODER,
-        better="lower",
+        "largest number of polynomials that share an encoding", _ENCODER
     ),
-    "feature_rank": Metric(label="rank of the encodings", factors=_ENCODER),
+    "feature_rank": Metric("rank of the encodings", _ENCODER),
     "ceiling": Metric(
-        label="best accuracy of answers that depend on the encoding only",
-        factors=_ENCODER | {"task": ("degree", "value")},
+        "best accuracy of answers that depend on the encoding only",
+        _ENCODER | {"task": ("degree", "value")},
     ),
     "blind_lift": Metric(
-        label="wiring-blind ceiling − accuracy of the most frequent answer, over all circuits",
-        factors={"family": ("all", "chains"), "task": TASKS},
+        "wiring-blind ceiling − accuracy of the most frequent answer, over all circuits",
+        {"family": ("all", "chains"), "task": TASKS},
     ),
-    "equivalence_error": Metric(
-        label="largest difference between one-hot rows and tables", factors=_FORM, better="lower"
-    ),
-    "equivalence_control": Metric(
-        label="largest difference with two rows exchanged", factors=_FORM
-    ),
-    "padding_error": Metric(
-        label="largest change of logits by padding", factors=_HEAD, better="lower"
-    ),
-    "padding_control": Metric(
-        label="largest change of logits by padding without a mask", factors=_HEAD
-    ),
+    "equivalence_error": Metric("largest difference between one-hot rows and tables", _FORM),
+    "equivalence_control": Metric("largest difference with two rows exchanged", _FORM),
+    "padding_error": Metric("largest change of logits by padding", _HEAD),
+    "padding_control": Metric("largest change of logits by padding without a mask", _HEAD),
 }

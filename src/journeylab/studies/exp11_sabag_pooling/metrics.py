@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from journeylab.config import Metric
+from journeylab.config import Factors, Metric
 from journeylab.studies.exp11_sabag_pooling.settings import (
     APART,
     BASES,
@@ -62,7 +62,7 @@ ITEMS = (
 )
 
 
-def _shapes(*shapes: tuple[int, int]) -> dict[str, tuple[str | int, ...]]:
+def _shapes(*shapes: tuple[int, int]) -> Factors:
     return {"shape": tuple(f"{n} → {k}" for n, k in shapes)}
 
 
@@ -71,13 +71,13 @@ def _levels(values: Iterable[float]) -> tuple[str | int, ...]:
 
 
 _CERTIFIED = _shapes((5, 2), (5, 5), (5, 10), (2, 44))
-_TAU: dict[str, tuple[str | int, ...]] = {"temperature": _levels(TEMPERATURES)}
+_TAU: Factors = {"temperature": _levels(TEMPERATURES)}
 _APART = {
     name: _levels(sorted(set(deviations)))
     for name, deviations in zip(("scale", "queries"), zip(*APART, strict=True), strict=True)
 }
-_SCALE: dict[str, tuple[str | int, ...]] = {"scale": _levels(SCALES)}
-_RATES: dict[str, tuple[str | int, ...]] = {
+_SCALE: Factors = {"scale": _levels(SCALES)}
+_RATES: Factors = {
     "optimiser": ("SGD", "Adam"),
     "scale": ("small", "unit"),
     "base": _levels(sorted({base for bases in COMPARED.values() for base in bases})),
@@ -86,82 +86,59 @@ _RATES: dict[str, tuple[str | int, ...]] = {
 _GRID = _shapes(*SHAPES) | _TAU | {"scale": _levels(SCALES)}
 
 METRICS = {
-    "accuracy": Metric(label="token accuracy"),
-    "exact": Metric(label="exact match"),
-    "ceiling": Metric(label="permutation-invariant ceiling"),
-    "diagonal": Metric(label="diagonal mass of S"),
-    "least_pair": Metric(label="smallest difference of two outputs' weights"),
-    "row_sum_error": Metric(label="|row sum of S − 1|", factors=_CERTIFIED, better="lower"),
-    "row_sum_control": Metric(label="the same, softmax over queries", factors=_CERTIFIED),
-    "rank_excess": Metric(label="rank(H_out) − min(n, k)", factors=_CERTIFIED, better="lower"),
-    "rank_control": Metric(label="the same, with noise added to H_out", factors=_CERTIFIED),
-    "invariance_error": Metric(
-        label="change of H_out if inputs are permuted", factors=_CERTIFIED, better="lower"
-    ),
-    "invariance_control": Metric(label="the same, with positions", factors=_CERTIFIED),
-    "identity_gap": Metric(label="1 − the largest diagonal mass on “Hello”", better="lower"),
-    "twin_gap": Metric(label="difference of the weights of two equal letters", better="lower"),
-    "printed_twin_gap": Metric(
-        label="difference of the printed weights of two equal letters", better="lower"
-    ),
-    "centres_missing": Metric(
-        label="k − different centres", factors=_shapes((5, 10), (2, 44), (3, 50))
-    ),
-    "selection_gradient": Metric(label="gradient through the selection", better="lower"),
-    "query_gradient": Metric(label="gradient of queries"),
-    "shape_error": Metric(label="wrong sizes", factors=_CERTIFIED, better="lower"),
-    "shape_control": Metric(
-        label="the same, n and k swapped", factors=_shapes((5, 2), (5, 10), (2, 44))
-    ),
-    "arithmetic_error": Metric(
-        label="error in units of the last digit", factors={"item": ITEMS}, better="lower"
-    ),
-    "arithmetic_control": Metric(label="the same, print changed by ±1", factors={"item": ITEMS}),
-    "q_error": Metric(label="relative error of the document's ∂L/∂Q", factors=_TAU, better="lower"),
-    "q_repaired_error": Metric(label="the same, divided by τ", factors=_TAU, better="lower"),
-    "h_error": Metric(label="relative error of ∂L/∂H", factors=_TAU, better="lower"),
-    "h_unscored_error": Metric(label="the same without the part through the scores", factors=_TAU),
-    "h_untempered_error": Metric(label="the same without 1/τ", factors=_TAU),
-    "omitted_share": Metric(label="omitted share of ‖∂L‖", factors=_TAU),
-    "gradient_ratio": Metric(label="‖∂L/∂H‖ / ‖∂L/∂Q‖", factors=_GRID),
-    "query_norm": Metric(label="‖∂L/∂Q‖", factors=_GRID),
-    "ratio_apart": Metric(label="‖∂L/∂H‖ / ‖∂L/∂Q‖, different deviations", factors=_APART),
-    "law_error": Metric(
-        label="relative change of ratio × variance of the embeddings",
-        factors=_APART,
-        better="lower",
-    ),
-    "law_control": Metric(label="the same at deviation 1"),
+    "accuracy": Metric("token accuracy"),
+    "exact": Metric("exact match"),
+    "ceiling": Metric("permutation-invariant ceiling"),
+    "diagonal": Metric("diagonal mass of S"),
+    "least_pair": Metric("smallest difference of two outputs' weights"),
+    "row_sum_error": Metric("|row sum of S − 1|", _CERTIFIED),
+    "row_sum_control": Metric("the same, softmax over queries", _CERTIFIED),
+    "rank_excess": Metric("rank(H_out) − min(n, k)", _CERTIFIED),
+    "rank_control": Metric("the same, with noise added to H_out", _CERTIFIED),
+    "invariance_error": Metric("change of H_out if inputs are permuted", _CERTIFIED),
+    "invariance_control": Metric("the same, with positions", _CERTIFIED),
+    "identity_gap": Metric("1 − the largest diagonal mass on “Hello”"),
+    "twin_gap": Metric("difference of the weights of two equal letters"),
+    "printed_twin_gap": Metric("difference of the printed weights of two equal letters"),
+    "centres_missing": Metric("k − different centres", _shapes((5, 10), (2, 44), (3, 50))),
+    "selection_gradient": Metric("gradient through the selection"),
+    "query_gradient": Metric("gradient of queries"),
+    "shape_error": Metric("wrong sizes", _CERTIFIED),
+    "shape_control": Metric("the same, n and k swapped", _shapes((5, 2), (5, 10), (2, 44))),
+    "arithmetic_error": Metric("error in units of the last digit", {"item": ITEMS}),
+    "arithmetic_control": Metric("the same, print changed by ±1", {"item": ITEMS}),
+    "q_error": Metric("relative error of the document's ∂L/∂Q", _TAU),
+    "q_repaired_error": Metric("the same, divided by τ", _TAU),
+    "h_error": Metric("relative error of ∂L/∂H", _TAU),
+    "h_unscored_error": Metric("the same without the part through the scores", _TAU),
+    "h_untempered_error": Metric("the same without 1/τ", _TAU),
+    "omitted_share": Metric("omitted share of ‖∂L‖", _TAU),
+    "gradient_ratio": Metric("‖∂L/∂H‖ / ‖∂L/∂Q‖", _GRID),
+    "query_norm": Metric("‖∂L/∂Q‖", _GRID),
+    "ratio_apart": Metric("‖∂L/∂H‖ / ‖∂L/∂Q‖, different deviations", _APART),
+    "law_error": Metric("relative change of ratio × variance of the embeddings", _APART),
+    "law_control": Metric("the same at deviation 1"),
     "loss_change": Metric(
-        label="change of the loss in one step",
-        factors={"precision": PRECISIONS, "rate": ("0.001", "1")},
-        better="lower",
+        "change of the loss in one step", {"precision": PRECISIONS, "rate": ("0.001", "1")}
     ),
-    "mean_loss": Metric(label="mean training loss", factors=_RATES, better="lower"),
-    "final_loss": Metric(
-        label="final loss", factors=_RATES | {"after": ("tenth", "end")}, better="lower"
-    ),
-    "learned": Metric(label="share of starts that learn their targets", factors=_RATES),
+    "mean_loss": Metric("mean training loss", _RATES),
+    "final_loss": Metric("final loss", _RATES | {"after": ("tenth", "end")}),
+    "learned": Metric("share of starts that learn their targets", _RATES),
     "search_loss": Metric(
-        label="mean training loss of pilot seeds",
-        factors=_RATES | {"base": _levels(BASES), "multiplier": MULTIPLIERS},
-        better="lower",
+        "mean training loss of pilot seeds",
+        _RATES | {"base": _levels(BASES), "multiplier": MULTIPLIERS},
     ),
-    "matched_ratio": Metric(label="‖∂L/∂H‖ / ‖∂L/∂Q‖ at ‖∂L/∂Q‖ = 0.0049"),
-    "matched_scale": Metric(label="deviation at ‖∂L/∂Q‖ = 0.0049"),
-    "matched_norm": Metric(label="‖∂L/∂H‖ at ‖∂L/∂Q‖ = 0.0049"),
-    "largest_rise": Metric(label="largest rise of the loss at rate 0.001"),
+    "matched_ratio": Metric("‖∂L/∂H‖ / ‖∂L/∂Q‖ at ‖∂L/∂Q‖ = 0.0049"),
+    "matched_scale": Metric("deviation at ‖∂L/∂Q‖ = 0.0049"),
+    "matched_norm": Metric("‖∂L/∂H‖ at ‖∂L/∂Q‖ = 0.0049"),
+    "largest_rise": Metric("largest rise of the loss at rate 0.001"),
     "largest_change": Metric(
-        label="largest change of the loss",
-        factors=_SCALE | {"rate": ("0.001", "1"), "moved": ("queries", "all")},
-        better="lower",
+        "largest change of the loss", _SCALE | {"rate": ("0.001", "1"), "moved": ("queries", "all")}
     ),
-    "safe_rate": Metric(label="rate up to which no step raises the loss", factors=_SCALE),
-    "safe_change": Metric(
-        label="largest change of the loss up to that rate", factors=_SCALE, better="lower"
-    ),
-    "ascent_change": Metric(label="change of the loss in a step upwards", factors=_SCALE),
-    "rise_rate": Metric(label="smallest rate that raises the loss", factors=_SCALE),
-    "characters": Metric(label="characters produced"),
-    "characters_control": Metric(label="the same with queries of 0"),
+    "safe_rate": Metric("rate up to which no step raises the loss", _SCALE),
+    "safe_change": Metric("largest change of the loss up to that rate", _SCALE),
+    "ascent_change": Metric("change of the loss in a step upwards", _SCALE),
+    "rise_rate": Metric("smallest rate that raises the loss", _SCALE),
+    "characters": Metric("characters produced"),
+    "characters_control": Metric("the same with queries of 0"),
 }

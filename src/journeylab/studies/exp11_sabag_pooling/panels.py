@@ -16,9 +16,7 @@ def title_exact(_: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
 
 def ceiling(results: StudyResults, _: str, part: pd.DataFrame) -> Lines:
     """The ceiling of the task of a panel."""
-    return {
-        "permutation-invariant ceiling": results.anchor("ceiling", arm=part["arm"].iloc[0]),
-    }
+    return {"permutation-invariant ceiling": results.anchor("ceiling", arm=part["arm"].iloc[0])}
 
 
 def add_case(_: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:

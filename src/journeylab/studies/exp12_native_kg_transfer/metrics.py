@@ -46,14 +46,12 @@ METRICS = {
         (*FAMILY_KINDS, "town", "house", "guild"),
         (*FAMILY_RELATIONS, "born_in", "works_for", "member_of"),
     ),
-    "cache_error": Metric(
-        label="hidden states with stored entries, against one pass", better="lower"
-    ),
-    "cache_control": Metric(label="the same, with slots exchanged in the stored entries"),
-    "order_error": Metric(label="hidden states with entries in another order", better="lower"),
-    "order_control": Metric(label="the same, with the entries read as one text"),
-    "leaks": Metric(label="facts in training rows that their tier forbids", better="lower"),
-    "leak_control": Metric(label="the same, with all facts written as text"),
-    "moved": Metric(label="facts whose tier differs between bridged shares", better="lower"),
-    "moved_control": Metric(label="the same, between two worlds"),
+    "cache_error": Metric("hidden states with stored entries, against one pass"),
+    "cache_control": Metric("the same, with slots exchanged in the stored entries"),
+    "order_error": Metric("hidden states with entries in another order"),
+    "order_control": Metric("the same, with the entries read as one text"),
+    "leaks": Metric("facts in training rows that their tier forbids"),
+    "leak_control": Metric("the same, with all facts written as text"),
+    "moved": Metric("facts whose tier differs between bridged shares"),
+    "moved_control": Metric("the same, between two worlds"),
 }

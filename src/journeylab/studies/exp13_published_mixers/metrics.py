@@ -1,6 +1,6 @@
 """Title, question, tuning, printed names and metrics of exp13."""
 
-from journeylab.config import Metric
+from journeylab.config import Factors, Metric
 from journeylab.models.mixers.names import mechanism_names
 from journeylab.studies.exp13_published_mixers.settings import FACTORS, WORD_TASKS, TaskName
 
@@ -69,47 +69,30 @@ ARMS: dict[TaskName | str, str] = {
 """Arm → printed name, in the order of figures: groups that do not commute, tasks whose answer
 commutes, other states, and memory."""
 
-_TIMES: dict[str, tuple[str | int, ...]] = {"times": FACTORS}
-_WORDS: dict[str, tuple[str | int, ...]] = {"case": WORD_TASKS}
-_MECHANISMS: dict[str, tuple[str | int, ...]] = {"case": tuple(mechanism_names())}
-_GROUPS: dict[str, tuple[str | int, ...]] = {"case": ("S3", "A5", "S5")}
+_TIMES: Factors = {"times": FACTORS}
+_WORDS: Factors = {"case": WORD_TASKS}
+_MECHANISMS: Factors = {"case": tuple(mechanism_names())}
+_GROUPS: Factors = {"case": ("S3", "A5", "S5")}
 
 METRICS = {
-    "accuracy": Metric(label="accuracy", factors=_TIMES),
-    "short_accuracy": Metric(label="accuracy on rows of n/4 tokens"),
-    "gap": Metric(label="accuracy − Parikh ceiling", factors=_TIMES),
-    "ceiling": Metric(label="Parikh ceiling", factors=_WORDS | _TIMES),
-    "chance": Metric(label="best constant answer", factors=_WORDS | _TIMES),
+    "accuracy": Metric("accuracy", _TIMES),
+    "short_accuracy": Metric("accuracy on rows of n/4 tokens"),
+    "gap": Metric("accuracy − Parikh ceiling", _TIMES),
+    "ceiling": Metric("Parikh ceiling", _WORDS | _TIMES),
+    "chance": Metric("best constant answer", _WORDS | _TIMES),
     "ceiling_error": Metric(
-        label="ceiling by dynamic programming against ceiling by enumeration",
-        factors=_WORDS,
-        better="lower",
+        "ceiling by dynamic programming against ceiling by enumeration", _WORDS
     ),
-    "mismatch": Metric(
-        label="|parameters of a block / those of the settings − 1|",
-        factors=_MECHANISMS,
-        better="lower",
-    ),
-    "kiloflops": Metric(
-        label="thousand operations of a forward pass per token",
-        factors=_MECHANISMS | _TIMES,
-        better="lower",
-    ),
+    "mismatch": Metric("|parameters of a block / those of the settings − 1|", _MECHANISMS),
+    "kiloflops": Metric("thousand operations of a forward pass per token", _MECHANISMS | _TIMES),
     "order_change": Metric(
-        label="relative change of a product state by the order of letters",
-        factors={"case": ("toral-product", "orthogonal-product", "linear-product")},
-        better="lower",
+        "relative change of a product state by the order of letters",
+        {"case": ("toral-product", "orthogonal-product", "linear-product")},
     ),
-    "reflections": Metric(
-        label="reflections that a generator needs", factors=_GROUPS, better="lower"
-    ),
-    "relation_error": Metric(
-        label="difference of two products for one element", factors=_GROUPS, better="lower"
-    ),
-    "delta_error": Metric(
-        label="states of delta steps against the maps of the group", factors=_GROUPS, better="lower"
-    ),
+    "reflections": Metric("reflections that a generator needs", _GROUPS),
+    "relation_error": Metric("difference of two products for one element", _GROUPS),
+    "delta_error": Metric("states of delta steps against the maps of the group", _GROUPS),
     "projection_error": Metric(
-        label="states of delta steps that project against the maps of the group", factors=_GROUPS
+        "states of delta steps that project against the maps of the group", _GROUPS
     ),
 }

@@ -1,6 +1,6 @@
 """The title, question, printed names and metrics of exp1."""
 
-from journeylab.config import Metric
+from journeylab.config import Factors, Metric
 from journeylab.studies.exp1_group_languages.settings import (
     COMMUTING,
     ENUMERABLE,
@@ -50,66 +50,47 @@ ARMS = {
 }
 """The printed name of every arm, in the order of figures; trained arms have their task's name."""
 
-Levels = dict[str, tuple[str | int, ...]]
-
-_LENGTHS: Levels = {"n": (*range(SHORTEST, LONGEST + 1), *FAR)}
-_TASKS: Levels = {"case": TASK_NAMES}
-_WEIGHTS: Levels = {"case": ("Z3", "S3", "A5")}
-_SCALAR: Levels = {"case": ("scalar",), "n": (*range(2, ENUMERABLE + 1), LONGEST, *FAR)}
-_ENUMERATED: Levels = {"n": tuple(range(1, ENUMERABLE + 1))}
+_LENGTHS: Factors = {"n": (*range(SHORTEST, LONGEST + 1), *FAR)}
+_TASKS: Factors = {"case": TASK_NAMES}
+_WEIGHTS: Factors = {"case": ("Z3", "S3", "A5")}
+_SCALAR: Factors = {"case": ("scalar",), "n": (*range(2, ENUMERABLE + 1), LONGEST, *FAR)}
+_ENUMERATED: Factors = {"n": tuple(range(1, ENUMERABLE + 1))}
 
 METRICS = {
-    "accuracy": Metric(label="accuracy where the logits are finite", factors=_LENGTHS),
-    "overflow": Metric(
-        label="share of strings whose logits are not finite", factors=_LENGTHS, better="lower"
-    ),
-    "worst_accuracy": Metric(label=f"accuracy at the worst length {SHORTEST} … {LONGEST}"),
-    "mean_accuracy": Metric(label=f"mean accuracy over lengths {SHORTEST} … {LONGEST}"),
-    "gap": Metric(label="mean over lengths of accuracy − Parikh ceiling"),
-    "ceiling": Metric(label="Parikh ceiling", factors=_LENGTHS | _TASKS),
-    "chance": Metric(label="best constant answer", factors=_LENGTHS | _TASKS),
+    "accuracy": Metric("accuracy where the logits are finite", _LENGTHS),
+    "overflow": Metric("share of strings whose logits are not finite", _LENGTHS),
+    "worst_accuracy": Metric(f"accuracy at the worst length {SHORTEST} … {LONGEST}"),
+    "mean_accuracy": Metric(f"mean accuracy over lengths {SHORTEST} … {LONGEST}"),
+    "gap": Metric("mean over lengths of accuracy − Parikh ceiling"),
+    "ceiling": Metric("Parikh ceiling", _LENGTHS | _TASKS),
+    "chance": Metric("best constant answer", _LENGTHS | _TASKS),
     "ceiling_error": Metric(
-        label="ceiling by dynamic programming against ceiling by enumeration",
-        factors=_TASKS | _ENUMERATED,
-        better="lower",
+        "ceiling by dynamic programming against ceiling by enumeration", _TASKS | _ENUMERATED
     ),
-    "exact_accuracy": Metric(label="accuracy of exact orthogonal weights", factors=_WEIGHTS),
-    "exact_margin": Metric(label="least margin of exact orthogonal weights", factors=_WEIGHTS),
-    "exact_drift": Metric(label="distance from the exact state", factors=_WEIGHTS, better="lower"),
-    "aggregation_accuracy": Metric(
-        label="accuracy of exact weights as an aggregation", factors=_WEIGHTS
-    ),
-    "aggregation_drift": Metric(
-        label="distance of an aggregation from the exact state", factors=_WEIGHTS, better="lower"
-    ),
+    "exact_accuracy": Metric("accuracy of exact orthogonal weights", _WEIGHTS),
+    "exact_margin": Metric("least margin of exact orthogonal weights", _WEIGHTS),
+    "exact_drift": Metric("distance from the exact state", _WEIGHTS),
+    "aggregation_accuracy": Metric("accuracy of exact weights as an aggregation", _WEIGHTS),
+    "aggregation_drift": Metric("distance of an aggregation from the exact state", _WEIGHTS),
     "transition_error": Metric(
-        label="error of a transition of an exact aggregation",
-        factors={"case": ("permutations",), "n": tuple(range(2, MOST_STATES + 1))},
-        better="lower",
+        "error of a transition of an exact aggregation",
+        {"case": ("permutations",), "n": tuple(range(2, MOST_STATES + 1))},
     ),
     "aggregator_misjudged": Metric(
-        label="strings of B that the scalar aggregator labels wrongly",
-        factors={"case": ("scalar",)},
-        better="lower",
+        "strings of B that the scalar aggregator labels wrongly", {"case": ("scalar",)}
     ),
-    "aggregator_accuracy": Metric(label="accuracy of the scalar aggregator on B", factors=_SCALAR),
-    "aggregator_margin": Metric(
-        label="least margin of the scalar aggregator on B", factors=_SCALAR
-    ),
-    "aggregator_bound_error": Metric(
-        label="least margin against its closed form", factors=_SCALAR, better="lower"
-    ),
+    "aggregator_accuracy": Metric("accuracy of the scalar aggregator on B", _SCALAR),
+    "aggregator_margin": Metric("least margin of the scalar aggregator on B", _SCALAR),
+    "aggregator_bound_error": Metric("least margin against its closed form", _SCALAR),
     "aggregator_float32": Metric(
-        label="powers of 2.5 that float32 cannot hold, up to 100", factors={"case": ("scalar",)}
+        "powers of 2.5 that float32 cannot hold, up to 100", {"case": ("scalar",)}
     ),
     "parikh_split": Metric(
-        label="Parikh classes with more than one state",
-        factors={"case": ("commuting", "affine", "aggregation", "S3")},
+        "Parikh classes with more than one state",
+        {"case": ("commuting", "affine", "aggregation", "S3")},
     ),
-    "parikh_spread": Metric(
-        label="spread of states within a Parikh class", factors={"case": COMMUTING}, better="lower"
-    ),
+    "parikh_spread": Metric("spread of states within a Parikh class", {"case": COMMUTING}),
     "missing_exponentials": Metric(
-        label="sign changes needed − sign changes possible", factors={"case": ("real",)}
+        "sign changes needed − sign changes possible", {"case": ("real",)}
     ),
 }

@@ -1,6 +1,6 @@
 """The title, question, printed names and metrics of exp2."""
 
-from journeylab.config import Metric
+from journeylab.config import Factors, Metric
 from journeylab.studies.exp2_shuffled_kb.settings import ORDERS
 
 TITLE = "Shuffled knowledge base: position operators by slot or by content"
@@ -38,18 +38,16 @@ ARMS = {
 }
 """The printed name of every arm, in the order of figures; others keep their config.yaml name."""
 
-_BY_ORDER: dict[str, tuple[str | int, ...]] = {"order": ORDERS}
-_CASE: dict[str, tuple[str | int, ...]] = {"M": (20, 50, 100), "precision": ("float32", "float64")}
+_BY_ORDER: Factors = {"order": ORDERS}
+_CASE: Factors = {"M": (20, 50, 100), "precision": ("float32", "float64")}
 
 METRICS = {
-    "accuracy": Metric(label="accuracy", factors=_BY_ORDER),
-    "flip_rate": Metric(label="answers that flip", factors=_BY_ORDER, better="lower"),
-    "max_logit_change": Metric(label="max |Δlogit|", factors=_BY_ORDER, better="lower"),
-    "relative_logit_change": Metric(
-        label="max |Δlogit| over the logits' spread", factors=_BY_ORDER, better="lower"
-    ),
-    "ceiling": Metric(label="ceiling without a tag"),
-    "invariance_error": Metric(label="change of a logit", factors=_CASE, better="lower"),
-    "witness_change": Metric(label="change of a logit when two entries swap"),
-    "ceiling_error": Metric(label="ceiling by recursion against enumeration", better="lower"),
+    "accuracy": Metric("accuracy", _BY_ORDER),
+    "flip_rate": Metric("answers that flip", _BY_ORDER),
+    "max_logit_change": Metric("max |Δlogit|", _BY_ORDER),
+    "relative_logit_change": Metric("max |Δlogit| over the logits' spread", _BY_ORDER),
+    "ceiling": Metric("ceiling without a tag"),
+    "invariance_error": Metric("change of a logit", _CASE),
+    "witness_change": Metric("change of a logit when two entries swap"),
+    "ceiling_error": Metric("ceiling by recursion against enumeration"),
 }

@@ -1,6 +1,6 @@
 """The title, question, printed names and metrics of exp3."""
 
-from journeylab.config import Metric
+from journeylab.config import Factors, Metric
 from journeylab.studies.exp3_order_information.settings import (
     COLOURS,
     LENGTHS,
@@ -31,40 +31,24 @@ ARMS = {
 } | {"enumeration": "exact enumeration"}
 """The printed name of every arm, in the order of figures."""
 
-_PROBED: dict[str, tuple[str | int, ...]] = {"probe": PROBES, "N": LENGTHS, "strings": SPLITS}
-_ANCHOR: dict[str, tuple[str | int, ...]] = {"N": LENGTHS}
-_ENUMERATED: dict[str, tuple[str | int, ...]] = {
-    "frequencies": tuple(SETS),
-    "C": COLOURS,
-    "d": WIDTHS,
-    "N": LENGTHS,
-}
+_PROBED: Factors = {"probe": PROBES, "N": LENGTHS, "strings": SPLITS}
+_ANCHOR: Factors = {"N": LENGTHS}
+_ENUMERATED: Factors = {"frequencies": tuple(SETS), "C": COLOURS, "d": WIDTHS, "N": LENGTHS}
 _READ = _ENUMERATED | {"epsilon": tuple(f"{precision:g}" for precision in PRECISIONS)}
 
 METRICS = {
-    "position_accuracy": Metric(label="accuracy of the colour at a position", factors=_PROBED),
-    "count_accuracy": Metric(label="accuracy of the count of a colour", factors=_PROBED),
-    "v_information": Metric(label="V-information about the positions, bits", factors=_PROBED),
-    "blind_ceiling": Metric(label="order-blind ceiling E[max n]/N", factors=_ANCHOR),
-    "blind_information": Metric(
-        label="order-blind information about the positions, bits", factors=_ANCHOR
-    ),
-    "order_entropy": Metric(label="H(order | counts), bits", factors=_ENUMERATED),
-    "mutual_information": Metric(label="I(X; Q(s) | counts), bits", factors=_READ),
-    "information_gap": Metric(
-        label="H(order | counts) − I(X; Q(s) | counts), bits", factors=_READ, better="lower"
-    ),
-    "best_accuracy": Metric(
-        label="position accuracy of the best reader of the counts and Q(s)", factors=_READ
-    ),
+    "position_accuracy": Metric("accuracy of the colour at a position", _PROBED),
+    "count_accuracy": Metric("accuracy of the count of a colour", _PROBED),
+    "v_information": Metric("V-information about the positions, bits", _PROBED),
+    "blind_ceiling": Metric("order-blind ceiling E[max n]/N", _ANCHOR),
+    "blind_information": Metric("order-blind information about the positions, bits", _ANCHOR),
+    "order_entropy": Metric("H(order | counts), bits", _ENUMERATED),
+    "mutual_information": Metric("I(X; Q(s) | counts), bits", _READ),
+    "information_gap": Metric("H(order | counts) − I(X; Q(s) | counts), bits", _READ),
+    "best_accuracy": Metric("position accuracy of the best reader of the counts and Q(s)", _READ),
     "information_growth": Metric(
-        label="growth of I(X; Q(s) | counts) since the shortest length, bits per token",
-        factors=_READ,
+        "growth of I(X; Q(s) | counts) since the shortest length, bits per token", _READ
     ),
-    "precision_law": Metric(label="d·log₂(1 + range/ε), bits", factors=_READ),
-    "law_excess": Metric(
-        label="mean of I(X; Q(s) | counts) − d·log₂(1 + range/ε), bits",
-        factors=_READ,
-        better="lower",
-    ),
+    "precision_law": Metric("d·log₂(1 + range/ε), bits", _READ),
+    "law_excess": Metric("mean of I(X; Q(s) | counts) − d·log₂(1 + range/ε), bits", _READ),
 }

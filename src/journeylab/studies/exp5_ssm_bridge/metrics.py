@@ -1,6 +1,6 @@
 """The printed title, question, names and metrics of exp5."""
 
-from journeylab.config import Metric
+from journeylab.config import Factors, Metric
 from journeylab.studies.exp5_ssm_bridge.settings import LENGTHS, OPERATORS, PRECISIONS
 
 TITLE = "SSM bridge: a journey with one fixed operator is a linear recurrence"
@@ -22,33 +22,24 @@ LABELS = {
 ARMS = {"bridge": ""}
 """Arm → printed name. The only arm needs no name."""
 
-_LEVELS: dict[str, tuple[str | int, ...]] = {
-    "operator": OPERATORS,
-    "precision": PRECISIONS,
-    "N": LENGTHS,
-}
-
-
-def _error(label: str) -> Metric:
-    return Metric(label=label, factors=_LEVELS, better="lower")
-
+_LEVELS: Factors = {"operator": OPERATORS, "precision": PRECISIONS, "N": LENGTHS}
 
 METRICS = {
-    "relative_error": _error("relative error of the journey form"),
-    "recurrence_error": _error("relative error of the recurrence"),
-    "disagreement": _error("relative distance between the two forms"),
-    "scan_error": _error("relative error of the scan"),
-    "state_lost": _error("error of the journey form where the recurrence is right to 1e-10"),
-    "one_minus_cosine": _error("1 − cosine of the two forms"),
-    "error_over_rounding": _error("largest relative error / (4·d·N·u)"),
-    "error_over_bound": _error("largest relative error / (100·u·N·max‖R^±k‖²)"),
-    "bound": _error("100·u·N·max‖R^±k‖²"),
-    "growth": _error("max‖R^±k‖"),
-    "identity_error": _error("relative distance between the two forms in arbitrary precision"),
-    "negative_control_error": Metric(
-        label="relative error with one power of R too many", factors=_LEVELS, better="higher"
+    "relative_error": Metric("relative error of the journey form", _LEVELS),
+    "recurrence_error": Metric("relative error of the recurrence", _LEVELS),
+    "disagreement": Metric("relative distance between the two forms", _LEVELS),
+    "scan_error": Metric("relative error of the scan", _LEVELS),
+    "state_lost": Metric(
+        "error of the journey form where the recurrence is right to 1e-10", _LEVELS
     ),
-    "negative_control_cosine": Metric(
-        label="cosine with one power of R too many", factors=_LEVELS, better="lower"
+    "one_minus_cosine": Metric("1 − cosine of the two forms", _LEVELS),
+    "error_over_rounding": Metric("largest relative error / (4·d·N·u)", _LEVELS),
+    "error_over_bound": Metric("largest relative error / (100·u·N·max‖R^±k‖²)", _LEVELS),
+    "bound": Metric("100·u·N·max‖R^±k‖²", _LEVELS),
+    "growth": Metric("max‖R^±k‖", _LEVELS),
+    "identity_error": Metric(
+        "relative distance between the two forms in arbitrary precision", _LEVELS
     ),
+    "negative_control_error": Metric("relative error with one power of R too many", _LEVELS),
+    "negative_control_cosine": Metric("cosine with one power of R too many", _LEVELS),
 }

@@ -1,6 +1,6 @@
 """The printed title, question, names and metrics of exp6."""
 
-from journeylab.config import Metric
+from journeylab.config import Factors, Metric
 from journeylab.studies.exp6_coupling_rank.settings import (
     ARITHMETICS,
     FREQUENCIES,
@@ -57,32 +57,26 @@ FREQUENCY_SETS: dict[Frequencies, str] = {
 }
 """Set of frequencies, as in config.yaml → printed name."""
 
-_HEADS: dict[str, tuple[str | int, ...]] = {"H": HEADS}
-_TEACHERS: dict[str, tuple[str | int, ...]] = {"frequencies": FREQUENCIES, "operators": OPERATORS}
+_HEADS: Factors = {"H": HEADS}
+_TEACHERS: Factors = {"frequencies": FREQUENCIES, "operators": OPERATORS}
 _RANK = _TEACHERS | {"arithmetic": ARITHMETICS}
 
 METRICS = {
-    "accuracy": Metric(label="accuracy", factors=_HEADS),
-    "parameters": Metric(label="parameters of one model", factors=_HEADS, better="lower"),
-    "blind_ceiling": Metric(label="position-blind ceiling"),
-    "memory": Metric(label="accuracy of the most frequent noisy label"),
-    "truncated_accuracy": Metric(label="accuracy of the best rank-H scores", factors=_HEADS),
-    "squared_error": Metric(label="‖S − M‖² / ‖M‖²", factors=_HEADS, better="lower"),
-    "eckart_young": Metric(
-        label="smallest ‖S − M‖² / ‖M‖² of rank H", factors=_HEADS, better="lower"
-    ),
-    "excess": Metric(label="excess of ‖S − M‖² over Eckart–Young", factors=_HEADS, better="lower"),
-    "rank": Metric(label="rank of M", factors=_RANK),
-    "rank_defect": Metric(label="|rank of M − d|", factors=_RANK, better="lower"),
-    "rank_error": Metric(label="|rank of M − rank that ω gives|", factors=_RANK, better="lower"),
-    "rounded_error": Metric(
-        label="|rank of M in single precision − rank that ω gives|", factors=_TEACHERS
-    ),
-    "gap": Metric(label="σ(r) / σ(r + 1) at the rank r", factors=_RANK),
-    "least_error": Metric(
-        label="smallest ‖S − M‖ / ‖M‖ of d − 1 separable terms", factors=_RANK, better="lower"
-    ),
-    "singular_value": Metric(label="σ_i / σ_1", factors=_RANK | {"i": tuple(range(1, D + 2))}),
-    "cancellation": Metric(label="change of softmax_e with t", factors=_HEADS, better="lower"),
-    "lost_accuracy": Metric(label="accuracy lost against d heads", factors=_HEADS, better="lower"),
+    "accuracy": Metric("accuracy", _HEADS),
+    "parameters": Metric("parameters of one model", _HEADS),
+    "blind_ceiling": Metric("position-blind ceiling"),
+    "memory": Metric("accuracy of the most frequent noisy label"),
+    "truncated_accuracy": Metric("accuracy of the best rank-H scores", _HEADS),
+    "squared_error": Metric("‖S − M‖² / ‖M‖²", _HEADS),
+    "eckart_young": Metric("smallest ‖S − M‖² / ‖M‖² of rank H", _HEADS),
+    "excess": Metric("excess of ‖S − M‖² over Eckart–Young", _HEADS),
+    "rank": Metric("rank of M", _RANK),
+    "rank_defect": Metric("|rank of M − d|", _RANK),
+    "rank_error": Metric("|rank of M − rank that ω gives|", _RANK),
+    "rounded_error": Metric("|rank of M in single precision − rank that ω gives|", _TEACHERS),
+    "gap": Metric("σ(r) / σ(r + 1) at the rank r", _RANK),
+    "least_error": Metric("smallest ‖S − M‖ / ‖M‖ of d − 1 separable terms", _RANK),
+    "singular_value": Metric("σ_i / σ_1", _RANK | {"i": tuple(range(1, D + 2))}),
+    "cancellation": Metric("change of softmax_e with t", _HEADS),
+    "lost_accuracy": Metric("accuracy lost against d heads", _HEADS),
 }

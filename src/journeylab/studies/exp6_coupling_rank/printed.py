@@ -11,13 +11,7 @@ from journeylab.studies.exp6_coupling_rank.metrics import (
     LABELS,
     METRICS,
 )
-from journeylab.studies.exp6_coupling_rank.settings import (
-    ARITHMETICS,
-    HEADS,
-    OPERATORS,
-    STACKED,
-    D,
-)
+from journeylab.studies.exp6_coupling_rank.settings import ARITHMETICS, HEADS, OPERATORS, STACKED, D
 from journeylab.wording.typography import scientific
 
 WHOLE = tuple(variant for variant in LABELS if variant not in STACKED)

@@ -49,20 +49,16 @@ _COUNTED = {"quantity": get_args(Quantity)}
 
 METRICS = {
     **tier_metrics(TEMPLATES, "character", FAMILY_KINDS, FAMILY_RELATIONS),
-    "floor_generation": Metric(label="floor: relation and generation", factors={"tier": TIERS}),
-    "slot_within_error": Metric(label="score change by slot angles within a slot", better="lower"),
-    "slot_across_effect": Metric(label="score change by slot angles across slots"),
-    "text_equivalence_error": Metric(label="A against B on text", better="lower"),
-    "text_equivalence_control": Metric(label="A against B, text with a slot angle"),
-    "baked_key_error": Metric(label="stored against recomputed keys", better="lower"),
-    "baked_key_control": Metric(label="stored against recomputed keys, damped operators"),
-    "decoding_mismatch": Metric(label="tokens changed by a cache of baked keys", better="lower"),
-    "decoding_control": Metric(label="tokens changed by a cache of changing keys"),
-    "count": Metric(label="size that the reviewer plan states", factors=_COUNTED),
-    "split_deviation": Metric(
-        label="relative deviation of the best split from the reviewer plan's", better="lower"
-    ),
-    "count_deviation": Metric(
-        label="relative deviation from the reviewer plan's size", factors=_COUNTED, better="lower"
-    ),
+    "floor_generation": Metric("floor: relation and generation", {"tier": TIERS}),
+    "slot_within_error": Metric("score change by slot angles within a slot"),
+    "slot_across_effect": Metric("score change by slot angles across slots"),
+    "text_equivalence_error": Metric("A against B on text"),
+    "text_equivalence_control": Metric("A against B, text with a slot angle"),
+    "baked_key_error": Metric("stored against recomputed keys"),
+    "baked_key_control": Metric("stored against recomputed keys, damped operators"),
+    "decoding_mismatch": Metric("tokens changed by a cache of baked keys"),
+    "decoding_control": Metric("tokens changed by a cache of changing keys"),
+    "count": Metric("size that the reviewer plan states", _COUNTED),
+    "split_deviation": Metric("relative deviation of the best split from the reviewer plan's"),
+    "count_deviation": Metric("relative deviation from the reviewer plan's size", _COUNTED),
 }

@@ -1,6 +1,6 @@
 """The printed title, question, names and metrics of exp8."""
 
-from journeylab.config import Metric
+from journeylab.config import Factors, Metric
 from journeylab.studies.exp8_value_embeddings.settings import (
     CASES,
     CHANCE_WIDTHS,
@@ -65,80 +65,61 @@ DECODING: dict[str, str] = {
     "hungarian": "Hungarian",
 }
 
-_ANSWERS: dict[str, tuple[str | int, ...]] = {"decoder": DECODERS, "test": TESTS}
-_TESTS: dict[str, tuple[str | int, ...]] = {"test": TESTS}
-_STAGES: dict[str, tuple[str | int, ...]] = {"stage": STAGES}
-_EMBEDDINGS: dict[str, tuple[str | int, ...]] = {"embedding": VARIANTS}
-_CASES: dict[str, tuple[str | int, ...]] = {"case": CASES}
-_BANDS: dict[str, tuple[str | int, ...]] = {
+_ANSWERS: Factors = {"decoder": DECODERS, "test": TESTS}
+_TESTS: Factors = {"test": TESTS}
+_STAGES: Factors = {"stage": STAGES}
+_EMBEDDINGS: Factors = {"embedding": VARIANTS}
+_CASES: Factors = {"case": CASES}
+_BANDS: Factors = {
     "d": WIDTHS,
     "exponent": tuple(EXPONENTS),
     "pair": tuple(f"{u}-{v}" for u, v in (FINE, COARSE)),
 }
-_PRINTED: dict[str, tuple[str | int, ...]] = {"d": WIDTHS, "exponent": tuple(EXPONENTS)}
+_PRINTED: Factors = {"d": WIDTHS, "exponent": tuple(EXPONENTS)}
 
 METRICS = {
-    "optimal": Metric(label="rate of optimal answers", factors=_ANSWERS),
-    "valid": Metric(label="rate of valid permutations", factors=_ANSWERS),
-    "gap": Metric(
-        label="gap of valid answers, sum / optimum − 1", factors=_ANSWERS, better="lower"
-    ),
-    "random_optimal": Metric(label="rate of optimal answers, random permutation", factors=_TESTS),
-    "random_gap": Metric(label="gap, random permutation", factors=_TESTS, better="lower"),
-    "greedy_optimal": Metric(label="rate of optimal answers, greedy", factors=_TESTS),
-    "greedy_gap": Metric(label="gap, greedy", factors=_TESTS, better="lower"),
+    "optimal": Metric("rate of optimal answers", _ANSWERS),
+    "valid": Metric("rate of valid permutations", _ANSWERS),
+    "gap": Metric("gap of valid answers, sum / optimum − 1", _ANSWERS),
+    "random_optimal": Metric("rate of optimal answers, random permutation", _TESTS),
+    "random_gap": Metric("gap, random permutation", _TESTS),
+    "greedy_optimal": Metric("rate of optimal answers, greedy", _TESTS),
+    "greedy_gap": Metric("gap, greedy", _TESTS),
     "early_valid": Metric(
-        label="rate of valid permutations, early",
-        factors={"moment": MOMENTS, "decoder": ("token", "row")},
+        "rate of valid permutations, early", {"moment": MOMENTS, "decoder": ("token", "row")}
     ),
-    "loss_area": Metric(label="mean training loss over all steps", better="lower"),
-    "loss_kink": Metric(label="median |second difference| of the loss, later half", better="lower"),
-    "loss_roughness": Metric(label="RMS second difference of the loss, later half", better="lower"),
-    "loss_relative_kink": Metric(
-        label="median |second difference| of the log loss, later half", better="lower"
-    ),
-    "reached": Metric(label="rate of optimal answers, half the steps"),
-    "order": Metric(label="rank correlation of similarity and nearness", factors=_STAGES),
-    "order_change": Metric(label="rank correlation of similarity and nearness, change by training"),
-    "learned_order": Metric(
-        label="rank correlation of similarity and nearness, learned part", factors=_STAGES
-    ),
-    "first_component": Metric(label="share of the first principal component", factors=_STAGES),
-    "effective_rank": Metric(label="effective rank", factors=_STAGES),
-    "similarity": Metric(label="mean cosine similarity", factors=_STAGES | {"distance": DISTANCES}),
+    "loss_area": Metric("mean training loss over all steps"),
+    "loss_kink": Metric("median |second difference| of the loss, later half"),
+    "loss_roughness": Metric("RMS second difference of the loss, later half"),
+    "loss_relative_kink": Metric("median |second difference| of the log loss, later half"),
+    "reached": Metric("rate of optimal answers, half the steps"),
+    "order": Metric("rank correlation of similarity and nearness", _STAGES),
+    "order_change": Metric("rank correlation of similarity and nearness, change by training"),
+    "learned_order": Metric("rank correlation of similarity and nearness, learned part", _STAGES),
+    "first_component": Metric("share of the first principal component", _STAGES),
+    "effective_rank": Metric("effective rank", _STAGES),
+    "similarity": Metric("mean cosine similarity", _STAGES | {"distance": DISTANCES}),
     "untrained_cosine": Metric(
-        label="cosine similarity, untrained",
-        factors=_EMBEDDINGS | {"pair": tuple(f"{u}-{v}" for u, v in PAIRS)},
+        "cosine similarity, untrained", _EMBEDDINGS | {"pair": tuple(f"{u}-{v}" for u, v in PAIRS)}
     ),
-    "untrained_component": Metric(
-        label="share of the first principal component, untrained", factors=_EMBEDDINGS
-    ),
-    "untrained_rank": Metric(label="effective rank, untrained", factors=_EMBEDDINGS),
+    "untrained_component": Metric("share of the first principal component, untrained", _EMBEDDINGS),
+    "untrained_rank": Metric("effective rank, untrained", _EMBEDDINGS),
     "untrained_order": Metric(
-        label="rank correlation of similarity and nearness, untrained", factors=_EMBEDDINGS
+        "rank correlation of similarity and nearness, untrained", _EMBEDDINGS
     ),
     "printed_similarity": Metric(
-        label="cosine similarity",
-        factors=_PRINTED | {"pair": tuple(f"{u}-{v}" for u, v in PRINTED)},
+        "cosine similarity", _PRINTED | {"pair": tuple(f"{u}-{v}" for u, v in PRINTED)}
     ),
-    "printed_error": Metric(
-        label="difference from the printed similarities", factors=_PRINTED, better="lower"
-    ),
-    "cycles": Metric(label="cycles of the fastest wave", factors=_PRINTED),
-    "upper_share": Metric(label="share of the higher half of the frequencies", factors=_BANDS),
-    "lower_share": Metric(label="share of the lower half of the frequencies", factors=_BANDS),
-    "chance": Metric(
-        label="P(|cosine| as large as printed), random table", factors={"d": CHANCE_WIDTHS}
-    ),
-    "rise": Metric(label="largest rise of similarity with distance", factors=_CASES),
-    "spacing_error": Metric(
-        label="largest difference of two ratios of neighbouring frequencies", factors=_CASES
-    ),
-    "dimension_error": Metric(label="missing or surplus dimensions", factors=_CASES),
-    "rms_error": Metric(label="|RMS − 1|", factors=_CASES, better="lower"),
-    "optimum_error": Metric(label="sum − smallest sum of all permutations", factors=_CASES),
-    "equivariance_error": Metric(
-        label="change of a logit under permuted rows and columns", factors=_CASES
-    ),
-    "relabelling_error": Metric(label="change of a logit under renamed costs", factors=_CASES),
+    "printed_error": Metric("difference from the printed similarities", _PRINTED),
+    "cycles": Metric("cycles of the fastest wave", _PRINTED),
+    "upper_share": Metric("share of the higher half of the frequencies", _BANDS),
+    "lower_share": Metric("share of the lower half of the frequencies", _BANDS),
+    "chance": Metric("P(|cosine| as large as printed), random table", {"d": CHANCE_WIDTHS}),
+    "rise": Metric("largest rise of similarity with distance", _CASES),
+    "spacing_error": Metric("largest difference of two ratios of neighbouring frequencies", _CASES),
+    "dimension_error": Metric("missing or surplus dimensions", _CASES),
+    "rms_error": Metric("|RMS − 1|", _CASES),
+    "optimum_error": Metric("sum − smallest sum of all permutations", _CASES),
+    "equivariance_error": Metric("change of a logit under permuted rows and columns", _CASES),
+    "relabelling_error": Metric("change of a logit under renamed costs", _CASES),
 }

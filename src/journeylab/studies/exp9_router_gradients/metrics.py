@@ -1,6 +1,6 @@
 """Printed names of exp9: title, question, tuning, arms, estimators and metrics."""
 
-from journeylab.config import Metric
+from journeylab.config import Factors, Metric
 from journeylab.studies.exp9_router_gradients.settings import (
     BLOCKS,
     BUDGETS,
@@ -70,84 +70,73 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 }
 """Estimators that share colour and marker in figures."""
 
-_EXACT: dict[str, tuple[str | int, ...]] = {
-    "estimator": ESTIMATED,
-    "scale": tuple(f"{scale:g}" for scale in SCALES),
-}
-_BUDGETS: dict[str, tuple[str | int, ...]] = {"budget": BUDGETS}
-_SHARES: dict[str, tuple[str | int, ...]] = {"share": SHARES}
-_SIDES: dict[str, tuple[str | int, ...]] = {"case": ("hard", "soft")}
-_NOISES: dict[str, tuple[str | int, ...]] = {"case": ("same", "other")}
+_EXACT: Factors = {"estimator": ESTIMATED, "scale": tuple(f"{scale:g}" for scale in SCALES)}
+_BUDGETS: Factors = {"budget": BUDGETS}
+_SHARES: Factors = {"share": SHARES}
+_SIDES: Factors = {"case": ("hard", "soft")}
+_NOISES: Factors = {"case": ("same", "other")}
 
 METRICS = {
-    "relative_bias": Metric(label="relative bias", factors=_EXACT, better="lower"),
-    "cosine": Metric(label="cosine of E ĝ and ∇J", factors=_EXACT),
-    "variance": Metric(label="variance / ‖∇J‖²", factors=_EXACT, better="lower"),
-    "monte_carlo_error": Metric(label="Monte-Carlo error of the bias", factors=_EXACT),
+    "relative_bias": Metric("relative bias", _EXACT),
+    "cosine": Metric("cosine of E ĝ and ∇J", _EXACT),
+    "variance": Metric("variance / ‖∇J‖²", _EXACT),
+    "monte_carlo_error": Metric("Monte-Carlo error of the bias", _EXACT),
     "disagreement": Metric(
-        label="share of tokens rerouted by noise",
-        factors=_EXACT | {"estimator": ("gumbel-1", "gumbel-0.5", "gumbel-0.1")},
+        "share of tokens rerouted by noise",
+        _EXACT | {"estimator": ("gumbel-1", "gumbel-0.5", "gumbel-0.1")},
     ),
-    "hard_mse": Metric(label="hard test error", factors=_BUDGETS, better="lower"),
-    "soft_hard_gap": Metric(label="hard − soft test error", factors=_BUDGETS, better="lower"),
-    "accuracy": Metric(label="routing accuracy", factors=_BUDGETS),
-    "collapse": Metric(label="share of starts that collapse", factors=_BUDGETS, better="lower"),
-    "sparsity": Metric(label="Σ n_k²/N²", factors=_BUDGETS, better="lower"),
-    "flip_rate": Metric(label="flips per token and step", factors=_BUDGETS, better="lower"),
-    "spread": Metric(label="spread of the error over starts", factors=_BUDGETS, better="lower"),
-    "validation_mse": Metric(label="hard validation error", factors=_SHARES, better="lower"),
-    "alignment": Metric(label="cosine of ĝ and ∇J", factors=_SHARES),
-    "oracle_mse": Metric(label="error of the nearest type", better="lower"),
-    "types_mse": Metric(label="error of the true types", better="lower"),
-    "single_mse": Metric(label="error of one timeline", better="lower"),
-    "random_mse": Metric(label="error of a random router", better="lower"),
-    "types_sparsity": Metric(label="Σ n_k²/N² of the true types"),
-    "one_hot_error": Metric(label="distance of a sample from one-hot", factors=_SIDES),
-    "argmax_gradient": Metric(label="slope of the loss", factors=_SIDES),
+    "hard_mse": Metric("hard test error", _BUDGETS),
+    "soft_hard_gap": Metric("hard − soft test error", _BUDGETS),
+    "accuracy": Metric("routing accuracy", _BUDGETS),
+    "collapse": Metric("share of starts that collapse", _BUDGETS),
+    "sparsity": Metric("Σ n_k²/N²", _BUDGETS),
+    "flip_rate": Metric("flips per token and step", _BUDGETS),
+    "spread": Metric("spread of the error over starts", _BUDGETS),
+    "validation_mse": Metric("hard validation error", _SHARES),
+    "alignment": Metric("cosine of ĝ and ∇J", _SHARES),
+    "oracle_mse": Metric("error of the nearest type"),
+    "types_mse": Metric("error of the true types"),
+    "single_mse": Metric("error of one timeline"),
+    "random_mse": Metric("error of a random router"),
+    "types_sparsity": Metric("Σ n_k²/N² of the true types"),
+    "one_hot_error": Metric("distance of a sample from one-hot", _SIDES),
+    "argmax_gradient": Metric("slope of the loss", _SIDES),
     "reinforce_error": Metric(
-        label="relative bias of REINFORCE",
-        factors={"case": ("plain", "updated", "entropy", "literal")},
+        "relative bias of REINFORCE", {"case": ("plain", "updated", "entropy", "literal")}
     ),
-    "soft_error": Metric(
-        label="relative error of the soft gradient", factors={"case": ("hard", "relaxed")}
-    ),
-    "tau_changes": Metric(label="one-hots changed by a temperature", factors=_NOISES),
+    "soft_error": Metric("relative error of the soft gradient", {"case": ("hard", "relaxed")}),
+    "tau_changes": Metric("one-hots changed by a temperature", _NOISES),
     "gumbel_difference": Metric(
-        label="difference of the document's block and the library",
-        factors=_NOISES | {"block": ("gumbel", "annealed", "phase 1", "quick reference")},
+        "difference of the document's block and the library",
+        _NOISES | {"block": ("gumbel", "annealed", "phase 1", "quick reference")},
     ),
     "rerouted": Metric(
-        label="share of tokens routed elsewhere than in inference",
-        factors={"case": ("noisy", "last-phase", "end")},
-        better="lower",
+        "share of tokens routed elsewhere than in inference",
+        {"case": ("noisy", "last-phase", "end")},
     ),
     "softness": Metric(
-        label="1 − largest entry of a relaxed sample",
-        factors={"estimator": ("gumbel-1", "gumbel-0.1")},
+        "1 − largest entry of a relaxed sample", {"estimator": ("gumbel-1", "gumbel-0.1")}
     ),
     "overhead": Metric(
-        label="operations added, over those of the layer",
-        factors={
+        "operations added, over those of the layer",
+        {
             "estimator": ("straight-through", "gumbel-0.5", "soft", "reinforce"),
             "case": ("estimator", "step"),
         },
-        better="lower",
     ),
-    "undefined": Metric(label="undefined names", factors={"block": BLOCKS}),
+    "undefined": Metric("undefined names", {"block": BLOCKS}),
     "schedule_error": Metric(
-        label="τ of the code − τ printed", factors={"share": (0, 30, 70, 100), "over": (100, 40)}
+        "τ of the code − τ printed", {"share": (0, 30, 70, 100), "over": (100, 40)}
     ),
-    "off_block": Metric(label="largest weight off the blocks", factors=_SIDES),
+    "off_block": Metric("largest weight off the blocks", _SIDES),
     "block_error": Metric(
-        label="difference of attention in blocks from the masked form",
-        factors={"case": ("values", "gradients", "other")},
+        "difference of attention in blocks from the masked form",
+        {"case": ("values", "gradients", "other")},
     ),
-    "perplexity": Metric(label="held-out perplexity", factors={"routes": ROUTES}, better="lower"),
-    "perplexity_gap": Metric(label="perplexity, hard − as trained", better="lower"),
-    "bigram_perplexity": Metric(label="perplexity of bigrams"),
-    "perplexity_gain": Metric(label="perplexity of bigrams − hard"),
-    "pair_share": Metric(label="Σ n_k²/N² of the language model", better="lower"),
-    "load": Metric(
-        label="share of tokens", factors={"layer": (1, 2, 3, 4, 5, 6), "rank": tuple(range(1, 17))}
-    ),
+    "perplexity": Metric("held-out perplexity", {"routes": ROUTES}),
+    "perplexity_gap": Metric("perplexity, hard − as trained"),
+    "bigram_perplexity": Metric("perplexity of bigrams"),
+    "perplexity_gain": Metric("perplexity of bigrams − hard"),
+    "pair_share": Metric("Σ n_k²/N² of the language model"),
+    "load": Metric("share of tokens", {"layer": (1, 2, 3, 4, 5, 6), "rank": tuple(range(1, 17))}),
 }
