@@ -8,7 +8,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from journeylab.claims.regions import Form
+from journeylab.claims.regions import Kind
 from journeylab.claims.register import Claim, Effect, StudyClaims
 from journeylab.config import UserError, build
 
@@ -52,7 +52,7 @@ def test_an_impossible_margin_is_refused() -> None:
 def test_every_effect_and_region_has_an_example() -> None:
     effects = [read([row]).claims[0].effect for row in [*ROWS, *WHOLE["claims"]]]
     assert {next(iter(type(effect).model_fields)) for effect in effects} >= kinds(Effect) - {"run"}
-    assert {next(iter(row["region"])) for row in ROWS if "region" in row} == set(get_args(Form))
+    assert {next(iter(row["region"])) for row in ROWS if "region" in row} == set(get_args(Kind))
     assert any(key not in ROWS[-1] for key in ("statement", "region"))
 
 

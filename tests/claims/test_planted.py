@@ -217,7 +217,7 @@ def test_a_closed_gate_withholds_the_verdict(name: str, gate: str) -> None:
 def test_an_exact_row_turns_at_its_tolerance(name: str) -> None:
     study, claim = ROWS[name]
     cases = claim.effect.every
-    upward = claim.region.form == "at_most"
+    upward = claim.region.kind == "at_most"
     [end] = claim.region.ends
     beyond = math.nextafter(end, math.inf if upward else -math.inf)
     levels = [level if isinstance(level, tuple) else (level,) for level in cases.at.values()]

@@ -11,25 +11,25 @@ from pydantic_core import CoreSchema
 
 from journeylab.config import Frozen
 
-FORMS = (
+WRITTEN = (
     "{above: number}, {below: number}, {inside: [low, high]}, {solves: {at_least: number}}, "
     "{at_most: number}, {at_least: number}"
 )
-Form = Literal["above", "below", "inside", "solves", "at_most", "at_least"]
-_HALF_LINES: dict[Form, tuple[str, bool]] = {
+Kind = Literal["above", "below", "inside", "solves", "at_most", "at_least"]
+_HALF_LINES: dict[Kind, tuple[str, bool]] = {
     "above": ("low", False),
     "below": ("high", False),
     "at_most": ("high", True),
     "at_least": ("low", True),
 }
-"""Which end each form has, and whether the end belongs to the region."""
+"""Which end each kind has, and whether the end belongs to the region."""
 
 
 class Region(Frozen):
     """The values between ``low`` and ``high``; a ``closed`` region contains its finite ends.
 
     ``of`` says what must lie in it: the ``effect`` of the claim, or the value of more than half of
-    all ``seeds``. In YAML and JSON a region is written as one of :data:`FORMS`.
+    all ``seeds``. In YAML and JSON a region is written as one of :data:`WRITTEN`.
     """
 
     low: float = -math.inf
@@ -43,7 +43,7 @@ class Region(Frozen):
         if isinstance(written, Region):
             return written
         if not isinstance(written, Mapping) or len(written) != 1:
-            raise ValueError(f"write one of: {FORMS}")
+            raise ValueError(f"write one of: {WRITTEN}")
         match written:
             case {"solves": {"above": _} | {"at_least": _} as threshold}:
                 return {**_half_line(threshold), "of": "seeds"}
@@ -55,16 +55,16 @@ class Region(Frozen):
         return _half_line(written)
 
     @property
-    def form(self) -> Form:
+    def kind(self) -> Kind:
         """The key with which the region is written."""
         if self.of == "seeds":
             return "solves"
         return "inside" if self.is_band else self._half_line
 
     @property
-    def _half_line(self) -> Form:
+    def _half_line(self) -> Kind:
         end = "low" if self.high == math.inf else "high"
-        return next(form for form, known in _HALF_LINES.items() if known == (end, self.closed))
+        return next(kind for kind, known in _HALF_LINES.items() if known == (end, self.closed))
 
     @model_serializer
     def written(self) -> dict[str, Any]:
@@ -83,8 +83,8 @@ class Region(Frozen):
         half_lines = {name: _object(name, number) for name in _HALF_LINES}
         threshold = {"oneOf": [half_lines["above"], half_lines["at_least"]]}
         band = {"type": "array", "items": number, "minItems": 2, "maxItems": 2}
-        forms = [*half_lines.values(), _object("inside", band), _object("solves", threshold)]
-        return {"description": (cls.__doc__ or "").partition("\n")[0], "oneOf": forms}
+        kinds = [*half_lines.values(), _object("inside", band), _object("solves", threshold)]
+        return {"description": (cls.__doc__ or "").partition("\n")[0], "oneOf": kinds}
 
     @property
     def ends(self) -> tuple[float, ...]:
@@ -142,7 +142,7 @@ def _half_line(written: Mapping[str, Any]) -> dict[str, Any]:
     for name, (end, closed) in _HALF_LINES.items():
         if name in written:
             return {end: _number(name, written[name]), "closed": closed}
-    raise ValueError(f"write one of: {FORMS}")
+    raise ValueError(f"write one of: {WRITTEN}")
 
 
 def _number(name: str, value: object) -> float:

@@ -15,6 +15,7 @@ from pydantic import (
     model_validator,
 )
 
+from journeylab.claims import regions
 from journeylab.claims.effects import (
     AllOf,
     AnyOf,
@@ -34,7 +35,7 @@ from journeylab.claims.effects import (
     extent,
 )
 from journeylab.claims.expressions import parse_gate
-from journeylab.claims.regions import EVERYWHERE, Form, Region
+from journeylab.claims.regions import EVERYWHERE, Region
 from journeylab.config import Frozen, Name
 
 LOOKS = "looks.yaml"
@@ -55,7 +56,7 @@ WORDING = {"statement", "cites", "theorem", "source"}
 LINKS = {"finer", "before"}
 """Keys of a row that name related rows."""
 
-Kind = Form | Literal["all_of", "any_of", "exact", "number"]
+Kind = regions.Kind | Literal["all_of", "any_of", "exact", "number"]
 
 
 class Gate(Frozen):
@@ -128,7 +129,7 @@ class Criterion(Frozen):
             return "all_of"
         if isinstance(self.effect, AnyOf):
             return "any_of"
-        return self.region.form if self.region else "number"
+        return self.region.kind if self.region else "number"
 
     @property
     def claimed(self) -> Region:

@@ -196,7 +196,7 @@ BREAKS = {
     "ceiling_error": miscount,
 }
 REGISTERED = read_register(Path(__file__).parents[3] / "claims").studies["exp1"].claims
-BOUNDED = [claim for claim in REGISTERED if claim.claimed.form == "at_most"]
+BOUNDED = [claim for claim in REGISTERED if claim.claimed.kind == "at_most"]
 
 
 @pytest.mark.parametrize("claim", BOUNDED, ids=lambda claim: claim.id)

@@ -260,8 +260,8 @@ BREAKS = {
     "precision_law": widen,
 }
 REGISTERED = read_register(Path(__file__).parents[3] / "claims").studies["exp3"].claims
-BOUNDED = [claim for claim in REGISTERED if claim.claimed.form == "at_most"]
-LEAST = [claim for claim in REGISTERED if claim.claimed.form == "at_least"]
+BOUNDED = [claim for claim in REGISTERED if claim.claimed.kind == "at_most"]
+LEAST = [claim for claim in REGISTERED if claim.claimed.kind == "at_least"]
 
 
 @pytest.mark.parametrize("claim", BOUNDED, ids=lambda claim: claim.id)

@@ -61,7 +61,7 @@ def measured() -> dict[str, list[float]]:
 
 def test_every_identity_holds_and_its_control_exceeds_the_tolerance(measured):
     limits = {metric: REGISTERED[metric].high for metric in CONTROLS}
-    exact = {metric for metric, region in REGISTERED.items() if region.form == "at_most"}
+    exact = {metric for metric, region in REGISTERED.items() if region.kind == "at_most"}
     assert exact == {*limits, "split_deviation"}
     assert limits.keys() == CONTROLS.keys()
     for metric, limit in limits.items():
