@@ -3,6 +3,9 @@
 import io
 import json
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from journeylab.training import count_steps, report_progress
 from journeylab.wording.typography import roughly
@@ -13,6 +16,8 @@ from snakemake_logger_plugin_journeylab.wording import (
     name_job,
     why,
 )
+
+PROJECT = Path(__file__).parents[1]
 
 
 def progress_in(path: Path) -> tuple[int, int, int]:
@@ -100,21 +105,35 @@ def test_a_cluster_message_is_its_first_line_without_advice() -> None:
     assert cluster_message("For further error details see the cluster log.") == []
 
 
-def test_a_headline_counts_verdicts(tmp_path: Path) -> None:
+def judged_study(**words: str | None) -> dict[str, Any]:
+    rows = [{"id": name.replace("_", "."), "verdict": word} for name, word in words.items()]
+    study = rows[0]["id"].partition(".")[0]
+    return {"study": study, "evidence": True, "verdicts": rows}
+
+
+def test_a_headline_counts_verdicts_in_the_words_of_their_forms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
     path = tmp_path / "verdicts.json"
-    words = ["refuted", None, "supported", "supported"]
-    judged = {"evidence": True, "verdicts": [{"verdict": word} for word in words]}
+    judged = judged_study(exp5_1="supported", exp5_2="supported", exp5_3=None, exp5_4="refuted")
     path.write_text(json.dumps(judged))
-    assert count_verdicts([path]) == "3 claims: 2 supported, 1 refuted"
+    counts = "3 claims: 1 supported, 1 no counterexample found, 1 refuted"
+    assert count_verdicts([path]) == counts
     path.write_text(json.dumps(judged | {"evidence": False}))
-    assert count_verdicts([path]) == "3 claims: 2 supported, 1 refuted (no evidence)"
+    assert count_verdicts([path]) == f"{counts} (no evidence)"
+    path.write_text(json.dumps(judged_study(exp1_1="supported", exp1_11="refuted")))
+    assert count_verdicts([path]) == "1 claim: 1 supported"  # a check of code is in no count
     path.write_text("{")
     assert "cannot be read" in count_verdicts([path])
 
 
-def test_verdicts_of_several_studies_are_added(tmp_path: Path) -> None:
+def test_verdicts_of_several_studies_are_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
     files = [tmp_path / "one.json", tmp_path / "two.json"]
-    for path, word, evidence in zip(files, ("supported", "refuted"), (True, False), strict=True):
-        path.write_text(json.dumps({"verdicts": [{"verdict": word}], "evidence": evidence}))
+    files[0].write_text(json.dumps(judged_study(exp1_1="supported")))
+    files[1].write_text(json.dumps(judged_study(exp2_1="refuted") | {"evidence": False}))
     assert count_verdicts(files) == "2 claims: 1 supported, 1 refuted (no evidence)"
     assert count_verdicts(files[:1]) == "1 claim: 1 supported"

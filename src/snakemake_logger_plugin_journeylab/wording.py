@@ -53,14 +53,23 @@ def cluster_message(message: str) -> list[str]:
 
 def count_verdicts(files: Iterable[Path]) -> str:
     """The verdicts of one or more studies: “12 claims: 5 supported, 1 refuted, 6 inconclusive”."""
-    from journeylab.records.verdicts import WORDS  # loaded only after a report is made
+    # loaded only after a report is made
+    from journeylab.claims.forms import printed_word
+    from journeylab.claims.register import read_register
+    from journeylab.wording.verdicts import OUTCOMES
 
     try:
         studies = [json.loads(path.read_text(encoding="utf-8")) for path in files]
-        words = [row["verdict"] for study in studies for row in study["verdicts"] if row["verdict"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        rows = read_register(Path("claims"), {study["study"] for study in studies}).by_id
+        words = [
+            printed_word(row["verdict"], claim.form, claim.evidence)
+            for study in studies
+            for row in study["verdicts"]
+            if row["verdict"] and (claim := rows[row["id"]]).form != "check"
+        ]
+    except (OSError, UserError, ValueError, KeyError, TypeError) as error:
         return f"its verdicts cannot be read: {error}"
-    counts = ", ".join(f"{words.count(word)} {word}" for word in WORDS if word in words)
+    counts = ", ".join(f"{words.count(word)} {word}" for word in OUTCOMES if word in words)
     claims = f"{len(words)} {'claim' if len(words) == 1 else 'claims'}"
     evidence = all(study.get("evidence") for study in studies)
     return (f"{claims}: {counts}" if words else "no claim was judged") + " (no evidence)" * (

@@ -41,6 +41,7 @@ RAW = {
                 {
                     "id": "exp1.1",
                     "theorem": "thm:x",
+                    "form": "typical",
                     "statement": "A is better.",
                     "source": "document",
                     "cites": "section 1: A is said to be better",
@@ -51,6 +52,8 @@ RAW = {
                 {
                     "id": "exp1.2",
                     "theorem": "thm:x",
+                    "form": "universal",
+                    "evidence": "algebra",
                     "statement": "The algebra holds.",
                     "source": "corrected",
                     "primary": True,
@@ -338,7 +341,9 @@ def test_a_row_with_too_many_parts_for_a_look_is_refused(
     """At α = 0.01 twelve seeds of one sign settle a part of 0.01 · 2¹² = 40."""
     raw = copy.deepcopy(RAW) | {"alpha": 0.01, "sequential": looks}
     effect = {kind: ["main/A@hits"] * parts}
-    raw["studies"]["exp1"]["claims"] = [claim(raw) | {"effect": effect, "primary": primary}]
+    form = "typical" if primary else None
+    own = {"effect": effect, "primary": primary, "form": form}
+    raw["studies"]["exp1"]["claims"] = [claim(raw) | own]
     if settled or not primary:
         check(raw, tmp_path / "claims")
         return

@@ -28,12 +28,13 @@ EFFECT = "main/A@hits - main/B@hits"
 ROW = {
     "id": "exp1.1",
     "theorem": "thm:x",
+    "form": "typical",
     "statement": "A is better.",
     "source": "corrected",
     "effect": EFFECT,
     "region": {"above": 0.02},
 }
-LATER = {**ROW, "id": "exp1.s1", "effect": "other/A@hits"}
+LATER = {**ROW, "id": "exp1.s1", "form": None, "effect": "other/A@hits"}
 CHANGED = (
     "exploratory: what decides its verdict changed after its runs started (effect, region, "
     "measures, gates, first seed, α, looks or M)"

@@ -17,9 +17,9 @@ CLAIMS = """
 measures:
   x: {label: x, metric: x}
 claims:
-  - {id: exp1.1, theorem: "thm:x", statement: It is large., source: document, cites: "page 1",
-     effect: a/a@x, region: {above: 1}}
-  - {id: exp1.2, theorem: "thm:x", statement: It is small., source: corrected,
+  - {id: exp1.1, theorem: "thm:x", form: typical, statement: It is large., source: document,
+     cites: "page 1", effect: a/a@x, region: {above: 1}}
+  - {id: exp1.2, theorem: "thm:x", form: typical, statement: It is small., source: corrected,
      effect: a/a@x, region: {below: 1}}
 """
 SAID = "{section: page 1, says: It is large., claims: [exp1.1]}"

@@ -36,8 +36,8 @@ SIGN = "exp11/sign/all/seeds-1000-1001"
 CLAIMS = """
 measures: {worst: {label: worst accuracy, metric: worst_accuracy, range: [0, 1]}}
 claims:
-  - {id: exp1.1, theorem: "thm:dfa", source: corrected, statement: Six steps do not teach A.,
-     effect: A/toral-product@worst, region: {below: 0.99}}
+  - {id: exp1.1, theorem: "thm:dfa", form: typical, source: corrected,
+     statement: Six steps do not teach A., effect: A/toral-product@worst, region: {below: 0.99}}
 """
 Change = Callable[[pd.DataFrame], pd.DataFrame]
 

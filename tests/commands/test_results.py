@@ -62,8 +62,8 @@ def test_compare_follows_a_renumbered_row(tmp_path, monkeypatch):
         "revision: 2\nseeds_from: 100\n"
         "amendments: [{date: 2026-01-01, rows: [exp7.2], reason: renumbered}]\n"
         "measures: {m: {label: m, metric: m}}\n"
-        "claims:\n  - {id: exp7.2, theorem: 'thm:a', source: corrected, statement: It is., "
-        "effect: a/b@m, region: {above: 0.5}, before: exp7.1}\n"
+        "claims:\n  - {id: exp7.2, theorem: 'thm:a', form: typical, source: corrected, "
+        "statement: It is., effect: a/b@m, region: {above: 0.5}, before: exp7.1}\n"
     )
     old = reference(tmp_path / "old.json", revision=1, _1=(0.1, "refuted"))
     new = reference(tmp_path / "new.json", revision=2, _2=(0.9, "supported"))

@@ -59,6 +59,7 @@ def row(number, arm, effect=None):
     return {
         "id": f"{STUDY}.{number}",
         "theorem": "prop:ssm-bridge",
+        "form": "typical",
         "statement": f"The values of {arm} are above 0.",
         "source": "corrected",
         "effect": effect or f"{arm}/x@value",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from journeylab.claims.effects import cells
-from journeylab.claims.schema import LINKS, WORDING, Register
+from journeylab.claims.schema import FORM_KEYS, LINKS, WORDING, Register
 from journeylab.records.plans import plan_key
 
 FORM = 1
@@ -29,7 +29,7 @@ def row_hashes(
         measures = {cell.measure for cell in cells(claim.terms)}
         measures |= {gate.measure for gate in gates.values()}
         content = {
-            "claim": claim.model_dump(mode="json", exclude=LINKS | WORDING),
+            "claim": claim.model_dump(mode="json", exclude=LINKS | WORDING | FORM_KEYS),
             "gates": {name: gate.model_dump(mode="json") for name, gate in gates.items()},
             "measures": {
                 name: claims.measures[name].model_dump(mode="json", exclude={"label"})

@@ -11,6 +11,7 @@ from one run:
       - id: exp7.2
         theorem: prop:lis-union
         statement: Native triples transfer to text better than linearised ones.
+        form: typical
         source: document
         cites: 'section 4, first sentence: native triples transfer'
         primary: true
@@ -43,6 +44,7 @@ from journeylab.claims.effects import (
     cells,
 )
 from journeylab.claims.expressions import write_gate, write_term
+from journeylab.claims.forms import form_error
 from journeylab.claims.hashes import register_hash, row_hashes
 from journeylab.claims.regions import Region
 from journeylab.claims.schema import (
@@ -122,6 +124,9 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
             if not claim.id.startswith(f"{study}."):
                 raise UserError(f"{path}: {claim.id}: ids of {study} start with {study}.")
             _check_theorem(claim, theorems, path)
+            exact = claim.kind == "exact"
+            if why := form_error(claim.form, claim.evidence, primary=claim.primary, exact=exact):
+                raise UserError(f"{path}: {claim.id}: {why}")
             check_parts(claim, claims, looks, str(path))
         studies[study] = claims
     return Register(**dict(looks), studies=studies)

@@ -35,6 +35,7 @@ from journeylab.claims.effects import (
     extent,
 )
 from journeylab.claims.expressions import parse_gate
+from journeylab.claims.forms import Evidence, Form
 from journeylab.claims.regions import EVERYWHERE, Region
 from journeylab.config import Frozen, Name
 
@@ -55,6 +56,8 @@ WORDING = {"statement", "cites", "theorem", "source"}
 """Keys of a row that are its words: no verdict depends on them."""
 LINKS = {"finer", "before"}
 """Keys of a row that name related rows."""
+FORM_KEYS = {"form", "evidence"}
+"""Keys of a row that say how its verdict is printed; no hash of the row covers them."""
 
 Kind = regions.Kind | Literal["all_of", "any_of", "exact", "number"]
 
@@ -157,11 +160,14 @@ class Claim(Criterion):
     """One row of the register: what decides its verdict, and its words.
 
     ``cites`` says where the document says it, in our own words, and is needed where ``source`` is
-    ``document``. ``finer`` names the row that asks the same of a measure with finer steps;
+    ``document``. ``form`` is needed for judged rows of the present register; earlier ones have
+    none. ``finer`` names the row that asks the same of a measure with finer steps;
     ``before`` the row of the revision before that this one continues, since rows may be renumbered.
     """
 
     theorem: TheoremLabel
+    form: Form | None = None
+    evidence: Evidence | None = None
     source: Literal["document", "corrected"]
     statement: Text | None = None
     cites: Text | None = None
@@ -337,7 +343,7 @@ class Register(Criteria):
             "amendments": True,
             "defaults": True,
             "measures": {"__all__": {"label"}},
-            "claims": {"__all__": WORDING | LINKS},
+            "claims": {"__all__": WORDING | LINKS | FORM_KEYS},
         }
         return self.of(study).model_dump(mode="json", exclude={"studies": {"__all__": words}})
 

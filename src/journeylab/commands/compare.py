@@ -15,6 +15,7 @@ from journeylab.config import UserError, build
 
 if TYPE_CHECKING:
     from journeylab.claims.reference import Reference
+    from journeylab.claims.register import Claim
     from journeylab.records.verdicts import Outcome
 
 _CURRENT = re.compile(r"exp\d+\.json")
@@ -27,7 +28,7 @@ def compare(
 ) -> None:
     """Show which effects and verdicts differ between two revisions, folders or references."""
     before, after = _references(first), _references(second)
-    names = _continued(before, after)
+    names, claims = _continued(before, after), current_register().by_id
     moved = 0
     for study in dict.fromkeys((*before, *after)):
         if study not in before or study not in after:
@@ -40,7 +41,7 @@ def compare(
             if name not in old:
                 typer.echo(f"{row}: only in {second}")
                 continue
-            if changes := _changes(old[name], claim):
+            if changes := _changes(old[name], claim, claims.get(row)):
                 moved += 1
                 renamed = f" (was {name})" if name != row else ""
                 typer.echo(f"{row}{renamed}: {', '.join(changes)}")
@@ -50,14 +51,22 @@ def compare(
     typer.echo(f"{moved} {'claim' if moved == 1 else 'claims'} moved")
 
 
-def _changes(old: Outcome, new: Outcome) -> list[str]:
-    """The effect, the verdict and the seeds of looks, old → new, where they differ."""
+def _changes(old: Outcome, new: Outcome, row: Claim | None) -> list[str]:
+    """The effect, the verdict and the seeds of looks, old → new, where they differ.
+
+    Verdicts are in the words of the row's form, if the register has the row.
+    """
+    from journeylab.claims.forms import printed_word
     from journeylab.wording.typography import short
 
     def printed(value: float | str | None) -> str:
         return "no number" if value is None else value if isinstance(value, str) else short(value)
 
-    pairs = [("effect", old.effect, new.effect), ("verdict", old.word, new.word)]
+    words = [
+        (row and printed_word(each.verdict, row.form, row.evidence)) or each.word
+        for each in (old, new)
+    ]
+    pairs = [("effect", old.effect, new.effect), ("verdict", *words)]
     if old.seeds and new.seeds:
         pairs.append(("seeds", old.seeds, new.seeds))
     return [f"{name} {printed(a)} → {printed(b)}" for name, a, b in pairs if a != b]

@@ -224,6 +224,7 @@ def _runs(plan: WorkflowPlan, study: str) -> dict[str, RunSettings]:
 
 def _after(judged: StudyVerdicts, claims: StudyClaims, looks: Schedule) -> Iterator[str]:
     """The look at which each claim over seeds ended, and what would decide an open one."""
+    from journeylab.claims.forms import printed_word
     from journeylab.wording.verdicts import seed_numbers
 
     yield f"  results of {seed_numbers(judged)} seeds"
@@ -235,7 +236,8 @@ def _after(judged: StudyVerdicts, claims: StudyClaims, looks: Schedule) -> Itera
             continue
         row = verdicts[claim.id]
         look = f"{judged.look_of(row)} of {len(judged.looks)}"
-        word = row.verdict if row.state == "decided" else row.state
+        decided = row.verdict if row.state == "decided" else None
+        word = printed_word(decided, claim.form, claim.evidence) or row.state
         advice = _advice(row, claim, claims, looks)
         table.append((row.id, str(word), look, str(row.n), advice))
     head = ("claim", "state", "look", "seeds", "what would decide it")

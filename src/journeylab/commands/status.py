@@ -44,6 +44,12 @@ def status(
         for group in count_outcomes(rows, printed_theorems())
     ]
     typer.echo(printed_table((*HEAD, "Studies"), lines, markdown=markdown))
+    if checks := [word for row, word in rows if row.form == "check"]:
+        counted = ((checks.count(word), word) for word in dict.fromkeys(checks))
+        counts = ", ".join(
+            f"{n} {word if n == 1 else word.removesuffix('s')}" for n, word in counted
+        )
+        typer.echo(f"\nChecks of code, in no count: {counts}.")
 
 
 def _of_results(root: Path, register: Register) -> Iterator[Judged]:
@@ -63,6 +69,7 @@ def _of_results(root: Path, register: Register) -> Iterator[Judged]:
 
 def _of_references(register: Register) -> Iterator[Judged]:
     """The primary rows of the register with the verdicts of the references of this revision."""
+    from journeylab.claims.forms import printed_word
     from journeylab.claims.reference import read_reference
 
     for study, claims in register.studies.items():
@@ -72,7 +79,11 @@ def _of_references(register: Register) -> Iterator[Judged]:
             continue
         for claim in claims.claims:
             if claim.primary and claim.id in known.claims:
-                yield claim, known.claims[claim.id].word
+                outcome = known.claims[claim.id]
+                yield (
+                    claim,
+                    printed_word(outcome.verdict, claim.form, claim.evidence) or outcome.word,
+                )
 
 
 def _counts(cell: tuple[tuple[str, int], ...]) -> str:

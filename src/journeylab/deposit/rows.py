@@ -11,7 +11,14 @@ from typing import Any
 from cells import Record
 
 NUMBERS = ("effect", "mean", "low", "high", "n", "failures", "verdict")
-WORDING = ("before", "finer", "statement", "cites", "theorem", "source")
+WORDING = ("before", "finer", "form", "evidence", "statement", "cites", "theorem", "source")
+IN_FORM: dict[tuple[str | None, str | None], str] = {
+    ("universal", "supported"): "no counterexample found",
+    ("existential", "refuted"): "not found",
+    ("report", "refuted"): "not reproduced",
+    ("check", "supported"): "holds",
+    ("check", "refuted"): "fails",
+}
 SUPERSCRIPTS = str.maketrans("−0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -21,6 +28,12 @@ def kind_of(claim: Record) -> str:
         if kind in claim["effect"]:
             return kind
     return "exact" if "every" in claim["effect"] else next(iter(claim["region"] or {}), "number")
+
+
+def word_of(claim: Record, verdict: str | None) -> str:
+    """The word that reports print for a verdict: a sample supports no universal statement."""
+    sampled = claim["evidence"] not in ("exhaustion", "algebra")
+    return str((sampled and IN_FORM.get((claim["form"], verdict))) or verdict or "not judged")
 
 
 def measures_of(terms: Iterable[Any]) -> Iterator[str]:
@@ -108,7 +121,7 @@ def numbers_of(claim: Record, again: Record) -> Record:
     for i, row in enumerate((again, *again["parts"])):
         name = f"{claim['id']}.{i}" if i else claim["id"]
         numbers |= {f"{name}.{key}": row[key] for key in NUMBERS}
-        numbers[f"{name}.verdict"] = row["verdict"] or "not judged"
+        numbers[f"{name}.verdict"] = word_of(claim, row["verdict"])
         if not exact:
             numbers |= {f"{name}.low": "−∞"} if row["low"] is None else {}
             numbers |= {f"{name}.high": "∞"} if row["high"] is None else {}
@@ -154,6 +167,6 @@ def row_hashes(register: Record, study: str) -> dict[str, list[str]]:
             "seeds_from": claims["seeds_from"],
             "family": family if claim["primary"] and kind_of(claim) != "exact" else {},
         }
-        wording = {key: whole[key] for key in WORDING[2:]}
+        wording = {key: whole[key] for key in WORDING[4:]}
         hashes[claim["id"]] = [key_of(content), key_of(wording)]
     return hashes

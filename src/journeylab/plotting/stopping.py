@@ -42,7 +42,7 @@ def stopping(study: StudyRows) -> Figure | None:
         zorder=3,
     )
     for height, row in enumerate(rows):
-        label_right(axes, height, tag(_end(row)))
+        label_right(axes, height, tag(row.word if row.state == "decided" else row.state))
     axes.set(xlabel="seeds, with ticks at the looks", ylabel="", ylim=(len(rows) - 0.4, -0.6))
     axes.set(xlim=(0, study.looks[-1] + 1), xticks=study.looks)
     axes.set_yticks(range(len(rows)), names)
@@ -53,5 +53,5 @@ def stopping(study: StudyRows) -> Figure | None:
 
 
 def _end(row: Row) -> str:
-    """The verdict of a decided claim, or the state of another one."""
+    """The judge's verdict on a decided claim, or the state of another one."""
     return str(row.verdict if row.state == "decided" else row.state)

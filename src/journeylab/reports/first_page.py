@@ -15,8 +15,10 @@ from journeylab.wording.verdicts import (
     SYMBOLS,
     TheoremText,
     certainty,
+    checks_text,
     meaning,
     outcome,
+    searched,
     source_letter,
     theorem_text,
 )
@@ -37,7 +39,7 @@ def first_page(
 
     ``failed`` of ``trained`` seeds have no result.
     """
-    judged = [row for row in study.verdicts if row.primary]
+    judged = study.judged
     notes, marks = row_marks(study, registered)
     figures = drawn["figures"]
     return {
@@ -58,6 +60,7 @@ def first_page(
             }
             for label in dict.fromkeys(row.theorem for row in judged)
         ],
+        "checks": checks_text(study.checks),
         "notes": [{"mark": mark, "text": text} for mark, text in notes.items()],
     }
 
@@ -71,7 +74,7 @@ def row_marks(
     study: StudyRows, registered: Mapping[str, Registration]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The notes of the judged rows, each once by its mark, and the marks of every row."""
-    judged = [row for row in study.verdicts if row.primary]
+    judged = study.judged
     texts = dict.fromkeys(text for row in judged for text in _notes(row, registered))
     marks = {text: _mark(i) for i, text in enumerate(texts)}
     return (
@@ -89,8 +92,9 @@ def _row(row: Row, registered: Mapping[str, Registration], marks: str) -> dict[s
         "lanes": [lane._asdict() for lane in strip(row)],
         "value": _value(row),
         "claimed": row.region_text,
+        "searched": searched(row),
         "marks": marks,
-        "word": row.verdict if word == row.verdict else None,
+        "word": word if row.verdict and word == row.word else None,
         "symbol": SYMBOLS.get(word, ""),
         "unjudged": word,
     }
@@ -112,7 +116,7 @@ def _notes(row: Row, registered: Mapping[str, Registration]) -> list[str]:
     """The notes on a row: why it is withheld, the judge's notes, why it is exploratory."""
     notes = [*([f"withheld: {row.withheld}"] if row.withheld else []), *row.notes]
     if outcome(row, registered) == "exploratory":
-        judged = f"{registered[row.id].text}; judged {row.verdict}"
+        judged = f"{registered[row.id].text}; judged {row.word}"
         return [*notes, judged]
     return notes
 

@@ -20,16 +20,18 @@ from journeylab.wording.verdicts import (
     OUTCOMES,
     SYMBOLS,
     outcome,
+    searched,
     seed_numbers,
     sentence,
     source_letter,
     theorem_text,
 )
 
-Kind = Literal["seeds", "certificate", "secondary"]
+Kind = Literal["seeds", "certificate", "check", "secondary"]
 KINDS: dict[Kind, str] = {
     "seeds": "judged over seeds",
     "certificate": "certificates",
+    "check": "checks of code",
     "secondary": "secondary",
 }
 
@@ -56,7 +58,11 @@ def render(studies: Sequence[JudgedStudy], *, plan_key: str, anonymous: bool) ->
         stamp=not all(study.verdicts.evidence for study in studies),
         theorem_names=[(label, row["theorem_text"].name) for label, row in first.items()],
         kinds=KINDS,
-        words=[w for w in (*OUTCOMES, "secondary") if w in {row["outcome"] for row in rows}],
+        words=[
+            word
+            for word in (*OUTCOMES, "holds", "fails", "secondary")
+            if word in {row["outcome"] for row in rows}
+        ],
         symbols=SYMBOLS,
         width=WIDTH,
         exact=_exact,
@@ -97,7 +103,9 @@ def _rows(study: JudgedStudy) -> list[dict[str, Any]]:
 def _row(verdict: Row, printed: Mapping[str, Any], study: JudgedStudy) -> dict[str, Any]:
     word = outcome(verdict, study.registered)
     kind: Kind = "certificate" if verdict.kind == "exact" else "seeds"
-    if not verdict.primary:
+    if verdict.is_check:
+        kind = "check"
+    elif not verdict.primary:
         kind, word = "secondary", "secondary"
     if verdict.kind == "exact":
         effect, interval, parts = printed["value"], "", []
@@ -113,6 +121,7 @@ def _row(verdict: Row, printed: Mapping[str, Any], study: JudgedStudy) -> dict[s
         "kind": kind,
         "outcome": word,
         "sentence": sentence(verdict),
+        "searched": searched(verdict),
         "symbol": SYMBOLS.get(word, ""),
         "effect": effect,
         "interval": interval,
@@ -160,7 +169,7 @@ def _exact(value: float | None) -> str:
 
 def _study(study: JudgedStudy, *, anonymous: bool) -> dict[str, Any]:
     verdicts = study.verdicts
-    judged = [row for row in verdicts.verdicts if row.primary]
+    judged, secondary = verdicts.judged, [row for row in verdicts.verdicts if not row.primary]
     commits = {host.commit for _, host in study.records if host.commit}
     return {
         "id": study.study,
@@ -169,7 +178,8 @@ def _study(study: JudgedStudy, *, anonymous: bool) -> dict[str, Any]:
         "scale": verdicts.scale,
         "seeds": seed_numbers(verdicts),
         "judged": plain(len(judged)),
-        "secondary": plain(len(verdicts.verdicts) - len(judged)),
+        "checks": plain(len(verdicts.checks)),
+        "secondary": plain(len(secondary)),
         "runs": plain(len(study.records)),
         "alpha": plain(verdicts.alpha) if verdicts.M else "",
         "exploratory": verdicts.exploratory,

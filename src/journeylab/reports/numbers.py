@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from journeylab.records.verdicts import Estimate
-from journeylab.wording.rows import StudyRows
+from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.typography import Number, plain
 
 
@@ -25,7 +25,7 @@ def study_numbers(verdicts: StudyRows, extra: Mapping[str, Number]) -> dict[str,
         f"{study}.M": verdicts.M,
     }
     for verdict in verdicts.verdicts:
-        numbers |= _estimate(verdict.id, verdict, bounded=verdict.kind != "exact")
+        numbers |= _estimate(verdict.id, verdict, verdict, bounded=verdict.kind != "exact")
         if verdict.kind == "exact" and verdict.effect is None and verdict.n:
             numbers[f"{verdict.id}.effect"] = plain(verdict.extreme)
         numbers[f"{verdict.id}.tail"] = verdict.tail
@@ -39,7 +39,7 @@ def study_numbers(verdicts: StudyRows, extra: Mapping[str, Number]) -> dict[str,
             numbers[f"{verdict.id}.look"] = verdicts.look_of(verdict)
             numbers[f"{verdict.id}.state"] = verdict.state
         for i, part in enumerate(verdict.parts, start=1):
-            numbers |= _estimate(f"{verdict.id}.{i}", part, bounded=True)
+            numbers |= _estimate(f"{verdict.id}.{i}", part, verdict, bounded=True)
     return numbers | {f"{study}.{key}": _known(value) for key, value in extra.items()}
 
 
@@ -52,7 +52,7 @@ def _known(value: Number) -> Number:
     return value
 
 
-def _estimate(key: str, row: Estimate, *, bounded: bool) -> dict[str, Number]:
+def _estimate(key: str, row: Estimate, of: Row, *, bounded: bool) -> dict[str, Number]:
     values: dict[str, Number] = {
         "effect": row.effect,
         "mean": row.mean,
@@ -60,7 +60,7 @@ def _estimate(key: str, row: Estimate, *, bounded: bool) -> dict[str, Number]:
         "high": row.high,
         "n": row.n,
         "failures": row.failures,
-        "verdict": row.verdict or "not judged",
+        "verdict": of.in_form(row.verdict) or "not judged",
     }
     if bounded and row.low is None:
         values["low"] = "−∞"

@@ -11,7 +11,7 @@ from journeylab.wording.verdicts import OUTCOMES, TheoremText, theorem_text
 HEAD = ("Theorem", "Document’s, over seeds", "Corrected, over seeds", "Certificates")
 NOTES = (
     "Judged claims only. Over seeds: an effect in trained models or simulations is compared with a "
-    "margin. Certificates: a worst case, computed exactly."
+    "margin. Certificates: a worst case, computed exactly. Checks of code are not counted."
 )
 
 
@@ -31,8 +31,12 @@ class TheoremCounts(NamedTuple):
 def count_outcomes(
     rows: Sequence[Judged], theorems: Mapping[str, TheoremText] = MappingProxyType({})
 ) -> list[TheoremCounts]:
-    """Every theorem of the rows, in their order; one without a text is named by its label."""
+    """Every theorem of the rows, in their order; one without a text is named by its label.
+
+    Checks of code are not counted.
+    """
     counted = []
+    rows = [(row, word) for row, word in rows if row.form != "check"]
     for label in dict.fromkeys(row.theorem for row, _ in rows):
         about = [(row, word) for row, word in rows if row.theorem == label]
         seeds = [(row, word) for row, word in about if row.kind != "exact"]

@@ -34,6 +34,7 @@ def verdict_tables(study: StudyRows) -> dict[str, Table]:
                 numbers,
             ),
             ("certificates", "Certificates.", _exact(study.exact), sources, ("Value", "Cases")),
+            ("checks", "Checks of code, in no count of verdicts.", _checks(study.checks), "", ()),
             (
                 "secondary",
                 "Secondary measurements, without verdicts.",
@@ -150,6 +151,13 @@ def _exact(verdicts: Sequence[Row]) -> pd.DataFrame:
             "Verdict": outcome(verdict, {}) if verdict.primary else "secondary",
         }
         for verdict in verdicts
+    )
+
+
+def _checks(verdicts: Sequence[Row]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"Check": row.id, "Statement": row.statement, "Claimed": row.region_text, "": row.word}
+        for row in verdicts
     )
 
 

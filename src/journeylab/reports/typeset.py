@@ -18,7 +18,7 @@ from journeylab.records.verdicts import Estimate, Registration
 from journeylab.reports.first_page import first_page, row_marks
 from journeylab.reports.tables import failures
 from journeylab.wording.method import method
-from journeylab.wording.numbers import extreme_text, places, printed_numbers
+from journeylab.wording.numbers import extreme_text, first_digits, places, printed_numbers
 from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.typography import in_form, plain
 from journeylab.wording.verdicts import (
@@ -112,7 +112,7 @@ def printed_rows(
     theorems: Mapping[str, TheoremText] = MappingProxyType({}),
     marks: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, list[dict[str, Any]]]:
-    """All rows in print: the verdicts over seeds, the certificates and the secondary rows.
+    """All rows in print: over seeds, certificates, checks of code and secondary rows.
 
     ``marks`` are the marks of rows whose notes stand on the first page.
     """
@@ -122,6 +122,13 @@ def printed_rows(
         "verdicts": [_effect(row, digits[0]) for row in primary],
         "secondary": [_effect(row, digits[1]) for row in secondary],
         "certificates": [_certificate(row) for row in study.exact],
+        "checks": [
+            _certificate(row)
+            if row.kind == "exact"
+            else _effect(row, first_digits(row))
+            | {"value": printed_numbers(row, first_digits(row))["effect"]}
+            for row in study.checks
+        ],
     }
     claimed = {
         row.id: _claimed(row, study.revision, theorems)
@@ -178,14 +185,16 @@ def compile_pdf(
         seal(partial)
 
 
-def _word(row: Estimate) -> dict[str, Any]:
-    return {"word": row.verdict, "symbol": SYMBOLS.get(row.verdict or "", "")}
+def _word(row: Estimate, of: Row) -> dict[str, Any]:
+    """The verdict on a row, or on a part of it, in the words of its form."""
+    word = of.in_form(row.verdict)
+    return {"word": word, "symbol": SYMBOLS.get(word or "", "")}
 
 
 def _effect(verdict: Row, digits: int) -> dict[str, Any]:
     parts = [
         printed_numbers(part, digits)
-        | _word(part)
+        | _word(part, verdict)
         | {"name": part.effect_text, "failures": part.failures}
         for part in verdict.parts
     ]
@@ -215,7 +224,7 @@ def _certificate(verdict: Row) -> dict[str, Any]:
 
 def _claimed(verdict: Row, revision: int, theorems: Mapping[str, TheoremText]) -> dict[str, Any]:
     """The register's words on a row, now and in the revision before."""
-    return _word(verdict) | {
+    return _word(verdict, verdict) | {
         "unjudged": outcome(verdict, {}) if verdict.primary else "secondary",
         "measured": measured_text(verdict),
         "source": source_letter(verdict),
@@ -235,7 +244,7 @@ def _before(verdict: Row, revision: int) -> str:
     if verdict.before is not None:
         name = verdict.before.id
         renamed = "" if name == verdict.id else f" (as {name.removeprefix('exp')})"
-        return f"Revision {revision - 1}{renamed}: {earlier_text(verdict.before)}"
+        return f"Revision {revision - 1}{renamed}: {earlier_text(verdict.before, verdict)}"
     return f"New in revision {revision}" if revision > 1 and verdict.primary else ""
 
 

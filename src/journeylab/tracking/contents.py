@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from journeylab.config import build, canonical
 from journeylab.records import files, runs
 from journeylab.records.plans import plan_key, read_plan
-from journeylab.records.verdicts import WORDS, StudyVerdicts
+from journeylab.records.verdicts import StudyVerdicts
 from journeylab.wording.rows import StudyRows, in_planned_words
-from journeylab.wording.verdicts import meaning, sentence
+from journeylab.wording.verdicts import OUTCOMES, checks_text, meaning, sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,14 +188,12 @@ def describe_study(root: Path, study: str, verdicts: StudyRows | None) -> str:
     title = files.read_json(content)["title"] if content.exists() else study
     if verdicts is None:
         return f"{title} – not judged yet"
-    judged = [(row, row.word) for row in verdicts.verdicts if row.primary]
-    counts = Counter(str(word) for _, word in judged)
-    outcome = ", ".join(
-        f"{counts[word]} {word}" for word in (*WORDS, "withheld", "not judged") if counts[word]
-    )
+    judged = [(row, row.word) for row in verdicts.judged]
+    counts = Counter(word for _, word in judged)
+    outcome = ", ".join(f"{counts[word]} {word}" for word in OUTCOMES if counts[word])
     claims = [f"- **{row.id}, {word}:** {sentence(row)}" for row, word in judged]
     head = f"{title} – {outcome or 'no claim is judged'}"
-    text = "\n\n".join((head, "\n".join(claims), meaning(verdicts)))
+    text = "\n\n".join((head, "\n".join(claims), meaning(verdicts), checks_text(verdicts.checks)))
     while len(text) > _LONGEST:
         text = text.rpartition("\n")[0]
     return text

@@ -22,8 +22,9 @@ UNJUDGED = "not judged yet"
 def print_all(study: StudyRows, numbers: Mapping[str, Number]) -> dict[str, str]:
     """Every number of a study's ``numbers.json`` in print, by key."""
     printed = {key: plain(value) for key, value in numbers.items()}
-    printed |= {f"{row.id}.effect": extreme_text(row) for row in study.exact}
-    for row in (*study.over_seeds(), *study.over_seeds(primary=False)):
+    exact = [row for row in study.verdicts if row.kind == "exact"]
+    printed |= {f"{row.id}.effect": extreme_text(row) for row in exact}
+    for row in (row for row in study.verdicts if row.kind != "exact"):
         digits = first_digits(row)
         parts = {f"{row.id}.{i}": part for i, part in enumerate(row.parts, start=1)}
         for key, estimate in ({row.id: row} | parts).items():

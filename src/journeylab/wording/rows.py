@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from journeylab.claims.effects import Every
+from journeylab.claims.forms import Evidence, Form, printed_word
 from journeylab.claims.looks import seeds_needed
 from journeylab.claims.reference import Reference
 from journeylab.claims.regions import Region
@@ -49,6 +50,8 @@ class Row(Verdict):
     theorem: str
     statement: str
     source: Literal["document", "corrected"]
+    form: Form | None = None
+    evidence: Evidence | None = None
     kind: Kind
     region: Region | None = None
     region_text: str
@@ -59,6 +62,20 @@ class Row(Verdict):
     notes: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     before: Earlier | None = None
+
+    @property
+    def word(self) -> str:
+        """The verdict in the words of the row's form, or “withheld”, or “not judged”."""
+        return self.in_form(self.verdict) or ("withheld" if self.withheld else "not judged")
+
+    def in_form(self, verdict: str | None) -> str | None:
+        """A verdict of the judge on this row, or on a part of it, in the words of its form."""
+        return printed_word(verdict, self.form, self.evidence)
+
+    @property
+    def is_check(self) -> bool:
+        """Whether the row is a check of code, which no count of verdicts has."""
+        return self.form == "check"
 
     @property
     def solves(self) -> bool:
@@ -86,13 +103,24 @@ class StudyRows(StudyVerdicts):
     dropped: tuple[Earlier, ...] = ()
 
     @property
+    def judged(self) -> list[Row]:
+        """The judged claims, without checks of code."""
+        return [row for row in self.verdicts if row.primary and not row.is_check]
+
+    @property
+    def checks(self) -> list[Row]:
+        """The checks of code."""
+        return [row for row in self.verdicts if row.is_check]
+
+    @property
     def exact(self) -> list[Row]:
         """The certificates, judged or not."""
-        return [row for row in self.verdicts if row.kind == "exact"]
+        return [row for row in self.verdicts if row.kind == "exact" and not row.is_check]
 
     def over_seeds(self, *, primary: bool = True) -> list[Row]:
         """The judged claims over seeds, or the secondary ones."""
-        return [row for row in self.verdicts if row.kind != "exact" and row.primary == primary]
+        rows = self.judged if primary else [row for row in self.verdicts if not row.primary]
+        return [row for row in rows if row.kind != "exact"]
 
 
 def in_words(
@@ -172,6 +200,8 @@ def _row(
         theorem=claim.theorem,
         statement=claim.statement or (f"{effect}; {metric}" if unnamed else effect),
         source=claim.source,
+        form=claim.form,
+        evidence=claim.evidence,
         kind=claim.kind,
         region=claim.region,
         region_text=region_text(claim),

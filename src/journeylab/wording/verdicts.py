@@ -15,17 +15,28 @@ from journeylab.wording.numbers import places, printed_numbers
 from journeylab.wording.rows import COARSE, SATURATED, Row, StudyRows
 from journeylab.wording.typography import plain, short
 
-SYMBOLS = {"supported": "✓", "refuted": "✗", "inconclusive": "∼", "undecidable": "?"}
-OUTCOMES = (*WORDS, "withheld", "not judged", "exploratory")
-"""The verdicts, and then the words that stand where there is no verdict."""
+UNFOUND = {
+    "no counterexample found": "no counterexample was found",
+    "not found": "no example was found",
+}
+"""What a search says that found nothing, and as a clause."""
+SYMBOLS = {
+    **{"supported": "✓", "refuted": "✗", "inconclusive": "∼", "undecidable": "?"},
+    **dict.fromkeys((*UNFOUND, "not reproduced"), "○"),
+    **{"holds": "✓", "fails": "✗"},
+}
+OUTCOMES = (
+    *("supported", "no counterexample found", "refuted", "not found", "not reproduced"),
+    *(word for word in WORDS if word not in ("supported", "refuted")),
+    *("withheld", "not judged", "exploratory"),
+)
+"""The verdicts in the words of their forms, and then the words that stand where there is none."""
 
 _NUMBERS = (
     *("no", "one", "two", "three", "four", "five", "six"),
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
 _OPENINGS = {
-    "supported": "Supported",
-    "refuted": "Refuted",
     "inconclusive": "Undecided by these data",
     "undecidable": "Cannot be decided with so few seeds",
 }
@@ -61,7 +72,7 @@ def outcome(row: Row, registered: Mapping[str, Registration]) -> str:
     """One of :data:`OUTCOMES`: the verdict, or the reason why there is none, in a word or two."""
     if row.verdict is not None and is_exploratory(row, registered):
         return "exploratory"
-    return row.verdict or ("withheld" if row.withheld else "not judged")
+    return row.word
 
 
 def is_exploratory(row: Row, registered: Mapping[str, Registration]) -> bool:
@@ -81,11 +92,9 @@ def tag(word: str | None) -> str:
 
 def opening(verdict: Row) -> str:
     """The verdict as the beginning of a sentence."""
-    if verdict.verdict:
-        return _OPENINGS[verdict.verdict]
-    if verdict.withheld:
-        return "Withheld"
-    return "Not judged" if verdict.primary else "Secondary, not judged"
+    if not verdict.primary:
+        return "Secondary, not judged"
+    return _OPENINGS.get(verdict.word, capital(verdict.word))
 
 
 def sentence(verdict: Row) -> str:
@@ -111,6 +120,14 @@ def sentence(verdict: Row) -> str:
     return f"{verdict.statement.removesuffix('.')} ({numbers}{ending})."
 
 
+def searched(row: Row) -> str:
+    """What was tried, where the word says that it was in vain; else nothing."""
+    if row.word not in (*UNFOUND, "not reproduced"):
+        return ""
+    unit = "case" if row.kind == "exact" else "seed"
+    return f"{measured_text(row)}, {plain(row.n)} {unit}{'s' * (row.n != 1)}"
+
+
 def remarks(row: Row) -> list[str]:
     """Why a row is withheld, and the judge's notes on it."""
     return [*([row.withheld] if row.withheld else []), *row.notes]
@@ -132,9 +149,13 @@ def measured_text(row: Row) -> str:
     return "; ".join(filter(None, (row.effect_text, metric)))
 
 
-def earlier_text(row: Earlier) -> str:
-    """What an earlier revision concluded on a row: verdict, effect and interval."""
-    word = row.verdict or ("withheld" if row.withheld else "no verdict")
+def earlier_text(row: Earlier, now: Row | None = None) -> str:
+    """What an earlier revision concluded on a row: verdict, effect and interval.
+
+    The verdict is in the words of the row that continues it ``now``.
+    """
+    word = now.in_form(row.verdict) if now else row.verdict
+    word = word or ("withheld" if row.withheld else "no verdict")
     effect = "no finite value" if row.effect is None else short(row.effect)
     if row.low is None and row.high is None:
         return f"{word}, {effect}"
@@ -150,7 +171,8 @@ def explanation(
     source = "stated by the document" if row.source == "document" else "corrected statement"
     name = theorem_text(row.theorem, theorems).name
     label = f", {row.theorem}" if name != row.theorem else ""
-    yield f"{row.id} · {name}{label} · {source}, {'judged' if row.primary else 'secondary'}"
+    form = f" as {row.form}" * bool(row.form) + f", by {row.evidence}" * bool(row.evidence)
+    yield f"{row.id} · {name}{label} · {source}, {'judged' if row.primary else 'secondary'}{form}"
     yield row.statement
     if row.cites:
         yield f"  document: {row.cites}"
@@ -161,7 +183,9 @@ def explanation(
         yield f"  extreme value: {plain(row.effect)} of {plain(row.n)} cases{failed}"
     else:
         yield from _estimate_lines(row)
-    yield f"  verdict: {outcome(row, {})}"
+    yield f"  verdict: {outcome(row, {})}" + (
+        f"; tried: {tried}" if (tried := searched(row)) else ""
+    )
     for note in filter(None, (row.withheld, study.exploratory, *row.notes)):
         yield f"    {note}"
 
@@ -197,11 +221,11 @@ def _estimate_lines(row: Row) -> Iterator[str]:
 
 def headline(verdicts: Sequence[Row]) -> str:
     """How many claims have which verdict, in one sentence."""
-    words = [v.verdict for v in verdicts if v.verdict is not None]
+    words = [v.word for v in verdicts if v.verdict is not None]
     if not words:
         return "No claim was judged."
-    counts = [(word, words.count(word)) for word in WORDS]
-    texts = [f"{n} {_are(n)} {word}" for word, n in counts if n]
+    counts = [(word, words.count(word)) for word in OUTCOMES]
+    texts = [_which_are(str(n), n, word) for word, n in counts if n]
     claims = "claim" if len(words) == 1 else "claims"
     withheld = sum(bool(v.withheld) for v in verdicts)
     ending = f"; {withheld} {_are(withheld)} withheld" if withheld else ""
@@ -245,14 +269,14 @@ def _outcomes_text(
     if len(groups) == 1:
         (word,) = groups
         which = f" ({', '.join(groups[word])})" if ids else ""
-        whole = {1: "the document's claim is", 2: "both of the document's claims are"}
-        other = f"all {count(number)} of the document's claims are"
+        whole = {1: "the document's claim", 2: "both of the document's claims"}
+        other = f"all {count(number)} of the document's claims"
         if not document:
-            whole = {1: "the corrected claim is", 2: "both corrected claims are"}
-            other = f"all {count(number)} corrected claims are"
-        return f"{whole.get(number, other)} {word}{which}"
+            whole = {1: "the corrected claim", 2: "both corrected claims"}
+            other = f"all {count(number)} corrected claims"
+        return f"{_which_are(whole.get(number, other), number, word)}{which}"
     texts = [
-        f"{count(len(groups[word]))} {_are(len(groups[word]))} {word}"
+        _which_are(count(len(groups[word])), len(groups[word]), word)
         + (f" ({', '.join(groups[word])})" if ids else "")
         for word in OUTCOMES
         if word in groups
@@ -266,7 +290,7 @@ def _limits(rows: Sequence[Row]) -> list[str]:
     reasons: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         word = outcome(row, {})
-        for reason in [] if word in ("supported", "refuted") else remarks(row):
+        for reason in [] if row.verdict in ("supported", "refuted") else remarks(row):
             if reason != COARSE:
                 reasons.setdefault((word, reason), []).append(row.id.removeprefix("exp"))
     return [
@@ -283,7 +307,7 @@ def meaning(
     registered: Mapping[str, Registration] = MappingProxyType({}),
 ) -> str:
     """What was found, in a paragraph; a quick run is no evidence and finds nothing."""
-    rows = [row for row in study.verdicts if row.primary]
+    rows = study.judged
     if not rows:
         return "No claim of this study is judged."
     if not study.evidence:
@@ -308,7 +332,7 @@ def certainty(
     if not study.evidence:
         seeds = f"{study.seeds} {'seeds' if study.seeds > 1 else 'seed'}"
         return f"Not at all: this is a quick run of {seeds}, with cut budgets."
-    judged = [row for row in study.verdicts if row.primary and row.verdict is not None]
+    judged = [row for row in study.judged if row.verdict is not None]
     exact = [row for row in judged if row.kind == "exact"]
     over_seeds = [row for row in judged if row.kind != "exact"]
     rows = [row for row in over_seeds if not is_exploratory(row, registered)]
@@ -348,6 +372,21 @@ def _registered_text(rows: Sequence[Row], registered: Mapping[str, Registration]
     )
 
 
+def checks_text(rows: Iterable[Row]) -> str:
+    """The checks of code among rows, which no count has, in a sentence; "" without any."""
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        if row.is_check:
+            names.setdefault(row.word, []).append(row.id.removeprefix("exp"))
+    texts = [
+        f"{listed(ids)} {word.removesuffix('s') if len(ids) > 1 else word}"
+        if word in ("holds", "fails")
+        else f"{listed(ids)} {_are(len(ids))} {word}"
+        for word, ids in names.items()
+    ]
+    return f"Checks of code, in no count: {'; '.join(texts)}." if texts else ""
+
+
 def registration_lines(study: StudyRows, registered: Mapping[str, Registration]) -> list[str]:
     """The registration of all judged rows, grouped by what it says."""
     groups: dict[str, list[str]] = {}
@@ -380,6 +419,11 @@ def listed(parts: Iterable[str]) -> str:
     """Parts as an enumeration: “a, b and c”."""
     *most, last = parts
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def _which_are(which: str, number: int, word: str) -> str:
+    """“Two are refuted”; “in two no counterexample was found”."""
+    return f"in {which} {UNFOUND[word]}" if word in UNFOUND else f"{which} {_are(number)} {word}"
 
 
 def _are(number: int) -> str:

@@ -74,7 +74,7 @@ def _study(study: JudgedStudy, then: StudyThen) -> dict[str, Any]:
         lines.insert(0, why_not)
     named = {now for now, _, _ in pairs}
     new = [row.removeprefix("exp") for row in verdicts if row not in named and not why_not]
-    new = [row for row in new if verdicts[f"exp{row}"].primary]
+    new = [row for row in new if verdicts[f"exp{row}"] in study.verdicts.judged]
     if new:
         lines.append(f"New claims: {listed(new)}.")
     return {"study": study.study, "rows": rows, "lines": lines, "compared": len(pairs)}
@@ -97,7 +97,7 @@ def _pairs(study: JudgedStudy, then: StudyThen) -> tuple[list[tuple[str, Outcome
     pairs = [
         (row.id, then.claims[names[row.id]], names[row.id])
         for row in study.verdicts.verdicts
-        if row.primary and names.get(row.id) in then.claims
+        if row.primary and not row.is_check and names.get(row.id) in then.claims
     ]
     return pairs, ""
 
@@ -106,12 +106,12 @@ def _row(
     now: Row, before: Outcome, name: str, then: StudyThen, has_reasons: bool
 ) -> dict[str, Any] | None:
     """A claim whose verdict or printed effect changed; None if neither did."""
-    word = now.verdict or ("withheld" if now.withheld else "not judged")
+    word, then_word = now.word, now.in_form(before.verdict) or before.word
     effects = (
         _effect(before.effect, before.low, before.high),
         _effect(now.effect, now.low, now.high),
     )
-    if word == before.word and effects[0] == effects[1]:
+    if word == then_word and effects[0] == effects[1]:
         return None
     why = []
     if now.id in then.changed:
@@ -128,9 +128,9 @@ def _row(
     return {
         "id": now.id,
         "old_id": "" if name == now.id else name,
-        "kind": "effect" if word == before.word else "verdict",
+        "kind": "effect" if word == then_word else "verdict",
         "statement": now.statement,
-        "then": {"word": before.word, "effect": effects[0]},
+        "then": {"word": then_word, "effect": effects[0]},
         "now": {"word": word, "effect": effects[1]},
         "why": ", ".join(why) or ("see below" if has_reasons else "unknown, no cause in git"),
     }

@@ -23,6 +23,7 @@ from journeylab.wording.typography import plain, short
 from journeylab.wording.verdicts import (
     SYMBOLS,
     TheoremText,
+    checks_text,
     count,
     findings,
     headline,
@@ -31,6 +32,7 @@ from journeylab.wording.verdicts import (
     measured_text,
     outcome,
     remarks,
+    searched,
     source_letter,
 )
 
@@ -60,7 +62,7 @@ def describe_response(
     known = {row.id: row for study in studies for row in study.verdicts.verdicts}
     registered = {name: entry for study in studies for name, entry in study.registered.items()}
     theorems = studies[0].theorems
-    judged = [row for row in known.values() if row.primary]
+    judged = [row for study in studies for row in study.verdicts.judged]
     firm = [row for row in judged if not is_exploratory(row, registered)]
     evidence = all(study.verdicts.evidence for study in studies)
     figures = _Figures(studies)
@@ -72,6 +74,7 @@ def describe_response(
         "stamp": None if evidence else STAMP,
         "headline": headline(firm),
         "covers": _covers(studies),
+        "checks": checks_text(known.values()),
         "glance": _glance(judged, registered, theorems),
         "points": [
             {
@@ -81,7 +84,10 @@ def describe_response(
                 "title": asked.title or asked.id,
                 "passage": passages[asked.id].text if asked.id in passages else "",
                 "sentences": _sentences(rows, known, registered, theorems, evidence=evidence),
-                "rows": _rows([known[name] for name in rows if name in known], registered),
+                "rows": _rows(
+                    [known[name] for name in rows if name in known and not known[name].is_check],
+                    registered,
+                ),
                 "figures": figures.of(asked, rows),
             }
             for asked, rows in questions
@@ -167,17 +173,20 @@ def _sentences(
         if name not in known
     )
     rows = [known[name] for name in answering if name in known]
-    firm = [row for row in rows if row.primary and not is_exploratory(row, registered)]
+    judged = [row for row in rows if row.primary and not row.is_check]
+    firm = [row for row in judged if not is_exploratory(row, registered)]
     sentences = []
     if rows and not evidence:
         sentences.append("A quick run is no evidence; its rows show only that everything runs.")
     elif firm:
         sentences += findings(firm, theorems, registered, ids=True)
     reasons: dict[str, list[str]] = {}
-    for row in rows if evidence else ():
+    for row in [row for row in rows if not row.is_check] if evidence else ():
         if is_exploratory(row, registered):
             reasons.setdefault(registered[row.id].remark, []).append(row.id.removeprefix("exp"))
     sentences += [f"Exploratory, {why}: {listed(names)}." for why, names in reasons.items()]
+    if evidence and (checks := checks_text(rows)):
+        sentences.append(checks)
     if absent:
         sentences.append(f"Without current results here, and not counted: {listed(absent)}.")
     return sentences
@@ -204,10 +213,12 @@ def _row(row: Row, digits: int, registered: Mapping[str, Registration]) -> dict[
         "interval": "" if exact else printed["interval"],
         "detectable": None if row.detectable is None else plain(row.detectable, 2),
         "region": row.region_text,
-        "word": row.verdict if word == row.verdict else None,
+        "word": word if row.verdict and word == row.word else None,
         "symbol": SYMBOLS.get(word, ""),
         "unjudged": word if row.primary else "secondary",
-        "note": "; ".join((*remarks(row), *why)),
+        "note": "; ".join(
+            (*(["tried: " + tried] if (tried := searched(row)) else []), *remarks(row), *why)
+        ),
     }
 
 

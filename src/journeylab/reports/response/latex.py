@@ -35,7 +35,7 @@ def write_latex(described: Mapping[str, Any], studies: Sequence[JudgedStudy], fo
     numbers = {key: value for study in studies for key, value in study.numbers.items()}
     (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
     values = {
-        **{key: described[key] for key in ("stamp", "headline", "title", "covers")},
+        **{key: described[key] for key in ("stamp", "headline", "title", "covers", "checks")},
         **{key: described[key] for key in ("reproducibility", "round")},
         "unasked": ", ".join(described["unasked"]),
         "points": [
