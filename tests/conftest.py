@@ -53,6 +53,23 @@ def same_numbers() -> None:
     torch.manual_seed(0)
 
 
+@contextlib.contextmanager
+def unchecked_types() -> Iterator[None]:
+    """Nothing checks shapes and dtypes at each call, which takes longer than small training."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    try:
+        yield
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """For tests that train what others train with all checks."""
+    with unchecked_types():
+        yield
+
+
 @pytest.fixture(scope="session")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of commands, first in PATH, whose processes fork after the libraries are imported.

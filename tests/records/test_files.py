@@ -98,18 +98,21 @@ def test_json_for_other_tools_carries_no_seal(tmp_path):
         files.read_json(tmp_path / "x.json")
 
 
-@every_format
-def test_equal_contents_give_equal_bytes_in_any_process(tmp_path, name):
-    write_example(tmp_path / name)
-    other = tmp_path / "other" / name
-    script = "import sys, pathlib, test_files; test_files.write_example(pathlib.Path(sys.argv[1]))"
+def test_equal_contents_give_equal_bytes_in_any_process(tmp_path):
+    names = ["x.parquet", "x.json", "x.safetensors"]
+    script = (
+        "import sys, pathlib, test_files\n"
+        "for name in sys.argv[2:]: test_files.write_example(pathlib.Path(sys.argv[1]) / name)"
+    )
     search = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     subprocess.run(
-        [sys.executable, "-c", script, str(other)],
+        [sys.executable, "-c", script, str(tmp_path / "other"), *names],
         check=True,
         env=os.environ | {"PYTHONPATH": search, "PYTHONHASHSEED": "7"},
     )
-    assert other.read_bytes() == (tmp_path / name).read_bytes()
+    for name in names:
+        write_example(tmp_path / name)
+        assert (tmp_path / "other" / name).read_bytes() == (tmp_path / name).read_bytes()
 
 
 @every_format

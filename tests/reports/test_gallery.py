@@ -1,5 +1,6 @@
 """The gallery: PDFs of the reports, the README's figure, and pages drawn when they are needed."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -25,13 +26,18 @@ def figure(path: Path, points: int) -> None:
     save(drawn, path)
 
 
-@pytest.fixture
-def reports(tmp_path: Path) -> Path:
-    folder = tmp_path / "reports"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reports")
     figure(folder / f"{STUDY}.pdf", 10)
     figure(folder / f"{STUDY}/figures/{NAME}.pdf", 30_000)
-    figure(folder / f"{STUDY}/figures/other.pdf", 10)
+    shutil.copy(folder / f"{STUDY}.pdf", folder / f"{STUDY}/figures/other.pdf")
     return folder
+
+
+@pytest.fixture
+def reports(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "reports"))
 
 
 def test_a_gallery_is_the_reports_and_the_figure_of_the_readme(

@@ -120,5 +120,5 @@ def flip(path: Path) -> None:
 
 if __name__ == "__main__":
     prepare_process(threads=1)
-    checkpoint, *pause_at = sys.argv[1:]
-    run(Path(checkpoint), Repeating(pause_at=int(pause_at[0]) if pause_at else None), steps=60)
+    checkpoint, pause_at = sys.argv[1:]
+    run(Path(checkpoint), Repeating(pause_at=int(pause_at)))
