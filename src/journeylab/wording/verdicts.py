@@ -124,8 +124,8 @@ def searched(row: Row) -> str:
     """What was tried, where the word says that it was in vain; else nothing."""
     if row.word not in (*UNFOUND, "not reproduced"):
         return ""
-    unit = "case" if row.kind == "exact" else "seed"
-    return f"{measured_text(row)}, {plain(row.n)} {unit}{'s' * (row.n != 1)}"
+    number = f"{plain(row.n)} {'cases' if row.kind == 'exact' else 'seeds'}" if row.n > 1 else ""
+    return ", ".join(filter(None, (measured_text(row), number)))
 
 
 def remarks(row: Row) -> list[str]:
