@@ -260,7 +260,8 @@ def run_looks(register: Register, table: pd.DataFrame) -> StudyVerdicts:
         taken = record.taken
         if not record.goes_on:
             break
-    return judge_study(taken_rows(table, taken), "exp1", register, range(last), "default", True)
+    table = taken_rows(table, taken)
+    return judge_study(table, "exp1", register, range(last), "default", True, planned=runs)
 
 
 def disagreements(studies: int, seed: int) -> tuple[int, list[str]]:

@@ -39,6 +39,7 @@ def judge() -> Judge:
         seeds: Sequence[int] | None = None,
         measure: Mapping[str, Any] | None = None,
         words: bool = True,
+        planned: Sequence[str] | None = None,
         **study: Any,
     ) -> StudyVerdicts:
         register = Register.model_validate(
@@ -67,10 +68,20 @@ def judge() -> Judge:
             ]
             columns = ["study", "arm", "variant", "seed", "metric", "value"]
             table = pd.DataFrame(rows, columns=columns).sample(frac=1, random_state=0)
-        verdicts = judge_study(table, "exp1", register, expected, scale, evidence)
+        verdicts = judge_study(
+            *(table, "exp1", register, expected, scale, evidence),
+            planned=planned_runs(table) if planned is None else planned,
+        )
         return in_words(verdicts, register.studies["exp1"]) if words else verdicts
 
     return judged
+
+
+def planned_runs(table: pd.DataFrame) -> set[str]:
+    """The folders of the runs that have rows in a table, as if no other run had been planned."""
+    seeded = table["seed"].notna().to_numpy() if "seed" in table else ()
+    columns = zip(table["arm"], table["variant"], seeded, strict=True)
+    return {f"{arm}/{variant}/{'seeds' if has else 'once'}" for arm, variant, has in columns}
 
 
 @pytest.fixture(scope="session")

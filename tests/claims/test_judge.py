@@ -1,9 +1,10 @@
 import math
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from journeylab.claims import register as reg
@@ -502,6 +503,80 @@ def test_exact_needs_all_seeds_of_each_variant(judge):
     assert (verdict.verdict, verdict.notes) == ("inconclusive", ("not measured: seed 1",))
     [verdict] = judge({"a/a": [0.0] * 12, "a/b": [0.0] * 12}, [row]).verdicts
     assert verdict.verdict == "supported"
+
+
+EVERY = {"every": {"label": "x", "metric": "x", "arm": "a"}}
+
+
+@pytest.mark.parametrize("lost", [1, 11, 12])
+def test_exact_needs_each_planned_variant(judge, lost):
+    """A variant that failed at all seeds left no rows, and counts like one that failed at some."""
+    runs = {"a/a": [0.0] * 12, "a/b": [0.0] * (12 - lost) + [FAILED] * lost}
+    planned = ["a/a/seeds-00-11", "a/b/seeds-00-11"]
+    [verdict] = judge(runs, [(EVERY, {"at_most": 1.0})], planned=planned).verdicts
+    seeds = ", ".join(f"seed {seed}" for seed in range(12 - lost, 12))
+    assert (verdict.verdict, verdict.missing) == (
+        "inconclusive",
+        tuple(seeds.split(", ")) if lost < 12 else ("variant = b",),
+    )
+
+
+def test_exact_needs_each_level_of_each_variant_with_seeds(judge):
+    rows = [("a", seed, "x", n, 0.0) for seed in range(12) for n in (8, 16)]
+    rows += [("b", seed, "x", 8, 0.0) for seed in range(12)]
+    columns = ["variant", "seed", "metric", "N", "value"]
+    every = {"every": EVERY["every"] | {"at": {"N": [8, 16]}}}
+    table = pd.DataFrame(rows, columns=columns).assign(arm="a")
+    [verdict] = judge(table, [(every, {"at_most": 1.0})]).verdicts
+    assert (verdict.verdict, len(verdict.missing)) == ("inconclusive", 12)
+
+
+def test_exact_needs_each_variant_that_is_computed_once_but_not_its_metric_in_each(judge):
+    table = pd.DataFrame({"variant": ["a", "b"], "metric": ["x", "y"], "value": 0.0})
+    table = table.assign(arm="a", seed=pd.array([None, None], dtype="Int64"))
+    row = (EVERY, {"at_most": 1.0})
+    assert judge(table, [row]).verdicts[0].verdict == "supported"
+    [verdict] = judge(table, [row], planned=[f"a/{x}/once" for x in "abc"]).verdicts
+    assert (verdict.verdict, verdict.missing) == ("inconclusive", ("variant = c",))
+
+
+LAW_RUNS = [f"a/{name}" for name in "abcd"]
+LAW_ROWS = [
+    *((A, region) for region in ({"above": 0}, {"inside": [-1, 1]}, {"solves": {"above": 0}})),
+    ({"difference": [A, B]}, {"below": 0.5}),
+    ({"mean": [A, B]}, {"above": 0}),
+    *(({of: [A, B, C]}, {"above": 0}) for of in ("all_of", "any_of")),
+    (EVERY, {"at_most": 1.0}),
+    ({"every": EVERY["every"] | {"variant": "b"}}, {"at_least": -1.0}),
+]
+
+
+@settings(max_examples=40, phases=[Phase.generate])
+@given(
+    drift=st.lists(st.sampled_from([-2.0, 0.0, 0.5, 2.0]), min_size=4, max_size=4),
+    spread=st.sampled_from([0.0, 0.3, 1.0]),
+    chance=st.sampled_from([0.05, 0.3, 1.0]),
+    draw=st.integers(0, 10**6),
+)
+def test_more_failures_never_help_a_claim(judge, drift, spread, chance, draw):
+    """Values replaced by failures, or rows that are gone, support nothing and decide nothing."""
+    rng = np.random.default_rng(draw)
+    rows = pd.DataFrame(
+        [(*run.split("/"), seed, "x") for run in LAW_RUNS for seed in range(12)],
+        columns=["arm", "variant", "seed", "metric"],
+    )
+    rows["value"] = np.repeat(drift, 12) + spread * rng.normal(size=len(rows))
+    gated_rows = [dict(zip(("effect", "region"), row, strict=True)) for row in LAW_ROWS[:4]]
+    claims = [*LAW_ROWS, *(row | {"gate": ["learned"]} for row in gated_rows)]
+    hurt = rng.random(len(rows)) < chance * rng.choice([0, 1, 1], size=4).repeat(12)
+    failing = rows.assign(value=rows["value"].mask(hurt, rng.choice([np.nan, np.inf])))
+    options = {"planned": [f"{run}/seeds" for run in LAW_RUNS], "words": False, "alpha": 0.4}
+    options["gates"] = {"learned": {"run": ["a/c", "a/d"], "measure": "x", "at_least": 0.4}}
+    before = judge(rows, claims, **options).verdicts
+    for after in (failing, rows[~hurt]):
+        for was, now in zip(before, judge(after, claims, **options).verdicts, strict=True):
+            worse = {"inconclusive", None} if was.tail else {"inconclusive", "refuted"}
+            assert now.verdict in {was.verdict} | worse, was.id
 
 
 @pytest.mark.parametrize(("seeds", "scale"), [((0, 1), "quick"), ((0, 1, 2), "default")])

@@ -155,7 +155,8 @@ def registered(claims, looks=SEQUENTIAL, alpha=0.05, **study):
 
 
 def judge(register, table, seeds):
-    return judge_study(table, "exp1", register, range(seeds), "default", True)
+    planned = [f"{run}/seeds" for run in RUNS]
+    return judge_study(table, "exp1", register, range(seeds), "default", True, planned)
 
 
 def look(register, table, seeds):
@@ -427,5 +428,7 @@ def test_recorded_evidence_gives_the_recorded_verdicts(study):
     ]
     first = register.studies[study].seeds_from
     seeds = range(first, first + reference.seeds)
-    judged = judge_study(joined(tables), study, register, seeds, reference.scale, True)
+    planned = [str(path.relative_to(PROJECT / "evidence" / study)) for path in archives]
+    planned = [name.removesuffix(".zip") for name in planned]
+    judged = judge_study(joined(tables), study, register, seeds, reference.scale, True, planned)
     assert list(differences(judged, reference)) == []

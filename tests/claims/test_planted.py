@@ -180,7 +180,8 @@ def judged(study: str, claim: Claim, table: pd.DataFrame, seeds: Sequence[int]) 
     alone = {study: claims.model_copy(update={"claims": (claim,)})}
     share = REGISTER.alpha * max(claim.tails, 1) / claims.tails if claims.tails else REGISTER.alpha
     register = REGISTER.model_copy(update={"studies": alone, "alpha": share})
-    verdicts = judge_study(table, study, register, seeds, "default", evidence=True)
+    runs = table["arm"] + "/" + table["variant"] + ("/once" if claim.kind == "exact" else "/seeds")
+    verdicts = judge_study(table, study, register, seeds, "default", True, planned=set(runs))
     (row,) = in_words(verdicts, alone[study]).verdicts
     return row
 

@@ -79,7 +79,7 @@ def record(root: Path, seeds, value, scale="default") -> None:
     folder = root / "results" / STUDY
     folder.mkdir(parents=True)
     write_table(folder / "measurements.parquet", table)
-    judged = judge_study(table, STUDY, register, seeds, scale, evidence=scale != "quick")
+    judged = judge_study(table, STUDY, register, seeds, scale, scale != "quick", planned=())
     write_json(folder / "verdicts.json", judged)
 
 

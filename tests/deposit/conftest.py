@@ -157,7 +157,7 @@ def seeds_of(register, study):
 def taken_runs(register, study, plans):
     """Of the planned runs, those that the looks take."""
     table, seeds = joined([measured(plan) for plan in plans.values()]), seeds_of(register, study)
-    verdicts = judge_study(table, study, register, seeds, "default", evidence=True)
+    verdicts = judge_study(table, study, register, seeds, "default", True, planned=plans)
     return verdicts.select((folder, plan.key) for folder, plan in plans.items())
 
 
@@ -176,8 +176,9 @@ def judge_runs(root, study, register, keys, taken):
         seeds=tuple(seeds),
         settings=settings,
         inputs={"measurements": collect.key},
+        runs=collect.runs,
     )
-    verdicts = judge_study(table, study, register, seeds, "default", evidence=True)
+    verdicts = judge_study(table, study, register, seeds, "default", True, planned=keys)
     measurements, judged = results / files.MEASUREMENTS, results / files.VERDICTS
     files.write_json(judged, verdicts, origin=judge.origin(measurements=measurements))
     inputs = {"measurements": collect.key, "verdicts": judge.key}

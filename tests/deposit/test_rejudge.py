@@ -43,6 +43,7 @@ EXACT = [
     ({**CASES, "metric": "m", "arm": "a", "variant": "x", "at": {"N": [8]}}, {"at_most": 9.0}),
     ({**CASES, "metric": "m", "arm": "a", "at": {}}, {"at_least": -9.0}),
 ]
+PLANNED = [*(f"{run}/seeds" for run in (*RUNS, "b/y", "d/x", "d/y")), "c/x/once", "c/y/once"]
 LOOK_NUMBERS = ("look", "seeds", "state")
 
 
@@ -85,6 +86,7 @@ def studies(draw):
     }
     random = np.random.default_rng(draw(st.integers(0, 10**6)))
     shift, spread = draw(st.sampled_from([(0.0, 1.0), (0.3, 0.1), (0.02, 0.0), (-0.2, 0.05)]))
+    lost = draw(st.sampled_from([0.0, 0.02, 1.0]))
     failing = draw(st.sampled_from([0.0, 0.06, 0.06, 0.3]))
     measured = []
     for run in (*RUNS, "b/y"):
@@ -98,7 +100,7 @@ def studies(draw):
                     measured.append(("exp1", *run.split("/"), seed, "m", level, None, value))
     for arm, seeds in (("c", [None]), ("d", range(first, first + n))):
         for seed in seeds:
-            failed = arm == "d" and random.random() < 0.02  # of the variant y
+            failed = arm == "d" and random.random() < lost  # of the variant y
             for i in range(0, 6, 1 + failed):
                 value = random.choice([1.0, math.inf, -random.random()], p=[0.2, 0.02, 0.78])
                 kind = "pq"[i % 2]
@@ -116,14 +118,15 @@ def agree(register, table, seeds, scale):
     The second judge reads the table of runs that stopped where the looks did; more seeds change
     nothing.
     """
-    verdicts = judge_study(table, "exp1", register, seeds, scale, evidence=scale != "quick")
+    verdicts = judge_study(table, "exp1", register, seeds, scale, scale != "quick", PLANNED)
     content = register.model_dump(mode="json")
     ran = taken_rows(table, verdicts.taken) if verdicts.taken else table
     read = Cells(csv_bytes(ran).decode())
-    again = rejudge.judge("exp1", content, read, list(seeds), scale)
+    again = rejudge.judge("exp1", content, read, list(seeds), scale, PLANNED)
     if len(ran) < len(table):
         more = Cells(csv_bytes(table).decode())
-        assert repr(again) == repr(rejudge.judge("exp1", content, more, list(seeds), scale))
+        with_more = rejudge.judge("exp1", content, more, list(seeds), scale, PLANNED)
+        assert repr(again) == repr(with_more)
     whole = verdicts.model_dump(mode="json")
     for key in ("unjudged", "M", "seeds", "looks", "taken"):
         assert whole.get(key) == again[key], key

@@ -1,7 +1,7 @@
 """Judge the claims of a study: measurements → estimates → verdicts."""
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -12,10 +12,10 @@ from journeylab.claims import register as reg
 from journeylab.claims.estimates import combine_parts, estimate_term, finite, settling_words
 from journeylab.claims.headroom import saturations
 from journeylab.claims.looks import Schedule, schedule, term_levels, why_unjudged
-from journeylab.claims.reading import Known, read, read_rows, taken_rows
+from journeylab.claims.reading import Known, PlannedSeeds, read, read_rows, taken_rows
 from journeylab.claims.statistics import Values, detectable, gated_median, success_needed
 from journeylab.config import Scale
-from journeylab.records.looks import LookRecord, SeedRange, State
+from journeylab.records.looks import LookRecord, SeedRange, State, seeded_by_run
 from journeylab.records.verdicts import Estimate, FailedGate, StudyVerdicts, Verdict, Word
 
 
@@ -61,13 +61,15 @@ def judge_study(
     seeds: Sequence[int],
     scale: Scale,
     evidence: bool,
+    planned: Iterable[str],
 ) -> StudyVerdicts:
     """The verdicts on all claims of ``study``.
 
     ``measurements`` is the tidy table (study, arm, variant, seed, metric, factors …, value).
     ``seeds`` are all planned seeds in order: a seed without a value counts as failed. If their
     number is not a registered look, or the scale is not ``evidence``, results are exploratory.
-    Seeds after the looks that decide what reads them are left out.
+    Seeds after the looks that decide what reads them are left out. ``planned`` are the folders
+    ``arm/variant/seeds`` of all planned runs: one that left no rows is missing.
     Raises UserError if a cell selects several values of the same seed.
     """
     claims = register.studies.get(study, reg.StudyCriteria(claims=()))
@@ -81,10 +83,15 @@ def judge_study(
     if taken := _seeds_taken(judged, stops):
         judged = replace(judged, table=taken_rows(table, taken))
 
+    of_runs = {
+        run: (seeds if taken is None else range(seeds[0], taken.end(run))) if seeded else None
+        for run, seeded in seeded_by_run(planned).items()
+    }
+
     def verdict(claim: reg.Criterion) -> Verdict:
-        n = len(seeds) if taken is None else _common_seeds(claim, judged, taken)
         if isinstance(claim.effect, reg.Every):
-            return _judge_exact(claim, claim.effect.every, judged, n)
+            return _judge_exact(claim, claim.effect.every, judged, of_runs)
+        n = len(seeds) if taken is None else _common_seeds(claim, judged, taken)
         return _judge(claim, judged, stops.get(claim.id, _Stop(n)))
 
     ends = [taken.first, *taken.further.values()] if taken else []
@@ -270,14 +277,15 @@ def _judge(claim: reg.Criterion, study: _Study, stop: _Stop) -> Verdict:
     )
 
 
-def _judge_exact(claim: reg.Criterion, cases: reg.Cases, study: _Study, n: int) -> Verdict:
+def _judge_exact(
+    claim: reg.Criterion, cases: reg.Cases, study: _Study, planned: PlannedSeeds
+) -> Verdict:
     """Compare the extreme value over all matching rows with the region.
 
-    A value that is not finite counts as infinitely wrong. If cases were not measured at the first
-    ``n`` seeds, the claim can be refuted but not supported. Values with seeds are judged at looks
-    only.
+    A value that is not finite counts as infinitely wrong. If planned cases were not measured, the
+    claim can be refuted but not supported. Values with seeds are judged at looks only.
     """
-    values, missing, seeded = read_rows(cases, study.table, study.seeds[:n])
+    values, missing, seeded = read_rows(cases, study.table, planned)
     upward = claim.claimed.low == -math.inf
     worst = np.where(np.isfinite(values), values, math.inf if upward else -math.inf)
     extreme = float(worst.max() if upward else worst.min()) if values.size else math.nan

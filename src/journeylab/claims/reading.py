@@ -1,6 +1,7 @@
 """Read terms and cases of claims from the tidy measurements."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,8 @@ from journeylab.records.looks import SeedRange
 
 Known = dict[reg.Cell, "pd.Series[float]"]
 """Cells of a table that were read: their values by seed."""
+PlannedSeeds = Mapping[str, Sequence[int] | None]
+"""The seeds of planned runs ``arm/variant``; None for a run that is computed once."""
 
 
 def read(
@@ -59,42 +62,57 @@ def _by_seed(term: reg.Cell, table: pd.DataFrame, measure: reg.Quantity) -> "pd.
 
 
 def read_rows(
-    cases: reg.Cases, table: pd.DataFrame, seeds: Sequence[int]
+    cases: reg.Cases, table: pd.DataFrame, planned: PlannedSeeds
 ) -> tuple[Values, list[str], bool]:
-    """All values of the cases, the missing levels and seeds in words, and whether rows have seeds.
+    """All values of the cases, what is missing of them in words, and whether they have seeds.
 
-    If they do, every variant and every level must be measured at all ``seeds``. A run that is
-    computed once has none.
+    Every planned variant needs a value at every combination of levels and at each of its seeds. A
+    run that is computed once ends with all its rows or with none, and does not compute every metric
+    at every level: there each variant needs rows, and each level needs a value in one of them.
     """
-    chosen = (table["arm"] == cases.arm) & (table["metric"] == cases.metric)
+    of_arm = table["arm"] == cases.arm
+    matches = [
+        {level: _matches(table, factor, level) for level in _levels(levels)}
+        for factor, levels in cases.at.items()
+    ]
+    chosen = of_arm & (table["metric"] == cases.metric)
     if cases.variant is not None:
         chosen &= table["variant"] == cases.variant
-    matches = {
-        (factor, level): _matches(table, factor, level)
-        for factor, levels in cases.at.items()
-        for level in (levels if isinstance(levels, tuple) else (levels,))
-    }
-    for factor in cases.at:
-        levels = [match for (name, _), match in matches.items() if name == factor]
-        chosen &= np.logical_or.reduce(levels)
+    for of_factor in matches:
+        chosen &= np.logical_or.reduce(list(of_factor.values()))
     missing = [
-        f"{name} = {level}" for (name, level), match in matches.items() if not match[chosen].any()
+        f"{factor} = {level}"
+        for factor, of_factor in zip(cases.at, matches, strict=True)
+        for level, match in of_factor.items()
+        if not match[chosen].any()
     ]
-    seeded = not chosen.any() or bool(table.loc[chosen, "seed"].notna().any())
+    lacking, seeded = set[int](), True
+    for run, seeds in planned.items():
+        arm, variant = run.split("/")
+        if arm != cases.arm or cases.variant not in (None, variant):
+            continue
+        of_run, seeded = table["variant"] == variant, seeds is not None
+        if not ((chosen if seeded else of_arm) & of_run).any():
+            missing.append(f"variant = {variant}")
+        elif seeds is not None:
+            for combination in product(*(of_factor.values() for of_factor in matches)):
+                at = np.logical_and.reduce([chosen, of_run, *combination])
+                lacking |= set(seeds).difference(table.loc[at, "seed"])
     if not chosen.any():
         missing = [cases.metric]
-    elif seeded:
-        of_variants = [table["variant"] == name for name in set(table.loc[chosen, "variant"])]
-        measured = [set(table.loc[chosen & x, "seed"]) for x in (*of_variants, *matches.values())]
-        complete = set(seeds).intersection(*measured)
-        missing += [f"seed {seed}" for seed in seeds if seed not in complete]
+    elif not missing:
+        missing = [f"seed {seed}" for seed in sorted(lacking)]
     return table.loc[chosen, "value"].to_numpy(dtype=np.float64), missing, seeded
 
 
 def taken_rows(table: pd.DataFrame, taken: SeedRange) -> pd.DataFrame:
     """The rows of the seeds that the looks took of every run, and the rows without a seed."""
-    ends = (table["arm"] + "/" + table["variant"]).map(taken.end)
+    ends = (table["arm"] + "/" + table["variant"]).map(taken.end).astype(float)
     return table[table["seed"].isna() | (table["seed"] < ends)]
+
+
+def _levels(levels: reg.Level | tuple[reg.Level, ...]) -> tuple[reg.Level, ...]:
+    return levels if isinstance(levels, tuple) else (levels,)
 
 
 def _matches(table: pd.DataFrame, factor: str, level: reg.Level) -> "pd.Series[bool]":

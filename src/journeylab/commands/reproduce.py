@@ -229,7 +229,9 @@ def _verdicts(
 
     def words(table: pd.DataFrame) -> Mapping[str, Value]:
         seeds, evidence = plan.seeds or (), scale != "quick"
-        judged = judge_study(table, run.study, criteria, seeds, scale, evidence)
+        judged = judge_study(
+            table, run.study, criteria, seeds, scale, evidence, planned=dict(plan.runs)
+        )
         return {row.id: row.word for row in judged.verdicts}
 
     runs = {each.folder: each.evidence for each in units if each.evidence.run.study == run.study}

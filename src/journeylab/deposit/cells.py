@@ -7,6 +7,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -84,28 +85,37 @@ class Cells:
         values = np.array([known.get(str(seed), math.nan) for seed in seeds])
         return np.where(np.isfinite(values), values, np.nan)
 
-    def cases(self, cases: Record, seeds: Sequence[int]) -> tuple[Any, bool, bool]:
-        """All values of the cases, whether levels or seeds are missing, whether rows have seeds."""
-        chosen = self.match("arm", cases["arm"]) & self.match("metric", cases["metric"])
+    def cases(self, cases: Record, planned: Mapping[str, Any]) -> tuple[Any, bool, bool]:
+        """All values of the cases, whether planned ones are missing, and whether they have seeds.
+
+        ``planned`` holds the seeds of planned runs ``arm/variant``, None for one computed once.
+        """
+        of_arm = self.match("arm", cases["arm"])
+        levels = [
+            [self.match(factor, x) for x in (named if isinstance(named, list) else [named])]
+            for factor, named in cases["at"].items()
+        ]
+        chosen = of_arm & self.match("metric", cases["metric"])
         if cases["variant"] is not None:
             chosen = chosen & self.match("variant", cases["variant"])
-        matches = []
-        for factor, levels in cases["at"].items():
-            each = [
-                self.match(factor, x) for x in (levels if isinstance(levels, list) else [levels])
-            ]
+        for each in levels:
             chosen = chosen & np.logical_or.reduce(each)
-            matches += each
-        if not chosen.any():
-            return self.values[chosen], True, True
-        missing = any(not (match & chosen).any() for match in matches)
-        column = self.columns["seed"]
-        seeded = any(column[chosen])
-        if seeded:
-            of_variants = [self.match("variant", x) for x in set(self.columns["variant"][chosen])]
-            measured = [set(column[chosen & match]) for match in (*of_variants, *matches)]
-            missing |= any(str(seed) not in part for seed in seeds for part in measured)
-        return self.values[chosen], missing, seeded
+        missing = not chosen.any() or any(
+            not (match & chosen).any() for each in levels for match in each
+        )
+        seeded = True
+        for run, seeds in planned.items():
+            arm, variant = run.split("/")
+            if arm != cases["arm"] or cases["variant"] not in (None, variant):
+                continue
+            of_run, seeded = self.match("variant", variant), seeds is not None
+            if not seeded:  # computed as a whole or not at all, other metrics in other variants
+                missing |= not (of_arm & of_run).any()
+                continue
+            for combination in product(*levels):
+                at = np.logical_and.reduce([chosen, of_run, *combination])
+                missing |= not {str(seed) for seed in seeds} <= set(self.columns["seed"][at])
+        return self.values[chosen], bool(missing), seeded
 
 
 def _number(text: str) -> float:

@@ -84,11 +84,19 @@ def ranks(looks: tuple[int, ...], tail: float) -> tuple[int, ...]:
     return tuple(at)
 
 
-def judge(study: str, register: Record, table: Cells, seeds: Sequence[int], scale: str) -> Record:
+def judge(
+    study: str,
+    register: Record,
+    table: Cells,
+    seeds: Sequence[int],
+    scale: str,
+    planned: Iterable[str],
+) -> Record:
     """Every row judged again: its numbers by id, and why rows over seeds are not judged, if so.
 
-    ``taken`` are the seeds that looks took: the end of the first look, and the ends of
-    the runs ``arm/variant`` that went further; ``seeds`` is the largest number of seeds of a run.
+    ``planned`` are the folders ``arm/variant/seeds`` of all planned runs. ``taken`` are the seeds
+    that looks took: the end of the first look, and the ends of the runs ``arm/variant`` that went
+    further; ``seeds`` is the largest number of seeds of a run.
     """
     claims, tails = register["studies"][study], tails_of(register["studies"][study])
     numbers = tuple(register["sequential"] if tails else register["sequential"][:1])
@@ -103,11 +111,15 @@ def judge(study: str, register: Record, table: Cells, seeds: Sequence[int], scal
     }
     taken = _taken(claims, rows, looks) if looks.take else None
     known = table.where(table.taken(seeds[0], taken)) if taken else table
+    of_runs: dict[str, Sequence[int] | None] = {}
+    for run, _, chunk in (folder.rpartition("/") for folder in planned):
+        all_of_run = range(seeds[0], taken["further"].get(run, taken["first"])) if taken else seeds
+        of_runs[run] = None if chunk == "once" else all_of_run
     for claim in claims["claims"]:
-        n = _shared(claims, claim, taken, seeds[0]) if taken else len(seeds)
         if "every" in claim["effect"]:
-            rows[claim["id"]] = _exact(claim, known, seeds[:n], judged)
+            rows[claim["id"]] = _exact(claim, known, of_runs, judged)
         elif not claim["primary"]:
+            n = _shared(claims, claim, taken, seeds[0]) if taken else len(seeds)
             rows[claim["id"]] = _over_seeds(claim, claims, table, looks, n)
     longest = max([taken["first"], *taken["further"].values()]) - seeds[0] if taken else len(seeds)
     number = None if len(seeds) in numbers else "number"
@@ -196,9 +208,8 @@ def _taken(claims: Record, rows: Mapping[str, Record], looks: StudyLooks) -> Rec
 
 
 def _shared(claims: Record, claim: Record, taken: Record, start: int) -> int:
-    """The number of seeds that all runs of a row have; of all variants, those of the first look."""
-    cases = claim["effect"].get("every")
-    runs = [f"{cases['arm']}/{cases['variant']}"] if cases else runs_of(claims, claim)
+    """The number of seeds that all runs of a row have."""
+    runs = runs_of(claims, claim)
     return int(min(taken["further"].get(run, taken["first"]) for run in runs)) - start
 
 
@@ -348,9 +359,9 @@ def _half_width(n: int, k: int) -> float:
     return float(brentq(lambda half: inside(half) - 0.8, 0.1, 9.0))
 
 
-def _exact(claim: Record, table: Cells, seeds: Sequence[int], judged: bool) -> Record:
+def _exact(claim: Record, table: Cells, planned: Mapping[str, Any], judged: bool) -> Record:
     cases, region = claim["effect"]["every"], claim["region"]
-    values, missing, seeded = table.cases(cases, seeds)
+    values, missing, seeded = table.cases(cases, planned)
     upward = "at_most" in region
     worst = np.where(np.isfinite(values), values, np.inf if upward else -np.inf)
     extreme = float(worst.max() if upward else worst.min()) if values.size else math.nan

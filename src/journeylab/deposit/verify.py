@@ -155,6 +155,8 @@ def check_runs(deposit: Deposit, study: str, again: Record | None) -> None:
     joint, folder = f"results/{study}/measurements.parquet", f"code/evidence/{study}/"
     taken = (again or deposit.json(f"results/{study}/verdicts.json")).get("taken")
     planned = dict(deposit.json(f"plans/{study}/collect.json")["runs"])
+    judged = f"plans/{study}/judge.json"
+    deposit.check(dict(deposit.json(judged)["runs"]) == planned, judged, "of other planned runs")
     needed = {run: key for run, key in planned.items() if not taken or reached(run, taken)}
     collected = origin_of(deposit, joint)["inputs"]
     deposit.check(collected.keys() == needed.keys(), joint, "was collected from other runs")
@@ -197,7 +199,8 @@ def check_study(deposit: Deposit, study: str, register: Record, csv: str) -> Rec
     file = f"results/{study}/verdicts.json"
     stated, plan = deposit.json(file), deposit.json(f"plans/{study}/judge.json")
     table = Cells(deposit.files[csv].decode())
-    again = judge(study, register, table, plan["seeds"], plan["settings"]["scale"])
+    planned = dict(plan["runs"])
+    again = judge(study, register, table, plan["seeds"], plan["settings"]["scale"], planned)
     claims = {claim["id"]: claim for claim in register["studies"][study]["claims"]}
     rows = {row["id"]: row for row in stated["verdicts"]}
     for name in sorted(claims.keys() ^ rows.keys()):

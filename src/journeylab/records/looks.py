@@ -82,7 +82,12 @@ def seeds_taken(
     return taken
 
 
+def seeded_by_run(folders: Iterable[str]) -> dict[str, bool]:
+    """Whether the runs ``arm/variant`` of folders ``arm/variant/seeds`` have seeds."""
+    parts = (folder.rpartition("/") for folder in folders)
+    return {run: seeds != ONCE for run, _, seeds in parts}
+
+
 def seeded_runs(folders: Iterable[str]) -> tuple[str, ...]:
     """The runs ``arm/variant`` of folders ``arm/variant/seeds`` that have seeds."""
-    parts = (folder.rpartition("/") for folder in folders)
-    return tuple(dict.fromkeys(run for run, _, seeds in parts if seeds != ONCE))
+    return tuple(run for run, seeded in seeded_by_run(folders).items() if seeded)

@@ -19,5 +19,6 @@ def run(call: Call) -> None:
         seeds=plan.seeds or (),
         scale=plan.settings["scale"],
         evidence=plan.settings["scale"] != "quick",
+        planned=dict(plan.runs),
     )
     write_json(call.output, verdicts, origin=plan.origin(measurements=measurements))

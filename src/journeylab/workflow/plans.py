@@ -129,7 +129,7 @@ class StudyPlans:
             "collect", study=self.study, inputs=records, runs=tuple(measured.items())
         )
         yield self._path("collect"), collected
-        yield from self._report(collected.key, made)
+        yield from self._report(collected, made)
 
     def _path(self, stage: str) -> str:
         return plan_path(stage, study=self.study)
@@ -147,14 +147,15 @@ class StudyPlans:
             runs=tuple((folder, measured[folder]) for folder in reached),
         )
 
-    def _report(self, collected: str, made: dict[str, str]) -> Iterator[tuple[str, Plan]]:
+    def _report(self, collected: Plan, made: dict[str, str]) -> Iterator[tuple[str, Plan]]:
         """The plans from the verdicts to the PDF."""
         judged = make_plan(
             "judge",
             study=self.study,
             seeds=tuple(self.seeds.all),
             settings={"criteria": self.criteria, "scale": self.config.scale},
-            inputs={"measurements": collected},
+            inputs={"measurements": collected.key},
+            runs=collected.runs,
         )
         yield self._path("judge"), judged
         settings = self.settings.model_dump(mode="json", exclude={"scales"})
@@ -163,7 +164,7 @@ class StudyPlans:
             "draw",
             study=self.study,
             settings={"settings": settings, "cited": numbers, **self.words},
-            inputs={"measurements": collected, "verdicts": judged.key},
+            inputs={"measurements": collected.key, "verdicts": judged.key},
             runs=tuple(made.items()),
         )
         yield self._path("draw"), drawn
