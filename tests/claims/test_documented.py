@@ -8,6 +8,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from journeylab.claims.forms import form_error
 from journeylab.claims.regions import Kind
 from journeylab.claims.register import Claim, Effect, StudyClaims
 from journeylab.config import UserError, build
@@ -40,7 +41,10 @@ def test_the_example_file_is_valid() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["id"]))
 def test_every_example_row_is_valid(row: dict[str, Any]) -> None:
-    assert read([row]).claims == (build(Claim, row, "docs/claims.md"),)
+    [claim] = read([row]).claims
+    assert claim == build(Claim, row, "docs/claims.md")
+    exact = claim.kind == "exact"
+    assert not form_error(claim.form, claim.evidence, primary=claim.primary, exact=exact)
 
 
 def test_an_impossible_margin_is_refused() -> None:

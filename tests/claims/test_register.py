@@ -97,6 +97,13 @@ def test_a_valid_register_passes(tmp_path):
     check(RAW, tmp_path / "claims")
 
 
+def test_a_judged_row_without_a_form_is_refused(tmp_path):
+    raw = copy.deepcopy(RAW)
+    del raw["studies"]["exp1"]["claims"][0]["form"]
+    with pytest.raises(UserError, match=r"exp1\.yaml: exp1\.1: form is missing; write one of"):
+        check(raw, tmp_path / "claims")
+
+
 def test_a_theorem_that_is_not_listed_is_refused(tmp_path):
     check(RAW, folder := tmp_path / "claims")
     row = RAW["studies"]["exp1"]["claims"][0]

@@ -90,6 +90,8 @@ REGISTER = {
 for _study, _claims in REGISTER["studies"].items():
     for _i, _claim in enumerate(_claims["claims"], start=1):
         _claim.update({"id": f"{_study}.{_i}", "statement": f"Claim {_i}."} | COMMON | _claim)
+        if _i % 2 and ".s" not in _claim["id"]:
+            _claim |= {"form": "universal", "evidence": "search"}
 
 
 class Lab(NamedTuple):

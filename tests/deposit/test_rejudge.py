@@ -1,6 +1,7 @@
 """The second judge gives the numbers and the words of the first, on studies of every kind."""
 
 import math
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from verify import differ
 
+from journeylab.claims.forms import Form
 from journeylab.claims.hashes import row_hashes
 from journeylab.claims.judge import judge_study
 from journeylab.claims.reading import taken_rows
@@ -66,6 +68,9 @@ def studies(draw):
     ids = ("s1", *map(str, range(1, len(claims))))
     common = {"theorem": "thm:x", "source": "corrected", "statement": "It is so."}
     claims = [{"id": f"exp1.{i}", **common, **c} for i, c in zip(ids, claims[::-1], strict=True)]
+    for claim in claims[1:]:
+        claim["form"] = draw(st.sampled_from(get_args(Form)))
+        claim["evidence"] = draw(st.sampled_from([None, "search", "exhaustion"]))
     first = draw(st.sampled_from([0, 0, 0, 0, 0, 100]))
     register = {
         "alpha": 0.05,

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from journeylab.claims.regions import Region
-from journeylab.records.verdicts import WORDS, Registration
+from journeylab.records.verdicts import WORDS, Earlier, Registration
 from journeylab.wording.effects import run_text
 from journeylab.wording.numbers import places, printed_numbers
 from journeylab.wording.rows import COARSE, SATURATED, StudyRows
 from journeylab.wording.verdicts import (
     certainty,
+    checks_text,
+    earlier_text,
     explanation,
     headline,
     meaning,
@@ -20,6 +22,7 @@ from journeylab.wording.verdicts import (
     opening,
     outcome,
     registration_lines,
+    searched,
     seed_numbers,
 )
 
@@ -114,6 +117,35 @@ def test_open_rows_give_their_reasons_and_decided_rows_do_not():
     assert f"In 7.5, {SATURATED} floor (0 in “A” and 0 in “B”)." in text
     assert "decided at" not in text
     assert COARSE not in text
+
+
+def test_a_search_says_what_it_did_not_find_and_checks_are_in_no_count():
+    by_search = {"form": "universal", "evidence": "search"}
+    rows = (
+        row("exp7.1", "supported", **by_search),
+        row("exp7.2", "supported", form="typical"),
+        row("exp7.3", "refuted", form="report"),
+        row("exp7.4", "refuted", form="existential", evidence="search"),
+        row("exp7.5", "supported", form="check"),
+        row("exp7.6", "refuted", form="check"),
+        row("exp7.7", "supported", form="check"),
+    )
+    assert meaning(study(*rows)) == (
+        "Of the document's four claims, one is supported, in one no counterexample was found, in "
+        "one no example was found and one is not reproduced."
+    )
+    assert meaning(study(rows[0])) == ("In the document's claim no counterexample was found.")
+    assert headline(study(*rows).judged).startswith("Of 4 judged claims, 1 is supported, in 1 no")
+    assert checks_text(rows) == "Checks of code, in no count: 7.5 and 7.7 hold; 7.6 fails."
+    assert opening(rows[0]) == "No counterexample found"
+    tried = "A − B, all templates; hits@1, tier 2, 12 seeds"
+    assert [searched(each) for each in rows[:4]] == [tried, "", tried, tried]
+
+
+def test_an_earlier_verdict_has_the_words_of_the_row_that_continues_it():
+    earlier = Earlier(id="exp7.9", effect=0.1, low=None, high=None, verdict="refuted")
+    assert earlier_text(earlier) == "refuted, 0.1"
+    assert earlier_text(earlier, row("exp7.1", "supported", form="report")).startswith("not repro")
 
 
 def test_an_unregistered_verdict_counts_as_exploratory():
