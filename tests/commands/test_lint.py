@@ -66,13 +66,13 @@ def test_an_unknown_placeholder_is_a_mistake(checkout: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "mistake"),
     [
-        (r"\result{exp6.7.efect}", "its report has no such number; did you mean exp6.7.effect?"),
+        (r"\result{exp6.7.efect}", "its report has no such number; did you mean 'exp6.7.effect'?"),
         (r"\rawresult{exp6.8.effect}", "its report has no such number"),
-        (r"\result{exp2.2.efect}", "a claim has no number 'efect'; did you mean effect?"),
+        (r"\result{exp2.2.efect}", "a claim has no number 'efect'; did you mean 'effect'?"),
         (r"\result{exp2.99.effect}", "there is no claim exp2.99"),
-        (r"\result{exp66.7.effect}", "there is no study exp66; did you mean exp6?"),
+        (r"\result{exp66.7.effect}", "there is no study exp66; did you mean 'exp6'?"),
         (r"\study{exp66}", "there is no such study"),
-        (r"\studyfigure{exp6}{efects}", "the report has no such file; did you mean figures/eff"),
+        (r"\studyfigure{exp6}{efects}", "the report has no such file; did you mean 'figures/eff"),
         (r"\input{exp6/tables/none}", "the report has no such file"),
         (r"\includegraphics[width=3cm]{effects}", "paper/effects.pdf is not the current one"),
         (r"\includegraphics{nothing}", "there is no such file beside the manuscript"),

@@ -16,10 +16,9 @@ import reading
 import scipy
 import verify
 
-from journeylab.deposit.archive import pack
 from journeylab.deposit.contents import SCRIPTS
 from journeylab.records import files as sealed
-from journeylab.records.evidence import parse_evidence
+from journeylab.records.evidence import pack, parse_evidence
 from journeylab.records.files import json_bytes
 
 from .conftest import AUTHOR

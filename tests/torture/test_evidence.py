@@ -11,9 +11,14 @@ from pathlib import Path
 import pytest
 
 from journeylab.config import UserError, read_yaml
-from journeylab.deposit.archive import pack
 from journeylab.records import files
-from journeylab.records.evidence import evidence_path, find_evidence, parse_evidence, read_evidence
+from journeylab.records.evidence import (
+    evidence_path,
+    find_evidence,
+    pack,
+    parse_evidence,
+    read_evidence,
+)
 from journeylab.records.runs import RUN, RegisterState
 from journeylab.workflow.evidence import Plans, read_recorded
 from journeylab.workflow.planning import WorkflowPlan

@@ -8,7 +8,7 @@ import typer
 import yaml
 
 from journeylab.commands.results import CONFIG, printed_table
-from journeylab.config import UserError, accepted, shown
+from journeylab.config import UserError, accepted, leaves, shown
 from journeylab.config.grids import at_scale, by_name, span
 
 
@@ -75,16 +75,8 @@ def settings_of(
     del resolved["variant"]
     if not found.computed and (evaluation := settings.section("evaluation")) is not None:
         resolved["evaluation"] = evaluation.model_dump(mode="json")
-    for path, value in _leaves(resolved):
+    for path, value in leaves(resolved):
         yield ".".join(path), value, _line(path, owners.get(path[0]), own)
-
-
-def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
-    if isinstance(value, Mapping) and value:
-        for key, inner in value.items():
-            yield from _leaves(inner, (*path, str(key)))
-    else:
-        yield path, value
 
 
 def _line(path: Sequence[str], owners: Sequence[Any] | None, arm: Any) -> int | None:

@@ -28,8 +28,9 @@ def deposit(
 ) -> None:
     """Pack the complete and current studies into one archive that verify.py checks."""
     from journeylab.commands.check import check_plan, override
-    from journeylab.deposit.archive import assemble, pack
+    from journeylab.deposit.archive import assemble
     from journeylab.deposit.code import read_code
+    from journeylab.records.evidence import pack
     from journeylab.records.files import MANIFEST, write_atomic
 
     project = config.resolve().parent

@@ -1,6 +1,5 @@
 """``journeylab lint``: decimals typed by hand, unknown keys of numbers and stale figures."""
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -10,7 +9,7 @@ from typing import Any
 import yaml
 
 from journeylab.commands.results import current_register, read_text
-from journeylab.config import UserError
+from journeylab.config import UserError, meant
 from journeylab.records.files import MANIFEST, read_json, read_origin, sha256
 from journeylab.records.plans import read_plan
 from journeylab.records.repair import remake
@@ -110,20 +109,20 @@ class _Reports:
         """The key of a number: of the drawn report, else of a claim."""
         study = key.partition(".")[0]
         if known := self._read(study, "numbers.json"):
-            return "" if key in known else f"its report has no such number{_closest(key, known)}"
+            return "" if key in known else f"its report has no such number{meant(key, known)}"
         claim = _CLAIM.fullmatch(key)
         if study not in self._register.studies:
-            return f"there is no study {study}{_closest(study, self._register.studies)}"
+            return f"there is no study {study}{meant(study, self._register.studies)}"
         if claim and claim[1] not in self._register.by_id:
-            return f"there is no claim {claim[1]}{_closest(claim[1], self._register.by_id)}"
+            return f"there is no claim {claim[1]}{meant(claim[1], self._register.by_id)}"
         if claim and claim[2] not in NAMES:
-            return f"a claim has no number {claim[2]!r}{_closest(claim[2], NAMES)}"
+            return f"a claim has no number {claim[2]!r}{meant(claim[2], NAMES)}"
         return ""
 
     def check_study(self, study: str) -> str:
         """A study, and whether its report was drawn as planned."""
         if study not in self._register.studies:
-            return f"there is no such study{_closest(study, self._register.studies)}"
+            return f"there is no such study{meant(study, self._register.studies)}"
         manifest = self._root / "reports" / study / MANIFEST
         plan = self._root / "plans" / study / "draw.json"
         origin = read_origin(manifest) if plan.exists() and manifest.exists() else None
@@ -134,11 +133,11 @@ class _Reports:
     def check_file(self, study: str, name: str, folder: Path) -> str:
         """A figure or table of a report; a copy in `folder` goes before that in the report."""
         if study not in self._register.studies:
-            return f"there is no study {study}{_closest(study, self._register.studies)}"
+            return f"there is no study {study}{meant(study, self._register.studies)}"
         drawn = self._hashes(study)
         wanted = next((name + end for end in _ENDS if name + end in drawn), None)
         if wanted is None:
-            return f"the report has no such file{_closest(name, drawn)}" if drawn else ""
+            return f"the report has no such file{meant(name, drawn)}" if drawn else ""
         copy, report = folder / study / wanted, self._root / "reports" / study / wanted
         return _compare(copy if copy.is_file() else report, [drawn[wanted]])
 
@@ -164,8 +163,3 @@ def _compare(file: Path, current: Sequence[str]) -> str:
     if file.is_file() and sha256(file) in current:
         return ""
     return f"{file} is not the current one (its checksum differs)"
-
-
-def _closest(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {close[0]}?" if close else ""

@@ -4,7 +4,7 @@ The file is read once and flows one way: YAML → these models → plans → sta
 its part from the models below (``studies/<folder>/settings.py``); this package knows no study.
 """
 
-from journeylab.config.errors import UserError, accepted, masked, refusal, shown
+from journeylab.config.errors import UserError, accepted, masked, meant, refusal, shown
 from journeylab.config.fields import (
     AsNumber,
     Count,
@@ -20,7 +20,7 @@ from journeylab.config.fields import (
     SeveralWorlds,
 )
 from journeylab.config.grids import at_scale
-from journeylab.config.reading import canonical, check_plain, read_yaml
+from journeylab.config.reading import canonical, check_plain, leaves, read_yaml
 from journeylab.config.root import ONCE, Config, chunk_seeds, chunks
 from journeylab.config.study import (
     Arms,
@@ -35,42 +35,3 @@ from journeylab.config.study import (
     VariantSettings,
 )
 from journeylab.config.validating import build
-
-__all__ = [
-    "ONCE",
-    "ArmSettings",
-    "Arms",
-    "AsNumber",
-    "ByKind",
-    "ComputedArm",
-    "Config",
-    "Count",
-    "ExternalFile",
-    "Factors",
-    "FromFile",
-    "Frozen",
-    "Labels",
-    "Levels",
-    "Metric",
-    "Name",
-    "RunSettings",
-    "Scale",
-    "SeveralWorlds",
-    "StudySettings",
-    "TrainedArm",
-    "TrainedJob",
-    "TrainingSettings",
-    "UserError",
-    "VariantSettings",
-    "accepted",
-    "at_scale",
-    "build",
-    "canonical",
-    "check_plain",
-    "chunk_seeds",
-    "chunks",
-    "masked",
-    "read_yaml",
-    "refusal",
-    "shown",
-]

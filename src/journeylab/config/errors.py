@@ -35,9 +35,14 @@ def accepted(name: object, known: Mapping[str, Any] | list[str]) -> str:
     """A hint for an unknown name: the closest known name, and all known names."""
     if not known:
         return " remove it"
-    close = difflib.get_close_matches(cut(str(name), LONGEST_ECHO), list(known), n=1)
-    hint = f" did you mean {close[0]!r}?" if close else ""
-    return f"{hint} accepted: {', '.join(known)}"
+    hint = meant(cut(str(name), LONGEST_ECHO), known)
+    return f"{hint.removeprefix(';')} accepted: {', '.join(known)}"
+
+
+def meant(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The end of a message about a name: the closest of the known ones; "" if none is close."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def dotted(at: Iterable[object]) -> str:

@@ -1,7 +1,7 @@
 """Types of fields: names, numbers, folders, files, and the base of all records."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from functools import cache
 from pathlib import Path, PurePath
@@ -22,6 +22,7 @@ from pydantic.dataclasses import dataclass
 from journeylab.config.reading import LONGEST_NAME, NAME
 
 T = TypeVar("T")
+Named = TypeVar("Named", bound=Mapping[str, Any])
 
 MOST, MOST_SEEDS, MOST_RUNS, MOST_BYTES = 1_000_000, 10_000, 20_000, 10**10
 """Upper bounds: of a count, seeds of a scale, runs of a workflow, bytes of an external file."""
@@ -41,13 +42,10 @@ def _switch(value: Any) -> Any:
     return value
 
 
-def _repeated(values: Iterable[Hashable]) -> list[str]:
-    return sorted(str(value) for value, count in Counter(values).items() if count > 1)
-
-
 def distinct(values: tuple[T, ...]) -> tuple[T, ...]:
     """The values; raises ValueError if a value occurs twice."""
-    if repeated := _repeated(values):
+    repeated = sorted(str(value) for value, count in Counter(values).items() if count > 1)
+    if repeated:
         raise ValueError(f"{', '.join(repeated)} is written twice")
     return values
 
@@ -170,10 +168,11 @@ class SeveralWorlds(Frozen):
     worlds: Annotated[int, Field(ge=1, le=MOST_WORLDS)] = 1
 
 
-def check_case(names: Iterable[str]) -> None:
-    """Refuse names that differ in case only: some file systems would share their folder."""
+def check_case(names: Named) -> Named:
+    """The names; ValueError if two differ in case only: some file systems share their folder."""
     known: dict[str, str] = {}
     for name in names:
         other = known.setdefault(name.lower(), name)
         if other != name:
             raise ValueError(f"{other!r} and {name!r} differ in case only; rename one")
+    return names

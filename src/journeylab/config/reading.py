@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -96,6 +96,15 @@ def _not_plain(value: object) -> str:
     if value is None or isinstance(value, float | date):
         return ""
     return f"write text (in quotes), a number, true or false, not a {type(value).__name__}"
+
+
+def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The values in nested mappings, with the keys that lead to them; of an empty one, itself."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from leaves(inner, (*path, str(key)))
+    else:
+        yield path, value
 
 
 def canonical(content: Any) -> str:

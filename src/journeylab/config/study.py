@@ -76,8 +76,7 @@ class ArmSettings(Frozen):
     """An experimental condition and its variants; ``variants: [A, B]`` if they override nothing.
 
     ``dataset`` names one of the study's datasets; it may be omitted if there is only one, or if a
-    trained arm has the name of its dataset. ``grid``
-    creates one arm for every combination of its levels (:func:`span`).
+    trained arm has its name. ``grid`` makes an arm of every combination of levels (:func:`span`).
     """
 
     enabled: Switch = True
@@ -86,16 +85,8 @@ class ArmSettings(Frozen):
     variants: Variants
     grid: dict[Name, tuple[str | float, ...] | dict[Name, Any]] = Field({}, exclude=True)
 
-    @field_validator("variants", mode="before")
-    @classmethod
-    def _by_name(cls, written: Any) -> Any:
-        return by_name(written)
-
-    @field_validator("variants")
-    @classmethod
-    def _have_folders(cls, variants: dict[str, VariantSettings]) -> dict[str, VariantSettings]:
-        check_case(variants)
-        return variants
+    _by_name = field_validator("variants", mode="before")(by_name)
+    _have_folders = field_validator("variants")(check_case)
 
 
 class TrainedArm(ArmSettings):
@@ -170,23 +161,14 @@ class StudySettings(Frozen):
     scales: dict[Scale, dict[str, Any]] = {}
     optional: Switch = False
 
-    @field_validator("datasets")
-    @classmethod
-    def _datasets_have_files(cls, datasets: Mapping[str, Frozen]) -> Mapping[str, Frozen]:
-        check_case(datasets)
-        return datasets
-
-    @field_validator("arms", mode="before")
-    @classmethod
-    def _spanned(cls, written: Any) -> Any:
-        return span(written)
+    _spanned = field_validator("arms", mode="before")(span)
+    _have_folders = field_validator("datasets", "arms")(check_case)
 
     @field_validator("arms")
     @classmethod
-    def _arms_have_folders(cls, arms: Mapping[str, ArmSettings]) -> Mapping[str, ArmSettings]:
+    def _are_no_files(cls, arms: Mapping[str, ArmSettings]) -> Mapping[str, ArmSettings]:
         if not arms:
             raise ValueError("write at least one arm")
-        check_case(arms)
         for arm in arms:
             if arm.lower() in _RESERVED or arm.lower().endswith(_SUFFIXES):
                 raise ValueError(f"{arm!r}: a file of the study has this name; write another name")

@@ -61,7 +61,9 @@ def hide(files: Mapping[str, bytes], names: Iterable[str]) -> dict[str, bytes]:
         if any(fnmatch(name, left_out) for left_out in LEFT_OUT):
             continue
         if name.startswith("code/evidence/") and name.endswith(SUFFIX):
-            hidden[name] = _without_commit(content)
+            evidence = parse_evidence(content)
+            host = evidence.host.model_copy(update={"commit": None})
+            hidden[name] = evidence._replace(host=host).packed
             continue
         hidden[name] = content
         if name.startswith("code/"):  # all others are sealed
@@ -72,12 +74,6 @@ def hide(files: Mapping[str, bytes], names: Iterable[str]) -> dict[str, bytes]:
             if match := pattern.search(text):
                 raise UserError(f"{name} names {match[0]!r}, which an anonymous deposit must not")
     return hidden
-
-
-def _without_commit(content: bytes) -> bytes:
-    evidence = parse_evidence(content)
-    host = evidence.host.model_copy(update={"commit": None})
-    return evidence._replace(host=host).packed
 
 
 def _texts(name: str, content: bytes) -> list[str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,6 @@ from journeylab.deposit.metadata import croissant, read_citation, sbom, zenodo
 from journeylab.records.files import MANIFEST, MEASUREMENTS, VERDICTS, json_bytes, parse_json
 
 ABOUT, README = "deposit.json", "README.md"
-_EPOCH = (1980, 1, 1, 0, 0, 0)
 _README = """# {title}
 
 This archive holds the code, the evidence and the reports of {studies}.
@@ -124,14 +121,3 @@ def _derived(study: Study, files: Mapping[str, bytes]) -> dict[str, Any]:
     judged = {row["id"].split(".")[1] for row in rows} | {"scale", "seeds", "alpha", "M"}
     others = {key: n for key, n in numbers.items() if key.split(".")[1] not in judged}
     return derivations(Cells(files[study.csv].decode()), others)
-
-
-def pack(files: Mapping[str, bytes]) -> bytes:
-    """A zip archive; equal files give equal bytes with one version of zlib."""
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, content in sorted(files.items()):
-            info = zipfile.ZipInfo(name, _EPOCH)
-            info.create_system, info.external_attr = 3, 0o644 << 16
-            packed.writestr(info, content, zipfile.ZIP_DEFLATED, compresslevel=9)
-    return archive.getvalue()

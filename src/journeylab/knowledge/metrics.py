@@ -5,26 +5,15 @@ from journeylab.knowledge.settings import TIERS
 
 FAMILY_KINDS = ("person", "city", "country")
 FAMILY_RELATIONS = (
-    "son_of",
-    "brother_of",
-    "located_in",
-    "lives_in",
-    "grandson_of",
-    "great_grandson_of",
-    "nephew_of",
-    "citizen_of",
+    *("son_of", "brother_of", "located_in", "lives_in"),
+    *("grandson_of", "great_grandson_of", "nephew_of", "citizen_of"),
 )
 """The types of entities and the relations of a family world."""
 
 WORLD = (
-    "entities",
-    "facts",
+    *("entities", "facts"),
     *(f"{split} facts" for split in ("base", "teaching", "transfer", "shown", "generalisation")),
-    "text rows",
-    "text tokens",
-    "KG rows",
-    "symbols",
-    "name tokens",
+    *("text rows", "text tokens", "KG rows", "symbols", "name tokens"),
 )
 """The sizes of a world and of its rows that every study of facts measures."""
 
@@ -38,8 +27,8 @@ def tier_metrics(
     number of entities of every kind and of facts of every relation.
     """
     scored: Factors = {"tier": TIERS, "format": ("text", "kg"), "template": templates}
-    ranked = scored | {"candidates": ("all", "type")}
-    floor = {"tier": TIERS}
+    ranked: Factors = scored | {"candidates": ("all", "type")}
+    floor: Factors = {"tier": TIERS}
     quantities = (*WORLD, *kinds, *(f"{relation} facts" for relation in relations))
     return {
         "hits@1": Metric("hits@1", ranked),

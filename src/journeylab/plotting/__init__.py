@@ -16,36 +16,3 @@ from journeylab.plotting.results import RunName, StudyResults, Table, median, su
 from journeylab.plotting.searches import read_trials, tabulate_trials
 from journeylab.plotting.stopping import stopping
 from journeylab.plotting.style import TEXT, Style, save, styled, styles
-
-__all__ = [
-    "TEXT",
-    "Columns",
-    "Drawn",
-    "Figures",
-    "Lines",
-    "RunName",
-    "StudyResults",
-    "Style",
-    "Table",
-    "anchors",
-    "canvas",
-    "curves",
-    "draw_figures",
-    "facets",
-    "legend_above",
-    "median",
-    "median_interval",
-    "medians",
-    "multiples",
-    "panels",
-    "ranges",
-    "read_trials",
-    "save",
-    "seeds",
-    "stopping",
-    "styled",
-    "styles",
-    "summary",
-    "table",
-    "tabulate_trials",
-]

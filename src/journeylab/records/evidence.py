@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from journeylab.config import UserError, shown
+from journeylab.config import UserError, leaves, shown
 from journeylab.records import files
 from journeylab.records.files import MEASUREMENTS
 from journeylab.records.listing import find_files
@@ -53,14 +53,8 @@ class RunEvidence(NamedTuple):
     @property
     def packed(self) -> bytes:
         """The content of the file; equal runs give equal bytes with one version of zlib."""
-        archive = io.BytesIO()
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-            for name, content in sorted(self._members().items()):
-                info = zipfile.ZipInfo(name, _EPOCH)
-                info.create_system, info.external_attr = 3, 0o644 << 16
-                packed.writestr(info, content, zipfile.ZIP_DEFLATED, compresslevel=9)
-            packed.comment = bytes(_DIGEST)  # its length is in the archive; the digest replaces it
-        content = archive.getvalue()[:-_DIGEST]
+        # the length of the comment is in the archive; the digest replaces it
+        content = pack(self._members(), comment=bytes(_DIGEST))[:-_DIGEST]
         return content + _hexdigest(content)
 
     @property
@@ -94,6 +88,18 @@ class RunEvidence(NamedTuple):
         plans = {PLAN: self.plan, MEASURED: self.measured}
         texts = {name: files.json_bytes(record) for name, record in (plans | {HOST: host}).items()}
         return {**texts, **self.contents}
+
+
+def pack(files: Mapping[str, bytes], comment: bytes = b"") -> bytes:
+    """A zip archive; equal files give equal bytes with one version of zlib."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in sorted(files.items()):
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.create_system, info.external_attr = 3, 0o644 << 16
+            packed.writestr(info, content, zipfile.ZIP_DEFLATED, compresslevel=9)
+        packed.comment = comment
+    return archive.getvalue()
 
 
 def evidence_path(root: Path, study: str, folder: str) -> Path:
@@ -184,17 +190,9 @@ def _hexdigest(content: bytes) -> bytes:
 
 def _fields(plan: Plan) -> dict[str, Any]:
     """The fields of a plan; a nested field is named by its path, as in `settings.model.d`."""
-
-    def flatten(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-        for name, value in values.items():
-            if isinstance(value, Mapping):
-                yield from flatten(value, f"{prefix}{name}.")
-            else:
-                yield f"{prefix}{name}", value
-
     fields = plan.model_dump(mode="json")
     fields[f"code of {fields.pop('stage')}"] = fields.pop("code")
-    return dict(flatten(fields, ""))
+    return {".".join(path): value for path, value in leaves(fields) if value != {}}
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

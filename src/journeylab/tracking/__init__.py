@@ -4,16 +4,3 @@ from journeylab.tracking.experiment import TrackingSummary
 from journeylab.tracking.importer import find_studies, import_runs, import_studies, tell, watch
 from journeylab.tracking.server import serve, server_command, server_environment
 from journeylab.tracking.store import is_local
-
-__all__ = [
-    "TrackingSummary",
-    "find_studies",
-    "import_runs",
-    "import_studies",
-    "is_local",
-    "serve",
-    "server_command",
-    "server_environment",
-    "tell",
-    "watch",
-]

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from journeylab.config import build, canonical
+from journeylab.config import build, canonical, leaves
 from journeylab.records import files, runs
 from journeylab.records.plans import plan_key, read_plan
 from journeylab.records.verdicts import StudyVerdicts
@@ -79,9 +79,8 @@ class Chunk:
         run, host = self.run, self.host
         commit = host.commit or "unknown"
         return {
-            "mlflow.source.name": commit[
-                :7
-            ],  # the only part of the source that a list of runs shows
+            # the only part of the source that a list of runs shows
+            "mlflow.source.name": commit[:7],
             "mlflow.source.type": "LOCAL",
             "mlflow.source.git.commit": commit,
             "study": run.study,
@@ -108,9 +107,7 @@ class Chunk:
         if self._curves is None:
             return
         points = _of_seed(self._curves, seed)
-        for step, metric, value in zip(
-            points["step"], points["metric"], points["value"], strict=True
-        ):
+        for step, metric, value in points[["step", "metric", "value"]].itertuples(index=False):
             yield MetricPoint(metric_name(metric), int(step), float(value))
 
     def _costs(self, seed: int | None) -> Iterator[MetricPoint]:
@@ -201,21 +198,16 @@ def describe_study(root: Path, study: str, verdicts: StudyRows | None) -> str:
 
 def flat_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     """Settings as params: names of nested keys are joined by dots."""
-    return dict(_flatten(settings))
+    return {
+        metric_name(".".join(path)): value if isinstance(value, str) else canonical(value)
+        for path, value in leaves(settings)
+        if value != {}
+    }
 
 
 def metric_name(text: str) -> str:
     """A name of a metric or param with the characters that MLflow accepts."""
     return re.sub(r"[^/\w.\- ]", "_", text.replace("@", "_at_"), flags=re.ASCII)
-
-
-def _flatten(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from _flatten(value, f"{prefix}{key}.")
-        else:
-            name = metric_name(f"{prefix}{key}")
-            yield name, value if isinstance(value, str) else canonical(value)
 
 
 def _of_seed(table: pd.DataFrame, seed: int | None) -> pd.DataFrame:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from journeylab.config import meant
 from journeylab.records.round import ChangedPassage
 
 MANUSCRIPT, TYPESET = Path("paper"), Path("build/paper/paper.aux")
@@ -28,6 +28,7 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _KINDS = {"fig": "figure", "tab": "table", "eq": "equation", "sec": "section", "app": "section"}
+_KINDS |= dict.fromkeys(("§", "appendix"), "section")
 
 
 class Passage(NamedTuple):
@@ -71,10 +72,9 @@ def find_passages(
             located[point] = ChangedPassage(text=places)
             continue
         names = [passage.label or passage.title for passage in known]
-        close = difflib.get_close_matches(change, names, n=1, cutoff=0.3)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
         located[point] = ChangedPassage(
-            problem=f"change {change!r} names no label, heading or section of the manuscript{hint}"
+            problem=f"change {change!r} names no label, heading or section of the manuscript"
+            + meant(change, names, cutoff=0.3)
         )
     return located
 
@@ -91,17 +91,12 @@ def _matching(change: str, known: list[Passage]) -> Iterator[Passage]:
         return
     text = _plain(change).lower()
     titles = [p for p in known if p.title and not p.label and _plain(p.title).lower() in text]
-    longest = [
-        p for p in titles if not any(p.title != q.title and p.title in q.title for q in titles)
-    ]
-    if longest:
-        yield from longest
+    yield from (p for p in titles if not any(p.title in q.title != p.title for q in titles))
+    if titles:
         return
     for match in _NUMBERED.finditer(change):
         kind = match["kind"].lower().rstrip(".")
-        wanted = (
-            "section" if kind in ("section", "sec", "§", "appendix") else _KINDS.get(kind, kind)
-        )
+        wanted = _KINDS.get(kind, kind)
         for passage in known:
             heading = passage.kind in _HEADINGS
             same = heading and not passage.label if wanted == "section" else passage.kind == wanted

@@ -8,8 +8,6 @@ from journeylab.plotting.captions import CURVES, SEEDS
 from journeylab.studies.exp10_circuit_encoders.metrics import ARMS
 from journeylab.studies.exp10_circuit_encoders.tables import GAIN, numbers, tabulate
 
-__all__ = ["FIGURES", "numbers", "tabulate"]
-
 _HEADS = tuple(arm for arm in ARMS if arm.startswith("heads-"))
 _LAST = ("degree", "digits")
 

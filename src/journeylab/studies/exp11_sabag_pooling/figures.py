@@ -12,8 +12,6 @@ from journeylab.studies.exp11_sabag_pooling.settings import (
 )
 from journeylab.studies.exp11_sabag_pooling.tables import numbers, tabulate
 
-__all__ = ["FIGURES", "numbers", "tabulate"]
-
 FIGURES: plot.Figures = {
     "accuracy": plot.multiples(
         "Token accuracy on the test strings, by task; for sorted strings also the share of strings "

@@ -11,8 +11,6 @@ from journeylab.plotting import StudyResults
 from journeylab.plotting.captions import AS_BEFORE, SEEDS
 from journeylab.studies.exp12_native_kg_transfer.tables import numbers, tabulate
 
-__all__ = ["FIGURES", "numbers", "tabulate"]
-
 _SIZE = "size of the world, k"
 
 

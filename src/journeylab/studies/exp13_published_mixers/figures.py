@@ -7,8 +7,6 @@ from journeylab.studies.exp13_published_mixers.metrics import FAMILIES, LABELS
 from journeylab.studies.exp13_published_mixers.settings import WORD_TASKS
 from journeylab.studies.exp13_published_mixers.tables import SOLVED, numbers, tabulate, tasks
 
-__all__ = ["FIGURES", "numbers", "tabulate"]
-
 _BUDGETS = (
     "Runs in bold have a searched rate and scale; others have the usual ones, so that a low "
     "value can come from its rate."

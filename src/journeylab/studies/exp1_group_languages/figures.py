@@ -9,8 +9,6 @@ from journeylab.studies.exp1_group_languages.metrics import FAMILY_LABELS, FORM_
 from journeylab.studies.exp1_group_languages.settings import LONGEST, SHORTEST
 from journeylab.studies.exp1_group_languages.tables import numbers, tabulate
 
-__all__ = ["FIGURES", "numbers", "tabulate"]
-
 FIGURES: plot.Figures = {
     "worst": plot.multiples(
         "Accuracy at the worst of the training lengths, by task. "

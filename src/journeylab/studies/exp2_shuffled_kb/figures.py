@@ -6,8 +6,6 @@ from journeylab.studies.exp2_shuffled_kb import panels
 from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, VARIANTS
 from journeylab.studies.exp2_shuffled_kb.tables import numbers, tabulate
 
-__all__ = ["FIGURES", "numbers", "tabulate"]
-
 _TESTED = {order: f"tested {order}" for order in ORDERS}
 _TRAINED = [f"trained {order}" for order in ORDERS]
 

@@ -13,8 +13,6 @@ from journeylab.studies.exp3_order_information.information import (
 from journeylab.studies.exp3_order_information.settings import LENGTHS
 from journeylab.studies.exp3_order_information.tables import numbers, tabulate
 
-__all__ = ["FIGURES", "numbers", "tabulate"]
-
 _SEEDS = seed_dots(
     lines="vertical lines",
     failed="✗ counts failed seeds, which count as ±∞ in the intervals and not at all in medians",

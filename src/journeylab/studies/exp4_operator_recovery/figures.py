@@ -15,8 +15,6 @@ from journeylab.studies.exp4_operator_recovery.tables import (
     tabulate,
 )
 
-__all__ = ["FIGURES", "numbers", "tabulate"]
-
 _SEEDS = seed_dots(
     "one seed, or one draw of random operators",
     failed="✗ counts failed seeds, which count as ±∞ in the intervals",

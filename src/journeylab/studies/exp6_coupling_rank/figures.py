@@ -9,8 +9,6 @@ from journeylab.studies.exp6_coupling_rank.metrics import FITTED, FREQUENCY_SETS
 from journeylab.studies.exp6_coupling_rank.printed import WHOLE, tabulate
 from journeylab.studies.exp6_coupling_rank.settings import ARITHMETICS, HEADS, STACKED, D
 
-__all__ = ["FIGURES", "tabulate"]
-
 
 def _by_heads(caption: str, arms: Collection[str]) -> plot.Drawn:
     return plot.multiples(

@@ -7,8 +7,6 @@ from journeylab.studies.exp7_native_kg import panels
 from journeylab.studies.exp7_native_kg.metrics import METRICS
 from journeylab.studies.exp7_native_kg.tables import numbers, tabulate
 
-__all__ = ["FIGURES", "numbers", "tabulate"]
-
 _OTHERS = {
     "hits@5": "hits@5",
     "MRR": "mrr",

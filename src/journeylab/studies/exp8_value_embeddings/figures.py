@@ -9,8 +9,6 @@ from journeylab.studies.exp8_value_embeddings.metrics import DECODING, TEST_SETS
 from journeylab.studies.exp8_value_embeddings.settings import DOCUMENT_WIDTH, PRINTED
 from journeylab.studies.exp8_value_embeddings.tables import EXPONENT_TITLES, numbers, tabulate
 
-__all__ = ["FIGURES", "numbers", "tabulate"]
-
 _ATTENTION = ("axial", "full")
 _SHOWN = ("discrete", "sinusoidal", "hybrid50", "fourier-high", "scalar")
 """The variants whose learning curves are drawn; more lines would hide each other."""

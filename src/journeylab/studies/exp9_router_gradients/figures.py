@@ -7,8 +7,6 @@ from journeylab.studies.exp9_router_gradients.metrics import ESTIMATORS, FAMILIE
 from journeylab.studies.exp9_router_gradients.settings import ESTIMATED, SCALES
 from journeylab.studies.exp9_router_gradients.tables import numbers, tabulate
 
-__all__ = ["FIGURES", "numbers", "tabulate"]
-
 _ROUTERS = seed_dots("one seed, with its own router and sequences", failed="")
 _COMPARED = {name: title for name, title in ESTIMATORS.items() if name in ESTIMATED}
 _DRAWN = [name for names in panels.CURVES.values() for name in names]
