@@ -27,7 +27,6 @@ from journeylab.tracking.store import ARTIFACTS, LOCAL, LOCK
 from .conftest import MARKS, Shown, ids, interrupt
 
 PROJECT = Path(__file__).parents[2]
-PATIENT = 30.0
 """Seconds per request; generous, since a test machine may be busy."""
 
 pytestmark = MARKS
@@ -77,27 +76,28 @@ def check_complete(shown, chunk):
 
 @pytest.mark.system
 def test_a_server_is_filled_killed_and_filled_again(
-    tmp_path, write_chunk, write_measurements, served, free_port
+    tmp_path, write_chunk, write_measurements, served, free_port, monkeypatch
 ):
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "30")
     first = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=500)
     write_measurements(first)
     draw_figure(tmp_path)
     port = free_port()
     with served(tmp_path, port) as uri:
-        filled = tracking.import_runs(tmp_path, "exp7", uri, timeout=PATIENT)
+        filled = tracking.import_runs(tmp_path, "exp7", uri)
         assert (filled.imported, filled.skipped, filled.warning) == (2, 0, None)
         shown = Shown(tmp_path, uri)
         check_complete(shown, first)
         assert shown.artifacts("figures") == ["figures/effect.pdf"]
         before = ids(shown.seed)
-    dead = tracking.import_runs(tmp_path, "exp7", uri, timeout=PATIENT)
+    dead = tracking.import_runs(tmp_path, "exp7", uri)
     assert dead.warning is not None
     assert uri in dead.warning
     assert "\n" not in dead.warning
     second = write_chunk(tmp_path, "journey", "B")
     write_measurements(second)
     with served(tmp_path, port) as uri:
-        again = tracking.import_runs(tmp_path, "exp7", uri, timeout=PATIENT)
+        again = tracking.import_runs(tmp_path, "exp7", uri)
         assert (again.imported, again.skipped, again.warning) == (2, 2, None)
         after = ids(Shown(tmp_path, uri).seed)
     assert before.items() < after.items()
@@ -342,23 +342,27 @@ def test_mlflow_is_not_imported_by(imported, package):
 
 
 @pytest.mark.timeout(60)
-def test_an_unreachable_or_silent_server_is_a_warning(tmp_path, write_chunk, free_port):
+def test_an_unreachable_or_silent_server_is_a_warning(
+    tmp_path, write_chunk, free_port, monkeypatch
+):
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
     write_chunk(tmp_path, "journey", "A")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         ports = (free_port(), silent.getsockname()[1])
         uris = [f"http://127.0.0.1:{port}" for port in ports]
         for uri in (*uris, f"postgresql://127.0.0.1:{ports[0]}/runs"):
-            summary = tracking.import_runs(tmp_path, "exp7", uri, timeout=1.0)
+            summary = tracking.import_runs(tmp_path, "exp7", uri)
             assert summary.warning is not None
             assert summary.runs == ()
 
 
 @pytest.mark.timeout(60)
-def test_an_import_that_cannot_get_the_lock_is_a_warning(tmp_path, write_chunk):
+def test_an_import_that_cannot_get_the_lock_is_a_warning(tmp_path, write_chunk, monkeypatch):
+    monkeypatch.setattr("journeylab.tracking.importer.PATIENCE", 0.1)
     write_chunk(tmp_path, "journey", "A")
     (tmp_path / LOCK).parent.mkdir()
     with FileLock(tmp_path / LOCK):
-        summary = tracking.import_runs(tmp_path, "exp7", patience=0.1)
+        summary = tracking.import_runs(tmp_path, "exp7")
     assert summary.warning is not None
     assert "another import" in summary.warning
 

@@ -44,6 +44,8 @@ _ATTEMPTS = 2
 _CLASHES = 2
 """How often an import begins again after another machine wrote the same row of the server's
 database at the same moment; what is there already is not sent again."""
+PATIENCE = 60.0
+"""Seconds that another import has to finish."""
 _WARNING = 250  # characters
 _DAMAGED = re.compile(
     r"is damaged|Could not decode|malformed|not a database|no such (table|column)|already exists"
@@ -52,43 +54,28 @@ _DAMAGED = re.compile(
 """What SQLite or MLflow say of a store that is damaged or half made."""
 
 
-def import_runs(
-    root: Path,
-    study: str,
-    uri: str = LOCAL,
-    *,
-    timeout: float | None = None,
-    patience: float = 60.0,
-) -> TrackingSummary:
+def import_runs(root: Path, study: str, uri: str = LOCAL) -> TrackingSummary:
     """Bring MLflow up to date with a study's runs, measurements and figures.
 
     Complete runs are not imported again. Runs of an interrupted import are replaced, and so are
-    runs that were measured again. `sqlite:///mlflow.db` and local artifacts lie in `root`. A server
-    has `timeout` seconds for each request, by default MLFLOW_HTTP_REQUEST_TIMEOUT or 3; another
-    import has `patience` seconds to finish.
-    Failures of MLflow are returned as the summary's `warning`, without passwords, and so are
-    damaged records.
+    runs that were measured again. `sqlite:///mlflow.db` and local artifacts lie in `root`. Failures
+    of MLflow, without passwords, and damaged records are returned as the summary's `warning`.
     """
 
     def work(client: MlflowClient) -> TrackingSummary:
         return StudyImport(client, root, study, is_local(uri)).run()
 
-    return _with_client(root, study, uri, work, timeout, patience)
+    return _with_client(root, study, uri, work)
 
 
 def _with_client(
-    root: Path,
-    study: str,
-    uri: str,
-    work: Callable[[MlflowClient], TrackingSummary],
-    timeout: float | None = None,
-    patience: float = 60.0,
+    root: Path, study: str, uri: str, work: Callable[[MlflowClient], TrackingSummary]
 ) -> TrackingSummary:
     """Call `work` with a client, alone in this root; a failure becomes a warning.
 
     If another machine writes the same row of the database meanwhile, `work` is called again.
     """
-    timeout = request_timeout() if timeout is None else timeout
+    timeout = request_timeout()
     with client_environment(root, timeout):
         import mlflow.exceptions
         import mlflow.store.db.utils
@@ -111,7 +98,7 @@ def _with_client(
         try:
             check_reachable(uri, timeout)
             (root / ARTIFACTS).mkdir(parents=True, exist_ok=True)
-            with FileLock(root / LOCK, timeout=patience):
+            with FileLock(root / LOCK, timeout=PATIENCE):
                 check_store(uri, root)
                 create_store(uri, root)
                 client = mlflow.tracking.MlflowClient(tracking_uri=locate(uri, root))
