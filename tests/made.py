@@ -1,5 +1,6 @@
 """What tests of several folders make or read: commits, records of hosts, texts of PDFs, damage."""
 
+import platform
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 import pypdfium2
 
 from journeylab.records.cost import Cost
-from journeylab.records.runs import RunHost, RunStart, SeedOutcome, describe_host
+from journeylab.records.runs import RunHost, RunStart, SeedOutcome
 
 COST = Cost(cpu_seconds=4.0, imports_seconds=1.0, wall_seconds=3.0, peak_mib=100.0)
 
@@ -23,8 +24,9 @@ def git(folder: Path, *arguments: str, name: str = "a", email: str = "a@example.
 
 def host_of(start: RunStart, outcomes: Sequence[SeedOutcome] = (), **more: Any) -> RunHost:
     """The record of where a run was made, which ended when it began."""
-    known = {"finished": start.started, "cost": COST} | more
-    return describe_host(start=start, outcomes=outcomes, **known)
+    known = {"finished": start.started, "cost": COST, "host": platform.node()} | more
+    seconds = {outcome.seed: outcome.seconds for outcome in outcomes}
+    return RunHost(**dict(start), seconds=seconds, **known)
 
 
 def pdf_text(path: Path) -> str:

@@ -8,8 +8,10 @@ import pytest
 
 from journeylab.records.cost import Cost
 from journeylab.records.plans import Plan
-from journeylab.records.runs import RunStart, SeedOutcome, describe_host, describe_run, write_run
+from journeylab.records.runs import RunStart, SeedOutcome, describe_run, write_run
 from journeylab.workflow.costs import COSTS, read_costs, record_costs
+
+from ..made import host_of
 
 START = RunStart(plan_key="", started=datetime(2026, 1, 2, tzinfo=UTC))
 
@@ -31,7 +33,7 @@ def write(root: Path, arm: str, device: str, cpu_seconds: float) -> None:
     write_run(
         root / f"results/exp99/{arm}/A/seeds-00-01",
         describe_run(plan, inputs={}, outcomes=outcomes, files={}, device=device),
-        describe_host(start=START, finished=START.started, outcomes=outcomes, cost=cost),
+        host_of(START, outcomes, cost=cost),
     )
 
 

@@ -10,7 +10,7 @@ PROFILES = Path(__file__).parents[2] / "profiles"
 
 SNAKEFILE = """
 import threading
-from journeylab.workflow.scheduling import lift_default_limit
+from journeylab.workflow.cluster import lift_default_limit
 
 onstart:
     lift_default_limit(workflow.scheduler)

@@ -94,7 +94,8 @@ def write_folder(path: Path, origin: Origin | None = None) -> Iterator[Path]:
     partial.mkdir()
     try:
         yield partial
-        hashes = {name: sha256(partial / name) for name in _contents(partial)}
+        entries = [entry for entry in partial.rglob("*") if entry.is_file()]
+        hashes = {entry.relative_to(partial).as_posix(): sha256(entry) for entry in sorted(entries)}
         write_json(partial / MANIFEST, {"files": hashes}, origin=origin)
         for name in hashes:
             _flush(partial / name)
@@ -215,7 +216,8 @@ def write_table(path: Path, table: pd.DataFrame, origin: Origin | None = None) -
     from pyarrow import parquet
 
     columns = pa.Table.from_pandas(table, preserve_index=False)
-    columns = columns.replace_schema_metadata(_metadata(origin))
+    kept = {ORIGIN: canonical(origin.model_dump(mode="json"))} if origin else {}
+    columns = columns.replace_schema_metadata({SEAL: BLANK.decode()} | kept)
     with write_atomic(path) as partial:
         parquet.write_table(columns, partial, compression="zstd")
         seal(partial)
@@ -315,13 +317,6 @@ def table_origin(content: bytes) -> Origin | None:
     return Origin.model_validate_json(kept) if kept else None
 
 
-def _metadata(origin: Origin | None) -> dict[str, str]:
-    metadata = {SEAL: BLANK.decode()}
-    if origin is not None:
-        metadata[ORIGIN] = canonical(origin.model_dump(mode="json"))
-    return metadata
-
-
 def check_key(path: Path, actual: str | None, planned: str) -> None:
     """Raises UserError unless the key `actual` of `path` is the planned one."""
     if actual != planned:
@@ -377,11 +372,6 @@ def _swap(partial: Path, path: Path, previous: Path) -> None:
         else:
             return
     raise UserError(f"{path} is written by other processes at the same time; run it again")
-
-
-def _contents(folder: Path) -> list[str]:
-    files = (entry for entry in folder.rglob("*") if entry.is_file())
-    return sorted(entry.relative_to(folder).as_posix() for entry in files)
 
 
 def _flush(path: Path) -> None:

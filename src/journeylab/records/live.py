@@ -1,9 +1,8 @@
 """What the jobs of a workflow are doing, from files alone: plans, records, progress and logs.
 
 Nothing here starts, stops or asks a process, so it works beside a workflow on this machine, on a
-cluster with a shared file system, and after its end. `watch`, the log of a workflow and the live
-runs in MLflow read running jobs here. A training job replaces a small progress file beside its plan
-every few seconds, so it can be read at any time.
+cluster with a shared file system, and after its end. A training job replaces a small progress file
+beside its plan every few seconds.
 """
 
 from __future__ import annotations

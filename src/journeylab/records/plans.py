@@ -89,13 +89,10 @@ def read_plan(path: Path, stage: str) -> Plan:
     return plan
 
 
-def write_plan(path: Path, plan: Frozen) -> bool:
-    """Write a plan unless its file already has this content; return whether it was written."""
-    if is_written(path, plan):
-        return False
+def write_plan(path: Path, plan: Frozen) -> None:
+    """Write a plan; one that :func:`is_written` stays, since a newer file looks like an edit."""
     with files.write_atomic(path, durable=False) as partial:
         partial.write_bytes(files.json_bytes(plan))
-    return True
 
 
 def is_written(path: Path, plan: Frozen) -> bool:

@@ -10,6 +10,7 @@ import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -169,36 +170,10 @@ def describe_run(
         versions={**plan.versions, "python": platform.python_version()},
         training=training,
         seeds=tuple(
-            SeedRecord(
-                seed=outcome.seed,
-                run_key=run_key(identity, outcome.seed),
-                status=outcome.status,
-                reason=outcome.reason,
-            )
-            for outcome in outcomes
+            SeedRecord(run_key=run_key(identity, each.seed), **each.model_dump(exclude={"seconds"}))
+            for each in outcomes
         ),
         files=dict(files),
-    )
-
-
-def describe_host(
-    *,
-    start: RunStart,
-    finished: datetime,
-    outcomes: Sequence[SeedOutcome],
-    cost: Cost,
-    scheduler: Scheduler | None = None,
-    timings: Mapping[str, float] | None = None,
-) -> RunHost:
-    """Build the host record of a run."""
-    return RunHost(
-        **dict(start),
-        finished=finished,
-        seconds={outcome.seed: outcome.seconds for outcome in outcomes},
-        host=platform.node(),
-        cost=cost,
-        scheduler=scheduler,
-        timings=dict(timings or {}),
     )
 
 
@@ -276,6 +251,7 @@ def cpu_model() -> str:
     return next(names, "") or platform.processor() or platform.machine()
 
 
+@cache
 def versions(*names: str) -> dict[str, str]:
     """Versions of libraries without the build tag: `2.13.0+cpu` counts as `2.13.0`."""
     return {name: version(name).partition("+")[0] for name in sorted(names)}

@@ -62,11 +62,9 @@ class _FromSource(SourceFileLoader):
 
 def install() -> Imports:
     """Load the modules of this project from source from now on; return the finder."""
-    for finder in sys.meta_path:
-        if isinstance(finder, Imports):
-            return finder
-    finder = Imports()
-    sys.meta_path.insert(0, finder)
+    if (finder := installed()) is None:
+        finder = Imports()
+        sys.meta_path.insert(0, finder)
     return finder
 
 

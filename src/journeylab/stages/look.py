@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from journeylab.chunks.tables import joined
 from journeylab.claims.judge import judge_look
 from journeylab.claims.register import Criteria
-from journeylab.records.files import MEASUREMENTS, read_table, write_json
+from journeylab.records.files import write_json
 from journeylab.records.looks import seeded_runs
 from journeylab.stages.running import Call
-from journeylab.stages.taken import taken_runs
+from journeylab.stages.taken import read_taken
 
 
 def run(call: Call) -> None:
     """plan, looks before, folder of runs → the record of this look."""
-    plan, folder = call.plan, call.file("runs")
-    runs = taken_runs(call)
-    paths = {name: folder / name / MEASUREMENTS for name in runs}
-    tables = [read_table(paths[name], key) for name, key in runs.items()]
+    plan = call.plan
+    runs, table, origin = read_taken(call)
     record = judge_look(
-        joined(tables),
+        table,
         plan.study,
         Criteria.model_validate(plan.settings["criteria"]),
         plan.seeds or (),
         seeded_runs(runs),
     )
-    write_json(call.output, record, origin=plan.origin(**paths))
+    write_json(call.output, record, origin=origin)
     print(f"{plan.study}: {record.summary}", flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +26,6 @@ from journeylab.records.runs import (
     RunStart,
     SeedOutcome,
     begin_run,
-    describe_host,
     scheduler,
 )
 from journeylab.stages import imports
@@ -61,13 +61,14 @@ class Call:
         self, outcomes: Sequence[SeedOutcome], timings: Mapping[str, float] | None = None
     ) -> RunHost:
         """Where and when this job ran, and its cost so far."""
-        return describe_host(
-            start=self.start,
+        return RunHost(
+            **dict(self.start),
             finished=datetime.now(UTC),
-            outcomes=outcomes,
+            seconds={outcome.seed: outcome.seconds for outcome in outcomes},
+            host=platform.node(),
             cost=self.cost(),
             scheduler=scheduler(os.environ),
-            timings=timings,
+            timings=timings or {},
         )
 
 
@@ -76,7 +77,6 @@ class StageModule(Protocol):
 
     def run(self, call: Call) -> None:
         """Do the work of one job."""
-        ...
 
 
 def run_stage(stage: str, plan: Path, output: Path, **files: Path | Sequence[Path]) -> None:

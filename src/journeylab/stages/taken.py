@@ -1,17 +1,28 @@
-"""The runs that the looks of a study have taken so far."""
+"""The runs that the looks of a study have taken so far, and their measurements."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pandas as pd
+
+from journeylab.chunks.tables import joined
 from journeylab.config import UserError, build
-from journeylab.records.files import read_json
+from journeylab.records.files import MEASUREMENTS, Origin, read_json, read_table
 from journeylab.records.looks import LookRecord, SeedRange, seeds_taken
 from journeylab.records.plans import LOOK
 from journeylab.stages.running import Call
 
 
-def taken_runs(call: Call) -> Mapping[str, str]:
+def read_taken(call: Call) -> tuple[Mapping[str, str], pd.DataFrame, Origin]:
+    """The runs that the looks have taken, their measurements, and the origin of what reads them."""
+    runs, folder = _taken_runs(call), call.file("runs")
+    paths = {name: folder / name / MEASUREMENTS for name in runs}
+    tables = [read_table(paths[name], key) for name, key in runs.items()]
+    return runs, joined(tables), call.plan.origin(**paths)
+
+
+def _taken_runs(call: Call) -> Mapping[str, str]:
     """The runs of a plan that the looks before it have taken, with their keys.
 
     A plan without looks takes all of its runs.

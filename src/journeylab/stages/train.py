@@ -48,12 +48,7 @@ def run(call: Call) -> None:
 
 def _write_records(call: Call, chunk: TrainedChunk, inputs: dict[str, str]) -> None:
     plan, folder = call.plan, call.output.parent
-    outcomes = [
-        runs.SeedOutcome(
-            seed=each.seed, status=each.status, reason=each.reason, seconds=each.seconds
-        )
-        for each in chunk.seeds
-    ]
+    outcomes = [runs.SeedOutcome.model_validate(seed, from_attributes=True) for seed in chunk.seeds]
     results = [result for each in chunk.seeds for result in each.worlds]
     processors = (name for result in results for name in result.processors)
     last = results[-1]

@@ -1,4 +1,4 @@
-"""Additions to snakemake's SLURM executor."""
+"""Additions to snakemake's scheduler and to its SLURM executor."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from journeylab.config import UserError
+
+DEFAULT_LIMIT = (100, 1)
+"""The jobs that snakemake starts at most, in this many seconds, if nobody sets a limit."""
 
 
 def prepare_cluster(workflow: Any) -> None:
@@ -53,3 +56,15 @@ def poll_steadily(executor: Any, seconds: float) -> None:
             kind.next_seconds_between_status_checks.fset(self, value)
 
     executor.__class__ = Steady
+
+
+def lift_default_limit(scheduler: Any) -> None:
+    """Remove snakemake's default limit of job starts; a limit that was chosen stays.
+
+    As long as jobs are ready, a scheduler with a limit ends each of its passes by starting a timer
+    for another pass. Each finished job adds such a chain of timers: after some hundred jobs they
+    take a third of a core.
+    """
+    limiter = scheduler.job_rate_limiter
+    if limiter is not None and (limiter.max_jobs, limiter.timespan) == DEFAULT_LIMIT:
+        scheduler.job_rate_limiter = None

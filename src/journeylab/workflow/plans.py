@@ -209,26 +209,13 @@ def make_plan(stage: str, *, code_of: str = "", **content: Any) -> Plan:
 
     ``code_of`` names a study where the plan has none.
     """
-    study = content.get("study") or code_of
-    return Plan(
-        stage=stage,
-        code=_code(stage, study),
-        versions=_versions(stage),
-        assets=_assets(stage, study),
-        **content,
-    )
+    return Plan(stage=stage, **_code(stage, content.get("study") or code_of), **content)
 
 
 @cache
-def _code(stage: str, study: str) -> str:
-    return hash_modules(key_modules(stage, study), hash_module)
-
-
-@cache
-def _versions(stage: str) -> dict[str, str]:
-    return versions(*STAGES[stage].libraries)
-
-
-@cache
-def _assets(stage: str, study: str) -> dict[str, str]:
-    return {name: sha256(path) for name, path in assets(stage, study).items()}
+def _code(stage: str, study: str) -> Mapping[str, Any]:
+    return {
+        "code": hash_modules(key_modules(stage, study), hash_module),
+        "versions": versions(*STAGES[stage].libraries),
+        "assets": {name: sha256(path) for name, path in assets(stage, study).items()},
+    }

@@ -38,13 +38,8 @@ def show_changes(changes: Changes, workflow: Any) -> None:
     files._mtime = _Known(written.keys() | renewed, lambda _: now)
     files._size = _Known(written.keys(), lambda path: len(text(path)))
     files._checksum = _Known(written.keys(), checksum)
-    _IOFile.is_fifo = _is_pipe
+    _IOFile.is_fifo = lambda file: Path(file).is_fifo()  # it asks the disk, not the cache
     hide_records(workflow, {str(output) for output in changes.distrusted.values()})
-
-
-def _is_pipe(file: _IOFile) -> bool:
-    """Whether a file is a named pipe; snakemake asks this of the disk, not of its cache."""
-    return Path(file).is_fifo()
 
 
 def hide_records(workflow: Any, hidden: Collection[str] = ()) -> None:

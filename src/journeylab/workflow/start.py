@@ -13,12 +13,11 @@ from snakemake.logging import logger
 from snakemake.utils import update_config
 
 from journeylab.config import UserError, read_yaml
-from journeylab.workflow.cluster import prepare_cluster, submitted_studies
+from journeylab.workflow.cluster import lift_default_limit, prepare_cluster, submitted_studies
 from journeylab.workflow.forking import start_server
 from journeylab.workflow.planning import WorkflowPlan
 from journeylab.workflow.preview import hide_records, show_changes
 from journeylab.workflow.recovery import begin_run, check_writable
-from journeylab.workflow.scheduling import lift_default_limit
 
 
 def start(workflow: Any, config: dict[str, Any], file: str = "config.yaml") -> WorkflowPlan:
