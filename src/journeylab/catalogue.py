@@ -38,7 +38,6 @@ from journeylab.parts import (
     ComputePart,
     DataPart,
     MeasurePart,
-    MetricsPart,
     ModelsPart,
     SettingsPart,
 )
@@ -46,7 +45,7 @@ from journeylab.records.fingerprint import BOOKKEEPING, PLANNED, PROJECT_STUDIES
 from journeylab.records.stages import STAGES
 
 if TYPE_CHECKING:
-    from journeylab.reports.draw import FiguresPart
+    from journeylab.reports.draw import FiguresPart, MetricsPart
 
 PACKAGE = Path(__file__).parent
 OWN = (Path(PROJECT_STUDIES) / "__init__.py").is_file()
@@ -127,7 +126,7 @@ def settings_part(study: str) -> SettingsPart:
 
 def metrics_part(study: str) -> MetricsPart:
     """``metrics.py`` of a study."""
-    return cast(MetricsPart, _part(study, "metrics"))
+    return cast("MetricsPart", _part(study, "metrics"))
 
 
 def labels(study: str) -> Labels:
@@ -171,21 +170,17 @@ def check_words(study: str, settings: StudySettings) -> None:
     If ``metrics.py`` has LABELS, it must name every variant that runs. Raises UserError, in one
     line.
     """
-    _check_question(study)
+    question = getattr(metrics_part(study), "QUESTION", "")
+    if not question.endswith("?"):
+        raise UserError(
+            f"metrics.py of {study}: QUESTION: {shown(question)}: write one sentence that ends in ?"
+        )
     known = labels(study)
     for arm, variant in settings.trained():
         if known and variant not in known:
             raise UserError(
                 f"metrics.py of {study}: LABELS: write the printed name of {arm}/{variant}"
             )
-
-
-def _check_question(study: str) -> None:
-    question = getattr(metrics_part(study), "QUESTION", "")
-    if not question.endswith("?"):
-        raise UserError(
-            f"metrics.py of {study}: QUESTION: {shown(question)}: write one sentence that ends in ?"
-        )
 
 
 def job_model(study: str, *, computed: bool) -> type[Frozen]:

@@ -1,4 +1,7 @@
-"""The parts of a study, as protocols: what every module of ``studies/expN_name`` must define."""
+"""The parts of a study, as protocols: what every module of ``studies/expN_name`` must define.
+
+Those of ``metrics.py`` and ``figures.py`` are in :mod:`journeylab.reports.draw`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from journeylab.config import Frozen, Metric, StudySettings
+from journeylab.config import Frozen, StudySettings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,24 +33,11 @@ class SettingsPart(Protocol):
     Computation: type[Frozen]
 
 
-class MetricsPart(Protocol):
-    """``metrics.py``: the study's words; it may also have ``LABELS`` of variants and ``ARMS``.
-
-    ``QUESTION`` is what the study asks, in one sentence that ends in a question mark.
-    """
-
-    TITLE: str
-    QUESTION: str
-    TUNING: str | Mapping[str, str]
-    METRICS: Mapping[str, Metric]
-
-
 class DataPart(Protocol):
     """``data.py``: generates one seed of a named dataset, or one world of a seed with several."""
 
     def generate(self, data: Frozen, streams: Streams) -> pd.DataFrame:
         """The rows of one seed."""
-        ...
 
 
 class FileDataPart(Protocol):
@@ -55,7 +45,6 @@ class FileDataPart(Protocol):
 
     def generate(self, data: Frozen, streams: Streams, file: Path) -> pd.DataFrame:
         """The rows of one seed."""
-        ...
 
 
 class ModelsPart(Protocol):
@@ -63,7 +52,6 @@ class ModelsPart(Protocol):
 
     def problem(self, job: Frozen, dataset: pd.DataFrame, streams: Streams) -> Problem:
         """The training problem of one seed; ``dataset`` as ``generate`` made it."""
-        ...
 
 
 class MeasurePart(Protocol):
@@ -78,7 +66,6 @@ class MeasurePart(Protocol):
         and a row must mean the same in every world: the seed's ``value`` is their mean. Rows by
         question, or sums over questions, have no meaningful mean.
         """
-        ...
 
 
 class ComputePart(Protocol):
@@ -86,7 +73,6 @@ class ComputePart(Protocol):
 
     def compute(self, job: Frozen, streams: Streams | None) -> pd.DataFrame:
         """Tidy measurements of one seed; of the whole run if ``streams`` is None."""
-        ...
 
 
 @runtime_checkable
@@ -98,4 +84,3 @@ class TimedPart(Protocol):
 
     def time_forms(self, job: Frozen) -> Mapping[str, float]:
         """CPU times in milliseconds, or their ratios, by name."""
-        ...

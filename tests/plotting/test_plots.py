@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from scipy.stats import quantile_test
 
 from journeylab.claims import statistics
@@ -56,7 +57,7 @@ def test_every_seed_is_a_point_and_failures_are_counted_beside_the_axes(down):
     rows = pd.concat([table([0.1, 0.2, np.nan], model="A"), table([0.5] * 3, model="B")])
     where = {"x": "value", "y": "model"} if down else {"x": "model", "y": "value"}
     with styled():
-        _, (axes,) = canvas(2.0)
+        _, axes = canvas(2.0)
         axes.set(xlim=(0, 1)) if down else axes.set(ylim=(0, 1))
         seeds(axes, rows.reset_index(drop=True), styles("AB"), **where)
     points = np.concatenate([np.asarray(c.get_offsets()) for c in axes.collections])
@@ -74,7 +75,7 @@ def test_the_line_of_seeds_is_the_interval(scale, failed):
     rows = table([*values[: 12 - failed], *[np.nan] * failed], model="A")
     low, high = median_interval(rows["value"])
     with styled():
-        _, (axes,) = canvas(2.0)
+        _, axes = canvas(2.0)
         axes.set(xscale=scale, xlim=(0.5, 20.0))
         seeds(axes, rows, styles("A"))
     drawn = np.concatenate([np.asarray(line.get_xdata(), dtype=float) for line in axes.lines])
@@ -89,7 +90,7 @@ def test_groups_stand_side_by_side_and_name_themselves():
         ignore_index=True,
     )
     with styled():
-        figure, (axes,) = canvas(2.0, y="bits")
+        figure, axes = canvas(2.0, y="bits")
         axes.set(ylim=(0, 3))
         seeds(axes, rows, styles("AB"), x="n", y="value")
         legend_above(figure)
@@ -105,7 +106,7 @@ def test_curves_count_seeds_without_a_line_and_widen_their_interval():
     )
     rows.loc[rows["seed"] >= 10, "value"] = np.nan
     with styled():
-        _, (axes,) = canvas(2.0)
+        _, axes = canvas(2.0)
         axes.set(ylim=(-1.0, 13.0))
         curves(axes, rows, styles("A"))
     assert axes.get_title("right") == "✗2"
@@ -155,7 +156,8 @@ def test_the_same_figure_is_the_same_file_with_embedded_fonts(tmp_path):
     )
     for name in ("first.pdf", "second.pdf"):
         with styled():
-            figure, (left, right) = canvas(2.0, 2)
+            figure = Figure(layout="constrained")
+            left, right = figure.subplots(1, 2)
             curves(left, rows, styles("A"))
             seeds(right, rows, styles("A"))
             anchors(right, {"ceiling": 0.9, "absent": None, "floor": ([0.1, 0.2], [0, 0])}, x=True)
@@ -260,7 +262,7 @@ def test_the_figure_of_looks_is_the_same_file(tmp_path):
 
 
 def test_more_anchors_than_styles_are_refused_and_none_is_left_out():
-    _, (axes,) = canvas(1.0)
+    _, axes = canvas(1.0)
     lines = {name: 0.1 * i for i, name in enumerate("abcde")}
     anchors(axes, lines)
     assert [line.get_label() for line in axes.lines] == list(lines)
@@ -273,7 +275,7 @@ def test_more_anchors_than_styles_are_refused_and_none_is_left_out():
     [((0.9, 9), "1 1.5 2 3 4 5 7"), ((0.9, 400), "1 3 10 30 100 300")],
 )
 def test_short_logarithmic_axes_have_plain_numbers(limits, shown):
-    figure, [axes] = canvas(1.0)
+    figure, axes = canvas(1.0)
     axes.set(yscale="log", ylim=limits)
     plain_ticks(axes)
     figure.draw_without_rendering()

@@ -110,7 +110,6 @@ def test_names_in_print_stand_in_their_order_and_others_are_counted() -> None:
     assert list(rows["run"].cat.categories) == ["a line, ten", "one layer, N9", "a line, N9"]
     assert list(results.styles) == ["one layer", "a line"]
     assert results.present() == [("N10", "linear"), ("N9", "hidden"), ("N9", "linear")]
-    assert trained().present(["linear"]) == [("N9", "linear"), ("N10", "linear")]
 
 
 def test_summaries_have_one_format() -> None:

@@ -20,7 +20,7 @@ PICTURE = f"{STUDY}-{NAME}.png"
 
 
 def figure(path: Path, points: int) -> None:
-    drawn, (axes,) = canvas(2.4)
+    drawn, axes = canvas(2.4)
     rng = np.random.default_rng(0)
     axes.scatter(*rng.standard_normal((2, points)), c=rng.random(points), s=1)
     save(drawn, path)

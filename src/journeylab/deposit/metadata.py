@@ -41,11 +41,8 @@ def read_citation(content: bytes, made: datetime, swhid: str, *, anonymous: bool
     """The citation in the bytes of CITATION.cff."""
     cff = yaml.safe_load(content)
     return Citation(
-        title=cff["title"],
-        abstract=cff["abstract"],
+        **{key: cff[key] for key in ("title", "abstract", "version", "license")},
         authors=(ANONYMOUS,) if anonymous else tuple(map(_author, cff["authors"])),
-        version=cff["version"],
-        license=cff["license"],
         keywords=tuple(cff["keywords"]),
         made=made,
         swhid="" if anonymous else swhid,
@@ -129,40 +126,23 @@ def sbom(citation: Citation, constraints: bytes, project: bytes) -> str:
 _CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
     "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
+} | {
+    name: f"cr:{name}"
+    for name in (
+        *("citeAs", "column", "equivalentProperty", "extract", "field", "fileObject"),
+        *("fileProperty", "fileSet", "format", "includes", "isLiveDataset", "jsonPath"),
+        *("key", "md5", "parentField", "path", "recordSet", "references", "regex"),
+        *("repeated", "replace", "samplingRate", "separator", "source", "subField"),
+        *("transform"),
+    )
 }
 _COLUMNS = {
     "study": "The study.",

@@ -1,6 +1,6 @@
 """Texts and rows that the figures and tables of the studies of facts share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import cast
 
 from journeylab.knowledge.settings import TIERS, Evaluation
@@ -11,13 +11,12 @@ PRIMARY: dict[str, str | int] = {"format": "text", "template": 0, "candidates": 
 """The factor levels of the primary hits@1: text prompts in template 0, among all entities."""
 
 
-def world_size(results: StudyResults, quantity: str, arms: Sequence[str] = ()) -> int | str:
-    """Return the size of a world of some arms (default: all), or "n/a" without runs.
+def world_size(results: StudyResults, quantity: str) -> int | str:
+    """Return the size of a world, or "n/a" without runs.
 
     It is the median over seeds; a seed with several worlds has their mean size.
     """
-    where = {"arm": arms} if arms else {}
-    rows = results.pool("world_size", quantity=quantity, **where)
+    rows = results.pool("world_size", quantity=quantity)
     if rows.empty:
         return "n/a"
     return round(float(rows.drop_duplicates(["arm", "seed"])["value"].median()))

@@ -67,7 +67,7 @@ def panels(
     if options.keys() & {"row", "col"}:
         figure, parts = facets(rows, height, x_label, y_label, **options)
     else:
-        figure, [axes] = canvas(height, x=x_label, y=y_label)
+        figure, axes = canvas(height, x_label, y_label)
         parts = {None: (axes, rows)}
         axes.set(**options)
     for level, (axes, part) in parts.items():

@@ -76,15 +76,11 @@ def facets(
     return grid.figure, {key: (each, parts[each]) for key, each in grid.axes_dict.items()}
 
 
-def canvas(
-    height: float, columns: int = 1, x: str = "", y: str = "", **options: Any
-) -> tuple[Figure, list[Axes]]:
-    """A figure as wide as the text, and its axes side by side."""
+def canvas(height: float, x: str = "", y: str = "") -> tuple[Figure, Axes]:
+    """A figure as wide as the text, and its axes."""
     figure = Figure(figsize=(TEXT, height), layout="constrained")
-    axes = list(figure.subplots(1, columns, squeeze=False, **options).flat)
-    for each in axes:
-        each.set(xlabel=x)
-    axes[0].set(ylabel=y)
+    axes = figure.subplots()
+    axes.set(xlabel=x, ylabel=y)
     return figure, axes
 
 
@@ -179,14 +175,8 @@ def curves(
     axis_labels = axes.get_xlabel(), axes.get_ylabel()
     rows = rows.astype({hue: str})
     palette = {name: style.color for name, style in shown.items()}
-    given: dict[str, Any] = {
-        "x": x,
-        "y": "value",
-        "hue": hue,
-        "hue_order": list(shown),
-        "palette": palette,
-    }
-    given |= {"legend": False, "ax": axes}
+    given: dict[str, Any] = {"x": x, "y": "value", "hue": hue, "hue_order": list(shown)}
+    given |= {"palette": palette, "legend": False, "ax": axes}
     sns.lineplot(rows, **given, units=units, estimator=None, linewidth=0.4, alpha=0.3, zorder=2)
     sns.lineplot(
         rows,

@@ -66,24 +66,21 @@ class StudyResults:
         """The number of failed seeds of a variant."""
         return len(_having(self.failed, {"arm": arm, "variant": variant}))
 
-    def present(self, variants: Collection[str] = ()) -> list[RunName]:
-        """The trained runs that were measured or failed, of all or of these variants, in order."""
+    def present(self) -> list[RunName]:
+        """The trained runs that were measured or failed, in order."""
         known = pd.concat([self.measurements[_RUN[:2]], self.failed[_RUN[:2]]]).drop_duplicates()
-        arms, labels = (
-            in_print_order(self.arms, known["arm"]),
-            in_print_order(self.labels, known["variant"]),
-        )
+        arms = in_print_order(self.arms, known["arm"])
+        labels = in_print_order(self.labels, known["variant"])
         runs = [
             (arm, variant)
             for arm, variant in known.itertuples(index=False)
             if isinstance(self.settings.arms.get(arm), TrainedArm)
-            and (not variants or variant in variants)
         ]
         return sorted(runs, key=lambda run: (arms.index(run[0]), labels.index(run[1])))
 
-    def trained(self, arms: Collection[str], variants: Collection[str] = ()) -> list[str]:
-        """The arms among ``arms`` that trained any, or any of these variants, in order."""
-        return list(dict.fromkeys(arm for arm, _ in self.present(variants) if arm in arms))
+    def trained(self, arms: Collection[str]) -> list[str]:
+        """The arms among ``arms`` that trained any variant, in order."""
+        return list(dict.fromkeys(arm for arm, _ in self.present() if arm in arms))
 
     def arms_of(self, kind: type[Kind]) -> dict[str, Kind]:
         """The arms of the settings that are of one type, by name."""

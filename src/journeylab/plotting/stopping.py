@@ -4,8 +4,8 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from journeylab.plotting.plots import label_right
-from journeylab.plotting.style import TEXT, styles
+from journeylab.plotting.plots import canvas, label_right
+from journeylab.plotting.style import styles
 from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.verdicts import tag
 
@@ -24,8 +24,7 @@ def stopping(study: StudyRows) -> Figure | None:
     table = pd.DataFrame(
         {"row": range(len(rows)), "seeds": [row.n for row in rows], "end": [*map(_end, rows)]}
     )
-    figure = Figure(figsize=(TEXT, 0.155 * len(rows) + 0.62), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(0.155 * len(rows) + 0.62, "seeds, with ticks at the looks")
     drawn = styles(_ENDS)
     axes.hlines(table["row"], 0, table["seeds"], color="#c8c8c8", linewidth=1.0, zorder=1)
     sns.scatterplot(
@@ -43,7 +42,7 @@ def stopping(study: StudyRows) -> Figure | None:
     )
     for height, row in enumerate(rows):
         label_right(axes, height, tag(row.word if row.state == "decided" else row.state))
-    axes.set(xlabel="seeds, with ticks at the looks", ylabel="", ylim=(len(rows) - 0.4, -0.6))
+    axes.set(ylabel="", ylim=(len(rows) - 0.4, -0.6))
     axes.set(xlim=(0, study.looks[-1] + 1), xticks=study.looks)
     axes.set_yticks(range(len(rows)), names)
     axes.tick_params(axis="y", length=0, labelsize=6.2)

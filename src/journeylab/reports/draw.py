@@ -40,11 +40,13 @@ class FiguresPart(Protocol):
 
     def tabulate(self, results: StudyResults) -> dict[str, Table]:
         """The tables by name."""
-        ...
 
 
-class Words(Protocol):
-    """The words of a study: its ``metrics.py``."""
+class MetricsPart(Protocol):
+    """``metrics.py``: the study's words; it may also have ``LABELS`` of variants and ``ARMS``.
+
+    ``QUESTION`` is what the study asks, in one sentence that ends in a question mark.
+    """
 
     TITLE: str
     QUESTION: str
@@ -55,7 +57,7 @@ class Words(Protocol):
 def draw_results(
     results: StudyResults,
     figures: FiguresPart,
-    words: Words,
+    words: MetricsPart,
     folder: Path,
     cited: Iterable[str] = (),
 ) -> None:
@@ -100,7 +102,7 @@ def draw_results(
 def all_numbers(
     results: StudyResults,
     figures: FiguresPart,
-    words: Words,
+    words: MetricsPart,
     tables: Iterable[Table],
     cited: Iterable[str],
 ) -> dict[str, Number]:

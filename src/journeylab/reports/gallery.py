@@ -3,7 +3,7 @@
 import shutil
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from journeylab.config import UserError
 from journeylab.records.files import write_atomic
@@ -47,30 +47,28 @@ def render_pages(pdf: Path, output: Path) -> list[Path]:
 
     Pages are not kept by git: `make docs` draws them from the PDFs of the gallery.
     """
-    written = []
-    for page in range(count_pages(pdf)):
-        written.append(output / f"{pdf.stem}-{page + 1}.png")
-        _save(_render(pdf, page, PAGE_RESOLUTION), written[-1], PAGE_RESOLUTION)
-    return written
-
-
-def count_pages(pdf: Path) -> int:
-    """The number of pages of a PDF."""
     import pypdfium2
 
     with pypdfium2.PdfDocument(pdf) as document:
-        return len(document)
+        written = [output / f"{pdf.stem}-{n}.png" for n in range(1, len(document) + 1)]
+        for page, path in zip(document, written, strict=True):
+            _draw(page, path, PAGE_RESOLUTION)
+    return written
 
 
 def _draw_small(pdf: Path, output: Path) -> Path:
-    for resolution in RESOLUTIONS:
-        _save(_render(pdf, 0, resolution), output, resolution)
-        if output.stat().st_size <= LARGEST:
-            break
+    import pypdfium2
+
+    with pypdfium2.PdfDocument(pdf) as document:
+        for resolution in RESOLUTIONS:
+            _draw(document[0], output, resolution)
+            if output.stat().st_size <= LARGEST:
+                break
     return output
 
 
-def _save(image: "Image", output: Path, resolution: int) -> None:
+def _draw(page: Any, output: Path, resolution: int) -> None:
+    image: Image = page.render(scale=resolution / 72).to_pil().convert("RGB")
     with write_atomic(output) as partial:
         # true colours: a palette would change them; this strategy suits text on plain ground
         image.save(
@@ -79,11 +77,3 @@ def _save(image: "Image", output: Path, resolution: int) -> None:
             compress_level=9,
             compress_type=zlib.Z_DEFAULT_STRATEGY,
         )
-
-
-def _render(pdf: Path, page: int, resolution: int) -> "Image":
-    import pypdfium2
-
-    with pypdfium2.PdfDocument(pdf) as document:
-        image: Image = document[page].render(scale=resolution / 72).to_pil()
-    return image.convert("RGB")

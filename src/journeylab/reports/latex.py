@@ -11,69 +11,26 @@ from journeylab.config import UserError
 from journeylab.plotting.results import Table
 from journeylab.wording.typography import Number, plain
 
-_SPECIAL = {
+_SPECIAL = {sign: rf"\{sign}" for sign in "{}$&#%_"}
+_SPECIAL |= {sign: f"{{{sign}}}" for sign in "[]-'`"}
+_SPECIAL |= {
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
     "^": r"\textasciicircum{}",
     "~": r"\textasciitilde{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    "[": "{[}",
-    "]": "{]}",
-    "-": "{-}",
-    "'": "{'}",
-    "`": "{`}",
     '"': r"\textquotedblright{}",
 }
-_MATHS = {
-    "−": "-",
-    "×": r"\times",
-    "·": r"\cdot",
-    "±": r"\pm",
-    "≤": r"\leq",
-    "≥": r"\geq",
-    "≠": r"\neq",
-    "≈": r"\approx",
-    "≡": r"\equiv",
-    "∼": r"\sim",
-    "∞": r"\infty",
-    "∈": r"\in",
-    "∘": r"\circ",
-    "√": r"\surd",
-    "∑": r"\sum",
-    "Σ": r"\Sigma",
-    "Δ": r"\Delta",
-    "′": r"{}^{\prime}",
-    "″": r"{}^{\prime\prime}",
-    "‖": r"\Vert",
-    "→": r"\rightarrow",
-    "←": r"\leftarrow",
-    "α": r"\alpha",
-    "β": r"\beta",
-    "γ": r"\gamma",
-    "δ": r"\delta",
-    "ε": r"\varepsilon",
-    "θ": r"\theta",
-    "κ": r"\kappa",
-    "λ": r"\lambda",
-    "μ": r"\mu",
-    "π": r"\pi",
-    "ρ": r"\rho",
-    "σ": r"\sigma",
-    "τ": r"\tau",
-    "φ": r"\varphi",
-    "ω": r"\omega",
-    "½": r"\frac{1}{2}",
-    "✓": r"\surd",
-    "✗": r"\times",
-}
+_MATHS = {"−": "-", "×": r"\times", "·": r"\cdot", "±": r"\pm", "≤": r"\leq", "≥": r"\geq"}
+_MATHS |= {"≠": r"\neq", "≈": r"\approx", "≡": r"\equiv", "∼": r"\sim", "∞": r"\infty"}
+_MATHS |= {"∈": r"\in", "∘": r"\circ", "√": r"\surd", "∑": r"\sum", "Σ": r"\Sigma"}
+_MATHS |= {"Δ": r"\Delta", "′": r"{}^{\prime}", "″": r"{}^{\prime\prime}", "‖": r"\Vert"}
+_MATHS |= {"→": r"\rightarrow", "←": r"\leftarrow", "α": r"\alpha", "β": r"\beta"}
+_MATHS |= {"γ": r"\gamma", "δ": r"\delta", "ε": r"\varepsilon", "θ": r"\theta"}
+_MATHS |= {"κ": r"\kappa", "λ": r"\lambda", "μ": r"\mu", "π": r"\pi", "ρ": r"\rho"}
+_MATHS |= {"σ": r"\sigma", "τ": r"\tau", "φ": r"\varphi", "ω": r"\omega"}
+_MATHS |= {"½": r"\frac{1}{2}", "✓": r"\surd", "✗": r"\times"}
 _RAISED = dict(zip("⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹", "-+0123456789", strict=True))
 _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
 _TEXT = {
@@ -190,15 +147,7 @@ def _escape_character(character: str) -> str:
 
 def _accented(character: str) -> str:
     """A Latin-1 letter by its base and accent, so that the file stays ASCII."""
-    accents = {
-        "\u0300": "`",
-        "\u0301": "'",
-        "\u0302": "^",
-        "\u0303": "~",
-        "\u0308": '"',
-        "\u0327": "c",
-        "\u030a": "r",
-    }
+    accents = dict(zip("\u0300\u0301\u0302\u0303\u0308\u0327\u030a", "`'^~\"cr", strict=True))
     parts = unicodedata.normalize("NFD", character)
     if len(parts) == 2 and parts[1] in accents:
         return rf"\{accents[parts[1]]}{{{parts[0]}}}"

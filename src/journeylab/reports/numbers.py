@@ -13,8 +13,7 @@ from journeylab.wording.typography import Number, plain
 def study_numbers(verdicts: StudyRows, extra: Mapping[str, Number]) -> dict[str, Number]:
     """All numbers by key: ``exp7.2.effect`` of a claim, ``exp7.1.3.low`` of its third part.
 
-    Unbounded ends of intervals are the texts −∞ and ∞; a missing verdict is “not judged”; NaN, as
-    the median of a run whose seeds all failed, is None. A claim
+    Unbounded ends of intervals are the texts −∞ and ∞; a missing verdict is “not judged”. A claim
     judged at looks has the look at which they ended, its seeds and its state.
     """
     study = verdicts.study
@@ -28,12 +27,9 @@ def study_numbers(verdicts: StudyRows, extra: Mapping[str, Number]) -> dict[str,
         numbers |= _estimate(verdict.id, verdict, verdict, bounded=verdict.kind != "exact")
         if verdict.kind == "exact" and verdict.effect is None and verdict.n:
             numbers[f"{verdict.id}.effect"] = plain(verdict.extreme)
-        numbers[f"{verdict.id}.tail"] = verdict.tail
-        numbers[f"{verdict.id}.k"] = verdict.k
-        numbers[f"{verdict.id}.detectable"] = verdict.detectable
+        known = ("tail", "k", "detectable", "source", "kind")
+        numbers |= {f"{verdict.id}.{name}": getattr(verdict, name) for name in known}
         numbers[f"{verdict.id}.region"] = verdict.region_text
-        numbers[f"{verdict.id}.source"] = verdict.source
-        numbers[f"{verdict.id}.kind"] = verdict.kind
         if verdict.state:
             numbers[f"{verdict.id}.seeds"] = verdict.n
             numbers[f"{verdict.id}.look"] = verdicts.look_of(verdict)
@@ -53,15 +49,9 @@ def _known(value: Number) -> Number:
 
 
 def _estimate(key: str, row: Estimate, of: Row, *, bounded: bool) -> dict[str, Number]:
-    values: dict[str, Number] = {
-        "effect": row.effect,
-        "mean": row.mean,
-        "low": row.low,
-        "high": row.high,
-        "n": row.n,
-        "failures": row.failures,
-        "verdict": of.in_form(row.verdict) or "not judged",
-    }
+    known = ("effect", "mean", "low", "high", "n", "failures")
+    values: dict[str, Number] = {name: getattr(row, name) for name in known}
+    values["verdict"] = of.in_form(row.verdict) or "not judged"
     if bounded and row.low is None:
         values["low"] = "−∞"
     if bounded and row.high is None:

@@ -14,6 +14,9 @@ from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.typography import plain, short
 from journeylab.wording.verdicts import outcome, seed_numbers, source_letter
 
+_CODE = "Checks of code, in no count of verdicts."
+_SECONDARY = "Secondary measurements, without verdicts."
+
 
 def verdict_tables(study: StudyRows) -> dict[str, Table]:
     """The claims about trained models, the exact claims, and the secondary rows."""
@@ -23,28 +26,15 @@ def verdict_tables(study: StudyRows) -> dict[str, Table]:
     if any(row.state == "settled" for row in judged):
         settled = " Settled: further seeds could not decide it."
     numbers = ("Seeds", "Effect", "Interval", "Detectable")
-    return {
-        name: Table(name=name, caption=caption, frame=frame, notes=notes, numeric=numeric)
-        for name, caption, frame, notes, numeric in (
-            (
-                "verdicts",
-                "Verdicts.",
-                _effects(judged),
-                f"{seed_numbers(study, judged)} seeds. {sources}{settled}",
-                numbers,
-            ),
-            ("certificates", "Certificates.", _exact(study.exact), sources, ("Value", "Cases")),
-            ("checks", "Checks of code, in no count of verdicts.", _checks(study.checks), "", ()),
-            (
-                "secondary",
-                "Secondary measurements, without verdicts.",
-                _effects(secondary),
-                f"{seed_numbers(study, secondary)} seeds. {sources}",
-                numbers,
-            ),
-        )
-        if len(frame)
-    }
+    notes = [f"{seed_numbers(study, rows)} seeds. {sources}" for rows in (judged, secondary)]
+    exact = ("Value", "Cases")
+    tables = (
+        Table("verdicts", "Verdicts.", _effects(judged), notes[0] + settled, numbers),
+        Table("certificates", "Certificates.", _exact(study.exact), sources, exact),
+        Table("checks", _CODE, _checks(study.checks)),
+        Table("secondary", _SECONDARY, _effects(secondary), notes[1], numbers),
+    )
+    return {table.name: table for table in tables if len(table.frame)}
 
 
 def fairness(

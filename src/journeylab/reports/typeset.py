@@ -50,10 +50,8 @@ def describe(
 ) -> dict[str, Any]:
     """Everything the template prints, numbers already in their printed form.
 
-    ``settings`` are the study's, resolved; ``content`` is the folder of its figures and tables;
-    ``registered`` says of every row whether it was registered before its runs; ``theorems`` are
-    the texts of theorems by label; ``forms`` are the forms in which the prose prints numbers, by
-    key.
+    ``content`` is the folder of the study's figures and tables; ``registered`` says of every row
+    whether it was registered before its runs; ``forms`` are those of numbers in the prose, by key.
     """
     drawn = read_json(content / "content.json")
     numbers = read_json(content / "numbers.json")
@@ -155,10 +153,8 @@ def compile_pdf(
 ) -> None:
     """Compile ``<template>.typ`` with its data and figures, and write ``output`` atomically.
 
-    The last line of the PDF is a comment with its checksum.
-
-    ``more`` are further files by name. If Typst refuses a file, raises UserError; its message
-    begins with ``source``.
+    The last line of the PDF is a comment with its checksum. ``more`` are further files by name.
+    Raises UserError, which begins with ``source``, if Typst refuses a file.
     """
     import typst
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from datetime import timedelta
+from io import TextIOBase
 from pathlib import Path
 from typing import IO, Protocol, cast, runtime_checkable
 
@@ -23,29 +24,11 @@ SECONDS_BETWEEN_UPDATES = 0.25
 
 
 @runtime_checkable
-class Stream(Protocol):
-    """A destination of progress messages: a terminal, a file or a buffer."""
-
-    def write(self, text: str, /) -> object:
-        """Write text."""
-        ...
-
-    def flush(self) -> object:
-        """Flush the written text."""
-        ...
-
-    def isatty(self) -> bool:
-        """Return whether the stream is a terminal."""
-        ...
-
-
-@runtime_checkable
 class Progress(Protocol):
     """Receives the steps that a training loop has done."""
 
     def advance(self, step: int, loss: Callable[[], float]) -> None:
         """Report that `step` is done; `loss` is called only when it is shown."""
-        ...
 
 
 class StepFile:
@@ -108,13 +91,13 @@ def count_steps(path: Path, total: int) -> Iterator[None]:
 
 @contextmanager
 def report_progress(
-    label: str, steps: int, done: int = 0, *, seeds: int = 1, stream: Stream | None = None
+    label: str, steps: int, done: int = 0, *, seeds: int = 1, stream: TextIOBase | None = None
 ) -> Iterator[Progress]:
     """Show the progress of `label` from step `done` to `steps` on `stream` (default: stderr).
 
     `seeds`: how many seeds every step advances.
     """
-    stream = sys.stderr if stream is None else stream
+    stream = cast(TextIOBase, sys.stderr) if stream is None else stream
     showing = (
         _bar(label, steps, done, stream)
         if stream.isatty()
@@ -132,7 +115,7 @@ def report_progress(
 class Lines:
     """Prints a line at the first step, every ten seconds, and at the last step."""
 
-    def __init__(self, label: str, steps: int, done: int, seeds: int, stream: Stream) -> None:
+    def __init__(self, label: str, steps: int, done: int, seeds: int, stream: TextIOBase) -> None:
         self.label, self.steps, self.start, self.stream = label, steps, done, stream
         self.began = time.monotonic()
         self.due = self.began
@@ -157,7 +140,7 @@ class Lines:
 
 
 @contextmanager
-def _bar(label: str, steps: int, done: int, stream: Stream) -> Iterator[Progress]:
+def _bar(label: str, steps: int, done: int, stream: TextIOBase) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Display

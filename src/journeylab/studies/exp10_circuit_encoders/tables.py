@@ -22,14 +22,10 @@ _CHECKS: dict[str, tuple[str, ...]] = {
     "printed_off": ("matrix", "convention"),
     "printed_off_moved": ("matrix",),
     "token_error_moved": ("example",),
-    "one_hot_control": (),
-    "misread_control": (),
-    "memory_ratio": ("part",),
-    "weight_gap": ("part",),
-    "equivalence_error": (),
-    "equivalence_control": (),
-    "padding_error": (),
-    "padding_control": (),
+    **dict.fromkeys(("one_hot_control", "misread_control"), ()),
+    **dict.fromkeys(("memory_ratio", "weight_gap"), ("part",)),
+    **dict.fromkeys(("equivalence_error", "equivalence_control"), ()),
+    **dict.fromkeys(("padding_error", "padding_control"), ()),
 }
 _ENCODINGS: dict[str, tuple[str, dict[str, str], int]] = {
     "Encodings": ("distinct", {}, 0),

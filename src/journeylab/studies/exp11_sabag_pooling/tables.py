@@ -16,26 +16,18 @@ from journeylab.studies.exp11_sabag_pooling.settings import (
 )
 from journeylab.wording.typography import scientific, short
 
-_CHECKS: dict[str, tuple[str, ...]] = {
-    "invariance_error": (),
-    "invariance_control": (),
-    "row_sum_error": (),
-    "row_sum_control": (),
-    "rank_excess": (),
+_CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
+    (
+        *("invariance_error", "invariance_control", "row_sum_error", "row_sum_control"),
+        *("rank_excess", "rank_control", "shape_error", "shape_control", "characters"),
+        *("characters_control", "twin_gap", "query_gradient", "q_error", "h_error"),
+        *("h_unscored_error", "h_untempered_error", "law_error", "law_control"),
+        *("safe_change", "ascent_change"),
+    ),
+    (),
+) | {
     "rank_control": ("shape",),
-    "shape_error": (),
-    "shape_control": (),
-    "characters": (),
-    "characters_control": (),
-    "twin_gap": (),
-    "query_gradient": (),
-    "q_error": ("temperature",),
-    "h_error": (),
-    "h_unscored_error": (),
-    "h_untempered_error": ("temperature",),
-    "law_error": (),
-    "law_control": (),
-    "safe_change": (),
+    **dict.fromkeys(("q_error", "h_untempered_error"), ("temperature",)),
     "ascent_change": ("scale",),
 }
 """Metrics of certificates and their controls, and factors whose levels differ."""

@@ -10,14 +10,8 @@ from journeylab.studies.exp12_native_kg_transfer.metrics import METRICS
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Variant
 
 _CHECKS = (
-    "cache_error",
-    "cache_control",
-    "order_error",
-    "order_control",
-    "leaks",
-    "leak_control",
-    "moved",
-    "moved_control",
+    *("cache_error", "cache_control", "order_error", "order_control"),
+    *("leaks", "leak_control", "moved", "moved_control"),
 )
 
 

@@ -39,7 +39,7 @@ def draw_solved(results: StudyResults) -> Figure | None:
     if not variants:
         return None
     shares = np.full((len(variants), len(arms) + 1), nan)
-    figure, [axes] = plot.canvas(0.155 * len(variants) + 0.45)
+    figure, axes = plot.canvas(0.155 * len(variants) + 0.45)
     for row, variant in enumerate(variants):
         for column, arm in enumerate(arms):
             run = arm, variant
@@ -75,7 +75,7 @@ def draw_length(results: StudyResults) -> Figure | None:
     ]
     shares += [[of(results, a, t) for a, t in columns] for of in (_floor, _ceiling)]
     names = [*(LABELS[variant] for variant in variants), "floor", "Parikh ceiling"]
-    figure, [axes] = plot.canvas(0.155 * len(names) + 0.55)
+    figure, axes = plot.canvas(0.155 * len(names) + 0.55)
     frame = pd.DataFrame(shares, names, columns, dtype=float)
     _shade(axes, frame, variants)
     axes.axhline(len(variants), color=_LINE, linewidth=1.2)

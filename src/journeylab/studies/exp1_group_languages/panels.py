@@ -57,7 +57,7 @@ def draw_solved(results: StudyResults) -> Figure | None:
     counts = {v: [solved(results, task, v) for task in HEADS] for v in VARIANTS}
     if not any(seeds for row in counts.values() for _, seeds in row):
         return None
-    figure, [axes] = plot.canvas(2.6)
+    figure, axes = plot.canvas(2.6)
     shares = [[s / n if n else np.nan for s, n in row] for row in counts.values()]
     names = [LABELS[variant] for variant in VARIANTS]
     sns.heatmap(

@@ -30,16 +30,9 @@ TITLES = {task: ARMS[task] for task in TASK_NAMES}
 HEADS = {task: "B, #a = n/2" if task == "Bbal" else task for task in TASK_NAMES}
 _CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
     (
-        "exact_accuracy",
-        "exact_drift",
-        "aggregation_accuracy",
-        "aggregation_drift",
-        "aggregator_accuracy",
-        "aggregator_margin",
-        "aggregator_float32",
-        "parikh_spread",
-        "missing_exponentials",
-        "ceiling_error",
+        *("exact_accuracy", "exact_drift", "aggregation_accuracy", "aggregation_drift"),
+        *("aggregator_accuracy", "aggregator_margin", "aggregator_float32"),
+        *("parikh_spread", "missing_exponentials", "ceiling_error"),
     ),
     (),
 ) | {"parikh_split": ("case",)}

@@ -55,14 +55,10 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     tabulated = {"single": (*ONE, "controls"), "positions": EACH}
     names = tuple(SHORT)
     metrics = {"single": names[:9], "positions": (*names[:3], *names[9:])}
-    runs = {
-        name: [run for run in results.present() if run[0] in arms]
-        for name, arms in tabulated.items()
-    }
     tables = {
-        name: _tabulate(results, name, known, metrics[name])
-        for name, known in runs.items()
-        if known
+        name: _tabulate(results, name, runs, metrics[name])
+        for name, arms in tabulated.items()
+        if (runs := [run for run in results.present() if run[0] in arms])
     }
     tables["others"] = plot.medians(
         results,

@@ -19,12 +19,8 @@ from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm
 
 _CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
     (
-        "text_equivalence_error",
-        "text_equivalence_control",
-        "baked_key_error",
-        "baked_key_control",
-        "decoding_mismatch",
-        "decoding_control",
+        *("text_equivalence_error", "text_equivalence_control", "baked_key_error"),
+        *("baked_key_control", "decoding_mismatch", "decoding_control"),
     ),
     (),
 ) | {"count_deviation": ("quantity",)}
@@ -99,8 +95,8 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 def _by_tier(results: StudyResults, name: str, caption: str, *tiers: str) -> Table:
     columns: Columns = {}
     for tier in tiers:
-        of: dict[str, str | int] = {"tier": tier, "format": "text", "template": 0}
-        ranked: dict[str, str | int] = of | {"candidates": "all"}
+        ranked = PRIMARY | {"tier": tier}
+        of = {factor: level for factor, level in ranked.items() if factor != "candidates"}
         columns |= {
             f"hits@5, {tier}": ("hits@5", ranked),
             f"MRR, {tier}": ("mrr", ranked),

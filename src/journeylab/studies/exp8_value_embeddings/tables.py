@@ -11,13 +11,8 @@ from journeylab.wording.typography import fixed, scientific
 EXPONENT_TITLES = {"-i/d": "10000^(−i/d)", "-2i/d": "10000^(−2i/d)"}
 _TRAINED = ("axial", "full", "table-unit", "categorical")
 _CHECKS = (
-    "rise",
-    "dimension_error",
-    "spacing_error",
-    "rms_error",
-    "optimum_error",
-    "equivariance_error",
-    "relabelling_error",
+    *("rise", "dimension_error", "spacing_error", "rms_error"),
+    *("optimum_error", "equivariance_error", "relabelling_error"),
 )
 
 

@@ -16,13 +16,8 @@ _NEAR = 0.01
 _CHECKS = {
     **dict.fromkeys(
         (
-            "one_hot_error",
-            "argmax_gradient",
-            "reinforce_error",
-            "tau_changes",
-            "gumbel_difference",
-            "off_block",
-            "block_error",
+            *("one_hot_error", "argmax_gradient", "reinforce_error", "tau_changes"),
+            *("gumbel_difference", "off_block", "block_error"),
         ),
         ("case",),
     ),
