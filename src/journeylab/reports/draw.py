@@ -13,7 +13,7 @@ from journeylab.config import Metric
 from journeylab.plotting import Figures, StudyResults, Table, draw_figures, save, stopping, styled
 from journeylab.records.files import MANIFEST, write_json
 from journeylab.reports.latex import latex_macros, latex_table
-from journeylab.reports.numbers import study_numbers
+from journeylab.reports.numbers import study_numbers, with_own_keys
 from journeylab.reports.queries import answer
 from journeylab.reports.tables import fairness, printed_table, verdict_tables
 from journeylab.wording.typography import Number
@@ -112,7 +112,7 @@ def all_numbers(
     for table in tables:
         extra |= table.numbers
     known = study_numbers(results.verdicts, extra)
-    queried = [key for key in cited if not {key, f"{results.study}.{key}"} & known.keys()]
+    queried = [key for key in cited if key not in with_own_keys(results.study, known)]
     return study_numbers(results.verdicts, extra | answer(results, words.METRICS, queried))
 
 

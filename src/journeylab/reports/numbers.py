@@ -39,6 +39,13 @@ def study_numbers(verdicts: StudyRows, extra: Mapping[str, Number]) -> dict[str,
     return numbers | {f"{study}.{key}": _known(value) for key, value in extra.items()}
 
 
+def with_own_keys(study: str, numbers: Mapping[str, Number]) -> dict[str, Number]:
+    """The numbers also by their keys without the study, by which its prose cites them."""
+    own = f"{study}."
+    known = {key.removeprefix(own): n for key, n in numbers.items() if key.startswith(own)}
+    return {**numbers, **known}
+
+
 def _known(value: Number) -> Number:
     """A number of Python that JSON can hold; None for NaN, as of a median if all seeds failed."""
     if isinstance(value, np.generic):

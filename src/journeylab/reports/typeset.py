@@ -16,6 +16,7 @@ from journeylab.records.files import BLANK, read_json, seal, write_atomic, write
 from journeylab.records.runs import RunHost, RunRecord
 from journeylab.records.verdicts import Estimate, Registration
 from journeylab.reports.first_page import first_page, row_marks
+from journeylab.reports.numbers import with_own_keys
 from journeylab.reports.tables import failures
 from journeylab.wording.method import method
 from journeylab.wording.numbers import extreme_text, first_digits, places, printed_numbers
@@ -54,7 +55,7 @@ def describe(
     whether it was registered before its runs; ``forms`` are those of numbers in the prose, by key.
     """
     drawn = read_json(content / "content.json")
-    numbers = read_json(content / "numbers.json")
+    numbers = with_own_keys(verdicts.study, read_json(content / "numbers.json"))
     runs = [run for run, _ in records]
     has_fairness = (content / "tables" / "fairness.json").exists()
     failed = failures(runs, drawn["labels"], drawn.get("arms", {}))
@@ -96,7 +97,7 @@ def describe(
         "run_keys": _run_keys(runs),
         "numbers": {key: plain(value) for key, value in numbers.items()}
         | {
-            f"{key}:{form}": in_form(numbers.get(f"{verdicts.study}.{key}", numbers.get(key)), form)
+            f"{key}:{form}": in_form(numbers.get(key), form)
             for key, of_key in forms.items()
             for form in of_key
         },
