@@ -271,8 +271,7 @@ def test_more_anchors_than_styles_are_refused_and_none_is_left_out():
 
 
 @pytest.mark.parametrize(
-    ("limits", "shown"),
-    [((0.9, 9), "1 1.5 2 3 4 5 7"), ((0.9, 400), "1 3 10 30 100 300")],
+    ("limits", "shown"), [((0.9, 9), "1 1.5 2 3 4 5 7"), ((0.9, 400), "1 3 10 30 100 300")]
 )
 def test_short_logarithmic_axes_have_plain_numbers(limits, shown):
     figure, axes = canvas(1.0)
