@@ -91,13 +91,15 @@ def studies(draw):
     }
     random = np.random.default_rng(draw(st.integers(0, 10**6)))
     shift, spread = draw(st.sampled_from([(0.0, 1.0), (0.3, 0.1), (0.02, 0.0), (-0.2, 0.05)]))
+    base, precision = draw(st.sampled_from([(0.0, float), (0.55, float), (0.55, np.float32)]))
     lost = draw(st.sampled_from([0.0, 0.02, 1.0]))
     failing = draw(st.sampled_from([0.0, 0.06, 0.06, 0.3]))
     measured = []
     for run in (*RUNS, "b/y"):
         for seed in range(first, first + n):
             for level in (8, 16):
-                value = round(shift * (run == "a/x") + spread * random.normal(), 2)
+                value = round(base + shift * (run == "a/x") + spread * random.normal(), 2)
+                value = float(precision(value))
                 value = random.choice(
                     [value, math.nan, math.inf], p=[1 - failing, failing / 2, failing / 2]
                 )

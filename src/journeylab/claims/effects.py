@@ -209,6 +209,17 @@ def cells(terms: Iterable[Term]) -> Iterator[Cell]:
             yield from cells(term.mean)
 
 
+def steps(term: Term, measures: Mapping[str, Quantity]) -> Iterator[float]:
+    """The steps of the measures in a term; those in a mean of k terms are k times finer."""
+    if isinstance(term, Cell):
+        yield from filter(None, [measures[term.measure].step])
+    elif isinstance(term, Difference):
+        yield from (step for part in term.difference for step in steps(part, measures))
+    elif isinstance(term, Mean):
+        for part in term.mean:
+            yield from (step / len(term.mean) for step in steps(part, measures))
+
+
 def extent(term: Term, measures: Mapping[str, Quantity]) -> tuple[float, float]:
     """The smallest and the largest value that a term can take."""
     if isinstance(term, Cell):

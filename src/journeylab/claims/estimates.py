@@ -7,30 +7,33 @@ import numpy as np
 
 from journeylab.claims import register as reg
 from journeylab.claims.looks import Level
-from journeylab.claims.statistics import Values, decide, median_interval, success_interval
+from journeylab.claims.statistics import Measured, decide, median_interval, success_interval
 from journeylab.records.verdicts import Estimate, Point, Word
 
 
 def estimate_term(
-    values: Values, region: reg.Region, seeds: Sequence[int], support: Level, refute: Level
+    measured: Measured, region: reg.Region, seeds: Sequence[int], support: Level, refute: Level
 ) -> Estimate:
     """The effect of one term, with its interval and its verdict.
 
-    ``values``, shape (n,), belong to ``seeds``; NaN is a failed seed. ``support`` and ``refute``
-    are the levels at which the term may be supported and refuted.
+    The values of ``measured``, shape (n,), belong to ``seeds``; NaN is a failed seed. ``support``
+    and ``refute`` are the levels at which the term may be supported and refuted. Verdicts compare
+    values at a margin as the margin.
     """
+    values, compared = measured.values, measured.at(*region.ends)
     finished = values[np.isfinite(values)]
     if region.of == "seeds":
-        solved = np.where(np.isfinite(values), region.contains(values), np.nan)
+        solved = np.where(np.isfinite(values), region.contains(compared), np.nan)
+        compared = solved
         effect = float(np.nansum(solved)) / max(values.size, 1)
         supporting, refuting = (success_interval(solved, level.tail) for level in (support, refute))
     else:
         effect = float(np.median(finished)) if finished.size else math.nan
         supporting, refuting = (median_interval(values, level.k) for level in (support, refute))
     word: Word = "inconclusive"
-    if decide(supporting, region.bounds) == "supported":
+    if decide(median_interval(compared, support.k), region.bounds) == "supported":
         word = "supported"
-    elif decide(refuting, region.bounds) == "refuted":
+    elif decide(median_interval(compared, refute.k), region.bounds) == "refuted":
         word = "refuted"
     # an end that no margin bounds can only refute
     low = refuting[0] if region.low == -math.inf else supporting[0]

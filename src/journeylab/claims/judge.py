@@ -12,8 +12,17 @@ from journeylab.claims import register as reg
 from journeylab.claims.estimates import combine_parts, estimate_term, finite, settling_words
 from journeylab.claims.headroom import saturations
 from journeylab.claims.looks import Schedule, schedule, term_levels, why_unjudged
-from journeylab.claims.reading import Known, PlannedSeeds, read, read_rows, taken_rows
-from journeylab.claims.statistics import Values, detectable, gated_median, success_needed
+from journeylab.claims.reading import Known, PlannedSeeds, measured, read, read_rows, taken_rows
+from journeylab.claims.statistics import (
+    Measured,
+    Values,
+    detectable,
+    gated_median,
+    is_single,
+    reaches,
+    spacing,
+    success_needed,
+)
 from journeylab.config import Scale
 from journeylab.records.looks import LookRecord, SeedRange, State, seeded_by_run
 from journeylab.records.verdicts import Estimate, FailedGate, StudyVerdicts, Verdict, Word
@@ -41,9 +50,9 @@ class _Study:
         seeds = self.seeds[:n]
         return lambda term: read(term, self.table, self.claims.measures, seeds, self.known)
 
-    def values(self, claim: reg.Criterion, n: int) -> list[Values]:
-        """Every term of a claim at the first ``n`` seeds."""
-        return list(map(self.reader(n), claim.terms))
+    def measured(self, terms: Iterable[reg.Term], n: int) -> list[Measured]:
+        """Terms at the first ``n`` seeds."""
+        return [measured(term, self.claims.measures, self.reader(n)) for term in terms]
 
 
 class _Stop(NamedTuple):
@@ -172,7 +181,7 @@ def _stop(claim: reg.Criterion, study: _Study) -> _Stop:
     stop = _Stop(0)
     for n in (n for n in study.schedule.looks if n <= len(study.seeds)):
         failed = _failed_gates(claim, study, n)
-        values = study.values(claim, n)
+        values = study.measured(claim.terms, n)
         state: State = "open"
         if failed:
             state = "withheld"
@@ -186,7 +195,7 @@ def _stop(claim: reg.Criterion, study: _Study) -> _Stop:
     return stop
 
 
-def _can_be_decided(claim: reg.Criterion, study: _Study, values: Sequence[Values]) -> bool:
+def _can_be_decided(claim: reg.Criterion, study: _Study, values: Sequence[Measured]) -> bool:
     """Whether a claim could be decided at the last registered look by some further seeds.
 
     The further seeds of a term are put into each of the intervals between the margins in turn,
@@ -197,7 +206,7 @@ def _can_be_decided(claim: reg.Criterion, study: _Study, values: Sequence[Values
     possible = [
         {
             estimate_term(
-                np.append(of_term, np.full(last - of_term.size, value)),
+                of_term.extended(last, value),
                 claim.claimed,
                 range(last),
                 *levels,
@@ -231,14 +240,14 @@ def _common_seeds(claim: reg.Criterion, study: _Study, taken: SeedRange) -> int:
     return min(taken.end(f"{arm}/{variant}") for arm, variant in runs) - study.seeds[0]
 
 
-def _estimate(claim: reg.Criterion, values: Sequence[Values], study: _Study, n: int) -> Estimate:
+def _estimate(claim: reg.Criterion, values: Sequence[Measured], study: _Study, n: int) -> Estimate:
     """The estimate of a whole claim at a look."""
     estimates = _estimates(claim, values, study, n)
     return estimates[0] if len(estimates) == 1 else combine_parts(claim, estimates)
 
 
 def _estimates(
-    claim: reg.Criterion, values: Sequence[Values], study: _Study, n: int
+    claim: reg.Criterion, values: Sequence[Measured], study: _Study, n: int
 ) -> list[Estimate]:
     """The estimate of each term of a claim at a look."""
     support, refute = term_levels(study.schedule, claim, n)
@@ -249,9 +258,10 @@ def _estimates(
 def _judge(claim: reg.Criterion, study: _Study, stop: _Stop) -> Verdict:
     """The verdict at the look where the looks end, or an exploratory estimate."""
     n = stop.seeds
-    values = study.values(claim, n)
-    estimates = _estimates(claim, values, study, n)
-    whole = _estimate(claim, values, study, n)
+    terms = study.measured(claim.terms, n)
+    values = [of_term.values for of_term in terms]
+    estimates = _estimates(claim, terms, study, n)
+    whole = _estimate(claim, terms, study, n)
     k = study.schedule.level(n).k
     decides = claim.primary and not study.exploratory and not stop.failed
     word: Word | None = (whole.verdict if k else "undecidable") if decides else None
@@ -289,7 +299,8 @@ def _judge_exact(
     upward = claim.claimed.low == -math.inf
     worst = np.where(np.isfinite(values), values, math.inf if upward else -math.inf)
     extreme = float(worst.max() if upward else worst.min()) if values.size else math.nan
-    word: Word = "supported" if claim.claimed.contains(extreme) else "refuted"
+    compared = Measured(worst, spacing(worst, is_single(worst))).at(*claim.claimed.ends)
+    word: Word = "supported" if claim.claimed.contains(compared).all() else "refuted"
     if not values.size or (missing and word == "supported"):
         word = "inconclusive"
     return Verdict(
@@ -314,8 +325,9 @@ def _failed_gates(claim: reg.Criterion, study: _Study, n: int) -> tuple[FailedGa
     failed = []
     for name in claim.gate:
         gate = study.claims.gates[name]
-        largest = max(gated_median(study.reader(n)(cell)) for cell in gate.cells)
-        if not largest >= gate.at_least:
+        cells = study.measured(gate.cells, n)
+        if not any(reaches(cell, gate.at_least) for cell in cells):
+            largest = max(gated_median(cell.values) for cell in cells)
             failed.append(FailedGate(gate=name, median=finite(largest)))
     return tuple(failed)
 

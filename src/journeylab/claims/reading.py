@@ -1,13 +1,15 @@
 """Read terms and cases of claims from the tidy measurements."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from journeylab.claims import register as reg
-from journeylab.claims.statistics import Values
+from journeylab.claims.effects import steps
+from journeylab.claims.statistics import Measured, Values, is_single, spacing
 from journeylab.config import UserError
 from journeylab.records.looks import SeedRange
 
@@ -44,6 +46,32 @@ def read(
         known[term] = _by_seed(term, table, measures[term.measure])
     values = known[term].reindex(list(seeds)).to_numpy(dtype=np.float64, na_value=np.nan)
     return np.where(np.isfinite(values), values, np.nan)
+
+
+def measured(
+    term: reg.Term, measures: Mapping[str, reg.Quantity], values_of: Callable[[reg.Term], Values]
+) -> Measured:
+    """A term with the distance up to which its value at each seed lies at a threshold.
+
+    The larger of four spacings of the floats that it was computed from, and of a hundredth of the
+    smallest step of its measures. ``values_of`` reads terms.
+    """
+    single = np.logical_and.reduce([is_single(values_of(cell)) for cell in reg.cells([term])])
+    step = min(steps(term, measures), default=0.0)
+    tolerance = np.maximum(_spacing(term, values_of, single), step / 100)
+    return Measured(values_of(term), tolerance)
+
+
+def _spacing(
+    term: reg.Term, values_of: Callable[[reg.Term], Values], single: NDArray[np.bool_]
+) -> Values:
+    if isinstance(term, reg.Difference):
+        first, second = (_spacing(part, values_of, single) for part in term.difference)
+        return first + second
+    if isinstance(term, reg.Mean):
+        parts = [_spacing(part, values_of, single) for part in term.mean]
+        return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
+    return spacing(values_of(term), single & isinstance(term, reg.Cell))
 
 
 def _by_seed(term: reg.Cell, table: pd.DataFrame, measure: reg.Quantity) -> "pd.Series[float]":

@@ -33,6 +33,7 @@ from journeylab.claims.effects import (
     Text,
     cells,
     extent,
+    steps,
 )
 from journeylab.claims.expressions import parse_gate
 from journeylab.claims.forms import Evidence, Form
@@ -245,9 +246,8 @@ class StudyCriteria(Frozen):
             raise ValueError(f"{claim.id}: cannot be refuted: {ranges}")
 
     def step(self, claim: Criterion) -> float:
-        """The largest step of the measures that a row reads over seeds; 0 without steps."""
-        steps = [self.measures[cell.measure].step or 0.0 for cell in cells(claim.terms)]
-        return max(steps, default=0.0)
+        """The largest step of the terms of a row; 0 without steps."""
+        return max((step for term in claim.terms for step in steps(term, self.measures)), default=0)
 
 
 class Defaults(Frozen):

@@ -6,7 +6,7 @@ Source: Conover, Practical Nonparametric Statistics, 3rd ed., section 3.2.
 """
 
 import math
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,54 @@ def interval_rank(n: int, tail: float) -> int:
     return int(np.searchsorted(binom.cdf(np.arange(n), n, 0.5), tail, side="right"))
 
 
+class Measured(NamedTuple):
+    """The values of a term, one per seed, and the distance up to which each lies at a threshold."""
+
+    values: Values
+    tolerance: Values
+
+    def at(self, *thresholds: float) -> Values:
+        """The values, where one that lies at a threshold is the threshold."""
+        values = self.values
+        for threshold in thresholds:
+            with np.errstate(invalid="ignore"):
+                near = np.abs(self.values - threshold) <= self.tolerance
+            values = np.where(near, threshold, values)
+        return values
+
+    def extended(self, n: int, value: float) -> "Measured":
+        """The same with further seeds, up to ``n``, that all have one value."""
+        further = np.full(n - self.values.size, value)
+        return Measured(
+            np.append(self.values, further), np.append(self.tolerance, np.zeros_like(further))
+        )
+
+
+def is_single(values: Values) -> NDArray[np.bool_]:
+    """Where a value is one of float32."""
+    with np.errstate(over="ignore"):
+        return np.equal(values.astype(np.float32), values)
+
+
+def spacing(values: Values, single: NDArray[np.bool_]) -> Values:
+    """Four spacings of floats at each value: of float32 where it is ``single``, else of float64."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        coarse = np.spacing(np.abs(values.astype(np.float32))).astype(np.float64)
+        return 4.0 * np.where(single, coarse, np.spacing(np.abs(values)))
+
+
 def gated_median(values: Values) -> float:
     """The median over seeds that a gate compares; failed seeds count as −∞."""
     return float(np.median(np.where(np.isfinite(values), values, -np.inf)))
+
+
+def reaches(measured: Measured, least: float) -> bool:
+    """Whether the median that a gate compares is at least ``least``, or lies at it."""
+    values, tolerance = measured
+    order = np.argsort(np.where(np.isfinite(values), values, -np.inf), kind="stable")
+    middle = order[[(values.size - 1) // 2, values.size // 2]]
+    median = np.array([gated_median(values)])
+    return bool(Measured(median, tolerance[middle].max(keepdims=True)).at(least)[0] >= least)
 
 
 def median_interval(differences: Values, k: int) -> Interval:
@@ -106,16 +151,10 @@ def _both_ends_within(half: float, n: int, k: int) -> float:
 def decide(interval: Interval, region: Interval) -> Decision:
     """Supported if the interval lies inside the open region (lo, hi), refuted if outside it.
 
-    An infinite end of the region is no bound. An end of the interval that equals a margin, up to
-    rounding errors, does not decide.
+    An infinite end of the region is no bound. An end of the interval that equals a margin does not
+    decide.
     """
     (low, high), (lower, upper) = interval, region
-    if (lower == -math.inf or _less(lower, low)) and (upper == math.inf or _less(high, upper)):
+    if (lower == -math.inf or lower < low) and (upper == math.inf or high < upper):
         return "supported"
-    if _less(upper, low) or _less(high, lower):
-        return "refuted"
-    return "inconclusive"
-
-
-def _less(a: float, b: float) -> bool:
-    return a < b and not math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
+    return "refuted" if upper < low or high < lower else "inconclusive"

@@ -21,7 +21,7 @@ from journeylab.config import UserError, accepted
 
 if TYPE_CHECKING:
     from journeylab.claims.looks import Schedule
-    from journeylab.claims.register import Claim, StudyClaims
+    from journeylab.claims.register import Claim, StudyClaims, Term
     from journeylab.claims.statistics import Values
     from journeylab.config import RunSettings
     from journeylab.records.verdicts import StudyVerdicts, Verdict
@@ -136,9 +136,9 @@ def _read_pilots(folder: Path, study: str, claims: StudyClaims, rows: Sequence[C
     """The values of the pilot seeds; results of seeds below 1000 are no pilots."""
     import numpy as np
 
-    from journeylab.claims.reading import read
+    from journeylab.claims.reading import measured, read
     from journeylab.claims.register import PILOT
-    from journeylab.claims.statistics import gated_median
+    from journeylab.claims.statistics import Measured, reaches
     from journeylab.records.files import read_table
     from journeylab.records.stages import output_path
 
@@ -146,18 +146,19 @@ def _read_pilots(folder: Path, study: str, claims: StudyClaims, rows: Sequence[C
         return Pilots((), {}, frozenset())
     table = read_table(output_path(folder, "collect", study=study))
     chosen = sorted({int(seed) for seed in table["seed"].dropna() if seed >= PILOT})
+
+    def at_seeds(term: Term) -> Measured:
+        return measured(
+            term, claims.measures, lambda part: read(part, table, claims.measures, chosen)
+        )
+
     values = {
-        claim.id: [read(term, table, claims.measures, chosen) for term in claim.terms]
-        for claim in rows
+        claim.id: [at_seeds(term).at(*claim.claimed.ends) for term in claim.terms] for claim in rows
     }
     failed = {
         name
         for name, gate in claims.gates.items()
-        if chosen
-        and all(
-            gated_median(read(cell, table, claims.measures, chosen)) < gate.at_least
-            for cell in gate.cells
-        )
+        if chosen and not any(reaches(at_seeds(cell), gate.at_least) for cell in gate.cells)
     }
     return Pilots(
         chosen,

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -85,6 +85,22 @@ class Cells:
         values = np.array([known.get(str(seed), math.nan) for seed in seeds])
         return np.where(np.isfinite(values), values, np.nan)
 
+    def tolerance(self, term: Any, measures: Record, seeds: Sequence[int]) -> Any:
+        """The distance up to which the term at each seed lies at a threshold."""
+        of_cells = [self.term(cell, measures, seeds) for cell, _ in cells_of(term)]
+        single = np.all([is_single(values) for values in of_cells], axis=0)
+        steps = [measures[cell["measure"]]["step"] for cell, _ in cells_of(term)]
+        finest = [step / k for step, (_, k) in zip(steps, cells_of(term), strict=True) if step]
+
+        def spacing(part: Any) -> Any:
+            for kind, share in (("difference", np.sum), ("mean", np.mean)):
+                if isinstance(part, Mapping) and kind in part:
+                    return share([spacing(inner) for inner in part[kind]], axis=0)
+            is_cell = isinstance(part, Mapping)
+            return four_spacings(self.term(part, measures, seeds), single & is_cell)
+
+        return np.maximum(spacing(term), min(finest, default=0.0) / 100)
+
     def cases(self, cases: Record, planned: Mapping[str, Any]) -> tuple[Any, bool, bool]:
         """All values of the cases, whether planned ones are missing, and whether they have seeds.
 
@@ -116,6 +132,39 @@ class Cells:
                 at = np.logical_and.reduce([chosen, of_run, *combination])
                 missing |= not {str(seed) for seed in seeds} <= set(self.columns["seed"][at])
         return self.values[chosen], bool(missing), seeded
+
+
+def cells_of(term: Any, shares: int = 1) -> Iterator[tuple[Record, int]]:
+    """The cells in a term, each with the number of terms over which means divide it."""
+    if isinstance(term, Mapping) and "run" in term:
+        yield dict(term), shares
+    elif isinstance(term, Mapping):
+        parts = term.get("difference") or term["mean"]
+        for part in parts:
+            yield from cells_of(part, shares * (len(parts) if "mean" in term else 1))
+
+
+def is_single(values: Any) -> Any:
+    """Where a value is one of float32."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32) == values
+
+
+def four_spacings(values: Any, single: Any) -> Any:
+    """Four spacings of floats at each value: of float32 where it is ``single``, else of float64."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        coarse = np.spacing(np.abs(values.astype(np.float32))).astype(np.float64)
+        return 4 * np.where(single, coarse, np.spacing(np.abs(values)))
+
+
+def at_thresholds(values: Any, tolerance: Any, thresholds: Iterable[float]) -> Any:
+    """The values, where one that lies at a threshold is the threshold."""
+    compared = values
+    for threshold in thresholds:
+        with np.errstate(invalid="ignore"):
+            near = np.abs(values - threshold) <= tolerance
+        compared = np.where(near, threshold, compared)
+    return compared
 
 
 def _number(text: str) -> float:

@@ -13,8 +13,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from cells import Cells, Record
-from rows import kind_of, measures_of, runs_of, runs_of_gate, tails_of, terms_of
+from cells import Cells, Record, at_thresholds, cells_of, four_spacings, is_single
+from rows import kind_of, runs_of, runs_of_gate, tails_of, terms_of
 from scipy.optimize import brentq
 from scipy.stats import beta, norm
 
@@ -163,11 +163,21 @@ def _remains_open(claim: Record, claims: Record, table: Cells, looks: StudyLooks
     support, refute = (looks.rank(last, share) for share in shares_of(kind, len(terms)))
     yes, no = [], []
     for term in terms:
-        wrong = _wrong_sides(table.term(term, claims["measures"], looks.seeds[:n]), claim["region"])
+        wrong = _wrong_sides(
+            _compared(term, claims, table, looks.seeds[:n], claim["region"]), claim["region"]
+        )
         yes.append(max(wrong["supported"]) < support)
         no.append(min(wrong["refuted"]) < refute)
     by_all, by_any = (no, yes) if kind == "any_of" else (yes, no)
     return all(by_all) or any(by_any)
+
+
+def _compared(term: Any, claims: Record, table: Cells, seeds: Sequence[int], region: Record) -> Any:
+    """The values of a term, where one that lies at a margin is the margin."""
+    limits = region.get("solves", region)
+    ends = limits["inside"] if "inside" in limits else limits.values()
+    tolerance = table.tolerance(term, claims["measures"], seeds)
+    return at_thresholds(table.term(term, claims["measures"], seeds), tolerance, ends)
 
 
 def _wrong_sides(values: Any, region: Record) -> dict[str, list[int]]:
@@ -188,11 +198,11 @@ def _wrong_sides(values: Any, region: Record) -> dict[str, list[int]]:
     low, high = region.get("inside", (region.get("above"), region.get("below")))
     wrong: dict[str, list[int]] = {"supported": [], "refuted": []}
     if low is not None:
-        wrong["supported"].append(failing(_less(low, x) for x in known))
-        wrong["refuted"].append(failing(_less(x, low) for x in known))
+        wrong["supported"].append(failing(known > low))
+        wrong["refuted"].append(failing(known < low))
     if high is not None:
-        wrong["supported"].append(failing(_less(x, high) for x in known))
-        wrong["refuted"].append(failing(_less(high, x) for x in known))
+        wrong["supported"].append(failing(known < high))
+        wrong["refuted"].append(failing(known > high))
     return wrong
 
 
@@ -227,7 +237,11 @@ def _over_seeds(claim: Record, claims: Record, table: Cells, looks: StudyLooks, 
     at = [looks.rank(n, share) for share in shares]
     levels = [looks.level(n, share) for share in shares]
     k = looks.rank(n)
-    parts = [_estimate(v, region, seeds, at, levels) for v in values]
+    compared = [_compared(term, claims, table, seeds, region) for term in terms]
+    parts = [
+        _estimate(*of_term, region, seeds, at, levels)
+        for of_term in zip(values, compared, strict=True)
+    ]
     row = dict(parts[0]) if len(parts) == 1 else _combine(kind, region, parts)
     judged = claim["primary"] and looks.judged
     failed = [name for name in claim["gate"] if not _passes(claims, name, table, seeds)]
@@ -238,7 +252,8 @@ def _over_seeds(claim: Record, claims: Record, table: Cells, looks: StudyLooks, 
         row["verdict"] = "undecidable"
     for part in parts:
         part["verdict"] = part["verdict"] if decided and k else None
-    steps = [claims["measures"][m]["step"] or 0.0 for m in measures_of(terms)]
+    of_cells = [cell for term in terms for cell in cells_of(term)]
+    steps = [(claims["measures"][cell["measure"]]["step"] or 0.0) / k for cell, k in of_cells]
     smallest = _detectable(values, region, n, min(at), steps)
     shown = parts if len(parts) > 1 else []
     row |= {"tail": looks.tail, "k": k, "detectable": smallest, "parts": shown}
@@ -248,18 +263,32 @@ def _over_seeds(claim: Record, claims: Record, table: Cells, looks: StudyLooks, 
 def _passes(claims: Record, name: str, table: Cells, seeds: Sequence[int]) -> bool:
     gate = claims["gates"][name]
     for run in runs_of_gate(gate):
-        values = table.term({**gate, "run": run}, claims["measures"], seeds)
-        if np.median(np.where(np.isfinite(values), values, -np.inf)) >= gate["at_least"]:
+        cell = {"run": run, "measure": gate["measure"]}
+        values = table.term(cell, claims["measures"], seeds)
+        tolerance = table.tolerance(cell, claims["measures"], seeds)
+        finished = sorted(
+            (x, near) for x, near in zip(values, tolerance, strict=True) if np.isfinite(x)
+        )
+        ranked = [(-math.inf, 0.0)] * (values.size - len(finished)) + finished
+        (x, near), (y, far) = ranked[(values.size - 1) // 2], ranked[values.size // 2]
+        median = (x + y) / 2
+        if median >= gate["at_least"] or gate["at_least"] - median <= max(near, far):
             return True
     return False
 
 
 def _estimate(
-    values: Any, region: Record, seeds: Sequence[int], ranks: Sequence[int], tails: Sequence[float]
+    values: Any,
+    compared: Any,
+    region: Record,
+    seeds: Sequence[int],
+    ranks: Sequence[int],
+    tails: Sequence[float],
 ) -> Record:
     """Median (or share of solving seeds), the ends of the interval, and the word of one term.
 
-    ``ranks`` and ``tails`` are those at which it may be supported, and refuted.
+    ``compared`` are the values that the word compares with the region. ``ranks`` and ``tails`` are
+    those at which it may be supported, and refuted.
     """
     n, finite = values.size, np.isfinite(values)
     finished = values[finite]
@@ -267,25 +296,20 @@ def _estimate(
     optimist = np.sort(np.where(finite, values, np.inf))
     effect = float(np.median(finished)) if finished.size else math.nan
     ends = [(pessimist[k - 1], optimist[n - k]) if k else (-math.inf, math.inf) for k in ranks]
-    inner = (-math.inf, math.inf)
     if "solves" in region:
         [(bound, limit)] = region["solves"].items()
-        reached = finished > limit if bound == "above" else finished >= limit
+        reached = compared[finite] > limit if bound == "above" else compared[finite] >= limit
         least = int(reached.sum())
         effect = least / max(n, 1)
         ends = [_success(least, least + n - finished.size, n, tail) for tail in tails]
-        inner = (0.5, math.inf)
-    elif region:
-        low, high = region.get("above", -math.inf), region.get("below", math.inf)
-        inner = region.get("inside", (low, high))
     (low, high), (lowest, highest) = ends
     word = "inconclusive"
-    if (inner[0] == -math.inf or _less(inner[0], low)) and (
-        inner[1] == math.inf or _less(high, inner[1])
-    ):
-        word = "supported"
-    elif _less(inner[1], lowest) or _less(highest, inner[0]):
-        word = "refuted"
+    if region:
+        wrong = _wrong_sides(compared, region)
+        if max(wrong["supported"]) < ranks[0]:
+            word = "supported"
+        elif min(wrong["refuted"]) < ranks[1]:
+            word = "refuted"
     return {
         "effect": _finite(effect),
         "mean": _finite(float(finished.mean()) if finished.size else math.nan),
@@ -365,7 +389,9 @@ def _exact(claim: Record, table: Cells, planned: Mapping[str, Any], judged: bool
     upward = "at_most" in region
     worst = np.where(np.isfinite(values), values, np.inf if upward else -np.inf)
     extreme = float(worst.max() if upward else worst.min()) if values.size else math.nan
-    met = extreme <= region["at_most"] if upward else extreme >= region["at_least"]
+    [limit] = region.values()
+    compared = at_thresholds(worst, four_spacings(worst, is_single(worst)), [limit])
+    met = bool(((compared <= limit) if upward else (compared >= limit)).all())
     word = "supported" if met else "refuted"
     if not values.size or (missing and met):
         word = "inconclusive"
@@ -381,10 +407,6 @@ def _exact(claim: Record, table: Cells, planned: Mapping[str, Any], judged: bool
         "parts": [],
         "extreme": extreme,
     }
-
-
-def _less(a: float, b: float) -> bool:
-    return bool(a < b) and not math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def _finite(value: float) -> float | None:
