@@ -12,6 +12,19 @@ from journeylab import catalogue
 from journeylab.plotting import StudyResults, draw_figures, styled
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Laws about the figures of a study are tested behind its folder: they need its figures too."""
+    place = {item: number for number, item in enumerate(items)}
+    last = {item.path.parent.name: place[item] for item in items}
+
+    def behind(item: pytest.Item) -> int:
+        shared = item.path.name == "test_figures_contract.py"
+        study = cast(Any, item).callspec.params["study"] if shared else None
+        return last.get(study, place[item])
+
+    items.sort(key=behind)
+
+
 @pytest.fixture(scope="session")
 def results_of() -> Callable[[str], StudyResults]:
     """The small results of a study: ``make_results()`` in the ``results.py`` beside its tests."""

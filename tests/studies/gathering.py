@@ -17,14 +17,16 @@ PILOTS = (1000, 1001)
 
 
 def first_of_each_arm_and_variant() -> Iterator[tuple[str, RunSettings]]:
-    """The study and the settings of every run that has the first of an arm or of a variant."""
+    """The study and the settings of few runs that have every arm and every variant."""
     for study, settings in QUICK.studies.items():
+        runs = [run for run in catalogue.runs_of(study, settings) if not run.computed]
         seen: set[str] = set()
-        for run in catalogue.runs_of(study, settings):
-            new = {f"arm {run.arm}", f"variant {run.variant}"} - seen
-            if not run.computed and new:
-                seen |= new
-                yield study, run
+        for least in (2, 1):  # first the runs in which both are new
+            for run in runs:
+                new = {f"arm {run.arm}", f"variant {run.variant}"} - seen
+                if len(new) >= least:
+                    seen |= new
+                    yield study, run
 
 
 def of_seed(study: str, arm: str, variant: str, seed: int) -> dict[str, Any]:

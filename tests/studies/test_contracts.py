@@ -22,13 +22,16 @@ COMPUTED = [
 
 
 def shrink(settings: dict[str, Any]) -> dict[str, Any]:
-    """One draw, few strings and steps and the shortest length, where there are any."""
+    """One draw, few strings, rows and steps and the shortest length, where there are any."""
     fewest = {"draws": 1, "strings": 2**8, "length": 20, "enumerate": 4}
+    fewest |= {"steps": 4, "short": 2, "starts": 2, "test": 20}
     smaller = {name: min(settings[name], size) for name, size in fewest.items() if name in settings}
     if "lengths" in settings:
         smaller["lengths"] = settings["lengths"][:1]
     if "training" in settings:
         smaller["training"] = settings["training"] | {"steps": 2, "warmup": 0}
+    if "train" in settings.get("data", {}):
+        smaller["data"] = settings["data"] | {"train": 100, "test": 20}
     return settings | smaller
 
 

@@ -32,7 +32,8 @@ Results = Callable[[str], StudyResults]
 Figures = Callable[[str], dict[str, Figure]]
 Marks = Callable[[str], dict[str, set[str]]]
 
-# all tests of a study follow each other, so that a process of xdist draws few studies
+# all tests of a study follow each other, behind those of its folder (see conftest.py), so that few
+# studies are drawn in two processes of xdist
 pytestmark = pytest.mark.parametrize("study", catalogue.discover(), scope="module")
 
 
@@ -64,8 +65,7 @@ def marks_of(failing_of: Results) -> Marks:
 
     @cache
     def find(study: str) -> dict[str, set[str]]:
-        with styled():
-            drawn = draw_figures(catalogue.figures_part(study).FIGURES, failing_of(study))
+        drawn = draw_texts(study, failing_of(study))
         return {name: counts_in(figure) for name, figure in drawn.items()}
 
     return find
@@ -90,12 +90,14 @@ def untrained_of(results_of: Results) -> Results:
 
 @pytest.fixture(scope="session")
 def drawn_untrained_of(untrained_of: Results) -> Figures:
-    @cache
-    def draw(study: str) -> dict[str, Figure]:
-        with styled():
-            return draw_figures(catalogue.figures_part(study).FIGURES, untrained_of(study))
+    return cache(lambda study: draw_texts(study, untrained_of(study)))
 
-    return draw
+
+def draw_texts(study: str, results: StudyResults) -> dict[str, Figure]:
+    """Figures whose texts stand anywhere: laying out facets takes a third of the drawing."""
+    with styled(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("seaborn.FacetGrid.tight_layout", lambda grid, *_, **__: grid)
+        return draw_figures(catalogue.figures_part(study).FIGURES, results)
 
 
 def test_every_figure_is_drawn_from_whole_results(study: str, drawn_of: Figures) -> None:

@@ -21,6 +21,7 @@ from journeylab.config.grids import by_name
 from journeylab.streams import Streams
 from journeylab.training import Problem
 
+from ..conftest import unchecked_types
 from .gathering import PILOTS, QUICK, ROOT, first_of_each_arm_and_variant
 
 BUDGET = {"steps": 2, "warmup": 0, "evaluate_every": 2, "checkpoint_every": 2}
@@ -101,7 +102,8 @@ def small(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
     def trained(engine: Any) -> TrainedChunk:
         folder, how = tmp_path_factory.mktemp(engine), {"engine": engine, "device": "cpu"}
-        return train(models, job, dataset, study, PILOTS, folder, **how, **named)
+        with unchecked_types():
+            return train(models, job, dataset, study, PILOTS, folder, **how, **named)
 
     return Small(study, run, job, dataset, trained("batched"), trained("sequential"))
 
