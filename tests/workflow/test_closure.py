@@ -111,6 +111,10 @@ def test_every_stage_of_every_study_imports_only_the_code_of_its_plan(
 ) -> None:
     copy = copy_project(tmp_path / "project", keep_one_of_each)
     (copy.path / "corpus.txt").write_bytes(CORPUS)
+    for study in KEPT:  # no function of a figure imports anything: one shows what they all load
+        [file] = copy.path.glob(f"src/journeylab/studies/{study}_*/figures.py")
+        with file.open("a", encoding="utf-8") as code:
+            code.write("\nFIGURES = dict([*FIGURES.items()][:1])\n")
     copy.snakemake(*(f"reports/{study}.pdf" for study in KEPT))
     stages = set()
     for project in (finished, copy):

@@ -12,7 +12,7 @@ from journeylab.claims.register import read_register
 
 from .conftest import PROJECT, Copy, made_once
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.system]
 
 VARIANT = "studies.exp7.arms.native.variants.A.training.learning_rate"
 RESULTS = ("data", "results", "reports", "metrics", ".snakemake/metadata")
@@ -136,7 +136,6 @@ def test_dvc_status_shows_a_change_of_any_dependency(clone: Repository) -> None:
     assert clone.dvc("status", "--json", "pipeline").strip() == "{}"
 
 
-@pytest.mark.system
 def test_an_experiment_reruns_the_jobs_that_depend_on_it(clone: Repository) -> None:
     before, reports = clone.runs(), written(clone, "reports/*.pdf")
     clone.dvc("exp", "run", "--set-param", f"config.yaml:+{VARIANT}=0.02")
@@ -163,7 +162,6 @@ def test_an_experiment_reruns_the_jobs_that_depend_on_it(clone: Repository) -> N
     assert clone.planned() == set()
 
 
-@pytest.mark.system
 def test_an_experiment_runs_the_study_of_its_target_only(clone: Repository) -> None:
     draws = "studies.exp5.scales.quick.arms.bridge.draws"
     changes = (f"config.yaml:+{VARIANT}=0.02", f"config.yaml:{draws}=4", "target=reports/exp5.pdf")

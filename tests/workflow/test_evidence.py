@@ -15,7 +15,7 @@ from ..made import git, pdf_text
 from .conftest import Copy, made_once
 from .test_runs import hashes
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.system]
 
 ROOT = "build/quick"
 A = "exp7/native/A/seeds-1000-1001"
@@ -78,7 +78,6 @@ def warnings(done: subprocess.CompletedProcess) -> list[str]:
     return [line for line in lines if "evidence" in line and not line.startswith("Config")]
 
 
-@pytest.mark.system
 def test_a_bare_clone_makes_the_same_bytes_from_evidence(lab: Copy) -> None:
     """The commits at which the runs began count, not the commit at which they were restored."""
     before, answers = hashes(lab, *SAME), lab.path / ROOT / "reports/response.md"
