@@ -427,7 +427,7 @@ def test_serving_imports_first_and_refuses_a_server(tmp_path, write_chunk, monke
     [
         (["track", "--watch"], signal.SIGINT),
         (["track", "--watch"], signal.SIGTERM),
-        (["ui"], signal.SIGTERM),
+        pytest.param(["ui"], signal.SIGTERM, marks=pytest.mark.system),
     ],
 )
 def test_a_signal_ends_watching_and_serving_without_an_error(
