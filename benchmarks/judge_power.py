@@ -25,6 +25,7 @@ from journeylab.records.looks import SeedRange
 from journeylab.records.verdicts import StudyVerdicts
 
 REGISTERED = build(Looks, read_yaml(Path(__file__).parents[1] / "claims" / LOOKS), LOOKS)
+REGISTERED = REGISTERED.model_copy(update={"not_monotone": {}})
 ALPHA = REGISTERED.alpha
 TAILS = (1, 7, 14)
 BEYOND = (0.6, 0.7, 0.8, 0.9, 0.95)

@@ -29,7 +29,7 @@ from scipy.stats import t as student
 
 from journeylab.chunks.tables import joined
 from journeylab.claims.judge import judge_look, judge_study
-from journeylab.claims.looks import boundaries
+from journeylab.claims.looks import Schedule, boundaries, looks_text, monotone_boundaries
 from journeylab.claims.reference import differences, read_reference
 from journeylab.claims.register import Register, claim_runs, read_register
 from journeylab.claims.schema import SEQUENTIAL
@@ -98,6 +98,33 @@ def test_looks_spend_their_share_and_carry_on_the_rest(looks, tail):
     for index in range(len(looks)):
         raised = (*bounds[:index], bounds[index] + 1, *bounds[index + 1 :])
         assert crossing(looks, raised)[index] > allowed[index]
+
+
+def test_one_more_claim_never_makes_another_one_easier():
+    """Of its own M alone, the boundary at 28 seeds is 5 with M = 10 and 6 with M = 11."""
+    assert boundaries(SEQUENTIAL, 0.05 / 10)[4] < boundaries(SEQUENTIAL, 0.05 / 11)[4]
+    for parts in (1, 2):
+        levels = [Schedule(SEQUENTIAL, 0.05, m).level for m in range(1, 80)]
+        ranks = np.array([[level(n, parts).k for n in SEQUENTIAL] for level in levels])
+        assert (np.diff(ranks, axis=0) <= 0).all()
+        assert (np.diff(ranks, axis=1) >= 0).all()
+    own = Schedule(SEQUENTIAL, 0.05, 11, monotone=False)
+    assert [own.level(n).k - 1 for n in SEQUENTIAL] == [*boundaries(SEQUENTIAL, 0.05 / 11)]
+
+
+@given(looks=schedules, m=st.integers(1, 40))
+def test_monotone_boundaries_are_the_largest_that_are_monotone(looks, m):
+    own = [boundaries(looks, 0.05 / each) for each in range(1, m + 1)]
+    bounds = monotone_boundaries(looks, 0.05, m)
+    assert list(bounds) == np.min(own, axis=0).tolist()
+    assert crossing(looks, bounds)[-1] <= Fraction(0.05 / m)
+
+
+def test_a_register_of_any_size_says_what_it_costs():
+    many = [(cell(RUNS[0]), KINDS["above"])] * 69
+    register = registered(many)
+    text = looks_text(register, register.studies["exp1"])
+    assert "at most none, 0, 1, 3, 4, 5, 7 may contradict a verdict (α = 0.05, M = 69)" in text
 
 
 @given(looks=schedules, tail=tails)
@@ -312,8 +339,8 @@ def answers(prefix, name, support, refute):
 
 
 def can_be_decided(prefixes, name, kind, m):
-    full = boundaries(SHORT, SHORT_ALPHA / m)
-    share = boundaries(SHORT, SHORT_ALPHA / m / len(prefixes))
+    full = monotone_boundaries(SHORT, SHORT_ALPHA, m)
+    share = monotone_boundaries(SHORT, SHORT_ALPHA, m * len(prefixes))
     support, refute = (share, full) if kind == "any_of" else (full, share)
     by_part = [answers(prefix, name, support, refute) for prefix in prefixes]
     supporting, refuting = (any, all) if kind == "any_of" else (all, any)
@@ -377,7 +404,7 @@ def test_a_study_is_wrong_with_probability_at_most_alpha(m):
     """M independent claims at their margins; exact, for any distribution without ties."""
     wrong, _ = power(0.5, sequential(m), either=False)
     assert m * wrong <= ALPHA
-    assert 1 - (1 - wrong) ** m > 0.8 * ALPHA
+    assert 1 - (1 - wrong) ** m > 0.7 * ALPHA
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)

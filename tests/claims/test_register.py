@@ -216,12 +216,7 @@ OTHERS: list[tuple[Callable[[dict[str, Any]], object], *tuple[str, ...]]] = [
     (lambda raw: raw["studies"].update(exp9={"claims": []}), "exp9", "accepted: exp1"),
     (gates(0, "learnt"), "exp1.1: gate 'learnt'", "accepted: learned"),
     (gates(1, "learned"), "exp1.2", "gate"),
-    (
-        lambda raw: raw["studies"]["exp1"].update(
-            claims=[claim(raw) | {"id": f"exp1.{index}"} for index in range(15)]
-        ),
-        *("M = 15", "≤ 14"),
-    ),
+    (lambda raw: raw.update(not_monotone={"exp1": 2}), "not_monotone.exp1 2", "revision is 1"),
 ]
 
 
@@ -462,6 +457,24 @@ def test_primary_rows_can_be_decided_at_every_look(registered):
     for study in registered.studies.values():
         looks = schedule(registered, study)
         assert min(looks.level(n).k for n in looks.looks) >= 1
+
+
+def test_no_new_revision_is_judged_with_boundaries_that_are_not_monotone(registered):
+    last = (3, 3, 3, 2, 2, 2, 3, 2, 2, 2, 2, 2, 1)
+    assert registered.not_monotone == {f"exp{i}": n for i, n in enumerate(last, 1)}
+    for study, revision in registered.not_monotone.items():
+        claims = registered.studies[study]
+        assert schedule(registered, claims).monotone == (claims.revision > revision)
+        following = claims.model_copy(update={"revision": revision + 1})
+        assert schedule(registered, following).monotone
+
+
+def test_boundaries_are_in_no_hash_of_a_row_and_in_the_plan_of_their_study_only():
+    raw = copy.deepcopy(RAW)
+    raw["not_monotone"] = {"exp1": 1, "exp2": 4}
+    before, after = map(Register.model_validate, (RAW, raw))
+    assert row_hashes(before, "exp1") == row_hashes(after, "exp1")
+    assert after.criteria("exp1")["not_monotone"] == {"exp1": 1}
 
 
 def test_the_register_fits_the_studies(registered):

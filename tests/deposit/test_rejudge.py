@@ -75,6 +75,7 @@ def studies(draw):
     register = {
         "alpha": 0.05,
         "sequential": sequential,
+        "not_monotone": draw(st.sampled_from([{}, {"exp1": 1}])),
         "studies": {
             "exp1": {
                 "measures": {

@@ -86,7 +86,7 @@ def judge_study(
     looks = schedule(register, claims)
     unjudged = why_unjudged(claims, seeds, looks.looks if evidence else ())
     if unjudged:
-        looks = Schedule((len(seeds),), register.alpha, claims.tails)
+        looks = replace(looks, looks=(len(seeds),))
     judged = _Study(claims, table, seeds, looks, unjudged is not None)
     stops = _stops(judged)
     if taken := _seeds_taken(judged, stops):

@@ -58,6 +58,17 @@ def boundaries(looks: tuple[int, ...], tail: float) -> tuple[int, ...]:
     return tuple(bounds)
 
 
+@cache
+def monotone_boundaries(looks: tuple[int, ...], alpha: float, tails: int) -> tuple[int, ...]:
+    """The least boundary of every look over 1, 2, … ``tails`` tails that share ``alpha``.
+
+    What a look leaves unspent depends on rounding, so that the boundaries of a smaller tail alone
+    can be larger at a later look: one more claim would make another one easier.
+    """
+    shared = (boundaries(looks, alpha / m) for m in range(1, tails + 1))
+    return tuple(map(min, zip(*shared, strict=True)))
+
+
 @dataclass(frozen=True)
 class Schedule:
     """The looks of a study, which share the tail ``alpha`` / M by exact boundaries."""
@@ -65,6 +76,8 @@ class Schedule:
     looks: tuple[int, ...]
     alpha: float
     tails: int
+    monotone: bool = True
+    """Whether no claim more could raise a boundary."""
 
     @property
     def tail(self) -> float:
@@ -80,7 +93,10 @@ class Schedule:
         tail = self.tail / parts
         if len(self.looks) == 1:
             return Level(interval_rank(n, tail), tail)
-        b = boundaries(self.looks, tail)[self.looks.index(n)]
+        at = boundaries(self.looks, tail)
+        if self.monotone:
+            at = monotone_boundaries(self.looks, self.alpha, max(self.tails, 1) * parts)
+        b = at[self.looks.index(n)]
         # halfway between two steps: misses ≤ b are decided and misses > b are not
         return Level(b + 1, float(binom.cdf(b, n, 0.5) + binom.cdf(b + 1, n, 0.5)) / 2)
 
@@ -93,7 +109,8 @@ def seeds_needed(tail: float) -> int:
 def schedule(register: Looks, claims: StudyCriteria) -> Schedule:
     """The looks of a study; only the first if no judged claim is about seeds."""
     looks = register.sequential if claims.tails else register.sequential[:1]
-    return Schedule(looks, register.alpha, claims.tails)
+    monotone = claims.revision > register.not_monotone.get(claims.study, 0)
+    return Schedule(looks, register.alpha, claims.tails, monotone)
 
 
 def term_levels(plan: Schedule, claim: Criterion, n: int) -> tuple[Level, Level]:

@@ -50,9 +50,6 @@ TheoremLabel = Annotated[str, StringConstraints(pattern=r"^[a-z]+:[a-z0-9-]+$")]
 SEQUENTIAL = (12, 16, 20, 24, 28, 32, 36)
 """The looks, where ``looks.yaml`` names none."""
 
-MOST_TAILS = 14
-"""The largest M: at most 9 of 36 seeds may then contradict a verdict; with M = 1, at most 11."""
-
 WORDING = {"statement", "cites", "theorem", "source"}
 """Keys of a row that are its words: no verdict depends on them."""
 LINKS = {"finer", "before"}
@@ -207,6 +204,11 @@ class StudyCriteria(Frozen):
         """M: the sum over primary rows, 1 for each one-sided row and 2 for each band."""
         return sum(claim.tails for claim in self.claims if claim.primary)
 
+    @property
+    def study(self) -> str:
+        """The study that the ids of the rows name; empty without rows."""
+        return next((claim.id.partition(".")[0] for claim in self.claims), "")
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.seeds_from != (first := APART * (self.revision - 1)):
@@ -227,8 +229,6 @@ class StudyCriteria(Frozen):
                 self._check_open(claim)
         for name, gate in self.gates.items():
             _check_defined(f"gates.{name}: measure", gate.measure, self.measures)
-        if self.tails > MOST_TAILS:
-            raise ValueError(f"primary rows cost M = {self.tails} tails; accepted: ≤ {MOST_TAILS}")
         return self
 
     def _check_open(self, claim: Criterion) -> None:
@@ -300,10 +300,13 @@ class Looks(Frozen):
     """``looks.yaml``: α, and the numbers of seeds at which claims are judged.
 
     ``sequential`` looks share α by exact boundaries: seeds are added until claims are decided.
+    ``not_monotone`` names the last revision of a study whose boundaries are those of its own M
+    alone; since then they are the least over all numbers up to M.
     """
 
     alpha: Annotated[float, Field(gt=0.0, lt=0.5)] = 0.05
     sequential: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = SEQUENTIAL
+    not_monotone: Mapping[Name, PositiveInt] = {}
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -335,7 +338,8 @@ class Register(Criteria):
     def of(self, study: str) -> Self:
         """The looks, and the claims of one study, if it has any."""
         own = {study: self.studies[study]} if study in self.studies else {}
-        return self.model_copy(update={"studies": own})
+        kept = {name: n for name, n in self.not_monotone.items() if name == study}
+        return self.model_copy(update={"studies": own, "not_monotone": kept})
 
     def criteria(self, study: str) -> dict[str, Any]:
         """What decides the verdicts of one study, as :class:`Criteria` reads it."""

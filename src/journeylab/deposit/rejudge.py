@@ -26,7 +26,8 @@ class StudyLooks:
     """The looks at a study: ``numbers`` of seeds, of which ``seeds`` are there.
 
     ``judged`` is whether the seeds are registered. Looks share the tail α/M exactly, and a claim
-    stops at the first look that leaves nothing to decide.
+    stops at the first look that leaves nothing to decide. ``monotone`` ranks are the least over
+    all numbers of tails up to M.
     """
 
     numbers: tuple[int, ...]
@@ -34,6 +35,7 @@ class StudyLooks:
     alpha: float
     tails: int
     judged: bool
+    monotone: bool
 
     @property
     def tail(self) -> float:
@@ -47,7 +49,10 @@ class StudyLooks:
 
     def rank(self, n: int, share: int = 1) -> int:
         """The rank at n seeds; 0 if nothing can be decided. A part has 1/share of the tail."""
-        return ranks(self.numbers, self.tail / share)[self.numbers.index(n)]
+        tails = [self.tail / share]
+        if self.monotone:
+            tails = [self.alpha / m for m in range(1, max(self.tails, 1) * share + 1)]
+        return min(ranks(self.numbers, tail)[self.numbers.index(n)] for tail in tails)
 
     def level(self, n: int, share: int = 1) -> float:
         """The tail of a Clopper–Pearson interval that decides about ½ as the rank does."""
@@ -103,7 +108,8 @@ def judge(
     numbers = numbers if scale != "quick" else ()
     judged = len(seeds) in numbers and min(seeds) == claims["seeds_from"] and max(seeds) < PILOT
     at = numbers if judged else (len(seeds),)
-    looks = StudyLooks(at, seeds, register["alpha"], tails, judged)
+    monotone = claims["revision"] > register["not_monotone"].get(study, 0)
+    looks = StudyLooks(at, seeds, register["alpha"], tails, judged, monotone)
     rows = {
         claim["id"]: _stop(claim, claims, table, looks)
         for claim in claims["claims"]

@@ -148,7 +148,8 @@ def criteria(register: Record, study: str) -> Record:
         {key: value for key, value in claim.items() if key not in WORDING}
         for claim in claims["claims"]
     ]
-    return {**register, "studies": {study: claims}}
+    kept = {name: n for name, n in register["not_monotone"].items() if name == study}
+    return {**register, "studies": {study: claims}, "not_monotone": kept}
 
 
 def row_hashes(register: Record, study: str) -> dict[str, list[str]]:
