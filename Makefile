@@ -114,7 +114,7 @@ ROOT ?= $(if $(wildcard results/*),,$(wildcard build/quick))
 ui: setup ## import new runs into MLflow and serve it on 127.0.0.1; quick runs: ROOT=build/quick
 	journeylab ui $(if $(ROOT),--root $(ROOT))
 
-check: setup ## ruff, mypy, snakefmt, snakemake --lint, import-linter, keys and figures of the manuscript
+check: setup ## ruff, mypy, snakefmt, snakemake --lint, import-linter, manuscript, ledger
 	ruff check .
 	ruff format --check .
 	mypy
@@ -122,6 +122,7 @@ check: setup ## ruff, mypy, snakefmt, snakemake --lint, import-linter, keys and 
 	snakemake --lint
 	lint-imports
 	journeylab lint
+	journeylab register --check
 
 format: setup ## format Python and Snakemake files
 	ruff check --fix .

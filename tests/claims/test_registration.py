@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 import yaml
 
-from journeylab.claims.hashes import FORM
+from journeylab.claims.hashes import FORM, RunCode
+from journeylab.claims.ledger import Ledger, Recorded, planned_rows
 from journeylab.claims.register import Register, read_register, row_hashes
 from journeylab.claims.registration import (
     CommitState,
     History,
     RecordedHistory,
+    record_history,
     recorded_rows,
     registrations,
 )
@@ -40,7 +42,8 @@ CHANGED = (
     "measures, gates, first seed, α, looks or M)"
 )
 NAMES = ("claims/exp1.yaml", "claims/looks.yaml")
-
+RUNS = {("main", name): RunCode({"train": {"steps": 10}}, {"train": "0a"}) for name in "AB"}
+BEFORE_LEDGER = Recorded(commit="c0ffee")
 
 COUNT = itertools.count()  # equal commits in the same second would get the same hash
 
@@ -56,7 +59,8 @@ class Project:
         self.write(ROW)
 
     def write(self, *rows: dict[str, Any]) -> None:
-        content = {"measures": {"hits": MEASURE}, "claims": list(rows)}
+        gates = {"learned": "main/A@hits >= 0.1"}
+        content = {"measures": {"hits": MEASURE}, "gates": gates, "claims": list(rows)}
         (self.path / "claims/exp1.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
 
     def git(self, *arguments: str) -> str:
@@ -86,14 +90,45 @@ class Project:
         )
         return SimpleNamespace(arm=arm, variant="A"), start
 
+    def enter(self, recorded: Recorded | None = None) -> None:
+        """Write the lines of the ledger, as new ones or as those of rows judged before it."""
+        ledger = Ledger(self.path / "claims")
+        known = [entry.line for entry in ledger.entries("exp1")]
+        rows = planned_rows(self.register, "exp1", RUNS).values()
+        new = [row.model_copy(update={"recorded": recorded}) for row in rows]
+        ledger.write("exp1", [*known, *new])
+
     def text(self, *runs: tuple[Any, RunStart], row: str = "exp1.1", at: Path | None = None) -> str:
-        history = History(at or self.path, Path("claims"))
+        path = at or self.path
+        history = record_history(
+            History(path, Path("claims")),
+            Ledger(path / "claims"),
+            "exp1",
+            planned_rows(self.register, "exp1", RUNS),
+            {start.commit for _, start in runs if start.commit},
+        )
         return registrations(self.register, "exp1", runs, history)[row].text
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
+    """A register with a line in the ledger, not yet committed."""
+    project = Project(tmp_path / "project")
+    project.enter()
+    return project
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Project:
+    """A project without a ledger."""
     return Project(tmp_path / "project")
+
+
+@pytest.fixture
+def older(bare: Project) -> Project:
+    """A project whose rows were judged before there was a ledger."""
+    bare.enter(BEFORE_LEDGER)
+    return bare
 
 
 def test_a_claim_that_was_committed_before_its_runs_is_registered(project):
@@ -107,23 +142,52 @@ def test_a_claim_whose_runs_started_outside_git_is_exploratory(project):
     assert project.text(project.begin()).startswith("exploratory: its runs started outside git")
 
 
-def test_a_register_that_was_not_committed_is_exploratory_for_good(project):
-    project.commit()
-    project.write({**ROW, "region": {"above": 0.5}})
-    run = project.begin()
-    project.commit()
-    assert project.text(run) == (
-        "exploratory: the register was not committed when its runs started"
+def test_a_claim_without_a_committed_line_is_exploratory(bare):
+    bare.commit()
+    assert "exp1.jsonl has no line for it; `journeylab register exp1` writes it" in bare.text(
+        bare.begin()
+    )
+    bare.enter()
+    run = bare.begin()
+    assert "exp1.jsonl is not committed" in bare.text(run)
+    bare.commit()
+    assert bare.text(run) == (
+        "exploratory: its line in the ledger was not committed when its runs started"
     )
 
 
-def test_one_run_that_started_too_early_makes_a_claim_exploratory(project):
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"region": {"above": 0.5}}, "region"),
+        ({"effect": "main/A@hits - 0.5"}, "effect and settings and code"),
+        ({"gate": ["learned"]}, "gates"),
+    ],
+)
+def test_what_decides_a_claim_cannot_change_after_its_seeds_were_registered(project, change, part):
     project.commit()
-    early = project.begin()
-    project.write({**ROW, "region": {"above": 0.5}})
-    project.commit()
-    assert project.text(project.begin()) == "registered before these runs"
-    assert project.text(early, project.begin()) == CHANGED
+    project.write({**ROW, **change})
+    for registered_again in (False, True):
+        if registered_again:
+            project.enter()
+        project.commit()
+        assert "registered its seeds, 0 to 35, " + (
+            "before it" if registered_again else f"with other {part}"
+        ) in project.text(project.begin())
+
+
+def test_the_register_in_the_commit_of_a_run_counts_where_there_was_no_ledger(bare):
+    bare.commit()
+    early = bare.begin()
+    bare.write({**ROW, "region": {"above": 0.5}})
+    uncommitted = bare.begin()
+    bare.enter(BEFORE_LEDGER)
+    bare.commit()
+    assert bare.text(bare.begin()) == "registered before these runs"
+    assert bare.text(early, bare.begin()) == CHANGED
+    assert bare.text(uncommitted) == (
+        "exploratory: the register was not committed when its runs started"
+    )
 
 
 def test_a_row_is_registered_before_the_runs_that_it_reads_only(project):
@@ -156,26 +220,14 @@ def test_new_wording_and_uncommitted_changes_are_remarks(project):
     )
 
 
-def test_a_record_cannot_claim_more_than_its_commit_contains(project):
-    project.commit()
-    run, honest = project.begin()
-    project.write({**ROW, "region": {"above": 0.5}})
-    forged = honest.model_copy(update={"rows": row_hashes(project.register, "exp1")})
-    project.commit()
-    assert project.text((run, forged)) == CHANGED
-
-
-class Recorded:
-    """Commits as a test states them, without git."""
-
-    def __init__(self, rows):
-        self.contents = rows
-
-    def location(self, commit):
-        return "here"
-
-    def rows(self, commit, study):
-        return self.contents
+def test_a_record_cannot_claim_more_than_its_commit_contains(bare):
+    bare.commit()
+    run, honest = bare.begin()
+    bare.write({**ROW, "region": {"above": 0.5}})
+    forged = honest.model_copy(update={"rows": row_hashes(bare.register, "exp1")})
+    bare.enter(BEFORE_LEDGER)
+    bare.commit()
+    assert bare.text((run, forged)) == CHANGED
 
 
 def begun_at(project: Project, content: str | None) -> tuple[Any, RunStart]:
@@ -192,11 +244,13 @@ def begun_at(project: Project, content: str | None) -> tuple[Any, RunStart]:
     return run, start.model_copy(update={"registered": True, "commit": commit, "dirty": False})
 
 
-def test_a_commit_without_a_readable_claims_file_registers_nothing_or_is_a_remark(project):
-    assert project.text(begun_at(project, None)) == (
+def test_a_commit_without_a_readable_claims_file_registers_nothing_or_is_a_remark(bare):
+    none, unreadable = begun_at(bare, None), begun_at(bare, "another: form\n")
+    bare.enter(BEFORE_LEDGER)
+    assert bare.commit() or bare.text(none) == (
         "exploratory: the commit of its runs does not contain it"
     )
-    assert project.text(begun_at(project, "another: form\n")) == (
+    assert bare.text(unreadable) == (
         "registered before these runs (according to the runs' records: the register in their "
         "commit is unreadable)"
     )
@@ -215,23 +269,6 @@ def test_an_earlier_register_keeps_the_hashes_of_its_looks(project, looks, hashe
     project.commit()
     then = History(project.path, Path("claims")).rows("HEAD", "exp1")
     assert then == {"exp1.1": (hashed or now[0], now[1])}
-
-
-@pytest.mark.parametrize("committed", [True, False])
-def test_registrations_need_no_git_but_what_is_known_of_commits(project, committed):
-    register = project.register
-    rows = row_hashes(register, "exp1")
-    start = RunStart(
-        plan_key="0" * 16,
-        started=datetime.now(UTC),
-        commit="c0ffee",
-        dirty=False,
-        rows=rows,
-        registered=True,
-    )
-    runs = [(SimpleNamespace(arm="main", variant="A"), start)]
-    state = registrations(register, "exp1", runs, Recorded(rows if committed else {}))["exp1.1"]
-    assert state.exploratory != committed
 
 
 def rebase(project: Project) -> None:
@@ -277,6 +314,7 @@ def test_without_the_commit_the_runs_records_count(project, tmp_path):
         "lacks their commit)"
     )
     foreign = Project(tmp_path / "foreign")
+    foreign.enter()
     foreign.commit()
     assert "their commit is not in this repository" in project.text(run, at=foreign.path)
 

@@ -72,8 +72,12 @@ def ask(*arguments: str, code: int = 0) -> list[str]:
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     for name in ("claims", "reference"):
         shutil.copytree(PROJECT / name, tmp_path / name)
-    for name in ("config.yaml", "response.yaml", ".gitignore"):
+    shutil.rmtree(tmp_path / "claims/ledger")
+    for name in ("config.yaml", ".gitignore"):
         shutil.copy(PROJECT / name, tmp_path / name)
+    (tmp_path / "response.yaml").write_text(
+        'points: [{id: a, reviewer: R1, point: "Why?", claims: [exp5]}]\n'
+    )
     monkeypatch.chdir(tmp_path)
     made = Lab(tmp_path)
 
@@ -85,6 +89,8 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     claims = yaml.safe_load(register.read_text(encoding="utf-8"))
     claims["claims"] = [row for row in claims["claims"] if "every" in row["effect"]]
     register.write_text(yaml.safe_dump(claims), encoding="utf-8")
+    done = CliRunner().invoke(app, ("register", *STUDIES))
+    assert done.exit_code == 0, done.exception
     git(tmp_path, "init")
     git(tmp_path, "add", "--all")
     git(tmp_path, "commit", "-m", "register")
@@ -99,7 +105,7 @@ def test_all_finished_runs_are_recorded_once(lab: Lab) -> None:
     folders = lab.finish("exp5")
     [line] = ask("add", "exp5")
     assert line.startswith("exp5: 5 of 5 runs have evidence (complete), 0.0")
-    assert line.endswith("; 5 recorded")
+    assert line.endswith("; 5 recorded, 4 judged")
     before = {folder: evidence_path(Path(), "exp5", folder).stat() for folder in folders}
     assert ask("add", "exp5")[0].endswith("; 5 unchanged")
     assert before == {folder: evidence_path(Path(), "exp5", folder).stat() for folder in folders}
@@ -120,7 +126,7 @@ def test_evidence_of_an_earlier_start_is_kept_and_other_numbers_are_named(lab: L
     plan = lab.plan()
     state = runs.RegisterState(**read_json(Path(plan.folder(f"plans/exp5/{REGISTER}"))))
     finish(folder, *plan.run_plans("exp5")[COMPUTED], value=0.25, state=state)
-    ending = "; 1 replaced by other numbers of the same settings, 4 unchanged"
+    ending = "; 1 replaced by other numbers of the same settings, 4 unchanged, 2 judged"
     assert ask("add", "exp5")[0].endswith(ending)
     assert path.read_bytes() != first
 
@@ -203,7 +209,7 @@ def test_a_record_cannot_claim_more_than_its_commit_shows(lab: Lab) -> None:
     for folder, plans in planned.items():
         finish(Path("results/exp5", folder), *plans, state=state)
     errors = ask("add", "exp5", code=1)
-    assert any("changed after its runs started" in line for line in errors)
+    assert any("registered its seeds, 100 to 135, with other region" in line for line in errors)
 
 
 def test_quick_runs_need_a_root_of_their_own(lab: Lab) -> None:

@@ -28,6 +28,7 @@ def finish(folder, plan, measured, value=0.5, state=COMMITTED):
     """Write the files of a finished run, with the writers of the stages."""
     seeds = plan.seeds or ()
     table = pd.DataFrame({"seed": [0, 1], "metric": "loss", "value": [value, 2 * value]})
+    table = table.assign(study=plan.study, arm=plan.arm, variant=plan.variant)
     outcomes = [runs.SeedOutcome(seed=seed, status="finished", seconds=2.0) for seed in seeds]
     name = evidence.CURVES if plan.stage == "train" else files.MEASUREMENTS
     files.write_table(folder / name, table, plan.origin())

@@ -74,9 +74,11 @@ class Copy:
         done = subprocess.run(
             command,
             cwd=self.path,
-            env=self.environment,
             text=True,
-            **({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more),
+            **(
+                {"env": self.environment, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+                | more
+            ),
         )
         if check and done.returncode:
             pytest.fail(f"{command} failed:\n{done.stdout[-4000:]}\n{(done.stderr or '')[-6000:]}")

@@ -61,7 +61,7 @@ def row(number, arm, effect=None):
     return {
         "id": f"{STUDY}.{number}",
         "theorem": "prop:ssm-bridge",
-        "form": "typical",
+        **({} if str(number).startswith("s") else {"form": "typical"}),
         "statement": f"The values of {arm} are above 0.",
         "source": "corrected",
         "effect": effect or f"{arm}/x@value",
@@ -87,9 +87,19 @@ def plant(folder: Path) -> Copy:
         f'points:\n  - {{id: looks, reviewer: R1, point: "Stop?", claims: [{STUDY}]}}\n',
         encoding="utf-8",
     )
-    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "a register"]):
-        copy.run("git", "-c", "user.name=a", "-c", "user.email=a@example.org", *command)
+    copy.run("journeylab", "register", STUDY)
+    commit(copy)
     return copy
+
+
+def commit(copy: Copy, date: str = "") -> None:
+    """Commit all files of a copy, dated as given."""
+    if not (copy.path / ".git").exists():
+        copy.run("git", "init", "-q")
+    copy.run("git", "add", "-A")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    dated = copy.environment | ({"GIT_COMMITTER_DATE": date} if date else {})
+    copy.run("git", *identity, "commit", "--allow-empty", "-qm", "a register", env=dated)
 
 
 @pytest.fixture(scope="module")

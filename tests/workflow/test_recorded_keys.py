@@ -18,7 +18,7 @@ import pytest
 
 from journeylab.catalogue import discover
 from journeylab.claims.register import row_hashes
-from journeylab.claims.registration import History, registrations
+from journeylab.claims.registration import History
 from journeylab.config import read_yaml
 from journeylab.records.evidence import find_evidence, read_evidence
 from journeylab.workflow.planning import WorkflowPlan
@@ -94,7 +94,7 @@ def test_every_judged_row_is_registered_before_its_runs(study: str) -> None:
     history = History(PROJECT, Path("claims"))
     if any(history.location(host.commit or "") == "shallow" for _, host in starts):
         pytest.skip("a shallow clone lacks the commits at which the runs started")
-    states = registrations(planned().register, study, starts, history)
+    states = planned().registrations(study, starts)
     judged = {row: states[row] for row in judged_rows()[study]}
     assert not [row for row, state in judged.items() if state.exploratory]
     assert {state.remark for state in judged.values()} <= {"", "reworded since"}

@@ -1,13 +1,23 @@
-"""Two hashes of every row: of the content that decides its verdict, and of its wording."""
+"""Hashes of every row: of what decides its verdict, whole and in parts, and of its wording."""
 
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from journeylab.claims.effects import cells
-from journeylab.claims.schema import FORM_KEYS, LINKS, WORDING, Register
+from journeylab.claims.schema import (
+    FORM_KEYS,
+    LINKS,
+    WORDING,
+    Claim,
+    Register,
+    claim_runs,
+    is_named,
+)
 from journeylab.records.plans import plan_key
 
 FORM = 1
 """Version of the hashed contents, raised with them; hashes of two versions are not compared."""
+_WORDS = LINKS | WORDING | FORM_KEYS
 
 
 def row_hashes(
@@ -22,25 +32,71 @@ def row_hashes(
     """
     claims = register.studies[study]
     looks = dict(fixed_looks) if fixed_looks else list(register.sequential)
-    family = {"alpha": register.alpha, "looks": looks, "M": claims.tails}
     hashes = {}
     for claim in claims.claims:
-        gates = {name: claims.gates[name] for name in claim.gate}
-        measures = {cell.measure for cell in cells(claim.terms)}
-        measures |= {gate.measure for gate in gates.values()}
         content = {
-            "claim": claim.model_dump(mode="json", exclude=LINKS | WORDING | FORM_KEYS),
-            "gates": {name: gate.model_dump(mode="json") for name, gate in gates.items()},
-            "measures": {
-                name: claims.measures[name].model_dump(mode="json", exclude={"label"})
-                for name in measures
-            },
+            "claim": claim.model_dump(mode="json", exclude=_WORDS),
+            **_read(register, study, claim),
             "seeds_from": claims.seeds_from,
-            "family": family if claim.primary and claim.tails else {},
+            "family": _family(register, study, claim, looks),
         }
         wording = claim.model_dump(mode="json", include=WORDING)
         hashes[claim.id] = (plan_key(content), plan_key(wording))
     return hashes
+
+
+class RunCode(NamedTuple):
+    """What a run is made by: the resolved settings of each of its stages, and their code."""
+
+    settings: Mapping[str, Any]
+    code: Mapping[str, str]
+
+
+def row_parts(
+    register: Register, study: str, runs: Mapping[tuple[str, str], RunCode]
+) -> dict[str, dict[str, str]]:
+    """A hash of each part of what decides the verdict of a row, for every row of a study.
+
+    ``runs`` are the planned runs by arm and variant.
+    """
+    claims = register.studies[study]
+    parts = {}
+    for claim in claims.claims:
+        named = claim_runs(claims, claim)
+        read = {"/".join(run): made for run, made in runs.items() if is_named(named, *run)}
+        row = claim.model_dump(mode="json", exclude=_WORDS | {"id", "region", "gate"})
+        content: dict[str, Any] = {
+            "effect": row,
+            "region": claim.region and claim.region.written(),
+            **_read(register, study, claim),
+            "alpha, looks or M": _family(register, study, claim, list(register.sequential)),
+            "settings": {name: made.settings for name, made in read.items()},
+            "code": {name: made.code for name, made in read.items()},
+        }
+        parts[claim.id] = {name: plan_key({name: each})[:12] for name, each in content.items()}
+    return parts
+
+
+def _read(register: Register, study: str, claim: Claim) -> dict[str, Any]:
+    """The gates of a row, and the measures that it and they read."""
+    claims = register.studies[study]
+    gates = {name: claims.gates[name] for name in claim.gate}
+    measures = {cell.measure for cell in cells(claim.terms)}
+    measures |= {gate.measure for gate in gates.values()}
+    return {
+        "gates": {name: gate.model_dump(mode="json") for name, gate in gates.items()},
+        "measures": {
+            name: claims.measures[name].model_dump(mode="json", exclude={"label"})
+            for name in measures
+        },
+    }
+
+
+def _family(register: Register, study: str, claim: Claim, looks: Any) -> dict[str, Any]:
+    """What all judged rows over seeds share; nothing for another row."""
+    if not (claim.primary and claim.tails):
+        return {}
+    return {"alpha": register.alpha, "looks": looks, "M": register.studies[study].tails}
 
 
 def register_hash(register: Register, study: str) -> str:

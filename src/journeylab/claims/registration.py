@@ -1,12 +1,14 @@
 """Whether a claim was registered before the runs that judge it.
 
 When a run starts it records the commit and a hash of every row of its study's register
-(:class:`~journeylab.records.runs.RunStart`). A claim is *registered before these runs* if all runs
-that it reads started under the row by which it is judged now, and that row was committed. Otherwise
-it is *exploratory*. If the commit is in the repository, its content decides and not the record, so
-that a record cannot claim more than the repository shows.
+(:class:`~journeylab.records.runs.RunStart`). A claim is *registered before these runs* if the
+ledger (:mod:`journeylab.claims.ledger`) has a line of it as it is judged now, no other line had
+registered its seeds before, and that line was committed when each of its runs started; where the
+row was judged before there was a ledger, the register in the commit of the runs has it as it is
+now. Otherwise the claim is *exploratory*. If the commit is in the repository, its content decides
+and not the record, so that a record cannot claim more than the repository shows.
 
-:func:`registrations` computes; only :class:`History` runs git.
+:func:`registrations` computes; only :class:`History` and the ledger run git.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, Protocol, TypeVar
 
 import yaml
 from pydantic import BaseModel, PositiveInt
 
 from journeylab.claims.hashes import FORM
+from journeylab.claims.ledger import Ledger, RowLine, Standing, standings
 from journeylab.claims.register import LOOKS, Looks, Register, StudyClaims, is_read, row_hashes
 from journeylab.config import Frozen, UserError, build
 from journeylab.records.files import read_json
@@ -51,16 +55,6 @@ class Run(Protocol):
     @property
     def variant(self) -> str:
         """Its variant."""
-
-
-class Commits(Protocol):
-    """What must be known of the commits that runs started at."""
-
-    def location(self, commit: str) -> Location:
-        """Where a commit is, seen from the commit that is checked out."""
-
-    def rows(self, commit: str, study: str) -> Hashes | None:
-        """The hashes of a study's rows in a commit: empty without a file, None if unreadable."""
 
 
 class _EarlierLooks(Looks):
@@ -141,8 +135,28 @@ def _parsed(model: type[T], text: str | None) -> T | None:
         return None
 
 
+class CommitState(Frozen):
+    """The location of a commit, and what it has of a study: hashes of rows, lines of the ledger."""
+
+    location: Location
+    rows: Hashes | None
+    lines: tuple[str, ...] = ()
+
+
+class RecordedHistory(Frozen):
+    """What the ledger says of the rows of a study, and the commits at which its runs started.
+
+    Planning writes it. A commit that is not recorded counts as absent from the repository. ``form``
+    is the form of the hashes (:data:`~journeylab.claims.hashes.FORM`).
+    """
+
+    form: int = FORM
+    rows: Mapping[str, Standing] = {}
+    commits: Mapping[str, CommitState] = {}
+
+
 def registrations(
-    register: Register, study: str, runs: Sequence[tuple[Run, RunStart]], commits: Commits
+    register: Register, study: str, runs: Sequence[tuple[Run, RunStart]], history: RecordedHistory
 ) -> dict[str, Registration]:
     """The registration of every row of a study, by its id; empty if the study has no register."""
     if study not in register.studies:
@@ -151,7 +165,11 @@ def registrations(
     by_row = {}
     for claim in claims.claims:
         starts = [start for run, start in runs if is_read(claims, claim, run.arm, run.variant)]
-        of_runs = [_of_run(claim.id, study, hashes[claim.id], start, commits) for start in starts]
+        standing = history.rows.get(claim.id, _UNKNOWN if claim.primary else _NOT_JUDGED)
+        of_runs = [
+            _of_run(claim.id, hashes[claim.id], standing, start, history.commits)
+            for start in starts
+        ]
         worst = max(of_runs, key=lambda state: state.exploratory, default=_NO_RUNS)
         if not worst.exploratory:
             remarks = dict.fromkeys(state.remark for state in of_runs if state.remark)
@@ -160,11 +178,18 @@ def registrations(
     return by_row
 
 
+_UNKNOWN = Standing(reason="planning did not compare it with the ledger; run snakemake again")
+_NOT_JUDGED = Standing(recorded=True)
 _NO_RUNS = Registration(exploratory=True, remark="none of the runs that it reads is there")
+_ABSENT = CommitState(location="absent", rows=None)
 
 
 def _of_run(
-    row: str, study: str, now: tuple[str, str], start: RunStart, commits: Commits
+    row: str,
+    now: tuple[str, str],
+    standing: Standing,
+    start: RunStart,
+    commits: Mapping[str, CommitState],
 ) -> Registration:
     """The registration of a row as far as one run's start shows it."""
 
@@ -173,73 +198,61 @@ def _of_run(
 
     if start.commit is None:
         return exploratory("its runs started outside git, which would show when it was registered")
-    if row not in start.rows:
-        return exploratory("it was not in the register when its runs started")
-    if not start.registered:
-        return exploratory("the register was not committed when its runs started")
-    location = commits.location(start.commit)
-    committed = None
-    if location not in ("shallow", "absent"):
-        committed = commits.rows(start.commit, study)
-    then = start.rows if committed is None else committed
-    if row not in then:
-        return exploratory("the commit of its runs does not contain it")
-    judged, worded = then[row]
-    if judged != now[0]:
-        return exploratory(
-            "what decides its verdict changed after its runs started (effect, region, measures, "
-            "gates, first seed, α, looks or M)"
-        )
-    remarks = [_REMARKS[location]] if _REMARKS[location] else []
-    if committed is None and location not in ("shallow", "absent"):
-        remarks.append("according to the runs' records: the register in their commit is unreadable")
-    if worded != now[1]:
-        remarks.append("reworded since")
+    if standing.reason:
+        return exploratory(standing.reason)
+    state = commits.get(start.commit, _ABSENT)
+    unknown = state.location in ("shallow", "absent")
+    remarks = [_REMARKS[state.location]]
+    worded = now[1]
+    if standing.digest not in state.lines:
+        if not (standing.recorded or unknown):
+            return exploratory("its line in the ledger was not committed when its runs started")
+        if row not in start.rows:
+            return exploratory("it was not in the register when its runs started")
+        if not start.registered:
+            return exploratory("the register was not committed when its runs started")
+        then = start.rows if unknown or state.rows is None else state.rows
+        if row not in then:
+            return exploratory("the commit of its runs does not contain it")
+        judged, worded = then[row]
+        if judged != now[0]:
+            return exploratory(
+                "what decides its verdict changed after its runs started (effect, region, "
+                "measures, gates, first seed, α, looks or M)"
+            )
+        if not unknown and state.rows is None:
+            remarks.append(
+                "according to the runs' records: the register in their commit is unreadable"
+            )
+    remarks.append(standing.remark or ("" if worded == now[1] else "reworded since"))
     if start.dirty:
         remarks.append("with uncommitted changes outside the register")
-    return Registration(exploratory=False, remark="; ".join(remarks))
-
-
-class CommitState(Frozen):
-    """The location of a commit, and the row hashes of a study's register in it."""
-
-    location: Location
-    rows: Hashes | None
-
-
-class RecordedHistory(Frozen):
-    """The states of all commits at which runs of a study started, as planning wrote them.
-
-    A commit that is not recorded counts as absent from the repository. ``form`` is the form of the
-    hashes (:data:`~journeylab.claims.hashes.FORM`).
-    """
-
-    form: int = FORM
-    commits: Mapping[str, CommitState] = {}
-
-    def location(self, commit: str) -> Location:
-        """Where a commit is, seen from the commit that is checked out."""
-        known = self.commits.get(commit)
-        return known.location if known else "absent"
-
-    def rows(self, commit: str, study: str) -> Hashes | None:
-        """The hashes of a study's rows in a commit: empty without a file, None if unreadable."""
-        known = self.commits.get(commit)
-        return known.rows if known else None
+    return Registration(exploratory=False, remark="; ".join(filter(None, remarks)))
 
 
 def record_history(
-    history: History, study: str, commits: Collection[str], known: Mapping[str, Hashes]
+    history: History,
+    ledger: Ledger,
+    study: str,
+    planned: Mapping[str, RowLine],
+    commits: Collection[str],
+    known: Mapping[str, Hashes] = MappingProxyType({}),
 ) -> RecordedHistory:
-    """The states of `commits`; `known` holds row hashes that need not be read from git again."""
+    """What the ledger and git know of the rows of a study, as they are `planned`.
+
+    `commits` are those at which its runs started; `known` holds hashes of rows that need not be
+    read from git again.
+    """
     return RecordedHistory(
+        rows=standings(ledger, study, planned),
         commits={
             commit: CommitState(
                 location=history.location(commit),
                 rows=known.get(commit) or history.rows(commit, study),
+                lines=ledger.rows_at(commit, study),
             )
             for commit in sorted(commits)
-        }
+        },
     )
 
 

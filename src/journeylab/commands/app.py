@@ -16,6 +16,7 @@ from journeylab.commands.deposit import deposit
 from journeylab.commands.explain import explain
 from journeylab.commands.init import init
 from journeylab.commands.list import list_studies
+from journeylab.commands.register import register
 from journeylab.commands.reproduce import reproduce
 from journeylab.commands.results import CONFIG, ROOT
 from journeylab.commands.seeds import seeds
@@ -47,6 +48,7 @@ for _command, _name in (
     (compare, "compare"),
     (coverage, "coverage"),
     (seeds, "seeds"),
+    (register, "register"),
     (reproduce, "reproduce"),
     (init, "init"),
     (demo, "demo"),

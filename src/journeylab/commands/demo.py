@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from journeylab.commands.init import STUDY, create_project
+from journeylab.commands.init import COMMAND, STUDY, create_project, run_python
 from journeylab.commands.results import CLAIMS, read_verdicts
 from journeylab.config import UserError, read_yaml
 from journeylab.records.files import MEASUREMENTS, VERDICTS
@@ -81,7 +78,7 @@ def show_verdicts(project: Path) -> None:
         f"  snakemake --cores all {RESULTS / VERDICTS}",
     )
     started = time.monotonic()
-    done = _run(project, "-m", "snakemake", "--cores", "all", str(RESULTS / VERDICTS))
+    done = run_python(project, "-m", "snakemake", "--cores", "all", str(RESULTS / VERDICTS))
     if done.returncode:
         typer.echo("\n".join((done.stdout + done.stderr).strip().splitlines()[-15:]), err=True)
         raise UserError("the workflow failed; its last lines are above")
@@ -110,7 +107,7 @@ def _show_refusal(project: Path) -> None:
         "",
         f"  journeylab {' '.join(arguments)}",
     )
-    done = _run(project, "-c", "from journeylab.commands.app import main; main()", *arguments)
+    done = run_python(project, "-c", COMMAND, *arguments)
     if done.returncode == 0:
         raise UserError(f"{project / name}: a changed file was judged")
     _say(
@@ -128,17 +125,3 @@ def _say(*lines: str) -> None:
 
 def _indented(text: str) -> str:
     return fill(text, 96, initial_indent="  ", subsequent_indent="    ")
-
-
-def _run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in the project; its jobs find the console scripts beside this Python."""
-    scripts = str(Path(sys.executable).parent)
-    one_thread = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    path = {"PATH": f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}"}
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=project,
-        env=os.environ | one_thread | path,
-        capture_output=True,
-        text=True,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -60,15 +60,13 @@ def deposit(
 def _study(plan: WorkflowPlan, study: str, project: Path) -> Study:
     """A study of the deposit, with the evidence of its runs."""
     from journeylab.catalogue import metrics_part
-    from journeylab.claims.registration import History, registrations
     from journeylab.deposit.contents import Study, read_study_table
     from journeylab.records.evidence import evidence_path, read_evidence
 
     root = Path(plan.config.root)
     taken = read_verdicts(root, study).select((run, "") for run in plan.run_plans(study))
     recorded = [read_evidence(evidence_path(root, study, run)) for run in taken]
-    runs: Any = [(evidence.run, evidence.host) for evidence in recorded]
-    states = registrations(plan.register, study, runs, History(project, plan.claims))
+    states = plan.registrations(study, [(each.run, each.host) for each in recorded])
     return Study(
         name=study,
         title=metrics_part(study).TITLE,

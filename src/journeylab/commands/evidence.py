@@ -13,7 +13,6 @@ from journeylab.commands.results import CONFIG, current_plan
 from journeylab.config import UserError, accepted
 
 if TYPE_CHECKING:
-    from journeylab.claims.registration import History
     from journeylab.records.evidence import RunEvidence
     from journeylab.workflow.evidence import Recorded
     from journeylab.workflow.planning import WorkflowPlan
@@ -31,16 +30,13 @@ def add(
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
 ) -> None:
     """Write the evidence of all finished runs; unfinished runs are counted."""
-    from journeylab.claims.registration import History
-
     plan, studies = _planned(names or [], root, config)
     folder = Path(plan.config.root)
     if plan.config.scale == "quick" and PurePath(folder) == PurePath():
         raise UserError("quick runs are no evidence: write another root, such as root=build/quick")
-    history = History(Path.cwd(), plan.claims)
     refused: list[str] = []
     for study in studies:
-        refused += _add_study(plan, study, folder, history)
+        refused += _add_study(plan, study, folder)
     _refuse(refused)
 
 
@@ -94,7 +90,7 @@ def _planned(
     return plan, studies or plan.studies
 
 
-def _add_study(plan: WorkflowPlan, study: str, root: Path, history: History) -> list[str]:
+def _add_study(plan: WorkflowPlan, study: str, root: Path) -> list[str]:
     """Write the evidence of the finished runs of a study; why runs were refused."""
     from journeylab.records.evidence import collect_evidence, evidence_path, find_evidence
     from journeylab.records.files import write_atomic
@@ -117,7 +113,7 @@ def _add_study(plan: WorkflowPlan, study: str, root: Path, history: History) -> 
         except UserError as error:
             refused.append(str(error))
             continue
-        if reason := _exploratory(plan, study, evidence, history):
+        if reason := _exploratory(plan, study, evidence):
             refused.append(f"{folder} is exploratory: {reason}")
             continue
         known = recorded[run].evidence
@@ -128,6 +124,7 @@ def _add_study(plan: WorkflowPlan, study: str, root: Path, history: History) -> 
         with write_atomic(evidence_path(root, study, run)) as partial:
             partial.write_bytes(evidence.packed)
         counts[replaced if same else "recorded"] += 1
+    counts["judged"] = _record_judgements(plan, study)
     counts["refused"] = len(refused)
     done = ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "no finished runs"
     size = sum(path.stat().st_size for path in find_evidence(root, study).values())
@@ -137,6 +134,19 @@ def _add_study(plan: WorkflowPlan, study: str, root: Path, history: History) -> 
     )
     typer.echo(f"{kept}, {size / 1e6:.2f} MB; {done}")
     return refused
+
+
+def _record_judgements(plan: WorkflowPlan, study: str) -> int:
+    """Write the verdicts on the evidence of a study to its ledger; how many are new."""
+    from journeylab.workflow.evidence import judgements
+
+    if plan.config.scale == "quick":
+        return 0
+    known = [entry.line for entry in plan.ledger.entries(study)]
+    new = [line for line in judgements(plan, study) if line not in known]
+    if new:
+        plan.ledger.write(study, [*known, *new])
+    return len(new)
 
 
 def _is_ended(folder: Path) -> bool:
@@ -150,10 +160,9 @@ def _is_ended(folder: Path) -> bool:
     )
 
 
-def _exploratory(plan: WorkflowPlan, study: str, evidence: RunEvidence, history: History) -> str:
+def _exploratory(plan: WorkflowPlan, study: str, evidence: RunEvidence) -> str:
     """Why a run cannot confirm a claim; "" if its claims were registered before it."""
     from journeylab.claims.register import PILOT, is_read
-    from journeylab.claims.registration import registrations
 
     claims = plan.register.studies.get(study)
     if claims is None:
@@ -165,8 +174,10 @@ def _exploratory(plan: WorkflowPlan, study: str, evidence: RunEvidence, history:
         return "no commit of git was recorded when it began"
     if not evidence.host.registered:
         return "the register was not committed when it began"
+    if plan.config.scale == "quick":
+        return ""
     run = evidence.run
-    states = registrations(plan.register, study, [(run, evidence.host)], history)
+    states = plan.registrations(study, [(run, evidence.host)])
     rows = [
         states[claim.id] for claim in claims.claims if is_read(claims, claim, run.arm, run.variant)
     ]

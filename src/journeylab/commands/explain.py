@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from journeylab.commands.results import (
-    CLAIMS,
     ROOT,
     current_register,
     judged_records,
@@ -55,8 +54,9 @@ def _sources(
 ) -> Iterator[str]:
     """From the verdict back to measurements, runs, data and commits."""
     from journeylab.claims.register import is_read
-    from journeylab.claims.registration import History, registrations
+    from journeylab.claims.registration import read_history, registrations
     from journeylab.records.files import read_origin, sha256
+    from journeylab.records.plans import HISTORY
     from journeylab.records.repair import settings_of
     from journeylab.records.stages import output_path
 
@@ -64,7 +64,8 @@ def _sources(
     claims, claim = register.studies[study], register.by_id[row.id]
     records = list(judged_records(root, judged))
     pairs = [(run, host) for _, run, host in records]
-    states = registrations(register, study, pairs, History(Path.cwd(), CLAIMS))
+    history = read_history(root / "plans" / study / HISTORY)
+    states = registrations(register, study, pairs, history)
     yield f"registration: {states[row.id].text}"
     verdicts, table = (output_path(root, stage, study=study) for stage in ("judge", "collect"))
     origin, table_hash = read_origin(verdicts), sha256(table)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -26,14 +29,33 @@ STUDY = "exp1_hidden_layer"
 RAILS = ("Snakefile", "workflow", "profiles", "paper/journeylab.sty", "constraints.txt")
 """What a project shares with the repository of journeylab. The wheel holds it as ``rails/``."""
 CLAIMS = ("looks", "theorems", "statements")
+COMMAND = "from journeylab.commands.app import main; main()"
+"""What a call of `journeylab` runs, also where the command is not installed."""
 
 
 def init(folder: Annotated[Path, typer.Argument(help="Folder to create, e.g. my-paper.")]) -> None:
     """Create a repository for another paper: the pipeline, and one worked study."""
     create_project(folder)
     typer.echo(f"{folder}: a project with the worked study {STUDY}; README.md says what is where")
+    done = run_python(folder, "-c", COMMAND, "register")
+    if done.returncode:
+        raise UserError(f"{folder}: its claims cannot be registered: {done.stderr.strip()}")
     typer.echo(_commit(folder))
     typer.echo(f"next: cd {folder} && snakemake --cores all")
+
+
+def run_python(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in the project; its jobs find the console scripts beside this Python."""
+    scripts = str(Path(sys.executable).parent)
+    one_thread = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    path = {"PATH": f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}"}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=project,
+        env=os.environ | one_thread | path,
+        capture_output=True,
+        text=True,
+    )
 
 
 def create_project(folder: Path) -> None:

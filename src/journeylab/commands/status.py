@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from journeylab.commands.results import (
-    CLAIMS,
     REFERENCES,
     ROOT,
     current_register,
@@ -54,13 +53,14 @@ def status(
 
 def _of_results(root: Path, register: Register) -> Iterator[Judged]:
     """The primary rows of all results."""
-    from journeylab.claims.registration import History, registrations
+    from journeylab.claims.registration import read_history, registrations
+    from journeylab.records.plans import HISTORY
     from journeylab.wording.verdicts import outcome
 
-    history = History(Path.cwd(), CLAIMS)
     for study in judged_studies(root):
         verdicts = read_rows(root, study, register)
         pairs = [(run, host) for _, run, host in judged_records(root, verdicts)]
+        history = read_history(root / "plans" / study / HISTORY)
         registered = registrations(register, study, pairs, history)
         for row in verdicts.verdicts:
             if row.primary:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from journeylab.claims.register import Register
+from journeylab.claims.ledger import Judgement
+from journeylab.claims.register import Register, is_read
 from journeylab.config import UserError
 from journeylab.records.evidence import (
     RunEvidence,
@@ -17,9 +18,12 @@ from journeylab.records.evidence import (
 )
 from journeylab.records.files import MEASUREMENTS
 from journeylab.records.looks import LookRecord, SeedRange, seeded_runs, seeds_taken
-from journeylab.records.plans import Plan
+from journeylab.records.plans import Plan, plan_key
 from journeylab.records.stages import run_folder
 from journeylab.workflow.seeds import StudySeeds
+
+if TYPE_CHECKING:
+    from journeylab.workflow.planning import WorkflowPlan
 
 Plans = tuple[Plan, Plan]
 """The plan of a run and that of its measurements; they are equal for a computed run."""
@@ -131,15 +135,59 @@ def _judged(
     tables: dict[str, Any],
 ) -> LookRecord:
     """The look at the first n seeds; ``tables`` are those of runs that earlier looks read."""
-    from journeylab.chunks.tables import joined  # these load pandas and scipy
-    from journeylab.claims.judge import judge_look
+    from journeylab.claims.judge import judge_look  # loads pandas and scipy
+
+    table = _table(evidence, tables)
+    return judge_look(table, seeds.study, register, seeds.all[:n], seeded_runs(evidence))
+
+
+def _table(evidence: Mapping[str, RunEvidence | None], tables: dict[str, Any]) -> Any:
+    """The measurements of runs; ``tables`` keeps those that were read."""
+    from journeylab.chunks.tables import joined
     from journeylab.records.files import parse_table
 
     for run, of_run in evidence.items():
         if of_run and run not in tables:
             tables[run] = parse_table(of_run.contents[MEASUREMENTS])
-    table = joined([tables[run] for run in evidence])
-    return judge_look(table, seeds.study, register, seeds.all[:n], seeded_runs(evidence))
+    return joined([tables[run] for run in evidence])
+
+
+def judgements(plan: WorkflowPlan, study: str) -> list[Judgement]:
+    """The verdicts on the rows of a study, up to the last look whose runs all have evidence."""
+    from journeylab.claims.judge import judge_study
+
+    register, seeds, planned = plan.register, plan.seeds(study), plan.run_plans(study)
+    recorded = read_recorded(Path(plan.config.root), study, planned)
+    complete = [look for look in _looks(seeds, register, list(planned), recorded) if look.complete]
+    if not complete:
+        return []
+    evidence = {folder: recorded[folder].current for folder in complete[-1].needed}
+    taken = seeds.all[: complete[-1].seeds] if seeds.looks else seeds.all
+    table = _table(evidence, {})
+    verdicts = judge_study(
+        table, study, register, taken, plan.config.scale, evidence=True, planned=planned
+    )
+    claims = register.studies[study]
+    lines = []
+    for verdict in verdicts.verdicts:
+        if not verdict.primary or verdict.word == "not judged" or verdict.state == "open":
+            continue
+        read = {
+            folder: known
+            for folder, known in evidence.items()
+            if known and is_read(claims, register.by_id[verdict.id], *folder.split("/")[:2])
+        }
+        lines.append(
+            Judgement(
+                row=verdict.id,
+                revision=claims.revision,
+                seeds=verdict.n if verdict.state else None,
+                verdict=verdict.word,
+                measurements=plan_key({folder: known.digest for folder, known in read.items()}),
+                commits=tuple(sorted({known.host.commit or "" for known in read.values()})),
+            )
+        )
+    return lines
 
 
 def find_restorable(

@@ -13,6 +13,8 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from journeylab.catalogue import check_words, discover, metrics_part, resolve
+from journeylab.claims.hashes import RunCode
+from journeylab.claims.ledger import LEDGER, Ledger, RowLine, planned_rows, standings
 from journeylab.claims.reference import read_earlier
 from journeylab.claims.register import (
     LOOKS,
@@ -23,11 +25,11 @@ from journeylab.claims.register import (
     row_hashes,
 )
 from journeylab.claims.registration import (
-    Hashes,
     History,
-    RecordedHistory,
+    Run,
     record_history,
     recorded_rows,
+    registrations,
 )
 from journeylab.claims.response import read_response
 from journeylab.claims.theorems import read_theorems
@@ -42,11 +44,13 @@ from journeylab.records.runs import (
     HOST,
     GitState,
     RegisterState,
+    RunStart,
     committed_files,
     git_state,
     read_start,
 )
 from journeylab.records.stages import RUN_STAGES, output_path, plan_path
+from journeylab.records.verdicts import Registration
 from journeylab.workflow.costs import outline, read_costs
 from journeylab.workflow.evidence import (
     Plans,
@@ -134,6 +138,8 @@ class WorkflowPlan:
         self._ends: Mapping[str, int | None] = {}
         self.jobs = _Lazy(self._list_jobs)
         """The jobs of each study, by folder."""
+        self._unrestored = _Lazy(lambda study: tuple(self._study(study, restore=False).all()))
+        self._rows = _Lazy(self._planned_rows)
         self._made = _Lazy(lambda study: tuple(self._study(study).all()))
         self.evidence: dict[str, StudyEvidence] = {}
         if self.config.evidence != "run":
@@ -149,6 +155,7 @@ class WorkflowPlan:
             kept = {study: self.config.studies[study] for study in self._ends}
             self.config = self.config.model_copy(update={"studies": kept})
             self.jobs.clear()  # of fewer seeds
+            self._unrestored.clear()
 
     def _list_jobs(self, study: str) -> dict[str, Job]:
         jobs = list_jobs(study, self.config.studies[study], self.seeds(study), self.register)
@@ -179,7 +186,22 @@ class WorkflowPlan:
             and study not in self.covered
             and output_path(root, "judge", study=study).exists()
         ]
+        lines += self._exploratory(scope.studies if scope else self.studies)
         return lines + evidence_warnings(self.evidence, self.config.evidence)
+
+    def _exploratory(self, studies: Iterable[str]) -> Iterator[str]:
+        """The judged rows that the ledger does not have, a line for each reason."""
+        for study in studies:
+            claims = self.register.studies.get(study)
+            if claims is None or self.seeds(study).all.start != claims.seeds_from:
+                continue  # other seeds are never judged
+            rows: dict[str, list[str]] = {}
+            for row, standing in standings(self.ledger, study, self.planned_rows(study)).items():
+                if standing.reason:
+                    rows.setdefault(standing.reason, []).append(row)
+            for reason, named in rows.items():
+                more = f" and {len(named) - 3} more" if len(named) > 3 else ""
+                yield f"{', '.join(named[:3])}{more} will be exploratory: {reason}"
 
     @property
     def studies(self) -> list[str]:
@@ -305,7 +327,6 @@ class WorkflowPlan:
         planned = {folder / name: plan for name, plan in self.plans(scope)}
         git = git_state(here)
         committed = None if git.commit is None else committed_files(here, [str(self.claims)])
-        history = History(here, self.claims)
         runs = {path.parent: plan for path, plan in planned.items() if plan.stage in RUN_STAGES}
         beside: dict[Path, Frozen] = {}
         if self.config.since and scope.shared:
@@ -315,7 +336,12 @@ class WorkflowPlan:
         for study in scope.studies:
             beside[folder / study / REGISTER] = state = self._state(study, git, committed)
             path = folder / study / HISTORY
-            beside[path] = self._history(study, state, history, recorded_rows(path), runs)
+            commits = self._commits(study, state, runs)
+            known = recorded_rows(path)
+            if state.commit and state.registered:
+                known[state.commit] = state.rows
+            rows = self.planned_rows(study)
+            beside[path] = record_history(self._history, self.ledger, study, rows, commits, known)
         shared = ([EXTERNAL], ["latex"]) if scope.shared else ([], [])
         return find_changes(
             Path(self.config.root),
@@ -364,7 +390,51 @@ class WorkflowPlan:
 
     def run_plans(self, study: str) -> dict[str, Plans]:
         """The plans of every run of a study and of its measurements, by the run's folder."""
-        return run_plans(study, self._study(study, restore=False).all())
+        return run_plans(study, self._unrestored[study])
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The ledger of all studies."""
+        return Ledger(self.claims)
+
+    @cached_property
+    def _history(self) -> History:
+        return History(self.claims.parent, Path(self.claims.name))
+
+    def registrations(
+        self, study: str, runs: Sequence[tuple[Run, RunStart]]
+    ) -> dict[str, Registration]:
+        """The registration of every row of a study, as far as these runs show it."""
+        commits = {start.commit for _, start in runs if start.commit}
+        history = record_history(
+            self._history, self.ledger, study, self.planned_rows(study), commits
+        )
+        return registrations(self.register, study, runs, history)
+
+    def planned_rows(self, study: str) -> Mapping[str, RowLine]:
+        """The lines of the ledger for the judged rows of a study, as they are now."""
+        return self._rows[study]
+
+    def _planned_rows(self, study: str) -> dict[str, RowLine]:
+        if study not in self.register.studies:
+            return {}
+        stages: dict[tuple[str, str], dict[str, Plan]] = {}
+        data = {}
+        for _, plan in self._unrestored[study]:
+            if plan.stage == "generate":
+                data[plan.key] = plan
+            elif plan.stage in ("train", "compute", "measure"):
+                made = stages.setdefault((plan.arm or "", plan.variant or ""), {})
+                made[plan.stage] = plan
+                made |= {"generate": data[plan.inputs["data"]]} if "data" in plan.inputs else {}
+        runs = {
+            run: RunCode(
+                {stage: plan.settings for stage, plan in made.items()},
+                {stage: plan.code for stage, plan in made.items()},
+            )
+            for run, made in stages.items()
+        }
+        return planned_rows(self.register, study, runs)
 
     def restored(self) -> dict[str, list[str]]:
         """The files that are restored from evidence, by study; studies without any are left out."""
@@ -451,22 +521,18 @@ class WorkflowPlan:
         """Commit and register, as the runs of the study record them when they begin."""
         if study not in self.register.studies:
             return RegisterState(**dict(git))
-        files = {(self.claims / name).as_posix() for name in (f"{study}.yaml", LOOKS)}
+        names = (f"{study}.yaml", LOOKS, f"{LEDGER}/{study}.jsonl")
+        files = {(self.claims / name).as_posix() for name in names}
         return RegisterState(
             **dict(git),
             rows=row_hashes(self.register, study),
             registered=None if committed is None else files <= committed,
         )
 
-    def _history(
-        self,
-        study: str,
-        state: RegisterState,
-        history: History,
-        known: dict[str, Hashes],
-        runs: Mapping[Path, Plan],
-    ) -> RecordedHistory:
-        """What git knows of the commits at which the runs of the study began, or will begin.
+    def _commits(
+        self, study: str, state: RegisterState, runs: Mapping[Path, Plan]
+    ) -> Collection[str]:
+        """The commits at which the runs of the study began, or will begin.
 
         ``runs`` are the plans of trained and computed runs, by the folder of the plan.
         """
@@ -478,9 +544,7 @@ class WorkflowPlan:
             plan = runs.get(plans / folder)
             outdated = start is not None and plan is not None and start.plan_key != plan.key
             commits.add(state.commit if start is None or outdated else start.commit)
-        if state.commit and state.registered:
-            known[state.commit] = state.rows
-        return record_history(history, study, {each for each in commits if each}, known)
+        return {each for each in commits if each}
 
     def _cut_down(self) -> dict[str, StudySettings]:
         """The studies with only the runs that primary claims name, if they have claims."""
