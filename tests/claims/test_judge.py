@@ -223,13 +223,28 @@ def test_a_detectable_effect_is_at_least_one_step(judge, step, detectable):
 
 
 @pytest.mark.parametrize(
-    ("region", "coarse"),
-    [({"above": 0.1}, True), ({"above": 0.2}, False), ({"inside": [-0.1, 0.3]}, True)],
+    ("effect", "region", "coarse"),
+    [
+        ({"difference": [A, B]}, {"above": 0.1}, True),
+        ({"difference": [A, B]}, {"above": 0.2}, False),
+        ({"difference": [A, B]}, {"above": 0.0}, False),
+        ({"difference": [{"mean": [A, C]}, {"mean": [B, D]}]}, {"above": 0.1}, False),
+        ({"mean": [{"difference": [A, B]}, {"difference": [C, D]}]}, {"below": -0.08}, True),
+        ({"difference": [A, B]}, {"inside": [-0.1, 0.1]}, False),
+        ({"difference": [A, B]}, {"inside": [0.5, 0.6]}, True),
+        (A, {"above": 0.1}, True),
+        (A, {"above": 0.5}, False),
+        (A, {"below": 0.9}, True),
+        ({"mean": [A, B]}, {"below": 0.9}, False),
+        ({"all_of": [A, {"difference": [A, B]}]}, {"above": 0.3}, False),
+        ({"all_of": [A, {"difference": [A, B]}]}, {"above": 0.1}, True),
+    ],
 )
-def test_a_step_larger_than_the_margin_is_noted(judge, region, coarse):
-    rows = [(A, region), (A, region, False)]
-    first, secondary = judge({"a/a": UP}, rows, measure={"step": 1 / 6}).verdicts
-    note = "a step of the measure is larger than the margin"
+def test_a_step_wider_than_what_matters_is_noted(judge, effect, region, coarse):
+    rows = [(effect, region), (A, {"above": 0.1}, False)]
+    measure = {"step": 1 / 6, "range": [0, 1]}
+    first, secondary = judge({"a/a": UP}, rows, measure=measure).verdicts
+    note = "one step of the measure is wider than the distance that the region is about"
     assert (note in first.notes) == coarse
     assert secondary.notes == ()
 

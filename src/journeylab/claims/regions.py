@@ -102,11 +102,6 @@ class Region(Frozen):
         return (0.5, math.inf) if self.of == "seeds" else (self.low, self.high)
 
     @property
-    def distance_from_zero(self) -> float:
-        """The distance from 0 to the nearest finite end."""
-        return min(map(abs, self.ends))
-
-    @property
     def between(self) -> list[float]:
         """A value in each of the intervals that the finite ends separate."""
         low, high = min(self.ends), max(self.ends)

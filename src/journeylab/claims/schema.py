@@ -291,9 +291,17 @@ class StudyClaims(StudyCriteria):
         return self
 
     def is_coarse(self, claim: Claim) -> bool:
-        """Whether a step of the measure is larger than the distance of the margin from 0."""
-        region = claim.region
-        return region is not None and self.step(claim) > region.distance_from_zero
+        """Whether a step of a term is larger than the width that matters at the region.
+
+        That of a band, the margin of a difference, the distance of a value's margin from the
+        nearest end of its range. A margin at "no difference", or at an end, needs no width.
+        """
+        return any(
+            0
+            < _width(claim.region, term, self.measures)
+            < max(steps(term, self.measures), default=0)
+            for term in (claim.terms if claim.region else ())
+        )
 
 
 class Looks(Frozen):
@@ -392,6 +400,22 @@ def _filled(measure: Any, defaults: Iterable[Any]) -> Any:
             if same and all(isinstance(each, Mapping) for each in levels):
                 return {**known, **measure, "at": {**levels[0], **levels[1]}}
     return measure
+
+
+def _width(region: Region, term: Term, measures: Mapping[str, Quantity]) -> float:
+    """The width that a measure must resolve to decide whether a term lies in a region."""
+    if region.is_band:
+        return region.high - region.low
+    [margin] = region.ends
+    if _compares(term):
+        return abs(margin)
+    return min(abs(margin - end) for end in extent(term, measures))
+
+
+def _compares(term: Term) -> bool:
+    return isinstance(term, Difference) or (
+        isinstance(term, Mean) and any(map(_compares, term.mean))
+    )
 
 
 def _check_defined(key: str, name: str, known: Iterable[str]) -> None:

@@ -28,8 +28,8 @@ from journeylab.wording.effects import (
 )
 from journeylab.wording.typography import short
 
-COARSE = "a step of the measure is larger than the margin"
-"""The note on a row whose margin its measure cannot resolve."""
+COARSE = "one step of the measure is wider than the distance that the region is about"
+"""The note on a row whose region its measure cannot resolve."""
 SATURATED = "both compared medians are at the"
 """The beginning of the note on a comparison without room for a difference."""
 
