@@ -54,8 +54,8 @@ def _method(study: StudyRows, rows: Sequence[Row]) -> Iterator[str]:
         )
     yield (
         "A claim is supported if the whole interval lies in the claimed region, refuted if it lies "
-        "outside, and otherwise inconclusive. The probability of any wrong verdict in this study "
-        f"is at most {study.alpha}."
+        "outside, and otherwise inconclusive. The probability of any wrong verdict in this study, "
+        f"about population medians in its settings, is at most {study.alpha}."
     )
     if any(row.detectable is not None for row in rows):
         yield (

@@ -340,7 +340,8 @@ def certainty(
     if rows:
         texts.append(
             f"claims over seeds rest on {seed_numbers(study, rows)} seeds each; the probability "
-            f"that any verdict of this study is wrong is at most {study.alpha}"
+            "that any verdict of this study is wrong about the population median in its setting "
+            f"is at most {study.alpha}"
         )
     if exact:
         whole = f"{count(len(exact))} {'claims' if len(exact) > 1 else 'claim'}"

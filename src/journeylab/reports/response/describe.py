@@ -118,7 +118,10 @@ def _covers(studies: Sequence[JudgedStudy]) -> str:
     if not judging:
         return f"No claim about seeds is judged here. {exact}"
     alpha = judging[0].alpha
-    text = f"In each study, the probability of any wrong verdict is at most {alpha}."
+    text = (
+        "In each study, the probability of any wrong verdict, about population medians in its "
+        f"settings, is at most {alpha}."
+    )
     if len(judging) > 1:
         text += (
             f" This holds for each of the {count(len(judging))} studies that judge claims over "
