@@ -187,7 +187,8 @@ def test_certainty_names_seeds_errors_certificates_registration_and_failures():
     text = certainty(study(*rows), registered, failed=2, trained=1048)
     assert text == (
         "Claims over seeds rest on 12 to 30 seeds each; the probability that any verdict of this "
-        "study is wrong about the population median in its setting is at most 0.05. One claim is exact: the worst of all cases decides, not "
+        "study is wrong about the population median in its setting is at most 0.05. One claim is "
+        "exact: the worst of all cases decides, not "
         "chance. All claims were registered before the runs. 2 of 1\u202f048 trained seeds failed "
         "and count against both answers."
     )
