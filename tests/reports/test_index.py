@@ -154,6 +154,22 @@ def test_withheld_and_exploratory_rows_say_so(evidence):
     assert page.count(SINCE.text) == 1
 
 
+def test_checks_of_code_are_rows_and_in_no_count(evidence):
+    first, *others = evidence[0].verdicts.verdicts
+    check = first.model_copy(update={"form": "check", "verdict": "supported"})
+    page = render(
+        [changed(evidence[0], verdicts=(check, *others)), *evidence[1:]],
+        plan_key=KEY,
+        anonymous=False,
+    )
+    shown = Reader(page)
+    assert shown.rows[first.id]["data-kind"] == "check"
+    assert shown.rows[first.id]["data-verdict"] == "holds"
+    assert shown.rows[first.id]["data-judged"] == "supported"
+    assert not shown.select("td", **{"data-verdict": "holds"})
+    assert "Checks of code, in no count: 1." in page
+
+
 def test_hostile_text_is_text(evidence):
     bad = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>"
     _, trained = evidence

@@ -33,6 +33,7 @@ from .conftest import (
     write_trained_content,
 )
 
+UNIVERSAL = "no counterexample found"
 STAMP, KEY = "quick run – not evidence", "0123456789abcdef"
 TEMPLATES = PACKAGE / "reports" / "templates"
 
@@ -118,6 +119,32 @@ def test_a_refuted_claim_is_reported_refuted(pdf):
     assert "✗ refuted" in pages(path)[0]
     detail = next(page for page in pages(path) if "Verdicts in detail" in page)
     assert "✗ refuted" in detail
+
+
+def test_searches_say_what_they_tried_and_checks_of_code_stand_apart(
+    trained, records, prose, tmp_path
+):
+    verdicts, content = trained
+    words = {
+        "exp7.2": {"form": "existential", "evidence": "search"},
+        "exp7.3": {"form": "report"},
+        "exp7.4": {"form": "universal", "evidence": "search"},
+        "exp7.5": {"form": "check", "verdict": "supported"},
+        "exp7.s2": {"form": "check", "verdict": "refuted", "primary": True},
+    }
+    rows = tuple(row.model_copy(update=words.get(row.id, {})) for row in verdicts.verdicts)
+    study = verdicts.model_copy(update={"verdicts": rows})
+    report = describe(study, {}, content, records, {}, THEOREMS, plan_key=KEY)
+    compile_report(report, content, prose, tmp_path / "exp7.pdf")
+    front = report["first_page"]
+    shown = {row["id"]: row for theorem in front["theorems"] for row in theorem["rows"]}
+    assert not {"7.5", "7.s2"} & shown.keys()
+    assert [shown[name]["word"] for name in ("7.2", "7.4")] == ["not found", UNIVERSAL]
+    assert [row["id"] for row in report["checks"]] == ["exp7.5", "exp7.s2"]
+    assert front["checks"] == "Checks of code, in no count: 7.5 holds; 7.s2 fails."
+    printed = " ".join("\n".join(pages(tmp_path / "exp7.pdf")).split())
+    assert front["checks"] in printed
+    assert "tried: A − B" in printed
 
 
 def test_the_report_lists_failed_seeds_and_provenance(pdf, records):
