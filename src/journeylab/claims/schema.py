@@ -296,11 +296,10 @@ class StudyClaims(StudyCriteria):
         That of a band, the margin of a difference, the distance of a value's margin from the
         nearest end of its range. A margin at "no difference", or at an end, needs no width.
         """
-        return any(
-            0
-            < _width(claim.region, term, self.measures)
-            < max(steps(term, self.measures), default=0)
-            for term in (claim.terms if claim.region else ())
+        region = claim.region
+        return region is not None and any(
+            0 < _width(region, term, self.measures) < max(steps(term, self.measures), default=0)
+            for term in claim.terms
         )
 
 
