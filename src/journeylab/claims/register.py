@@ -124,6 +124,8 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
             if not claim.id.startswith(f"{study}."):
                 raise UserError(f"{path}: {claim.id}: ids of {study} start with {study}.")
             _check_theorem(claim, theorems, path)
+            if claim.cites and claim.source != "document":
+                raise UserError(f"{path}: {claim.id}: cites: write source: document too")
             exact = claim.kind == "exact"
             if why := form_error(claim.form, claim.evidence, primary=claim.primary, exact=exact):
                 raise UserError(f"{path}: {claim.id}: {why}")

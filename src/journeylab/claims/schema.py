@@ -166,7 +166,7 @@ class Claim(Criterion):
     theorem: TheoremLabel
     form: Form | None = None
     evidence: Evidence | None = None
-    source: Literal["document", "corrected"]
+    source: Literal["document", "corrected"] = "corrected"
     statement: Text | None = None
     cites: Text | None = None
     finer: Text | None = None
@@ -179,7 +179,7 @@ class Claim(Criterion):
         if self.source == "document" and self.cites is None:
             raise ValueError(
                 f"{self.id}: cites is missing: write where the document says it (section, and "
-                "the sentence in your own words), or source: corrected"
+                "the sentence in your own words), or leave out source"
             )
         return self
 
