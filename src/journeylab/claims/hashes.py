@@ -60,16 +60,18 @@ def row_parts(
     ``runs`` are the planned runs by arm and variant.
     """
     claims = register.studies[study]
+    monotone = {} if claims.revision <= register.not_monotone.get(study, 0) else {"monotone": True}
     parts = {}
     for claim in claims.claims:
         named = claim_runs(claims, claim)
         read = {"/".join(run): made for run, made in runs.items() if is_named(named, *run)}
         row = claim.model_dump(mode="json", exclude=_WORDS | {"id", "region", "gate"})
+        family = _family(register, study, claim, list(register.sequential))
         content: dict[str, Any] = {
             "effect": row,
             "region": claim.region and claim.region.written(),
             **_read(register, study, claim),
-            "alpha, looks or M": _family(register, study, claim, list(register.sequential)),
+            "alpha, looks or M": family | monotone if family else {},
             "settings": {name: made.settings for name, made in read.items()},
             "code": {name: made.code for name, made in read.items()},
         }

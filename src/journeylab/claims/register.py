@@ -130,10 +130,6 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
             if why := form_error(claim.form, claim.evidence, primary=claim.primary, exact=exact):
                 raise UserError(f"{path}: {claim.id}: {why}")
             check_parts(claim, claims, looks, str(path))
-        if (last := looks.not_monotone.get(study, 1)) > claims.revision:
-            raise UserError(
-                f"{folder / LOOKS}: not_monotone.{study} {last}: its revision is {claims.revision}"
-            )
         studies[study] = claims
     return Register(**dict(looks), studies=studies)
 
