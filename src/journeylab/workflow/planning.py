@@ -140,7 +140,11 @@ class WorkflowPlan:
         """The jobs of each study, by folder."""
         self._unrestored = _Lazy(lambda study: tuple(self._study(study, restore=False).all()))
         self._rows = _Lazy(self._planned_rows)
-        self._made = _Lazy(lambda study: tuple(self._study(study).all()))
+        self._made = _Lazy(
+            lambda study: tuple(self._study(study).all())
+            if self._restored(study)
+            else self._unrestored[study]
+        )
         self.evidence: dict[str, StudyEvidence] = {}
         if self.config.evidence != "run":
             root = Path(self.config.root)
