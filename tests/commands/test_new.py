@@ -15,8 +15,6 @@ from journeylab.commands import new
 from journeylab.commands.new import LONGEST, _all_or_nothing, scaffold
 from journeylab.config import UserError, read_yaml
 
-from ..workflow.conftest import PROJECT
-
 NAME = "exp99_hidden_layer"
 CLAIMS = "claims/exp99.yaml"
 SHARED = {"config.yaml"}
@@ -133,7 +131,7 @@ def test_a_section_is_added_and_all_other_text_is_kept(skeleton: Path) -> None:
 
 
 def test_the_claims_of_a_new_study_are_part_of_the_register(skeleton: Path) -> None:
-    shutil.copy2(PROJECT / "claims/looks.yaml", skeleton / "claims")
+    (skeleton / "claims/looks.yaml").write_text("alpha: 0.05\n", encoding="utf-8")
     scaffold(NAME, skeleton)
     register = read_register(skeleton / "claims")
     assert list(register.studies) == ["exp1", "exp99"]
@@ -144,7 +142,7 @@ def test_the_claims_of_a_new_study_are_part_of_the_register(skeleton: Path) -> N
 
 
 def test_the_theorem_of_the_example_is_listed_once(skeleton: Path) -> None:
-    shutil.copy2(PROJECT / "claims/looks.yaml", skeleton / "claims")
+    (skeleton / "claims/looks.yaml").write_text("alpha: 0.05\n", encoding="utf-8")
     path = skeleton / "claims/theorems.yaml"
     path.write_text(
         "documents:\n  paper: {title: a paper, studies: [exp1]}\n\n"
