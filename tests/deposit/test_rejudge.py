@@ -46,6 +46,7 @@ EXACT = [
     ({**CASES, "metric": "m", "arm": "a", "at": {}}, {"at_least": -9.0}),
 ]
 PLANNED = [*(f"{run}/seeds" for run in (*RUNS, "b/y", "d/x", "d/y")), "c/x/once", "c/y/once"]
+SCOPED = [(REGIONS[0], []), (REGIONS[2], []), (REGIONS[3], ["{g}"])]
 LOOK_NUMBERS = ("look", "seeds", "state")
 
 
@@ -64,6 +65,11 @@ def studies(draw):
         claims.append({"effect": effect, "region": draw(st.sampled_from(REGIONS)), "gate": gate})
     for cases, region in draw(st.lists(st.sampled_from(EXACT), max_size=3)):
         claims.append({"effect": {"every": cases}, "region": region})
+    for region, gate in draw(st.lists(st.sampled_from(SCOPED), max_size=2)):
+        effect = {"difference": [{"run": "a/{v}", "measure": "{m}"}, CELLS[4]]}
+        scope = {"v": ["x", "y"], "m": ["score", "last"]}
+        scope |= {"g": ["learned", "hard"]} if gate else {}
+        claims.append({"effect": effect, "region": region, "gate": gate, "scope": scope})
     claims.append({"effect": CELLS[0]})
     ids = ("s1", *map(str, range(1, len(claims))))
     common = {"theorem": "thm:x", "source": "corrected", "statement": "It is so."}
@@ -148,6 +154,11 @@ def agree(register, table, seeds, scale):
             assert not differ(first[key], row[key], key, solves), (verdict.id, key)
         assert [failed.gate for failed in verdict.failed_gates] == row["failed_gates"]
         assert verdict.state == row["state"]
+        for point, other in zip(first.get("scope", ()), row["scope"], strict=True):
+            for key in (*rows.NUMBERS, "points", "at", "k", "state"):
+                assert not differ(point[key], other[key], key, solves), (verdict.id, key)
+            failed_here = [failed["gate"] for failed in point["failed_gates"]]
+            assert failed_here == other["failed_gates"]
         for part, other in zip(first["parts"], row["parts"], strict=True):
             assert part["points"] == other["points"]
             for key in rows.NUMBERS:

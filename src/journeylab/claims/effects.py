@@ -26,7 +26,7 @@ from journeylab.config import Frozen, Name
 Level = str | int | None
 """A factor level; null where the factor does not apply."""
 RunId = Annotated[
-    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9][A-Za-z0-9_.-]*$")
+    str, StringConstraints(pattern=r"^[A-Za-z0-9{][A-Za-z0-9_.{}-]*/[A-Za-z0-9{][A-Za-z0-9_.{}-]*$")
 ]
 Text = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\n]+$")]
 

@@ -82,7 +82,7 @@ def row_parts(
 def _read(register: Register, study: str, claim: Claim) -> dict[str, Any]:
     """The gates of a row, and the measures that it and they read."""
     claims = register.studies[study]
-    gates = {name: claims.gates[name] for name in claim.gate}
+    gates = {name: claims.gates[name] for name in claim.gates}
     measures = {cell.measure for cell in cells(claim.terms)}
     measures |= {gate.measure for gate in gates.values()}
     return {

@@ -25,7 +25,14 @@ from journeylab.claims.statistics import (
 )
 from journeylab.config import Scale
 from journeylab.records.looks import LookRecord, SeedRange, State, seeded_by_run
-from journeylab.records.verdicts import Estimate, FailedGate, StudyVerdicts, Verdict, Word
+from journeylab.records.verdicts import (
+    Estimate,
+    FailedGate,
+    ScopePoint,
+    StudyVerdicts,
+    Verdict,
+    Word,
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,9 @@ def judge_study(
         if isinstance(claim.effect, reg.Every):
             return _judge_exact(claim, claim.effect.every, judged, of_runs)
         n = len(seeds) if taken is None else _common_seeds(claim, judged, taken)
-        return _judge(claim, judged, stops.get(claim.id, _Stop(n)))
+        of_row = stops.get(claim.id, (_Stop(n),) * len(claim.points))
+        verdicts = [_judge(*pair, judged) for pair in zip(claim.points, of_row, strict=True)]
+        return _over_scope(claim, verdicts, _state_of(of_row)) if claim.scope else verdicts[0]
 
     ends = [taken.first, *taken.further.values()] if taken else []
     return StudyVerdicts(
@@ -137,7 +146,12 @@ def judge_look(
     table = measurements[measurements["study"] == study]
     judged = _Study(claims, table, seeds, looks)
     stops = _stops(judged)
-    still_open = [claim for claim in claims.claims if _is_open(stops.get(claim.id))]
+    still_open = [
+        point
+        for claim in claims.claims
+        for point, stop in zip(claim.points, stops.get(claim.id, ()), strict=False)
+        if stop.state == "open"
+    ]
     number = looks.looks.index(len(seeds)) + 1
     following = looks.looks[number : number + 1]
     goes_on = [
@@ -151,22 +165,24 @@ def judge_look(
         study=study,
         number=number,
         seeds=len(seeds),
-        states={name: stop.state for name, stop in stops.items()},
+        states={name: _state_of(of_row) for name, of_row in stops.items()},
         goes_on=tuple(goes_on),
         taken=SeedRange(first=taken.first, further={**taken.further, **further}),
     )
 
 
-def _is_open(stop: _Stop | None) -> bool:
-    return stop is not None and stop.state == "open"
+def _state_of(stops: Sequence[_Stop]) -> State:
+    """The state of a row: the first of these that a point of its scope has."""
+    order: tuple[State, ...] = ("open", "decided", "settled", "withheld")
+    return min((stop.state for stop in stops), key=order.index)
 
 
-def _stops(study: _Study) -> dict[str, _Stop]:
-    """Where the looks end at every judged claim over seeds, by its id."""
+def _stops(study: _Study) -> dict[str, tuple[_Stop, ...]]:
+    """Where the looks end at the points of every judged claim over seeds, by its id."""
     if study.exploratory:
         return {}
     return {
-        claim.id: _stop(claim, study)
+        claim.id: tuple(_stop(point, study) for point in claim.points)
         for claim in study.claims.claims
         if claim.primary and not isinstance(claim.effect, reg.Every)
     }
@@ -219,18 +235,18 @@ def _can_be_decided(claim: reg.Criterion, study: _Study, values: Sequence[Measur
     return all(by_all in words for words in possible) or any(by_any in words for words in possible)
 
 
-def _seeds_taken(study: _Study, stops: Mapping[str, _Stop]) -> SeedRange | None:
+def _seeds_taken(study: _Study, stops: Mapping[str, Sequence[_Stop]]) -> SeedRange | None:
     """The seeds of every run, if looks took them: those of the last claim that reads it."""
     if not study.at_looks:
         return None
     start, first = study.seeds[0], study.schedule.looks[0]
     further: dict[str, int] = {}
     for claim in study.claims.claims:
-        n = stops[claim.id].seeds if claim.id in stops else first
-        if n > first:
-            for arm, variant in reg.claim_runs(study.claims, claim):
-                run = f"{arm}/{variant}"
-                further[run] = max(start + n, further.get(run, 0))
+        for point, stop in zip(claim.points, stops.get(claim.id, ()), strict=False):
+            if stop.seeds > first:
+                for arm, variant in reg.claim_runs(study.claims, point):
+                    run = f"{arm}/{variant}"
+                    further[run] = max(start + stop.seeds, further.get(run, 0))
     return SeedRange(first=start + first, further=dict(sorted(further.items())))
 
 
@@ -255,7 +271,41 @@ def _estimates(
     return [estimate_term(of_term, claim.claimed, seeds, support, refute) for of_term in values]
 
 
-def _judge(claim: reg.Criterion, study: _Study, stop: _Stop) -> Verdict:
+def _over_scope(claim: reg.Criterion, points: Sequence[Verdict], state: State) -> Verdict:
+    """The verdict of a row from those at all points of its scope; a withheld point decides none."""
+    words = {point.verdict for point in points}
+    word: Word | None = "inconclusive"
+    if len(words) == 1:
+        word = points[0].verdict
+    elif {"supported", "refuted"} <= words:
+        word = "depends"
+    failed = {gate.gate: gate for point in points for gate in point.failed_gates}
+    distances = [point.detectable for point in points if point.detectable is not None]
+    return Verdict(
+        **dict.fromkeys(("effect", "mean", "low", "high")),
+        id=claim.id,
+        primary=True,
+        n=max(point.n for point in points),
+        failures=max(point.failures for point in points),
+        verdict=word,
+        tail=points[0].tail,
+        k=max(point.k or 0 for point in points),
+        detectable=max(distances, default=None),
+        state=state if points[0].state else None,
+        failed_gates=tuple(failed.values()) if word is None else (),
+        absent=tuple(dict.fromkeys(run for point in points for run in point.absent)),
+        saturated=tuple(dict.fromkeys(pair for point in points for pair in point.saturated)),
+        scope=tuple(
+            ScopePoint(**{name: getattr(point, name) for name in _OF_POINT}, at=levels)
+            for point, levels in zip(points, claim.levels, strict=True)
+        ),
+    )
+
+
+_OF_POINT = (*Estimate.model_fields, "k", "state", "failed_gates")
+
+
+def _judge(claim: reg.Criterion, stop: _Stop, study: _Study) -> Verdict:
     """The verdict at the look where the looks end, or an exploratory estimate."""
     n = stop.seeds
     terms = study.measured(claim.terms, n)

@@ -1,9 +1,11 @@
 """The schema of the files in ``claims/``: claims, gates, amendments and looks."""
 
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from functools import cached_property
+from itertools import product
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -60,6 +62,18 @@ FORM_KEYS = {"form", "evidence"}
 Kind = regions.Kind | Literal["all_of", "any_of", "exact", "number"]
 
 
+GateName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z{][A-Za-z0-9_.{}-]*$")]
+Levels = Annotated[
+    tuple[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]+$")], ...],
+    BeforeValidator(
+        lambda levels: [str(level) for level in levels] if isinstance(levels, list) else levels,
+        json_schema_input_type=tuple[str | int, ...],
+    ),
+    Field(min_length=2, max_length=4),
+]
+"""The levels of an axis of a scope, as they stand in the names of runs, measures and gates."""
+
+
 class Gate(Frozen):
     """What a run must have learned: its median over seeds is at least ``at_least``.
 
@@ -90,14 +104,16 @@ class Criterion(Frozen):
 
     ``primary`` is whether it is judged; a row whose id ends in s and a number is secondary, which
     may leave out its statement and its region. ``gate`` names what must have been learned for a
-    verdict.
+    verdict. ``scope`` holds the levels of axes on which the answer may turn: ``{axis}`` in the
+    effect and the gates stands for each of them in turn.
     """
 
     id: Annotated[str, StringConstraints(pattern=r"^exp\d+\.[a-z0-9]+$")]
     effect: Effect
     primary: Annotated[bool, Field(json_schema_extra=lambda schema: schema.pop("default"))] = True
     region: Region | None = None
-    gate: tuple[Name, ...] = ()
+    gate: tuple[GateName, ...] = ()
+    scope: Annotated[Mapping[Name, Levels], Field(exclude_if=lambda scope: not scope)] = {}
 
     @model_validator(mode="before")
     @classmethod
@@ -119,7 +135,44 @@ class Criterion(Frozen):
             )
         if exact and self.gate:
             raise ValueError(f"{self.id}: a row with effect every cannot have a gate")
+        if self.scope and not (whole and self.primary):
+            raise ValueError(f"{self.id}: only a judged row with one term over seeds has a scope")
+        written = self.model_dump_json(include={"effect", "gate"})
+        named = set(re.findall(r"\{([^{}\"]+)\}", written))
+        if named != set(self.scope):
+            raise ValueError(
+                f"{self.id}: scope {listed(self.scope)}: the effect and the gates name "
+                f"{listed(sorted(named))}"
+            )
         return self
+
+    @property
+    def points(self) -> tuple["Criterion", ...]:
+        """The row at each point of its scope, as a row of its own; without one, the row itself."""
+        return self._of_scope if self.scope else (self,)
+
+    @cached_property
+    def _of_scope(self) -> tuple["Criterion", ...]:
+        return tuple(map(self._at, self.levels))
+
+    @property
+    def levels(self) -> tuple[dict[str, str], ...]:
+        """The points of the scope: the level of every axis."""
+        return tuple(
+            dict(zip(self.scope, levels, strict=True)) for levels in product(*self.scope.values())
+        )
+
+    def _at(self, levels: Mapping[str, str]) -> "Criterion":
+        written = self.model_dump_json(include={"effect", "gate"})
+        for axis, level in levels.items():
+            written = written.replace(f"{{{axis}}}", level)
+        own = {"id": self.id, "primary": self.primary, "region": self.region}
+        return Criterion.model_validate(own | json.loads(written))
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The gates of all points."""
+        return tuple(dict.fromkeys(name for point in self.points for name in point.gate))
 
     @property
     def kind(self) -> Kind:
@@ -139,14 +192,16 @@ class Criterion(Frozen):
 
     @property
     def tails(self) -> int:
-        """How many tails of α the row costs: 0 if exact, 2 for a band, else 1."""
+        """How many tails of α a row costs at each point: 0 if exact, 2 for a band, else 1."""
         if isinstance(self.effect, Every):
             return 0
-        return 2 if self.claimed.is_band else 1
+        return (2 if self.claimed.is_band else 1) * len(self.points)
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The numbers per seed that are compared with the region."""
+        """The numbers per seed that are compared with the region, at all points of the scope."""
+        if self.scope:
+            return tuple(term for point in self.points for term in point.terms)
         if isinstance(self.effect, AllOf):
             return self.effect.all_of
         if isinstance(self.effect, AnyOf):
@@ -223,10 +278,10 @@ class StudyCriteria(Frozen):
             seen.add(claim.id)
             for cell in cells(claim.terms):
                 _check_defined(f"{claim.id}: measure", cell.measure, self.measures)
-            for name in claim.gate:
+            for name in claim.gates:
                 _check_defined(f"{claim.id}: gate", name, self.gates)
-            if claim.primary:
-                self._check_open(claim)
+            for point in claim.points if claim.primary else ():
+                self._check_open(point)
         for name, gate in self.gates.items():
             _check_defined(f"gates.{name}: measure", gate.measure, self.measures)
         return self
@@ -361,7 +416,7 @@ class Register(Criteria):
 
 def claim_runs(claims: StudyCriteria, claim: Criterion) -> set[tuple[str, str | None]]:
     """The (arm, variant) pairs that a row reads; variant None means all variants of the arm."""
-    gates = [cell for name in claim.gate for cell in claims.gates[name].cells]
+    gates = [cell for name in claim.gates for cell in claims.gates[name].cells]
     runs: set[tuple[str, str | None]] = {
         (cell.arm, cell.variant) for cell in (*cells(claim.terms), *gates)
     }

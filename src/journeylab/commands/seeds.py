@@ -167,7 +167,7 @@ def _read_pilots(folder: Path, study: str, claims: StudyClaims, rows: Sequence[C
             for name, terms in values.items()
             if chosen and all(np.isfinite(of_term).any() for of_term in terms)
         },
-        frozenset(claim.id for claim in rows if failed.intersection(claim.gate)),
+        frozenset(claim.id for claim in rows if failed.intersection(claim.gates)),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from cells import Cells, Record, at_thresholds, cells_of, four_spacings, is_single
-from rows import kind_of, runs_of, runs_of_gate, tails_of, terms_of
+from rows import at_points, kind_of, runs_of, runs_of_gate, tails_of, terms_of
 from scipy.optimize import brentq
 from scipy.stats import beta, norm
 
@@ -111,7 +111,7 @@ def judge(
     monotone = claims["revision"] > register["not_monotone"].get(study, 0)
     looks = StudyLooks(at, seeds, register["alpha"], tails, judged, monotone)
     rows = {
-        claim["id"]: _stop(claim, claims, table, looks)
+        claim["id"]: _over_scope(claim, claims, table, looks)
         for claim in claims["claims"]
         if claim["primary"] and "every" not in claim["effect"]
     }
@@ -136,6 +136,40 @@ def judge(
         "taken": taken,
     }
     return about | {"looks": list(at) if taken else None, "rows": rows}
+
+
+def _over_scope(claim: Record, claims: Record, table: Cells, looks: StudyLooks) -> Record:
+    """A primary row over seeds, judged at each point of its scope; one with a scope has no numbers.
+
+    A point where a gate fails decides nothing.
+    """
+    at = [(levels, _stop(point, claims, table, looks)) for levels, point in at_points(claim)]
+    if not claim.get("scope"):
+        return at[0][1]
+    points = [{**row, "at": levels} for levels, row in at]
+    words = [row["verdict"] for row in points]
+    word = "depends" if {"supported", "refuted"} <= set(words) else "inconclusive"
+    word = words[0] if len(set(words)) == 1 else word
+    states = [row["state"] for row in points]
+    state = next((x for x in ("open", "decided", "settled", "withheld") if x in states), None)
+    failed = list(dict.fromkeys(gate for row in points for gate in row["failed_gates"]))
+    smallest = [row["detectable"] for row in points if row["detectable"] is not None]
+    n = max(row["n"] for row in points)
+    return {
+        **dict.fromkeys(("effect", "mean", "low", "high")),
+        "n": n,
+        "failures": max(row["failures"] for row in points),
+        "verdict": word,
+        "tail": looks.tail,
+        "k": max(row["k"] for row in points),
+        "detectable": max(smallest, default=None),
+        "failed_gates": [] if word else failed,
+        "state": state,
+        "look": looks.numbers.index(n) + 1,
+        "points": [],
+        "parts": [],
+        "scope": points,
+    }
 
 
 def _stop(claim: Record, claims: Record, table: Cells, looks: StudyLooks) -> Record:
@@ -217,9 +251,11 @@ def _taken(claims: Record, rows: Mapping[str, Record], looks: StudyLooks) -> Rec
     start, first = looks.seeds[0], looks.numbers[0]
     further: dict[str, int] = {}
     for claim in claims["claims"]:
-        n = rows[claim["id"]]["n"] if claim["id"] in rows else first
-        for run in runs_of(claims, claim) if n > first else ():
-            further[run] = max(start + n, further.get(run, 0))
+        row = rows.get(claim["id"], {"n": first, "scope": []})
+        for (_, point), judged in zip(at_points(claim), row["scope"] or [row], strict=True):
+            n = judged["n"]
+            for run in runs_of(claims, point) if n > first else ():
+                further[run] = max(start + n, further.get(run, 0))
     return {"first": start + first, "further": further}
 
 
@@ -262,7 +298,7 @@ def _over_seeds(claim: Record, claims: Record, table: Cells, looks: StudyLooks, 
     steps = [(claims["measures"][cell["measure"]]["step"] or 0.0) / k for cell, k in of_cells]
     smallest = _detectable(values, region, n, min(at), steps)
     shown = parts if len(parts) > 1 else []
-    row |= {"tail": looks.tail, "k": k, "detectable": smallest, "parts": shown}
+    row |= {"tail": looks.tail, "k": k, "detectable": smallest, "parts": shown, "scope": []}
     return row | {"failed_gates": failed if judged else [], "state": None}
 
 
@@ -411,6 +447,7 @@ def _exact(claim: Record, table: Cells, planned: Mapping[str, Any], judged: bool
         "state": None,
         "points": [],
         "parts": [],
+        "scope": [],
         "extreme": extreme,
     }
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 from cells import Record
@@ -52,20 +53,45 @@ def tails_of(claims: Record) -> int:
     """M: the tails that primary rows cost, 1 for each one-sided row and 2 for each band."""
     primary = [claim for claim in claims["claims"] if claim["primary"]]
     over_seeds = [claim for claim in primary if "every" not in claim["effect"]]
-    return sum(2 if "inside" in claim["region"] else 1 for claim in over_seeds)
+    return sum(
+        (2 if "inside" in claim["region"] else 1) * len(at_points(claim)) for claim in over_seeds
+    )
+
+
+def at_points(claim: Record) -> list[tuple[Record, Record]]:
+    """The levels of every point of a row's scope, with the row there; without one, the row."""
+    scope = claim.get("scope") or {}
+    if not scope:
+        return [({}, claim)]
+    found = []
+    for levels in product(*scope.values()):
+        text = json.dumps({key: claim[key] for key in ("effect", "gate")})
+        for axis, level in zip(scope, levels, strict=True):
+            text = text.replace("{" + axis + "}", level)
+        found.append(
+            (dict(zip(scope, levels, strict=True)), {**claim, **json.loads(text), "scope": {}})
+        )
+    return found
 
 
 def terms_of(claim: Record) -> list[Any]:
     """The numbers per seed that are compared with the region."""
     kind = kind_of(claim)
+    if claim.get("scope"):
+        return [term for _, point in at_points(claim) for term in terms_of(point)]
     return [] if kind == "exact" else claim["effect"].get(kind) or [claim["effect"]]
+
+
+def gates_of(claim: Record) -> list[str]:
+    """The names of the gates at all points of a row's scope."""
+    return list(dict.fromkeys(name for _, point in at_points(claim) for name in point["gate"]))
 
 
 def runs_of(claims: Record, claim: Record) -> list[str]:
     """The runs ``arm/variant`` that a row reads over seeds, those of its gates among them."""
     return [
         *(run for term in terms_of(claim) for run in _runs_in(term)),
-        *(run for name in claim["gate"] for run in runs_of_gate(claims["gates"][name])),
+        *(run for name in gates_of(claim) for run in runs_of_gate(claims["gates"][name])),
     ]
 
 
@@ -118,8 +144,10 @@ def numbers_of(claim: Record, again: Record) -> Record:
     if again["state"]:
         looked = {"seeds": again["n"], "look": again["look"], "state": again["state"]}
         numbers |= {f"{claim['id']}.{key}": value for key, value in looked.items()}
-    for i, row in enumerate((again, *again["parts"])):
-        name = f"{claim['id']}.{i}" if i else claim["id"]
+    of_points = {"at-" + "-".join(point["at"].values()): point for point in again["scope"]}
+    of_parts = {str(i): part for i, part in enumerate(again["parts"], start=1)}
+    for key, row in {"": again, **of_parts, **of_points}.items():
+        name = f"{claim['id']}.{key}" if key else claim["id"]
         numbers |= {f"{name}.{key}": row[key] for key in NUMBERS}
         numbers[f"{name}.verdict"] = word_of(claim, row["verdict"])
         if not exact:
@@ -159,7 +187,7 @@ def row_hashes(register: Record, study: str) -> dict[str, list[str]]:
     family = looks | {"M": tails_of(claims)}
     hashes = {}
     for claim, whole in zip(claims["claims"], register["studies"][study]["claims"], strict=True):
-        gates = {name: claims["gates"][name] for name in claim["gate"]}
+        gates = {name: claims["gates"][name] for name in gates_of(claim)}
         measures = {*measures_of(terms_of(claim)), *(gate["measure"] for gate in gates.values())}
         content = {
             "claim": claim,

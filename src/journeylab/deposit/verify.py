@@ -261,6 +261,15 @@ def _compare_row(deposit: Deposit, file: str, claim: Record, row: Record, again:
         shown = failed if key == "failed_gates" else row.get(key)
         deposit.check(shown == value, file, name, key, f"is {shown}, judged again {value}")
     deposit.check(row["points"] == again["points"], file, name, "points: values of seeds differ")
+    shown = row.get("scope", [])
+    deposit.check(len(shown) == len(again["scope"]), file, name, "scope")
+    for point, other in zip(shown, again["scope"], strict=False):
+        at = f"{name} at {point['at']}"
+        for key in (*NUMBERS, "points", "at", "k", "state"):
+            if differ(point[key], other[key], key, solves):
+                deposit.check(False, file, at, key, f"is {point[key]}, judged again {other[key]}")
+        gates = [gate["gate"] for gate in point["failed_gates"]]
+        deposit.check(gates == other["failed_gates"], file, at, "failed gates")
     deposit.check(len(row["parts"]) == len(again["parts"]), file, name, "parts")
     for i, (part, other) in enumerate(zip(row["parts"], again["parts"], strict=False), start=1):
         for key in (*NUMBERS, "points"):

@@ -1,6 +1,6 @@
 """Verdicts of a study, as written to ``results/<study>/verdicts.json``."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field, NonNegativeInt
@@ -8,7 +8,7 @@ from pydantic import Field, NonNegativeInt
 from journeylab.config import Frozen, Scale
 from journeylab.records.looks import SeedRange, State
 
-Word = Literal["supported", "refuted", "inconclusive", "undecidable"]
+Word = Literal["supported", "refuted", "depends", "inconclusive", "undecidable"]
 WORDS: tuple[Word, ...] = get_args(Word)
 """All verdicts, in the order in which they are printed."""
 Unjudged = Literal["number", "first"]
@@ -85,6 +85,30 @@ class Saturation(Frozen):
     medians: tuple[float, float]
 
 
+class ScopePoint(Estimate):
+    """A row at one point of its scope, with the level of every axis; fields as in `Verdict`."""
+
+    at: Mapping[str, str]
+    k: NonNegativeInt
+    state: State | None = None
+    failed_gates: tuple[FailedGate, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The levels: “template 0, length 8”."""
+        return ", ".join(f"{axis} {level}" for axis, level in self.at.items())
+
+    @property
+    def key(self) -> str:
+        """The levels as part of the key of a number."""
+        return "at-" + "-".join(self.at.values())
+
+    @property
+    def word(self) -> str:
+        """The verdict, or “withheld”, or “not judged”."""
+        return self.verdict or ("withheld" if self.failed_gates else "not judged")
+
+
 class Verdict(Estimate):
     """What was decided on one claim, in numbers.
 
@@ -98,7 +122,8 @@ class Verdict(Estimate):
     over seeds, at ``n`` seeds.
 
     ``absent`` are runs without any value, ``saturated`` comparisons without room for a difference,
-    ``missing`` the levels and seeds of an exact claim that were not measured.
+    ``missing`` the levels and seeds of an exact claim that were not measured. ``scope`` holds the
+    verdicts at the points of a scope; the claim then has no numbers of its own.
     """
 
     id: str
@@ -112,6 +137,7 @@ class Verdict(Estimate):
     absent: tuple[str, ...] = ()
     saturated: tuple[Saturation, ...] = ()
     missing: tuple[str, ...] = ()
+    scope: Annotated[tuple[ScopePoint, ...], Field(exclude_if=lambda points: not points)] = ()
 
     @property
     def word(self) -> str:

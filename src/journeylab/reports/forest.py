@@ -102,8 +102,8 @@ def strip(verdict: Row) -> tuple[Lane, ...]:
     """The plot of a claim in one line of a table: lanes from 0 to :data:`WIDTH`, without seeds.
 
     A claim whose parts have one deciding number is one lane; a band around several parts has a
-    lane for each. A claim about most seeds compares the share of seeds with ½. Nothing measured
-    gives no lane.
+    lane for each, and a scope one for each of its points. A claim about most seeds compares the
+    share of seeds with ½. Nothing measured gives no lane.
     """
     rows = next(_panels(verdict))
     if verdict.parts and (verdict.effect is not None or verdict.low is not None):
@@ -121,9 +121,14 @@ def _panels(verdict: Row) -> Iterator[list[_Row]]:
     """The rows that share a scale."""
     region = (verdict.region.low, verdict.region.high) if verdict.region else None
     if verdict.solves:
-        shares = [_row(_SHARE, part, (0.5, math.inf)) for part in verdict.parts or (verdict,)]
+        shares = [
+            _row(_SHARE, part, (0.5, math.inf))
+            for part in verdict.parts or verdict.scope or (verdict,)
+        ]
         yield [row._replace(points=()) for row in shares]
         yield [_Row("seeds", None, None, row.points, region) for row in shares]
+    elif verdict.scope:
+        yield [_row(point.label, point, region) for point in verdict.scope]
     elif verdict.parts:
         yield [_row(part.effect_text, part, region) for part in verdict.parts]
     elif verdict.kind == "exact":

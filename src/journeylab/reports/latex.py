@@ -23,7 +23,14 @@ _SPECIAL |= {
     '"': r"\textquotedblright{}",
 }
 _MATHS = {"−": "-", "×": r"\times", "·": r"\cdot", "±": r"\pm", "≤": r"\leq", "≥": r"\geq"}
-_MATHS |= {"≠": r"\neq", "≈": r"\approx", "≡": r"\equiv", "∼": r"\sim", "∞": r"\infty"}
+_MATHS |= {
+    "≠": r"\neq",
+    "≈": r"\approx",
+    "≡": r"\equiv",
+    "∼": r"\sim",
+    "↔": r"\leftrightarrow",
+    "∞": r"\infty",
+}
 _MATHS |= {"∈": r"\in", "∘": r"\circ", "√": r"\surd", "∑": r"\sum", "Σ": r"\Sigma"}
 _MATHS |= {"Δ": r"\Delta", "′": r"{}^{\prime}", "″": r"{}^{\prime\prime}", "‖": r"\Vert"}
 _MATHS |= {"→": r"\rightarrow", "←": r"\leftarrow", "α": r"\alpha", "β": r"\beta"}

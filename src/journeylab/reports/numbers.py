@@ -34,6 +34,8 @@ def study_numbers(verdicts: StudyRows, extra: Mapping[str, Number]) -> dict[str,
             numbers[f"{verdict.id}.seeds"] = verdict.n
             numbers[f"{verdict.id}.look"] = verdicts.look_of(verdict)
             numbers[f"{verdict.id}.state"] = verdict.state
+        for point in verdict.scope:
+            numbers |= _estimate(f"{verdict.id}.{point.key}", point, verdict, bounded=True)
         for i, part in enumerate(verdict.parts, start=1):
             numbers |= _estimate(f"{verdict.id}.{i}", part, verdict, bounded=True)
     return numbers | {f"{study}.{key}": _known(value) for key, value in extra.items()}

@@ -11,7 +11,7 @@ from journeylab.wording.typography import decimals, fixed, plain
 
 def places(rows: Iterable[Row]) -> int:
     """The decimals of all effects and intervals of a table: three digits of its narrowest row."""
-    widths = [_width(row) for verdict in rows for row in (verdict, *verdict.parts)]
+    widths = [_width(row) for verdict in rows for row in (verdict, *verdict.parts, *verdict.scope)]
     return min(4, max((decimals(width, 3) for width in widths if width), default=3))
 
 
@@ -31,6 +31,8 @@ def printed_numbers(row: Estimate, digits: int) -> dict[str, str]:
     Nonzero values that would print as 0 use scientific notation; below 1e-12 of the row's largest
     they count as 0. A claim whose parts have no worst or best one has no numbers of its own.
     """
+    if isinstance(row, Row) and row.scope:
+        return {"effect": "by point", "mean": "by point", "interval": ""}
     if isinstance(row, Row) and row.parts and row.effect is None:
         return {"effect": "by part", "mean": "by part", "interval": ""}
     rounding = 1e-12 * max(abs(x) for x in (row.effect, row.low, row.high, 0.0) if x is not None)

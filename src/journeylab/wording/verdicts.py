@@ -10,7 +10,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from journeylab.claims.theorems import Theorems
-from journeylab.records.verdicts import WORDS, Earlier, Registration, StudyVerdicts, Verdict
+from journeylab.records.verdicts import (
+    WORDS,
+    Earlier,
+    Registration,
+    ScopePoint,
+    StudyVerdicts,
+    Verdict,
+)
 from journeylab.wording.numbers import places, printed_numbers
 from journeylab.wording.rows import COARSE, SATURATED, Row, StudyRows
 from journeylab.wording.typography import plain, short
@@ -21,7 +28,7 @@ UNFOUND = {
 }
 """What a search says that found nothing, and as a clause."""
 SYMBOLS = {
-    **{"supported": "✓", "refuted": "✗", "inconclusive": "∼", "undecidable": "?"},
+    **{"supported": "✓", "refuted": "✗", "depends": "↔", "inconclusive": "∼", "undecidable": "?"},
     **dict.fromkeys((*UNFOUND, "not reproduced"), "○"),
     **{"holds": "✓", "fails": "✗"},
 }
@@ -37,6 +44,7 @@ _NUMBERS = (
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
 _OPENINGS = {
+    "depends": "It depends",
     "inconclusive": "Undecided by these data",
     "undecidable": "Cannot be decided with so few seeds",
 }
@@ -106,6 +114,8 @@ def sentence(verdict: Row) -> str:
     if verdict.kind == "exact":
         extreme = "is not finite" if verdict.effect is None else short(verdict.effect)
         numbers = f"{verdict.effect_text} {extreme} over {verdict.n} cases{claimed}"
+    elif verdict.scope:
+        numbers = f"{scope_text(verdict)}{claimed}, up to {verdict.n} seeds"
     elif verdict.effect is None:
         numbers = f"no single number{claimed}, {verdict.n} seeds"
     else:
@@ -129,6 +139,51 @@ def searched(row: Row) -> str:
         return ""
     number = f"{plain(row.n)} {'cases' if row.kind == 'exact' else 'seeds'}" if row.n > 1 else ""
     return ", ".join(filter(None, (measured_text(row), number)))
+
+
+def scope_text(row: Verdict) -> str:
+    """Where a row with a scope holds: “supported from length 24 on, refuted at length 8”.
+
+    Of a verdict that depends, what every point says; of an open one, the points without an answer.
+    """
+    if row.verdict in ("supported", "refuted"):
+        return f"{row.verdict} at all {len(row.scope)} points of its scope"
+    groups: dict[str, list[ScopePoint]] = {}
+    for point in row.scope:
+        groups.setdefault(point.word, []).append(point)
+    words = sorted(groups, key=lambda word: OUTCOMES.index(word))
+    if row.verdict != "depends":
+        words = [word for word in words if word not in ("supported", "refuted")]
+        return "; ".join(f"{_open(word)} at {_where(groups[word])}" for word in words)
+    return ", ".join(
+        f"{word} {bound}" if (bound := _boundary(row, groups[word])) else f"{word} at {where}"
+        for word in words
+        for where in [_where(groups[word])]
+    )
+
+
+def _open(word: str) -> str:
+    return "open" if word == "inconclusive" else word
+
+
+def _where(points: Sequence[ScopePoint]) -> str:
+    return listed(point.label for point in points)
+
+
+def _boundary(row: Verdict, points: Sequence[ScopePoint]) -> str:
+    """“from length 24 on” for several points at the upper end of a scope's only axis of numbers."""
+    [axis, *more] = row.scope[0].at
+    levels = [point.at[axis] for point in row.scope]
+    try:
+        numbers = [float(level) for level in levels]
+    except ValueError:
+        return ""
+    here = {point.at[axis] for point in points}
+    if more or numbers != sorted(numbers) or len(here) < 2:
+        return ""
+    if here == set(levels[-len(here) :]):
+        return f"from {axis} {levels[-len(here)]} on"
+    return f"up to {axis} {levels[len(here) - 1]}" if here == set(levels[: len(here)]) else ""
 
 
 def remarks(row: Row) -> list[str]:
@@ -189,7 +244,8 @@ def explanation(
     yield f"  verdict: {outcome(row, {})}" + (
         f"; tried: {tried}" if (tried := searched(row)) else ""
     )
-    for note in filter(None, (row.withheld, study.exploratory, *row.notes)):
+    where = scope_text(row) if row.scope else ""
+    for note in filter(None, (where, row.withheld, study.exploratory, *row.notes)):
         yield f"    {note}"
 
 
@@ -214,6 +270,10 @@ def _estimate_lines(row: Row) -> Iterator[str]:
     if row.detectable is not None:
         ending = "as probability that a seed solves it" if solves else "from the margin"
         yield f"  detectable:    {plain(row.detectable, 2)} {ending}"
+    for point in row.scope:
+        cells = printed_numbers(point, digits)
+        seeds = f"{point.n} seeds, {point.word}"
+        yield f"  at {point.label}: {cells['effect']} {cells['interval']}, {seeds}"
     for part in row.parts:
         cells = printed_numbers(part, digits)
         yield f"  part {part.effect_text}: {cells['effect']} {cells['interval']}"
