@@ -192,6 +192,35 @@ def error_rates(family: Noise, studies: int = STUDIES) -> Iterator[dict[str, Any
                 }
 
 
+SCOPES = {"at the margin": (0, 0, 0), "on both sides": (1 / 4, 0, -1 / 4), "above": (1 / 12,) * 3}
+"""The medians at the three points of a scope, beside the margin 0."""
+
+
+def scope_error_rates(family: Noise, studies: int = STUDIES) -> Iterator[dict[str, Any]]:
+    """The share of studies with any wrong verdict, of six rows that are judged at three points.
+
+    ``points`` counts the verdicts at points. ``rows`` counts those of rows: *supported* is wrong if
+    the median does not lie above 0 at some point, *refuted* if it does, *depends* if a point is.
+    """
+    rows, tails = 6, 6 * 3
+    by = sequential(tails)
+    noise = family(np.random.default_rng(14), (studies, tails, SEEDS))
+    for truth, medians in SCOPES.items():
+        outcome = Counts(noise + np.tile(medians, rows)[:, None], ABOVE, by).outcome(by, tails)
+        supported, refuted = (
+            found.reshape(studies, rows, 3) for found in (outcome.supported, outcome.refuted)
+        )
+        true = np.array(medians) > 0
+        wrong = (supported & ~true) | (refuted & true)
+        depends = supported.any(-1) & refuted.any(-1)
+        of_rows = (supported.all(-1) | refuted.all(-1) | depends) & wrong.any(-1)
+        yield {
+            "truth": truth,
+            "points": float(wrong.any(-1).any(-1).mean()),
+            "rows": float(of_rows.any(1).mean()),
+        }
+
+
 class Mixed(NamedTuple):
     """A study of claims of several kinds that share a run, at the default looks.
 
@@ -292,6 +321,11 @@ def wrong_verdicts(_: int) -> list[dict[str, object]]:
             print(
                 f"{family.__name__:10}{result['truth']:24}M = {result['M']:<4}"
                 f"{result['wrong']:.4f}  ({result['seeds']:.1f})"
+            )
+        for result in scope_error_rates(family):
+            print(
+                f"{family.__name__:10}{result['truth']:24}3 points "
+                f"{result['points']:.4f}  (rows {result['rows']:.4f})"
             )
     compared, differ = disagreements(studies=300, seed=0)
     print(f"the judge disagrees in {len(differ)} of {compared} verdicts of 300 studies", *differ)

@@ -21,6 +21,7 @@ from judge_power import (
     measurements,
     power,
     power_table,
+    scope_error_rates,
     sequential,
 )
 from scipy.special import betainc, betaln
@@ -416,6 +417,14 @@ def test_simulated_studies_are_rarely_wrong(family):
         assert result["wrong"] <= exact + noise, result
         if result["truth"] == "at the margin" and family.__name__ != "failing":
             assert result["wrong"] >= exact - noise, result
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_simulated_studies_with_scopes_are_rarely_wrong(family):
+    studies = 1000
+    noise = 3 * math.sqrt(ALPHA * (1 - ALPHA) / studies)
+    for result in scope_error_rates(family, studies):
+        assert result["rows"] <= result["points"] <= ALPHA + noise, result
 
 
 def test_a_t_interval_is_wrong_far_more_often_where_runs_fail_rarely():
