@@ -216,8 +216,8 @@ def scope_error_rates(family: Noise, studies: int = STUDIES) -> Iterator[dict[st
         of_rows = (supported.all(-1) | refuted.all(-1) | depends) & wrong.any(-1)
         yield {
             "truth": truth,
-            "points": float(wrong.any(-1).any(-1).mean()),
-            "rows": float(of_rows.any(1).mean()),
+            "points": float(wrong.reshape(studies, -1).any(1).mean()),
+            "rows": float(np.any(of_rows, axis=1).mean()),
         }
 
 
